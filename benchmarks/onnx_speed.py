@@ -10,7 +10,8 @@ from pathlib import Path
 import measuring
 from nersery import io
 from nersery.taggers.base import load_tagger
-from nersery.taggers.components.onnx_export import ONNX_FILE, export_onnx, load_onnx
+from nersery.taggers.components.onnx_export import export_onnx
+from nersery.taggers.components.onnx_network import ONNX_FILE
 
 
 def main() -> None:
@@ -22,7 +23,7 @@ def main() -> None:
     sentences = list(io.read(options.corpus))[: 50 if options.quick else 2000]
     if not (Path(options.tagger) / ONNX_FILE).exists():
         print(f"export: {measuring.seconds(lambda: export_onnx(options.tagger)):.1f} s")
-    torch_tagger, onnx_tagger = load_tagger(options.tagger, device="cpu"), load_onnx(options.tagger)
+    torch_tagger, onnx_tagger = load_tagger(options.tagger, device="cpu"), load_tagger(options.tagger, backend="onnx")
     torch_tagger.precision = onnx_tagger.precision = "fp32"  # type: ignore[attr-defined]
     pairs = zip(torch_tagger.predict(sentences), onnx_tagger.predict(sentences), strict=True)
     same = sum(one.labels == other.labels for one, other in pairs)

@@ -22,6 +22,7 @@ from torch import Tensor
 import measuring
 from nersery.models.loading import ModelSource, autocast, resolved
 from nersery.models.training import trainer
+from nersery.models.training.fast_dropout import fast_dropout
 from nersery.models.training.trainer import TrainingPlan
 from nersery.models.training.vocabulary_pruning import pruned_vocabulary
 from nersery.taggers.components.decoding import Example
@@ -45,19 +46,31 @@ class Steps:
         self.model, self.loss, self.plan = model.train(), loss, plan
         self.optimizer = trainer._optimizer(model, plan, lambda name: False)
 
+    def update(self) -> None:
+        """As `trainer.train` does it."""
+        trainer.update(self.optimizer, self.plan.clip)
+
     def take(self, batch: Sequence[Example]) -> float:
         """Take one, and return its processor time in seconds."""
         start = time.process_time()
         with autocast(CPU, self.plan.precision):
             loss = self.loss(batch)
         loss.backward()  # type: ignore[no-untyped-call]
-        torch.nn.utils.clip_grad_norm_(self.model.parameters(), self.plan.clip)
-        self.optimizer.step()
-        self.optimizer.zero_grad(set_to_none=True)
+        self.update()
         return time.process_time() - start
 
 
-def bare(tagger: TransformerTagger, plan: TrainingPlan, labels: int, pad: int) -> Steps:
+class BareSteps(Steps):
+    """Steps that a user writes by hand."""
+
+    def update(self) -> None:
+        """Clip, step and forget the gradients."""
+        torch.nn.utils.clip_grad_norm_(self.model.parameters(), self.plan.clip)
+        self.optimizer.step()
+        self.optimizer.zero_grad(set_to_none=True)
+
+
+def bare(tagger: TransformerTagger, plan: TrainingPlan, labels: int, pad: int) -> BareSteps:
     network = ModelSource(tagger.model).model("AutoModelForTokenClassification", num_labels=labels)
     vars(network.base_model).pop("forward", None)
 
@@ -72,7 +85,7 @@ def bare(tagger: TransformerTagger, plan: TrainingPlan, labels: int, pad: int) -
         found: Tensor = network(input_ids=ids, attention_mask=mask, labels=tags).loss
         return found
 
-    return Steps(network, loss, plan)
+    return BareSteps(network, loss, plan)
 
 
 def batches(examples: Sequence[Example], size: int, most: int) -> Iterator[list[Example]]:
@@ -97,9 +110,10 @@ def main() -> None:
     packed = forward["forward"]
     times: dict[str, list[float]] = {"bare": [], "padded": [], "packed": []}
     real = whole = 0
-    with pruned_vocabulary(network, tagger._subwords(examples, ())):
+    learner = tagger._trained_parts()
+    with pruned_vocabulary(network, tagger._subwords(examples, ())), fast_dropout(learner):
         by_hand = bare(tagger, plan, len(tagger._tags.names), pad)
-        own = Steps(tagger._trained_parts(), tagger._loss, plan)
+        own = Steps(learner, tagger._loss, plan)
         for number, batch in enumerate(batches(examples, plan.batch_size, QUICK if options.quick else BATCHES)):
             lengths = [len(window.subwords) for window, *_ in batch]
             real, whole = real + sum(lengths), whole + len(lengths) * max(lengths)

@@ -168,6 +168,8 @@ def tiny_model(tiny_models: dict[str, Path]) -> str:
     return str(tiny_models["wordpiece"])
 
 
+collect_ignore = ["mutation.py"]  # imports what only `make mutation` installs
+
 pytest_plugins = (
     "tests.standins",
     "tests.forks",

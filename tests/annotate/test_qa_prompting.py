@@ -9,7 +9,6 @@ import pytest
 from nersery import Corpus, Entity, Sentence
 from nersery.annotate.base import annotate
 from nersery.annotate.qa_prompting import QaPrompting
-from nersery.core import warnings
 from nersery.core.errors import MissingResourceError, NerseryError, SettingsError
 from nersery.models.question_answering import ExtractedAnswer
 from tests.annotate.answerer import build_answerer
@@ -59,7 +58,7 @@ def asking(found: Mapping[str, Sequence[ExtractedAnswer]], words: str, **setting
 def notes(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """What the user is told."""
     told: list[str] = []
-    monkeypatch.setattr(warnings, "warn", told.append)
+    monkeypatch.setattr("nersery.annotate.qa_prompting.warn", told.append)
     return told
 
 
@@ -92,7 +91,7 @@ class TestQuestions:
 
     @pytest.mark.parametrize("gold", [[], [Sentence(("a",))]])
     def test_without_any_type_it_says_what_to_do(self, gold: list[Sentence]) -> None:
-        with pytest.raises(SettingsError, match=r"no types to ask for. Name them, types = .* definitions; or .*--gold"):
+        with pytest.raises(SettingsError, match=r"no types to find. Name them, types = .* definitions; or .*--gold"):
             fitted(Script({}), gold)
 
     def test_a_type_without_a_definition_is_told_of_once(self, notes: list[str]) -> None:

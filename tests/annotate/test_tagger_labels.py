@@ -34,7 +34,7 @@ class Lexicon:
 def opened(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The names of the taggers that were opened."""
     names: list[str] = []
-    monkeypatch.setattr(tagger_labels, "load_tagger", lambda name: names.append(name) or Lexicon())
+    monkeypatch.setattr(tagger_labels, "load_tagger", lambda name, **_: names.append(name) or Lexicon())
     return names
 
 

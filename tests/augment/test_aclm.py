@@ -13,7 +13,8 @@ from nersery import Corpus, Entity, Sentence
 from nersery.augment import aclm
 from nersery.augment.aclm import ACLM, NO_GAP
 from nersery.augment.base import augment
-from nersery.augment.denoising import masked_backend, mixner
+from nersery.augment.denoising import mixner
+from nersery.augment.denoising.masked_backend import MaskedBackEnd
 from nersery.augment.denoising.templates import NO_TEMPLATE, Template
 from nersery.augment.linearized.parsing import NEAR_COPY
 from nersery.core.errors import DataError, MissingResourceError, SettingsError
@@ -44,13 +45,13 @@ GOLD = Corpus(
 def written(monkeypatch: pytest.MonkeyPatch) -> list[Template]:
     """The templates that the language model is given."""
     seen: list[Template] = []
-    infill = masked_backend.infill
+    write = MaskedBackEnd.write
 
-    def watched(model: Any, templates: Sequence[Template], *others: Any, **settings: Any) -> Any:
+    def watched(back_end: MaskedBackEnd, templates: Sequence[Template], rngs: Any) -> Any:
         seen.extend(templates)
-        return infill(model, templates, *others, **settings)
+        return write(back_end, templates, rngs)
 
-    monkeypatch.setattr(masked_backend, "infill", watched)
+    monkeypatch.setattr(MaskedBackEnd, "write", watched)
     return seen
 
 
@@ -133,7 +134,7 @@ def test_what_copies_both_of_two_joined_sentences_is_a_near_copy(
     tiny_masked_lm: str, tiny_model: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(aclm, "is_mixed", lambda rng: True)
-    monkeypatch.setattr(masked_backend, "infill", lambda model, templates, *_, **__: [t.sentence for t in templates])
+    monkeypatch.setattr(MaskedBackEnd, "write", lambda own, templates, rngs: [t.sentence for t in templates])
     method = fitted(tiny_masked_lm, keywords="none", mixner=True, sentence_encoder=tiny_model)
     outcomes = [method.generate(sentence, random.Random(0)) for sentence in GOLD[:3]]
     assert [outcome.reason for outcome in outcomes if isinstance(outcome, Reject)] == [NEAR_COPY] * 3

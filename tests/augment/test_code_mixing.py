@@ -170,7 +170,7 @@ class TestUnseen:
 
         read: list[object] = []
         lines = word_vectors._lines
-        monkeypatch.setattr(word_vectors, "_lines", lambda stream: (read.append(stream), lines(stream))[1])
+        monkeypatch.setattr(word_vectors, "_lines", lambda *of: (read.append(of), lines(*of))[1])
         augment(GOLD, refusing_to_fit(ess))
         assert not read
         new = [sentence("en", f"[London {number}]LOC or [Ada {number}]PER", f"n{number}") for number in range(9)]

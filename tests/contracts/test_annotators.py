@@ -54,7 +54,7 @@ def _no_model_is_opened(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None
     monkeypatch.setattr("nersery.models.llm.chat_client.ChatClient.check", lambda client: None)
     monkeypatch.setattr("nersery.models.llm.chat_client.ChatClient.ask", fakes.fake_llm(kinds))
     monkeypatch.setattr("nersery.models.question_answering.QuestionAnswerer", FakeAnswerer)
-    monkeypatch.setattr("nersery.annotate.tagger_labels.load_tagger", lambda folder: fakes.FakeTagger(kinds))
+    monkeypatch.setattr("nersery.annotate.tagger_labels.load_tagger", lambda folder, **_: fakes.FakeTagger(kinds))
 
 
 @pytest.fixture(params=METHODS)

@@ -4,9 +4,12 @@ import contextlib
 import errno
 import fcntl
 import hashlib
+import json
 import os
 import pickle
+import re
 import signal
+import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import IO
@@ -19,9 +22,12 @@ from nersery.core.files import (
     copy_atomic,
     differences,
     locked,
+    open_new,
     replace_folder,
     replaced_folder,
+    turn,
     write_atomic,
+    write_json,
     written_beside,
 )
 from nersery.core.warnings import warn
@@ -113,6 +119,59 @@ class TestLock:
         assert "has no locks" in capsys.readouterr().err
         assert os.listdir(tmp_path) == ["work"]
 
+    def test_another_process_keeps_its_lock_and_gets_its_error(self, tmp_path: Path):
+        with locked(tmp_path):
+            with pytest.raises(SettingsError, match=f"another process is writing {tmp_path}"), locked(tmp_path):
+                pytest.fail("it was locked")
+            assert os.listdir(tmp_path) == ["lock"]
+
+    def test_any_other_error_is_one(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+        def flock(stream: IO[str], how: int) -> None:
+            raise OSError(errno.EIO, os.strerror(errno.EIO))
+
+        monkeypatch.setattr(fcntl, "flock", flock)
+        with pytest.raises(OSError, match=os.strerror(errno.EIO)), locked(tmp_path):
+            pytest.fail("it was locked")
+
+    def test_turns_are_taken_one_after_the_other(self, tmp_path: Path):
+        folder, done = tmp_path / "a/b", list[str]()
+
+        def wait() -> None:
+            with turn(folder):
+                done.append("second")
+
+        with turn(folder):
+            assert os.listdir(folder) == ["turn"]
+            with locked(folder):  # which has another name
+                other = threading.Thread(target=wait)
+                other.start()
+            other.join(0.05)
+            done.append("first")
+        other.join(10)
+        assert done == ["first", "second"]
+        assert os.listdir(folder) == []
+
+
+class TestWriting:
+    def test_what_a_kill_has_left_is_replaced(self, tmp_path: Path):
+        for name in ("x", "y"):
+            (tmp_path / "x").write_text("left over")
+            with open_new(tmp_path / name) as stream:
+                stream.write(b"new")
+            assert (tmp_path / name).read_bytes() == b"new"
+
+    def test_json_is_for_people_and_programs(self, tmp_path: Path):
+        path = tmp_path / "a/b/x.json"
+        for content in ({"city": "दिल्ली", "sizes": [1]}, {"city": "Oslo"}):
+            write_json(path, content)
+            assert json.loads(path.read_text("utf-8")) == content
+        write_json(path, {"city": "दिल्ली"})
+        assert path.read_text("utf-8") == '{\n "city": "दिल्ली"\n}\n'
+
+    def test_a_file_that_is_not_there_is_not_copied(self, tmp_path: Path):
+        copy_atomic(tmp_path / "x", tmp_path / "y")
+        assert os.listdir(tmp_path) == []
+
 
 class TestLinks:
     def test_nothing_is_written_through_one(self, tmp_path: Path):
@@ -127,6 +186,26 @@ class TestLinks:
             assert not (tmp_path / "x").is_symlink()
 
 
+@pytest.mark.parametrize("write", [write_atomic, lambda path, text: copy_atomic(source_of(path, text), path)])
+def test_a_reader_of_the_old_file_reads_it_to_its_end(write: Callable[[Path, str], None], tmp_path: Path):
+    """The new file takes the place of the old one, whose content a kill so cannot cut."""
+    path = tmp_path / "folder/x"
+    path.parent.mkdir()
+    path.write_text("old")
+    with path.open() as reader:
+        write(path, "new")
+        assert reader.read() == "old"
+    assert path.read_text() == "new"
+    assert os.listdir(path.parent) == ["x"]
+
+
+def source_of(path: Path, text: str) -> Path:
+    """A file elsewhere with this text."""
+    source = path.parent.parent / "source"
+    source.write_text(text)
+    return source
+
+
 class TestWrittenBeside:
     def test_what_a_kill_has_left_is_removed_and_what_is_being_written_stays(self, tmp_path: Path):
         left, foreign = tmp_path / f"nersery-{'0' * 16}.tmp", tmp_path / "nersery-notes.tmp"
@@ -134,7 +213,16 @@ class TestWrittenBeside:
         foreign.touch()
         with written_beside(tmp_path / "x") as one, written_beside(tmp_path / "y") as other:
             assert {*tmp_path.iterdir()} == {one, other, foreign}
+            assert re.fullmatch(r"nersery-[0-9a-f]{16}\.tmp", one.name)
         assert os.listdir(tmp_path) == [foreign.name]
+
+    def test_everything_that_is_left_is_removed_whatever_else_is_called_alike(self, tmp_path: Path):
+        for number in range(8):
+            (tmp_path / f"nersery-{number:016}.tmp").touch()
+            (tmp_path / f"nersery-a{number:015}.tmp").mkdir()
+        with written_beside(tmp_path / "x") as temporary:
+            temporary.rename(tmp_path / "x")  # so it is not there to be removed
+        assert sorted(os.listdir(tmp_path)) == [*(f"nersery-a{number:015}.tmp" for number in range(8)), "x"]
 
     @pytest.mark.parametrize("kind", ["pipe", "link", "folder"])
     def test_what_no_process_of_ours_has_left_stays(self, kind: str, tmp_path: Path):
@@ -210,6 +298,27 @@ class TestReplacedFolder:
         assert os.listdir(folder) == ["one"]
         assert os.listdir(folder.parent) == ["x"]
 
+    def test_one_behind_a_link_is_replaced_there(self, folder: Path, replace: Callable[[], None]):
+        real = folder.with_name("real")
+        folder.rename(real)
+        folder.symlink_to(real)
+        replace()
+        assert folder.is_symlink()
+        assert os.listdir(real) == ["new"]
+
+    def test_the_first_one_gets_its_folders(self, tmp_path: Path):
+        with replaced_folder(tmp_path / "a/b") as new:
+            assert new.is_dir()
+            (new / "x").touch()
+            assert not (tmp_path / "a/b").exists()
+        assert os.listdir(tmp_path / "a") == ["b"]
+        assert os.listdir(tmp_path / "a/b") == ["x"]
+
+    def test_a_full_disk_names_the_folder(self, folder: Path):
+        with pytest.raises(OSError, match="/x'") as caught, replaced_folder(folder):
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        assert caught.value.filename == str(folder)
+
     def test_a_folder_of_the_user_s_that_is_called_alike_stays(self, folder: Path):
         (folder.parent / "x.part-20240101").mkdir()
         (folder.parent / "x.part-20240101/thesis.tex").touch()
@@ -227,6 +336,25 @@ class TestContent:
             (folder / name).write_text(content)
             digests.add(content_hash(folder))
         assert len(digests) == 4
+        once, twice = (hashlib.sha256(text).hexdigest() for text in (b"x", b"y"))
+        for name, text in (("f/b", "x"), ("f/a/c", "y")):
+            (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+            (tmp_path / name).write_text(text)
+        assert content_hash(tmp_path / "f") == hashlib.sha256(f"a/c\0{twice}\nb\0{once}\n".encode()).hexdigest()
+
+    def test_text_and_labels_of_brat_count_together(self, tmp_path: Path):
+        (tmp_path / "a.txt").write_text("x")
+        alone = content_hash(tmp_path / "a.txt")
+        (tmp_path / "a.ann").write_text("y")
+        both = " ".join(hashlib.sha256(text).hexdigest() for text in (b"x", b"y"))
+        assert alone == hashlib.sha256(b"x").hexdigest()
+        for name in ("a.txt", "a.ann"):
+            assert content_hash(tmp_path / name) == hashlib.sha256(both.encode()).hexdigest()
+        assert content_hash(str(tmp_path / "a.txt")) != alone
+
+    def test_of_one_file(self, tmp_path: Path):
+        (tmp_path / "0").mkdir()
+        (tmp_path / "0" / "a").write_text("x")
         assert content_hash(tmp_path / "0" / "a") == hashlib.sha256(b"x").hexdigest()
 
 
@@ -234,6 +362,17 @@ def test_differences_name_what_only_one_side_has():
     assert differences({"a": None, "b": {"c": 1}}, {"b": {"c": 1, "d": [2]}}) == (
         "  a: there None, asked for nothing\n  b.d: there nothing, asked for [2]"
     )
+
+
+def test_differences_are_told_by_their_whole_name_and_in_order():
+    old = {"b": {"d": {"e": 1, "f": 2}}, "a": 0, "c": {"x": 1}, "same": {"x": [1]}}
+    new = {"b": {"d": {"e": 2, "f": 2}}, "a": "0", "c": 1, "same": {"x": [1]}}
+    assert differences(old, new).splitlines() == [
+        "  a: there 0, asked for '0'",
+        "  b.d.e: there 1, asked for 2",
+        "  c: there {'x': 1}, asked for 1",
+    ]
+    assert differences(new, new) == ""
 
 
 def test_an_error_of_another_process_reads_as_it_did_there():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import FrozenInstanceError, fields
 from typing import Any
 
@@ -10,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nersery.core.errors import DataError, Issue
+from nersery.core.errors import DataError, Issue, printable
 from nersery.core.sentence import UNKNOWN_COLUMN, Corpus, Entity, Origin, Sentence, SoftLabel
 from tests.io.strategies import sentences
 
@@ -150,6 +151,62 @@ def test_parts_that_cannot_be(parts: dict[str, Any], message: str) -> None:
         Sentence(("a",), **parts)
 
 
+@pytest.mark.parametrize(
+    ("labels", "message"),
+    [
+        ([(True, "X", 0.1, 0.1)], "the word of SoftLabel.* must be a whole number, and its type a string"),
+        ([("0", "X", 0.1, 0.1)], "must be a whole number"),
+        ([(0, 7, 0.1, 0.1)], "its type a string"),
+        ([(0, "\ud800", 0.1, 0.1)], "its type a string"),
+        ([(-1, "X", 0.1, 0.1)], "is not at one of the 2 words"),
+        ([(2, "X", 0.1, 0.1)], "is not at one of the 2 words"),
+        ([(0, "", 0.1, 0.1)], "a type is a name"),
+        ([(0, " X", 0.1, 0.1)], "a type is a name"),
+        ([(0, "X", 1.5, 0.0)], r"expected probabilities in \[0, 1\]"),
+        ([(0, "X", 0.0, -0.1)], r"expected probabilities in \[0, 1\]"),
+        ([(0, "X", True, 0.0)], r"expected probabilities in \[0, 1\]"),
+        ([(0, "X", 0.5, None)], r"expected probabilities in \[0, 1\]"),
+        ([(0, "X", 0.6, 0.6)], "soft labels of word 0 have probabilities that add up to 1.2, more than 1"),
+        ([(0, "X", 0.2, 0.1), (1, "X", 0.5, 0.2), (1, "Y", 0.3, 0.1)], "of word 1 .* add up to 1.1,"),
+        ([(0, "X", 0.5, 0.52)], "add up to 1.02,"),
+    ],
+)
+def test_soft_labels_that_cannot_be(labels: list[tuple[Any, ...]], message: str) -> None:
+    with pytest.raises(DataError, match=message):
+        Sentence(("a", "b"), soft_labels=tuple(SoftLabel(*label) for label in labels))
+
+
+def test_soft_labels_come_in_the_order_of_the_words_and_may_be_rounded() -> None:
+    labels = (SoftLabel(0, "X", 0, 1), SoftLabel(1, "X", 0.5, 0.25), SoftLabel(1, "Y", 0.2, 0.058))
+    assert Sentence(("a", "b"), soft_labels=labels[::-1]).soft_labels == labels
+
+
+@pytest.mark.parametrize(
+    ("offsets", "message"),
+    [
+        (((0, 1),), "there are 1 offsets and 2 words"),
+        (((0, 1), (1, 2), (2, 3)), "there are 3 offsets and 2 words"),
+        (((0, 1), (2, True)), r"\(2, True\) is not a pair"),
+        (((0, 1), ("2", 3)), "is not a pair"),
+        (((0, 1), (2,)), r"\(2,\) is not a pair"),
+        (((0, 1), (2, 3, 4)), "is not a pair"),
+        (((-1, 1), (1, 2)), r"\(-1, 1\) is empty or overlaps"),
+        (((0, 1), (1, 1)), r"\(1, 1\) is empty or overlaps"),
+        (((0, 2), (1, 3)), r"\(1, 3\) is empty or overlaps"),
+        (((5, 6), (1_000_005, 1_000_006)), "span 1,000,001 characters, expected at most 1,000,000"),
+    ],
+)
+def test_offsets_that_cannot_be(offsets: tuple[Any, ...], message: str) -> None:
+    with pytest.raises(DataError, match=message):
+        Sentence(("a", "b"), offsets=offsets)
+
+
+@pytest.mark.parametrize("offsets", [((0, 1), (1, 2)), ((5, 6), (1_000_004, 1_000_005))])
+def test_offsets_may_touch_and_may_be_far_apart(offsets: tuple[tuple[int, int], ...]) -> None:
+    assert Sentence(("a", "b"), offsets=offsets).offsets == offsets
+    assert Sentence(("a", "b"), offsets=[[np.int64(at) for at in pair] for pair in offsets]).offsets == offsets  # type: ignore[arg-type]
+
+
 def test_scores_of_numpy_become_plain_ones() -> None:
     sentence = Sentence(("a",), (Entity(0, 1, "X", np.float32(0.5)),), scores={"s": np.float32(0.25), "n": np.int64(2)})  # type: ignore[arg-type]
     assert (sentence.entities[0].score, sentence.scores) == (0.5, {"s": 0.25, "n": 2})
@@ -187,6 +244,54 @@ def test_views() -> None:
     sentence = Sentence(("in", "New York", "City"), (Entity(1, 3, "LOC"),))
     assert (len(sentence), sentence.text) == (3, "in New York City")
     assert sentence.mention(sentence.entities[0]) == ("New York", "City")
+
+
+def test_types_are_renamed_in_soft_labels_too() -> None:
+    soft = (SoftLabel(0, "A", 0.1, 0.0), SoftLabel(0, "B", 0.2, 0.0), SoftLabel(1, "C", 0.3, 0.0))
+    sentence = Sentence(("a", "b"), (Entity(0, 1, "A", 0.5), Entity(1, 2, "C")), "1", soft_labels=soft)
+    renamed = sentence.with_types({"A": "Z", "C": ""})
+    assert renamed.soft_labels == (SoftLabel(0, "B", 0.2, 0.0), SoftLabel(0, "Z", 0.1, 0.0))
+    assert (renamed.entities, renamed.entities[0].score, renamed.id) == ((Entity(0, 1, "Z"),), 0.5, "1")
+    assert sentence.with_types({}) == sentence
+
+
+def test_places_of_words_and_entities() -> None:
+    plain = Sentence(("in", "New York", "on", "Sunday"), (Entity(1, 2, "LOC"), Entity(2, 4, "TIME")))
+    assert plain.places == ((0, 2), (3, 11), (12, 14), (15, 21))
+    assert plain.spans == ((3, 11, "LOC"), (12, 21, "TIME"))
+    assert [plain.text[start:end] for start, end in plain.places] == list(plain.words)
+    assert (plain.inside, plain.outside) == ({1, 2, 3}, [0])
+    known = Sentence(("a", "b"), (Entity(0, 2, "X"),), offsets=((7, 8), (10, 11)))
+    assert (known.places, known.spans) == (((7, 8), (10, 11)), ((7, 11, "X"),))
+
+
+def test_reordered_words_take_their_columns_along_and_all_else_stays() -> None:
+    sentence = Sentence(
+        ("a", "b", "c"), (Entity(0, 2, "X", 0.5),), "1", "en", Origin("m"), {"s": 1.0},
+        (("1", "2", "3"), ("x", "y", "z")), ("# c",), (SoftLabel(1, "X", 0.1, 0.0),), "d", ((0, 1), (2, 3), (4, 5)),
+    )  # fmt: skip
+    moved = sentence.reordered([2, 0, 1])
+    assert (moved.words, moved.columns) == (("c", "a", "b"), (("3", "1", "2"), ("z", "x", "y")))
+    kept = [field.name for field in fields(sentence) if field.name not in ("words", "columns")]
+    assert [getattr(moved, name) for name in kept] == [getattr(sentence, name) for name in kept]
+
+
+def test_edited_words_have_no_place_in_the_document_any_more() -> None:
+    sentence = Sentence(
+        ("a", "b"), (Entity(0, 1, "X", 0.5),), "1", "en", Origin("m"), {"s": 1.0}, (), ("# c",),
+        (SoftLabel(1, "X", 0.1, 0.0),), "d", ((0, 1), (2, 3)),
+    )  # fmt: skip
+    edited = sentence.replace_span(1, 2, ["c"])
+    assert (edited.document, edited.offsets, edited.soft_labels) == ("", (), ())
+    kept = ("entities", "id", "language", "origin", "scores", "columns", "comments")
+    assert [getattr(edited, name) for name in kept] == [getattr(sentence, name) for name in kept]
+    same = sentence.replace_spans([])
+    assert (same.document, same.offsets, same.soft_labels) == ("d", ((0, 1), (2, 3)), ())
+    assert sentence.with_entities([Entity(1, 2, "Y")]).soft_labels == ()
+    with pytest.raises(DataError, match=r"sentence 1: cannot edit words \[1, 3\)"):
+        sentence.replace_span(1, 3, ["c"])
+    with pytest.raises(DataError, match=r"^cannot edit words \[0, 2\): they cut through the entity \[0, 1\) X"):
+        Sentence(("a", "b"), (Entity(0, 1, "X"),)).replace_span(0, 2, ["c"])
 
 
 PARENT = Sentence(
@@ -240,7 +345,7 @@ def test_a_generated_sentence_has_the_content_and_what_is_said_about_it() -> Non
     assert made.entities[0].score is None
     assert [getattr(made, field.name) for field in fields(made)] == [getattr(expected, f.name) for f in fields(made)]
     for id_, wrong in (("\ud800", origin), ("b", Origin("m", ("\ud800",)))):
-        with pytest.raises(DataError, match="lone surrogate"):
+        with pytest.raises(DataError, match=f"^{re.escape(f'sentence {printable(id_)}: ')}.* lone surrogate"):
             source.generated(id_, wrong)
 
 
@@ -293,6 +398,12 @@ def test_a_corpus_gives_ids_and_keeps_order() -> None:
     assert corpus[:1] + corpus[1:] == corpus
     assert hash(corpus[:1] + corpus[1:]) == hash(corpus)
     assert repr(corpus) == "Corpus(3 sentences, types: X)"
+
+
+def test_the_types_of_a_corpus_are_sorted_and_each_is_there_once() -> None:
+    names = [f"T{number:02}" for number in range(20)]
+    backwards = [Sentence(("a", "b"), (Entity(0, 1, name), Entity(1, 2, "T07"))) for name in reversed(names)]
+    assert Corpus(backwards).types == tuple(names)
 
 
 def test_two_sentences_may_not_share_an_id() -> None:

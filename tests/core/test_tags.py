@@ -148,12 +148,38 @@ def test_messages_say_what_is_legal() -> None:
     assert "'E-PER'" in fault.message
     assert "after 'O'" in fault.message
     assert "expected O, B-PER or S-PER" in fault.message
+    messages = [fault.message for tags in ("B-A I-A O", "O S-A B-A") for fault in decode(tags.split(), "BIOES")[1]]
+    assert messages == [
+        "the entity at 'I-A' is not ended before 'O'; expected I-A or E-A after it",
+        "the entity at 'B-A' is not ended before the end of the sentence; expected I-A or E-A after it, or S-A in its "
+        "place",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("tag", "why"),
+    [
+        (" B-A", "it has a space at an end"),
+        ("-", "letter and type are missing"),
+        ("-A", "its letter is missing"),
+        ("A", "it is no tag"),
+        ("AB", "its letter is missing"),
+        ("B_A", "it has _ where - belongs"),
+        ("E_A", "it is no tag"),
+        ("E-A", "IOB2 has no letter E"),
+        ("B-", "its type is missing"),
+        ("B-A\u3000", "its type has white space at an end, a tab or a line break"),
+    ],
+)
+def test_messages_say_what_is_wrong_with_a_tag(tag: str, why: str) -> None:
+    (fault,) = decode(["O", tag], "IOB2")[1]
+    assert fault.message == f"the tag {tag!r} cannot be read: {why}; expected O, B-TYPE or I-TYPE"
 
 
 @pytest.mark.parametrize(
     ("name", "scheme", "before", "after"),
     [
-        ("outer-space", "IOB2", ["O ", " B-A"], ["O", "B-A"]),
+        ("outer-space", "IOB2", ["O ", " B-A", "\u00a0O"], ["O", "B-A", "\u00a0O"]),
         ("underscore", "IOB2", ["B_PER", "I_PER", "x_y", "_", "B-A_B"], ["B-PER", "I-PER", "x_y", "_", "B-A_B"]),
         ("lost-prefix", "IOB2", ["-A", "-A", "-B", "O", "-B", "-"], ["B-A", "I-A", "B-B", "O", "B-B", "-"]),
         ("lost-prefix", "BIOES", ["S-A", "-A", "-A"], ["S-A", "B-A", "I-A"]),

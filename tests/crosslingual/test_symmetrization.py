@@ -40,6 +40,25 @@ def test_growing_stops_at_words_that_both_have_links():
     assert alignment("grow-diag", square, {(0, 0)}) == [(0, 0), (0, 1), (1, 0)]
 
 
+@pytest.mark.parametrize("shift", range(0, 60, 7))
+def test_of_two_that_take_the_last_free_word_the_first_neighbour_is_added(shift):
+    """The order of neighbours is up, left, down, right, then the diagonals from the upper left on."""
+    apart = {(1, 1 + shift), (20, shift), (22, 2 + shift)}  # the last two give links to the target words of both
+    assert alignment("grow-diag", apart | {(0, shift), (0, 2 + shift)}, apart) == sorted(apart | {(0, shift)})
+    apart = {(1, 1 + shift), (0, 20 + shift), (2, 22 + shift)}
+    assert alignment("grow-diag", apart | {(0, shift), (2, shift)}, apart) == sorted(apart | {(0, shift)})
+
+
+@pytest.mark.parametrize("shift", range(0, 60, 7))
+def test_links_are_gone_through_by_source_and_target(shift):
+    apart = {(1 + shift, 1), (3 + shift, 3), (80, 0), (90, 4)}
+    rivals = {(2 + shift, 0), (2 + shift, 4)}  # one beside the first link, one beside the second
+    assert alignment("grow-diag", apart | rivals, apart) == sorted(apart | {(2 + shift, 0)})
+    final = {(shift, place) for place in range(5)} | {(shift + 1, 4)}
+    assert alignment("grow-diag-final-and", final, ()) == [(shift, 0), (shift + 1, 4)]
+    assert alignment("grow-diag-final-and", (), final) == [(shift, 0), (shift + 1, 4)]
+
+
 def test_growing_leaps_no_gap():
     assert alignment("grow-diag", {(0, 0), (0, 2)}, {(0, 0)}) == [(0, 0)]
 
@@ -62,3 +81,16 @@ def test_mutually_best_links_and_those_that_touch_them():
     probabilities = np.array([[0.9, 0.6, 0.0], [0.0, 0.1, 0.0], [0.2, 0.0, 0.4]])
     assert mutually_best(probabilities, 0.3).tolist() == [[True, True, False], [False] * 3, [False, False, True]]
     assert mutually_best(np.zeros((0, 3)), 0.3).shape == (0, 3)
+
+
+@pytest.mark.parametrize("rows", [[[0.9], [0.5]], [[0.5], [0.9]], [[0.9, 0.5]], [[0.5, 0.9]], [[0.4, 0.9, 0.5]]])
+def test_links_above_below_and_on_either_side_touch(rows):
+    assert mutually_best(np.array(rows), 0.3).all()
+
+
+def test_unlikely_links_are_left_out_even_if_they_are_the_best():
+    assert mutually_best(np.array([[0.3]]), 0.3).tolist() == [[False]]
+    assert mutually_best(np.array([[0.1, 0.0], [0.0, 0.5]]), 0.3).tolist() == [[False, False], [False, True]]
+    assert mutually_best(np.array([[0.9, 0.0], [0.0, 0.5]]), 0.3).tolist() == [[True, False], [False, True]]
+    assert mutually_best(np.array([[0.9, 0.3]]), 0.3).tolist() == [[True, False]]
+    assert mutually_best(np.zeros((3, 0)), 0.3).shape == (3, 0)

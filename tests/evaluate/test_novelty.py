@@ -9,8 +9,7 @@ from nersery import Entity, Sentence
 from nersery.core.errors import SettingsError
 from nersery.core.progress import Progress
 from nersery.evaluate import novelty as module
-from nersery.evaluate.novelty import MentionCounts, novelty
-from nersery.evaluate.oracle import load_oracle
+from nersery.evaluate.novelty import MentionCounts, load_oracle, novelty
 from tests.evaluate.report_fixture import sentence as described
 from tests.standins import Memory, sentences
 

@@ -11,7 +11,17 @@ from seqeval.scheme import IOB2
 
 from nersery import Corpus, Entity, Sentence
 from nersery.core.errors import DataError
-from nersery.evaluate.scores import Counts, Scores, score, sentence_counts, summarise
+from nersery.evaluate.scores import (
+    Counts,
+    Scores,
+    all_scores,
+    paired,
+    paired_by_order,
+    score,
+    score_languages,
+    sentence_counts,
+    summarise,
+)
 
 TYPES = ("LOC", "ORG", "PER")
 
@@ -197,6 +207,76 @@ def test_all_mismatches_are_reported_together():
     assert "Fix:" in message
 
 
+def test_files_of_other_sentences_get_one_message_with_both_names():
+    one, other = [sentence([], id="a"), sentence([], id="b")], [sentence([], id="c")]
+    with pytest.raises(DataError) as caught:
+        list(paired(one, other, ("first", "second")))
+    (problem,) = caught.value.issues
+    assert problem.message == "the 2 first ids and the 1 second ids have nothing in common"
+    assert "are these two files of the same sentences?" in str(caught.value)
+    with pytest.raises(DataError, match="sentence c: second, but not in first"):
+        list(paired([], other, ("first", "second")))
+    with pytest.raises(DataError, match="sentence b: no second sentence has this id"):
+        list(paired(one, one[:1], ("first", "second")))
+
+
+def test_pairs_come_in_the_order_of_the_first():
+    one = [sentence([], id=id_) for id_ in "bca"]
+    other = [sentence([(0, 1, "PER")], id=id_) for id_ in "abc"]
+    assert [(truth.id, guess.id, guess.labels) for truth, guess in paired(one, other)] == [
+        (id_, id_, ((0, 1, "PER"),)) for id_ in "bca"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("ids", "words", "is_paired"),
+    [
+        ("ab", "xy", False),  # by their ids
+        ("ba", "yx", False),
+        ("12", "xy", True),
+        ("12", "xz", True),  # with other words, which `paired` then reports
+        ("a2", "xy", True),
+        ("2a", "xy", True),
+        ("a2", "xz", False),
+        ("2a", "zx", False),
+        ("1", "x", False),
+        ("123", "xyz", False),
+    ],
+)
+def test_pairs_by_order(ids, words, is_paired):
+    """Where both have as many sentences, and no ids in common, or other ids and the same words in order."""
+    one = Corpus([Sentence(("x",), id="a"), Sentence(("y",), id="b")])
+    other = Corpus(Sentence((word,), (Entity(0, 1, "PER"),), id=id_) for id_, word in zip(ids, words, strict=True))
+    found = paired_by_order(one, other)
+    assert [sentence.id for sentence in found] == (["a", "b"] if is_paired else [*ids])
+    assert [(s.words, s.labels) for s in found] == [(s.words, s.labels) for s in other]
+
+
+def test_each_language_has_scores_of_its_own():
+    gold = [replace(sentence([(0, 1, "PER")], id=id_), language=id_[:-1]) for id_ in ("hi1", "en1", "hi2", "1")]
+    predicted = [gold[0], gold[1].with_entities([]), gold[2].with_entities([]), gold[3]]
+    found = score_languages(gold, reversed(predicted))
+    assert list(found) == ["", "en", "hi"]
+    assert [found[language].micro for language in found] == [Counts(1, 1, 1), Counts(0, 0, 1), Counts(1, 1, 2)]
+    whole = all_scores(Corpus(gold), Corpus(predicted))
+    assert whole == score(gold, predicted).as_dict() | {
+        "per_language": {language: own.micro.as_dict() for language, own in found.items()}
+    }
+    assert all_scores(Corpus(gold[:1]), Corpus(predicted[:1])) == score(gold[:1], predicted[:1]).as_dict()
+
+
+def test_scores_read_well():
+    assert str(Scores({"A": Counts(1200, 2000, 1500), "B": Counts(0, 0, 4)})) == (
+        "F1 68.5, precision 60.0, recall 79.8 (1,504 gold entities)"
+    )
+
+
+def test_scores_of_other_types_add_up():
+    one, other = Scores({"B": Counts(1, 2, 3)}), Scores({"A": Counts(4, 5, 6), "B": Counts(1, 1, 1)})
+    for both in (one + other, other + one):
+        assert list(both.per_type.items()) == [("A", Counts(4, 5, 6)), ("B", Counts(2, 3, 4))]
+
+
 def test_words_that_only_look_alike_are_different_words():
     gold = Sentence(("caf\u00e9",), id="1")
     with pytest.raises(DataError, match="other words"):
@@ -226,5 +306,10 @@ def test_one_seed_has_no_spread():
 
 
 def test_no_seed_is_an_error():
-    with pytest.raises(DataError, match="no run"):
+    with pytest.raises(DataError, match="no run") as caught:
         summarise([])
+    assert "give the figure of one run at least" in str(caught.value)
+
+
+def test_two_seeds_have_a_spread():
+    assert summarise([0.2, 0.4]).std == pytest.approx(0.02**0.5)

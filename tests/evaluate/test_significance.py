@@ -7,7 +7,7 @@ import pytest
 from nersery.core.errors import DataError, SettingsError
 from nersery.evaluate import significance
 from nersery.evaluate.scores import Counts
-from nersery.evaluate.significance import f1_interval, paired_bootstrap, sign_flip
+from nersery.evaluate.significance import caution, f1_interval, holm, paired_bootstrap, sign_flip
 
 
 def counts(rng, sentences, recall, gold=None):
@@ -156,6 +156,7 @@ def test_reads_well():
     result = significance.Comparison(0.0132, -0.0021, 0.0287, 0.0841, 100, 3)
     assert str(result) == "+1.3 [-0.2, +2.9], p = 0.084"
     assert result.as_dict()["runs"] == 3
+    assert str(significance.Comparison(-0.9, -1.0, 0.8, 0.5, 1, 1)) == "-90.0 [-100.0, +80.0], p = 0.5"
 
 
 def test_sign_flip_counts_all_flips():
@@ -199,3 +200,41 @@ def test_the_interval_of_f1_holds_the_observed_one_and_shrinks_with_the_sentence
     assert low < Counts(*few.sum(axis=0).tolist()).f1 < high
     assert more[1] - more[0] == pytest.approx((high - low) / 4, rel=0.2)
     assert f1_interval(few[None], samples=2_000) == (low, high)
+
+
+def test_holm_corrects_the_smallest_most_and_keeps_the_order():
+    assert holm([0.04, 0.01, 0.03, 0.005]) == [0.06, 0.03, 0.06, 0.02]
+    assert holm([0.9, 0.4]) == [0.9, 0.8]
+    assert holm([0.9, 0.6]) == [1.0, 1.0]
+    assert holm([0.2]) == [0.2]
+    assert holm([]) == []
+
+
+def test_a_caution_stands_beside_few_sentences():
+    assert caution(50) == ""
+    assert caution(49).startswith("Only 49 test sentences: ")
+    assert caution(1).startswith("Only 1 test sentence: ")
+
+
+def test_the_interval_of_f1_depends_on_the_seed_and_averages_runs():
+    one = counts(np.random.default_rng(2), 60, 0.5)
+    assert f1_interval(one[None], samples=500) != f1_interval(one[None], samples=500, seed=1)
+    assert f1_interval(np.stack([one, one]), samples=500) == pytest.approx(f1_interval(one[None], samples=500))
+
+
+def test_runs_must_be_of_the_same_number_and_have_three_counts():
+    one = counts(np.random.default_rng(1), 10, 0.5)
+    for baseline, system in ((one[None], one), (one[:, :2], one[:, :2]), (one[0], one[0]), (one[None, None],) * 2):
+        with pytest.raises(DataError, match="cannot pair counts of the shapes"):
+            paired_bootstrap(baseline, system)
+    with pytest.raises(DataError, match="gold entities differ"):  # in one run of several
+        paired_bootstrap(np.stack([one, one]), np.stack([one, one + np.array([0, 0, 1])]))
+
+
+def test_all_flips_are_tried_for_few_seeds_and_some_drawn_for_more(monkeypatch):
+    monkeypatch.setattr(significance, "EXACT_SEEDS", 4)
+    assert {sign_flip([0.0] * 4, [1.0] * 4, seed=seed) for seed in range(5)} == {2 / 2**4}
+    drawn = {sign_flip([0.0] * 5, [1.0] * 5, seed=seed) for seed in range(20)}
+    assert {16 * p for p in drawn} > {1, 2}
+    assert sum(sign_flip([0.0] * 5, [1.0] * 5, seed=seed) for seed in range(20)) < 4, "2.4 expected"
+    assert min(drawn) == 1 / 2**4, "the observed difference is one of the sixteen"

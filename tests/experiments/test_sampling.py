@@ -1,3 +1,4 @@
+import json
 import os
 import random
 import subprocess
@@ -14,7 +15,7 @@ from iterstrat.ml_stratifiers import IterativeStratification
 
 from nersery import Corpus, Entity, Sentence
 from nersery.core.errors import SettingsError
-from nersery.experiments.sampling import PROTOCOLS, id_list, sample, sample_languages
+from nersery.experiments.sampling import PROTOCOLS, fold, id_list, sample, sample_languages
 
 
 def corpus_of(kinds):
@@ -120,6 +121,19 @@ def test_of_each_language_a_sample_of_its_own(protocol):
         numbers[language] = {sentence.id.split("/")[1] for sentence in expected}
     assert numbers["en"] != numbers["hi"]
     assert ids(sample_languages(corpus, 60, protocol)) == ids(corpus)
+
+
+def test_the_seed_is_0_and_the_protocol_random_unless_they_are_given():
+    corpus = in_languages(skewed(1, 60), ["en", "hi"])
+    assert sample_languages(corpus, 9) == sample_languages(corpus, 9, "random", seed=0)
+    assert sample(corpus, 9) == sample(corpus, 9, "random", seed=0)
+
+
+def test_ids_that_could_be_read_otherwise_are_written_as_json():
+    for id_ in ('"a"', "a\nb", "a\u2028b"):
+        assert json.loads(id_list([Sentence(("w",), id=id_)])) == id_
+    for id_ in ('a"', "a b", "\u00e9"):
+        assert id_list([Sentence(("w",), id=id_)]) == f"{id_}\n"
 
 
 def test_a_language_that_has_too_few_sentences_is_named():
@@ -234,6 +248,18 @@ def test_stratified_takes_the_sentences_that_it_dealt_to_the_sample():
     assert ids(PROTOCOLS["stratified"](list(corpus_of([["A"]] * 10)), 1)) == ["s8"]
 
 
+@pytest.mark.parametrize(
+    ("kinds", "size", "chosen"),
+    [
+        (["B", "B", "AB"], 1, ["s0"]),  # A is the rarest: s2 goes to the rest, which lacks more, and s0 to the sample
+        (["A", "A", "AB"], 1, ["s0"]),
+        (["AB", "A", "AB"], 1, ["s2"]),  # B is: s0 goes to the rest, s2 to the sample, which then has its A, too
+    ],
+)
+def test_stratified_deals_the_sentences_of_the_rarest_type_first(kinds, size, chosen):
+    assert ids(PROTOCOLS["stratified"](list(corpus_of(kinds)), size)) == chosen
+
+
 def test_stratified_does_without_exchange_when_there_are_many_sets_of_types(monkeypatch):
     corpus = skewed(1)
     before = sample(corpus, 57, "stratified")
@@ -257,3 +283,26 @@ def test_stratified_takes_little_memory_whatever_the_number_of_sets_of_types():
 def test_stratified_with_one_type_and_exact_share():
     chosen = sample(corpus_of([["A"]] * 50 + [[]] * 50), 10, "stratified", seed=4)
     assert sentences_with(chosen) == {"A": 5}
+
+
+@pytest.mark.parametrize("folds", [2, 3, 7])
+def test_every_fold_has_its_share_of_each_set_of_types(folds):
+    corpus = skewed(1, 200)
+    parts = [fold(corpus, folds, number) for number in range(folds)]
+    assert sorted(id_ for part in parts for id_ in ids(part)) == sorted(ids(corpus))
+    assert all(ids(part) == [id_ for id_ in ids(corpus) if id_ in part.by_id] for part in parts)
+    for types in {frozenset(entity.type for entity in sentence.entities) for sentence in corpus}:
+        counts = [sum({entity.type for entity in sentence.entities} == types for sentence in part) for part in parts]
+        assert max(counts) - min(counts) <= 1
+    shuffled = Corpus(random.Random(9).sample(corpus.sentences, len(corpus)))
+    assert [{*ids(fold(shuffled, folds, number))} for number in range(folds)] == [{*ids(part)} for part in parts]
+    assert ids(fold(corpus, folds, folds)) == []
+
+
+def test_folds_are_dealt_at_random_and_always_alike():
+    corpus = corpus_of([["A"], ["B"]] * 6)
+    assert [ids(fold(corpus, 3, number)) for number in range(3)] == [
+        ["s0", "s1", "s2", "s3"],
+        ["s4", "s5", "s8", "s11"],
+        ["s6", "s7", "s9", "s10"],
+    ]

@@ -261,10 +261,10 @@ def test_no_sentence_comes_after_the_first_problem(path: Path) -> None:
         next(stream)
 
 
-def test_check_finds_problems_before_any_work_is_done(path: Path) -> None:
+def test_problems_are_found_by_reading_everything(path: Path) -> None:
     source = opened(path, "a\tO\n\nb\tI-X\n\nd\tB-X\n")
     with pytest.raises(DataError, match="continues an entity"):
-        source.check()
+        list(source)
 
 
 def test_repairs_are_counted_and_dropped_sentences_are_kept_as_rejects(path: Path) -> None:

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from nersery.core.errors import DataError
 from nersery.core.outcome import Reject
-from nersery.core.sentence import Entity, Origin, Sentence
+from nersery.core.sentence import Entity, Origin, Sentence, SoftLabel
 from nersery.io import ReadOptions, Source, open_corpus, read, read_rejects, reject_line, write, writer
 from tests.io.strategies import full_sentences
 
@@ -81,6 +81,14 @@ def test_a_line_of_a_dataset_may_have_other_keys(path: Path) -> None:
     assert source.description == "jsonl, IOB2, left out: spans, odd"
 
 
+def test_columns_of_its_own_are_all_that_a_line_of_a_dataset_has(path: Path) -> None:
+    """Other keys are then left out, and named."""
+    row = {"tokens": ["a", "b"], "tags": ["O", "O"], "columns": [["x", "y"]], "pos": ["P", "Q"], "odd": 1}
+    source = opened(path, row)
+    assert [sentence.columns for sentence in source] == [(("x", "y"),)]
+    assert source.description == "jsonl, IOB2, left out: pos, odd"
+
+
 def test_other_keys_beside_words_are_a_mistake(path: Path) -> None:
     (problem,) = problems(path, {"words": ["Ada"], "entities": [], "langs": ["en"]})
     assert 'there is no key "langs"' in problem
@@ -111,6 +119,8 @@ def test_tags_are_repaired_and_counted(path: Path) -> None:
         ({"words": ["a", 1]}, "\"words\" is ['a', 1], expected a list of strings"),
         ({"words": "ab"}, "\"words\" is 'ab', expected a list of strings"),
         ({"words": ["a "]}, "word 0 is 'a '"),
+        ({"words": ["a"], "tags": ["O"], "odd": [1]}, 'no key "odd"'),
+        ({"tokens": ["a"], "odd": ["x"]}, 'no key "odd"'),
         ({"id": "x"}, 'expected exactly one of "words" and "tokens"'),
         ({"words": ["a"], "tokens": ["a"]}, 'expected exactly one of "words" and "tokens"'),
         ({"words": ["a"], "entities": [], "tags": ["O"]}, "expected only one of entities, tags"),
@@ -137,6 +147,78 @@ def test_problems(path: Path, line: Any, message: str) -> None:
     (problem,) = problems(path, {"words": ["sound"]}, "", line)
     assert problem.startswith("3: ")
     assert message in problem
+
+
+def entity(**changes: Any) -> dict[str, Any]:
+    return {"entities": [{"start": 0, "end": 1, "type": "X", **changes}]}
+
+
+def soft_label(**changes: Any) -> dict[str, Any]:
+    return {"soft_labels": [{"word": 0, "type": "X", "begin": 0.5, "inside": 0, **changes}]}
+
+
+@pytest.mark.parametrize(
+    "part",
+    [
+        {"language": 7},
+        {"document": 7},
+        {"entities": {"start": 0, "end": 1, "type": "X"}},
+        {"entities": [[0, 1, "X"]]},
+        {"entities": [{"start": 0, "end": 1}]},
+        entity(start=0.0),
+        entity(end=True),
+        entity(type=7),
+        entity(score=True),
+        entity(score=[1]),
+        entity(label="X"),
+        {"soft_labels": {}},
+        {"soft_labels": [7]},
+        {"soft_labels": [*soft_label()["soft_labels"], 7]},
+        {"soft_labels": [{"word": 0, "type": "X", "begin": 0.5}]},
+        soft_label(word="0"),
+        soft_label(word=False),
+        soft_label(type=None),
+        soft_label(begin="0.5"),
+        soft_label(inside=False),
+        soft_label(score=1),
+        {"offsets": "01"},
+        {"offsets": ["01"]},
+        {"offsets": [[0]]},
+        {"offsets": [[0, 1, 2]]},
+        {"offsets": [[0, True]]},
+        {"offsets": [[0, 1.0]]},
+        {"origin": "m"},
+        {"origin": {"method": 7}},
+        {"origin": {"method": "m", "parents": "p"}},
+        {"origin": {"method": "m", "parents": [7]}},
+        {"origin": {"method": "m", "copy": True}},
+        {"origin": {"method": "m", "copy": 1, "seed": 1}},
+        {"scores": [1]},
+        {"scores": {"x": "1"}},
+        {"scores": {"x": True}},
+        {"columns": "x"},
+        {"columns": [["x"], [7]]},
+        {"comments": [7]},
+    ],
+)
+def test_a_part_of_another_shape_is_named_with_the_shape_that_it_should_have(part: dict[str, Any], path: Path) -> None:
+    (key,) = part
+    (problem,) = problems(path, {"words": ["a"], **part})
+    assert problem.startswith(f'1: "{key}" is ')
+    assert ", expected a" in problem or ', expected {"method": string' in problem
+
+
+def test_the_least_and_the_most_that_a_part_may_say(path: Path) -> None:
+    lines = [
+        {"words": ["a"], "origin": {"method": "m"}, **entity(score=None), **soft_label(begin=1)},
+        {"words": ["b"], "origin": {"method": "m", "parents": ["p"], "copy": 2}, **entity(score=1)},
+        {"words": ["c"], "offsets": [[3, 4]], "document": "d", "scores": {"x": -1}, "comments": ["# c"]},
+    ]
+    first, second, third = opened(path, *lines)
+    assert (first.origin, first.entities[0].score) == (Origin("m"), None)
+    assert first.soft_labels == (SoftLabel(0, "X", 1, 0),)
+    assert (second.origin, second.entities[0].score) == (Origin("m", ("p",), 2), 1)
+    assert (third.offsets, third.document, third.scores, third.comments) == (((3, 4),), "d", {"x": -1}, ("# c",))
 
 
 def test_all_problems_come_together(path: Path) -> None:
@@ -184,7 +266,7 @@ def test_the_scheme_comes_from_all_lines_that_can_be_read(path: Path, first: Any
 
 
 def test_a_file_of_anything_but_tags_needs_no_more_memory(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("nersery.io.jsonl.MOST_PAIRS", 2)
+    monkeypatch.setattr("nersery.io.base.MOST_PAIRS", 2)
     source = opened(path, *({"tokens": ["a"], "tags": [tag]} for tag in ("B-X", "B-Y", "S-Z")))
     assert source.description == "jsonl, IOB2"
 
@@ -212,6 +294,8 @@ def test_rejects_come_back(path: Path) -> None:
     path.write_text("".join(map(reject_line, rejects)), "utf-8")
     assert list(read_rejects(path)) == rejects
     assert list(read_rejects(path.with_name("none"))) == []
+    path.write_text('{"reason": "x", "words": ["a"]}\n')
+    assert list(read_rejects(path)) == [Reject("x", Sentence(("a",)))]
 
 
 @pytest.mark.parametrize(

@@ -22,7 +22,7 @@ from tests.io.strategies import sentences
 def test_without_pyarrow_the_extra_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     (tmp_path / "a.parquet").write_bytes(b"PAR1")
-    for action in (lambda: open_corpus(tmp_path / "a.parquet"), parquet.check_installed):
+    for action in (lambda: open_corpus(tmp_path / "a.parquet"), parquet.load_pyarrow):
         with pytest.raises(MissingResourceError, match=r'pip install "pyarrow>='):
             action()
 

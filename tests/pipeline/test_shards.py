@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import hashlib
 import itertools
 import json
 import os
@@ -17,6 +18,7 @@ from nersery.core.errors import JobFailedError, NerseryError, SettingsError
 from nersery.pipeline.shards import MANIFEST, ShardJob, batches
 from nersery.pipeline.stage import Answer, EngineLostError
 from tests.pipeline.fakes import Killed, answers, expected, rows
+from tests.pipeline.test_job import Steps
 
 ROWS = rows(50, at3="reject", at4="fail", at41="reject")
 
@@ -106,6 +108,50 @@ class TestFiles:
         monkeypatch.setattr("nersery.pipeline.shards.MOST_SHARDS", 3)
         with pytest.raises(NerseryError, match="more than 3 shards"):
             job(tmp_path).run(ROWS, answers)
+
+    def test_progress_counts_rows_and_those_of_an_earlier_call(self, tmp_path: Path) -> None:
+        progress = Steps()
+        job(tmp_path).run(ROWS, answers, batch_size=9, progress=progress)
+        assert progress.seen == [(count, False) for count in (9, 3) * 4 + (2,)]
+        start_and_kill(tmp_path / "killed", 7)
+        progress = Steps()
+        job(tmp_path / "killed").run(ROWS, answers, batch_size=99, progress=progress)
+        assert progress.seen == [(24, True), (12, False), (12, False), (2, False)]
+
+    def test_the_manifest_has_names_sizes_and_hashes(self, tmp_path: Path) -> None:
+        job(tmp_path).run(ROWS, answers)
+        there = files(tmp_path / "out")
+        assert sum(line.count(b"\n") for line in there[MANIFEST].splitlines(keepends=True)) == 7
+        _, *shards, _ = map(json.loads, there[MANIFEST].splitlines())
+        named = [file for shard in shards for file in shard["files"]]
+        for file in named:
+            content = there[file["name"]]
+            assert file == {
+                "name": file["name"], "bytes": len(content), "sha256": hashlib.sha256(content).hexdigest()
+            }  # fmt: skip
+        assert {file["name"] for file in named} == there.keys() - {MANIFEST}
+        assert [(shard["read"], shard["written"], shard["rejected"]) for shard in shards] == [
+            (12, 10, 2), (12, 12, 0), (12, 12, 0), (12, 11, 1), (2, 2, 0)
+        ]  # fmt: skip
+
+    def test_if_every_row_fails_the_corrected_command_starts_from_the_first(self, tmp_path: Path) -> None:
+        failing = rows(5, at0="fail", at1="fail", at2="fail", at3="fail", at4="fail")
+        with pytest.raises(
+            JobFailedError, match=r"^all 5 rows failed, the first for this reason: failed: ValueError: a poisoned row$"
+        ):
+            job(tmp_path, size=2).run(failing, answers)
+        manifest = (job(tmp_path).part / MANIFEST).read_text()
+        assert [*json.loads(manifest)] == ["job"]
+        job(tmp_path, size=2).run(ROWS[5:10], answers)
+        assert len(list(io.open_corpus(tmp_path / "out"))) == 5
+
+    @pytest.mark.parametrize(
+        "odd", [{"at0": "reject"}, {"at0": "fail", "at1": "reject"}, {"at0": "fail", "at1": "here"}]
+    )
+    def test_rejects_are_no_failure_and_neither_is_a_single_row_that_succeeds(
+        self, odd: dict[str, str], tmp_path: Path
+    ) -> None:
+        assert job(tmp_path).run(rows(len(odd), **odd), answers).read == len(odd)
 
 
 class TestTarget:

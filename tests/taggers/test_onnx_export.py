@@ -2,8 +2,11 @@ from pathlib import Path
 
 import pytest
 
-from nersery.core.errors import MissingResourceError
-from nersery.taggers.components import onnx_export
+from nersery.annotate.tagger_labels import TaggerLabels
+from nersery.core.errors import MissingResourceError, SettingsError
+from nersery.taggers.base import check_tagger_folder, load_tagger, predict
+from nersery.taggers.bilstm_crf import BiLSTMCRF
+from nersery.taggers.components import onnx_export, onnx_network
 from tests.taggers.test_transformer import GOLD, small
 
 
@@ -14,15 +17,47 @@ def test_the_export_predicts_the_same_labels(tiny_model, tmp_path: Path) -> None
     tagger.fit(GOLD)
     tagger.save(tmp_path)
     with pytest.raises(MissingResourceError, match=r"has no model.onnx"):
-        onnx_export.load_onnx(tmp_path)
+        load_tagger(tmp_path, backend="onnx")
     assert onnx_export.export_onnx(tmp_path).stat().st_size > 1000
     assert not [path for path in tmp_path.iterdir() if path.name.endswith(".part")]
-    again = onnx_export.load_onnx(tmp_path)
+    again = load_tagger(tmp_path, backend="onnx")
     for size in (1, 5, len(GOLD)):
         assert again.predict(GOLD[:size]) == tagger.predict(GOLD[:size])
+    assert list(predict(GOLD, tmp_path, backend="onnx").corpus) == tagger.predict(GOLD)
+    teacher = TaggerLabels(str(tmp_path), backend="onnx")
+    teacher.check()
+    assert teacher.annotate(GOLD) == tagger.predict(GOLD)
+    with pytest.raises(SettingsError, match='can only predict: load it with backend = "torch"'):
+        again.certainty(GOLD)
+    with pytest.raises(SettingsError, match="can only predict"):
+        again.save(tmp_path)
+    check_tagger_folder(tmp_path, force=True)
+    (tmp_path / onnx_network.ONNX_FILE).write_bytes(b"damaged")
+    with pytest.raises(MissingResourceError, match=r"model.onnx cannot be read"):
+        load_tagger(tmp_path, backend="onnx")
 
 
 def test_what_is_missing_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(onnx_export, "PACKAGES", ("no_such_package",))
     with pytest.raises(MissingResourceError, match=r"needs no_such_package.*nersery\[onnx\]"):
         onnx_export.export_onnx(tmp_path)
+    monkeypatch.setattr(onnx_network, "find_spec", lambda name: None)
+    with pytest.raises(MissingResourceError, match=r"needs onnxruntime.*nersery\[onnx\]"):
+        onnx_network.OnnxNetwork(tmp_path)
+
+
+def test_a_folder_without_an_export_and_taggers_that_have_none_are_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(onnx_network, "find_spec", lambda name: name)
+    with pytest.raises(MissingResourceError, match=r"has no model.onnx. Write it with: nersery train … --onnx"):
+        onnx_network.OnnxNetwork(tmp_path)
+    tagger = BiLSTMCRF(steps=1)
+    tagger.fit(GOLD)
+    tagger.save(tmp_path)
+    with pytest.raises(SettingsError, match="holds a bilstm_crf: only transformer taggers run on ONNX"):
+        load_tagger(tmp_path, backend="onnx")
+    with pytest.raises(SettingsError, match="a tagger in memory runs on PyTorch"):
+        predict(GOLD, tagger, backend="onnx")
+    with pytest.raises(SettingsError, match="backend is for a saved tagger"):
+        TaggerLabels(backend="onnx")

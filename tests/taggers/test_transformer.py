@@ -12,7 +12,7 @@ from nersery.core.errors import MissingResourceError, SettingsError
 from nersery.core.progress import Progress
 from nersery.core.sentence import Entity, Sentence
 from nersery.models.loading import ModelSource
-from nersery.taggers.base import load_tagger, strict_f1
+from nersery.taggers.base import check_tagger_folder, load_tagger, strict_f1
 from nersery.taggers.components.tag_set import TagSet
 from nersery.taggers.transformer import TransformerTagger
 from tests.conftest import TINY
@@ -65,6 +65,7 @@ def test_it_learns_saves_and_loads(kind, head, scheme, tiny_models, tmp_path: Pa
     tagger.save(tmp_path / "tagger")
     assert capsys.readouterr() == ("", "")
     assert not [p for p in (tmp_path / "tagger").iterdir() if p.suffix in (".bin", ".pt", ".pkl")]
+    check_tagger_folder(tmp_path / "tagger", force=True)
     again = load_tagger(tmp_path / "tagger")
     assert [s.entities for s in again.predict(GOLD)] == [s.entities for s in predicted]
     assert [e.score for s in again.predict(GOLD) for e in s.entities] == [

@@ -8,11 +8,11 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, ClassVar, overload
 
-from nersery.core.errors import ContractError, NerseryError
+from nersery.core.errors import ContractError, NerseryError, SettingsError
 from nersery.core.outcome import Outcome, Reject, Result, Step, Tally
 from nersery.core.progress import Progress
 from nersery.core.registry import check_values, name_of
-from nersery.core.sentence import Origin, Sentence
+from nersery.core.sentence import Entity, Origin, Sentence
 from nersery.core.training_context import NO_TRAINING, Training, in_job, training_from
 from nersery.pipeline.stage import Stage
 from nersery.pipeline.stage_job import Sentences, opened, run_stage, split_options
@@ -64,6 +64,30 @@ class Annotator(ABC):
 
         Entities have scores in [0, 1]; existing labels are ignored.
         """
+
+
+def types_to_find(annotator: Any, gold: Iterable[Sentence]) -> list[str]:
+    """The types for an annotator that can find any: its own, or else those of gold, or those that it defines.
+
+    Raises:
+        SettingsError: If there is none.
+    """
+    of_gold = sorted({entity.type for sentence in gold for entity in sentence.entities})
+    if types := list(dict.fromkeys(annotator.types or of_gold or annotator.definitions)):
+        return types
+    raise SettingsError(
+        f'{name_of(annotator)} has no types to find. Name them, types = ["PER", "LOC"]; or say what they mean by '
+        "definitions; or give labelled sentences that have them (--gold FILE)"
+    )
+
+
+def best_apart(entities: Iterable[Entity]) -> list[Entity]:
+    """The entities without those that overlap a better one: by score, then the earlier, then the longer."""
+    kept: list[Entity] = []
+    for entity in sorted(entities, key=lambda entity: (-(entity.score or 0), entity.start, -entity.end)):
+        if all(entity.end <= other.start or other.end <= entity.start for other in kept):
+            kept.append(entity)
+    return sorted(kept, key=lambda entity: entity.start)
 
 
 def annotate_step(annotator: Annotator) -> Step[Sentence]:

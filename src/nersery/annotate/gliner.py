@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from nersery.annotate.base import Annotator
+from nersery.annotate.base import Annotator, best_apart, types_to_find
 from nersery.core.definitions import check_texts, check_types, description
 from nersery.core.errors import MissingResourceError, NerseryError, SettingsError
 from nersery.core.outcome import Reject
@@ -23,9 +23,8 @@ WEIGHTS = "model.safetensors"
 class GlinerLabels(Annotator):
     """Finds entities with a GLiNER model, which needs no labelled sentence, only short names of the types.
 
-    Each sentence is read alone, so its labels do not depend on others. An entity that begins or ends within a word
-    becomes the whole word; of overlapping ones the one with the highest score stays. A sentence too long for the model
-    is rejected. Needs the extra `gliner`, which brings transformers 5.16.
+    Each sentence is read alone. An entity that begins or ends within a word becomes the whole word; of overlapping ones
+    the one with the highest score stays. Needs the extra `gliner`, which brings transformers 5.16.
 
     Args:
         model: A GLiNER model by folder or name, e.g. ``urchade/gliner_multi-v2.1``.
@@ -75,16 +74,10 @@ class GlinerLabels(Annotator):
         Raises:
             SettingsError: When there is no type to find.
         """
-        of_gold = sorted({entity.type for sentence in gold for entity in sentence.entities})
-        types = dict.fromkeys(self.types or of_gold or self.definitions)
+        types = types_to_find(self, gold)
         self._names = {description(type_, self.definitions): type_ for type_ in types}
-        if len(self._names) < len(types) or not types:
-            expected = 'expected types = ["PER", "LOC"], definitions, or labelled sentences (--gold FILE)'
-            raise SettingsError(
-                f"gliner has two types with the same definition: {', '.join(types)}"
-                if types
-                else f"gliner has no types to find, {expected}"
-            )
+        if len(self._names) < len(types):
+            raise SettingsError(f"gliner has two types with the same definition: {', '.join(types)}")
 
     def annotate(self, sentences: Sequence[Sentence]) -> list[Sentence | Reject]:
         """The sentences with the model's entities.
@@ -101,19 +94,13 @@ class GlinerLabels(Annotator):
         if sum(1 for _ in model.data_processor.words_splitter(sentence.text)) > model.config.max_len:
             return Reject("too long for the model")
         (found,) = model.inference([sentence.text], [*self._names], threshold=self.threshold)
-        return sentence.with_entities(self._entities(sentence, found))
-
-    def _entities(self, sentence: Sentence, found: Sequence[Mapping[str, Any]]) -> list[Entity]:
         word_at = [place for place, word in enumerate(sentence.words) for _ in range(len(word) + 1)]
-        entities = [
-            Entity(word_at[one["start"]], word_at[one["end"] - 1] + 1, self._names[one["label"]], float(one["score"]))
-            for one in found
-        ]
-        kept: list[Entity] = []
-        for entity in sorted(entities, key=lambda one: (-(one.score or 0), one.start, -one.end)):
-            if all(entity.end <= other.start or other.end <= entity.start for other in kept):
-                kept.append(entity)
-        return sorted(kept, key=lambda one: one.start)
+        return sentence.with_entities(
+            best_apart(
+                Entity(word_at[one["start"]], word_at[one["end"] - 1] + 1, self._names[one["label"]], one["score"])
+                for one in found
+            )
+        )
 
     def _opened(self) -> Any:
         if self._model is None:

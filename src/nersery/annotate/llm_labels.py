@@ -7,7 +7,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from nersery.annotate.base import Annotator
+from nersery.annotate.base import Annotator, types_to_find
 from nersery.core.definitions import check_texts, check_types
 from nersery.core.errors import NerseryError, SettingsError
 from nersery.core.outcome import Reject
@@ -39,7 +39,7 @@ SEEDS = 2**31
 
 
 @dataclass
-class LlmLabels(Annotator, EndpointSettings):
+class LlmLabels(EndpointSettings, Annotator):
     """Asks a large language model behind an OpenAI-compatible endpoint for the entities of each sentence.
 
     Each request has one sentence, the meanings of the types and some gold sentences. An answer with entities that are
@@ -85,10 +85,6 @@ class LlmLabels(Annotator, EndpointSettings):
         """Whether gold sentences or the seed matter; see `Annotator.learns`."""
         return not (self.types and self.examples == 0 and self.samples == 1)
 
-    def check(self) -> None:
-        """Check that the model answers and accepts the key; see `Annotator.check`."""
-        self.client.check()
-
     def check_types(self, types: Collection[str]) -> None:
         """Refuse types that the labelled sentences lack; see `Annotator.check_types`."""
         if unknown := sorted({*(self.types or ())} - {*types}):
@@ -101,13 +97,7 @@ class LlmLabels(Annotator, EndpointSettings):
             SettingsError: When there is no type to ask for.
         """
         self.follow(training.progress)
-        of_gold = sorted({entity.type for sentence in gold for entity in sentence.entities})
-        self._types = tuple(dict.fromkeys(self.types or of_gold or self.definitions))
-        if not self._types:
-            raise SettingsError(
-                'llm_labels has no types to ask for. Name them, types = ["PER", "LOC"]; or say what they mean by '
-                "definitions; or give labelled sentences that have them (--gold FILE)"
-            )
+        self._types = tuple(types_to_find(self, gold))
         kept = [s.with_entities(e for e in s.entities if e.type in self._types) for s in gold]
         self._seed = training.seed
         self._shown = chosen_examples(kept, self.examples, training.seed, name_of(self))
@@ -143,9 +133,7 @@ class LlmLabels(Annotator, EndpointSettings):
         placed = [self._placed(answer, sentence) for answer in answers]
         usable = [one for one in placed if not isinstance(one, Reject)]
         if not usable:
-            reject = placed[0]
-            assert isinstance(reject, Reject)
-            return reject
+            return next(one for one in placed if isinstance(one, Reject))
         votes = Counter(entity for one in usable for entity in one)
         return sentence.with_entities(
             Entity(entity.start, entity.end, entity.type, count / len(usable))

@@ -7,12 +7,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from nersery.annotate.base import Annotator
+from nersery.annotate.base import Annotator, best_apart, types_to_find
 from nersery.core.definitions import check_texts, check_types, is_known, question
-from nersery.core.errors import NerseryError, SettingsError, did_you_mean, printable
+from nersery.core.errors import NerseryError, did_you_mean, printable
 from nersery.core.ranges import Count, Rate
 from nersery.core.sentence import Entity, Sentence
 from nersery.core.training_context import NO_TRAINING, Training
+from nersery.core.warnings import warn
 from nersery.models.masked.masked_inputs import is_replaceable
 from nersery.models.model_settings import ModelSettings
 
@@ -28,8 +29,8 @@ class QaPrompting(Annotator, ModelSettings):
     """Asks a question-answering model for the mentions of each type, so no labelled sentence is needed.
 
     Each sentence is asked one question per type, made from its definition ("Who is the named person or family mentioned
-    in texts?"). Answers that are probable enough against "no answer" become entities, with that probability as score.
-    Of overlapping ones the one with the highest score stays. A sentence without an answer gets no entities.
+    in texts?"). An answer that is probable enough against "no answer" becomes an entity, with that probability as
+    score. Of overlapping ones the one with the highest score stays.
 
     Args:
         model: `bundled`, or an extractive question-answering model by name or folder, trained with unanswerable
@@ -39,8 +40,7 @@ class QaPrompting(Annotator, ModelSettings):
             mark is the question itself. Without one, the question has the type's name, and a note says so.
         answers: Maximum mentions of a type per 50 words or part of them.
         longest: Maximum words of a mention.
-        threshold: Minimum score of an entity, in [0, 1]; from 0.5, an answer is more probable than none, and 0 takes
-            all.
+        threshold: Minimum score of an entity, in [0, 1]; from 0.5, an answer is more probable than none; 0 takes all.
 
     Reference:
         Liu, Chen and Xu (2022), PromptDA, IJCAI, section 3.2.
@@ -87,8 +87,8 @@ class QaPrompting(Annotator, ModelSettings):
         Raises:
             SettingsError: When there is no type to ask for, or a question is too long for the model.
         """
-        types = self._types(gold)
-        self._warn_of_undefined(types)
+        types = types_to_find(self, gold)
+        self._warn_of_definitions(types)
         self._questions = {type_: question(type_, self.definitions) for type_ in types}
         self._opened().check_questions(self._questions.values())
 
@@ -112,37 +112,16 @@ class QaPrompting(Annotator, ModelSettings):
 
     def _entities(self, sentence: Sentence, found: Sequence[Sequence[ExtractedAnswer]]) -> list[Entity]:
         """The mentions among the answers for each type, without those that overlap a better one."""
-        candidates = [
-            (answer, type_)
+        return best_apart(
+            Entity(answer.start, answer.end, type_, answer.score)
             for type_, answers in zip(self._questions, found, strict=True)
             for answer in answers
             if answer.score >= self.threshold and any(map(is_replaceable, sentence.words[answer.start : answer.end]))
-        ]
-        candidates.sort(key=lambda each: (-each[0].score, each[0].start, -each[0].end))
-        kept: list[Entity] = []
-        for answer, type_ in candidates:
-            if all(answer.end <= other.start or other.end <= answer.start for other in kept):
-                kept.append(Entity(answer.start, answer.end, type_, answer.score))
-        return kept
+        )
 
-    def _types(self, gold: Sequence[Sentence]) -> list[str]:
-        """What to ask for, in order."""
-        of_gold = sorted({entity.type for sentence in gold for entity in sentence.entities})
-        types = list(dict.fromkeys(self.types or of_gold or self.definitions))
-        if not types:
-            raise SettingsError(
-                'qa_prompting has no types to ask for. Name them, types = ["PER", "LOC"]; or say what they mean by '
-                "definitions; or give labelled sentences that have them (--gold FILE)"
-            )
+    def _warn_of_definitions(self, types: Sequence[str]) -> None:
         if unused := [type_ for type_ in self.definitions if type_ not in types]:
-            from nersery.core.warnings import warn
-
             warn(f'definitions has "{unused[0]}", which is not asked for; {did_you_mean(unused[0], types)}')
-        return types
-
-    def _warn_of_undefined(self, types: Sequence[str]) -> None:
-        from nersery.core.warnings import warn
-
         if undefined := [type_ for type_ in types if type_ not in self.definitions and not is_known(type_)]:
             warn(
                 f"qa_prompting has no definition of {', '.join(undefined)}, and asks by the bare name: "
@@ -154,15 +133,12 @@ class QaPrompting(Annotator, ModelSettings):
         from nersery.models.question_answering import QuestionAnswerer
 
         if self._model is None:
-            source = self.source
-            self._model = QuestionAnswerer(source, device=self.device, precision=self.precision)
+            self._model = QuestionAnswerer(self.source, device=self.device, precision=self.precision)
         opened: QuestionAnswerer = self._model
         return opened
 
     def _look_at(self, sentences: Sequence[Sentence]) -> None:
         """Say once when the model does not suit the text, and once when a sentence is hardly one."""
-        from nersery.core.warnings import warn
-
         if not self._is_model_checked and sentences:
             words = [word for sentence in sentences for word in sentence.words]
             self._opened().warn_if_unsuited(words, {sentence.language for sentence in sentences})

@@ -13,7 +13,7 @@ from nersery.core.registry import ModelName, create, name_of
 from nersery.core.sentence import Sentence
 from nersery.core.training_context import NO_TRAINING, Training
 from nersery.core.warnings import warn
-from nersery.taggers.base import Tagger, load_tagger
+from nersery.taggers.base import Backend, Tagger, load_tagger
 from nersery.taggers.components.gold_tagger import gold_tagger, trained_on_gold
 
 
@@ -34,6 +34,7 @@ class TaggerLabels(Annotator):
             "roberta-large", steps = 300, learning_rate = 2e-5 }``. Empty: none.
         labels: `hard` keeps the best labels. `soft` also keeps the marginal probabilities of uncertain labels, which
             the student learns.
+        backend: What runs a named tagger: `torch`, or `onnx` where it was trained with ``--onnx``.
 
     Reference:
         Mhaske et al. (2023). Naamapadam: A Large-Scale Named Entity Annotated Data for Indic Languages. ACL, sections
@@ -46,6 +47,7 @@ class TaggerLabels(Annotator):
     types: dict[str, str] = field(default_factory=dict)
     teacher: dict[str, Any] = field(default_factory=dict)
     labels: Literal["hard", "soft"] = "hard"
+    backend: Backend = "torch"
     _tagger: Tagger | None = field(default=None, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -53,6 +55,8 @@ class TaggerLabels(Annotator):
         check_types(filter(None, self.types.values()), "types")
         if self.teacher and self.tagger is not None:
             raise SettingsError("tagger names a trained teacher and teacher describes one to train: leave one out")
+        if self.tagger is None and self.backend != "torch":
+            raise SettingsError("backend is for a saved tagger: name one with the setting tagger")
         if self.teacher:
             self._new_teacher()
 
@@ -74,7 +78,7 @@ class TaggerLabels(Annotator):
         if self.teacher:
             self._new_teacher().check()
         if self.tagger is not None and self._tagger is None:
-            self._tagger = load_tagger(self.tagger)
+            self._tagger = load_tagger(self.tagger, backend=self.backend)
             self._check_names(self._tagger)
 
     def check_types(self, types: Collection[str]) -> None:

@@ -8,12 +8,11 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 from nersery.augment.base import Augmenter, unfitted
-from nersery.augment.denoising.back_end import BackEnd, Lesson
+from nersery.augment.denoising.back_end import BackEnd
 from nersery.augment.denoising.masked_backend import MaskedBackEnd
 from nersery.augment.denoising.mixner import Partners, is_mixed
 from nersery.augment.denoising.seq2seq_backend import Seq2SeqBackEnd
 from nersery.augment.denoising.templates import NO_TEMPLATE, Template, attention_keywords, random_keywords
-from nersery.augment.linearized.linearization import token_descriptions
 from nersery.augment.linearized.parsing import check_new
 from nersery.augment.masked_lm.model_setup import (
     AdaptationSettings,
@@ -23,7 +22,6 @@ from nersery.augment.masked_lm.model_setup import (
     warn_of_unused,
 )
 from nersery.augment.words.stop_words import stop_words
-from nersery.core.definitions import check_texts
 from nersery.core.outcome import Reject
 from nersery.core.random import item_rng
 from nersery.core.ranges import Count, CountOrZero, Rate, RateAboveZero
@@ -45,16 +43,15 @@ NO_GAP = "no word to rewrite"
 class ACLM(FineTuningSettings, TypeDescriptions, AdaptationSettings, Augmenter, ModelSettings):
     """Keeps entities and keywords; a language model rewrites the rest of the sentence.
 
-    Keywords are the words to which entities attend most in a tagger trained on gold. As in the paper, an
-    encoder-decoder writes the whole sentence from entities and keywords; or a masked language model, available for more
-    languages and domains, fills the gaps between them. Filter the output with `duplicates`, and with `agreement` as the
-    paper's code does.
+    Keywords are the words to which entities attend most in a tagger trained on gold. An encoder-decoder writes the
+    whole sentence, as in the paper; or a masked language model fills the gaps. Filter the output with `duplicates`, and
+    with `agreement` as the paper's code does.
 
     Args:
         model: `bundled`, or an encoder-decoder with a mask token or a masked language model, by name or folder.
         keywords: ``attention``, or the paper's ablations ``random`` and ``none``.
         keyword_rate: Keywords per entity, as a share in [0, 1] of the words outside entities (the paper's p).
-        layers: Number of last layers of the tagger whose attention is added up; 0: all.
+        layers: Add up the attention of this many last layers of the tagger; 0: all.
         tagger: Folder of a tagger trained on gold, or a Hugging Face name. None: in a run, the tagger of the system's
             base; elsewhere the default tagger, trained on gold first.
         stop_words: File of words that cannot be keywords, one per line. Empty: the language's list.
@@ -63,8 +60,7 @@ class ACLM(FineTuningSettings, TypeDescriptions, AdaptationSettings, Augmenter, 
         sentence_encoder: Encoder for sentence similarity: `bundled`, or a name or folder.
         top_k: Draw each word from this many most probable words, in proportion to their probability.
         candidates: Texts to sample, or beams; the most probable text is used.
-        decoding: How an encoder-decoder writes: ``sample`` whole texts; or ``beams``, as in the paper, whose
-            continuations are sampled.
+        decoding: An encoder-decoder samples whole texts, ``sample``, or the continuations of ``beams`` (the paper's).
         passes: Passes in which a masked language model fills the gaps, most certain words first.
         max_subwords: Maximum output of an encoder-decoder; longer texts are rejected.
         similarity: Reject a sentence that shares at least this share of words with its parent, in (0, 1].
@@ -75,24 +71,21 @@ class ACLM(FineTuningSettings, TypeDescriptions, AdaptationSettings, Augmenter, 
         Complex NER. ACL.
 
     Departures:
-        - The paper uses beam search with top-k sampling (``decoding = "beams"``, as in the recipes of its experiments).
-          By default we sample `candidates` texts, as a masked language model always does.
-        - The paper's ACLM uses mixner, as do the recipes of its experiments; the default is off. Mixner's deviation
-          (0.79), which the paper does not give, yields two rounds in five, as in its code. The means of dynamic masking
-          and of mixner (0.5) and mixner's threshold (0.7) are the paper's. All are constants.
-        - The paper does not say whether stop words count. Here the number of keywords is a share of all words outside
-          entities, and stop words are never keywords.
-        - The masked language model is our addition. Fine-tuning masks a random share of the words in gaps. Lengths of
-          gaps are drawn from those in gold. New words are whole words or punctuation of the vocabulary, and differ from
-          their neighbours where possible.
-        - The paper calls 1/K the variance of dynamic masking; its code uses it as the standard deviation, and so do we.
+        - The paper uses ``beams`` and mixner, as do its recipes here. By default we sample, as a masked language model
+          always does, and do not mix.
+        - The paper does not give mixner's deviation; ours, 0.79, yields its code's two rounds in five. The means of
+          dynamic masking and of mixner (0.5) and mixner's threshold (0.7) are the paper's.
+        - The paper does not say whether stop words count. Here they do for `keyword_rate`, but are never keywords.
+        - The masked language model is our addition. Fine-tuning masks a random share of the words in gaps. Gaps are as
+          long as those in gold. New words are whole words or punctuation, and differ from their neighbours if possible.
+        - The paper calls 1/K the variance of dynamic masking; its code uses it as the standard deviation, as we do.
         - The paper's five rounds are `copies = 5`.
-        - If attention fails, the code keeps only the entities, silently; here that is an error. The code has one stop
-          list for ten languages. Here each has its own, cut to words that are common in gold; English has all function
-          words.
-        - The paper uses mBART-50-large at 1e-5, and XLM-R large at 1e-2 for attention. The bundled masked language
-          model learns at 1e-4.
-        - Near-copies of a parent are rejected as in the paper; `duplicates` rejects sentences generated twice.
+        - If attention fails, the code keeps only the entities; here that is an error.
+        - The code has one stop list for ten languages. Here each has its own, cut to words common in gold; English has
+          all function words.
+        - The paper uses mBART-50-large at 1e-5, and XLM-R large at 1e-2 for attention. The bundled model learns at
+          1e-4.
+        - Near-copies of a parent are rejected, as in the paper; `duplicates` rejects sentences generated twice.
         - An encoder-decoder has no tag tokens for types missing in gold; such sentences are rejected.
     """
 
@@ -117,10 +110,6 @@ class ACLM(FineTuningSettings, TypeDescriptions, AdaptationSettings, Augmenter, 
     _partners: Any = field(default=None, init=False, repr=False, compare=False)
     _stop_words: Mapping[str, frozenset[str]] = field(default_factory=dict, init=False, repr=False, compare=False)
     _attended: dict[Sentence, tuple[int, ...]] = field(default_factory=dict, init=False, repr=False, compare=False)
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        check_texts(self.descriptions, "descriptions")
 
     def check(self) -> None:
         """Look for the models; see `Augmenter.check`."""
@@ -157,13 +146,14 @@ class ACLM(FineTuningSettings, TypeDescriptions, AdaptationSettings, Augmenter, 
         self._attended = {}
         templates = dict(zip((*gold, *dev), self._templates([*gold, *dev], rngs), strict=True))
         self._attended = {sentence: templates[sentence].keywords for sentence in gold}
-        types = frozenset(entity.type for sentence in templates for entity in sentence.entities)
-        tokens = token_descriptions(types, (), self.descriptions)
         back_end = self._new_back_end()
-        back_end.learn(Lesson(gold, replace(training, dev=dev), templates, types, tokens))
+        back_end.learn(gold, replace(training, dev=dev), templates)
         self._back_end = back_end
         if self.mixner:
-            self._partners = Partners(self._sentence_encoder(), gold, self.neighbours)
+            from nersery.models.text_encoder import TextEncoder
+
+            encoder = TextEncoder(self._encoder_source(), device=self.device, precision=self.precision)
+            self._partners = Partners(encoder, gold, self.neighbours)
 
     def generate_batch(self, sentences: Sequence[Sentence], rngs: Sequence[random.Random]) -> list[Sentence | Reject]:
         """The sentences with rewritten contexts."""
@@ -218,11 +208,6 @@ class ACLM(FineTuningSettings, TypeDescriptions, AdaptationSettings, Augmenter, 
         for number, partner in zip(drawn, theirs, strict=True):
             mixed[number] = (templates[number].joined(partner), (sentences[number], partner.sentence))
         return mixed
-
-    def _sentence_encoder(self) -> Any:
-        from nersery.models.text_encoder import TextEncoder
-
-        return TextEncoder(self._encoder_source(), device=self.device, precision=self.precision)
 
     def _encoder_source(self) -> ModelSource:
         from nersery.models.loading import ModelSource

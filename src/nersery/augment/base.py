@@ -111,11 +111,12 @@ def tasks(sentences: Iterable[Sentence | Reject], copies: int) -> Iterator[Task 
     """
     if copies < 1:
         raise SettingsError(f"copies is {copies}, expected 1 or more")
-    return (task for sentence in sentences for task in _tasks_of(sentence, copies))
-
-
-def _tasks_of(sentence: Sentence | Reject, copies: int) -> list[Task | Reject]:
-    return [sentence] if isinstance(sentence, Reject) else [(sentence, copy) for copy in range(1, copies + 1)]
+    numbers = range(1, copies + 1)
+    return (
+        task
+        for sentence in sentences
+        for task in ([sentence] if isinstance(sentence, Reject) else [(sentence, copy) for copy in numbers])
+    )
 
 
 def augment_step(method: Augmenter, seed: int) -> Step[Task]:

@@ -20,8 +20,8 @@ OUTSIDE = "O"
 class CBT(WordPredictions, FineTuningSettings, AdaptationSettings, Augmenter, ModelSettings):
     """Replaces words by predictions of a masked language model that is fine-tuned with their labels.
 
-    The label itself, `PER` or `O`, precedes the sentence, so the model knows its name but not its meaning. This is a
-    baseline of `label_conditioned`.
+    The label itself, `PER` or `O`, precedes the sentence, so the model knows its name, not its meaning. A baseline of
+    `label_conditioned`.
 
     Args:
         model: ``bundled``, or a masked language model by Hugging Face name or folder.
@@ -31,8 +31,8 @@ class CBT(WordPredictions, FineTuningSettings, AdaptationSettings, Augmenter, Mo
         Augmentation using Pre-trained Transformer Models. Workshop on Life-long Learning for Spoken Language Systems.
 
     Departures:
-        - Kumar et al. prepend the label of a sentence; Liu et al. do not say where that of a word goes. Here it takes
-          the place of the definition in `label_conditioned`, the same for all words of a mention.
+        - Kumar et al. prepend the label of a sentence; Liu et al. do not say where that of a word goes. Here it
+          replaces the definition in `label_conditioned`, the same for all words of a mention.
         - Otherwise as `label_conditioned`.
     """
 
@@ -44,8 +44,8 @@ class CBT(WordPredictions, FineTuningSettings, AdaptationSettings, Augmenter, Mo
         Raises:
             DataError: When there is no sentence.
         """
-        self._lm = fine_tuned_on_words(self, list(sentences), training, self._condition)
+        self._lm = fine_tuned_on_words(self, list(sentences), training)
 
-    def _condition(self, type: str | None) -> tuple[str, ...]:
+    def condition(self, type: str | None) -> tuple[str, ...]:
         """The label; a label such as "creative work" is several words."""
         return tuple((OUTSIDE if type is None else type).split())

@@ -17,6 +17,7 @@ from nersery.core.ranges import Rate
 from nersery.core.registry import FileName, ModelName
 from nersery.core.sentence import Edit, Sentence
 from nersery.core.training_context import NO_TRAINING, Training
+from nersery.core.warnings import warn
 from nersery.models.model_settings import ModelSettings
 
 if TYPE_CHECKING:
@@ -51,9 +52,9 @@ FIX = (
 class CodeMixing(Augmenter, ModelSettings):
     """Replaces mentions by entities of their type from gold sentences in other languages.
 
-    Each mention, with probability `rate`, draws another language that has an entity of its type. It becomes the most
-    similar entity of that language (`ess`, entity similarity search) or any (`random`), but never one with the same
-    words. The sentence keeps its language. Gold sentences must name their language, and have at least two.
+    Each mention, with probability `rate`, draws another language that has an entity of its type, and becomes that
+    language's most similar entity (`ess`, entity similarity search) or any (`random`), never one with the same words.
+    The sentence keeps its language. Gold needs at least two languages, and every sentence must name its own.
 
     Similarity is the cosine of embeddings. With `vectors`, an embedding is the mean of an entity's word vectors, looked
     up as written or in lower case; entities without a known word are neither replaced nor inserted. Vector files may
@@ -72,11 +73,10 @@ class CodeMixing(Augmenter, ModelSettings):
         "Code-Mix-random".
 
     Departures:
-        - The paper does not say whether all mentions of a sentence are replaced. By default ours are, each with its own
-          language.
-        - The paper aligns languages in pairs (MUSE); we use one space, which for two languages is the same.
-        - The paper draws from all other languages. We skip those without an entity of the type or without a known word,
-          and average over the known words of an entity.
+        - The paper does not say whether all mentions are replaced. By default ours are, each with its own language.
+        - The paper aligns languages in pairs (MUSE); we use one space, which is the same for two languages.
+        - The paper draws from all other languages. We skip those without an entity of the type or a known word, and
+          average over an entity's known words.
         - The paper may insert an entity with the same words; we never do.
         - The sentence encoder is our addition.
     """
@@ -170,7 +170,6 @@ class CodeMixing(Augmenter, ModelSettings):
         self.check()
 
     def _load_encoder(self, mentions: Mapping[Place, Sequence[Mention]]) -> None:
-        from nersery.core.warnings import warn
         from nersery.models import bundled
         from nersery.models.text_encoder import TextEncoder
 
@@ -205,8 +204,6 @@ class CodeMixing(Augmenter, ModelSettings):
             return embeddings
         import numpy as np
 
-        from nersery.core.warnings import warn
-
         vectors = read(language, {word for mention in mentions for word in mention})
         for issue in vectors.issues:
             warn(f"{self.vectors[language]}: {issue}")
@@ -227,8 +224,6 @@ class CodeMixing(Augmenter, ModelSettings):
         return found
 
     def _warn_of_unknown(self, matrices: Mapping[Place, Embeddings]) -> None:
-        from nersery.core.warnings import warn
-
         for language in sorted({language for language, _ in matrices}):
             found = [bool(row) for place, rows in matrices.items() if place[0] == language for row in known(rows)]
             if not all(found):
@@ -250,10 +245,8 @@ class CodeMixing(Augmenter, ModelSettings):
     def _others(self, place: Place) -> list[tuple[str, Gazetteer]]:
         """The entities of a type in all languages but one, by language."""
         own, type_ = place
-        gazetteers = [
-            (language, self._gazetteers.get((language, type_))) for language in self._languages if language != own
-        ]
-        return [(language, gazetteer) for language, gazetteer in gazetteers if gazetteer is not None]
+        others = [(language, type_) for language in self._languages if language != own]
+        return [(other[0], self._gazetteers[other]) for other in others if other in self._gazetteers]
 
     def generate_batch(
         self, sentences: Sequence[Sentence], rngs: Sequence[random.Random]

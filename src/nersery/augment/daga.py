@@ -27,8 +27,8 @@ OTHER_LANGUAGE = "a language that gold does not have"
 class DAGA(FineTuningSettings, Augmenter):
     """Generates new labelled sentences with a small language model trained on gold alone.
 
-    An LSTM learns gold sentences in which a tag token precedes each entity word, and writes new ones. These share
-    nothing with the parent sentence but the language. Filter them with `duplicates`.
+    An LSTM learns gold sentences with a tag token before each entity word, and writes new ones, which share only the
+    language with the parent sentence. Filter them with `duplicates`.
 
     Args:
         min_count: Words rarer than this in gold become one unknown token. A generated unknown token becomes one of
@@ -49,8 +49,8 @@ class DAGA(FineTuningSettings, Augmenter):
         - The code leaves `<unk>`, which stands for words seen once, in its output; with 100 gold sentences nearly every
           output has it. Here it becomes one of those words, with the same tag.
         - The code replaces all numbers by one and truncates long texts. Here numbers stay, and long texts are rejected.
-        - The code halves the learning rate after each epoch without a lower dev loss and stops after two; here it
-          decays at every step.
+        - The code halves the learning rate after an epoch without a lower dev loss and stops after two; here it decays
+          at every step.
         - With several languages, each sentence begins with a language token, as in MulDA.
         - The paper's variants with raw text or a knowledge base are not implemented.
     """

@@ -17,6 +17,7 @@ from nersery.core.ranges import Rate
 from nersery.core.registry import FileName
 from nersery.core.sentence import Edit, Sentence
 from nersery.core.training_context import NO_TRAINING, Training
+from nersery.core.warnings import warn
 
 Operation = Literal["synonyms", "insertion", "shuffle", "swap", "deletion"]
 WITH_SYNONYMS = ("synonyms", "insertion")
@@ -28,10 +29,10 @@ MOST_DRAWS = 100
 class Eda(Augmenter):
     """Changes a sentence by one of several simple operations, drawn at random.
 
-    `synonyms` replaces words. `insertion` adds synonyms of words outside entities, there only. `shuffle` shuffles words
-    within mentions or within the stretches between them. `swap` exchanges words outside entities; `deletion` deletes
-    them. If an operation cannot change a sentence, another is tried; if all fail, the sentence is rejected. Without
-    WordNet or a table, operations that need synonyms are skipped with a note.
+    `synonyms` replaces words, `insertion` adds synonyms of words outside entities there, `shuffle` shuffles words
+    within mentions or the stretches between them, `swap` exchanges and `deletion` deletes words outside entities. If an
+    operation cannot change a sentence, another is tried; if all fail, it is rejected. Without WordNet or a table,
+    operations that need synonyms are skipped with a note.
 
     Args:
         operations: Operations to draw from, all equally likely.
@@ -47,14 +48,14 @@ class Eda(Augmenter):
         cited by Liu et al. (2022), PromptDA.
 
     Departures:
-        - EDA's operations (synonym replacement, random insertion, swap, deletion) were made for sentence labels. The
-          adaptation that Liu et al. compare with replaces, inserts and shuffles. Swap and deletion remove the evidence
-          for labels, so they are off by default, and never touch a mention.
+        - EDA's four operations are made for sentence labels. The adaptation in Liu et al. replaces, inserts and
+          shuffles. Swap and deletion remove the evidence for labels, so they are off by default, and never touch a
+          mention.
         - The papers do not say how shuffle and insertion keep labels right. We shuffle within segments, as Dai and Adel
           do, and insert nothing inside a mention, nor a mention's synonym elsewhere.
         - EDA's code makes a fixed number of sentences per operation. We draw one operation per sentence and copy.
         - EDA skips stop words, lower-cases and removes punctuation. We skip English function words with WordNet, with a
-          table only `stop_words`, and change neither case nor punctuation.
+          table only `stop_words`, and keep case and punctuation.
     """
 
     operations: list[Operation] = field(default_factory=lambda: ["synonyms", "insertion", "shuffle"])
@@ -113,8 +114,6 @@ class Eda(Augmenter):
 
 
 def _warn_of_missing(operations: Iterable[str], error: MissingResourceError) -> None:
-    from nersery.core.warnings import warn
-
     left = ", ".join(operation for operation in operations if operation not in WITH_SYNONYMS)
     warn(f"eda has no synonyms, so of its operations only these are done: {left}. {error}")
 

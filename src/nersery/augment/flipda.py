@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from nersery.augment.base import Augmenter, unfitted
 from nersery.augment.denoising.span_filling import SpanFiller, check_span_model
 from nersery.augment.linearized.linearization import linearized_input, token_descriptions
-from nersery.augment.masked_lm.mention_masking import fill
+from nersery.augment.masked_lm.mention_masking import fill, with_words
 from nersery.augment.masked_lm.model_setup import (
     AdaptationSettings,
     FineTuningSettings,
@@ -22,13 +22,12 @@ from nersery.augment.masked_lm.model_setup import (
     sentences_with_entities,
     warn_of_unused,
 )
-from nersery.core.definitions import check_texts
 from nersery.core.outcome import Reject
 from nersery.core.ranges import Count, Rate
 from nersery.core.registry import BUNDLED, ModelName, name_of
 from nersery.core.sentence import Entity, Sentence
 from nersery.core.training_context import NO_TRAINING, Training
-from nersery.models.masked.masked_inputs import Drawing, is_replaceable
+from nersery.models.masked.masked_inputs import Drawing, MaskedInput, replaceable_places
 from nersery.models.model_settings import ModelSettings
 from nersery.models.seq2seq.seq2seq_inputs import Sampling
 from nersery.taggers.components.gold_tagger import check_gold_tagger, gold_tagger
@@ -46,9 +45,9 @@ class FlipDA(FineTuningSettings, TypeDescriptions, AdaptationSettings, Augmenter
     """Gives entities other types and other words; a tagger selects the best of several candidates.
 
     Each entity, with probability `flip_rate`, gets another type and new words; a share of the other words is replaced
-    too. The words come from a masked language model fine-tuned on gold with labels. Of the candidates on which a tagger
-    trained on gold predicts exactly the intended labels, the one with the most probable entities is used. Or, as in the
-    paper, T5 fills the gaps as it is, given the meaning of each entity's type.
+    too. A masked language model fine-tuned on gold with labels writes them; or, as in the paper, T5 as it is. The
+    candidate with the most probable entities is used, of those on which a tagger trained on gold predicts exactly the
+    intended labels.
 
     Args:
         model: ``bundled``, or a masked language model or an encoder-decoder with sentinels (T5, mT5), by Hugging Face
@@ -67,15 +66,14 @@ class FlipDA(FineTuningSettings, TypeDescriptions, AdaptationSettings, Augmenter
         Zhou et al. (2022). FlipDA: Effective and Robust Data Augmentation for Few-Shot Learning. ACL.
 
     Departures:
-        - The paper classifies texts. Here a text's label is the types of its entities: each may flip independently, and
-          the tagger must find exactly these.
-        - The paper states the label to T5 in a sentence, without fine-tuning. Here the description of its type stands
-          before each entity, in brackets; T5 samples, and the paper also uses greedy and beam search. A word right
-          after an entity without words stays.
-        - By default, tag tokens around entity words state the label to a masked language model fine-tuned on them, so
-          an entity keeps its number of words.
+        - The paper classifies texts. Here the label of a text is the types of its entities: each may flip
+          independently, and the tagger must find exactly these.
+        - The paper states the label to T5 in a sentence. Here the description of its type stands before each entity, in
+          brackets. T5 samples; the paper also uses greedy and beam search. A word right after a hidden entity stays.
+        - The masked language model is our addition. It sees tag tokens around entity words, so an entity keeps its
+          length.
         - The paper keeps the most probable candidate per label. A tagger scores only entities that it predicts, so
-          candidates with other predictions are removed first, as in the paper's code.
+          other candidates are removed first, as in the paper's code.
         - A flipped entity with unchanged words is not used; the paper leaves that to the classifier.
     """
 
@@ -91,10 +89,6 @@ class FlipDA(FineTuningSettings, TypeDescriptions, AdaptationSettings, Augmenter
     _spans: SpanFiller | None = field(default=None, init=False, repr=False, compare=False)
     _tagger: Any = field(default=None, init=False, repr=False, compare=False)
     _types: tuple[str, ...] = field(default=(), init=False, repr=False, compare=False)
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        check_texts(self.descriptions, "descriptions")
 
     def check(self) -> None:
         """Look for the models; see `Augmenter.check`."""
@@ -113,28 +107,27 @@ class FlipDA(FineTuningSettings, TypeDescriptions, AdaptationSettings, Augmenter
         warn_of_unused(self.descriptions, "descriptions", gold)
         self._tagger = gold_tagger(name_of(self), self.tagger, gold, training)
         if self._fills_spans():
-            self._spans = self._span_filler()
+            from nersery.models.seq2seq.encoder_decoder import Seq2Seq
+
+            sampling = Sampling(self.top_k, candidates=1, max_subwords=self.max_subwords)
+            model = Seq2Seq(self.source, self.device, self.precision)
+            self._spans = SpanFiller(model, sampling, self.descriptions)
             return
-        model = open_model(self, gold, training)
-        self._add_tokens(model, [*gold, *training.dev])
-        fine_tune(model, self, gold, lambda s, rng: linearized_input(s, _replaceable(s)), training, rate=self.mask_rate)
-        self._lm = model
+        lm = open_model(self, gold, training)
+        self._add_tokens(lm, [*gold, *training.dev])
+        fine_tune(lm, self, gold, _whole_input, training, rate=self.mask_rate)
+        self._lm = lm
 
     def generate_batch(self, sentences: Sequence[Sentence], rngs: Sequence[random.Random]) -> list[Sentence | Reject]:
         """For each sentence the candidate that convinces the tagger most."""
         if self._lm is None and self._spans is None:
             raise unfitted(self)
-        due = [number for number, sentence in enumerate(sentences) if _replaceable(sentence)]
+        due = [number for number, sentence in enumerate(sentences) if replaceable_places(sentence.words)]
         targets = {number: self._target(sentences[number], rngs[number]) for number in due}
-        drafts = [
-            (number, self._hidden(sentences[number], targets[number], rngs[number]))
-            for number in due
-            for _ in range(self.candidates)
-        ]
-        hidden = [(targets[number], places) for number, places in drafts]
-        own = [rngs[number] for number, _ in drafts]
-        written = self._written(hidden, own) if self._spans is None else self._spans.fill(hidden, own)
-        return self._best(sentences, [(number, text) for (number, _), text in zip(drafts, written, strict=True)])
+        numbers = [number for number in due for _ in range(self.candidates)]
+        drafts = [(targets[n], self._hidden(sentences[n], targets[n], rngs[n])) for n in numbers]
+        write = self._written if self._spans is None else self._spans.fill
+        return self._best(sentences, [*zip(numbers, write(drafts, [rngs[n] for n in numbers]), strict=True)])
 
     def _written(
         self, drafts: Sequence[tuple[Sentence, Sequence[int]]], rngs: Sequence[random.Random]
@@ -142,18 +135,11 @@ class FlipDA(FineTuningSettings, TypeDescriptions, AdaptationSettings, Augmenter
         """The sentences with words of the masked language model in place of the hidden ones."""
         self._add_tokens(self._lm, [target for target, _ in drafts])
         masked_inputs = [linearized_input(target, places) for target, places in drafts]
-        drawing = Drawing(self.top_k, weighted=True)
-        filled = fill(self._lm, masked_inputs, rngs, drawing, in_turn=self.in_turn)
-        return [_with_words(*draft, words) for draft, words in zip(drafts, filled, strict=True)]
+        filled = fill(self._lm, masked_inputs, rngs, Drawing(self.top_k, weighted=True), in_turn=self.in_turn)
+        return [with_words(*draft, words) for draft, words in zip(drafts, filled, strict=True)]
 
     def _fills_spans(self) -> bool:
         return self.model not in BUNDLED and bool(self.source.config().is_encoder_decoder)
-
-    def _span_filler(self) -> SpanFiller:
-        from nersery.models.seq2seq.encoder_decoder import Seq2Seq
-
-        sampling = Sampling(self.top_k, candidates=1, max_subwords=self.max_subwords)
-        return SpanFiller(Seq2Seq(self.source, self.device, self.precision), sampling, self.descriptions)
 
     def _add_tokens(self, model: MaskedLM, sentences: Sequence[Sentence]) -> None:
         """Tokens for types; those that gold does not have are still told by their descriptions."""
@@ -168,7 +154,7 @@ class FlipDA(FineTuningSettings, TypeDescriptions, AdaptationSettings, Augmenter
         entities = []
         for entity in sentence.entities:
             others = [type_ for type_ in self._types if type_ != entity.type]
-            may_flip = others and entity.type in self._types and any(map(is_replaceable, sentence.mention(entity)))
+            may_flip = others and entity.type in self._types and replaceable_places(sentence.mention(entity))
             flips = may_flip and rng.random() < self.flip_rate
             entities.append(replace(entity, type=rng.choice(others)) if flips else entity)
         return sentence.with_entities(entities)
@@ -176,7 +162,7 @@ class FlipDA(FineTuningSettings, TypeDescriptions, AdaptationSettings, Augmenter
     def _hidden(self, sentence: Sentence, target: Sentence, rng: random.Random) -> list[int]:
         """The words to rewrite, by position: those of flipped entities, and of all others a share; one at least."""
         flipped = {place for entity in _flipped(sentence, target) for place in range(entity.start, entity.end)}
-        places = _replaceable(sentence)
+        places = replaceable_places(sentence.words)
         hidden = [place for place in places if place in flipped or rng.random() < self.mask_rate]
         return hidden or [rng.choice(places)]
 
@@ -203,12 +189,9 @@ class FlipDA(FineTuningSettings, TypeDescriptions, AdaptationSettings, Augmenter
         return made
 
 
-def _replaceable(sentence: Sentence) -> list[int]:
-    return [place for place, word in enumerate(sentence.words) if is_replaceable(word)]
-
-
-def _with_words(sentence: Sentence, places: Sequence[int], words: Sequence[str]) -> Sentence:
-    return sentence.replace_spans([(place, place + 1, (word,)) for place, word in zip(places, words, strict=True)])
+def _whole_input(sentence: Sentence, rng: random.Random) -> MaskedInput:
+    """What the model learns from: any word may be masked."""
+    return linearized_input(sentence, replaceable_places(sentence.words))
 
 
 def _flipped(sentence: Sentence, target: Sentence) -> list[Entity]:

@@ -13,6 +13,7 @@ from nersery.core.definitions import OUTSIDE, check_texts, definition, is_known
 from nersery.core.ranges import Count
 from nersery.core.sentence import Sentence
 from nersery.core.training_context import NO_TRAINING, Training
+from nersery.core.warnings import warn
 from nersery.models.model_settings import ModelSettings
 
 
@@ -33,11 +34,11 @@ class LabelConditioned(WordPredictions, FineTuningSettings, AdaptationSettings, 
         Liu, Chen and Xu (2022). Low-Resource NER by Data Augmentation With Prompting. IJCAI, section 3.1.
 
     Departures:
-        - The paper samples from the whole distribution, often from its long tail of improbable words. By default we cut
-          it off after `top_k = 50`; a number as large as the vocabulary is the paper's way.
+        - The paper samples from the whole distribution, often from its tail of improbable words. By default we cut it
+          off after `top_k = 50`; a number as large as the vocabulary is the paper's way.
         - The paper takes its definitions from spaCy; ours also cover MultiCoNER and MaSciP.
-        - The paper does not report epochs, learning rate or the number of replaced words. We use three epochs, the
-          learning rate of its tagger, and one word.
+        - The paper does not report epochs, learning rate or the number of replaced words. We use three epochs, its
+          tagger's learning rate, and one word.
         - Any word with a letter or digit may be replaced, inside entities or not. All its subwords are masked at once;
           the new word is one whole word of the vocabulary, unless `by_subword`.
         - All segment ids are 0, including those of the definition.
@@ -61,15 +62,13 @@ class LabelConditioned(WordPredictions, FineTuningSettings, AdaptationSettings, 
         if gold:
             self._warn_of_undefined(types_in([*gold, *training.dev]))
             warn_of_unused(self.definitions, "definitions", gold)
-        self._lm = fine_tuned_on_words(self, gold, training, self._condition)
+        self._lm = fine_tuned_on_words(self, gold, training)
 
-    def _condition(self, type: str | None) -> tuple[str, ...]:
+    def condition(self, type: str | None) -> tuple[str, ...]:
         """The definition of the type."""
         return tuple((OUTSIDE if type is None else definition(type, self.definitions)).split())
 
     def _warn_of_undefined(self, types: Sequence[str]) -> None:
-        from nersery.core.warnings import warn
-
         if undefined := [type_ for type_ in types if type_ not in self.definitions and not is_known(type_)]:
             warn(
                 f"label_conditioned has no definition of {', '.join(undefined)}, and shows the model the bare name. "

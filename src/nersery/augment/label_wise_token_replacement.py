@@ -36,8 +36,8 @@ class LabelWiseTokenReplacement(Augmenter):
         "label-wise token replacement".
 
     Departures:
-        - The paper replaces any token, and so do we; its code skips NLTK's English stop words, which `stop_words` can
-          do in any language.
+        - The paper replaces any token, as we do; its code skips NLTK's English stop words (`stop_words`, in any
+          language).
         - The paper draws "another" token; its code may draw the same one again. We never do.
         - The default rate is the code's.
     """

@@ -49,7 +49,7 @@ SEEDS = 31
 
 
 @dataclass
-class LlmSentences(Augmenter, EndpointSettings):
+class LlmSentences(EndpointSettings, Augmenter):
     """Asks a large language model for sentences around given entities, or for other entities.
 
     Each request has one sentence or its entities, the meanings of the types and some gold sentences as examples, which
@@ -87,10 +87,6 @@ class LlmSentences(Augmenter, EndpointSettings):
         self.check_endpoint()
         check_texts(self.definitions, "definitions")
         check_types(self.definitions, "definitions")
-
-    def check(self) -> None:
-        """Check that the model answers and accepts the key; see `Augmenter.check`."""
-        self.client.check()
 
     def fit(self, sentences: Iterable[Sentence], training: Training = NO_TRAINING) -> None:
         """Keep the gold sentences with entities, to show some of them.

@@ -19,7 +19,6 @@ from nersery.augment.masked_lm.model_setup import (
     sentences_with_entities,
     warn_of_unused,
 )
-from nersery.core.definitions import check_texts
 from nersery.core.ranges import Count, Rate
 from nersery.core.sentence import Entity, Sentence
 from nersery.core.training_context import NO_TRAINING, Training
@@ -34,8 +33,8 @@ if TYPE_CHECKING:
 class MELM(MentionPredictions, FineTuningSettings, TypeDescriptions, AdaptationSettings, Augmenter, ModelSettings):
     """Replaces words of mentions by predictions of a masked language model that sees their labels.
 
-    Tag tokens before and after each word of a mention show the model the label of the word that it predicts. Filter the
-    output with `agreement`, as the paper does.
+    Tag tokens around each word of a mention show the model its label. Filter the output with `agreement`, as the paper
+    does.
 
     Args:
         model: ``bundled``, or a masked language model by Hugging Face name or folder.
@@ -47,11 +46,11 @@ class MELM(MentionPredictions, FineTuningSettings, TypeDescriptions, AdaptationS
         Zhou et al. (2022). MELM: Data Augmentation with Masked Entity Language Modeling for Low-Resource NER. ACL.
 
     Departures:
-        - The paper masks and samples subwords, which combines halves of different words. Here a new word is one whole
-          word of the vocabulary; `by_subword` is the paper's way, with initial and inner subwords in their places.
+        - The paper masks and samples subwords, which joins halves of different words. Here a new word is one whole word
+          of the vocabulary; `by_subword` is the paper's way, with initial and inner subwords in their places.
         - The paper's code removes the first character of every word and never uses the best prediction. We do neither.
         - At least one word of each sentence is replaced, so a lone one-word mention always is; the paper may leave it.
-          Words without a letter or digit are never replaced.
+          Words without a letter or digit stay.
         - The paper's three rounds are `copies = 3`.
         - With several languages, one marker precedes each entity. A mention's language is that of the sentences that
           contain it, so mentions inserted by `code_mixing` keep their own.
@@ -62,10 +61,6 @@ class MELM(MentionPredictions, FineTuningSettings, TypeDescriptions, AdaptationS
     mask_rate: Rate = 0.7
     batch_size: Count = 30
     _languages: dict[tuple[str, ...], frozenset[str]] = field(default_factory=dict, init=False, repr=False)
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        check_texts(self.descriptions, "descriptions")
 
     def fit(self, sentences: Iterable[Sentence], training: Training = NO_TRAINING) -> None:
         """Fine-tune the model on the mentions.

@@ -20,8 +20,8 @@ class MentionReplacement(Augmenter):
     """Replaces mentions by other mentions of their type from the training sentences.
 
     Each mention, with probability `rate`, becomes a different mention of its type, possibly of another length; the only
-    mention of a type stays. A sentence with m mentions stays unchanged with probability (1 - rate)^m. Sentences without
-    entities are rejected.
+    mention of a type stays. A sentence with m mentions stays unchanged with probability (1 - rate)^m; one without
+    entities is rejected.
 
     Args:
         rate: Probability in [0, 1] of replacing a mention.

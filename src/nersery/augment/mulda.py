@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from nersery.augment.base import Augmenter, unfitted
@@ -17,7 +17,6 @@ from nersery.augment.masked_lm.model_setup import (
     sentences_with_entities,
     warn_of_unused,
 )
-from nersery.core.definitions import check_texts
 from nersery.core.outcome import Reject
 from nersery.core.ranges import Count, Rate, RateAboveZero
 from nersery.core.registry import ModelName
@@ -25,7 +24,7 @@ from nersery.core.sentence import Sentence
 from nersery.core.training_context import NO_TRAINING, Training
 from nersery.models.masked.masked_inputs import GAP
 from nersery.models.model_settings import ModelSettings
-from nersery.models.seq2seq.seq2seq_inputs import Generated, Sampling, TextPair
+from nersery.models.seq2seq.seq2seq_inputs import Generated, Sampling, TextPair, generate_fitting
 
 if TYPE_CHECKING:
     from nersery.models.seq2seq.encoder_decoder import Seq2Seq
@@ -39,9 +38,8 @@ NO_ENTITIES = "no entities"
 class MulDA(FineTuningSettings, TypeDescriptions, Augmenter, ModelSettings):
     """Continues the beginnings of gold sentences, including entities, with a fine-tuned encoder-decoder.
 
-    A tag token precedes each entity word. In fine-tuning the model sees the beginning of a sentence, of random length,
-    and writes the whole sentence. One model learns all languages of gold. Filter the output with `duplicates` and
-    `agreement`.
+    A tag token precedes each entity word. In fine-tuning the model sees a beginning of random length and writes the
+    whole sentence. One model learns all languages of gold. Filter the output with `duplicates` and `agreement`.
 
     Args:
         model: An encoder-decoder with a mask token or sentinels, by name or folder.
@@ -72,10 +70,6 @@ class MulDA(FineTuningSettings, TypeDescriptions, Augmenter, ModelSettings):
     language: str = ""
     _lm: Any = field(default=None, init=False, repr=False, compare=False)
     _types: frozenset[str] = field(default=frozenset(), init=False, repr=False, compare=False)
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        check_texts(self.descriptions, "descriptions")
 
     def check(self) -> None:
         """Look for the model; see `Augmenter.check`."""
@@ -113,21 +107,14 @@ class MulDA(FineTuningSettings, TypeDescriptions, Augmenter, ModelSettings):
             raise unfitted(self)
         pairs = [_pair(self._lm, s, self._shown(s, rng)) for s, rng in zip(sentences, rngs, strict=True)]
         known = [self._types.issuperset(entity.type for entity in sentence.entities) for sentence in sentences]
-        due = [
-            number
-            for number, pair in enumerate(pairs)
-            if known[number] and self._lm.fits(TextPair(pair.source, (), pair.language))
+        sources = [replace(pair, target=()) if own else None for pair, own in zip(pairs, known, strict=True)]
+        sampling = Sampling(self.top_k, self.candidates, self.max_subwords)
+        return [
+            Reject(TOO_LONG if is_known else UNKNOWN_TYPE) if text is None else self._read(text, sentence)
+            for text, is_known, sentence in zip(
+                generate_fitting(self._lm, sources, rngs, sampling), known, sentences, strict=True
+            )
         ]
-        texts = self._lm.generate(
-            [pairs[number].source for number in due],
-            [rngs[number] for number in due],
-            Sampling(self.top_k, self.candidates, self.max_subwords),
-            [pairs[number].language for number in due],
-        )
-        made: list[Sentence | Reject] = [Reject(TOO_LONG if is_known else UNKNOWN_TYPE) for is_known in known]
-        for number, text in zip(due, texts, strict=True):
-            made[number] = self._read(text, sentences[number])
-        return made
 
     def _misfit(self, model: Seq2Seq, sentence: Sentence) -> str:
         """Why the model cannot learn from a sentence; from one that reads back as another it would learn wrong labels.

@@ -16,8 +16,8 @@ from nersery.core.sentence import Sentence
 class ShuffleWithinSegments(Augmenter):
     """Shuffles the words inside each mention and inside each stretch between mentions.
 
-    Each segment, with probability `rate`, has its words put in random order. Entities stay where they are; values of
-    extra columns move with their words.
+    Each segment is shuffled with probability `rate`. Entities stay where they are; values of extra columns move with
+    their words.
 
     Args:
         rate: Probability in [0, 1] of shuffling a segment.

@@ -144,7 +144,7 @@ def _read(
 
 def _judge(name: str | None, types: Collection[str], *, quiet: bool) -> Tagger | None:
     """The oracle; says which types it cannot know."""
-    from nersery.evaluate.oracle import load_oracle
+    from nersery.evaluate.novelty import load_oracle
 
     if name is None:
         return None

@@ -17,7 +17,7 @@ from nersery.core import registry
 from nersery.core.errors import DataError, Issue, SettingsError, printable
 from nersery.core.sentence import Corpus, Sentence
 from nersery.pipeline.stage_job import JobOptions
-from nersery.taggers.base import Tagger, check_tagger_folder, train_into
+from nersery.taggers.base import Backend, Tagger, check_tagger_folder, train_into
 
 if TYPE_CHECKING:
     from nersery.evaluate.error_analysis import Errors
@@ -135,6 +135,7 @@ def predict(
     tagger: Annotated[str, typer.Argument(help="A folder, or a Hugging Face token-classification model.")],
     source: options.Source,
     target: options.Target,
+    backend: Annotated[Backend, typer.Option(help="What runs the network; `onnx` needs `train --onnx`.")] = "torch",
     json: options.AsJson = False,
 ) -> None:
     """Label sentences with a trained tagger; labels in the input are replaced."""
@@ -143,7 +144,7 @@ def predict(
 
     options.refuse_same_file(target, source)
     corpus = options.open_corpus(source, options.shared_options(context, io.ReadOptions), quiet=job.quiet)
-    run_job(PredictStage(tagger), corpus, target, job, corpus, as_json=json)
+    run_job(PredictStage(tagger, backend), corpus, target, job, corpus, as_json=json)
 
 
 Missing = Literal["refuse", "leave-out", "missed"]

@@ -14,13 +14,8 @@ from typing import Any
 
 class _CallablePackage(ModuleType):
     def __call__(self, *arguments: Any, **options: Any) -> Any:
-        return getattr(import_module(self.__name__ + "." + self.__function_module__), _last(self))(
-            *arguments, **options
-        )
-
-
-def _last(package: ModuleType) -> str:
-    return package.__name__.rpartition(".")[2]
+        module = import_module(f"{self.__name__}.{self.__function_module__}")
+        return getattr(module, self.__name__.rpartition(".")[2])(*arguments, **options)
 
 
 def make_callable(package: str, module: str = "base") -> None:

@@ -85,15 +85,21 @@ def os_errors(path: Path) -> Iterator[None]:
 def open_new(path: Path) -> BinaryIO:
     """Open a file for writing in place of what a kill has left there; nothing is written through a link."""
     path.unlink(missing_ok=True)
-    return path.open("xb")
+    return path.open("xb")  # "wb" would follow a link that somebody has put there in the meantime
+
+
+@contextlib.contextmanager
+def _appearing_whole(path: Path) -> Iterator[BinaryIO]:
+    temporary = path.with_name(path.name + ".tmp")
+    with naming_the_full_disk(path), open_new(temporary) as stream:
+        yield stream
+    os.replace(temporary, path)  # not reached after an error: the old file stays
 
 
 def write_atomic(path: Path, text: str) -> None:
     """Write a file so that a reader or a later run sees the old one or the new one, never a part."""
-    temporary = path.with_name(path.name + ".tmp")
-    with naming_the_full_disk(path), open_new(temporary) as stream:
+    with _appearing_whole(path) as stream:
         stream.write(text.encode())
-    os.replace(temporary, path)
 
 
 def write_json(path: Path, content: Any) -> None:
@@ -188,20 +194,17 @@ def _workshop(folder: Path) -> Iterator[Path]:
         for left in folder.parent.iterdir():
             if like.fullmatch(left.name) and left != workshop:
                 with contextlib.suppress(SettingsError, OSError):  # another process is at work there
-                    _clear_left(left, folder)
+                    if {path.name for path in left.iterdir()} <= _IN_WORKSHOP:
+                        with locked(left):
+                            _clear(left, folder)
         try:
             yield workshop
         finally:
             _clear(workshop, folder)
 
 
-def _clear_left(workshop: Path, folder: Path) -> None:
-    if {path.name for path in workshop.iterdir()} <= _IN_WORKSHOP:
-        with locked(workshop):
-            _clear(workshop, folder)
-
-
 def _swap(new: Path, folder: Path, workshop: Path) -> None:
+    """Two renames, for none replaces a folder that holds files. After a kill in between, `_clear` undoes the first."""
     if folder.exists():
         os.replace(folder, workshop / "old")
     os.replace(new, folder)
@@ -251,18 +254,8 @@ def _try_lock(stream: IO[bytes]) -> bool:
 def copy_atomic(file: Path, target: Path) -> None:
     """Copy a file, if there is one, so that under its new name it is whole or not there."""
     if file.exists():
-        temporary = target.with_name(target.name + ".tmp")
-        with file.open("rb") as source, naming_the_full_disk(target), open_new(temporary) as stream:
+        with file.open("rb") as source, _appearing_whole(target) as stream:
             shutil.copyfileobj(source, stream)
-        os.replace(temporary, target)
-
-
-class _Absent:
-    def __repr__(self) -> str:
-        return "nothing"
-
-
-_ABSENT = _Absent()
 
 
 def differences(old: Mapping[str, Any], new: Mapping[str, Any], prefix: str = "") -> str:
@@ -273,13 +266,13 @@ def differences(old: Mapping[str, Any], new: Mapping[str, Any], prefix: str = ""
     """
     lines = []
     for key in sorted({*old, *new}):
-        name = f"{prefix}{key}"
-        there, asked = old.get(key, _ABSENT), new.get(key, _ABSENT)
-        if isinstance(there, Mapping) and isinstance(asked, Mapping):
-            if nested := differences(there, asked, f"{name}."):
-                lines.append(nested)
-        elif there != asked:
-            lines.append(f"  {name}: there {there!r}, asked for {asked!r}")
+        if key in old and key in new and old[key] == new[key]:
+            continue
+        if isinstance(old.get(key), Mapping) and isinstance(new.get(key), Mapping):
+            lines.append(differences(old[key], new[key], f"{prefix}{key}."))
+        else:
+            there, asked = (repr(one[key]) if key in one else "nothing" for one in (old, new))
+            lines.append(f"  {prefix}{key}: there {there}, asked for {asked}")
     return "\n".join(lines)
 
 

@@ -7,7 +7,6 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from types import TracebackType
 
 from nersery.core.errors import OutOfTimeError
 
@@ -68,9 +67,7 @@ class Progress:
         """The progress itself."""
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         """Show the final state; of a job without items there is nothing to show."""
         if not self.quiet and (self.done or self.total is not None):
             self._show(end="\n")

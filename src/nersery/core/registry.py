@@ -154,14 +154,14 @@ def instance(kind: str, method: Any, settings: Mapping[str, Any]) -> Any:
             f"{', '.join(names(kind))}"
         )
     if isinstance(method, type):
-        return _made(method, name_of(method), settings)
+        return create(kind, method, settings)
     if settings:
         raise SettingsError(f"settings ({', '.join(settings)}) go with a method's name: a method object has its own")
     return method
 
 
-def create(kind: str, name: str, settings: Mapping[str, Any] | None = None) -> Any:
-    """Build a method and check all its settings.
+def create(kind: str, method: str | type[Any], settings: Mapping[str, Any] | None = None) -> Any:
+    """Build a method by name or class, and check all its settings.
 
     Raises:
         SettingsError: With all unknown settings and wrong values.
@@ -169,14 +169,11 @@ def create(kind: str, name: str, settings: Mapping[str, Any] | None = None) -> A
     >>> create("augment", "mention_replacement", {"rate": 0.3}).rate
     0.3
     """
-    return _made(get(kind, name), name, settings or {})
-
-
-def _made(cls: type[Any], name: str, settings: Mapping[str, Any]) -> Any:
-    method, issues = _built(cls, name, settings)
+    cls, name = (get(kind, method), method) if isinstance(method, str) else (method, name_of(method))
+    made, issues = _built(cls, name, settings or {})
     if issues:
         raise SettingsError("\n".join(issues))
-    return method
+    return made
 
 
 def check(kind: str, name: str, settings: Mapping[str, Any]) -> list[str]:
@@ -231,7 +228,7 @@ def typed(cls: type[Any], name: str, settings: Mapping[str, Any]) -> tuple[dict[
             issues.append(f'{name} has no setting "{key}"; {did_you_mean(key, known)}')
             continue
         try:
-            strict = True if isinstance(value, bool | str) else None  # neither true nor "0.5" is a number
+            strict = True if isinstance(value, bool | str) else None  # lax otherwise, but true and "0.5" are no numbers
             values[key] = TypeAdapter(hints[key]).validate_python(value, strict=strict)
         except ValidationError as error:
             messages = dict.fromkeys(map(_message, error.errors()))
@@ -278,8 +275,7 @@ def _message(detail: Mapping[str, Any]) -> str:
 
 
 def _is_required(field: dataclasses.Field[Any]) -> bool:
-    nothing = dataclasses.MISSING
-    return field.init and field.default is nothing and field.default_factory is nothing
+    return field.init and field.default is field.default_factory is dataclasses.MISSING
 
 
 def defaults(kind: str, name: str) -> dict[str, Any]:

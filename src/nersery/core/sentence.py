@@ -65,20 +65,21 @@ class Sentence:
     offsets: tuple[tuple[int, int], ...] = ()
 
     def __post_init__(self) -> None:
-        if (message := self._issue()) is None:
+        if (message := issue_in(self)) is None:
             return
         for name, tidied in TIDIED.items():  # lists or NumPy's numbers, perhaps; they are rare, so look for them last
             with contextlib.suppress(AttributeError, TypeError, ValueError):
                 object.__setattr__(self, name, tidied(getattr(self, name)))
-        if (message := self._issue()) is not None:
+        if (message := issue_in(self)) is not None:
             raise DataError(Issue(message, sentence=str(self.id) or None))
 
-    def _issue(self) -> str | None:
-        return issue_in(
-            words=self.words, entities=self.entities, columns=self.columns, comments=self.comments, id=self.id,
-            language=self.language, scores=self.scores, origin=self.origin, soft_labels=self.soft_labels,
-            document=self.document, offsets=self.offsets,
-        )  # fmt: skip
+    @classmethod
+    def unchecked(cls, *values: object) -> Sentence:
+        """A sentence of values in the order of its fields that were checked before: checks take most of the time."""
+        sentence = object.__new__(cls)
+        for store, value in zip(_STORES, values, strict=True):
+            store(sentence, value)
+        return sentence
 
     def __len__(self) -> int:
         """The number of words."""
@@ -155,11 +156,7 @@ class Sentence:
             if entity.score is not None:
                 entities = tuple([Entity(one.start, one.end, one.type) for one in entities])
                 break
-        new = object.__new__(Sentence)
-        values: tuple[object, ...] = (self.words, entities, id, self.language, origin, {}, self.columns, (), (), "", ())
-        for store, value in zip(_STORES, values, strict=True):
-            store(new, value)
-        return new
+        return Sentence.unchecked(self.words, entities, id, self.language, origin, {}, self.columns, (), (), "", ())
 
     def with_scores(self, **scores: float) -> Sentence:
         """The same sentence with scores added; one of the same name is replaced."""

@@ -116,7 +116,7 @@ class _Parts(dict[str, _Part]):
     def __missing__(self, tag: str) -> _Part:
         scheme, letter, type_ = self.scheme, tag[:1], tag[2:]
         if tag[1:2] != "-" or letter not in scheme.letters or not is_type_name(type_):
-            return NOTHING
+            return NOTHING  # and is not kept, because `_issues` and `_illegal` know unknown tags by their absence
         opens = letter in (scheme.begin, scheme.single)
         closes = scheme.marks_ends and letter in (scheme.end, scheme.single)
         part = self[tag] = _Part(opens, closes, type_)
@@ -168,14 +168,14 @@ def decode(tags: Sequence[str], scheme: str) -> tuple[tuple[Entity, ...], tuple[
     current, start, closed, unknown = None, 0, 0, False
     for index, tag in enumerate(tags):
         opens, closes, type_ = parts[tag]
-        if current is not None and (opens or type_ != current):
+        if current is not None and (opens or type_ != current):  # the tag before this one ended the entity
             entities.append(Entity(start, index, current))
             current = None
         if type_ is None:
             unknown = unknown or tag != OUTSIDE
         elif current is None:
             current, start = type_, index
-            if not opens and not lazy:
+            if not opens and not lazy:  # in IOB1 alone, I- may begin an entity
                 orphans.append(index)
         if closes and current is not None:
             entities.append(Entity(start, index + 1, current))
@@ -197,6 +197,7 @@ def encode(entities: Iterable[Entity], length: int, scheme: str) -> list[str]:
     tags = [OUTSIDE] * length
     for start, end, type_ in ((entity.start, entity.end, entity.type) for entity in entities):
         tags[start:end] = [f"{letters.inside}-{type_}"] * (end - start)
+        # IOB1 needs B- only where I- would go on with the entity before.
         if letters.lazy and (start == 0 or tags[start - 1] not in (f"B-{type_}", f"I-{type_}")):
             continue
         tags[end - 1] = f"{letters.end}-{type_}"
@@ -223,8 +224,10 @@ def detect(pairs: Iterable[tuple[str, str]]) -> str:
     seen = {(_hyphenated(left), _hyphenated(right)) for left, right in pairs}
     letters = {right[0] for _, right in seen if looks_like_tag(right)}
     for evidence, name in _EVIDENCE:
+        # IOB1 allows all that B and I can say, so its illegal pairs are those with letters that it does not have.
         if letters.intersection(evidence) and _illegal(seen, name) < _illegal(seen, "IOB1"):
             return name
+    # Letters of tags that begin an entity whatever their letter says: the tag before is O or of another type.
     apart = {right[0] for left, right in seen if looks_like_tag(right) and left[1:] != right[1:] != left}
     return "IOB1" if "I" in apart and "B" not in apart else "IOB2"
 

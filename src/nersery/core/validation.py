@@ -24,21 +24,10 @@ ROUNDING = 0.01
 """How far rounded probabilities may add up to more than 1."""
 
 
-def issue_in(
-    *,
-    words: tuple[str, ...],
-    entities: tuple[Entity, ...],
-    columns: tuple[tuple[str, ...], ...],
-    comments: tuple[str, ...],
-    id: str,
-    language: str,
-    scores: Mapping[str, float],
-    origin: Origin | None,
-    soft_labels: tuple[SoftLabel, ...],
-    document: str,
-    offsets: tuple[tuple[int, int], ...],
-) -> str | None:
-    """The first issue in the parts of a sentence; None if they are valid."""
+def issue_in(sentence: Any) -> str | None:
+    """The first issue in the parts of a `nersery.core.sentence.Sentence`; None if they are valid."""
+    words, entities, columns, comments = sentence.words, sentence.entities, sentence.columns, sentence.comments
+    scores, origin, soft_labels, offsets = sentence.scores, sentence.origin, sentence.soft_labels, sentence.offsets
     parts = (type(words), type(entities), type(columns), type(comments), type(soft_labels), type(offsets))
     if parts != _TUPLES:
         return "words, entities, columns, comments, soft labels and offsets must be sequences"
@@ -46,7 +35,9 @@ def issue_in(
         _words_issue(words)
         or (_entities_issue(entities, words) if entities else None)
         or _texts_issue(
-            [id, language, document, *comments, *scores, *[entity.type for entity in entities]], origin, comments
+            [sentence.id, sentence.language, sentence.document, *comments, *scores, *[one.type for one in entities]],
+            origin,
+            comments,
         )
         or (_scores_issue(scores) if scores else None)
         or (_origin_issue(origin) if origin is not None else None)
@@ -64,10 +55,6 @@ def identity_issue(id: str, origin: Origin) -> str | None:
 def _tidy_entities(entities: Iterable[Entity]) -> tuple[Entity, ...]:
     plain = (replace(e, start=_plain(e.start), end=_plain(e.end), score=_plain(e.score)) for e in entities)
     return tuple(sorted(plain))
-
-
-def _tidy_origin(origin: Origin) -> Origin:
-    return replace(origin, parents=tuple(origin.parents), copy=_plain(origin.copy))
 
 
 def _plain(value: Any) -> Any:
@@ -88,7 +75,7 @@ TIDIED: Mapping[str, Callable[[Any], Any]] = {
     "soft_labels": lambda labels: tuple(sorted(labels)),
     "offsets": lambda offsets: tuple((_plain(start), _plain(end)) for start, end in offsets),
     "scores": lambda scores: {name: _plain(score) for name, score in dict(scores).items()},
-    "origin": _tidy_origin,
+    "origin": lambda origin: replace(origin, parents=tuple(origin.parents), copy=_plain(origin.copy)),
 }
 """Converts each part to the type and order that it should have."""
 
@@ -99,6 +86,7 @@ def _words_issue(words: tuple[str, ...]) -> str | None:
         return "a sentence needs at least one word"
     try:
         text = " ".join(words)
+        # A look at the joined text is much faster than one at each word, and settles nearly all sentences.
         if (
             text.isprintable()  # no control character, tab, line break or lone surrogate
             and text.count(" ") == len(words) - 1
@@ -106,7 +94,7 @@ def _words_issue(words: tuple[str, ...]) -> str | None:
             and text[:1] not in ("", " ")
             and text[-1] != " "
         ):
-            return None  # nearly all words: the rest is looked at more closely
+            return None
         joined = "\n".join(words)
         if not joined.isascii():
             joined.encode()
@@ -226,7 +214,7 @@ def _columns_issue(columns: tuple[tuple[str, ...], ...], length: int) -> str | N
 
 
 def _soft_labels_issue(labels: tuple[SoftLabel, ...], length: int) -> str | None:
-    total, word = 0.0, -1
+    total, word = 0.0, 0
     for label in labels:
         if type(label.word) is not int or not isinstance(label.type, str) or not _is_storable(label.type):
             return f"the word of {label!r} must be a whole number, and its type a string"

@@ -12,11 +12,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
 
 from nersery.core.errors import MissingResourceError, NerseryError
 from nersery.core.warnings import warn
-from nersery.crosslingual.answer_error import AnswerError
-from nersery.crosslingual.giza_tables import TranslationTable
+from nersery.crosslingual.hmm.lexicon import pair_keys
 from nersery.crosslingual.symmetrization import LEAST, Point, Points
 from nersery.io.pharaoh import parse_alignment
 
@@ -26,6 +26,18 @@ Ways = tuple[list[Points], list[Points]]
 """The links of each pair in both directions, both as places in the source and in the target."""
 
 SHOWN_LINES = 5
+
+
+class AnswerError(Exception):
+    """A problem in the output of a program.
+
+    Args:
+        line: Its line, from 1.
+    """
+
+    def __init__(self, message: str, line: int | None = None) -> None:
+        super().__init__(message)
+        self.line = line
 
 
 @dataclass(frozen=True)
@@ -267,3 +279,46 @@ def _read_giza(paths: Sequence[Path], corpus: Corpus, others: Corpus) -> list[Po
     if len(found) != len(corpus):
         raise AnswerError(f"{len(found)} pairs, expected {len(corpus)}", len(lines) + 1)
     return [found[number] for number in range(len(corpus))]
+
+
+@dataclass(frozen=True)
+class TranslationTable:
+    """How probably a word is translated by another one.
+
+    Args:
+        keys: The word and its translation, sorted; see `pair_keys`. Shape: (entries).
+        values: The probability of the translation, given the word. Shape: (entries).
+    """
+
+    keys: NDArray[np.int64]
+    values: NDArray[np.float64]
+
+    @classmethod
+    def read(cls, path: Path) -> TranslationTable:
+        """From a file such as ``source_target.t3.final``: in each line two numbers of words and a probability.
+
+        Raises:
+            AnswerError: If it is another kind of file.
+        """
+        try:
+            lines = np.loadtxt(path, dtype=np.float64, ndmin=2)
+        except (OSError, ValueError) as error:
+            raise AnswerError(f"{path.name} cannot be read ({error})") from error
+        if lines.shape[1] != 3 or not ((lines >= 0).all() and (lines[:, 2] <= 1).all()):
+            raise AnswerError(f"{path.name}: expected two numbers of words and a probability in each line")
+        left, right = lines[:, :2].astype(np.int64).T
+        keys = pair_keys(left, right)
+        order = np.argsort(keys)
+        return cls(keys[order], lines[order, 2])
+
+    def origins(self, words: Sequence[int], translation: Sequence[int]) -> NDArray[np.float64]:
+        """How probably each word of a translation comes from each word, as IBM model 1 reckons it.
+
+        Shape: (words, translation). The rest of each column is the empty word's.
+        """
+        left, right = np.array([*words, 0], np.int64), np.array(translation, np.int64)
+        wanted = pair_keys(left[:, None], right)
+        places = np.minimum(np.searchsorted(self.keys, wanted), len(self.keys) - 1)
+        chances = np.where(self.keys[places] == wanted, self.values[places], 0.0)
+        origins: NDArray[np.float64] = chances / np.maximum(chances.sum(0), np.finfo(float).tiny)
+        return origins[:-1]

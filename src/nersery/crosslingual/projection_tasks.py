@@ -91,8 +91,10 @@ class ProjectionTasks:
                 translations = [_translation(*pair, target) for pair in zip(sources, aligned, strict=True)]
                 for translation in translations:
                     if not isinstance(translation, Reject):
-                        self._types.update([entity.type for entity in translation.source.entities])
-                        self._has_first_word |= any(link[0] == 0 for link in translation.alignment[:1])
+                        for entity in translation.source.entities:
+                            self._types.add(entity.type)
+                        if not self._has_first_word:
+                            self._has_first_word = any(link[0] == 0 for link in translation.alignment[:1])
                 yield Task(target, translations)
         for file in files:  # reading to the end reports its errors
             deque(file, maxlen=0)

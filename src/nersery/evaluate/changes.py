@@ -49,15 +49,11 @@ def find_changes(gold: Iterable[Sentence], before: Iterable[Sentence], after: It
     gold = list(gold)
     changes = []
     for (truth, old), (_, new) in zip(paired(gold, before), paired(gold, after), strict=True):
-        for entity in sorted({*old.entities} ^ {*new.entities}, key=_place):
+        for entity in sorted({*old.entities} ^ {*new.entities}, key=lambda one: (one.start, one.end, one.type)):
             is_right, is_now = entity in truth.entities, entity in new.entities
             kind = ("fixed" if is_now else "broken") if is_right else "new" if is_now else "gone"
             changes.append(Change(kind, entity, truth, old, new))
     return changes
-
-
-def _place(entity: Entity) -> tuple[int, int, str]:
-    return entity.start, entity.end, entity.type
 
 
 def count_changes(changes: Iterable[Change]) -> dict[str, Counter[str]]:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from nersery.core.sentence import Entity, Sentence
@@ -66,7 +66,7 @@ def _as_dict(entity: Entity) -> dict[str, Any]:
     return {"start": entity.start, "end": entity.end, "type": entity.type}
 
 
-@dataclass(frozen=True)
+@dataclass
 class Errors:
     """All mistakes of some predictions.
 
@@ -78,8 +78,17 @@ class Errors:
         mistakes: In the order of the sentences.
     """
 
-    correct: Counter[str]
-    mistakes: tuple[Mistake, ...]
+    correct: Counter[str] = field(default_factory=Counter)
+    mistakes: list[Mistake] = field(default_factory=list)
+
+    def add(self, truth: Sentence, guess: Sentence) -> None:
+        """Compare the entities of a sentence; see `find_errors`."""
+        for one, other in _matched(truth.entities, guess.entities):
+            kind = _kind(one, other)
+            if kind is None:
+                self.correct[one.type if one else ""] += 1
+            else:
+                self.mistakes.append(Mistake(kind, one, other, truth, guess))
 
     @property
     def per_type(self) -> dict[str, dict[str, int]]:
@@ -135,32 +144,10 @@ def find_errors(gold: Iterable[Sentence], predicted: Iterable[Sentence]) -> Erro
     >>> [(mistake.kind, mistake.type) for mistake in errors.mistakes]
     [('boundary', 'PER'), ('type', 'LOC')]
     """
-    search = ErrorSearch()
+    errors = Errors()
     for truth, guess in paired(gold, predicted):
-        search.add(truth, guess)
-    return search.found
-
-
-class ErrorSearch:
-    """Finds the errors of one sentence after another; see `find_errors`."""
-
-    def __init__(self) -> None:
-        self._correct: Counter[str] = Counter()
-        self._mistakes: list[Mistake] = []
-
-    def add(self, truth: Sentence, guess: Sentence) -> None:
-        """Compare the entities of a sentence."""
-        for one, other in _matched(truth.entities, guess.entities):
-            kind = _kind(one, other)
-            if kind is None:
-                self._correct[one.type if one else ""] += 1
-            else:
-                self._mistakes.append(Mistake(kind, one, other, truth, guess))
-
-    @property
-    def found(self) -> Errors:
-        """The errors so far."""
-        return Errors(self._correct, tuple(self._mistakes))
+        errors.add(truth, guess)
+    return errors
 
 
 def _kind(gold: Entity | None, predicted: Entity | None) -> str | None:
@@ -176,18 +163,14 @@ def _matched(gold: Sequence[Entity], predicted: Sequence[Entity]) -> list[tuple[
     """Every entity once, with its partner or None, in the order of the words."""
     free_gold, free_predicted = dict.fromkeys(gold), dict.fromkeys(predicted)
     pairs: list[tuple[Entity | None, Entity | None]] = []
-    for one, other in sorted(_overlaps(gold, predicted), key=_closeness):
+    overlaps = ((one, other) for one in gold for other in predicted if one.start < other.end and other.start < one.end)
+    for one, other in sorted(overlaps, key=_closeness):  # greedy: the closest pairs are taken first
         if one in free_gold and other in free_predicted:
             pairs.append((one, other))
             del free_gold[one], free_predicted[other]
     pairs += [(one, None) for one in free_gold]
     pairs += [(None, other) for other in free_predicted]
     return sorted(pairs, key=lambda pair: min(entity.start for entity in pair if entity))
-
-
-def _overlaps(gold: Sequence[Entity], predicted: Sequence[Entity]) -> Iterator[tuple[Entity, Entity]]:
-    for one in gold:
-        yield from ((one, other) for other in predicted if one.start < other.end and other.start < one.end)
 
 
 def _closeness(pair: tuple[Entity, Entity]) -> tuple[bool, bool, int, int, int]:

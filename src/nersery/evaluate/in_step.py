@@ -8,7 +8,7 @@ from itertools import zip_longest
 
 from nersery.core.errors import DataError
 from nersery.core.sentence import Sentence
-from nersery.evaluate.error_analysis import Errors, ErrorSearch
+from nersery.evaluate.error_analysis import Errors
 from nersery.evaluate.scores import PairCounter
 from nersery.io.ids import Ids
 
@@ -35,7 +35,7 @@ def score_in_step(
         labelled: Each is read once, beside ``gold``.
         errors: Also look for the errors of the first one. Sentences with an error are kept.
     """
-    counters, search, ids = [PairCounter() for _ in labelled], ErrorSearch(), Ids()
+    counters, found, ids = [PairCounter() for _ in labelled], Errors(), Ids()
     try:
         for number, (truth, *guesses) in enumerate(zip_longest(gold, *labelled), start=1):
             if truth is None or ids.add(truth.id or str(number), number):
@@ -45,7 +45,7 @@ def score_in_step(
                     return None
                 counter.add(truth, guess)
             if errors:
-                search.add(truth, guesses[0])
+                found.add(truth, guesses[0])
     except DataError:  # reading everything names all problems
         return None
-    return InStep(counters, search.found if errors else None)
+    return InStep(counters, found if errors else None)

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from hashlib import blake2b
 from itertools import islice
 from typing import Any
 
+from nersery.core.errors import SettingsError
 from nersery.core.progress import Progress
 from nersery.core.sentence import Sentence
 from nersery.io.ids import naming_the_temporary_folder, temporary_table
 from nersery.pipeline.job import BATCH_SIZE
-from nersery.taggers.base import Tagger
+from nersery.taggers.base import Tagger, load_tagger
 
 Mention = tuple[tuple[str, ...], str]
 """The words of an entity, and its type."""
@@ -96,6 +97,29 @@ def novelty(
         for type_, distinct, new, valid in table.counts()
     }
     return Novelty(counts, oracle is not None)
+
+
+def load_oracle(name: str, types: Collection[str]) -> tuple[Tagger, list[str]]:
+    """Open an oracle: an accurate tagger, to judge mentions of some types.
+
+    Args:
+        name: The folder of a tagger, or a Hugging Face token-classification model.
+
+    Returns:
+        The tagger, and those of the types that it cannot predict.
+
+    Raises:
+        MissingResourceError: When there is no such tagger.
+        SettingsError: When it knows no requested type.
+    """
+    oracle = load_tagger(name)
+    unknown = sorted(set(types) - set(oracle.types))
+    if unknown and len(unknown) == len(set(types)):
+        raise SettingsError(
+            f"the oracle {name} knows {', '.join(oracle.types) or 'no type'}, but no type to judge: "
+            f"{', '.join(unknown)}. Name a tagger that was trained on them"
+        )
+    return oracle, unknown
 
 
 class _MentionTable:

@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import hashlib
 from abc import ABC, abstractmethod
-from collections import Counter, deque
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import Any
 
 from nersery.core import tags
 from nersery.core.errors import DataError, Issue, SettingsError, did_you_mean
 from nersery.core.files import content_hash
 from nersery.core.outcome import Reject
-from nersery.core.sentence import Entity, Sentence
+from nersery.core.sentence import UNKNOWN_COLUMN, Entity, Sentence
 from nersery.core.tags import TagIssue
 from nersery.core.validation import CONTROL, without_control
 from nersery.io import repairs
@@ -130,18 +129,19 @@ def lone_return(text: str, line: int) -> Issue | None:
     return Issue(message, line=line, kind="carriage return", fixes=(RETURN_HINT,))
 
 
-class Decoded(NamedTuple):
-    """The entities of a tag sequence.
+def detect_scheme(sequences: Iterable[Sequence[str]]) -> str:
+    """The scheme of a corpus, from the tags of its sentences."""
+    pairs: set[tuple[str, str]] = set()
+    for written in sequences:
+        pairs.update(zip([tags.OUTSIDE, *written], [*written, tags.OUTSIDE], strict=True))
+        if len(pairs) > MOST_PAIRS:
+            break
+    return tags.detect(pairs)
 
-    Args:
-        entities: Unreliable if there are issues.
-        issues: Illegal tags after the repairs.
-        repaired: Number of tags that each repair changed.
-    """
 
-    entities: tuple[Entity, ...]
-    issues: tuple[TagIssue, ...]
-    repaired: Mapping[str, int] = MappingProxyType({})
+def unread(text: str, comments: Iterable[str] = ()) -> Sentence:
+    """What a reject shows of a sentence that cannot be read: its text, cut at white space."""
+    return Sentence(tuple(storable(text).split()) or (UNKNOWN_COLUMN,), comments=tuple(map(storable, comments)))
 
 
 def repair_hint(name: str) -> str:
@@ -161,13 +161,15 @@ class Pass:
         self._ids = Ids()
         self._fixes: dict[str, None] = {}
 
-    def decode(self, written: Sequence[str], scheme: str) -> Decoded:
-        """The entities of the tags of a sentence, with the named repairs where they are needed."""
+    def decode(
+        self, written: Sequence[str], scheme: str
+    ) -> tuple[tuple[Entity, ...], tuple[TagIssue, ...], Mapping[str, int]]:
+        """The entities of the tags of a sentence, the issues that repairs have left, and what these have changed."""
         entities, issues = tags.decode(written, scheme)
         if not issues or not self.options.repair:
-            return Decoded(entities, issues)
+            return entities, issues, {}
         mended, counts = repairs.repair(written, scheme, self.options.repair)
-        return Decoded(*tags.decode(mended, scheme), counts)
+        return *tags.decode(mended, scheme), counts
 
     def clean(self, words: Sequence[str]) -> tuple[tuple[str, ...], Mapping[str, int]]:
         """The words, without control characters if that repair is named, and how many words it changed."""
@@ -278,14 +280,6 @@ class Source(ABC):
         The file name is part of it, because sentences without ids get ids from it.
         """
         return {"content": f"{self.file.stem} {content_hash(self.file.path)}", "reading": asdict(self.options)}
-
-    def check(self) -> None:
-        """Read everything once, to report problems before any work.
-
-        Raises:
-            DataError: With all issues of the file.
-        """
-        deque(self, maxlen=0)
 
 
 class InMemory(Source):

@@ -15,13 +15,13 @@ from typing import NamedTuple
 
 from nersery.core import tags
 from nersery.core.errors import DataError, Issue, SettingsError
-from nersery.core.sentence import UNKNOWN_COLUMN, Entity, Sentence
+from nersery.core.sentence import UNKNOWN_COLUMN, Sentence
 from nersery.io.base import (
-    MOST_PAIRS,
     Pass,
     ReadOptions,
     Source,
     Writer,
+    detect_scheme,
     issues_in,
     lone_return,
     repair_hint,
@@ -70,7 +70,7 @@ class ConllSource(Source):
         super().__init__(file, options)
         self._line_repairs = {RAGGED_LINES, OUTER_SPACE}.intersection(options.repair)
         self.layout = detect_layout(file, options)
-        self.scheme = options.scheme or tags.detect(self._pairs())
+        self.scheme = options.scheme or detect_scheme(self._tags())
 
     @property
     def description(self) -> str:
@@ -95,7 +95,8 @@ class ConllSource(Source):
         if self.layout is None:
             return
         for number, paragraph in enumerate(self._paragraphs(self.layout), start=1):
-            id = _id_of(paragraph.comments) or f"{self.file.stem}:{number}"
+            named = (match["marked"] or match["alone"] for match in map(_ID.match, paragraph.comments) if match)
+            id = next(named, f"{self.file.stem}:{number}")
             sentence = self._sentence(paragraph, id, self.layout, found)
             if sentence is not None:
                 yield sentence
@@ -114,19 +115,13 @@ class ConllSource(Source):
                     rows, repaired = _mended(rows, layout, self._line_repairs)
                 yield Paragraph(line + skip, rows, comments, repaired)
 
-    def _pairs(self) -> set[tuple[str, str]]:
-        """All pairs of neighbouring tags, the evidence for the scheme."""
-        pairs: set[tuple[str, str]] = set()
+    def _tags(self) -> Iterator[list[str]]:
+        """The tags of the sentences whose lines all have the usual columns."""
         if self.layout is None:
-            return pairs
-        width, position = self.layout.width, self.layout.tag
+            return
         for paragraph in self._paragraphs(self.layout):
-            if set(map(len, paragraph.rows)) == {width}:
-                written = [row[position] for row in paragraph.rows]
-                pairs.update(zip([tags.OUTSIDE, *written], [*written, tags.OUTSIDE], strict=True))
-                if len(pairs) > MOST_PAIRS:
-                    break
-        return pairs
+            if set(map(len, paragraph.rows)) == {self.layout.width}:
+                yield [row[self.layout.tag] for row in paragraph.rows]
 
     def _sentence(self, paragraph: Paragraph, id: str, layout: Layout, found: Pass) -> Sentence | None:
         clash = found.clash(id, paragraph.line)
@@ -137,33 +132,19 @@ class ConllSource(Source):
             issues += (
                 tag_issue(found_issue, self.scheme, paragraph.line + found_issue.index) for found_issue in tag_issues
             )
-            try:
-                columns[layout.word], cleaned = found.clean(columns[layout.word])
-                sentence = None if issues else self._built(columns, entities, id, paragraph.comments, layout)
-            except DataError as error:
-                sentence, invalid = None, issues_in(error, paragraph.line)
-            if sentence is not None:
-                found.count(paragraph.repaired, repaired, cleaned)
-                return sentence
+            words, cleaned = found.clean(columns[layout.word])
+            extra = tuple(column for at, column in enumerate(columns) if at not in (layout.word, layout.tag))
+            language, comments = self.options.language, paragraph.comments
+            if not issues:
+                try:
+                    sentence = Sentence(words, entities, id, language, columns=extra, comments=comments)
+                    found.count(paragraph.repaired, repaired, cleaned)
+                    return sentence
+                except DataError as error:
+                    invalid = issues_in(error, paragraph.line)
         issues = [*issues, *_row_issues(paragraph, layout)] or invalid
         found.broken(id, sorted(issues, key=lambda issue: issue.line or 0), _remains(paragraph, layout))
         return None
-
-    def _built(
-        self,
-        columns: Sequence[tuple[str, ...]],
-        entities: tuple[Entity, ...],
-        id: str,
-        comments: tuple[str, ...],
-        layout: Layout,
-    ) -> Sentence:
-        extra = tuple(column for at, column in enumerate(columns) if at not in (layout.word, layout.tag))
-        language = self.options.language
-        return Sentence(columns[layout.word], entities, id, language, columns=extra, comments=comments)
-
-
-def _id_of(comments: Sequence[str]) -> str | None:
-    return next((match["marked"] or match["alone"] for match in map(_ID.match, comments) if match), None)
 
 
 def _mended(
@@ -243,24 +224,16 @@ class ConllWriter(Writer):
         columns = (*sentence.columns, tags.encode(sentence.entities, len(sentence), self.scheme))
         rows = list(map(self.separator.join, zip(sentence.words, *columns, strict=True)))
         text = "\n".join(rows)
-        if not self._is_clean(text, sentence):
-            raise _refused(sentence, self._culprit(sentence))
+        if self.separator == " " and (  # no sentence has a tab in a value
+            text.count(" ") != len(sentence) * (len(sentence.columns) + 1) or not all(map(all, sentence.columns))
+        ):
+            types = (entity.type for entity in sentence.entities)
+            values = (*sentence.words, *types, *chain.from_iterable(sentence.columns))
+            odd = next(value for value in values if not value or " " in value)
+            raise _refused(sentence, f"{odd!r} cannot be a value between spaces")
         layout = Layout(len(columns) + 1, 0, len(columns), self.separator == TAB)
         mark = f"{WORD_MARK}\n" if layout.is_comment(rows[0]) or text[0] == BYTE_ORDER_MARK else ""
         return f"{_head(sentence, layout)}{mark}{text}\n\n"
-
-    def _is_clean(self, text: str, sentence: Sentence) -> bool:
-        """Whether no value would be read as two values, or as none."""
-        if self.separator == TAB:  # no sentence has one in a value
-            return True
-        return text.count(" ") == len(sentence) * (len(sentence.columns) + 1) and all(map(all, sentence.columns))
-
-    def _culprit(self, sentence: Sentence) -> str:
-        types = (entity.type for entity in sentence.entities)
-        for value in (*sentence.words, *types, *chain.from_iterable(sentence.columns)):
-            if not value or " " in value:
-                break
-        return f"{value!r} cannot be a value between spaces"
 
 
 def _head(sentence: Sentence, layout: Layout) -> str:

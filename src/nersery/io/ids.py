@@ -63,7 +63,7 @@ def temporary_table(columns: str) -> sqlite3.Connection:
     connection.execute("pragma journal_mode = off")
     connection.execute("pragma synchronous = off")
     connection.execute(f"create table {columns}")
-    connection.execute("begin")
+    connection.execute("begin")  # one transaction, never committed: nobody reads the file after a kill
     return connection
 
 

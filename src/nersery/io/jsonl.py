@@ -10,16 +10,15 @@ value per word become columns, and the source's description names the ignored on
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from nersery.core import tags
 from nersery.core.errors import DataError, Issue, did_you_mean
 from nersery.core.outcome import Reject
-from nersery.core.sentence import UNKNOWN_COLUMN, Entity, Origin, Sentence, SoftLabel
-from nersery.io.base import MOST_PAIRS, Pass, ReadOptions, Source, Writer, issues_in, storable, tag_issue
+from nersery.core.sentence import Entity, Origin, Sentence, SoftLabel
+from nersery.io.base import Pass, ReadOptions, Source, Writer, detect_scheme, issues_in, tag_issue, unread
 from nersery.io.formats import Beginning, Format
 from nersery.io.objects import ENCODER, BrokenError, Object, parsed
 from nersery.io.text_file import BLANKS, TextFile
@@ -117,9 +116,9 @@ class JsonlSource(Source):
         super().__init__(file, options)
         self._empty = next(self._lines(), None) is None
         self._left_out: dict[str, None] = {}
-        pairs = self._pairs()
-        self._has_tags = bool(pairs)
-        self.scheme = options.scheme or tags.detect(pairs)
+        self._has_tags = False
+        detected = detect_scheme(self._tags())  # a pass even where the scheme is named: it finds what is left out
+        self.scheme = options.scheme or detected
 
     @property
     def description(self) -> str:
@@ -151,17 +150,23 @@ class JsonlSource(Source):
         """The lines that are not blank, with their numbers from 1."""
         return ((line, text) for line, text in enumerate(self.file.lines(), start=1) if text.strip(BLANKS))
 
-    def _pairs(self) -> set[tuple[str, str]]:
-        """All pairs of neighbouring tags in the lines that can be read, the evidence for the scheme."""
-        pairs: set[tuple[str, str]] = set()
-        for _, text in self._lines():
-            written, others = _tags_of(text) if 'tags"' in text else (None, ())
-            if written is not None:
+    def _tags(self) -> Iterator[list[str]]:
+        """The tags of the lines that can be read; keys that are left out of these lines are noted."""
+        for line, text in self._lines():
+            if 'tags"' not in text:  # before the line is parsed, for most files have none
+                continue
+            try:
+                whole = parsed(text, line)
+                value = _ours(whole)
+                _check(value, line)
+            except BrokenError:  # `sentences` says what is wrong
+                continue
+            for key in value.keys() & {*_TAGS}:
+                self._has_tags = True
+                kept = "columns" not in whole
+                others = (k for k in whole if k not in _SHAPES and not (kept and _is_column(whole[k], whole)))
                 self._left_out |= dict.fromkeys(others)
-                pairs.update(zip([tags.OUTSIDE, *written], [*written, tags.OUTSIDE], strict=True))
-            if len(pairs) > MOST_PAIRS:
-                break
-        return pairs
+                yield value[key]
 
     def _entities(self, value: Object, line: int, found: Pass) -> tuple[tuple[Entity, ...], Mapping[str, int]]:
         key = next((key for key in _TAGS if key in value), None)
@@ -179,10 +184,8 @@ class JsonlSource(Source):
 
 def _load(text: str, line: int) -> Object:
     """The object of a line, with its keys and the shapes of its values checked."""
-    value: Object = parsed(text, line)
-    if not _is_plain(value):
-        value = _ours(value)
-        _check(value, line)
+    value: Object = _ours(parsed(text, line))
+    _check(value, line)
     return value
 
 
@@ -239,18 +242,6 @@ def _words(value: Object) -> list[str]:
     return words
 
 
-def _tags_of(text: str) -> tuple[list[str] | None, Iterable[str]]:
-    """The tags in a line, if it has any that can be read, and the keys that are left out of it."""
-    try:
-        whole = parsed(text, 0)
-        value = _ours(whole)
-        _check(value, 0)
-    except BrokenError:
-        return None, ()
-    others = [key for key in whole if key not in _SHAPES and not _is_column(whole[key], whole)]
-    return next((value[key] for key in _TAGS if key in value), None), others
-
-
 def _built(
     value: Object, words: Sequence[str], id: str, entities: tuple[Entity, ...], language: str, line: int
 ) -> Sentence:
@@ -283,7 +274,7 @@ def _remains(value: Object | None, text: str) -> Sentence:
             return Sentence(tuple(_words(value)), columns=columns)
     except DataError:
         pass
-    return Sentence(tuple(storable(text).split()) or (UNKNOWN_COLUMN,))
+    return unread(text)
 
 
 def to_object(sentence: Sentence) -> Object:

@@ -72,14 +72,10 @@ def dataset_sentences(
         raise DataError(f"the dataset has the splits {splits}", fix=f"choose one: dataset[{next(iter(dataset), '')!r}]")
     rows = dataset if hasattr(dataset, "features") else list(dataset)  # an iterator is read once only
     columns = getattr(rows, "column_names", None) or _keys(rows)
-    word_column, tag_column = (
-        _column(columns, wanted, known[:2])
-        for wanted, known in ((words, WORDS), (tags or ("entities" if "entities" in columns else None), TAGS))
-    )
-    renamed: dict[Any, str] = {
-        word_column: "tokens",
-        tag_column: tag_column if tag_column == "entities" else "ner_tags",
-    }
+    tags = tags or ("entities" if "entities" in columns else None)
+    word_column, tag_column = _column(columns, words, WORDS[:2]), _column(columns, tags, TAGS[:2])
+    labelled = "entities" if tag_column == "entities" else "ner_tags"
+    renamed: dict[Any, str] = {word_column: "tokens", tag_column: labelled}
     labels = {"ner_tags": names} if names else {}
     for column, feature in (getattr(rows, "features", None) or {}).items():
         if found := getattr(getattr(feature, "feature", feature), "names", None):

@@ -46,10 +46,11 @@ def parsed(text: str, line: int) -> Any:
 
 def _decoded(text: str) -> Any:
     try:
+        # `decode` would search white space around each object, which takes longer than to look whether there is any.
         value, end = DECODER.raw_decode(text) if text.startswith("{") else (None, 0)
         if text[end:] not in ("\n", ""):
             value = DECODER.decode(text)
-        if "\\u" in text:
+        if "\\u" in text:  # in a file, only an escape can be half a surrogate pair
             ENCODER.encode(value).encode()
     except json.JSONDecodeError as error:
         raise ValueError(f"not JSON: {error.msg} in column {error.colno}") from None

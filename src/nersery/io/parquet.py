@@ -58,7 +58,7 @@ class _Rows(TextFile):
 
     def lines(self) -> Iterator[str]:
         """The rows without what is null."""
-        parquet = _pyarrow().parquet
+        parquet = load_pyarrow().parquet
         try:
             with parquet.ParquetFile(self.path) as stream:
                 names = _names(stream.schema_arrow.metadata)
@@ -70,7 +70,7 @@ class _Rows(TextFile):
                     yield from (f"{json.dumps(row, ensure_ascii=False, default=str)}\n" for row in rows)
         except OSError as error:
             raise self._unreadable(error) from None
-        except (_pyarrow().ArrowException, ValueError, TypeError) as error:
+        except (load_pyarrow().ArrowException, ValueError, TypeError) as error:
             message = f"this cannot be read as Parquet: {error}"
             raise DataError(Issue(message, self.name), fix="name the format that it has by --format") from None
 
@@ -126,7 +126,7 @@ def write_objects(objects: Iterable[Object], path: Path) -> None:
     Raises:
         MissingResourceError: If pyarrow is not installed.
     """
-    arrow = _pyarrow()
+    arrow = load_pyarrow()
     schema, iterator = _schema(arrow), iter(objects)
     with arrow.parquet.ParquetWriter(path, schema) as stream:
         while rows := [_with_columns(value) for value in islice(iterator, GROUP_ROWS)]:
@@ -161,12 +161,12 @@ def _schema(arrow: Any) -> Any:
     return arrow.schema(columns)
 
 
-def check_installed() -> None:
-    """Raise `MissingResourceError` if pyarrow is not installed."""
-    _pyarrow()
+def load_pyarrow() -> Any:
+    """The library with its `parquet`.
 
-
-def _pyarrow() -> Any:
+    Raises:
+        MissingResourceError: If it is not installed.
+    """
     try:
         import pyarrow
         import pyarrow.parquet

@@ -41,7 +41,10 @@ def parse_alignment(text: str, *, first: int = 0, probabilities: str | None = No
     (Link(source=0, target=0, probability=1.0), Link(source=1, target=2, probability=0.5))
     """
     if probabilities is not None:
-        text = _joined(text, probabilities)
+        parts, beside = _parts(text), _parts(probabilities)
+        if len(parts) != len(beside):
+            raise ValueError(f"{len(parts)} links and {len(beside)} probabilities, expected one for each")
+        text = " ".join(map("{}:{}".format, parts, beside))
     sources, targets, written = _fields(text)
     if not sources:
         return ()
@@ -55,7 +58,11 @@ def parse_alignment(text: str, *, first: int = 0, probabilities: str | None = No
     if not 0 < min(chances) <= max(chances) <= 1:
         odd_one = next(link.probability for link in alignment if not 0 < link.probability <= 1)
         raise ValueError(f"a probability is {odd_one:g}, expected a number above 0 and at most 1")
-    return tuple(_shifted(alignment, first) if first else alignment)
+    if first:
+        if any(link.source < first or link.target < first for link in alignment):
+            raise ValueError(f"a link to the word 0, expected {first} for the first word")
+        alignment = [Link(source - first, target - first, chance) for source, target, chance in alignment]
+    return tuple(alignment)
 
 
 def _fields(text: str) -> tuple[Sequence[str], Sequence[str], Sequence[str]]:
@@ -73,21 +80,6 @@ def _fields(text: str) -> tuple[Sequence[str], Sequence[str], Sequence[str]]:
 def _parts(text: str) -> list[str]:
     """What stands between blanks; other white space is no part of the format."""
     return re.findall(r"[^ \t\r\n]+", text)
-
-
-def _shifted(alignment: Sequence[Link], first: int) -> list[Link]:
-    """The links, whose words are counted from ``first`` on, counted from 0 on."""
-    if any(link.source < first or link.target < first for link in alignment):
-        raise ValueError(f"a link to the word 0, expected {first} for the first word")
-    return [Link(source - first, target - first, chance) for source, target, chance in alignment]
-
-
-def _joined(text: str, probabilities: str) -> str:
-    """The links of a line with the probabilities that stand beside it."""
-    alignment, chances = _parts(text), _parts(probabilities)
-    if len(alignment) != len(chances):
-        raise ValueError(f"{len(alignment)} links and {len(chances)} probabilities, expected one for each")
-    return " ".join(map("{}:{}".format, alignment, chances))
 
 
 def format_alignment(alignment: Alignment, *, first: int = 0, probabilities: bool = True) -> str:

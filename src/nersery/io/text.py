@@ -7,8 +7,8 @@ from functools import cached_property, partial
 from itertools import islice
 
 from nersery.core.errors import DataError, FormatError, Issue
-from nersery.core.sentence import UNKNOWN_COLUMN, Sentence
-from nersery.io.base import Pass, ReadOptions, Source, Writer, issues_in, lone_return, storable
+from nersery.core.sentence import Sentence
+from nersery.io.base import Pass, ReadOptions, Source, Writer, issues_in, lone_return, unread
 from nersery.io.formats import Format
 from nersery.io.text_file import TextFile
 from nersery.io.tokenization import Splitter, runs_on, splitter
@@ -59,7 +59,7 @@ class TextSource(Source):
             except DataError as error:
                 issues += issues_in(error, number)
             if issues:
-                found.broken(id, issues, Sentence(tuple(storable(line).split()) or (UNKNOWN_COLUMN,)))
+                found.broken(id, issues, unread(line))
             else:
                 found.count(cleaned)
                 yield sentence

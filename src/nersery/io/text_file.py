@@ -104,6 +104,7 @@ class TextFile:
         """
         with self._opened() as stream:
             number, begins, left_out = 1, True, 0
+            # Not `for line in stream`, which would first read a line without an end into memory.
             while part := stream.readline(longest + 1):
                 if begins:
                     yield part.removeprefix("\ufeff") if self._keeps_mark and number == 1 else part
@@ -158,6 +159,7 @@ class TextFile:
         likely = "utf-16" if beginning[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE) else "latin-1"
         fix = f"name the encoding that the file was written in, e.g. --encoding {likely}"
         try:
+            # Which reads a byte 0xNN that has no meaning as U+DCNN, and goes on.
             with self.path.open(encoding=self.encoding, newline="\n", errors="surrogateescape") as stream:
                 lines = enumerate(map(_BAD_BYTE.search, iter(partial(stream.readline, MOST_CHARACTERS), "")), 1)
                 bad = [(number, match[0]) for number, match in islice(lines, MOST_LINES) if match]

@@ -46,6 +46,7 @@ _URL = re.compile(r"(?:https?://|www\.)\S+|(?<![\w.+-])[\w.+-]+@[\w-]+\.[\w.-]+"
 _AFTER_URL = ".,;:!?)]}\"'»”’।"
 _CLITIC = re.compile(rf"[{APOSTROPHES}](?:s|ll|re|ve|d|m)$", re.IGNORECASE)
 _HEBREW_ACRONYM = re.compile(r"[א-ת]\"[א-ת](?![א-ת])")
+"""A quotation mark that stands for a gershayim, which comes before the last letter: *ארה"ב*."""
 _ELISION = re.compile(rf"^(?:\w{{1,3}}|\w+(?:ll|qu))[{APOSTROPHES}](?=\w)", re.IGNORECASE)
 _NO_SPACES = re.compile(
     "([\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff々-〇\u3040-\u30ff\uff66-\uff9d\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
@@ -79,14 +80,12 @@ def splitter(splitting: str, language: str = "") -> Splitter:
     ['東', '京', 'へ', 'Tokyo', '。']
     """
     language = language.partition("-")[0].lower()
-    if splitting == "spaces":
+    if splitting == "spaces":  # all of these can be pickled, so that a source that uses them can travel to workers
         return str.split
-    if splitting == "punctuation":
-        return partial(_cut, language=language)
+    if splitting in ("punctuation", "characters"):
+        return partial(_words, language=language, apart=splitting == "characters")
     if splitting == "signs":
         return _cut_signs
-    if splitting == "characters":
-        return partial(_cut_apart, language=language)
     raise SettingsError(f'there is no splitting "{splitting}"; {did_you_mean(splitting, get_args(Splitting))}')
 
 
@@ -119,11 +118,6 @@ def follows_without_space(word: str) -> bool:
     return bool(_NO_SPACES.match(word) or _FULL_WIDTH.match(word))
 
 
-def _cut(text: str, language: str) -> list[str]:
-    """The words of a line; a function of the module, so that a source that uses it can travel to workers."""
-    return list(_words(text, language))
-
-
 def _cut_signs(text: str) -> list[str]:
     """The words of a line, every sign apart."""
     return [word for chunk in text.split() for word in _signs_apart(chunk)]
@@ -147,11 +141,6 @@ def _belongs_to(chunk: str, place: int, token: str) -> bool:
     return character in REGIONS and len(token) == 1 and token in REGIONS
 
 
-def _cut_apart(text: str, language: str) -> list[str]:
-    """The words of a line, and the characters of scripts without spaces."""
-    return list(_words(_spaced(text), language))
-
-
 def _spaced(text: str) -> str:
     """The text with a space on both sides of each character that words are written of without spaces."""
     spread: list[str] = []
@@ -165,20 +154,22 @@ def _spaced(text: str) -> str:
     return "".join(spread)
 
 
-def _words(text: str, language: str) -> Iterator[str]:
-    chunks = text.split()
-    for number, chunk in enumerate(chunks):
-        following = chunks[number + 1] if number + 1 < len(chunks) else ""
+def _words(text: str, language: str, *, apart: bool) -> list[str]:
+    """The words of a line, with ``apart`` each character of scripts without spaces."""
+    words: list[str] = []
+    chunks = (_spaced(text) if apart else text).split()
+    for chunk, following in zip(chunks, [*chunks[1:], ""], strict=False):
         if chunk.isalnum() or not any(map(_is_sign, chunk)):
-            yield chunk
+            words.append(chunk)
         elif url := _URL.search(chunk):
             address = url[0].rstrip(_AFTER_URL)
             end = url.start() + len(address)
-            yield from _parted(chunk[: url.start()], "", language)
-            yield from [address] if address else []
-            yield from _parted(chunk[end:], following, language)
+            words += _parted(chunk[: url.start()], "", language)
+            words += [address] if address else []
+            words += _parted(chunk[end:], following, language)
         else:
-            yield from _parted(chunk, following, language)
+            words += _parted(chunk, following, language)
+    return words
 
 
 def _parted(chunk: str, following: str, language: str) -> Iterator[str]:
@@ -189,7 +180,7 @@ def _parted(chunk: str, following: str, language: str) -> Iterator[str]:
             tokens[-1] += character
         else:
             tokens.append(character)
-    if tokens[-2:][1:] == ["."] and _is_abbreviation(tokens[-2], following, language):
+    if len(tokens) > 1 and tokens[-1] == "." and _is_abbreviation(tokens[-2], following, language):
         tokens[-2:] = [f"{tokens[-2]}."]
     for token in tokens:
         yield from _without_clitic(token, language)
@@ -209,7 +200,7 @@ def _goes_on(chunk: str, place: int, token: str) -> bool:
     if _is_sign(before):
         return False
     after = chunk[place + 1 : place + 2]
-    if character in "॰·׳״_" or (character == '"' and _is_hebrew_acronym(chunk, place)):
+    if character in "॰·׳״_" or (character == '"' and _HEBREW_ACRONYM.match(chunk, place - 1)):
         return True
     if not after or _is_sign(after):
         return False
@@ -240,22 +231,14 @@ def _is_initials(word: str) -> bool:
     return len(parts) > 1 and all(part.isalpha() and len(part) <= LONGEST_INITIAL for part in parts)
 
 
-def _is_hebrew_acronym(chunk: str, place: int) -> bool:
-    """Whether a quotation mark stands for a gershayim, which comes before the last letter: *ארה"ב*."""
-    return _HEBREW_ACRONYM.match(chunk, place - 1) is not None
-
-
 def _without_clitic(word: str, language: str) -> list[str]:
     """A word, and apart from it what an apostrophe joins to it."""
-    match = None
+    cut = 0
     if language in ELIDING:
-        match = _ELISION.match(word)
+        cut = match.end() if (match := _ELISION.match(word)) else 0
     elif language in CONTRACTING:
-        match = _CLITIC.search(word)
-    if match is None or match.end() - match.start() == len(word):
-        return [word]
-    cut = match.end() if language in ELIDING else match.start()
-    return [word[:cut], word[cut:]]
+        cut = match.start() if (match := _CLITIC.search(word)) else 0
+    return [word[:cut], word[cut:]] if 0 < cut < len(word) else [word]
 
 
 @lru_cache(maxsize=10_000)

@@ -136,19 +136,16 @@ class CausalLM(Inference):
         padded = -(-len(windows[0].subwords) // LENGTH_MULTIPLE) * LENGTH_MULTIPLE
         length = min(padded, self.max_subwords)
         filled = [*windows, *[windows[0]] * (_rows(padded) - len(windows))]
-        ids, mask = (self._padded(filled, length, values).to(self.device) for values in ("subwords", "mask"))
+        pad = int(self.tokenizer.pad_token_id or 0)  # at the end, where causal attention does not see it
+        ids = torch.tensor([window.subwords + (pad,) * (length - len(window.subwords)) for window in filled])
+        mask = torch.arange(length) < torch.tensor([[len(window.subwords)] for window in filled])
+        ids, mask = ids.to(self.device), mask.long().to(self.device)
         with autocast(self.device, self.precision):
             logits: Tensor = self.network(input_ids=ids, attention_mask=mask, use_cache=False).logits
         logs = -nn.functional.cross_entropy(logits[:, :-1].float().transpose(1, 2), ids[:, 1:], reduction="none")
         rows = [row[: len(window.subwords) - 1] for row, window in zip(logs, windows, strict=False)]
         refuse_nan(torch.cat(rows), self.source)
         return [[0.0, *row.tolist()] for row in rows]
-
-    def _padded(self, windows: Sequence[_Window], length: int, values: Literal["subwords", "mask"]) -> Tensor:
-        """The subwords or the attention mask of windows, padded at the end, where causal attention does not see it."""
-        pad = 0 if values == "mask" else int(self.tokenizer.pad_token_id or 0)
-        rows = [window.subwords if values == "subwords" else (1,) * len(window.subwords) for window in windows]
-        return torch.tensor([row + (pad,) * (length - len(row)) for row in rows])
 
 
 def _rows(length: int) -> int:

@@ -14,6 +14,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import importlib.util
+import io
 import json
 import math
 import os
@@ -150,17 +151,24 @@ def write_folder(content: bytes, target: Path) -> None:
 
 def read_weights(content: bytes) -> tuple[dict[str, Any], list[tuple[str, float]], dict[str, Array]]:
     """The configuration of a `BertModel`, the subwords with their scores, and the tensors under transformers' names."""
-    read = _Reader(content)
-    hidden, layers, heads, inner, rows, positions, types = read.many("7i")
-    epsilon, _, number = read.one("f"), read.one("i"), read.one("i")
-    bos, eos, pad, unk = read.many("4i")
-    length = read.one("Q")
-    offsets, scores = read.array("<u4", number + 1), read.array("<f4", number)
-    text = read.raw(length)
-    read.one("i")
-    read.raw(read.one("I"))
-    subwords = [(text[offsets[i] : offsets[i + 1]].decode(), float(scores[i])) for i in range(number)]
-    tensors = read.tensors()
+    stream = io.BytesIO(content)
+    if stream.read(len(MAGIC)) != MAGIC:
+        raise ValueError(f"the file does not begin with {MAGIC!r}")
+
+    def read(form: str) -> tuple[Any, ...]:
+        return struct.unpack("<" + form, stream.read(struct.calcsize("<" + form)))
+
+    _, hidden, layers, heads, inner, rows, positions, types = read("I7i")
+    epsilon, _, number, bos, eos, pad, unk, length = read("f6iQ")
+    offsets, scores = read(f"{number + 1}I"), read(f"{number}f")
+    text = stream.read(length)
+    stream.read(read("iI")[1])  # the normalization table
+    subwords = [(text[offsets[i] : offsets[i + 1]].decode(), scores[i]) for i in range(number)]
+    tensors = {}
+    for _ in range(read("i")[0]):
+        name = stream.read(read("H")[0]).decode()
+        _, _, start, length = read("BIQQ")
+        tensors[name] = content[start : start + length]
 
     def take(name: str, *shape: int) -> Array:
         return _numbers(tensors[name], shape)
@@ -190,38 +198,6 @@ def read_weights(content: bytes) -> tuple[dict[str, Any], list[tuple[str, float]
         "bos_token_id": bos, "eos_token_id": eos, "pad_token_id": pad, "unk_token_id": unk,
     }  # fmt: skip
     return config, subwords, found
-
-
-class _Reader:
-    """Reads a file from its beginning."""
-
-    def __init__(self, content: bytes) -> None:
-        self._content, self._at = content, 0
-        if self.raw(4) != MAGIC:
-            raise ValueError(f"the file does not begin with {MAGIC!r}")
-        self.one("I")
-
-    def raw(self, length: int) -> bytes:
-        self._at += length
-        return self._content[self._at - length : self._at]
-
-    def many(self, form: str) -> tuple[Any, ...]:
-        return struct.unpack("<" + form, self.raw(struct.calcsize("<" + form)))
-
-    def one(self, form: str) -> Any:
-        return self.many(form)[0]
-
-    def array(self, kind: str, length: int) -> NDArray[Any]:
-        return np.frombuffer(self.raw(length * np.dtype(kind).itemsize), kind)
-
-    def tensors(self) -> dict[str, bytes]:
-        """The stored bytes of each tensor."""
-        found = {}
-        for _ in range(self.one("i")):
-            name = self.raw(self.one("H")).decode()
-            _, _, start, length = self.many("BIQQ")
-            found[name] = self._content[start : start + length]
-        return found
 
 
 def _numbers(stored: bytes, shape: tuple[int, ...]) -> Array:

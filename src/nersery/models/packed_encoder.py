@@ -20,8 +20,6 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from nersery.models.training.fast_dropout import dropped
-
 FAMILIES = frozenset({"BertModel", "RobertaModel", "XLMRobertaModel", "CamembertModel", "MPNetModel"})
 LEAST_SHARE = 0.75
 """Of the longest window of a group; a shorter one begins the next group. Most attention is then on real subwords, and
@@ -171,9 +169,9 @@ def _layer(layer: Any, hidden: Tensor, packing: _Packing | _Row, position_bias: 
     heads = int(inner.num_attention_heads)
     queries, keys, values = (project(shared) for project in projections)
     context = packing.attend(queries, keys, values, heads, inner.dropout, position_bias)
-    hidden = norms.LayerNorm(dropped(norms.dropout, dense(context)) + hidden)
+    hidden = norms.LayerNorm(norms.dropout(dense(context)) + hidden)
     output = layer.output
-    result: Tensor = output.LayerNorm(dropped(output.dropout, output.dense(layer.intermediate(hidden))) + hidden)
+    result: Tensor = output.LayerNorm(output.dropout(output.dense(layer.intermediate(hidden))) + hidden)
     return result
 
 
@@ -292,7 +290,7 @@ class _Packing:
                 bias = bias + position_bias(queries.new_empty(1, query.shape[1], 0))
             bias = bias.expand(-1, heads, query.shape[1], -1).flatten(0, 1).to(query.dtype)
             scores = torch.baddbmm(bias, query, key.transpose(1, 2), alpha=query.shape[2] ** -0.5)
-            found.append(group.unpad(torch.bmm(dropped(dropout, scores.softmax(-1)), value), heads))
+            found.append(group.unpad(torch.bmm(dropout(scores.softmax(-1)), value), heads))
         return torch.cat(found)
 
 

@@ -11,7 +11,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import BinaryIO
 from unicodedata import normalize
 from zlib import crc32
 
@@ -130,30 +129,29 @@ def read_vectors(path: str | Path, words: Iterable[str]) -> WordVectors:
         DataError: With every broken line of a wanted word, or if the file has no vectors.
     """
     head = read_head(path)
-    wanted = _keys(words)
+    ends = (b"", b"\n", b"\r\n")  # of a line without a space, which is broken, but is to be named
+    wanted = {form + end: word for form, word in _forms(words).items() for end in ends}
     left = len(set(wanted.values()))
     rows: dict[str, Vector] = {}
     problems: dict[str, Issue] = {}
     undecodable, number = 0, head.first_line - 1
-    with Path(path).open("rb", buffering=BUFFER) as stream:
-        stream.seek(head.start)
-        for number, line in enumerate(_lines(stream), start=head.first_line):
-            key = line.partition(b" ")[0]
-            if key in wanted:
-                word = wanted[key]
-                if word in rows or word in problems:
-                    continue
-                try:
-                    rows[word] = _parsed(line, head.dimension)
-                except ValueError as fault:
-                    problems[word] = Issue(f"the vector of {word!r} {fault}", str(path), number)
-                left -= 1
-                if not left:
-                    break
-            elif not key.isascii():
-                undecodable += not _is_utf8(key)
-            elif len(line) == LONGEST_LINE:
-                raise DataError([*problems.values(), _too_long(path, number)], fix=FIX)
+    for number, line in _lines(path, head):
+        key = line.partition(b" ")[0]
+        if key in wanted:
+            word = wanted[key]
+            if word in rows or word in problems:
+                continue
+            try:
+                rows[word] = _parsed(line, head.dimension)
+            except ValueError as fault:
+                problems[word] = Issue(f"the vector of {word!r} {fault}", str(path), number)
+            left -= 1
+            if not left:
+                break
+        elif not key.isascii():
+            undecodable += not _is_utf8(key)
+        elif len(line) == LONGEST_LINE:
+            raise DataError([*problems.values(), _too_long(path, number)], fix=FIX)
     if problems:
         raise DataError(problems.values(), fix=FIX)
     if not left:  # the rest of the file was not looked at
@@ -174,15 +172,13 @@ class VectorIndex:
     def __init__(self, path: str | Path) -> None:
         self._path, self._head = path, read_head(path)
         checks, starts, undecodable = array("L"), array("Q", [self._head.start]), 0
-        with Path(path).open("rb", buffering=BUFFER) as stream:
-            stream.seek(self._head.start)
-            for line in _lines(stream):
-                key = line.partition(b" ")[0].rstrip(b"\r\n")
-                if len(line) == LONGEST_LINE:
-                    raise DataError(_too_long(path, self._head.first_line + len(checks)), fix=FIX)
-                undecodable += not key.isascii() and not _is_utf8(key)
-                checks.append(crc32(key))
-                starts.append(starts[-1] + len(line))
+        for number, line in _lines(path, self._head):
+            key = line.partition(b" ")[0].rstrip(b"\r\n")
+            if len(line) == LONGEST_LINE:
+                raise DataError(_too_long(path, number), fix=FIX)
+            undecodable += not key.isascii() and not _is_utf8(key)
+            checks.append(crc32(key))  # instead of the word; those of other words with the same check are skipped
+            starts.append(starts[-1] + len(line))
         self._starts = np.array(starts, np.int64)
         self._order = np.argsort(np.array(checks, np.uint32), kind="stable")
         self._checks = np.array(checks, np.uint32)[self._order]
@@ -235,22 +231,20 @@ def read_first(path: str | Path, most: int, words: Iterable[str] = ()) -> WordVe
     wanted = _forms(words)
     rows: dict[str, Vector] = {}
     undecodable, again, number = 0, 0, head.first_line - 1
-    with Path(path).open("rb", buffering=BUFFER) as stream:
-        stream.seek(head.start)
-        for number, line in enumerate(_lines(stream), start=head.first_line):
-            key, _, values = line.rstrip(b" \r\n").partition(b" ")
-            if values.count(b" ") + 1 != head.dimension and (not key or _follow_on(values, head.dimension)):
-                continue
-            if len(rows) >= most and key not in wanted and values.count(b" ") + 1 == head.dimension:
-                continue
-            try:
-                row, word = _parsed(line, head.dimension), composed(key.decode())
-                again += word in rows
-                rows.setdefault(word, row)
-            except UnicodeDecodeError:
-                undecodable += 1
-            except ValueError as fault:
-                raise DataError(Issue(f"the vector of {_shown(key)} {fault}", str(path), number), fix=FIX) from None
+    for number, line in _lines(path, head):
+        key, _, values = line.rstrip(b" \r\n").partition(b" ")
+        if values.count(b" ") + 1 != head.dimension and (not key or _follow_on(values, head.dimension)):
+            continue
+        if len(rows) >= most and key not in wanted and values.count(b" ") + 1 == head.dimension:
+            continue
+        try:
+            row, word = _parsed(line, head.dimension), composed(key.decode())
+            again += word in rows
+            rows.setdefault(word, row)
+        except UnicodeDecodeError:
+            undecodable += 1
+        except ValueError as fault:
+            raise DataError(Issue(f"the vector of {_shown(key)} {fault}", str(path), number), fix=FIX) from None
     missing = (head.words or 0) - (number + 1 - head.first_line)
     return WordVectors(head.dimension, rows, tuple(_issues(head, missing, undecodable, again)))
 
@@ -261,13 +255,11 @@ def _follow_on(values: bytes, dimension: int) -> bool:
     return len(fields) > dimension and not _is_finite(fields[-dimension - 1])
 
 
-def _lines(stream: BinaryIO) -> Iterator[bytes]:
-    return iter(partial(stream.readline, LONGEST_LINE), b"")
-
-
-def _keys(words: Iterable[str]) -> dict[bytes, str]:
-    """Beginnings of the lines of wanted words, also without a space, and the word of each."""
-    return {form + end: word for form, word in _forms(words).items() for end in (b"", b"\n", b"\r\n")}
+def _lines(path: str | Path, head: Head) -> Iterator[tuple[int, bytes]]:
+    """The numbers and the lines of the vectors."""
+    with Path(path).open("rb", buffering=BUFFER) as stream:
+        stream.seek(head.start)
+        yield from enumerate(iter(partial(stream.readline, LONGEST_LINE), b""), start=head.first_line)
 
 
 def _forms(words: Iterable[str]) -> dict[bytes, str]:

@@ -87,7 +87,7 @@ class ErrorPolicy(Generic[Item]):
                 return [self._count(Reject(reason_of(error), self._sentence_of(batch[0]), error))]
         else:
             return [self._count(outcome) for outcome in outcomes]
-        half = len(batch) // 2
+        half = len(batch) // 2  # bisection: an item that fails costs log2(batch) more calls, not one call for each item
         return [*self(batch[:half]), *self(batch[half:])]
 
     def _count(self, outcome: Outcome) -> Outcome:
@@ -115,17 +115,15 @@ class ErrorPolicy(Generic[Item]):
         except NerseryError as error:
             self._succeeded -= not isinstance(outcome, Reject)
             sentence = outcome.sentence if isinstance(outcome, Reject) else outcome
-            shown = _unscored(sentence) if isinstance(sentence, Sentence) else None
-            reject = self._count(Reject(reason_of(error), shown, error))
-        assert isinstance(reject, Reject)
+            if isinstance(sentence, Sentence):  # without its numbers, which may be what cannot be written
+                sentence = replace(sentence, scores={}, entities=tuple(Entity(*label) for label in sentence.labels))
+            else:
+                sentence = None
+            reject = Reject(reason_of(error), sentence, error)
+        self._count(reject)
         return encode_reject(reject), reject
 
     def check(self) -> None:
         """Raise the first error if every item failed."""
         if self._first is not None and not self._succeeded:
             raise self._first
-
-
-def _unscored(sentence: Sentence) -> Sentence:
-    """The sentence without its numbers, which may be what cannot be written."""
-    return replace(sentence, scores={}, entities=tuple(Entity(*label) for label in sentence.labels))

@@ -15,10 +15,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
-from typing import Any, BinaryIO, Protocol, TypeVar
+from typing import Any, BinaryIO, TypeVar
 
 from nersery.core.errors import NerseryError, SettingsError
-from nersery.core.files import differences, locked, naming_the_full_disk, write_atomic
+from nersery.core.files import differences, locked, naming_the_full_disk, unfinished_path, write_atomic
 from nersery.core.outcome import Outcome, Reject, Step, Tally
 from nersery.core.progress import Progress
 from nersery.core.sentence import Sentence
@@ -80,12 +80,6 @@ def outcomes_of(
             progress.advance(len(batch))
 
 
-def refuse_one_way(items: Iterable[Any]) -> None:
-    """Raise `SettingsError` for an iterator, which is empty the second time it is read."""
-    if iter(items) is items:
-        raise SettingsError(f"a {type(items).__name__} can be read once: give a Corpus or a list, it is read twice")
-
-
 @dataclass(frozen=True)
 class FileJob:
     """A job from items into a file that survives ``kill -9``.
@@ -117,7 +111,7 @@ class FileJob:
     @property
     def part(self) -> Path:
         """The folder of the unfinished job."""
-        return self.target.with_name(self.target.name + ".part")
+        return unfinished_path(self.target)
 
     @property
     def rejects(self) -> Path:
@@ -166,19 +160,15 @@ class FileJob:
         self.check_target(overwrite=overwrite)
         self.part.mkdir(parents=True, exist_ok=True)
         with locked(self.part):
-            journal = self._open_journal(overwrite)
+            journal = _Journal(self.part / "journal.json", dict(self.fingerprint))
+            take_over(journal.path, journal.load, overwrite=overwrite)
+            self._check_existing(overwrite, moved=journal.finished)
+            journal.write()  # before the output is cut, so that no journal ever speaks of another job's bytes
             if not journal.finished:
                 self._fill(journal, items, step, batch_size, progress)
             self.check_target(overwrite=overwrite)  # somebody may have written there in the meantime
             self._publish(journal.tally)
         return journal.tally
-
-    def _open_journal(self, overwrite: bool) -> _Journal:
-        journal = _Journal(self.part / "journal.json", dict(self.fingerprint))
-        take_over(journal, overwrite=overwrite)
-        self._check_existing(overwrite, moved=journal.finished)
-        journal.write()  # before the output is cut, so that no journal ever speaks of another job's bytes
-        return journal
 
     def _fill(
         self,
@@ -188,11 +178,12 @@ class FileJob:
         batch_size: int,
         progress: Progress | None,
     ) -> None:
-        remaining = islice(iter(items), journal.tally.read, None)
+        remaining = islice(iter(items), journal.tally.read, None)  # rejects of the reader count as read, too
         if progress is not None and journal.tally.read:
             progress.advance(journal.tally.read, resumed=True)
         with (
             naming_the_full_disk(self.target),
+            # A kill may have left more bytes than the journal speaks of: their items are processed again.
             _cut_to(self.part / "output", journal.bytes[0]) as output,
             _cut_to(self.part / "rejects", journal.bytes[1]) as rejects,
         ):
@@ -213,18 +204,14 @@ class FileJob:
                     journal.save(output, rejects)
                     saved = time.monotonic()
             if not journal.tally.written:
-                self._refuse_total_failure(policy, journal)
+                try:
+                    policy.check()
+                except Exception:  # every item failed: let the corrected command start from the first one
+                    journal.tally, journal.bytes = Tally(), (0, 0)
+                    journal.write()
+                    raise
             journal.finished = True
             journal.save(output, rejects)
-
-    def _refuse_total_failure(self, policy: ErrorPolicy[Any], journal: _Journal) -> None:
-        """If every item failed, raise the first error, and let the corrected command start from the first item."""
-        try:
-            policy.check()
-        except Exception:
-            journal.tally, journal.bytes = Tally(), (0, 0)
-            journal.write()
-            raise
 
     def _publish(self, tally: Tally) -> None:
         """Move the finished files; what a killed call has moved already is no longer there."""
@@ -233,31 +220,18 @@ class FileJob:
             self.rejects.unlink(missing_ok=True)
         elif rejects.exists():
             os.replace(rejects, self.rejects)
-        if self.pack is not None and output.exists():
-            _remove(packed)  # of a call that was killed here
-            self.pack(output, packed)
-            output.unlink()
         if self.pack is not None:
+            if output.exists():  # else a killed call has packed it
+                shutil.rmtree(packed) if packed.is_dir() else packed.unlink(missing_ok=True)  # it may be half done
+                self.pack(output, packed)
+                output.unlink()
             output = packed
-        if output.exists():
+        if output.exists():  # it moves last: whoever finds the target finds its rejects, too
             os.replace(output, self.target)
         for name in PARTS:
             (self.part / name).unlink(missing_ok=True)
         with contextlib.suppress(OSError):  # somebody else's files in it stay
             self.part.rmdir()
-
-
-class Record(Protocol):
-    """What is done of an unfinished job, on disk."""
-
-    path: Path
-
-    def load(self) -> str:
-        """Take over the state on disk, or return its differences from this job.
-
-        Raises:
-            BrokenRecordError: If it cannot be read.
-        """
 
 
 class BrokenRecordError(NerseryError):
@@ -270,22 +244,25 @@ class BrokenRecordError(NerseryError):
         )
 
 
-def take_over(record: Record, *, overwrite: bool) -> None:
+def take_over(record: Path, load: Callable[[], str], *, overwrite: bool) -> None:
     """Take over the state of an unfinished job, if there is one; with ``overwrite``, start over where that fails.
+
+    Args:
+        load: Takes over the state in the record, or returns its differences from this job.
 
     Raises:
         BrokenRecordError: If the state cannot be read.
         SettingsError: If it belongs to another job.
     """
     try:
-        difference = record.load() if record.path.exists() else ""
+        difference = load() if record.exists() else ""
     except BrokenRecordError:
         if not overwrite:
             raise
         return
     if difference and not overwrite:
         raise SettingsError(
-            f"{record.path.parent} holds an unfinished job with other settings:\n{difference}\n"
+            f"{record.parent} holds an unfinished job with other settings:\n{difference}\n"
             "Repeat the command with those settings to resume, choose another output, or start over (--force)"
         )
 
@@ -301,8 +278,8 @@ class _Journal:
     finished: bool = False
 
     def load(self) -> str:
-        """See `Record`. A state in which nothing is done yet is overwritten."""
-        wanted = json.loads(json.dumps(self.fingerprint))
+        """See `take_over`. A state in which nothing is done yet is overwritten."""
+        wanted = json.loads(json.dumps(self.fingerprint))  # as it comes back from a file: lists for tuples
         try:
             state = json.loads(self.path.read_text("utf-8"))
             there, tally = state["fingerprint"], Tally(state["read"], state["written"], Counter(state["reasons"]))
@@ -315,7 +292,11 @@ class _Journal:
         return ""
 
     def save(self, output: BinaryIO, rejects: BinaryIO) -> None:
-        """Write the state after everything it speaks of."""
+        """Write the state after everything it speaks of.
+
+        Without ``fsync``, which would take most of the time: a kill loses nothing that was flushed to the system, and
+        after a loss of power `_cut_to` finds the files too short.
+        """
         output.flush()
         rejects.flush()
         self.bytes = (output.tell(), rejects.tell())
@@ -323,17 +304,9 @@ class _Journal:
 
     def write(self) -> None:
         """Write the state as it is."""
-        state = {
-            "fingerprint": self.fingerprint,
-            **self.tally.as_dict(),
-            "bytes": self.bytes,
-            "finished": self.finished,
-        }
+        state = {"fingerprint": self.fingerprint, **self.tally.as_dict()}
+        state |= {"bytes": self.bytes, "finished": self.finished}
         write_atomic(self.path, json.dumps(state, indent=1))
-
-
-def _remove(path: Path) -> None:
-    shutil.rmtree(path) if path.is_dir() else path.unlink(missing_ok=True)
 
 
 def rejects_of(target: Path) -> Path:

@@ -27,7 +27,7 @@ from nersery.core.files import (
 from nersery.core.outcome import Reject, Tally
 from nersery.core.progress import Progress
 from nersery.io.folder import MANIFEST, TOTAL
-from nersery.io.parquet import check_installed, write_lines
+from nersery.io.parquet import load_pyarrow, write_lines
 from nersery.pipeline.error_policy import FAILED
 from nersery.pipeline.job import BATCH_SIZE, BrokenRecordError, take_over
 from nersery.pipeline.stage import Answer, EngineLostError
@@ -86,7 +86,7 @@ class ShardJob:
             MissingResourceError: If the writer of the format is not installed.
         """
         if self.format == "parquet":
-            check_installed()
+            load_pyarrow()
         if self.target.exists() and not self.target.is_dir():
             raise SettingsError(f"{self.target} is a file, expected the name of a folder for the shards")
         for folder in (self.target, self.part):
@@ -122,7 +122,11 @@ class ShardJob:
         self.check_target(overwrite=overwrite)
         self.part.mkdir(parents=True, exist_ok=True)
         with locked(self.part):
-            manifest = self._open_manifest(overwrite)
+            shards = {"rows": self.rows, "format": self.format}
+            manifest = _Manifest(self.part / MANIFEST, {**self.fingerprint, "shards": shards})
+            take_over(manifest.path, manifest.load, overwrite=overwrite)
+            manifest.write()  # before any file is touched, so that no manifest ever speaks of another job's
+            manifest.remove_others()
             if not manifest.finished:
                 done = len(manifest.shards) * self.rows
                 if progress is not None and done:
@@ -133,14 +137,6 @@ class ShardJob:
             (self.part / "lock").unlink(missing_ok=True)
             replace_folder(self.part, self.target)
         return manifest.tally
-
-    def _open_manifest(self, overwrite: bool) -> _Manifest:
-        shards = {"rows": self.rows, "format": self.format}
-        manifest = _Manifest(self.part / MANIFEST, {**self.fingerprint, "shards": shards})
-        take_over(manifest, overwrite=overwrite)
-        manifest.write()  # before any file is touched, so that no manifest ever speaks of another job's
-        manifest.remove_others()
-        return manifest
 
     def _fill(self, manifest: _Manifest, answers: Iterator[Answer], progress: Progress | None) -> None:
         try:
@@ -216,7 +212,7 @@ class _Manifest:
         return tally
 
     def load(self) -> str:
-        """See `Record`. A shard whose files have changed is done again, and so are those after it."""
+        """See `take_over`. A shard whose files have changed is done again, and so are those after it."""
         wanted = json.loads(json.dumps(self.fingerprint))
         try:
             *lines, _ = self.path.read_text("utf-8").split("\n")  # the last one is empty, or was cut off by a kill
@@ -224,7 +220,7 @@ class _Manifest:
             if there["job"] != wanted:
                 return differences(there["job"], wanted) if entries else ""
             shards = [entry for entry in entries if TOTAL not in entry]
-            self.shards = list(takewhile(self._is_whole, shards))
+            self.shards = list(takewhile(self._is_whole, shards))  # rows follow each other: after a gap none counts
         except (ValueError, LookupError, TypeError):
             raise BrokenRecordError(self.path) from None
         self.finished = len(self.shards) == len(shards) < len(entries)

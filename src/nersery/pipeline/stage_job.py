@@ -23,12 +23,10 @@ from nersery.core.progress import Progress
 from nersery.core.registry import name_of
 from nersery.core.sentence import Sentence
 from nersery.core.version import __version__
-from nersery.pipeline.job import FileJob, refuse_one_way, run
+from nersery.pipeline.job import FileJob, run
 from nersery.pipeline.stage import Stage
 
 if TYPE_CHECKING:
-    from nersery.pipeline.engines.worker import WorkerTask
-    from nersery.pipeline.shards import ShardJob
     from nersery.pipeline.stage import Engine
 
 T = TypeVar("T")
@@ -109,7 +107,8 @@ def opened(corpus: Sentences) -> io.Source:
     """
     if isinstance(corpus, str | Path):
         return io.open_corpus(corpus)
-    refuse_one_way(corpus)
+    if iter(corpus) is corpus:
+        raise SettingsError(f"a {type(corpus).__name__} can be read once: give a Corpus or a list, it is read twice")
     return corpus if isinstance(corpus, io.Source) else io.InMemory(corpus)
 
 
@@ -231,10 +230,10 @@ class StageJob:
         return {"environment": environment(device, getattr(method, "precision", "auto"), threads)}
 
     def _file_job(self, environment: Mapping[str, Any] = MappingProxyType({})) -> FileJob:
+        made_by = {"nersery": __version__, **self.fingerprint(), **environment}
         if self.stage.extension == "jsonl":
-            job = corpus_job(self.target, {**self.fingerprint(), **environment})
+            job = corpus_job(self.target, made_by)
         else:  # a format that only the stage can write
-            made_by = {"nersery": __version__, **self.fingerprint(), **environment}
             job = FileJob(self.target, self.stage.encode, io.reject_line, made_by, blank=self.stage.blank)
         return replace(job, sentence_of=self.stage.sentence_of)
 
@@ -246,6 +245,7 @@ class StageJob:
         return {"stage": type(self.stage).__name__, **stage, "rows": plain(self.rows)}
 
     def _into_shards(self, rows: int) -> Tally:
+        from nersery.pipeline.engines.pool import Pool
         from nersery.pipeline.engines.worker import WorkerTask
         from nersery.pipeline.shards import ShardJob
 
@@ -259,9 +259,17 @@ class StageJob:
         total = _count(self.rows)
         learn = self.learn_label or f"{self.label}: learn"
         task = WorkerTask(self.stage, size, self.training, label=learn, quiet=self.options.quiet)
-        return resume_training(
-            partial(self._run_shards, job, task, size, total), self.training, force=self.options.force
-        )
+
+        def run_shards() -> Tally:
+            engine, force = self.options.start(), self.options.force
+            with (
+                Progress(self.label, total, quiet=self.options.quiet) as progress,
+                Pool(engine, task, self.options.workers, self._note) as pool,
+            ):
+                rows = self.rows.outcomes()
+                return job.run(rows, pool.answers, batch_size=size, progress=progress, overwrite=force)
+
+        return resume_training(run_shards, self.training, force=self.options.force)
 
     def _shard_format(self) -> str:
         own, format = self.stage.extension, io.extensions().get(self.target.suffix.lower())
@@ -269,17 +277,6 @@ class StageJob:
         if format is not None and format not in known:
             raise SettingsError(f"{self.target}: shards cannot be {format}, expected {' or '.join(known)}")
         return format or own
-
-    def _run_shards(self, job: ShardJob, task: WorkerTask[Any, Any], size: int, total: int) -> Tally:
-        from nersery.pipeline.engines.pool import Pool
-
-        engine = self.options.start()
-        with (
-            Progress(self.label, total, quiet=self.options.quiet) as progress,
-            Pool(engine, task, self.options.workers, self._note) as pool,
-        ):
-            rows = self.rows.outcomes()
-            return job.run(rows, pool.answers, batch_size=size, progress=progress, overwrite=self.options.force)
 
     def _note(self, text: str) -> None:
         if not self.options.quiet:

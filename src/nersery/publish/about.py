@@ -14,7 +14,6 @@ from nersery import io
 from nersery.core import registry
 from nersery.core.errors import DataError, Issue, MissingResourceError, SettingsError
 from nersery.core.files import content_hash
-from nersery.core.sentence import Sentence
 from nersery.evaluate.error_analysis import CORRECT, KINDS
 from nersery.io.sentence_table import SentenceTable
 from nersery.pipeline.job import rejects_of
@@ -118,21 +117,18 @@ def gather(inputs: Sequence[tuple[io.Source, str]]) -> tuple[SentenceTable, dict
     for source, split in inputs:
         before = len(table)
         for sentence in source:
-            _add(table, sentence)
+            try:
+                table.add(sentence)
+            except DataError as error:
+                fix = (
+                    "rename one of the files, for a format without ids makes them of its name; or give the sentences "
+                    "other ids"
+                )
+                raise DataError(error.issues, fix=fix) from None
             if split:
                 given[sentence.id] = split
         records.append(_record(source, split, len(table) - before))
     return table, given, records
-
-
-def _add(table: SentenceTable, sentence: Sentence) -> None:
-    try:
-        table.add(sentence)
-    except DataError as error:
-        fix = (
-            "rename one of the files, for a format without ids makes them of its name; or give the sentences other ids"
-        )
-        raise DataError(error.issues, fix=fix) from None
 
 
 def _record(source: io.Source, split: str, sentences: int) -> dict[str, Any]:

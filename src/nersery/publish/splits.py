@@ -168,13 +168,10 @@ def _dealt(
         part = min(1.0, max(map(len, own)) / most) if most else 0.0
         lacks = {name: lack + part * lacks[name] for name, lack in wanted.items()}
         # Larger groups than a split has room for come first, when train lacks most.
-        draws = {group[0]: _draw((sentences[number].id for number in group), settings.seed) for group in own}
+        # By the ids of a group, so that the order of the sentences does not matter.
+        ids = {group[0]: min(sentences[number].id for number in group) for group in own}
+        draws = {first: item_seed(settings.seed, "publish", id) for first, id in ids.items()}
         for group in sorted(own, key=lambda group: (len(group) <= least, draws[group[0]])):
             name = max(lacks, key=lacks.__getitem__)
             lacks[name] -= len(group)
             yield from ((number, name) for number in group)
-
-
-def _draw(ids: Iterable[str], seed: int) -> int:
-    """A group's place in a random order, whatever the order of the sentences."""
-    return item_seed(seed, "publish", min(ids))

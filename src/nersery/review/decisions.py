@@ -155,7 +155,7 @@ class Decisions:
         with naming_the_full_disk(self.file), self.file.open("ab", buffering=0) as stream:
             size = stream.tell()
             try:
-                if stream.write(line) < len(line):
+                if stream.write(line) < len(line):  # an unbuffered write may stop half way, without an error
                     raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
                 os.fsync(stream.fileno())
             except OSError:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 import threading
 from array import array
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from concurrent.futures import Future, wait
 
 from nersery import io
 from nersery.core.errors import DataError, SettingsError, did_you_mean
@@ -30,6 +31,7 @@ class ReviewLoader:
 
     Attributes:
         order: The numbers of the sentences as they are shown; None as they stand in the file.
+        whole: Done when everything is read; has the error where that failed.
     """
 
     def __init__(
@@ -46,9 +48,8 @@ class ReviewLoader:
         self._types: dict[str, None] = {}
         self.order: Sequence[int] | None = None
         self.beside = SentenceTable()
-        self._error: BaseException | None = None
-        self._first, self.done = threading.Event(), threading.Event()
-        self._on_error: Callable[[], None] = lambda: None
+        self._first = threading.Event()
+        self.whole: Future[None] = Future()
 
     @property
     def types(self) -> list[str]:
@@ -61,11 +62,11 @@ class ReviewLoader:
         Raises:
             NerseryError: When the sentences cannot be read, if that is known by then.
         """
-        threading.Thread(target=self._load, daemon=True).start()
-        self.done.wait(None if self._by or self._sample else PATIENCE)
+        threading.Thread(target=self._load, daemon=True).start()  # no executor, whose threads would delay Ctrl-C
+        wait([self.whole], None if self._by or self._sample else PATIENCE)
         self._first.wait()
         self._known_first = sorted(self._types)
-        if self.done.is_set():
+        if self.whole.done():
             self.finish()
 
     def finish(self) -> None:
@@ -74,25 +75,16 @@ class ReviewLoader:
         Raises:
             NerseryError: When the sentences cannot be read, or a decision was made about another sentence.
         """
-        self.done.wait()
-        if self._error is not None:
-            raise self._error
-
-    def on_error(self, work: Callable[[], None]) -> None:
-        """Call ``work`` when the sentences turn out to be unreadable."""
-        self._on_error = work
-        if self._error is not None:
-            work()
+        self.whole.result()
 
     def _load(self) -> None:
         try:
             self._read_corpus()
             self._read_beside()
+            self.whole.set_result(None)
         except BaseException as error:
-            self._error = error
-            self._on_error()
+            self.whole.set_exception(error)
         finally:
-            self.done.set()
             self._first.set()
 
     def _read_corpus(self) -> None:
@@ -117,11 +109,9 @@ class ReviewLoader:
         if self._by and self._by not in known:
             hint = did_you_mean(self._by, sorted(known)) if known else "no sentence has any"
             raise SettingsError(f'no sentence has the score "{self._by}"; {hint}')
-        drawn = self._sample.drawn() if self._sample else None
+        self.order = self._sample.drawn() if self._sample else None
         if self._by:
-            self.order = array("L", sorted(drawn or range(len(corpus)), key=scores.__getitem__))
-        else:
-            self.order = drawn
+            self.order = array("L", sorted(self.order or range(len(corpus)), key=scores.__getitem__))
 
     def _read_beside(self) -> None:
         if self._beside is None:

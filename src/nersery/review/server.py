@@ -7,7 +7,6 @@ import secrets
 import sys
 import threading
 from collections.abc import Mapping, Sequence
-from functools import cached_property
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from importlib.resources import files
@@ -52,7 +51,7 @@ class Review:
         self._types = types
         self.over = threading.Event()
         self._lock = threading.Lock()
-        loader.on_error(self.over.set)
+        loader.whole.add_done_callback(lambda whole: self.over.set() if whole.exception() else None)
 
     @property
     def order(self) -> Sequence[int]:
@@ -66,7 +65,7 @@ class Review:
 
     def overview(self) -> dict[str, Any]:
         """What the page shows at first, and asks for again until everything is read."""
-        is_whole = self.loader.done.is_set()
+        is_whole = self.loader.whole.done()
         verdicts = self.decisions.verdicts
         shown = [verdicts.get(number, "") for number in self.order]
         return {"name": self.name, "types": self.types, "verdicts": shown, "isWhole": is_whole}
@@ -150,11 +149,6 @@ class ReviewServer(ThreadingHTTPServer):
         """Where the page is."""
         return f"http://{HOST}:{self.server_port}/{self.secret}/"
 
-    @cached_property
-    def hosts(self) -> frozenset[str]:
-        """What a browser may call this server; other names are somebody else's page that points here."""
-        return frozenset(f"{name}:{self.server_port}" for name in (HOST, "localhost"))
-
     def __enter__(self) -> Self:
         """Serve from now on."""
         threading.Thread(target=self.serve_forever, args=(POLL_SECONDS,), daemon=True).start()
@@ -220,7 +214,9 @@ class _Handler(BaseHTTPRequestHandler):
         """What is asked for behind the secret; None for whoever does not know it."""
         _, secret, requested = (*self.path.split("?", 1)[0].split("/", 2), "", "")[:3]
         known = secrets.compare_digest(secret.encode(), self.server.secret.encode())
-        return requested if known and self.headers.get("Host") in self.server.hosts else None
+        # Under another name it is somebody else's page, whose address points to this machine.
+        hosts = {f"{name}:{self.server.server_port}" for name in (HOST, "localhost")}
+        return requested if known and self.headers.get("Host") in hosts else None
 
     def _number(self, requested: str | None, prefix: str) -> int | None:
         """The place of a sentence that exists."""

@@ -26,8 +26,7 @@ ROUNDING = 1e-9
 class AlignmentQuality(Selector):
     """Scores a projected sentence by its alignment quality, and keeps the best share of the sentences.
 
-    Of the sentences without entities a small random share is kept, whatever their quality. Another share needs no new
-    alignment: the score stays the same.
+    Of the sentences without entities a small random share is kept, whatever their quality.
 
     Args:
         measure: ``words``: quality over all words, as in the paper; ``entities``: over the words of entities; ``both``:

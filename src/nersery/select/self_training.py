@@ -15,7 +15,7 @@ from nersery.core.errors import DataError, Issue, NerseryError, SettingsError
 from nersery.core.progress import Progress
 from nersery.core.random import item_rng, item_seed
 from nersery.core.ranges import Count, RateAboveZero, RateBelowOne
-from nersery.core.registry import create, name_of
+from nersery.core.registry import create, name_of, settings_of
 from nersery.core.sentence import Corpus, Sentence
 from nersery.core.training_context import NO_TRAINING, Training, copies_for_upsampling
 from nersery.core.warnings import NO_NOTES
@@ -43,10 +43,10 @@ CHUNK = 512
 class SelfTraining(Selector):
     """Scores a sentence by the step of a self-training at which it joined the training data.
 
-    The score is 1 divided by the number of that step, or 0. A tagger trained on gold judges the candidates; some join
-    gold; a new tagger is trained on both and judges the rest, until dev F1 stops rising. Candidates that joined after
-    the best step score 0; so do all if no step beats gold alone. Without dev all steps are made and all that joined are
-    kept. The score `self_training.certainty` is the certainty on joining.
+    A tagger trained on gold judges the candidates; some join gold; a new tagger is trained on both and judges the rest,
+    until dev F1 stops rising. The score is 1 divided by the number of the step, or 0 for candidates that did not join
+    up to the best step; so all score 0 if no step beats gold alone. Without dev all steps are made and all that joined
+    are kept. The score `self_training.certainty` is the certainty on joining.
 
     Args:
         threshold: Minimum score; the default keeps all that joined, 0.5 those of the first two steps. Relabelled
@@ -61,7 +61,7 @@ class SelfTraining(Selector):
         examined: Judge only this many candidates at each step, drawn at random; None judges all.
         relabel: The tagger of each step relabels the candidates and redraws `per_step` times the step's number of them.
             For candidates that a tagger labelled: their labels improve.
-        with_entities: Only sentences with an entity join. On the others taggers are most certain, often wrongly.
+        with_entities: Only sentences with an entity join. On others taggers are most certain, often wrongly.
         upsampling: Repeat gold sentences until they are this share of the training data, in [0, 1).
         second_stage: Settings of the tagger for a second training on gold alone at each step. Empty: none.
         warm_start: Start each tagger from the weights of the previous one.
@@ -117,8 +117,6 @@ class SelfTraining(Selector):
     def _check_second_stage(self, tagger: Tagger) -> None:
         if not self.second_stage:
             return
-        from nersery.core.registry import settings_of
-
         if problems := second_stage_issues(name_of(tagger), settings_of(tagger), self.second_stage):
             raise SettingsError("\n".join(f"second_stage: {problem}" for problem in problems))
 

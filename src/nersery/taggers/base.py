@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any, Self, overload
+from typing import Any, Literal, Self, overload
 
 from nersery.core.errors import DataError, MissingResourceError, SettingsError
 from nersery.core.file_settings import files_in
@@ -34,7 +34,10 @@ from nersery.pipeline.stage_job import (
 DESCRIPTION = "nersery.json"
 """The file in a tagger's folder with its method, settings and training history."""
 
-FILES = ("*.json", "*.safetensors", "*.model", "*.jinja", "vocab.txt", "merges.txt", "bpe.codes")
+FILES = (
+    *("*.json", "*.safetensors", "*.model", "*.jinja", "vocab.txt", "merges.txt", "bpe.codes"),
+    *("crf_pipeline.py", "model.onnx"),
+)
 """Patterns of all files that taggers and their tokenizers write."""
 
 
@@ -119,6 +122,18 @@ class Tagger(ABC):
     def load(cls, folder: str | Path, *, trust_remote_code: bool = False, device: str = "auto") -> Self:
         """Read a tagger that `save` wrote."""
 
+    def use_onnx(self, folder: Path) -> None:
+        """Predict by ONNX Runtime from now on.
+
+        Args:
+            folder: Where the tagger was saved, with the export.
+
+        Raises:
+            MissingResourceError: If ONNX Runtime or the export is missing.
+            SettingsError: If the tagger cannot be exported.
+        """
+        raise SettingsError(f"{folder} holds a {name_of(self)}: only transformer taggers run on ONNX")
+
     def check(self) -> None:  # noqa: B027 - only taggers on pretrained models need it
         """Check that needed models and files exist before other work starts.
 
@@ -130,21 +145,30 @@ LOADING = ("trust_remote_code", "device")
 """Settings that are not read from a saved tagger; the caller of `load` chooses them."""
 
 
-def load_tagger(folder: str | Path, *, trust_remote_code: bool = False, device: str = "auto") -> Tagger:
+Backend = Literal["torch", "onnx"]
+
+
+def load_tagger(
+    folder: str | Path, *, trust_remote_code: bool = False, device: str = "auto", backend: Backend = "torch"
+) -> Tagger:
     """Load a saved tagger, or a Hugging Face token-classification model by folder or name.
 
     Args:
         trust_remote_code: Run code from the model's repository.
         device: For prediction; the device of the training may not exist here.
+        backend: What runs the network. ``onnx`` is ONNX Runtime on the CPU, in fp32; ``nersery train --onnx`` has
+            written what it runs.
 
     Raises:
-        MissingResourceError: If there is no such tagger.
+        MissingResourceError: If there is no such tagger, or what the backend needs is missing.
     """
     described = read_description(folder)
     if not Path(folder).is_dir() and (Path(folder).exists() or str(folder).startswith((".", "/", "~"))):
         raise MissingResourceError(f"{folder} is no tagger: expected a folder that `nersery train` wrote")
     name = described.get("tagger", "transformer")
     tagger: Tagger = get("tagger", name).load(folder, trust_remote_code=trust_remote_code, device=device)
+    if backend == "onnx":
+        tagger.use_onnx(Path(folder))
     return tagger
 
 
@@ -218,9 +242,11 @@ class PredictStage(Stage[Sentence, Sentence]):
 
     Args:
         tagger: A trained folder, a Hugging Face token-classification model, or a tagger in memory.
+        backend: Of a tagger that is loaded; see `load_tagger`.
     """
 
     tagger: str | Tagger
+    backend: Backend = "torch"
 
     def load(self) -> str | Tagger:
         """A tagger takes seconds to open, so `fit` does it; see `Stage`."""
@@ -232,7 +258,7 @@ class PredictStage(Stage[Sentence, Sentence]):
 
     def fit(self, method: str | Tagger, folder: Path | None, progress: Progress | None) -> Step[Sentence]:
         """There is nothing to learn; see `Stage`."""
-        return (method if isinstance(method, Tagger) else load_tagger(method)).predict
+        return (method if isinstance(method, Tagger) else load_tagger(method, backend=self.backend)).predict
 
     def files(self) -> dict[str, str]:
         """A hash of the tagger's folder; see `Stage`."""
@@ -248,7 +274,12 @@ def predict(corpus: Sentences, tagger: str | Path | Tagger, *, output: str | Pat
 
 
 def predict(
-    corpus: Sentences, tagger: str | Path | Tagger, *, output: str | Path | None = None, **options: Any
+    corpus: Sentences,
+    tagger: str | Path | Tagger,
+    *,
+    output: str | Path | None = None,
+    backend: Backend = "torch",
+    **options: Any,
 ) -> Result | Tally:
     """Label sentences with a trained tagger.
 
@@ -257,17 +288,20 @@ def predict(
         tagger: A trained folder, a Hugging Face token-classification model, or what `nersery.train` returned.
         output: A file to write, or with ``shards`` a folder; the same call resumes after a kill. None returns the
             result in memory.
+        backend: ``onnx`` runs a saved transformer tagger on ONNX Runtime; see `load_tagger`.
         options: Fields of `nersery.pipeline.stage_job.JobOptions`.
 
     Returns:
         The corpus, the rejects and their counts; with ``output`` the counts alone.
 
     Raises:
-        SettingsError: For an output with a tagger that is in memory alone.
+        SettingsError: For an output or a backend with a tagger that is in memory alone.
     """
     if isinstance(tagger, Tagger):
         refuse_unsaved(output)
-    stage = PredictStage(tagger if isinstance(tagger, Tagger) else str(tagger))
+        if backend != "torch":
+            raise SettingsError("a tagger in memory runs on PyTorch: name its folder, or leave out backend")
+    stage = PredictStage(tagger if isinstance(tagger, Tagger) else str(tagger), backend)
     return run_stage(stage, opened(corpus), output, JobOptions(**options))
 
 

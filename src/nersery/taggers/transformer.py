@@ -45,6 +45,7 @@ from nersery.taggers.components.decoding import (
     loss,
     shares,
 )
+from nersery.taggers.components.onnx_network import OnnxNetwork
 from nersery.taggers.components.pretrained_head import CRF_FILE, fit_transitions, network_with_head, set_dropout
 from nersery.taggers.components.tag_set import TagSet
 from nersery.taggers.components.training_settings import (
@@ -239,9 +240,9 @@ class TransformerTagger(Tagger, ModelSettings, TrainingSettings):
             raise SettingsError("this tagger is not trained yet; call fit, or load a saved one")
         return self._network, self._encoder
 
-    def run_network(self, network: Any) -> None:
-        """Predict with another form of the trained network, such as an export."""
-        self._network = network
+    def use_onnx(self, folder: Path) -> None:
+        """Predict by ONNX Runtime; see `Tagger.use_onnx`."""
+        self._network = OnnxNetwork(folder)
 
     def _examples(self, sentence: Sentence) -> list[Example]:
         _, encoder = self.parts

@@ -2,12 +2,13 @@ from __future__ import annotations
 
 import random
 from itertools import pairwise
+from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
 
 from nersery import Entity, Sentence
-from nersery.augment.denoising.masked_backend import EMPTY, GapLengths, infill, partly_hidden
+from nersery.augment.denoising.masked_backend import EMPTY, GapLengths, MaskedBackEnd, partly_hidden
 from nersery.augment.denoising.templates import Template
 from nersery.augment.linearized.linearization import tag_token
 from nersery.models.masked.masked_inputs import MaskedInput
@@ -30,6 +31,14 @@ class Scripted:
         self.asked.append(masked_inputs)
         turn = len(self.asked)
         return [[[(f"w{turn}", (gap + 1) / 100)] for gap in masked_input.gaps] for masked_input in masked_inputs]
+
+
+def infill(
+    model: Any, templates: list[Template], rngs: list[random.Random], lengths: GapLengths, **settings: int
+) -> list[Sentence]:
+    back_end = MaskedBackEnd(SimpleNamespace(descriptions={}, **settings))
+    back_end._model, back_end._lengths, back_end._types = model, lengths, frozenset({"PER"})
+    return cast(Any, back_end.write(templates, rngs))
 
 
 def filled(template: Template, lengths: GapLengths, **settings: int) -> tuple[Sentence, Scripted]:

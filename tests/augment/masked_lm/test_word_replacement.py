@@ -8,21 +8,11 @@ import pytest
 
 from nersery import Entity, Sentence
 from nersery.augment.bda import BDA
-from nersery.augment.masked_lm.word_replacement import (
-    check_conditions,
-    masked_input_at,
-    random_masked_input,
-    replace_words,
-    replaceable_words,
-    suggest_words,
-    type_at,
-    types_in,
-    unconditioned,
-)
+from nersery.augment.masked_lm.word_replacement import WordPredictions, type_at, types_in
 from nersery.core.errors import SettingsError
 from nersery.core.outcome import Reject
 from nersery.models.loading import ModelSource
-from nersery.models.masked.masked_inputs import Drawing, MaskedInput
+from nersery.models.masked.masked_inputs import Drawing, MaskedInput, replaceable_places
 from nersery.models.masked.masked_lm import MaskedLM
 
 SENTENCE = Sentence(
@@ -31,11 +21,16 @@ SENTENCE = Sentence(
     columns=(("x",) * 7,),
 )
 REPLACEABLE = [0, 1, 2, 3, 5]
-DRAWING = Drawing(50, weighted=True)
 
 
-def condition(type: str | None) -> tuple[str, ...]:
-    return ("type", type or "none")
+class Conditioned(WordPredictions):
+    """Shows the type by its name."""
+
+    def condition(self, type: str | None) -> tuple[str, ...]:
+        return ("type", type or "none")
+
+
+METHOD, UNCONDITIONED = Conditioned(), WordPredictions()
 
 
 class Watched(MaskedLM):
@@ -57,6 +52,14 @@ def model(tiny_masked_lm: str) -> Watched:
     return Watched(ModelSource(tiny_masked_lm))
 
 
+def replaced(
+    model: MaskedLM, sentences: Sequence[Sentence], rngs: Sequence[random.Random], words: int, top_k: int = 50
+) -> list[Sentence | Reject]:
+    method = Conditioned(words, top_k)
+    method._lm = model
+    return method.generate_batch(sentences, rngs)
+
+
 def rngs(count: int) -> list[random.Random]:
     return [random.Random(seed) for seed in range(count)]
 
@@ -67,33 +70,33 @@ def test_a_word_has_the_type_of_the_entity_over_it() -> None:
 
 
 def test_a_masked_input_hides_one_word_under_what_is_said_of_its_type() -> None:
-    assert masked_input_at(SENTENCE, 1, condition) == MaskedInput(SENTENCE.words, (1,), ("type", "PER"))
-    assert masked_input_at(SENTENCE, 2, condition) == MaskedInput(SENTENCE.words, (2,), ("type", "none"))
-    assert masked_input_at(SENTENCE, 3, unconditioned) == MaskedInput(SENTENCE.words, (3,), ())
+    assert METHOD.masked_input(SENTENCE, 1) == MaskedInput(SENTENCE.words, (1,), ("type", "PER"))
+    assert METHOD.masked_input(SENTENCE, 2) == MaskedInput(SENTENCE.words, (2,), ("type", "none"))
+    assert UNCONDITIONED.masked_input(SENTENCE, 3) == MaskedInput(SENTENCE.words, (3,), ())
 
 
 def test_words_with_a_letter_or_digit_are_hidden_each_with_the_same_chance() -> None:
-    assert replaceable_words(SENTENCE) == REPLACEABLE
+    assert replaceable_places(SENTENCE.words) == REPLACEABLE
     rng = random.Random(0)
-    drawn = [random_masked_input(SENTENCE, rng, condition) for _ in range(5000)]
+    drawn = [METHOD.random_masked_input(SENTENCE, rng) for _ in range(5000)]
     counts = Counter(masked_input.gaps for masked_input in drawn)
     assert counts.keys() == {(place,) for place in REPLACEABLE}
     assert all(count / 5000 == pytest.approx(1 / 5, abs=0.03) for count in counts.values())
-    assert all(masked_input == masked_input_at(SENTENCE, masked_input.gaps[0], condition) for masked_input in drawn)
+    assert all(masked_input == METHOD.masked_input(SENTENCE, masked_input.gaps[0]) for masked_input in drawn)
 
 
 def test_a_sentence_of_signs_has_no_gap() -> None:
     signs = Sentence((".", "👩‍👩‍👧", "\u200b"))
-    assert random_masked_input(signs, random.Random(0), condition) == MaskedInput(signs.words, ())
+    assert METHOD.random_masked_input(signs, random.Random(0)) == MaskedInput(signs.words, ())
 
 
 def test_one_word_is_replaced_and_nothing_else(model: Watched) -> None:
-    made = replace_words(model, [SENTENCE] * 200, rngs(200), condition, DRAWING, 1)
+    made = replaced(model, [SENTENCE] * 200, rngs(200), 1)
     places = set()
     for new, masked_input in zip(made, model.asked[0], strict=True):
         assert isinstance(new, Sentence)
         (place,) = masked_input.gaps
-        assert masked_input == masked_input_at(SENTENCE, place, condition)
+        assert masked_input == METHOD.masked_input(SENTENCE, place)
         assert new == SENTENCE.replace_span(place, place + 1, (new.words[place],))
         places.add(place)
     assert places == set(REPLACEABLE)
@@ -101,7 +104,7 @@ def test_one_word_is_replaced_and_nothing_else(model: Watched) -> None:
 
 
 def test_several_words_are_replaced_in_turn_each_in_sight_of_the_ones_before(model: Watched) -> None:
-    made = replace_words(model, [SENTENCE] * 50, rngs(50), condition, Drawing(10_000), 3)
+    made = replaced(model, [SENTENCE] * 50, rngs(50), 3, 10_000)
     assert len(model.asked) == 3
     for number, new in enumerate(made):
         assert isinstance(new, Sentence)
@@ -110,7 +113,7 @@ def test_several_words_are_replaced_in_turn_each_in_sight_of_the_ones_before(mod
         assert len(set(places)) == 3, "distinct words"
         so_far = SENTENCE
         for masked_input, place in zip(turns, places, strict=True):
-            assert masked_input == masked_input_at(so_far, place, condition), (
+            assert masked_input == METHOD.masked_input(so_far, place), (
                 "each under its own type, and after the one before"
             )
             so_far = so_far.replace_span(place, place + 1, (new.words[place],))
@@ -119,14 +122,14 @@ def test_several_words_are_replaced_in_turn_each_in_sight_of_the_ones_before(mod
 
 
 def test_the_order_of_the_turns_is_random(model: Watched) -> None:
-    replace_words(model, [SENTENCE] * 50, rngs(50), condition, DRAWING, 2)
+    replaced(model, [SENTENCE] * 50, rngs(50), 2)
     pairs = [(first.gaps, second.gaps) for first, second in zip(*model.asked, strict=True)]
     assert 10 < sum(first < second for first, second in pairs) < 40
 
 
 def test_a_short_sentence_has_all_its_words_replaced_and_one_of_signs_none(model: Watched) -> None:
     short, signs = Sentence(("Ada", "won", ".")), Sentence((".", "!"))
-    made = replace_words(model, [signs, SENTENCE, short, signs], rngs(4), condition, DRAWING, 4)
+    made = replaced(model, [signs, SENTENCE, short, signs], rngs(4), 4)
     assert [len(masked_inputs) for masked_inputs in model.asked] == [2, 2, 1, 1]
     assert made[0] == made[3] == Reject("no word to replace")
     assert isinstance(made[2], Sentence)
@@ -137,39 +140,49 @@ def test_a_short_sentence_has_all_its_words_replaced_and_one_of_signs_none(model
 
 
 def test_nothing_to_do(model: Watched) -> None:
-    assert replace_words(model, [], [], condition, DRAWING, 1) == []
-    assert replace_words(model, [Sentence((".",))], rngs(1), condition, DRAWING, 1) == [Reject("no word to replace")]
+    assert replaced(model, [], [], 1) == []
+    assert replaced(model, [Sentence((".",))], rngs(1), 1) == [Reject("no word to replace")]
     assert model.asked == []
 
 
 def test_chance_is_each_sentence_s_own(model: Watched) -> None:
     others = [Sentence(tuple(text.split())) for text in ("Grace won", "we saw Oslo there today", "राम दिल्ली में रहता है")]
-    together = replace_words(model, [*others, SENTENCE], rngs(4), condition, DRAWING, 2)
-    alone = replace_words(model, [SENTENCE], [rngs(4)[3]], condition, DRAWING, 2)
+    together = replaced(model, [*others, SENTENCE], rngs(4), 2)
+    alone = replaced(model, [SENTENCE], [rngs(4)[3]], 2)
     assert together[3:] == alone
 
 
 def test_an_old_word_may_be_drawn_again(model: Watched) -> None:
     """Nothing is excluded: the loop calls such a sentence unchanged."""
-    made = replace_words(model, [Sentence(("won",))] * 3000, rngs(3000), condition, Drawing(10_000), 1)
+    made = replaced(model, [Sentence(("won",))] * 3000, rngs(3000), 1, 10_000)
     assert Sentence(("won",)) in made
 
 
 def test_suggestions_are_made_under_the_type_of_each_place(model: Watched) -> None:
-    (found,) = suggest_words(model, [SENTENCE], [(0, 3, 5)], condition, 4)
+    method, plain = Conditioned(), WordPredictions()
+    method._lm = plain._lm = model
+    (found,) = method.suggest([SENTENCE], [(0, 3, 5)], 4)
     for gap, type_ in enumerate(("PER", "LOC", None)):
-        (alone,) = model.guesses([MaskedInput(SENTENCE.words, (0, 3, 5), condition(type_))], 4)
+        (alone,) = model.guesses([MaskedInput(SENTENCE.words, (0, 3, 5), method.condition(type_))], 4)
         assert found[gap] == alone[gap]
-    assert found[0] != suggest_words(model, [SENTENCE], [(0, 3, 5)], unconditioned, 4)[0][0]
-    assert suggest_words(model, [SENTENCE, SENTENCE], [(), (1,)], condition, 2)[0] == []
+    assert found[0] != plain.suggest([SENTENCE], [(0, 3, 5)], 4)[0][0]
+    assert method.suggest([SENTENCE, SENTENCE], [(), (1,)], 2)[0] == []
 
 
 def test_a_condition_that_leaves_no_room_is_refused_at_once(model: Watched) -> None:
-    check_conditions(model, ["PER"], condition)
+    class Long(WordPredictions):
+        def condition(self, type: str | None) -> tuple[str, ...]:
+            return ("place",) * 40 if type == "LOC" else ()
+
+    class AlwaysLong(WordPredictions):
+        def condition(self, type: str | None) -> tuple[str, ...]:
+            return ("place",) * 40
+
+    METHOD.check_conditions(model, ["PER"])
     with pytest.raises(SettingsError, match="in front of a sentence"):
-        check_conditions(model, ["PER", "LOC"], lambda type: ("place",) * 40 if type == "LOC" else ())
+        Long().check_conditions(model, ["PER", "LOC"])
     with pytest.raises(SettingsError, match="in front of a sentence"):
-        check_conditions(model, [], lambda type: ("place",) * 40)
+        AlwaysLong().check_conditions(model, [])
 
 
 @pytest.mark.parametrize("words", [0, -3])

@@ -3,6 +3,8 @@
 import json
 import pickle
 import random
+import tracemalloc
+from itertools import cycle, islice
 
 import numpy as np
 import pytest
@@ -13,7 +15,7 @@ from nersery.core.progress import Progress
 from nersery.core.training_context import Training
 from nersery.crosslingual.aligners.base import Pair
 from nersery.crosslingual.aligners.statistical import TOO_LONG, Statistical
-from nersery.crosslingual.hmm import expectation_maximization
+from nersery.crosslingual.hmm import batches, sliced_lexicon, temporary_array
 from tests.crosslingual.models import SOURCE, TARGET, f1, places, translations
 
 HEURISTICS = ("intersection", "union", "grow-diag", "grow-diag-final", "grow-diag-final-and")
@@ -178,15 +180,56 @@ def test_learns_from_a_spread_of_many(text):
     assert fitted(pairs, learn_from=0).align(pairs) == fitted(pairs).align(pairs)
 
 
-def test_no_memory_of_places_changes_nothing(text, monkeypatch):
-    expected = fitted(text[0]).align(text[0])
-    monkeypatch.setattr(expectation_maximization, "REMEMBERED_CELLS", 0)
-    assert fitted(text[0]).align(text[0]) == expected
+@pytest.mark.parametrize("priors", [False, True])
+def test_small_slices_of_the_lexicon_change_nothing(text, monkeypatch, priors, tmp_path):
+    """The stems of each slice, and files instead of memory, give the same bits."""
+    settings = {}
+    if priors:
+        fitted([*translations(20, seed=3)[0], Pair(("aa", "ab"), ("zz", "zb"))]).save(tmp_path)
+        settings["priors"] = str(tmp_path)
+    expected = fitted(text[0], **settings)
+    monkeypatch.setattr(sliced_lexicon, "SLICE", 100)
+    monkeypatch.setattr(temporary_array, "IN_MEMORY", 1)
+    for most in (3, 64):
+        monkeypatch.setattr(sliced_lexicon, "MOST_SLICES", most)
+        found = fitted(text[0], **settings)
+        assert found.align(text[0]) == expected.align(text[0])
+        for name, values in vars(expected._lexicon).items():
+            assert getattr(found._lexicon, name).tolist() == values.tolist(), name
+
+
+def test_memory_hardly_grows_with_the_pairs(monkeypatch):
+    """A lexicon of a few stems is learnt from ten times as many pairs, read one by one."""
+
+    class Read:
+        def __init__(self, count):
+            self.count = count
+
+        def __len__(self):
+            return self.count
+
+        def __iter__(self):
+            return (Pair(tuple(pair.source), tuple(pair.target)) for pair in islice(cycle(some), self.count))
+
+    def peak(count):
+        tracemalloc.start()
+        Statistical(ibm1_steps=1, hmm_steps=1).fit(Read(count))
+        found = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        return found
+
+    some = translations(100, seed=4)[0]
+    monkeypatch.setattr(sliced_lexicon, "SLICE", 1000)
+    monkeypatch.setattr(batches, "CELLS", 500)
+    monkeypatch.setattr(temporary_array, "IN_MEMORY", 1)
+    peak(10)
+    small, large = peak(200), peak(2000)
+    assert large - small < 60 * 1800, f"{(large - small) / 1800:.0f} bytes more for each pair more"
 
 
 def test_batches_of_other_sizes_change_next_to_nothing(text, monkeypatch):
     expected = fitted(text[0]).align(text[0])
-    monkeypatch.setattr(expectation_maximization, "CELLS", 100)
+    monkeypatch.setattr(batches, "CELLS", 100)
     for some, others in zip(fitted(text[0]).align(text[0]), expected, strict=True):
         assert places(some) == places(others)
         assert [link.probability for link in some] == pytest.approx([link.probability for link in others], abs=1e-4)

@@ -39,8 +39,8 @@ def test_settings():
 
 def test_a_vocabulary_grows_and_looks_up():
     vocabulary = Vocabulary()
-    (first, second) = vocabulary.grow([("House", "houses", "tree"), ("tree",)])
-    assert (first.tolist(), second.tolist()) == ([0, 0, 1], [1])
+    assert vocabulary.grow(("House", "houses", "tree")) == [0, 0, 1]
+    assert vocabulary.grow(("tree",)) == [1]
     vocabulary.forget_words()
     assert vocabulary.look_up(["housing", "river", "Tree"]).tolist() == [0, UNKNOWN, 1]
     assert len(vocabulary) == 2

@@ -13,7 +13,7 @@ from torch import Tensor, nn
 
 from nersery.core.errors import DataError, SettingsError
 from nersery.core.progress import Progress
-from nersery.models.training.trainer import DevScore, History, TrainingPlan, seeded, train
+from nersery.models.training.trainer import DevScore, History, TrainingPlan, seeded, train, update
 
 PLAN = TrainingPlan(
     steps=10,
@@ -317,3 +317,21 @@ class TestRest:
         assert not torch.equal(drawn[0], drawn[2])
         with pytest.raises(KeyError), seeded(1):
             raise KeyError
+
+
+@pytest.mark.parametrize("kind", [torch.optim.AdamW, torch.optim.Adam, torch.optim.SGD])
+@pytest.mark.parametrize("clip", [0.1, 1e9])
+def test_the_optimizer_scales_gradients_as_clipping_does(kind: type[torch.optim.Optimizer], clip: float) -> None:
+    ours, theirs = Tiny(), Tiny()
+    for model in (ours, theirs):
+        optimizer = kind(model.parameters(), lr=0.1, fused=True)  # type: ignore[call-arg]
+        for factor in (3.0, -1.0):
+            total(model, factor).backward()  # type: ignore[no-untyped-call]
+            if model is ours:
+                update(optimizer, clip)
+            else:
+                nn.utils.clip_grad_norm_(model.parameters(), clip)
+                optimizer.step()
+                optimizer.zero_grad()
+        assert all(parameter.grad is None for parameter in model.parameters())
+    assert ours.values() == pytest.approx(theirs.values(), rel=1e-6)

@@ -5,7 +5,7 @@ import itertools
 import pytest
 import torch
 
-from nersery.taggers.components.crf import ConditionalRandomField, marginals, viterbi
+from nersery.taggers.components.crf import FORBIDDEN, ConditionalRandomField, log_partition, marginals, viterbi
 from nersery.taggers.components.tag_set import TagSet
 
 
@@ -85,3 +85,31 @@ def test_marginals_are_those_of_all_sequences_counted_through(batch) -> None:
             for i, tag in enumerate(path):
                 expected[i, tag] += score.exp()
         torch.testing.assert_close(found[row, :length], expected / expected.sum(1, keepdim=True))
+
+
+def by_logarithms(emissions, mask, transitions, start, end):
+    """The plain forward algorithm, whose gradient autograd finds."""
+    found = start + emissions[:, 0]
+    for position in range(1, emissions.shape[1]):
+        following = torch.logsumexp(found.unsqueeze(2) + transitions, dim=1) + emissions[:, position]
+        found = torch.where(mask[:, position].unsqueeze(1), following, found)
+    return torch.logsumexp(found + end, dim=1)
+
+
+@pytest.mark.parametrize("words", [1, 7])
+@pytest.mark.parametrize("scale", [1.0, 60.0])
+def test_the_sum_over_all_sequences_and_its_gradient_are_exact(batch, words: int, scale: float) -> None:
+    emissions, _, mask = batch
+    emissions, mask = emissions[:, :words].double() * scale, mask[:, :words]
+    torch.manual_seed(2)
+    transitions, start, end = torch.randn(4, 4).double(), torch.randn(5, 4).double(), torch.randn(5, 4).double()
+    transitions[0, 2], start[0, 1], end[1, 3] = FORBIDDEN, FORBIDDEN, FORBIDDEN
+    weights = torch.linspace(-1, 2, 5)
+    found = []
+    for way in (log_partition, by_logarithms):
+        given = [part.clone().requires_grad_() for part in (emissions, transitions, start, end)]
+        value = way(given[0], mask, *given[1:])
+        (value * weights).sum().backward()
+        found.append([value.detach(), *(torch.zeros_like(part) if part.grad is None else part.grad for part in given)])
+    torch.testing.assert_close(found[0], found[1], rtol=1e-9, atol=1e-9)
+    assert all(not gradient[..., ~mask, :].any() for gradient in [found[0][1]])

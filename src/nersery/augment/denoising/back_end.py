@@ -4,32 +4,12 @@ from __future__ import annotations
 
 import random
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Protocol
 
 from nersery.augment.denoising.templates import Template
 from nersery.core.outcome import Reject
 from nersery.core.sentence import Sentence
 from nersery.core.training_context import Training
-
-
-@dataclass(frozen=True)
-class Lesson:
-    """What a back end learns from.
-
-    Args:
-        gold: Sentences with entities.
-        training: With the dev sentences that have entities.
-        templates: The template of each of these sentences, before it loses keywords.
-        types: The types in them.
-        tokens: The tag tokens of these types, with the descriptions that initialize them.
-    """
-
-    gold: Sequence[Sentence]
-    training: Training
-    templates: Mapping[Sentence, Template]
-    types: frozenset[str]
-    tokens: Mapping[str, str]
 
 
 class BackEnd(Protocol):
@@ -43,8 +23,14 @@ class BackEnd(Protocol):
             SettingsError: If a setting does not fit the model.
         """
 
-    def learn(self, lesson: Lesson) -> None:
-        """Fine-tune the model on templates that lose other keywords in every epoch."""
+    def learn(self, gold: Sequence[Sentence], training: Training, templates: Mapping[Sentence, Template]) -> None:
+        """Fine-tune the model on templates that lose other keywords in every epoch.
+
+        Args:
+            gold: Sentences with entities.
+            training: With the dev sentences that have entities.
+            templates: The template of each of these sentences, before it loses keywords.
+        """
 
     def write(self, templates: Sequence[Template], rngs: Sequence[random.Random]) -> Sequence[Sentence | Reject]:
         """A sentence for each template, or why there is none."""

@@ -4,21 +4,18 @@ from __future__ import annotations
 
 import random
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from nersery.augment.denoising.back_end import Lesson
 from nersery.augment.denoising.templates import Span, Template
 from nersery.augment.linearized.linearization import linearized_input, token_descriptions
 from nersery.augment.masked_lm.model_setup import check_model, fine_tuning, open_model
 from nersery.core.outcome import Reject
 from nersery.core.random import item_rng
 from nersery.core.sentence import Sentence
+from nersery.core.training_context import Training
 from nersery.models.masked.masked_inputs import MaskedInput
-
-if TYPE_CHECKING:
-    from nersery.models.masked.masked_lm import MaskedLM
 
 EMPTY = "x"
 """Stands in a gap until it is filled; the model never sees it."""
@@ -41,31 +38,42 @@ class MaskedBackEnd:
         """See `BackEnd`."""
         check_model(self._settings)
 
-    def learn(self, lesson: Lesson) -> None:
+    def learn(self, gold: Sequence[Sentence], training: Training, templates: Mapping[Sentence, Template]) -> None:
         """See `BackEnd`."""
-        templates, seed = lesson.templates, lesson.training.seed
         # Gaps are as long as those to be filled, which the keywords that a template loses have joined.
-        self._lengths = GapLengths(
-            templates[sentence].thinned(item_rng(seed, "aclm gaps", sentence.id)) for sentence in lesson.gold
-        )
+        self._lengths = GapLengths(templates[s].thinned(item_rng(training.seed, "aclm gaps", s.id)) for s in gold)
         keywords = {sentence.id: template.keywords for sentence, template in templates.items()}
-        examples, plan, keeping = fine_tuning(self._settings, lesson.gold, lesson.training, keywords=keywords)
-        model = open_model(self._settings, lesson.gold, lesson.training)
-        model.add_tokens(lesson.tokens)
-        model.fine_tune(
+        examples, plan, keeping = fine_tuning(self._settings, gold, training, keywords=keywords)
+        self._model = open_model(self._settings, gold, training)
+        self._add_tokens(templates)
+        self._model.fine_tune(
             examples, lambda s, rng: partly_hidden(templates[s].thinned(rng), rng), plan, rate=1.0, **keeping
         )
-        self._model, self._types = model, lesson.types
 
     def write(self, templates: Sequence[Template], rngs: Sequence[random.Random]) -> Sequence[Sentence | Reject]:
-        """See `BackEnd`. Types that gold lacks get tag tokens from their descriptions."""
+        """See `BackEnd`. Of several drafts of a template, the one with the most probable words, in the mean, is used.
+
+        All drafts have gaps of equal lengths, because short gaps have more probable words. In each pass the model sees
+        the words of the passes before, and fills the gaps of which it is surest.
+        """
         own = self._settings
-        types = {entity.type for template in templates for entity in template.sentence.entities}
-        if new := types - self._types:
-            self._model.add_tokens(token_descriptions(new, (), own.descriptions))
+        self._add_tokens(template.sentence for template in templates)
+        empty = [_draft(template, self._lengths, rng) for template, rng in zip(templates, rngs, strict=True)]
+        drafts = [[_Draft(draft.sentence, list(draft.gaps)) for _ in range(own.candidates)] for draft in empty]
+        for left in range(own.passes, 0, -1):
+            due = [(draft, rng) for made, rng in zip(drafts, rngs, strict=True) for draft in made if draft.gaps]
+            masked_inputs = [linearized_input(draft.sentence, draft.gaps) for draft, _ in due]
+            distinct = [*dict.fromkeys(masked_inputs)]  # at first all drafts of a template are alike
+            guesses = dict(zip(distinct, self._model.guesses(distinct, own.top_k, signs=True), strict=True))
+            for (draft, rng), masked_input in zip(due, masked_inputs, strict=True):
+                draft.write(guesses[masked_input], -(-len(draft.gaps) // left), rng)
+        return [max(made, key=lambda draft: draft.certainty).sentence for made in drafts]
+
+    def _add_tokens(self, sentences: Iterable[Sentence]) -> None:
+        """Tag tokens for the types; those that gold lacks get them from their descriptions when they come."""
+        if new := {entity.type for sentence in sentences for entity in sentence.entities} - self._types:
+            self._model.add_tokens(token_descriptions(new, (), self._settings.descriptions))
             self._types |= new
-        drawing = {"top_k": own.top_k, "candidates": own.candidates, "passes": own.passes}
-        return infill(self._model, templates, rngs, self._lengths, **drawing)
 
 
 class GapLengths:
@@ -91,41 +99,11 @@ def _kind(template: Template, gap: Span) -> tuple[bool, bool]:
 def partly_hidden(template: Template, rng: random.Random) -> MaskedInput:
     """A text to learn from: of the words in the gaps one is hidden, or all, or any number between.
 
-    In the passes of `infill` the model sees any share of them.
+    In the passes of `MaskedBackEnd.write` the model sees any share of them.
     """
     words = [word for start, end in template.gaps() for word in range(start, end)]
     count = rng.randint(1, len(words)) if words else 0
     return linearized_input(template.sentence, sorted(rng.sample(words, count)))
-
-
-def infill(
-    model: MaskedLM,
-    templates: Sequence[Template],
-    rngs: Sequence[random.Random],
-    lengths: GapLengths,
-    *,
-    top_k: int,
-    candidates: int,
-    passes: int,
-) -> list[Sentence]:
-    """Fill the gaps of each template with new words.
-
-    Args:
-        top_k: Draw each word from this many most probable ones, avoiding the words beside it if possible.
-        candidates: Drafts per template. The draft with the most probable words, in the mean when drawn, is used. All
-            drafts have gaps of equal lengths, because short gaps have more probable words.
-        passes: Number of passes; each fills the gaps with the most certain words.
-    """
-    empty = [_draft(template, lengths, rng) for template, rng in zip(templates, rngs, strict=True)]
-    drafts = [[_Draft(draft.sentence, list(draft.gaps)) for _ in range(candidates)] for draft in empty]
-    for left in range(passes, 0, -1):
-        due = [(draft, rng) for made, rng in zip(drafts, rngs, strict=True) for draft in made if draft.gaps]
-        masked_inputs = [linearized_input(draft.sentence, draft.gaps) for draft, _ in due]
-        distinct = [*dict.fromkeys(masked_inputs)]  # at first all drafts of a template are alike
-        guesses = dict(zip(distinct, model.guesses(distinct, top_k, signs=True), strict=True))
-        for (draft, rng), masked_input in zip(due, masked_inputs, strict=True):
-            draft.write(guesses[masked_input], -(-len(draft.gaps) // left), rng)
-    return [max(made, key=lambda draft: draft.certainty).sentence for made in drafts]
 
 
 @dataclass

@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Collection, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
-from nersery.augment.denoising.back_end import Lesson
 from nersery.augment.denoising.templates import Template
-from nersery.augment.linearized.linearization import apart, linearize
+from nersery.augment.linearized.linearization import apart, linearize, token_descriptions
 from nersery.augment.linearized.parsing import UNKNOWN_TYPE, check_kept, child_of, parse
 from nersery.augment.masked_lm.model_setup import fine_tuning
 from nersery.core.errors import SettingsError
 from nersery.core.outcome import Reject
 from nersery.core.sentence import Sentence
+from nersery.core.training_context import Training
 from nersery.models.masked.masked_inputs import GAP
-from nersery.models.seq2seq.seq2seq_inputs import Sampling, TextPair
+from nersery.models.seq2seq.seq2seq_inputs import Generated, Sampling, TextPair, generate_fitting
 
 if TYPE_CHECKING:
     from nersery.models.seq2seq.encoder_decoder import Seq2Seq
@@ -49,28 +49,56 @@ class Seq2SeqBackEnd:
         check(own.source, [own.language] if own.language else [])
         pick_device(own.device)
 
-    def learn(self, lesson: Lesson) -> None:
+    def learn(self, gold: Sequence[Sentence], training: Training, templates: Mapping[Sentence, Template]) -> None:
         """See `BackEnd`."""
         from nersery.models.seq2seq.encoder_decoder import Seq2Seq, fitting_sentences, warn_of_words_apart
 
-        own, templates = self._settings, lesson.templates
+        own = self._settings
         keywords = {sentence.id: template.keywords for sentence, template in templates.items()}
-        examples, plan, keeping = fine_tuning(own, lesson.gold, lesson.training, keywords=keywords)
+        examples, plan, keeping = fine_tuning(own, gold, training, keywords=keywords)
         model = Seq2Seq(own.source, own.device, own.precision, own.language)
-        model.add_tokens(lesson.tokens)
-        warn_of_words_apart(model, lesson.gold)
+        self._types = frozenset(entity.type for sentence in templates for entity in sentence.entities)
+        model.add_tokens(token_descriptions(self._types, (), own.descriptions))
+        warn_of_words_apart(model, gold)
         keeping["dev"], fit = (
             fitting_sentences(model, those, lambda s: length_issue(model, templates[s]))
             for those in (keeping["dev"], examples)
         )
         model.fine_tune(fit, lambda s, rng: pair(model, templates[s].thinned(rng)), plan, **keeping)
-        self._model, self._types = model, lesson.types
+        self._model = model
 
     def write(self, templates: Sequence[Template], rngs: Sequence[random.Random]) -> Sequence[Sentence | Reject]:
         """See `BackEnd`."""
         own = self._settings
         sampling = Sampling(own.top_k, own.candidates, own.max_subwords, beams=own.decoding == "beams")
-        return denoise(self._model, templates, rngs, sampling, self._types)
+        known = [self._types.issuperset(e.type for e in template.sentence.entities) for template in templates]
+        sources = [  # the sentence itself is not read, so it may be longer than the model
+            replace(pair(self._model, template), target=()) if is_known else None
+            for template, is_known in zip(templates, known, strict=True)
+        ]
+        texts = generate_fitting(self._model, sources, rngs, sampling)
+        return [
+            Reject(TOO_LONG if is_known else UNKNOWN_TYPE) if text is None else self._read(text, template)
+            for text, is_known, template in zip(texts, known, templates, strict=True)
+        ]
+
+    def _read(self, text: Generated, template: Template) -> Sentence | Reject:
+        """What the model wrote as a sentence that has the template's entities, spelled as they are there."""
+        if not text.finished:
+            return Reject(UNFINISHED)
+        sentence = parse(text.words, self._types)
+        if isinstance(sentence, Reject):
+            return sentence
+        given = template.sentence
+        mentions = [(given.mention(entity), entity.type) for entity in given.entities]
+        written = [(self._model.written(words), type_) for words, type_ in mentions]
+        lost = check_kept(sentence, written)
+        if lost is not None:
+            return Reject(lost, sentence)
+        spelling = {mention: words for mention, (words, _) in zip(written, mentions, strict=True)}
+        found = [(entity, (sentence.mention(entity), entity.type)) for entity in sentence.entities]
+        edits = [(entity.start, entity.end, spelling[mention]) for entity, mention in found if mention in spelling]
+        return child_of(given, sentence.replace_spans(edits))
 
 
 def source_of_pair(template: Template) -> tuple[str, ...]:
@@ -104,47 +132,3 @@ def _apart(model: Seq2Seq, template: Template) -> Template:
         return template
     ends = [0, *accumulate(len(model.parts(word)) for word in template.sentence.words)]
     return Template(sentence, tuple(place for k in template.keywords for place in range(ends[k], ends[k + 1])))
-
-
-def denoise(
-    model: Seq2Seq,
-    templates: Sequence[Template],
-    rngs: Sequence[random.Random],
-    sampling: Sampling,
-    types: Collection[str],
-) -> list[Sentence | Reject]:
-    """A new sentence for each template, or why the model wrote none.
-
-    Args:
-        types: Those whose tag tokens the model has learnt.
-    """
-    pairs = [replace(pair(model, template), target=()) for template in templates]  # the sentence itself is not read
-    known = [{entity.type for entity in template.sentence.entities} <= {*types} for template in templates]
-    due = [number for number, each in enumerate(pairs) if known[number] and model.fits(each)]
-    generated = model.generate(
-        [pairs[number].source for number in due],
-        [rngs[number] for number in due],
-        sampling,
-        [pairs[number].language for number in due],
-    )
-    made: list[Sentence | Reject] = [Reject(TOO_LONG if is_known else UNKNOWN_TYPE) for is_known in known]
-    for number, text in zip(due, generated, strict=True):
-        made[number] = _read(model, templates[number], text.words, types) if text.finished else Reject(UNFINISHED)
-    return made
-
-
-def _read(model: Seq2Seq, template: Template, words: Sequence[str], types: Collection[str]) -> Sentence | Reject:
-    """What a model wrote as a sentence that has the template's entities, spelled as they are there."""
-    sentence = parse(words, types)
-    if isinstance(sentence, Reject):
-        return sentence
-    given = template.sentence
-    mentions = [(given.mention(entity), entity.type) for entity in given.entities]
-    written = [(model.written(words), type_) for words, type_ in mentions]
-    lost = check_kept(sentence, written)
-    if lost is not None:
-        return Reject(lost, sentence)
-    spelling = {mention: words for mention, (words, _) in zip(written, mentions, strict=True)}
-    found = [(entity, (sentence.mention(entity), entity.type)) for entity in sentence.entities]
-    edits = [(entity.start, entity.end, spelling[mention]) for entity, mention in found if mention in spelling]
-    return child_of(given, sentence.replace_spans(edits))

@@ -16,7 +16,7 @@ from nersery.core.errors import MissingResourceError, SettingsError
 from nersery.core.outcome import Reject
 from nersery.core.sentence import Sentence
 from nersery.models.masked.masked_inputs import GAP, OWN
-from nersery.models.seq2seq.seq2seq_inputs import Generated, Sampling, TextPair
+from nersery.models.seq2seq.seq2seq_inputs import Generated, Sampling, TextPair, generate_fitting
 
 if TYPE_CHECKING:
     from nersery.models.seq2seq.encoder_decoder import Seq2Seq
@@ -67,18 +67,21 @@ class SpanFiller:
             drafts: Sentences with the types that their entities shall have, and the places of their hidden words.
             rngs: One for each draft.
         """
-        gaps = [spans(sentence, hidden) for sentence, hidden in drafts]
-        sources = [source(sentence, own, self._descriptions) for (sentence, _), own in zip(drafts, gaps, strict=True)]
-        due = [n for n, text in enumerate(sources) if self._model.fits(TextPair(text, (), drafts[n][0].language))]
-        written = self._model.generate(
-            [sources[n] for n in due], [rngs[n] for n in due], self._sampling, [drafts[n][0].language for n in due]
-        )
-        made: list[Sentence | Reject] = [Reject(TOO_LONG)] * len(drafts)
-        for number, text in zip(due, written, strict=True):
-            words = filled(text, len(gaps[number]))
-            edits = [(*gap, own) for gap, own in zip(gaps[number], words, strict=False)]
-            made[number] = drafts[number][0].replace_spans(edits) if words else Reject(NOT_FILLED)
-        return made
+        sentences, gaps = [sentence for sentence, _ in drafts], [spans(*draft) for draft in drafts]
+        sources = [
+            TextPair(source(sentence, own, self._descriptions), (), sentence.language)
+            for sentence, own in zip(sentences, gaps, strict=True)
+        ]
+        texts = generate_fitting(self._model, sources, rngs, self._sampling)
+        return [_with_gaps_filled(*each) for each in zip(sentences, gaps, texts, strict=True)]
+
+
+def _with_gaps_filled(sentence: Sentence, gaps: Sequence[Span], text: Generated | None) -> Sentence | Reject:
+    if text is None:
+        return Reject(TOO_LONG)
+    words = filled(text, len(gaps))
+    edits = [(*gap, own) for gap, own in zip(gaps, words, strict=False)]
+    return sentence.replace_spans(edits) if words else Reject(NOT_FILLED)
 
 
 def spans(sentence: Sentence, hidden: Collection[int]) -> list[Span]:

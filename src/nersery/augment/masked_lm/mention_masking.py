@@ -11,8 +11,8 @@ from nersery.augment.base import unfitted
 from nersery.augment.masked_lm.model_setup import Adapted, check_model
 from nersery.core.outcome import Reject
 from nersery.core.ranges import Count, Rate
-from nersery.core.sentence import Entity, Sentence
-from nersery.models.masked.masked_inputs import Drawing, MaskedInput, is_replaceable
+from nersery.core.sentence import Sentence
+from nersery.models.masked.masked_inputs import Drawing, MaskedInput, replaceable_places
 
 if TYPE_CHECKING:
     from nersery.models.masked.masked_lm import Guess, MaskedLM
@@ -79,12 +79,13 @@ def hidden_in_mentions(sentence: Sentence, mean_rate: float, rng: random.Random)
     within [0, 1]. When that hides no word of the sentence, one is hidden all the same. A word without a letter or
     digit stays.
     """
-    mentions = [words for entity in sentence.entities if (words := _replaceable(sentence, entity))]
+    spoken = ([e.start + place for place in replaceable_places(sentence.mention(e))] for e in sentence.entities)
+    mentions = [places for places in spoken if places]
     hidden = []
-    for words in mentions:
-        hidden += rng.sample(words, round(random_share(len(words), mean_rate, rng) * len(words)))
+    for places in mentions:
+        hidden += rng.sample(places, round(random_share(len(places), mean_rate, rng) * len(places)))
     if not hidden and mentions:
-        hidden = [rng.choice(rng.choice(mentions))]
+        hidden = [rng.choice(rng.choice(mentions))]  # the mention first, or long ones would be hidden more often
     return sorted(hidden)
 
 
@@ -124,7 +125,3 @@ def with_words(sentence: Sentence, places: Sequence[int], words: Sequence[str]) 
     if not places:
         return Reject("no word to replace" if sentence.entities else "no entities")
     return sentence.replace_spans([(place, place + 1, (word,)) for place, word in zip(places, words, strict=True)])
-
-
-def _replaceable(sentence: Sentence, entity: Entity) -> list[int]:
-    return [word for word in range(entity.start, entity.end) if is_replaceable(sentence.words[word])]

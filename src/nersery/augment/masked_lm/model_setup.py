@@ -1,4 +1,4 @@
-"""What methods on a masked language model share: opening it, and choosing the words to hide."""
+"""What methods on a pretrained language model share: settings, opening it, and fine-tuning it on gold."""
 
 from __future__ import annotations
 
@@ -7,12 +7,14 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import KW_ONLY, Field, dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
+from nersery.core.definitions import check_texts
 from nersery.core.errors import DataError, MissingResourceError
 from nersery.core.random import item_seed
 from nersery.core.ranges import Count, Positive
 from nersery.core.registry import BUNDLED, FileName, ModelName, Precision, name_of
 from nersery.core.sentence import Sentence
 from nersery.core.training_context import Training
+from nersery.core.warnings import warn
 from nersery.models.masked.masked_inputs import MaskedInput
 
 if TYPE_CHECKING:
@@ -20,7 +22,6 @@ if TYPE_CHECKING:
     from nersery.models.masked.masked_lm import MaskedLM
     from nersery.models.training.trainer import TrainingPlan
 
-MOST_REDRAWS = 1000
 OTHER_HEADS = ("Classification", "QuestionAnswering", "MultipleChoice", "BertModel", "RobertaModel", "ElectraModel")
 """How the classes of models end that cannot fill gaps."""
 LEARNING_RATE = 1e-5
@@ -73,6 +74,10 @@ class TypeDescriptions:
     _: KW_ONLY
     descriptions: dict[str, str] = field(default_factory=dict)
 
+    def __post_init__(self) -> None:
+        super().__post_init__()  # type: ignore[misc]  # that of `Augmenter`
+        check_texts(self.descriptions, "descriptions")
+
 
 class Adapted(Protocol):
     """Settings of a pretrained model that may first learn from raw text; see `ModelSettings`."""
@@ -114,16 +119,11 @@ def _check_kind(name: str, config: Any) -> None:
         raise MissingResourceError(
             f'the model "{name}" is an encoder-decoder, which writes whole sentences and no single words. {expected}'
         )
-    if _has_other_head(config.architectures or ()):
+    heads = config.architectures or ()
+    if heads and all(head.endswith(OTHER_HEADS) for head in heads):  # of classes of other people nothing is known
         raise MissingResourceError(
-            f'the model "{name}" is {" or ".join(config.architectures)}, which has no masked language model\'s head. '
-            f"{expected}"
+            f'the model "{name}" is {" or ".join(heads)}, which has no masked language model\'s head. {expected}'
         )
-
-
-def _has_other_head(architectures: Sequence[str]) -> bool:
-    """Whether a model is known to be without the head; of classes of other people nothing is known."""
-    return bool(architectures) and all(name.endswith(OTHER_HEADS) for name in architectures)
 
 
 def open_model(settings: Adapted, sentences: Sequence[Sentence], training: Training) -> MaskedLM:
@@ -174,8 +174,6 @@ def sentences_with_entities(method: object, sentences: Iterable[Sentence]) -> li
 
 def warn_of_unused(texts: Mapping[str, str], setting: str, sentences: Iterable[Sentence]) -> None:
     """Say which of the user's types the sentences do not have."""
-    from nersery.core.warnings import warn
-
     types = sorted({entity.type for sentence in sentences for entity in sentence.entities})
     if unused := sorted(texts.keys() - set(types)):
         warn(f"{setting} has {', '.join(unused)}, which no sentence has; the types are {', '.join(types)}")
@@ -227,7 +225,3 @@ def fine_tuning(
             "fingerprint": record | fingerprint,
         },
     )
-
-
-class FineTunedAndAdapted(Adapted, FineTuned, Protocol):
-    """Settings of a model that may first learn from raw text and is then fine-tuned on gold sentences."""

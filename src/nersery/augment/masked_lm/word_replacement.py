@@ -3,26 +3,22 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from nersery.augment.base import unfitted
-from nersery.augment.masked_lm.model_setup import Adapted, FineTunedAndAdapted, check_model, fine_tune, open_model
+from nersery.augment.masked_lm.model_setup import Adapted, check_model, fine_tune, open_model
 from nersery.core.errors import DataError
 from nersery.core.outcome import Reject
 from nersery.core.ranges import Count
 from nersery.core.registry import name_of
 from nersery.core.sentence import Sentence
 from nersery.core.training_context import Training
-from nersery.models.masked.masked_inputs import Drawing, MaskedInput, is_replaceable
+from nersery.models.masked.masked_inputs import Drawing, MaskedInput, replaceable_places
 
 if TYPE_CHECKING:
     from nersery.models.masked.masked_lm import Guess, MaskedLM
-
-NO_WORD = "no word to replace"
-Condition = Callable[[str | None], tuple[str, ...]]
-"""The words that stand in front of a sentence for the type of a hidden word; None is a word in no entity."""
 
 
 @dataclass
@@ -44,55 +40,79 @@ class WordPredictions:
         """Look for the model; see `Augmenter.check`."""
         check_model(self)
 
-    def _condition(self, type: str | None) -> tuple[str, ...]:
-        """The words in front of the sentence for the type of a masked word; by default none."""
-        return unconditioned(type)
+    def condition(self, type: str | None) -> tuple[str, ...]:
+        """The words before the sentence for the type of a masked word, None outside entities; by default no words."""
+        return ()
+
+    def check_conditions(self, model: MaskedLM, types: Iterable[str]) -> None:
+        """Refuse conditions that leave no room for a sentence, before any time is spent.
+
+        Raises:
+            SettingsError: Naming the first.
+        """
+        for type_ in (None, *types):
+            model.check_condition(self.condition(type_))
+
+    def masked_input(self, sentence: Sentence, place: int) -> MaskedInput:
+        """The sentence with one word masked, behind the condition of its type."""
+        return MaskedInput(sentence.words, (place,), self.condition(type_at(sentence, place)))
+
+    def random_masked_input(self, sentence: Sentence, rng: random.Random) -> MaskedInput:
+        """The sentence with one word masked, each with the same chance; without a gap if none can be replaced."""
+        places = replaceable_places(sentence.words)
+        return self.masked_input(sentence, rng.choice(places)) if places else MaskedInput(sentence.words, ())
 
     def generate_batch(self, sentences: Sequence[Sentence], rngs: Sequence[random.Random]) -> list[Sentence | Reject]:
-        """The sentences with words replaced."""
+        """The sentences with words replaced, the first word of all sentences in one pass, then the second, and so on.
+
+        A sentence with fewer words than wanted has all of them replaced.
+        """
         if self._lm is None:
             raise unfitted(self)
         drawing = Drawing(self.top_k, weighted=True, by_subword=self.by_subword)
-        return replace_words(self._lm, sentences, rngs, self._condition, drawing, self.words)
+        known = [replaceable_places(sentence.words) for sentence in sentences]
+        chosen = [rng.sample(own, min(self.words, len(own))) for own, rng in zip(known, rngs, strict=True)]
+        made = list(sentences)
+        for turn in range(max(map(len, chosen), default=0)):
+            due = {number: places[turn] for number, places in enumerate(chosen) if turn < len(places)}
+            masked_inputs = [self.masked_input(made[number], place) for number, place in due.items()]
+            filled = self._lm.fill(masked_inputs, [rngs[number] for number in due], drawing)
+            for (number, place), word in zip(due.items(), filled, strict=True):
+                made[number] = made[number].replace_span(place, place + 1, word)
+        return [new if places else Reject("no word to replace") for new, places in zip(made, chosen, strict=True)]
 
     def suggest(
         self, sentences: Sequence[Sentence], places: Sequence[Sequence[int]], top_k: int
     ) -> list[list[list[Guess]]]:
-        """The most probable words; see `Suggester.suggest`."""
+        """The most probable words for each place, under the condition of its type; see `Suggester.suggest`."""
         if self._lm is None:
             raise unfitted(self)
-        return suggest_words(self._lm, sentences, places, self._condition, top_k)
+        types = [[type_at(sentence, place) for place in at] for sentence, at in zip(sentences, places, strict=True)]
+        # All places are masked at once, but an input has one condition: one input for each type among them.
+        queries = [(number, type_) for number, found in enumerate(types) for type_ in dict.fromkeys(found)]
+        masked_inputs = [
+            MaskedInput(sentences[number].words, tuple(places[number]), self.condition(type_))
+            for number, type_ in queries
+        ]
+        guesses = dict(zip(queries, self._lm.guesses(masked_inputs, top_k), strict=True))
+        return [[guesses[number, type_][gap] for gap, type_ in enumerate(found)] for number, found in enumerate(types)]
 
 
-def fine_tuned_on_words(
-    settings: FineTunedAndAdapted, gold: Sequence[Sentence], training: Training, condition: Condition
-) -> MaskedLM:
+def fine_tuned_on_words(method: Any, gold: Sequence[Sentence], training: Training) -> MaskedLM:
     """A model fine-tuned to predict one masked word per gold sentence, given its condition.
+
+    Args:
+        method: A `WordPredictions` with the settings of a fine-tuning.
 
     Raises:
         DataError: When there is no gold sentence.
     """
     if not gold:
-        raise DataError(f"there are no training sentences, and {name_of(settings)} has nothing to learn from")
-    model = open_model(settings, gold, training)
-    check_conditions(model, types_in([*gold, *training.dev]), condition)
-    fine_tune(model, settings, gold, lambda s, rng: random_masked_input(s, rng, condition), training, rate=1.0)
+        raise DataError(f"there are no training sentences, and {name_of(method)} has nothing to learn from")
+    model = open_model(method, gold, training)
+    method.check_conditions(model, types_in([*gold, *training.dev]))
+    fine_tune(model, method, gold, method.random_masked_input, training, rate=1.0)
     return model
-
-
-def unconditioned(type: str | None) -> tuple[str, ...]:
-    """Nothing is shown of a type."""
-    return ()
-
-
-def check_conditions(model: MaskedLM, types: Iterable[str], condition: Condition) -> None:
-    """Refuse conditions that leave no room for a sentence, before any time is spent.
-
-    Raises:
-        SettingsError: Naming the first.
-    """
-    for type_ in (None, *types):
-        model.check_condition(condition(type_))
 
 
 def types_in(sentences: Iterable[Sentence]) -> list[str]:
@@ -100,66 +120,6 @@ def types_in(sentences: Iterable[Sentence]) -> list[str]:
     return sorted({entity.type for sentence in sentences for entity in sentence.entities})
 
 
-def replaceable_words(sentence: Sentence) -> list[int]:
-    """The positions of words that another word can stand in for, inside entities or not."""
-    return [position for position, word in enumerate(sentence.words) if is_replaceable(word)]
-
-
-def type_at(sentence: Sentence, position: int) -> str | None:
+def type_at(sentence: Sentence, place: int) -> str | None:
     """The type of the entity over a word, if there is one."""
-    return next((entity.type for entity in sentence.entities if entity.start <= position < entity.end), None)
-
-
-def masked_input_at(sentence: Sentence, position: int, condition: Condition) -> MaskedInput:
-    """The sentence with one word hidden, under what is shown of its type."""
-    return MaskedInput(sentence.words, (position,), condition(type_at(sentence, position)))
-
-
-def random_masked_input(sentence: Sentence, rng: random.Random, condition: Condition) -> MaskedInput:
-    """The sentence with one word hidden, each with the same chance; with no gap when none can be replaced."""
-    positions = replaceable_words(sentence)
-    return masked_input_at(sentence, rng.choice(positions), condition) if positions else MaskedInput(sentence.words, ())
-
-
-def replace_words(
-    model: MaskedLM,
-    sentences: Sequence[Sentence],
-    rngs: Sequence[random.Random],
-    condition: Condition,
-    drawing: Drawing,
-    words: int,
-) -> list[Sentence | Reject]:
-    """The sentences with random words replaced, one after the other, each in sight of those replaced before it.
-
-    Args:
-        words: How many distinct words of a sentence; all of them where it has fewer.
-    """
-    made = list(sentences)
-    places = []
-    for sentence, rng in zip(sentences, rngs, strict=True):
-        positions = replaceable_words(sentence)
-        places.append(rng.sample(positions, min(words, len(positions))))
-    for turn in range(max(map(len, places), default=0)):
-        due = [number for number, chosen in enumerate(places) if turn < len(chosen)]
-        masked_inputs = [masked_input_at(made[number], places[number][turn], condition) for number in due]
-        filled = model.fill(masked_inputs, [rngs[number] for number in due], drawing)
-        for number, new in zip(due, filled, strict=True):
-            place = places[number][turn]
-            made[number] = made[number].replace_span(place, place + 1, new)
-    return [sentence if chosen else Reject(NO_WORD) for sentence, chosen in zip(made, places, strict=True)]
-
-
-def suggest_words(
-    model: MaskedLM, sentences: Sequence[Sentence], places: Sequence[Sequence[int]], condition: Condition, top_k: int
-) -> list[list[list[Guess]]]:
-    """The most probable words for each place, under what is shown of its type; see `Suggester.suggest`."""
-    types = [[type_at(sentence, place) for place in at] for sentence, at in zip(sentences, places, strict=True)]
-    queries = [(number, type_) for number, found in enumerate(types) for type_ in dict.fromkeys(found)]
-    masked_inputs = [
-        MaskedInput(sentences[number].words, tuple(places[number]), condition(type_)) for number, type_ in queries
-    ]
-    guesses = dict(zip(queries, model.guesses(masked_inputs, top_k), strict=True))
-    return [
-        [guesses[number, type_][gap] for gap, type_ in enumerate(found)]  # each under its own type
-        for number, found in enumerate(types)
-    ]
+    return next((entity.type for entity in sentence.entities if entity.start <= place < entity.end), None)

@@ -15,6 +15,7 @@ from pathlib import Path
 from nersery.augment.words.thesaurus import FUNCTION_WORDS
 from nersery.augment.words.word_lists import read_words
 from nersery.core.sentence import Sentence
+from nersery.core.warnings import warn
 
 COMMON = 1 / 1000
 """A listed word is a stop word where it makes up this share of the text."""
@@ -108,8 +109,6 @@ def _code(language: str) -> str:
 
 
 def _warn_of_missing(language: str) -> None:
-    from nersery.core.warnings import warn
-
     whose = f'the language "{language}"' if language else "sentences that do not say their language"
     advice = "" if language else ", and their language by --language or, in a recipe, data.language"
     warn(

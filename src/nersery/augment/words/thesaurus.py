@@ -12,6 +12,7 @@ from pathlib import Path
 from nersery.augment.words.word_lists import read_lines, read_words
 from nersery.core.errors import DataError, Issue, MissingResourceError
 from nersery.core.sentence import Sentence
+from nersery.core.warnings import warn
 
 Synonyms = Mapping[str, tuple[str, ...]]
 """For each word, as `key` writes it, its synonyms, sorted; one may be several words with single spaces between."""
@@ -94,7 +95,6 @@ def warn_of_foreign(sentences: Iterable[Sentence], table: str) -> None:
     Args:
         table: The user's, which is in any language.
     """
-    from nersery.core.warnings import warn
     from nersery.models.bundled import knows
 
     foreign = sorted({sentence.language for sentence in sentences if not knows(sentence.language)})

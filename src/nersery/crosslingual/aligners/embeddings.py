@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
@@ -32,6 +31,7 @@ from nersery.crosslingual.embedding.extraction import (
     word_states,
 )
 from nersery.crosslingual.embedding.fine_tuning import FineTuning, fine_tune
+from nersery.crosslingual.padded_shapes import padded_shapes
 from nersery.models import bundled
 from nersery.models.hidden_states import HiddenStates, LayerEncoder
 from nersery.models.loading import pick_device, refuse_nan
@@ -42,11 +42,8 @@ from nersery.models.text_encoder import Text
 TOO_LONG = "a word is longer than the model can read"
 SUBWORDS = 2**16
 """Maximum number of subwords whose states are kept at once."""
-ROWS = 16
-MULTIPLE = 8
 CELLS = 2**24
-"""Maximum number of pairs, and of cells, whose similarities are computed at once, with sides padded to a multiple
-of subwords: a shape that follows from each pair alone, so that its links do not change by a bit in other company."""
+"""Maximum number of cells whose similarities are computed at once."""
 MOST_CELLS = 2 * CELLS
 """A pair of more, as of two sentences of 5,800 subwords each, is rejected: its matrices would fill the memory."""
 TOO_MUCH = "a pair too long to compare"
@@ -240,16 +237,10 @@ def _chunks(numbers: Sequence[int], sizes: Sequence[int]) -> Iterator[list[int]]
 
 def _batches(states: HiddenStates) -> Iterator[tuple[list[int], _Side, _Side]]:
     """Pairs of one padded shape: their numbers and both sides; the texts are a source and a target by turns."""
-    groups: dict[tuple[int, int], list[int]] = defaultdict(list)
-    for number in range(len(states.owners) // 2):
-        sizes = (len(states.owners[2 * number]), len(states.owners[2 * number + 1]))
-        groups[-(-max(sizes[0], 1) // MULTIPLE) * MULTIPLE, -(-max(sizes[1], 1) // MULTIPLE) * MULTIPLE].append(number)
-    for (source, target), group in groups.items():
-        rows = max(1, min(ROWS, CELLS // (source * target)))
-        for start in range(0, len(group), rows):
-            part = group[start : start + rows]
-            left = _side(states, [2 * number for number in part], rows, source)
-            yield part, left, _side(states, [2 * number + 1 for number in part], rows, target)
+    lengths = [len(owners) for owners in states.owners]
+    for part, rows, (source, target) in padded_shapes(enumerate(zip(lengths[::2], lengths[1::2], strict=True)), CELLS):
+        left = _side(states, [2 * number for number in part], rows, source)
+        yield part, left, _side(states, [2 * number + 1 for number in part], rows, target)
 
 
 def _fault(encoder: LayerEncoder, pair: Pair) -> Reject | None:

@@ -20,8 +20,7 @@ from nersery.core.ranges import CountOrZero
 from nersery.core.training_context import NO_TRAINING, Training
 from nersery.crosslingual.aligner_checkpoint import place_for
 from nersery.crosslingual.aligners.base import Aligner, Alignment, Link, Pair, Pairs
-from nersery.crosslingual.answer_error import AnswerError
-from nersery.crosslingual.external_programs import PROGRAMS
+from nersery.crosslingual.external_programs import PROGRAMS, AnswerError
 from nersery.crosslingual.hmm.vocabulary import Vocabulary
 from nersery.crosslingual.symmetrization import Heuristic, symmetrize
 
@@ -97,8 +96,8 @@ class External(Aligner):
         self.check()
         pairs = found.values()
         source, target = (Vocabulary(self.lower, self.prefix) for _ in range(2))
-        sources = [words.tolist() for words in source.grow(pair.source for pair in pairs)]
-        targets = [words.tolist() for words in target.grow(pair.target for pair in pairs)]
+        sources = [source.grow(pair.source) for pair in pairs]
+        targets = [target.grow(pair.target) for pair in pairs]
         if not pairs:
             return {}
         with tempfile.TemporaryDirectory(prefix="nersery-") as folder:

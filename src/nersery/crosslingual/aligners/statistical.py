@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 from pathlib import Path
 from typing import Any, Literal
 
@@ -19,42 +20,21 @@ from nersery.core.registry import FileName
 from nersery.core.training_context import NO_TRAINING, Training
 from nersery.crosslingual.aligner_checkpoint import place_for
 from nersery.crosslingual.aligners.base import Aligner, Alignment, Link, Pair, Pairs, Suggestions
-from nersery.crosslingual.hmm.expectation_maximization import (
-    PADDING,
-    Batch,
-    Both,
-    Steps,
-    Tables,
-    by_places,
-    learn,
-    padded,
-)
+from nersery.crosslingual.hmm.batches import PADDING, Batch, Stemmed, padded
+from nersery.crosslingual.hmm.expectation_maximization import Both, Rates, Steps, by_places, learn
 from nersery.crosslingual.hmm.hidden_markov import Array
-from nersery.crosslingual.hmm.lexicon import (
-    Lexicon,
-    check_folder,
-    empty_lexicon,
-    is_saved,
-    keys_of,
-    pair_keys,
-    stems_of,
-)
+from nersery.crosslingual.hmm.lexicon import Lexicon, check_folder, empty_lexicon, is_saved, pair_keys
+from nersery.crosslingual.hmm.prior_counts import SUPPOSED, Supposed
 from nersery.crosslingual.hmm.string_similarity import Looks
 from nersery.crosslingual.hmm.vocabulary import Numbers, Vocabulary
+from nersery.crosslingual.padded_shapes import padded_shapes
 from nersery.crosslingual.symmetrization import LEAST, Heuristic, Point, mutually_best, symmetrize
 
 TOO_LONG = "a side has more words than max_words"
-ROWS = 16
-MULTIPLE = 8
 CELLS = 1 << 19
-"""Maximum number of pairs, and of pairs of words, that are aligned at once, with sides padded to a multiple:
-a shape that follows from each pair alone, so that its links do not change by a bit in other company."""
+"""Maximum number of pairs of words that are aligned at once."""
 SUGGESTED_AT_ONCE = 256
 """Pairs whose suggested links are held in memory while learning."""
-KEYS = 1 << 20
-"""So many pairs of stems are compared by their looks at once."""
-SUPPOSED = 1e-4
-"""How often the stems of any pair count as linked before anything is read."""
 
 
 @dataclass
@@ -79,9 +59,9 @@ class Statistical(Aligner):
         ibm1_steps: Passes over the pairs by words alone.
         hmm_steps: Passes that also use positions.
         null: Probability in (0, 1) that a word comes from none.
-        learn: Learn from the pairs; if false, only `priors` count, and no pairs are held in memory.
-        learn_from: Maximum pairs to learn from, spread evenly over all; 0 takes all. They are held in memory with their
-            counts: about a gigabyte for 100,000.
+        learn: Learn from the pairs; if false, only `priors` count.
+        learn_from: Maximum pairs to learn from, spread evenly over all; 0 takes all. While it learns, temporary files
+            hold the counts of their words: about a gigabyte for 100,000 pairs.
         max_words: Pairs with a longer side are rejected.
         priors: Folder of earlier counts, from `save` or `nersery crosslingual align --keep`.
 
@@ -112,7 +92,8 @@ class Statistical(Aligner):
     _source: Vocabulary = field(init=False, repr=False, compare=False)
     _target: Vocabulary = field(init=False, repr=False, compare=False)
     _lexicon: Lexicon | None = field(default=None, init=False, repr=False, compare=False)
-    _tables: Tables | None = field(default=None, init=False, repr=False, compare=False)
+    _counts: Array = field(default_factory=lambda: np.zeros(1), init=False, repr=False, compare=False)
+    _rates: Rates | None = field(default=None, init=False, repr=False, compare=False)
     _suggestions: Suggestions | None = field(default=None, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -156,57 +137,54 @@ class Statistical(Aligner):
     def _learnt(self, pairs: Pairs, progress: Progress | None) -> Lexicon:
         self._source, self._target = (Vocabulary(**self._spelling) for _ in range(2))
         known = self._opened(Path(self.priors)) if self.priors else empty_lexicon()
-        pairs = [
-            pair for pair in _spread(pairs, self.learn_from) if pair.source and pair.target and self._can_read(pair)
-        ]
-        sources = self._source.grow(pair.source for pair in pairs)
-        targets = self._target.grow(pair.target for pair in pairs)
-        keys = keys_of(sources, targets, known.keys)
-        supposed = known.grown(
-            keys,
-            self._supposed(keys, pairs),
-            _uses(known.source_uses, sources, len(self._source)),
-            _uses(known.target_uses, targets, len(self._target)),
-        )
-        steps = Steps(self.ibm1_steps, self.hmm_steps, self.null)
-        del pairs  # their numbers are enough from here on
-        learnt = learn(supposed, sources, targets, steps, progress)
-        return learnt.without(2 * SUPPOSED)  # of most pairs of stems nothing was learnt
-
-    def _supposed(self, keys: Numbers, pairs: Sequence[Pair]) -> NDArray[np.float64]:
-        """How often each pair of stems counts as linked beforehand, by the looks of their most frequent words."""
-        supposed = np.full(len(keys), SUPPOSED)
+        sources, targets = Stemmed(self._source), Stemmed(self._target)
+        words: tuple[Counter[str], Counter[str]] = Counter(), Counter()
+        for pair in self._examples(pairs):
+            sources.append(pair.source)
+            targets.append(pair.target)
+            if self.string_similarity:
+                words[0].update(pair.source)
+                words[1].update(pair.target)
+        supposed = Supposed(self.string_similarity)
         if self.string_similarity:
-            looks = Looks()
-            left = looks.rows(_commonest((pair.source for pair in pairs), self._source))
-            right = looks.rows(_commonest((pair.target for pair in pairs), self._target))
-            for start in range(0, len(keys), KEYS):
-                part = slice(start, start + KEYS)
-                sources, targets = stems_of(keys[part])
-                supposed[part] += self.string_similarity * looks.likeness(left[sources], right[targets])
+            supposed.look_at(_commonest(words[0], self._source), _commonest(words[1], self._target))
         if self._suggestions is not None and self._suggestions.counts:
-            self._count_suggested(keys, supposed, list(_spread(pairs, self._suggestions.learn_from)), self._suggestions)
-        return supposed
+            supposed.add(*self._suggested(pairs, len(sources), self._suggestions))
+        words[0].clear()
+        words[1].clear()
+        self._forget_words()
+        steps = Steps(self.ibm1_steps, self.hmm_steps, self.null, 2 * SUPPOSED)  # of most pairs nothing was learnt
+        return learn(sources, targets, known, supposed.counts, steps, progress)
 
-    def _count_suggested(
-        self, keys: Numbers, supposed: NDArray[np.float64], pairs: Sequence[Pair], suggestions: Suggestions
-    ) -> None:
-        """Add the links that other aligners suggest to what is supposed of their stems."""
-        for start in range(0, len(pairs), SUGGESTED_AT_ONCE):
-            batch = pairs[start : start + SUGGESTED_AT_ONCE]
+    def _examples(self, pairs: Pairs) -> Iterator[Pair]:
+        """The pairs to learn from."""
+        spread = _spread(pairs, len(pairs), self.learn_from)
+        return (pair for pair in spread if pair.source and pair.target and self._can_read(pair))
+
+    def _suggested(self, pairs: Pairs, count: int, suggestions: Suggestions) -> tuple[Numbers, NDArray[np.float64]]:
+        """The keys of the links that other aligners suggest, and how often each counts as linked."""
+        keys, counts = [np.zeros(0, np.int64)], [np.zeros(0)]
+        examples = _spread(self._examples(pairs), count, suggestions.learn_from)
+        while batch := list(islice(examples, SUGGESTED_AT_ONCE)):
             for pair, alignment in zip(batch, suggestions.vote(batch), strict=True):
                 if alignment:
                     sources, targets, probabilities = map(np.array, zip(*alignment, strict=True))
                     stems = self._source.look_up(pair.source)[sources], self._target.look_up(pair.target)[targets]
-                    np.add.at(supposed, np.searchsorted(keys, pair_keys(*stems)), suggestions.counts * probabilities)
+                    keys.append(pair_keys(*stems))
+                    counts.append(suggestions.counts * probabilities)
+        return np.concatenate(keys), np.concatenate(counts)
 
     def _can_read(self, pair: Pair) -> bool:
         return max(len(pair.source), len(pair.target)) <= self.max_words
 
     def _adopt(self, lexicon: Lexicon) -> None:
+        self._forget_words()
+        self._lexicon, self._counts = lexicon, np.append(lexicon.counts, 0)
+        self._rates = Rates(lexicon.totals, lexicon, self.null, np.float64)
+
+    def _forget_words(self) -> None:
         self._source.forget_words()
         self._target.forget_words()
-        self._lexicon, self._tables = lexicon, Tables(lexicon, self.null, np.float64)
 
     def _opened(self, folder: Path) -> Lexicon:
         lexicon, facts = Lexicon.load(folder, self._spelling)
@@ -238,18 +216,18 @@ class Statistical(Aligner):
         if self._lexicon is None:
             raise SettingsError("the aligner has not learnt anything yet; call fit first, or name priors")
         found: list[Alignment | Reject] = [() if self._can_read(pair) else Reject(TOO_LONG) for pair in pairs]
-        readable = [n for n, pair in enumerate(pairs) if self._can_read(pair) and pair.source and pair.target]
+        sizes = ((number, (len(pair.source), len(pair.target))) for number, pair in enumerate(pairs))
+        readable = ((number, both) for number, both in sizes if 0 < min(both) <= max(both) <= self.max_words)
         looks = Looks()
         suggested = self._suggestions.vote(pairs) if self._suggestions is not None else [()] * len(pairs)
-        for numbers, rows, shape in _shapes(pairs, readable):
+        for numbers, rows, shape in padded_shapes(readable, CELLS):
             group = [pairs[number] for number in numbers]
             both = self._directions(group, [suggested[number] for number in numbers], rows, shape, looks)
             for row, number in enumerate(numbers):
                 sources, targets = len(pairs[number].source), len(pairs[number].target)
                 forward, backward = (side[:targets, row, :sources].T for side in (both.forward, both.backward))
                 found[number] = self._links(forward, backward)
-        self._source.forget_words()
-        self._target.forget_words()
+        self._forget_words()
         return found
 
     def _directions(
@@ -257,15 +235,16 @@ class Statistical(Aligner):
     ) -> Both:
         """The probabilities of links between pairs, padded to a number of rows and of words on both sides."""
         assert self._lexicon is not None
-        assert self._tables is not None
+        assert self._rates is not None
         nothing = [np.zeros(0, np.int64)] * (rows - len(pairs))
         source = padded([*(self._source.look_up(pair.source) for pair in pairs), *nothing], shape[0])
         target = padded([*(self._target.look_up(pair.target) for pair in pairs), *nothing], shape[1])
-        batch = Batch(source, target, self._lexicon.find(source, target))
-        counts = self._tables.counts[batch.places]
-        is_new = (batch.places == len(self._lexicon.keys)) & (target != PADDING).T[:, :, None] & (source != PADDING)
+        batch = Batch(source, target)
+        places = self._lexicon.find(source, target)
+        counts = self._counts[places]
+        is_new = (places == len(self._lexicon.keys)) & (target != PADDING).T[:, :, None] & (source != PADDING)
         self._suppose(counts, is_new, pairs, looks)
-        chances = self._tables.chances(batch, counts)
+        chances = self._rates.chances(batch, counts)
         for row, (pair, alignment) in enumerate(zip(pairs, suggested, strict=True)):
             if alignment and self._suggestions is not None:
                 forward, backward = self._suggestions.weights(pair, alignment)
@@ -312,39 +291,24 @@ def _most_probable(probabilities: Array) -> list[Point]:
     return list(zip(best[words].tolist(), words.tolist(), strict=True))
 
 
-def _shapes(pairs: Sequence[Pair], numbers: Sequence[int]) -> Iterator[tuple[list[int], int, tuple[int, int]]]:
-    """Pairs of one padded shape: their numbers, how many rows there are to be, and the words of both sides."""
-    groups: dict[tuple[int, int], list[int]] = defaultdict(list)
-    for number in numbers:
-        pair = pairs[number]
-        groups[-(-len(pair.source) // MULTIPLE) * MULTIPLE, -(-len(pair.target) // MULTIPLE) * MULTIPLE].append(number)
-    for shape, group in groups.items():
-        rows = max(1, min(ROWS, CELLS // (shape[0] * shape[1])))
-        for start in range(0, len(group), rows):
-            yield group[start : start + rows], rows, shape
-
-
-def _spread(pairs: Pairs, most: int) -> Iterator[Pair]:
-    """At most ``most`` pairs, as far from each other as can be; all where ``most`` is 0."""
-    count = len(pairs)
+def _spread(pairs: Iterable[Pair], count: int, most: int) -> Iterator[Pair]:
+    """At most ``most`` of the pairs, as far from each other as can be; all where ``most`` is 0."""
     if not 0 < most < count:
-        return iter(pairs)
-    places = {number * count // most for number in range(most)}
-    return (pair for place, pair in enumerate(pairs) if place in places)
+        yield from pairs
+        return
+    taken = 0
+    for place, pair in enumerate(pairs):
+        if place == taken * count // most:
+            yield pair
+            taken += 1
 
 
-def _uses(known: NDArray[np.float64], sentences: Sequence[Numbers], stems: int) -> NDArray[np.float64]:
-    """How often each stem was read, with what is known already. Shape: (stems)."""
-    uses = np.bincount(np.concatenate([np.zeros(0, np.int64), *sentences]), minlength=stems).astype(np.float64)
-    uses[: len(known)] += known
-    return uses
-
-
-def _commonest(sentences: Iterable[Sequence[str]], vocabulary: Vocabulary) -> list[str]:
+def _commonest(counts: Counter[str], vocabulary: Vocabulary) -> list[str]:
     """The most frequent word of each stem; of equally frequent ones the last in the order of characters."""
-    counts = Counter(word for words in sentences for word in words)
     found = list(vocabulary.stems)
-    words = sorted(counts, key=lambda word: (counts[word], word))
-    for word, stem in zip(words, vocabulary.look_up(words).tolist(), strict=True):
-        found[stem] = word
+    most = [0] * len(found)
+    for word, count in counts.items():
+        (number,) = vocabulary.grow((word,))
+        if (count, word) > (most[number], found[number]):
+            most[number], found[number] = count, word
     return found

@@ -15,6 +15,8 @@ from torch import Tensor
 from nersery.core.alignments import Pair
 from nersery.core.errors import DataError, SettingsError
 from nersery.core.random import item_rng
+from nersery.core.ranges import Count, NotNegative, Positive, RateBelowOne, RateBetween
+from nersery.core.registry import check_values
 from nersery.core.training_context import NO_TRAINING, Training
 from nersery.core.warnings import warn
 from nersery.crosslingual.aligner_checkpoint import digest_of
@@ -64,30 +66,21 @@ class FineTuning:
         - A pair that is longer than the model, both sides together, is not learnt from, and counted in a note.
     """
 
-    tlm: float = 1.0
-    mlm: float = 1.0
-    so: float = 1.0
-    co: float = 0.0
-    threshold: float = 1e-3
-    mask_rate: float = 0.15
-    epochs: int = 1
-    batch_size: int = 8
-    learning_rate: float = 2e-5
+    tlm: NotNegative = 1.0
+    mlm: NotNegative = 1.0
+    so: NotNegative = 1.0
+    co: NotNegative = 0.0
+    threshold: RateBelowOne = 1e-3
+    mask_rate: RateBetween = 0.15
+    epochs: Count = 1
+    batch_size: Count = 8
+    learning_rate: Positive = 2e-5
 
     def __post_init__(self) -> None:
         """Refuse settings that cannot work."""
-        weights = (self.tlm, self.mlm, self.so, self.co)
-        checks = {
-            "tlm, mlm, so and co are 0 or more, one of them above": min(weights) >= 0 and max(weights) > 0,
-            "threshold lies in [0, 1)": 0 <= self.threshold < 1,
-            "mask_rate lies in (0, 1)": 0 < self.mask_rate < 1,
-            "epochs is 1 or more": self.epochs >= 1,
-            "batch_size is 1 or more": self.batch_size >= 1,
-            "learning_rate is above 0": self.learning_rate > 0,
-        }
-        wrong = [expectation for expectation, holds in checks.items() if not holds]
-        if wrong:
-            raise SettingsError(f"fine-tuning an aligner expects that {'; that '.join(wrong)}")
+        check_values(self)
+        if not any((self.tlm, self.mlm, self.so, self.co)):
+            raise SettingsError("tlm, mlm, so and co are 0, expected one of them above 0: nothing would be learnt")
 
     @property
     def needs_masked_lm(self) -> bool:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
@@ -23,8 +23,6 @@ Values = NDArray[np.float64]
 TENSORS, RECORD = "lexicon.safetensors", "lexicon.json"
 FORMAT = 1
 _SHIFT = 32
-_CHUNK = 1 << 23
-"""So many pairs of stems are sorted at once."""
 
 
 @dataclass
@@ -52,14 +50,13 @@ class Lexicon:
     backward: Values
 
     @property
-    def source_totals(self) -> Values:
-        """The sum of counts of each source stem. Shape: (source stems)."""
-        return _summed(self.keys >> _SHIFT, self.counts, len(self.source_uses))
-
-    @property
-    def target_totals(self) -> Values:
-        """The sum of counts of each target stem. Shape: (target stems)."""
-        return _summed(self.keys & ((1 << _SHIFT) - 1), self.counts, len(self.target_uses))
+    def totals(self) -> tuple[Values, Values]:
+        """The sum of counts of each source stem, and of each target stem."""
+        sources, targets = stems_of(self.keys)
+        return (
+            np.bincount(sources, self.counts, len(self.source_uses)),
+            np.bincount(targets, self.counts, len(self.target_uses)),
+        )
 
     def find(self, source: Numbers, target: Numbers) -> Numbers:
         """Where each pair of stems stands among the keys, and how many there are where it is not among them.
@@ -77,27 +74,6 @@ class Lexicon:
             real = (source >= 0)[:, :, None] & (target >= 0)[:, None, :]
             places = np.where(real & (self.keys[clipped] == wanted), places, len(self.keys))
         return np.ascontiguousarray(places.transpose(2, 0, 1))
-
-    def grown(self, keys: Numbers, supposed: Values, source_uses: Values, target_uses: Values) -> Lexicon:
-        """This with more keys, each with what is supposed of it, and more stems."""
-        places = np.searchsorted(keys, self.keys)
-        counts = supposed.copy()
-        counts[places] = self.counts
-        return Lexicon(
-            keys,
-            counts,
-            source_uses,
-            target_uses,
-            source_uses / max(source_uses.sum(), 1),
-            target_uses / max(target_uses.sum(), 1),
-            self.forward,
-            self.backward,
-        )
-
-    def without(self, least: float) -> Lexicon:
-        """This without the pairs of stems whose count is lower."""
-        kept = self.counts >= least
-        return replace(self, keys=self.keys[kept], counts=self.counts[kept])
 
     def save(self, folder: Path, facts: Mapping[str, Any]) -> None:
         """Write it into a folder; what lay there is replaced.
@@ -147,10 +123,6 @@ class Lexicon:
         return lexicon, facts
 
 
-def _summed(numbers: Numbers, values: Values, size: int) -> Values:
-    return np.asarray(np.bincount(numbers, values, size), np.float64)
-
-
 def is_saved(folder: Path) -> bool:
     """Whether a folder holds a lexicon that was saved whole."""
     return all((folder / name).is_file() for name in (RECORD, TENSORS))
@@ -185,24 +157,3 @@ def pair_keys(source: Numbers, target: Numbers) -> Numbers:
 def stems_of(keys: Numbers) -> tuple[Numbers, Numbers]:
     """The numbers of the source stem and the target stem of each pair."""
     return keys >> _SHIFT, keys & ((1 << _SHIFT) - 1)
-
-
-def keys_of(sources: Sequence[Numbers], targets: Sequence[Numbers], known: Numbers) -> Numbers:
-    """All pairs of stems in some sentences and their translations, and those known already, sorted. Shape: (pairs)."""
-    found, waiting, size = [known], list[Numbers](), 0
-    for source, target in zip(sources, targets, strict=True):
-        waiting.append(pair_keys(source[:, None], target).ravel())
-        size += waiting[-1].size
-        if size > _CHUNK:
-            found = [_distinct([*found, *waiting])]
-            waiting, size = [], 0
-    return _distinct([*found, *waiting])
-
-
-def _distinct(parts: Iterable[Numbers]) -> Numbers:
-    """Each number once, sorted; many times as fast as `numpy.unique`, which hashes."""
-    numbers = np.concatenate(tuple(parts))
-    numbers.sort()
-    is_first = np.ones(len(numbers), bool)
-    np.not_equal(numbers[1:], numbers[:-1], out=is_first[1:])
-    return numbers[is_first]

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from array import array
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from functools import lru_cache
+from hashlib import blake2b
 
 import numpy as np
 from numpy.typing import NDArray
@@ -87,7 +88,7 @@ def skeleton(roman: str) -> str:
 
 def kind(word: str) -> int:
     """Whether a word is a number, punctuation (all without letters), or else a word."""
-    if any(character.isdigit() for character in word):
+    if any(map(str.isdigit, word)):
         return NUMBER
     is_word = any(unicodedata.category(character)[0] in "LM" for character in word)
     return WORD if is_word else PUNCTUATION
@@ -99,53 +100,77 @@ def essence(word: str) -> str:
     >>> essence("१,०००"), essence("1.000"), essence("।"), essence("«")
     ('1000', '1000', '.', '"')
     """
-    if kind(word) == NUMBER:
+    return _essence(word, kind(word))
+
+
+def _essence(word: str, what: int) -> str:
+    if what == WORD:
+        return word.casefold()
+    if what == NUMBER:
         return "".join(str(unicodedata.digit(character)) for character in word if character.isdigit())
-    if kind(word) == PUNCTUATION:
-        first = word[:1]
-        return _MARKS.get(first) or _KINDS_OF_MARKS.get(unicodedata.category(first)) or first if word else ""
-    return word.casefold()
+    first = word[:1]
+    return _MARKS.get(first) or _KINDS_OF_MARKS.get(unicodedata.category(first)) or first if word else ""
 
 
 def _script(word: str) -> str:
-    return next((unicodedata.name(letter, "").split(" ")[0] for letter in word if letter.isalpha()), "")
+    for letter in word:
+        if letter.isalpha():
+            return unicodedata.name(letter, "").split(" ", 1)[0]
+    return ""
 
 
-@dataclass
+class _Texts:
+    """Short texts of ASCII, one after the other: a fraction of what an object for each would take."""
+
+    def __init__(self) -> None:
+        self._letters, self._ends = bytearray(), array("q", [0])
+
+    def append(self, text: str) -> None:
+        """Add one."""
+        self._letters += text.encode("ascii")
+        self._ends.append(len(self._letters))
+
+    def take(self, rows: Rows) -> list[str]:
+        """Some of them, by number."""
+        return [self._letters[self._ends[row] : self._ends[row + 1]].decode("ascii") for row in rows.tolist()]
+
+
 class Looks:
     """What is to know of the looks of words, gathered once a word; two words are then compared by their rows."""
 
-    _rows: dict[str, int] = field(default_factory=dict)
-    _codes: dict[str, int] = field(default_factory=dict)
-    _facts: list[tuple[int, int, int, int]] = field(default_factory=list)
-    _roman: list[str] = field(default_factory=list)
-    _skeletons: list[str] = field(default_factory=list)
-    _table: Rows = field(default_factory=lambda: np.zeros((0, 4), np.int64))
+    def __init__(self) -> None:
+        self._rows: dict[str, int] = {}
+        self._codes: dict[str, int] = {}
+        self._facts = array("q")
+        self._roman, self._skeletons = _Texts(), _Texts()
 
     def rows(self, words: Sequence[str]) -> Rows:
         """The row of each word."""
-        return np.array([self._rows[word] if word in self._rows else self._add(word) for word in words], np.int64)
+        new = [word for word in dict.fromkeys(words) if word not in self._rows]
+        self._rows.update(zip(new, self.added(new).tolist(), strict=True))
+        return np.array([self._rows[word] for word in words], np.int64)
 
-    def _add(self, word: str) -> int:
-        row = self._rows[word] = len(self._rows)
-        roman = romanized(word)
-        bones = skeleton(roman)
-        core = essence(word)
-        beginning = f"sound {bones[0]}" if bones and kind(word) == WORD else f"{kind(word)} {core}"
-        self._facts.append((self._code(beginning), self._code(core), self._code(_script(word)), len(bones)))
-        self._roman.append(roman)
-        self._skeletons.append(bones)
-        return row
-
-    def _code(self, text: str) -> int:
-        return self._codes.setdefault(text, len(self._codes))
+    def added(self, words: Sequence[str]) -> Rows:
+        """New rows for words; `rows` does not know of them, which saves much memory with many different words."""
+        first, codes = len(self._facts) // 4, self._codes
+        for word in words:
+            what = kind(word)
+            roman, core = romanized(word), _essence(word, what)
+            bones = skeleton(roman)
+            beginning = f"sound {bones[0]}" if bones and what == WORD else f"{what} {core}"
+            code = codes.setdefault(beginning, len(codes))
+            self._facts.extend((code, codes.setdefault(_script(word), len(codes)), _digest(core), len(bones)))
+            self._roman.append(roman)
+            self._skeletons.append(bones)
+        return np.arange(first, len(self._facts) // 4)
 
     @property
     def _columns(self) -> Rows:
-        """The facts of all words, by what they are. Shape: (4, words)."""
-        if len(self._table) < len(self._facts):
-            self._table = np.concatenate([self._table, self._facts[len(self._table) :]])
-        return self._table.T
+        """Of all words the beginning, the script, the digest of the essence, the length of the skeleton.
+
+        Shape: (4, words).
+        """
+        return np.frombuffer(self._facts, np.int64).reshape(-1, 4).T
 
     def beginnings(self, rows: Rows) -> Rows:
         """A number for the sound that a word begins with; words with different ones are not alike. Shape: as rows."""
@@ -162,7 +187,7 @@ class Looks:
         likeness = np.zeros(len(left))
         close = np.flatnonzero(self.beginnings(left) == self.beginnings(right))
         left, right = left[close], right[close]
-        _, cores, scripts, lengths = self._columns
+        _, scripts, cores, lengths = self._columns
         equal = cores[left] == cores[right]
         likeness[close[equal]] = 1
         shorter, longer = (extreme(lengths[left], lengths[right]) for extreme in (np.minimum, np.maximum))
@@ -173,10 +198,13 @@ class Looks:
             (close_by & ~same & (shorter >= SHORTEST_SKELETON), self._skeletons),
         ):
             if chosen.any():
-                likeness[close[chosen]] = _closeness(
-                    [texts[row] for row in left[chosen]], [texts[row] for row in right[chosen]]
-                )
+                likeness[close[chosen]] = _closeness(texts.take(left[chosen]), texts.take(right[chosen]))
         return likeness
+
+
+def _digest(text: str) -> int:
+    """Texts of one digest count as equal: among a million, two others have one with a probability of 3 in 10⁸."""
+    return int.from_bytes(blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest(), "big", signed=True)
 
 
 def _closeness(left: Sequence[str], right: Sequence[str]) -> NDArray[np.float64]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -68,12 +68,9 @@ class Vocabulary:
         """The number of stems."""
         return len(self.stems)
 
-    def grow(self, sentences: Iterable[Sequence[str]]) -> list[Numbers]:
+    def grow(self, words: Sequence[str]) -> list[int]:
         """The numbers of the words' stems; those that were not there are added."""
-        return [
-            np.array([self.stems.setdefault(self._stem(word), len(self.stems)) for word in words], np.int64)
-            for words in sentences
-        ]
+        return [self.stems.setdefault(self._stem(word), len(self.stems)) for word in words]
 
     def look_up(self, words: Sequence[str]) -> Numbers:
         """The numbers of the words' stems, `UNKNOWN` where there is none."""
@@ -86,5 +83,6 @@ class Vocabulary:
     def _stem(self, word: str) -> str:
         found = self._known.get(word)
         if found is None:
-            found = self._known[word] = stem(word, self.lower, self.prefix)
+            found = stem(word, self.lower, self.prefix)
+            found = self._known[word] = word if found == word else found  # no second copy of the text
         return found

@@ -8,16 +8,15 @@ from pathlib import Path
 
 from nersery.core.errors import Issue, SettingsError
 from nersery.core.files import LABELS, TEXT, files_of
-from nersery.core.sentence import UNKNOWN_COLUMN, Sentence
 from nersery.io.annotation_tools.standoff import Document, Span, StandoffSource
 from nersery.io.annotation_tools.tool_exports import pack_brat
-from nersery.io.base import Pass, ReadOptions, storable
+from nersery.io.base import Pass, ReadOptions, unread
 from nersery.io.formats import Format
 from nersery.io.jsonl import JsonlWriter
 from nersery.io.text_file import TextFile
 
-KINDS = ("T", "R", "E", "A", "M", "N", "*", "#")
-"""What a line begins with: a label, or what says more of labels."""
+OTHERS = ("R", "E", "A", "M", "N", "*", "#")
+"""What lines begin with that say more of labels, which begin with ``T``."""
 _LABEL = re.compile(r"(?P<id>T\S*)\t(?P<type>\S+) (?P<places>\d+ \d+(?:;\d+ \d+)*)(?:\t(?P<text>.*))?")
 _TRIGGER = re.compile(r"E\S*\t[^\s:]+:(\S+)")
 
@@ -49,18 +48,15 @@ class BratSource(StandoffSource):
         lines = [(number, line.rstrip("\r\n")) for number, line in enumerate(self.file.lines(), start=1)]
         triggers = {match[1] for _, line in lines if (match := _TRIGGER.match(line))}
         labels = [
-            (number, line, _LABEL.fullmatch(line)) for number, line in lines if line.strip() and not _is_other(line)
+            (number, line, _LABEL.fullmatch(line))
+            for number, line in lines
+            if line.strip() and not line.startswith(OTHERS)
         ]
         if issues := [_issue(number, line) for number, line, read in labels if read is None]:
-            found.broken(self.file.stem, issues, Sentence(tuple(storable(text).split()) or (UNKNOWN_COLUMN,)))
+            found.broken(self.file.stem, issues, unread(text))
         elif text.strip():
             spans = [_span(read, number) for number, _, read in labels if read and read["id"] not in triggers]
             yield Document(self.file.stem, text, spans)
-
-
-def _is_other(line: str) -> bool:
-    """Whether a line says something that is no label."""
-    return line.startswith(KINDS) and not line.startswith("T")
 
 
 def _issue(number: int, line: str) -> Issue:

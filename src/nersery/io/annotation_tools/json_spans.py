@@ -16,10 +16,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from nersery.core.errors import DataError, Issue
-from nersery.core.sentence import UNKNOWN_COLUMN, Sentence
-from nersery.core.validation import without_control
+from nersery.core.sentence import Sentence
 from nersery.io.annotation_tools.standoff import Document, Place, Span, StandoffSource, layout
-from nersery.io.base import Pass, Writer, storable
+from nersery.io.base import Pass, Writer, unread
 from nersery.io.formats import Beginning, Format
 from nersery.io.objects import DECODER, ENCODER, BrokenError, Object, parsed
 from nersery.io.text_file import BLANKS, MOST_CHARACTERS
@@ -71,16 +70,17 @@ class SpansSource(StandoffSource):
         for number, (line, value) in enumerate(self._values(), start=1):
             id = f"{self.file.stem}:{number}"
             try:
-                value = _with_keys(parsed(value, line) if isinstance(value, str) else value, line)
+                value = parsed(value, line) if isinstance(value, str) else value
+                value = {"text": value[0], **value[1]} if _is_pair(value) else value
+                if not isinstance(value, dict):
+                    raise _broken(line, f"{value!r:.60}, expected {EXPECTED}")
                 id = _id(value) or id
                 if (answer := value.get("answer")) in REFUSALS:
-                    words = without_control(storable(str(value.get("text", "")))).split()
-                    found.skip(id, f"answered {answer}", Sentence(tuple(words) or (UNKNOWN_COLUMN,)))
+                    found.skip(id, f"answered {answer}", unread(str(value.get("text", ""))))
                 else:
                     yield _document(value, id, line)
             except BrokenError as broken:
-                words = storable(value if isinstance(value, str) else ENCODER.encode(value)).split()
-                found.broken(id, broken.issues, Sentence(tuple(words) or (UNKNOWN_COLUMN,)))
+                found.broken(id, broken.issues, unread(value if isinstance(value, str) else ENCODER.encode(value)))
 
     def _values(self) -> Iterator[tuple[int, Any]]:
         """The lines that are not blank, or the values of the array that the file is, with their lines from 1."""
@@ -114,15 +114,6 @@ def _behind_blanks(text: str, at: int) -> int:
     while text[at : at + 1] in (" ", "\t", "\r", "\n"):
         at += 1
     return at
-
-
-def _with_keys(value: Any, line: int) -> Object:
-    """A value as an object."""
-    if _is_pair(value):
-        return {"text": value[0], **value[1]}
-    if not isinstance(value, dict):
-        raise _broken(line, f"{value!r:.60}, expected {EXPECTED}")
-    return value
 
 
 def _id(value: Object) -> str:

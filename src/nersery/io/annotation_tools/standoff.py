@@ -11,11 +11,12 @@ from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import pairwise
 
 from nersery.core.errors import DataError, Issue
-from nersery.core.sentence import UNKNOWN_COLUMN, Entity, Sentence
-from nersery.io.base import Pass, Source, issues_in, lone_return, repair_hint, storable
+from nersery.core.sentence import Entity, Sentence
+from nersery.io.base import Pass, Source, issues_in, lone_return, repair_hint, unread
 from nersery.io.repairs import CUT_WORDS, UTF16_OFFSETS
 from nersery.io.text import LONGEST, SPLIT_HINT
 from nersery.io.tokenization import Splitter, runs_on, splitter
@@ -60,7 +61,7 @@ class Span:
         return f"{' '.join(self.type.split())} [{self.start}, {self.end})"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Document:
     """A text with its labels.
 
@@ -78,17 +79,17 @@ class Document:
     places: Sequence[Place] | None = None
     language: str | None = None
 
-    @property
+    @cached_property
     def has_pairs(self) -> bool:
         """Whether there is a character that counts for two in JavaScript."""
         return max(self.text, default="") > LAST_OF_PLANE
 
     def in_code_points(self) -> Document:
         """Convert UTF-16 offsets, as in JavaScript, to characters. Labels whose text shows that they are right stay."""
-        units = [0]
+        units = [0]  # the number of UTF-16 units before each character; those above U+FFFF take two
         for character in self.text:
             units.append(units[-1] + 1 + (character > LAST_OF_PLANE))
-        place = {unit: number for number, unit in enumerate(units)}
+        place = {unit: number for number, unit in enumerate(units)}  # the middle of a pair is no place: -1
         moved = [
             span if span.text is not None and span.fits(self.text)
             else replace(span, start=place.get(span.start, -1), end=place.get(span.end, -1))
@@ -111,9 +112,8 @@ class Document:
             first = max(0, bisect_right(starts, start) - 1)
             for number in range(first, max(first + 1, bisect_left(starts, end))):
                 touching[number].append(span)
-        has_pairs = self.has_pairs
         for (number, start, end), spans in zip(numbered, touching, strict=True):
-            yield Line(self, number, start, end, spans, has_pairs)
+            yield Line(self, number, start, end, spans)
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +125,6 @@ class Line:
         start: First character.
         end: Character after the last one.
         spans: Labels that touch it.
-        has_pairs: See `Document.has_pairs`.
     """
 
     document: Document
@@ -133,7 +132,6 @@ class Line:
     start: int
     end: int
     spans: Sequence[Span]
-    has_pairs: bool
 
     @property
     def text(self) -> str:
@@ -168,7 +166,7 @@ class Line:
 
     def issues(self, places: Sequence[Place]) -> Iterator[Issue]:
         """What is wrong with its labels."""
-        of_javascript = [repair_hint(UTF16_OFFSETS)] if self.has_pairs else []
+        of_javascript = [repair_hint(UTF16_OFFSETS)] if self.document.has_pairs else []
         for span in self.spans:
             start, end = span.inner(self.document.text)
             if span.parts > 1:
@@ -256,7 +254,8 @@ class StandoffSource(Source):
         if clash := found.clash(id, document.line):
             issues.append(clash)
         language = self.options.language if document.language is None else document.language
-        places = whole = [] if issues else line.places(splitter(self._splitting, language))
+        splitting = self.options.split if self.options.split in ("characters", "signs") else self.splitting
+        places = whole = [] if issues else line.places(splitter(splitting, language))
         if CUT_WORDS in self.options.repair:
             places = line.finer(whole)
         words, cleaned = found.clean([document.text[start:end] for start, end in places])
@@ -270,14 +269,8 @@ class StandoffSource(Source):
         if not issues:
             found.count(+Counter({CUT_WORDS: len(places) - len(whole)}), cleaned)
             return sentence
-        comments = tuple(storable(f"# label: {span}") for span in line.spans)
-        remains = storable(" ".join(words) or line.text).split()
-        found.broken(id, issues, Sentence(tuple(remains) or (UNKNOWN_COLUMN,), comments=comments))
+        found.broken(id, issues, unread(" ".join(words) or line.text, [f"# label: {span}" for span in line.spans]))
         return None
-
-    @property
-    def _splitting(self) -> str:
-        return self.options.split if self.options.split in ("characters", "signs") else self.splitting
 
 
 def _too_long(line: Line) -> Issue | None:

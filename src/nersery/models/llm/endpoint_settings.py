@@ -47,7 +47,7 @@ class EndpointSettings(Endpoint):
         return {**self.__dict__, "_client": None}
 
     def check(self) -> None:
-        """Check that the model answers and accepts the key."""
+        """Check that the model answers and accepts the key; see `Annotator.check` and `Augmenter.check`."""
         self.client.check()
 
     def follow(self, progress: Progress | None) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import unicodedata
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from nersery.core.errors import SettingsError
@@ -56,3 +57,8 @@ class Drawing:
 def is_replaceable(word: str) -> bool:
     """Whether a word has a letter or digit, so that another word can stand in its place."""
     return any(unicodedata.category(character)[0] in "LN" for character in word)
+
+
+def replaceable_places(words: Sequence[str]) -> list[int]:
+    """The places of such words."""
+    return [place for place, word in enumerate(words) if is_replaceable(word)]

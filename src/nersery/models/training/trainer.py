@@ -25,7 +25,8 @@ from nersery.core.version import __version__
 from nersery.models.computer import environment
 from nersery.models.loading import autocast
 from nersery.models.training.checkpoint import Checkpoint, Tensors, opened, put_weights, restore, snapshot, weights_of
-from nersery.models.training.memory import give_back
+from nersery.models.training.fast_dropout import fast_dropout
+from nersery.models.training.memory import kept_memory
 
 Example = TypeVar("Example")
 Optimizer = Literal["adamw", "adam", "sgd"]
@@ -163,8 +164,8 @@ def train(
         "examples": len(examples),
         "weights": {name: list(tensor.shape) for name, tensor in weights_of(model).items()},
     }
-    training = _Training(model, _optimizer(model, plan, is_new), plan, len(examples), device)
-    with opened(folder, depends_on) as checkpoint:
+    with kept_memory(), fast_dropout(model), opened(folder, depends_on) as checkpoint:
+        training = _Training(model, _optimizer(model, plan, is_new), plan, len(examples), device)
         if checkpoint is not None:
             checkpoint.load(training.adopt)
         if progress is not None:
@@ -172,10 +173,9 @@ def train(
         if not training.finished:
             batches = islice(_batches(len(examples), plan.batch_size, seed), training.step, training.total)
             training.run(_drawn(examples, batches, draw), loss_of, evaluate, progress, checkpoint)
-    model.eval()
-    history = History(tuple(training.evaluations), training.best, training.step)
-    del training
-    give_back()
+        model.eval()
+        history = History(tuple(training.evaluations), training.best, training.step)
+        del training
     return history
 
 
@@ -250,9 +250,7 @@ class _Training:
         ):  # per step: autocast caches cast weights, and training changes them
             loss = loss_of(batch)
         loss.backward()  # type: ignore[no-untyped-call]
-        nn.utils.clip_grad_norm_(self.model.parameters(), self.plan.clip)
-        self.optimizer.step()
-        self.optimizer.zero_grad(set_to_none=True)
+        update(self.optimizer, self.plan.clip)
         self.losses.append(loss.detach())
         self.step += 1
 
@@ -363,6 +361,17 @@ def _optimizer(model: nn.Module, plan: TrainingPlan, is_new: Callable[[str], boo
             return torch.optim.Adam(parameters, fused=True)
         case "sgd":
             return torch.optim.SGD(parameters, fused=True)
+
+
+def update(optimizer: torch.optim.Optimizer, clip: float) -> None:
+    """Take a step with gradients scaled down to a norm of at most ``clip``, and remove them.
+
+    The optimizer scales them where it reads them, which saves a pass over all gradients.
+    """
+    gradients = [p.grad for group in optimizer.param_groups for p in group["params"] if p.grad is not None]
+    optimizer.grad_scale = ((nn.utils.get_total_norm(gradients) + 1e-6) / clip).clamp(min=1.0)  # type: ignore[attr-defined]
+    optimizer.step()
+    optimizer.zero_grad(set_to_none=True)
 
 
 @contextlib.contextmanager

@@ -84,7 +84,10 @@ class LocalWorker:
 
 @contextlib.contextmanager
 def _environment(variables: Mapping[str, str]) -> Iterator[None]:
-    """Processes started within this block have these environment variables."""
+    """Processes started within this block have these environment variables.
+
+    They must be there from the start: a new process imports the main script, perhaps with torch, before `_serve`.
+    """
     before = {name: os.environ.get(name) for name in variables}
     os.environ.update(variables)
     try:
@@ -124,6 +127,7 @@ def _ending(code: int | None) -> str:
 def _serve(connection: Connection, task: bytes) -> None:
     """Main function of a worker process: process batches until the pipe closes."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # in case a library unblocks signals
+    # A thread empties the pipe all the time, so that neither end ever waits with a full pipe for the other one.
     inbox: SimpleQueue[bytes] = SimpleQueue()
     Thread(target=_take, args=(connection, inbox), daemon=True).start()
     handler = MessageHandler(task)

@@ -10,8 +10,7 @@ import pickle
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from types import TracebackType
-from typing import Any, Generic
+from typing import Generic
 
 from nersery import io
 from nersery.core.errors import JobFailedError
@@ -94,9 +93,7 @@ class Pool(Generic[AnyWorker, Row, Item]):
         """The pool itself."""
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         """Kill all workers."""
         for slot in self._slots:
             slot.worker.stop()
@@ -124,7 +121,7 @@ class Pool(Generic[AnyWorker, Row, Item]):
                 waiting.popleft()
                 self._count_failures(answer.tally)
                 yield answer
-            if waiting:
+            if waiting:  # with room for another batch only look who has answered, else wait for somebody
                 self._receive(0 if has_more and len(waiting) < window else None)
 
     def answers_in_any_order(
@@ -202,6 +199,7 @@ class Pool(Generic[AnyWorker, Row, Item]):
                 )
             self._report(f"a worker died before it was ready: {reason}; another one replaces it")
             return
+        # The worker was at its first batch; the others, which only waited, go back to the front in their old order.
         self._todo.extendleft(reversed(slot.batches))
         if slot.batches:
             self._todo.popleft()
@@ -210,7 +208,9 @@ class Pool(Generic[AnyWorker, Row, Item]):
     def _after_death(self, batch: _Batch[Row], reason: str) -> Sequence[_Batch[Row]]:
         """What to repeat of the batch at which a worker died; the first death may be chance, so it is tried again."""
         self._deaths += 1
-        place = f"at {len(batch.rows)} rows from {self._name(batch.rows[0])} on"
+        row, stage = batch.rows[0], self._task.stage
+        name = named(row.sentence) if isinstance(row, Reject) else stage.name_of(row)
+        place = f"at {len(batch.rows)} rows from {name} on"
         if self._deaths == MOST_DEATHS:
             raise JobFailedError(
                 f"{MOST_DEATHS} workers died, the last one {place}: {reason}. Finished shards are kept: the same "
@@ -224,20 +224,11 @@ class Pool(Generic[AnyWorker, Row, Item]):
             self._report(f"a worker died {place}: {reason}; they are repeated in halves")
             return batch.halve()
         self._report(f"{TRIES} workers died {place}: {reason}; it is rejected")
-        batch.answer = self._rejected(batch.rows[0], f"{FAILED}a worker died of it: {reason}")
-        return []
-
-    def _rejected(self, row: Row | Reject, reason: str) -> Answer:
-        reject = Reject(reason, self._sentence_of(row))
-        tally = Tally()
+        sentence = row.sentence if isinstance(row, Reject) else stage.sentence_of(row)
+        reject, tally = Reject(f"{FAILED}a worker died of it: {reason}", sentence), Tally()
         tally.add(reject)
-        return Answer(1, self._task.stage.blank.encode(), io.reject_line(reject).encode(), tally)
-
-    def _sentence_of(self, row: Row | Reject) -> Any:
-        return row.sentence if isinstance(row, Reject) else self._task.stage.sentence_of(row)
-
-    def _name(self, row: Row | Reject) -> str:
-        return named(row.sentence) if isinstance(row, Reject) else self._task.stage.name_of(row)
+        batch.answer = Answer(1, stage.blank.encode(), io.reject_line(reject).encode(), tally)
+        return []
 
     def _count_failures(self, tally: Tally) -> None:
         failed = {reason: count for reason, count in tally.reasons.items() if reason.startswith(FAILED)}

@@ -49,7 +49,8 @@ class RayEngine:
             _start(self._ray, workers, quiet=quiet)
         self._check_gpus(workers * gpus)
         self._wanted = {"CPU": 1.0, "GPU": gpus}
-        self._actor = self._ray.remote(num_cpus=1, num_gpus=gpus, max_restarts=0)(_Actor)
+        # No restarts: a restarted actor would have lost its step, and the pool replaces dead workers itself.
+        self._actor = self._ray.remote(num_cpus=1, num_gpus=gpus, max_restarts=0)(MessageHandler)
 
     def _check_gpus(self, wanted: float) -> None:
         there = self._ray.cluster_resources().get("GPU", 0.0)
@@ -81,11 +82,10 @@ class RayEngine:
         own = self._ray.get_runtime_context().get_node_id()
         if any(node["NodeID"] == own for node in dead):
             raise EngineLostError(f"Ray's node of this process, {_named(dead, own)}, is dead: its raylet ended")
-        if dead and not any(self._has_room(node["Resources"]) for node in nodes if node["Alive"]):
+        alive = [node["Resources"] for node in nodes if node["Alive"]]
+        wanted = self._wanted.items()
+        if dead and not any(all(has.get(name, 0.0) >= amount for name, amount in wanted) for has in alive):
             raise EngineLostError(f"Ray's node {_named(dead)} is dead, and no other node can run a worker")
-
-    def _has_room(self, resources: Mapping[str, float]) -> bool:
-        return all(resources.get(name, 0.0) >= amount for name, amount in self._wanted.items())
 
     def close(self) -> None:
         """Leave the cluster, or end the one that was started here."""
@@ -119,19 +119,6 @@ def _start(ray: Any, workers: int, *, quiet: bool) -> None:
     ray.init(address=_address(), include_dashboard=False, logging_level="error", log_to_driver=not quiet, **room)
 
 
-class _Actor:
-    """The process of a worker."""
-
-    def __init__(self, task: bytes) -> None:
-        self._handler = MessageHandler(task)
-
-    def prepare(self) -> Message:
-        return self._handler.prepare()
-
-    def answer(self, rows: bytes) -> Message:
-        return self._handler.answer(rows)
-
-
 class RayWorker:
     """An actor and its pending calls, the oldest first."""
 
@@ -152,18 +139,12 @@ class RayWorker:
         try:
             message: Message = self._ray.get(self.references.popleft())
         except self._ray.exceptions.RayError as error:
-            raise WorkerDiedError(_ending(error), with_its_node=self._is_of_dead_node(error)) from None
+            # Ray places actors on a dead node until it notices, and then ends all of them with the node's id.
+            on_dead_node = any(node["NodeID"] in str(error) for node in self._ray.nodes() if not node["Alive"])
+            # Without names of actors and machines, so that equal reasons are counted together.
+            raise WorkerDiedError(f"Ray reports {type(error).__name__}", with_its_node=on_dead_node) from None
         return message
-
-    def _is_of_dead_node(self, error: Exception) -> bool:
-        """Ray places actors on a dead node until it notices, and then ends all of them with the node's id."""
-        return any(node["NodeID"] in str(error) for node in self._ray.nodes() if not node["Alive"])
 
     def stop(self) -> None:
         """Kill the actor."""
         self._ray.kill(self._actor)
-
-
-def _ending(error: Exception) -> str:
-    """How an actor ended, without names of actors and machines, so that equal reasons are counted together."""
-    return f"Ray reports {type(error).__name__}"

@@ -15,7 +15,7 @@ from typing import Any, Generic
 
 from nersery import io
 from nersery.core.errors import NerseryError
-from nersery.core.outcome import Reject, Step, Tally
+from nersery.core.outcome import Reject, Tally
 from nersery.core.own_process import THREADS
 from nersery.core.progress import Progress
 from nersery.core.warnings import NO_NOTES
@@ -50,12 +50,10 @@ class BatchRunner(Generic[Row, Item]):
 
     def __init__(self, task: WorkerTask[Row, Item]) -> None:
         self._stage, self._batch_size = task.stage, task.batch_size
-        self._policy = ErrorPolicy(self._prepared(task), task.stage.sentence_of)
-
-    def _prepared(self, task: WorkerTask[Row, Item]) -> Step[Item]:
         NO_NOTES.set(task.quiet or not task.is_first)
         with _training(task) as folder, Progress(task.label, quiet=NO_NOTES.get()) as progress:
-            return self._stage.fit(self._stage.load(), folder, progress)
+            step = self._stage.fit(self._stage.load(), folder, progress)
+        self._policy = ErrorPolicy(step, self._stage.sentence_of)
 
     def answer(self, rows: Sequence[Row | Reject]) -> Answer:
         """The result of some rows; one that the step or the format cannot process is rejected."""

@@ -5,6 +5,9 @@ Reference: Lafferty, McCallum and Pereira 2001, "Conditional Random Fields".
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import torch
 from torch import Tensor, nn
 
@@ -69,6 +72,56 @@ def marginals(emissions: Tensor, mask: Tensor, transitions: Tensor, start: Tenso
     return (torch.stack(forward, 1) + torch.stack(backward[::-1], 1)).softmax(dim=2)
 
 
+class _LogPartition(torch.autograd.Function):
+    """The logarithm of the sum over all tag sequences, and its gradient: the probabilities of tags and transitions.
+
+    Forward and backward probabilities are scaled to sums of one (Rabiner 1989, section V.A) instead of kept as
+    logarithms, so that a word costs one small matrix product. In fp64 they underflow only where two tags of a word
+    are 700 apart. Autograd's way through one `logsumexp` per word takes three times as long.
+    """
+
+    @staticmethod
+    def forward(ctx: Any, emissions: Tensor, mask: Tensor, transitions: Tensor, start: Tensor, end: Tensor) -> Tensor:
+        steps = transitions.double().exp()
+        scores = emissions.to(torch.float64, copy=True)
+        scores[:, 0] += start
+        highest, last = scores.amax(2, keepdim=True), end.double()
+        likelihoods = (scores - highest).exp()
+        here = mask.unsqueeze(2)
+        totals = [likelihoods[:, 0].sum(1, keepdim=True)]
+        forward = [likelihoods[:, 0] / totals[0]]
+        for likelihood, is_word in zip(likelihoods.unbind(1)[1:], here.unbind(1)[1:], strict=True):
+            following = forward[-1] @ steps * likelihood
+            totals.append(following.sum(1, keepdim=True))
+            forward.append(torch.where(is_word, following / totals[-1], forward[-1]))
+        highest_end = last.amax(1, keepdim=True)
+        ending = (last - highest_end).exp()
+        final = (forward[-1] * ending).sum(1, keepdim=True)
+        sums = torch.stack(totals, 1)
+        ctx.save_for_backward(steps, likelihoods / sums, torch.stack(forward, 1), ending / final, here)
+        logs = torch.where(here, sums.log() + highest, 0.0).sum(1) + final.log() + highest_end
+        return logs.squeeze(1).to(emissions.dtype)
+
+    @staticmethod
+    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, None, Tensor, Tensor, Tensor]:
+        steps, likelihoods, forward, ending, here = ctx.saved_tensors
+        backward, ahead, back = [ending], [], steps.T
+        for likelihood, is_word in zip(likelihoods.unbind(1)[:0:-1], here.unbind(1)[:0:-1], strict=True):
+            ahead.append(torch.where(is_word, likelihood * backward[-1], 0.0))
+            backward.append(torch.where(is_word, ahead[-1] @ back, backward[-1]))
+        weight = gradient.double().view(-1, 1, 1)
+        tags = forward * torch.stack(backward[::-1], 1) * weight
+        pairs = torch.zeros_like(steps)
+        if ahead:
+            pairs = steps * ((forward[:, :-1] * weight).flatten(0, 1).T @ torch.stack(ahead[::-1], 1).flatten(0, 1))
+        tag_gradient = torch.where(here, tags, 0.0).to(gradient.dtype)
+        return tag_gradient, None, *(part.to(gradient.dtype) for part in (pairs, tags[:, 0], tags[:, -1]))  # type: ignore[return-value]
+
+
+log_partition: Callable[[Tensor, Tensor, Tensor, Tensor, Tensor], Tensor] = _LogPartition.apply
+"""Arguments as of `marginals`, start and end of each row. Shape: (batch,)."""
+
+
 class ConditionalRandomField(nn.Module):
     """Scores of tag-to-tag transitions, learnt beside the emissions; forbidden ones are never taken.
 
@@ -107,15 +160,11 @@ class ConditionalRandomField(nn.Module):
         transitions, start, end = self._scores()
         start, end = start * begins.unsqueeze(1), end * ends.unsqueeze(1)
         emissions = emissions.float()
-        partition = start + emissions[:, 0]
-        for position in range(1, emissions.shape[1]):
-            following = torch.logsumexp(partition.unsqueeze(2) + transitions, dim=1) + emissions[:, position]
-            partition = torch.where(mask[:, position].unsqueeze(1), following, partition)
         last = tags.gather(1, mask.sum(1, keepdim=True) - 1).squeeze(1)
         path = start.gather(1, tags[:, :1]).squeeze(1) + end.gather(1, last.unsqueeze(1)).squeeze(1)
         path = path + (emissions.gather(2, tags.unsqueeze(2)).squeeze(2) * mask).sum(1)
         path = path + (transitions[tags[:, :-1], tags[:, 1:]] * mask[:, 1:]).sum(1)
-        return (torch.logsumexp(partition + end, dim=1) - path).sum() / mask.sum()
+        return (log_partition(emissions, mask, transitions, start, end) - path).sum() / mask.sum()
 
     def decode(self, emissions: Tensor, mask: Tensor) -> Tensor:
         """The best legal tag sequences; see `viterbi`."""

@@ -1,0 +1,130 @@
+"""The sentences that the statistical aligner learns from, as stems, in batches of about one length."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nersery.crosslingual.hmm.lexicon import Values
+from nersery.crosslingual.hmm.temporary_array import TemporaryArray
+from nersery.crosslingual.hmm.vocabulary import Vocabulary
+
+PADDING = -2
+CELLS = 60_000
+"""Maximum number of pairs of words in a batch of several sentences: what fits into a processor's cache."""
+
+WORDS = 1 << 16
+"""So many words are counted at once."""
+
+Stems = NDArray[np.integer]
+
+
+class Stemmed:
+    """Sentences of one language as the numbers of their stems; only their lengths are in memory."""
+
+    def __init__(self, vocabulary: Vocabulary) -> None:
+        self._vocabulary, self._stored, self._lengths, self._size = vocabulary, TemporaryArray(np.int32), array("i"), 0
+
+    def __len__(self) -> int:
+        """The number of sentences."""
+        return len(self._lengths)
+
+    def append(self, words: Sequence[str]) -> None:
+        """Add a sentence, and its new stems to the vocabulary."""
+        self._stored.write(self._size, np.array(self._vocabulary.grow(words), np.int32))
+        self._lengths.append(len(words))
+        self._size += len(words)
+
+    @property
+    def lengths(self) -> NDArray[np.int32]:
+        """The words of each sentence. Shape: (sentences)."""
+        return np.frombuffer(self._lengths, np.int32)
+
+    def uses(self, known: Values) -> Values:
+        """How often each stem was read, with what is known already. Shape: (stems)."""
+        uses = np.zeros(len(self._vocabulary))
+        uses[: len(known)] = known
+        for start in range(0, self._size, WORDS):
+            np.add.at(uses, self.read(start, min(WORDS, self._size - start)), 1)
+        return uses
+
+    def read(self, start: int, length: int) -> Stems:
+        """The stems of some words, counted over all sentences."""
+        return self._stored.read(start, length)
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Some sentences and their translations, as stems.
+
+    Args:
+        source: `PADDING` where there is no word. Shape: (sentences, source words).
+        target: The same. Shape: (sentences, target words).
+    """
+
+    source: Stems
+    target: Stems
+
+    @property
+    def lengths(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """The words of each source sentence and of each target sentence, at least 1. Shape: twice (sentences)."""
+        sources, targets = ((side != PADDING).sum(1) for side in (self.source, self.target))
+        return np.maximum(sources, 1), np.maximum(targets, 1)
+
+    @property
+    def shape(self) -> tuple[int, int, int]:
+        """Target words, sentences, source words."""
+        return self.target.shape[1], *self.source.shape
+
+
+class Batches:
+    """Sentences and their translations in batches of about one length, the same ones each time."""
+
+    def __init__(self, sources: Stemmed, targets: Stemmed) -> None:
+        self._stored, self._shapes = TemporaryArray(np.int32), list[tuple[int, int, int]]()
+        lengths = sources.lengths, targets.lengths
+        sides = [
+            (side, own, np.cumsum(own, dtype=np.int64)) for side, own in zip((sources, targets), lengths, strict=True)
+        ]
+        start = 0
+        for group in _groups(*lengths):
+            batch = Batch(*(padded([side.read(ends[n] - own[n], own[n]) for n in group]) for side, own, ends in sides))
+            for side in (batch.source, batch.target):
+                self._stored.write(start, side)
+                start += side.size
+            self._shapes.append(batch.shape)
+
+    def __iter__(self) -> Iterator[Batch]:
+        start = 0
+        for targets, rows, sources in self._shapes:
+            sides = self._stored.read(start, rows * (sources + targets))
+            start += len(sides)
+            yield Batch(sides[: rows * sources].reshape(rows, -1), sides[rows * sources :].reshape(rows, -1))
+
+
+def _groups(sources: NDArray[np.int32], targets: NDArray[np.int32]) -> Iterator[list[int]]:
+    """Sentences of about one length, at most `CELLS` pairs of words together, or one that has more."""
+    group: list[int] = []
+    longest = (0, 0)
+    for number in np.lexsort((targets, sources // 4)):
+        own = int(sources[number]), int(targets[number])
+        grown = max(longest[0], own[0]), max(longest[1], own[1])
+        if group and grown[0] * grown[1] * (len(group) + 1) > CELLS:
+            yield group
+            group, grown = [], own
+        group.append(int(number))
+        longest = grown
+    if group:
+        yield group
+
+
+def padded(sentences: Sequence[Stems], length: int = 0) -> Stems:
+    """Sentences as rows of one length, that of the longest or more. Shape: (sentences, words)."""
+    rows = np.full((len(sentences), max(length, *map(len, sentences))), PADDING, np.int64)
+    for row, sentence in zip(rows, sentences, strict=True):
+        row[: len(sentence)] = sentence
+    return rows

@@ -1,0 +1,47 @@
+"""How often stems count as linked before anything is learnt."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from nersery.crosslingual.hmm.lexicon import Values, stems_of
+from nersery.crosslingual.hmm.string_similarity import Looks
+from nersery.crosslingual.hmm.vocabulary import Numbers
+
+SUPPOSED = 1e-4
+"""How often the stems of any pair count as linked."""
+
+
+class Supposed:
+    """What is supposed of pairs of stems, by their looks and by what other aligners suggest.
+
+    Args:
+        string_similarity: Observations that two identical words count for.
+    """
+
+    def __init__(self, string_similarity: float) -> None:
+        self._string_similarity = string_similarity
+        self._looks, self._rows = Looks(), (np.zeros(0, np.int64),) * 2
+        self._keys, self._counts = np.zeros(0, np.int64), np.zeros(0)
+
+    def look_at(self, sources: Sequence[str], targets: Sequence[str]) -> None:
+        """Compare pairs of stems by a word for each source stem and each target stem."""
+        self._rows = self._looks.added(sources), self._looks.added(targets)
+
+    def add(self, keys: Numbers, counts: Values) -> None:
+        """Count suggested links, each pair of stems as often as it is named."""
+        order = np.argsort(keys, kind="stable")
+        self._keys, self._counts = keys[order], counts[order]
+
+    def counts(self, keys: Numbers) -> Values:
+        """What is supposed of pairs of stems, sorted; suggested ones between the first and the last are there."""
+        supposed = np.full(len(keys), SUPPOSED)
+        if self._string_similarity:
+            sources, targets = stems_of(keys)
+            likeness = self._looks.likeness(self._rows[0][sources], self._rows[1][targets])
+            supposed += self._string_similarity * likeness
+        start, end = np.searchsorted(self._keys, keys[:1]).sum(), np.searchsorted(self._keys, keys[-1:], "right").sum()
+        np.add.at(supposed, np.searchsorted(keys, self._keys[start:end]), self._counts[start:end])
+        return supposed

@@ -1,0 +1,175 @@
+"""A lexicon while it is learnt: in temporary files, a slice at a time in memory."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from itertools import pairwise
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nersery.crosslingual.hmm.batches import Batch, Batches
+from nersery.crosslingual.hmm.lexicon import Lexicon, Values, pair_keys, stems_of
+from nersery.crosslingual.hmm.temporary_array import TemporaryArray
+from nersery.crosslingual.hmm.vocabulary import Numbers
+
+SLICE = 1 << 18
+"""About so many pairs of words of the text belong to a slice, whose keys a processor's cache can hold."""
+MOST_SLICES = 64
+"""Each batch reads and writes a part of every slice, so more would be slow; of longer text the slices grow."""
+NO_KEY = np.iinfo(np.int64).max
+"""Stands for padding; sorted last."""
+
+
+class CellRange(NamedTuple):
+    """The words of a batch that belong to one slice.
+
+    Args:
+        start: Where their cells begin among those of the text.
+        columns: Their places among the source words of the batch, row after row.
+    """
+
+    start: int
+    columns: NDArray[np.int64]
+
+
+class SlicedLexicon:
+    """A lexicon with all pairs of stems that occur in sentences and their translations.
+
+    A *cell* is a source word of a sentence and a target word of its translation, or padding. The lexicon is cut into
+    slices by source stem. The cells of a slice stand together in a file, in the order of the batches. Between two steps
+    each slice sums up how much its cells were linked, always in this order, and gives each cell the new count of its
+    stems. So neither the lexicon nor the cells are ever in memory as a whole, and nothing is looked up out of order.
+
+    Args:
+        batches: The text.
+        known: Earlier counts, which replace what is supposed.
+        supposed: How often the stems of each key count as linked beforehand.
+        stems: The number of source stems and of target stems.
+    """
+
+    def __init__(
+        self, batches: Batches, known: Lexicon, supposed: Callable[[Numbers], Values], stems: tuple[int, int]
+    ) -> None:
+        self._batches, self._stems = batches, stems
+        weights = np.zeros(stems[0])
+        for batch in batches:
+            np.add.at(weights, batch.source[batch.source >= 0], batch.target.shape[1])
+        size = max(SLICE, weights.sum() / MOST_SLICES)
+        self._slice_of = ((np.cumsum(weights) - weights) // size).astype(np.int64)
+        count = int(self._slice_of[-1]) + 1 if stems[0] else 0
+        self._first_cells = np.append(0, np.cumsum(np.bincount(self._slice_of, weights, count))).astype(np.int64)
+        self._first_keys = [0]
+        self._keys, self._supposed = TemporaryArray(np.int64), TemporaryArray(np.float64)
+        self._places, self._values = TemporaryArray(np.int32), TemporaryArray(np.float32)
+        cells = TemporaryArray(np.int64)
+        for batch, parts in self.batches():
+            keys = pair_keys(batch.source[:, :, None].astype(np.int64), batch.target[:, None, :])
+            keys[np.broadcast_to((batch.target < 0)[:, None, :], keys.shape)] = NO_KEY
+            _scatter(cells, parts, keys.transpose(2, 0, 1))
+        bounds = np.searchsorted(self._slice_of, np.arange(count + 1))
+        known_bounds = np.searchsorted(known.keys, pair_keys(bounds, np.zeros_like(bounds)))
+        for number in range(count):
+            own = slice(*known_bounds[number : number + 2])
+            self._add_slice(known.keys[own], known.counts[own], cells, supposed)
+
+    def _add_slice(
+        self, known: Numbers, counts: Values, cells: TemporaryArray, supposed: Callable[[Numbers], Values]
+    ) -> None:
+        number, start = len(self._first_keys) - 1, self._first_keys[-1]
+        keys = np.append(known, NO_KEY)
+        for chunk in self._chunks(number):
+            keys = _distinct(np.concatenate([keys, cells.read(*chunk)]))
+        for chunk in self._chunks(number):
+            self._places.write(chunk[0], np.searchsorted(keys, cells.read(*chunk)))
+        keys = keys[:-1]
+        guess = supposed(keys)
+        guess[np.searchsorted(keys, known)] = counts
+        self._keys.write(start, keys)
+        self._supposed.write(start, guess)
+        self._first_keys.append(start + len(keys))
+
+    def batches(self) -> Iterator[tuple[Batch, list[CellRange]]]:
+        """The text, and where the cells of each batch are."""
+        following = self._first_cells.copy()
+        for batch in self._batches:
+            stems = batch.source.ravel()
+            columns = np.flatnonzero(stems >= 0)
+            columns = columns[np.argsort(self._slice_of[stems[columns]], kind="stable")]
+            numbers, starts = np.unique(self._slice_of[stems[columns]], return_index=True)
+            parts = []
+            for number, own in zip(numbers, np.split(columns, starts[1:]), strict=True):
+                parts.append(CellRange(int(following[number]), own))
+                following[number] += len(own) * batch.target.shape[1]
+            yield batch, parts
+
+    def counts(self, batch: Batch, parts: Sequence[CellRange]) -> NDArray[np.float32]:
+        """How often the stems of each cell of a batch were linked. Shape: that of the batch."""
+        counts = np.zeros(batch.shape, np.float32)
+        rows = counts.reshape(len(counts), -1)
+        for start, columns in parts:
+            rows[:, columns] = self._values.read(start, len(rows) * len(columns)).reshape(len(rows), -1)
+        return counts
+
+    def link(self, parts: Sequence[CellRange], linked: NDArray[np.floating]) -> None:
+        """Note how much each cell of a batch counts as linked. Shape: that of the batch."""
+        _scatter(self._values, parts, linked)
+
+    def totals(self, *, is_linked: bool) -> tuple[Values, Values]:
+        """The sum of counts of each source stem and of each target stem; `counts` then has the same counts.
+
+        Args:
+            is_linked: Whether the cells say how much they were linked; if not, only what is supposed counts.
+        """
+        of_source, of_target = map(np.zeros, self._stems)
+        for number, (keys, counts) in enumerate(self._slices(is_linked=is_linked)):
+            sources, targets = stems_of(keys)
+            np.add.at(of_source, sources, counts)
+            np.add.at(of_target, targets, counts)
+            values = np.append(counts, 0).astype(np.float32)
+            for chunk in self._chunks(number):
+                self._values.write(chunk[0], values[self._places.read(*chunk)])
+        return of_source, of_target
+
+    def frequent(self, least: float, *, is_linked: bool) -> tuple[Numbers, Values]:
+        """The keys with a count that is not lower, and these counts."""
+        found: list[tuple[Numbers, Values]] = [(np.zeros(0, np.int64), np.zeros(0))]
+        for keys, counts in self._slices(is_linked=is_linked):
+            is_frequent = counts >= least
+            found.append((keys[is_frequent], counts[is_frequent]))
+        keys, counts = map(np.concatenate, zip(*found, strict=True))
+        return keys, counts
+
+    def _slices(self, *, is_linked: bool) -> Iterator[tuple[Numbers, Values]]:
+        """The keys and the counts of each slice."""
+        for number, (start, end) in enumerate(pairwise(self._first_keys)):
+            counts = self._supposed.read(start, end - start)
+            if is_linked:
+                linked = np.zeros(len(counts) + 1)
+                for chunk in self._chunks(number):
+                    places, values = self._places.read(*chunk), self._values.read(*chunk)
+                    np.add.at(linked, places.astype(np.intp), values.astype(np.float64))
+                counts += linked[:-1]
+            yield self._keys.read(start, end - start), counts
+
+    def _chunks(self, number: int) -> Iterator[tuple[int, int]]:
+        """The cells of a slice, some at a time, because a frequent stem alone has many: the first, and their number."""
+        first, end = self._first_cells[number : number + 2].tolist()
+        for start in range(first, end, SLICE):
+            yield start, min(SLICE, end - start)
+
+
+def _scatter(array: TemporaryArray, parts: Sequence[CellRange], values: NDArray[np.generic]) -> None:
+    """Write a value for each cell of a batch. Shape: that of the batch."""
+    rows = values.reshape(len(values), -1)
+    for start, columns in parts:
+        array.write(start, rows.take(columns, 1))
+
+
+def _distinct(numbers: Numbers) -> Numbers:
+    """Each number once, sorted; many times as fast as `numpy.unique`, which hashes. The given ones are sorted too."""
+    numbers.sort()
+    is_first = np.ones(len(numbers), bool)
+    np.not_equal(numbers[1:], numbers[:-1], out=is_first[1:])
+    return numbers[is_first]

@@ -1,0 +1,69 @@
+"""The network of a saved tagger, run by ONNX Runtime in place of PyTorch."""
+
+from __future__ import annotations
+
+from importlib.util import find_spec
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from nersery.core.errors import MissingResourceError, SettingsError
+
+ONNX_FILE = "model.onnx"
+
+
+def check_packages(*names: str) -> None:
+    """Check that packages of the extra are installed.
+
+    Raises:
+        MissingResourceError: If one is not.
+    """
+    if missing := [name for name in names if find_spec(name) is None]:
+        raise MissingResourceError(
+            f"ONNX needs {', '.join(missing)}. Install what is missing with: pip install 'nersery[onnx]'"
+        )
+
+
+class OnnxNetwork:
+    """Stands in for the network of a tagger; it can only predict.
+
+    Args:
+        folder: Of a tagger that was trained with ``--onnx``.
+
+    Raises:
+        MissingResourceError: If ONNX Runtime is not installed, or the folder has no export.
+    """
+
+    device = torch.device("cpu")
+
+    def __init__(self, folder: Path) -> None:
+        check_packages("onnxruntime")
+        path = folder / ONNX_FILE
+        if not path.is_file():
+            raise MissingResourceError(f"{folder} has no {ONNX_FILE}. Write it with: nersery train … --onnx")
+        import onnxruntime
+
+        options = onnxruntime.SessionOptions()
+        options.intra_op_num_threads = torch.get_num_threads()
+        try:
+            self._session = onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
+        except Exception as error:  # its exceptions have no common base of their own
+            raise MissingResourceError(f"{path} cannot be read: {error}") from error
+
+    def __getattr__(self, name: str) -> Any:
+        """Whatever else a network has, such as weights and dropout, an export has not."""
+        if name.startswith("_") or name == "base_model":
+            raise AttributeError(name)
+        raise SettingsError('a tagger that runs on ONNX can only predict: load it with backend = "torch"')
+
+    def eval(self) -> OnnxNetwork:
+        """There is no other mode."""
+        return self
+
+    def __call__(self, input_ids: Tensor, attention_mask: Tensor) -> Any:
+        """The logits. Shape: (rows, subwords), and of the result (rows, subwords, tags)."""
+        inputs = {"input_ids": input_ids.numpy(), "attention_mask": attention_mask.long().numpy()}
+        return SimpleNamespace(logits=torch.from_numpy(self._session.run(None, inputs)[0]))

@@ -1,0 +1,148 @@
+"""Names of files, the errors of full disks, and what may be removed or replaced."""
+
+from __future__ import annotations
+
+import errno
+import os
+from pathlib import Path
+
+import pytest
+
+from nersery.core.errors import SettingsError
+from nersery.core.files import (
+    cache_folder,
+    check_replaceable,
+    files_of,
+    is_missing,
+    naming_the_full_disk,
+    os_errors,
+    real_folder,
+    remove_folder,
+    unfinished_path,
+)
+
+
+class TestNames:
+    def test_of_documents_of_brat(self, tmp_path: Path):
+        text, labels = tmp_path / "a.txt", tmp_path / "a.ann"
+        text.write_text("Oslo")
+        assert files_of(text) == [text]
+        assert files_of(labels) == [text, labels]
+        labels.write_text("T1\tLOC 0 4\tOslo\n")
+        assert files_of(text) == [text, labels]
+        for other in ("a", "a.conll"):
+            assert files_of(tmp_path / other) == [tmp_path / other]
+
+    def test_of_what_is_unfinished(self):
+        assert unfinished_path(Path("a/b.conll")) == Path("a/b.conll.part")
+
+    def test_of_the_cache(self, monkeypatch: pytest.MonkeyPatch):
+        monkeypatch.setenv("HOME", "/home/ada")
+        monkeypatch.setenv("XDG_CACHE_HOME", "/cache")
+        assert cache_folder() == Path("/cache/nersery")
+        for unset in (lambda: monkeypatch.setenv("XDG_CACHE_HOME", ""), lambda: monkeypatch.delenv("XDG_CACHE_HOME")):
+            unset()
+            assert cache_folder() == Path("/home/ada/.cache/nersery")
+
+    def test_of_folders_that_others_can_be_made_beside(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+        (tmp_path / "real/deep").mkdir(parents=True)
+        (tmp_path / "link").symlink_to("real")
+        assert real_folder(tmp_path / "link") == tmp_path / "real"
+        assert real_folder(Path("somewhere/x")) == Path("somewhere/x")
+        monkeypatch.chdir(tmp_path / "real/deep")
+        assert real_folder(Path()) == tmp_path / "real/deep"
+        assert real_folder(Path("..")) == tmp_path / "real"
+
+
+class TestFullDisk:
+    @pytest.mark.parametrize("number", [errno.ENOSPC, errno.EDQUOT, errno.EFBIG])
+    def test_the_file_is_named(self, number: int):
+        with pytest.raises(OSError, match="x/y") as caught, naming_the_full_disk(Path("x/y")):
+            raise OSError(number, os.strerror(number))
+        assert (caught.value.errno, caught.value.filename) == (number, "x/y")
+
+    def test_other_errors_and_other_names_stay(self):
+        for error in (OSError(errno.EIO, "broken"), OSError(errno.ENOSPC, "full", "other"), ValueError("odd")):
+            with pytest.raises(type(error)) as caught, naming_the_full_disk(Path("x")):
+                raise error
+            assert caught.value is error
+            assert getattr(error, "filename", None) == ("other" if "full" in str(error) else None)
+
+    def test_libraries_that_tell_it_in_words_only(self):
+        told = Exception("Error while serializing: I/O error: No space left on device (os error 28)")
+        with pytest.raises(OSError, match="x/weights") as caught, os_errors(Path("x/weights")):
+            raise told
+        assert (caught.value.errno, caught.value.strerror) == (errno.ENOSPC, os.strerror(errno.ENOSPC))
+        assert (caught.value.filename, caught.value.__cause__) == ("x/weights", told)
+
+    def test_what_is_no_error_of_the_system_stays_as_it_is(self):
+        for error in (Exception("header too large"), OSError(errno.EIO, "broken (os error 28)")):
+            with pytest.raises(type(error)) as caught, os_errors(Path("x")):
+                raise error
+            assert caught.value is error
+
+
+class TestRemoval:
+    def test_what_is_missing_and_what_was_left_behind_it(self, tmp_path: Path):
+        (tmp_path / "x.part").mkdir()
+        assert is_missing(tmp_path / "x")
+        assert os.listdir(tmp_path) == ["x.part"], "it may be resumed"
+        (tmp_path / "x").touch()
+        assert not is_missing(tmp_path / "x")
+        assert os.listdir(tmp_path) == ["x"]
+
+    def test_of_a_folder_with_what_a_kill_has_left_of_the_last_removal(self, tmp_path: Path):
+        for name in ("x/a/b", "x.part/c"):
+            (tmp_path / name).mkdir(parents=True)
+        remove_folder(tmp_path / "x")
+        assert os.listdir(tmp_path) == []
+        remove_folder(tmp_path / "x")
+
+    def test_a_part_of_a_folder_never_has_its_name(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+        (tmp_path / "x").mkdir()
+        monkeypatch.setattr("shutil.rmtree", lambda path, ignore_errors=False: seen.append(path))
+        seen: list[Path] = []
+        remove_folder(tmp_path / "x")
+        assert (os.listdir(tmp_path), seen[-1]) == (["x.part"], tmp_path / "x.part")
+
+
+class TestReplaceable:
+    def check(self, folder: Path, *, force: bool = True) -> None:
+        check_replaceable(folder, "mark.json", "dataset", ["mark.json", "*.jsonl"], force=force)
+
+    def test_a_new_one_is_and_one_of_ours_by_force(self, tmp_path: Path):
+        self.check(tmp_path / "x", force=False)
+        folder = tmp_path / "x"
+        folder.mkdir()
+        self.check(folder)
+        for name in ("mark.json", "train.jsonl"):
+            (folder / name).touch()
+        self.check(folder)
+        with pytest.raises(SettingsError, match=r"x exists already\. Choose another folder, or allow to overwrite"):
+            self.check(folder, force=False)
+
+    def test_a_file_is_not(self, tmp_path: Path):
+        (tmp_path / "x").touch()
+        with pytest.raises(SettingsError, match="x is a file, expected the folder to write the dataset to"):
+            self.check(tmp_path / "x")
+
+    def test_other_folders_are_not_even_by_force(self, tmp_path: Path):
+        (tmp_path / "train.jsonl").touch()
+        with pytest.raises(SettingsError, match="holds no dataset, and is not overwritten even by --force"):
+            self.check(tmp_path)
+
+    def test_neither_is_one_with_files_of_others(self, tmp_path: Path):
+        for name in ("mark.json", "thesis.tex", *"fedcba"):
+            (tmp_path / name).touch()
+        with pytest.raises(SettingsError, match="holds a, b, c, d, e, which is no part of the dataset and would be"):
+            self.check(tmp_path)
+
+    @pytest.mark.parametrize("name", [".", "..", "../link"])
+    def test_the_current_folder_and_those_around_it_are_not(
+        self, name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ):
+        (tmp_path / "here").mkdir()
+        (tmp_path / "link").symlink_to(".")
+        monkeypatch.chdir(tmp_path / "here")
+        with pytest.raises(SettingsError, match="is the current folder, which the dataset would replace"):
+            self.check(Path(name))

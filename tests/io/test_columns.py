@@ -1,0 +1,155 @@
+"""How the columns of a file are found: which line is a word, which column holds it, and which its tag."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from nersery.core.errors import DataError
+from nersery.io.base import ReadOptions
+from nersery.io.columns import WORD_MARK, Layout, detect_layout, paragraphs, split_line
+from nersery.io.text_file import TextFile
+
+
+def found(folder: Path, text: str, **options: int) -> Layout | None:
+    path = folder / "a.conll"
+    path.write_text(text, "utf-8")
+    return detect_layout(TextFile(path), ReadOptions(**options))
+
+
+@pytest.mark.parametrize(
+    ("text", "word"),
+    [
+        ("1 a O\n2 b B-X\n\n1 c O\n2 d O\n", 1),
+        ("1 a O\n\n1 b O\n2 c B-X\n", 1),  # a sentence of one word counts too, but proves nothing
+        ("1 a O\n\n1 b B-X\n", 0),
+        ("1 a O\n2 b B-X\n\n7 c O\n9 d O\n", 0),
+        ("1 a O\n\n" * 9 + "5 b O\n7 c B-X\n", 0),
+        ("1 a O\n2 b O\n\n" * 9 + "5 b O\n7 c B-X\n", 1),  # nearly all
+        ("0 a O\n1 b B-X\n", 0),
+        ("1 O\n2 B-X\n", 0),
+    ],
+)
+def test_the_word_is_the_first_column_that_does_not_count_the_words(text: str, word: int, tmp_path: Path) -> None:
+    layout = found(tmp_path, text)
+    assert layout is not None
+    assert (layout.word, layout.tag) == (word, layout.width - 1)
+    named = found(tmp_path, text, word_column=1)
+    assert named is not None
+    assert named.word == 0
+
+
+@pytest.mark.parametrize(
+    ("inner", "outer", "tag"),
+    [
+        ("B-X O O O O O O O O O O O", "B-X I-X I-X B-X O O O O O O O O", 1),
+        ("O O O O O O O O O O O O", "B-X I-X I-X B-X O O O O O O O O", 1),
+        ("B-X O O O O O O O O O O O", "B-X I-X O O O O O O O O O O", 2),  # not more than twice as many
+        ("B-Y O O O O O O O O O O O", "B-X I-X I-X B-X O O O O O O O O", 2),  # not all its types
+        ("B-X O O O O O O O O O O O", "B-X I-X I-X I-X B-X B-X I-X O O O O O", 2),  # more than half: chunks
+        ("B-X O O O O O O O O O O O", "B-X I-X I-X I-X B-X B-X O O O O O O", 1),  # half
+        ("B-X B-X O O O O O O O O O O", "B-X I-X I-X I-X B-X B-X O O O O O O", 2),  # more than a tenth
+    ],
+)
+def test_the_outer_level_of_nested_entities_is_read(inner: str, outer: str, tag: int, tmp_path: Path) -> None:
+    rows = [f"w {left} {right}" for left, right in zip(outer.split(), inner.split(), strict=True)]
+    layout = found(tmp_path, "\n".join(rows) + "\n")
+    assert layout is not None
+    assert (layout.tag, layout.rivals) == (tag, (3 - tag,))
+
+
+def test_lines_of_another_width() -> None:
+    layout = Layout(3, 0, 1, tabs=False)
+    assert layout.fitted(["Oslo", "_", "B-LOC", "x"]) == ["Oslo", "B-LOC", "_"]
+    for same in (["a", "B-LOC", "x"], ["B-LOC", "x"], ["B-LOC"], ["a", "b", "c", "d"]):
+        assert layout.fitted(same) is same
+    last = Layout(2, 0, 1, tabs=False)
+    for same in (["B-LOC"], ["a", "b", "c"]):
+        assert last.fitted(same) is same
+    assert last.fitted(["a", "b", "-LOC"]) == ["a", "-LOC"], "a repair can mend the tag"
+    assert Layout(3, 1, 2, tabs=False).fitted(["B-LOC", "B-LOC"]) == ["B-LOC", "B-LOC"]
+
+
+@pytest.mark.parametrize(
+    ("line", "is_comment"),
+    [
+        ("# text", True),
+        ("#MH17 B-X", False),
+        ("#MH17 -X", False),
+        ("#MH17\tB-X", True),  # parted otherwise
+        ("# id B-X", True),
+        ("# one\rtwo", False),
+        ("-DOCSTART- O", True),
+        ("-DOCSTART- B-X", False),
+        ("-DOCSTART- -X- O O", True),
+        ("-DOCSTART-", True),
+        ("- O", False),
+    ],
+)
+def test_comments(line: str, is_comment: bool) -> None:
+    assert Layout(2, 0, 1, tabs=False).is_comment(line) is is_comment
+
+
+@pytest.mark.parametrize(
+    ("lines", "ragged", "count"),
+    [
+        (["# one", "# two", "a O"], False, 2),
+        (["# one", "# two"], False, 2),
+        (["#a x B-X", "b y O"], False, 1),
+        (["#a x B-X", "b y O"], True, 0),  # both of a width that may be mended
+        (["#a x B-X", "# y O"], True, 2),
+        (["#a x B-X", "b O"], True, 1),
+        (["#a\tx\tB-X", "b y O"], True, 1),
+        (["#a x B-X"], True, 1),
+        ([f"{WORD_MARK}\n", "# b", "a O"], False, 1),
+        (["# one", f"{WORD_MARK}\r\n", "# a"], False, 2),
+        (["a O", "# b"], False, 0),
+    ],
+)
+def test_comments_before_the_first_word(lines: list[str], ragged: bool, count: int) -> None:
+    assert Layout(2, 0, 1, tabs=False, ragged=ragged).count_comments(lines) == count
+
+
+def test_paragraphs_have_the_numbers_of_their_first_lines(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "a.conll"
+    path.write_text("\n\na\nb\n \t\n\n\u3000\n\nd", "utf-8")
+    assert list(paragraphs(TextFile(path))) == [(3, ["a\n", "b\n"]), (7, ["\u3000\n"]), (9, ["d"])]
+    path.write_text("\na\nb\nc\n\n", "utf-8")
+    monkeypatch.setattr("nersery.io.columns.MOST_ROWS", 2)
+    with pytest.raises(DataError, match=r"a\.conll:2: a sentence has more than 2 lines\nFix: put a blank line after"):
+        list(paragraphs(TextFile(path)))
+    path.write_text("\na\nb\n\n", "utf-8")
+    assert list(paragraphs(TextFile(path))) == [(2, ["a\n", "b\n"])]
+
+
+@pytest.mark.parametrize(
+    ("line", "values"),
+    [
+        ("a b\tO\r\n", ["a b", "O"]),
+        ("\ta\t\tO\n", ["", "a", "", "O"]),
+        ("  a   O \n", ["a", "O"]),
+        ("a\u00a0b\u2028 O", ["a\u00a0b\u2028", "O"]),
+    ],
+)
+def test_lines_are_parted(line: str, values: list[str]) -> None:
+    assert split_line(line) == values
+
+
+@pytest.mark.parametrize(
+    ("text", "options", "message"),
+    [
+        ("a B-X\n", {"word_column": 3}, "no word column 3: its lines have 2 columns\nFix: name one of them by --word"),
+        ("a B-X\n", {"tag_column": 3}, "no tag column 3: its lines have 2 columns\nFix: name one of them by --tag-"),
+        ("a b\nc d\n", {}, "looks like tags .*; the first line has: 'a', 'b'\nFix: name the column by --tag-col"),
+    ],
+)
+def test_what_is_no_file_of_columns(text: str, options: dict[str, int], message: str, tmp_path: Path) -> None:
+    with pytest.raises(DataError, match=r"^.*/a\.conll: (there is|no column) " + message):
+        found(tmp_path, text, **options)
+
+
+def test_a_column_may_be_the_last_one(tmp_path: Path) -> None:
+    layout = found(tmp_path, "a x B-X\n", word_column=3, tag_column=2)
+    assert layout is not None
+    assert (layout.word, layout.tag) == (2, 1)

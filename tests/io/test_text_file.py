@@ -1,0 +1,93 @@
+"""What a file says when it cannot be read as text."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from nersery.core.errors import DataError
+from nersery.io.text_file import TextFile
+
+
+def issues(path: Path, encoding: str = "utf-8") -> tuple[list[tuple[str, str | None, int | None]], str]:
+    with pytest.raises(DataError) as caught:
+        list(TextFile(path, encoding).lines())
+    return [(one.message, one.file, one.line) for one in caught.value.issues], caught.value.fix
+
+
+def test_a_folder_and_a_link_to_itself(tmp_path: Path) -> None:
+    assert issues(tmp_path) == ([("this is a folder, expected a file", str(tmp_path), None)], "name a file in it")
+    (tmp_path / "x").symlink_to("x")
+    assert issues(tmp_path / "x")[0] == [
+        ("cannot be read: Too many levels of symbolic links", str(tmp_path / "x"), None)
+    ]
+
+
+def test_a_name_that_is_not_there(tmp_path: Path) -> None:
+    (tmp_path / "train.conll").touch()
+    (tmp_path / "trian.conllu").touch()
+    path = tmp_path / "trian.conll"
+    assert issues(path) == ([("there is no such file", str(path), None)], "did you mean trian.conllu?")
+    assert issues(tmp_path / "x")[1] == "check the name and the folder"
+    assert issues(tmp_path / "x/y")[1] == "check the name and the folder"
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "ascii"])
+def test_bytes_of_another_encoding_are_named_with_their_lines(encoding: str, tmp_path: Path) -> None:
+    path = tmp_path / "x"
+    path.write_bytes(b"a\rb\nc\xe9\nd\n\xff\n")
+    found, fix = issues(path, encoding)
+    assert found == [
+        (f"the byte 0xe9 is not {encoding}", str(path), 2),
+        (f"the byte 0xff is not {encoding}", str(path), 4),
+    ]
+    assert fix == "name the encoding that the file was written in, e.g. --encoding latin-1"
+
+
+def test_what_is_text_in_another_encoding_alone(tmp_path: Path) -> None:
+    path = tmp_path / "x"
+    path.write_text("b\u00e9", "utf-8")
+    assert issues(path, "ascii")[0] == [("the byte 0xc3 is not ascii", str(path), 1)]
+    path.write_bytes(b"PK\x03\x04\xff")
+    assert issues(path) == ([("this is compressed (zip)", str(path), None)], "unpack it first")
+    path.write_text("Ada", "utf-16")
+    assert issues(path)[1].endswith("--encoding utf-16")
+
+
+def test_only_so_many_lines_are_searched(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "x"
+    path.write_bytes(b"\xe9\n\xe9\n")
+    monkeypatch.setattr("nersery.io.text_file.MOST_LINES", 1)
+    assert issues(path)[0] == [("the byte 0xe9 is not utf-8", str(path), 1)]
+    path.write_bytes(b"a\n\xe9\n")
+    assert issues(path)[0] == [("the bytes are not utf-8", str(path), None)]
+
+
+def test_the_mark_of_a_byte_order_is_left_out_once(tmp_path: Path) -> None:
+    path = tmp_path / "x.txt"
+    for encoding in ("utf-8", "utf-8-sig", "utf-16", "utf-16-le", "utf-16-be"):
+        path.write_bytes(
+            "\ufeffa\n\ufeffb\n".encode(encoding.removesuffix("-sig") if encoding != "utf-16" else "utf-16-le")
+        )
+        file = TextFile(path, encoding)
+        assert (list(file.lines()), file.whole()) == (["a\n", "\ufeffb\n"], "a\n\ufeffb\n")
+        assert (file.name, file.stem) == (str(path), "x")
+
+
+def test_long_lines_are_cut_and_too_long_ones_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "x"
+    path.write_text("ab\nabcdef\nabc", "utf-8")
+    assert list(TextFile(path).beginnings(3)) == ["ab\n", "abcd", "abc"]
+    monkeypatch.setattr("nersery.io.text_file.MOST_CHARACTERS", 7)
+    assert list(TextFile(path).lines()) == ["ab\n", "abcdef\n", "abc"]
+    monkeypatch.setattr("nersery.io.text_file.MOST_CHARACTERS", 6)
+    assert issues(path) == (
+        [("the line has more than 6 characters", str(path), 2)],
+        "check that this is a file of text; put each sentence on a line of its own",
+    )
+    monkeypatch.setattr("nersery.io.text_file.MOST_IN_MEMORY", 13)
+    assert TextFile(path).whole() == "ab\nabcdef\nabc"
+    monkeypatch.setattr("nersery.io.text_file.MOST_IN_MEMORY", 12)
+    with pytest.raises(DataError, match=f"{path}: the text has more than 12 characters, .*\\nFix: cut it into several"):
+        TextFile(path).whole()

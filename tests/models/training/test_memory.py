@@ -1,0 +1,31 @@
+from __future__ import annotations
+
+import pytest
+
+from nersery.models.training import memory
+
+
+@pytest.fixture
+def calls(monkeypatch: pytest.MonkeyPatch) -> list[tuple[object, ...]]:
+    found: list[tuple[object, ...]] = []
+    monkeypatch.setattr(memory, "_call", lambda *args: found.append(args))
+    return found
+
+
+def test_memory_is_kept_and_given_back_in_a_process_of_our_own(
+    calls: list[tuple[object, ...]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(memory, "is_own_process", lambda: True)
+    with memory.kept_memory():
+        assert calls == [("mallopt", -3, 32 << 20), ("mallopt", -1, 2**31 - 1)]
+    assert calls[2:] == [("mallopt", -3, 32 << 20), ("mallopt", -1, 64 << 20), ("malloc_trim", 0)]
+
+
+def test_memory_of_another_program_is_left_alone(calls: list[tuple[object, ...]]) -> None:
+    with memory.kept_memory():
+        pass
+    assert not calls
+
+
+def test_a_c_library_without_the_function_does_not_matter() -> None:
+    memory._call("no_such_function", 1)

@@ -1,0 +1,147 @@
+"""Items that cannot be processed are rejected and named, one by one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+
+from nersery import Entity, Sentence
+from nersery.core.errors import ContractError, DataError, DiskError, FormatError, JobFailedError, SettingsError
+from nersery.core.outcome import Outcome, Reject
+from nersery.pipeline import error_policy
+from nersery.pipeline.error_policy import ErrorPolicy, failure, reason_of, sentence_in
+
+ADA = Sentence(("Ada",), (Entity(0, 1, "PER", 0.5),), id="a", scores={"s": 0.5})
+
+
+def fails(*bad: Any, error: type[Exception] = ValueError) -> Any:
+    """A step that fails for batches with these items."""
+
+    def to_step(batch: Sequence[Any]) -> list[Outcome]:
+        for item in batch:
+            if item in bad:
+                raise error(f"odd {item}")
+        return [ADA for _ in batch]
+
+    return to_step
+
+
+def test_the_sentence_of_a_task() -> None:
+    assert sentence_in(ADA) is ADA
+    assert sentence_in((ADA, 1)) is ADA
+    assert [sentence_in(item) for item in ((1, ADA), (), "Ada", None, [ADA])] == [None] * 5
+
+
+def test_a_reason_is_one_line_and_not_too_long() -> None:
+    assert reason_of(ValueError("one\ntwo")) == "failed: ValueError: one\\ntwo"
+    fits = "x" * (200 - len("ValueError: "))
+    assert reason_of(ValueError(fits)) == f"failed: ValueError: {fits}"
+    assert reason_of(ValueError(fits + "yz")) == f"failed: ValueError: {fits}…"
+
+
+@pytest.mark.parametrize("error", [SettingsError, FormatError, ContractError, JobFailedError, DiskError])
+def test_what_every_item_would_raise_is_raised(error: type[Exception]) -> None:
+    with pytest.raises(error, match="odd 1"):
+        ErrorPolicy(fails(1, error=error))([0, 1])
+    with pytest.raises(error, match="x"):
+        failure(error("x"))
+
+
+def test_a_failure_is_a_reject_with_its_sentence_and_error() -> None:
+    error = ValueError("x")
+    reject = failure(error, ADA)
+    assert (reject.reason, reject.sentence, reject.error) == ("failed: ValueError: x", ADA, error)
+
+
+def test_a_failed_item_is_shown_by_its_sentence() -> None:
+    outcomes = ErrorPolicy(fails((ADA, 1)))([(ADA, 0), (ADA, 1), 2])
+    assert [isinstance(outcome, Reject) for outcome in outcomes] == [False, True, False]
+    assert isinstance(outcomes[1], Reject)
+    assert outcomes[1].sentence is ADA
+    assert isinstance(outcomes[1].error, ValueError)
+    (shown,) = ErrorPolicy(fails(1), lambda item: Sentence((f"item {item}",)))([1])
+    assert isinstance(shown, Reject)
+    assert shown.sentence == Sentence(("item 1",))
+
+
+def test_each_half_is_tried_alone_and_what_succeeded_is_not_repeated() -> None:
+    batches: list[list[int]] = []
+
+    def to_step(batch: Sequence[int]) -> list[Outcome]:
+        batches.append([*batch])
+        return fails(2)(batch)
+
+    ErrorPolicy(to_step)(range(5))
+    assert batches == [[0, 1, 2, 3, 4], [0, 1], [2, 3, 4], [2], [3, 4]]
+
+
+@pytest.mark.parametrize("count", [0, 1, 3])
+def test_an_answer_of_another_length_is_an_error_of_the_method(count: int) -> None:
+    with pytest.raises(ContractError, match=f"was given 2 items and answered with {count} outcomes"):
+        ErrorPolicy(lambda batch: [ADA] * count)([1, 2])
+
+
+def test_the_first_error_is_raised_if_nothing_succeeded() -> None:
+    policy = ErrorPolicy(fails(1, 2, 3))
+    policy.check()
+    policy([2, 1])
+    with pytest.raises(ValueError, match="odd 2"):
+        policy.check()
+    policy([0])
+    policy.check()
+
+
+def test_rejects_of_a_method_count_as_failures_only_with_their_error() -> None:
+    answers = ErrorPolicy[int](lambda batch: [Reject("not well"), failure(ValueError("x"))])
+    answers([1, 2])
+    answers.check()
+    failed = ErrorPolicy[int](lambda batch: [failure(ValueError("x"))])
+    failed([1])
+    with pytest.raises(ValueError, match="x"):
+        failed.check()
+
+
+def test_too_many_failures_end_the_job(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(error_policy, "MOST_FAILED", 2)
+    policy = ErrorPolicy(fails(1, 2, 3))
+    policy([1, 2])
+    with pytest.raises(
+        JobFailedError, match=r"more than 2 items failed, the last for this reason: failed: ValueError: odd 3"
+    ):
+        policy([3])
+
+
+def test_what_the_format_cannot_hold_is_a_reject_and_no_success() -> None:
+    def encode(sentence: Sentence) -> str:
+        if sentence is ADA:
+            raise DataError("no")
+        return "written"
+
+    def encode_reject(reject: Reject) -> str:
+        if reject.sentence is not None and reject.sentence.scores:
+            raise DataError("no numbers")
+        return f"{reject.reason} {reject.sentence and (reject.sentence.labels, reject.sentence.entities[0].score)}"
+
+    policy = ErrorPolicy(fails())
+    (made,) = policy([0])
+    line, outcome = policy.encoded(made, encode, encode_reject)
+    assert line == "failed: DataError: no (((0, 1, 'PER'),), None)"
+    assert isinstance(outcome, Reject)
+    with pytest.raises(DataError, match="no"):  # nothing was written at all
+        policy.check()
+    other = Sentence(("b",))
+    assert policy.encoded(other, encode, encode_reject) == ("written", other)
+    line, outcome = policy.encoded(Reject("dull", ADA), encode, encode_reject)
+    assert line == "failed: DataError: no numbers (((0, 1, 'PER'),), None)"
+    (made,) = policy([0])
+    policy.check()
+
+
+def test_an_error_of_the_format_that_every_item_would_raise_ends_the_job() -> None:
+    def encode(sentence: Sentence) -> str:
+        raise FormatError("no such column")
+
+    with pytest.raises(FormatError, match="no such column"):
+        ErrorPolicy(fails()).encoded(ADA, encode, str)

@@ -1,0 +1,253 @@
+"""What a job tells and leaves behind: progress, packed files, blank lines, and a clean slate after a total failure."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from nersery import Corpus, Sentence
+from nersery.core.errors import NerseryError, SettingsError
+from nersery.core.outcome import Outcome, Reject
+from nersery.core.progress import Progress
+from nersery.pipeline.error_policy import ErrorPolicy
+from nersery.pipeline.job import FileJob, outcomes_of, refuse_one_way, rejects_of, run
+from tests.pipeline.jobs import HEADER, ITEMS, encode, encode_reject, files, job, step
+from tests.pipeline.test_resume import Killed, start_and_kill
+
+
+class Steps(Progress):
+    """Notes how far a job has come."""
+
+    def __init__(self) -> None:
+        self.seen: list[tuple[int, bool]] = []
+
+    def advance(self, count: int = 1, *, resumed: bool = False) -> None:
+        self.seen.append((count, resumed))
+
+
+def pack(output: Path, packed: Path) -> None:
+    packed.mkdir()
+    (packed / "whole").write_bytes(output.read_bytes().upper())
+
+
+def test_progress_counts_rejects_of_the_reader_too() -> None:
+    progress = Steps()
+    items = [1, Reject("broken"), 2, 3, Reject("broken")]
+    outcomes = list(run(items, step, batch_size=2, progress=progress))
+    assert progress.seen == [(2, False), (2, False), (1, False)]
+    assert [outcome for outcome in outcomes if outcome in items] == [items[1], items[4]]
+    assert outcomes == [*step([1]), items[1], *step([2, 3]), items[4]]
+
+
+def test_a_step_is_not_given_a_batch_of_rejects_alone() -> None:
+    batches: list[list[int]] = []
+
+    def to_step(batch: Sequence[int]) -> list[Outcome]:
+        batches.append([*batch])
+        return step(batch)
+
+    assert len(list(run([Reject("x"), Reject("y"), 1], to_step, batch_size=2))) == 3
+    assert batches == [[1]]
+
+
+def test_the_sentence_of_a_failed_item_can_be_named() -> None:
+    def fail(batch: Sequence[int]) -> list[Outcome]:
+        raise ValueError("odd") if 1 in batch else AssertionError
+
+    found = run([1, Reject("x")], fail, sentence_of=lambda item: Sentence((f"item {item}",)))
+    outcome = next(found)
+    assert isinstance(outcome, Reject)
+    assert outcome.sentence == Sentence(("item 1",))
+    assert next(found) == Reject("x")
+    with pytest.raises(ValueError, match="odd"):
+        next(found)
+
+
+def test_batches_of_one_are_the_least() -> None:
+    assert len(list(outcomes_of(ITEMS, ErrorPolicy(step), batch_size=1))) == 50
+    for size in (0, -1):
+        with pytest.raises(SettingsError, match=f"batch_size is {size}, expected 1 or more"):
+            list(outcomes_of(ITEMS, ErrorPolicy(step), batch_size=size))
+
+
+def test_what_can_be_read_once_is_refused() -> None:
+    for items in (iter([1]), (item for item in [1]), map(str, [1])):
+        with pytest.raises(SettingsError, match=f"a {type(items).__name__} can be read once"):
+            refuse_one_way(items)
+    for again in ([1], Corpus([Sentence(("a",))]), range(2)):
+        refuse_one_way(again)
+
+
+@pytest.mark.parametrize(
+    ("target", "rejects"),
+    [("a/b.conll", "a/b.conll.rejects.jsonl"), ("/", "/.rejects.jsonl"), ("b", "b.rejects.jsonl")],
+)
+def test_where_rejects_lie(target: str, rejects: str) -> None:
+    assert rejects_of(Path(target)) == Path(rejects)
+
+
+def test_rejects_of_this_folder_lie_beside_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "x").mkdir()
+    monkeypatch.chdir(tmp_path / "x")
+    assert rejects_of(Path()) == tmp_path / "x.rejects.jsonl"
+
+
+@pytest.mark.usefixtures("always_save")
+class TestProgress:
+    def test_of_a_new_job_and_of_one_that_resumes(self, tmp_path: Path) -> None:
+        progress = Steps()
+        job(tmp_path).run(range(10), step, batch_size=4, progress=progress)
+        assert progress.seen == [(4, False), (4, False), (2, False)]
+        start_and_kill(tmp_path / "killed", 12)
+        done = json.loads((job(tmp_path / "killed").part / "journal.json").read_text())["read"]
+        progress = Steps()
+        job(tmp_path / "killed").run(ITEMS, step, batch_size=50, progress=progress)
+        assert progress.seen == [(done, True), (50 - done, False)]
+        assert done == 20
+
+    def test_of_one_that_only_has_to_move_its_files(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        def replace(source: Path, target: Path) -> None:
+            if source.name == "output":
+                raise Killed
+            os.rename(source, target)
+
+        with monkeypatch.context() as patch:
+            patch.setattr("os.replace", replace)
+            with pytest.raises(Killed):
+                job(tmp_path).run(ITEMS, step)
+        progress = Steps()
+        assert job(tmp_path).run([], step, progress=progress).read == 50
+        assert progress.seen == []
+
+
+@pytest.mark.usefixtures("always_save")
+class TestJournal:
+    def test_what_it_says(self, tmp_path: Path) -> None:
+        """Output and rejects are on disk before it speaks of them."""
+        start_and_kill(tmp_path, 12)
+        journal = json.loads((job(tmp_path).part / "journal.json").read_text("utf-8"))
+        output, rejects = ((job(tmp_path).part / name).read_bytes() for name in ("output", "rejects"))
+        done = [encode(made) if isinstance(made, Sentence) else encode_reject(made) for made in step(range(20))]
+        kept = [line for line in done if line.startswith("न")]
+        refused = [line for line in done if line.startswith("reason")]
+        assert output.decode().startswith(HEADER + "".join(kept))
+        assert rejects.decode().startswith("".join(refused))
+        assert journal == {
+            "fingerprint": {"seed": 0, "input": {"sha": "é"}},
+            "read": 20,
+            "written": len(kept),
+            "rejected": len(refused),
+            "reasons": {"reason 0": 4, "reason 1": 2, "reason 2": 2},
+            "bytes": [len((HEADER + "".join(kept)).encode()), len("".join(refused).encode())],
+            "finished": False,
+        }
+
+    def test_after_a_total_failure_nothing_is_left_of_it(self, tmp_path: Path, undisturbed: dict[str, bytes]) -> None:
+        def fail(batch: Sequence[int]) -> list[Outcome]:
+            raise ValueError("odd")
+
+        folder = tmp_path / "failed"
+        with pytest.raises(ValueError, match="odd"):
+            job(folder).run(ITEMS, fail, batch_size=4)
+        journal = json.loads((job(folder).part / "journal.json").read_text("utf-8"))
+        assert (journal["read"], journal["reasons"], journal["bytes"]) == (0, {}, [0, 0])
+        assert not journal["finished"]
+        job(folder).run(ITEMS, step)
+        assert files(folder) == undisturbed
+
+    def test_rejects_alone_are_no_failure(self, tmp_path: Path) -> None:
+        tally = job(tmp_path).run([0, 5], step)
+        assert (tally.read, tally.written, tally.rejected) == (2, 0, 2)
+        assert files(tmp_path)["out.txt"] == HEADER.encode()
+
+    def test_lost_work_names_the_file_and_the_folder(self, tmp_path: Path) -> None:
+        part = start_and_kill(tmp_path, 12).part
+        os.truncate(part / "output", 3)
+        with pytest.raises(NerseryError, match=f"^{part}/output has lost finished work. Delete the folder {part} to"):
+            job(tmp_path).run(ITEMS, step)
+
+    def test_settings_that_differ_are_shown_with_what_to_do(self, tmp_path: Path) -> None:
+        start_and_kill(tmp_path, 12)
+        with pytest.raises(SettingsError) as caught:
+            job(tmp_path, seed=1).run(ITEMS, step)
+        assert str(caught.value) == (
+            f"{job(tmp_path).part} holds an unfinished job with other settings:\n  seed: there 0, asked for 1\n"
+            "Repeat the command with those settings to resume, choose another output, or start over (--force)"
+        )
+
+
+class TestPack:
+    def packing(self, folder: Path) -> FileJob:
+        return FileJob(folder / "out", encode, encode_reject, {}, "a", pack=pack)
+
+    def test_the_target_is_made_of_the_output_at_the_end(self, tmp_path: Path) -> None:
+        self.packing(tmp_path).run([1, 3], step)
+        assert (tmp_path / "out/whole").read_text("utf-8") == "Aन1\n"
+        assert sorted(os.listdir(tmp_path)) == ["out", "out.rejects.jsonl"]
+
+    @pytest.mark.parametrize("kind", ["a file", "a folder"])
+    def test_what_a_kill_has_left_of_it_is_made_again(self, kind: str, tmp_path: Path) -> None:
+        def killed(output: Path, packed: Path) -> None:
+            packed.mkdir() if kind == "a folder" else packed.touch()
+            raise Killed
+
+        with pytest.raises(Killed):
+            FileJob(tmp_path / "out", encode, encode_reject, {}, "a", pack=killed).run([1], step)
+        self.packing(tmp_path).run([1], step)
+        assert (tmp_path / "out/whole").read_text("utf-8") == "Aन1\n"
+        assert os.listdir(tmp_path) == ["out"]
+
+    def test_after_a_kill_while_the_folder_is_cleared_it_is_there(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        def kill(*_: Any) -> None:
+            raise Killed
+
+        with monkeypatch.context() as patch:
+            patch.setattr(Path, "rmdir", kill)
+            with pytest.raises(Killed):
+                self.packing(tmp_path).run([1], step)
+        assert (tmp_path / "out/whole").exists()
+
+
+def test_blank_lines_stand_in_for_rejects(tmp_path: Path) -> None:
+    FileJob(tmp_path / "out", encode, encode_reject, {}, "head\n", "-\n").run(range(4), step)
+    assert (tmp_path / "out").read_text("utf-8") == "head\n-\nन1\nन2\n-\n"
+
+
+def test_the_reject_of_a_failed_item_shows_the_sentence_that_is_named(tmp_path: Path) -> None:
+    def fail(batch: Sequence[int]) -> list[Outcome]:
+        if 3 in batch:
+            raise ValueError("odd")
+        return step(batch)
+
+    shown: list[Sentence | None] = []
+
+    def show(reject: Reject) -> str:
+        shown.append(reject.sentence)
+        return "x\n"
+
+    FileJob(tmp_path / "out", encode, show, {}, sentence_of=lambda item: Sentence((f"item {item}",))).run([1, 3], fail)
+    assert shown == [Sentence(("item 3",))]
+
+
+def test_a_job_saves_when_a_second_has_passed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """At the end of the batch in which it has, and then a second later again."""
+    now = 0.0
+    monkeypatch.setattr("time.monotonic", lambda: now)
+    saved: list[tuple[int, int]] = []
+
+    def slow(batch: Sequence[int]) -> list[Outcome]:
+        nonlocal now
+        journal = json.loads((job(tmp_path).part / "journal.json").read_text("utf-8"))
+        saved.append((batch[0], journal["read"]))
+        now += 0.4
+        return step(batch)
+
+    job(tmp_path).run(range(24), slow, batch_size=4)
+    assert saved == [(0, 0), (4, 0), (8, 0), (12, 12), (16, 12), (20, 12)]
