@@ -15,9 +15,9 @@ from nersery.crosslingual.hmm.temporary_array import TemporaryArray
 from nersery.crosslingual.hmm.vocabulary import Numbers
 
 SLICE = 1 << 18
-"""About so many pairs of words of the text belong to a slice, whose keys a processor's cache can hold."""
+"""A slice holds about this many word pairs of the text, so that its keys fit into a processor's cache."""
 MOST_SLICES = 64
-"""Each batch reads and writes a part of every slice, so more would be slow; of longer text the slices grow."""
+"""Each batch reads and writes a part of every slice, so more slices would be slow. For longer text, slices grow."""
 NO_KEY = np.iinfo(np.int64).max
 """Stands for padding; sorted last."""
 
