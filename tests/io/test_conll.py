@@ -385,3 +385,24 @@ def test_differing_numbers_of_extra_columns_are_refused() -> None:
         encoder.encode(Sentence(("b",), id="2"))
     with pytest.raises(DataError, match="it has 0 extra columns"):
         writer("conll", columns=2).encode(Sentence(("b",), id="2"))
+
+
+def test_a_header_is_named_as_one(path: Path) -> None:
+    text = "Token\tTag\nAda\tB-PER\nwrote\tO\n\n"
+    with pytest.raises(DataError, match=r"1.*looks like the header of a table.*'Token', 'Tag'") as caught:
+        list(opened(path, text))
+    assert "delete the line" in str(caught.value)
+    assert "bare-type" not in str(caught.value)
+    assert labels(path, "token\tO\ntag\tB-X\n\n") == [(("token", "tag"), ((1, 2, "X"),))]
+
+
+def test_tags_whose_letter_is_misplaced_or_small_are_read_after_a_repair(path: Path) -> None:
+    for text, repair in (
+        ("Ada\tPER-B\nL.\tPER-I\nran\tO\n", "letter-behind"),
+        ("Ada\tb-PER\nL.\ti-PER\nran\to\n", "small-letter"),
+    ):
+        with pytest.raises(DataError, match=repair):
+            list(opened(path, text))
+        with pytest.raises(DataError, match=f"--repair {repair}"):
+            list(opened(path, text, tag_column=2))
+        assert labels(path, text, tag_column=2, repair=[repair]) == [(("Ada", "L.", "ran"), ((0, 2, "PER"),))]

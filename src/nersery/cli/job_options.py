@@ -25,7 +25,7 @@ def job_options(
         _sharing(
             min=1,
             metavar="ROWS",
-            help="Write a folder of JSONL files, each the result of ROWS sentences; a sentence counts once for each copy. "
+            help="Write a folder of JSONL files, each the result of ROWS sentences, counted once per copy. "
             "Parquet files if OUTPUT ends with .parquet. The same command resumes after the last finished file.",
         ),
     ] = None,

@@ -90,6 +90,16 @@ def looks_like_tag(value: str, *, broken: bool = False) -> bool:
     return _TAG.fullmatch(value) is not None or (broken and _BROKEN_TAG.fullmatch(value) is not None)
 
 
+def has_small_letter(tag: str, letters: str) -> bool:
+    """Whether only the case of a tag's letter is wrong, as in ``b-per`` and ``o``."""
+    return tag == OUTSIDE.lower() or (tag[1:2] == "-" and len(tag) > 2 and tag[0] in letters.lower())
+
+
+def has_letter_behind(tag: str, letters: str) -> bool:
+    """Whether a tag's letter follows its type, as in ``PER-B``."""
+    return len(tag) > 3 and tag[-2] in "-_" and tag[-1] in letters and tag[1] not in "-_" and tag[0] != "-"
+
+
 def is_bare(tag: str) -> bool:
     """Whether a tag looks like a type alone; one character is rather a slip for ``O``."""
     return len(tag) > 1 and tag[0] != "-" and tag[1] not in "-_" and tag.split() == [tag]
@@ -272,6 +282,10 @@ def _unknown_tag(index: int, tag: str, scheme: Scheme) -> TagIssue:
         repair, why = "bare-dash", "letter and type are missing"
     elif tag[:1] == "-":
         repair, why = "lost-prefix", "its letter is missing"
+    elif has_small_letter(tag, scheme.letters):
+        repair, why = "small-letter", "its letter is not a capital"
+    elif has_letter_behind(tag, scheme.letters):
+        repair, why = "letter-behind", "its letter follows its type"
     elif tag[:1] in scheme.letters and tag[1:2] == "_":
         repair, why = "underscore", "it has _ where - belongs"
     elif tag[1:2] == "-" and tag[:1] not in scheme.letters:

@@ -35,6 +35,9 @@ from nersery.io.text_file import TextFile
 
 TAB = "\t"
 BYTE_ORDER_MARK = "\ufeff"
+WORD_NAMES = frozenset({"form", "text", "token", "tokens", "word", "words"})
+TAG_NAMES = frozenset({"bio", "entity", "iob", "label", "labels", "ner", "ner_tag", "ner_tags", "tag", "tags"})
+"""What the columns of words and tags are called in the headers of tables, in lower case."""
 _NOTHING: Mapping[str, int] = {}
 
 _ID = re.compile(
@@ -129,6 +132,9 @@ class ConllSource(Source):
         if set(map(len, paragraph.rows)) == {layout.width}:
             columns = list(zip(*paragraph.rows, strict=True))
             entities, tag_issues, repaired = found.decode(columns[layout.tag], self.scheme)
+            if _names_columns(columns[layout.word][0], columns[layout.tag][0]):
+                issues.append(_header(paragraph))
+                tag_issues = [issue for issue in tag_issues if issue.index]
             issues += (
                 tag_issue(found_issue, self.scheme, paragraph.line + found_issue.index) for found_issue in tag_issues
             )
@@ -145,6 +151,17 @@ class ConllSource(Source):
         issues = [*issues, *_row_issues(paragraph, layout)] or invalid
         found.broken(id, sorted(issues, key=lambda issue: issue.line or 0), _remains(paragraph, layout))
         return None
+
+
+def _names_columns(word: str, tag: str) -> bool:
+    """Whether a line names its columns instead of holding a word and its tag."""
+    return word.casefold() in WORD_NAMES and tag.casefold() in TAG_NAMES
+
+
+def _header(paragraph: Paragraph) -> Issue:
+    found = ", ".join(map(repr, paragraph.rows[0]))
+    message = f"the line looks like the header of a table, expected a word and its tag: {found:.100}"
+    return Issue(message, line=paragraph.line, kind="header", fixes=("delete the line",))
 
 
 def _mended(

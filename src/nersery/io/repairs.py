@@ -7,7 +7,17 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 
-from nersery.core.tags import NOTHING, OUTSIDE, SCHEMES, Scheme, decode, is_bare, parts_of
+from nersery.core.tags import (
+    NOTHING,
+    OUTSIDE,
+    SCHEMES,
+    Scheme,
+    decode,
+    has_letter_behind,
+    has_small_letter,
+    is_bare,
+    parts_of,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +35,14 @@ class Repair:
 
 def _outer_space(tags: list[str], scheme: Scheme) -> list[str]:
     return [tag.strip(" ") for tag in tags]
+
+
+def _small_letter(tags: list[str], scheme: Scheme) -> list[str]:
+    return [f"{tag[0].upper()}{tag[1:]}" if has_small_letter(tag, scheme.letters) else tag for tag in tags]
+
+
+def _letter_behind(tags: list[str], scheme: Scheme) -> list[str]:
+    return [f"{tag[-1]}-{tag[:-2]}" if has_letter_behind(tag, scheme.letters) else tag for tag in tags]
 
 
 def _underscore(tags: list[str], scheme: Scheme) -> list[str]:
@@ -80,6 +98,8 @@ REPAIRS: Mapping[str, Repair] = MappingProxyType(
     {
         RAGGED_LINES: Repair("a line with other columns than most keeps its word and its tag only"),
         OUTER_SPACE: Repair("a word or tag between tabs loses the spaces at its ends", _outer_space),
+        "small-letter": Repair("b-per becomes B-per, and o becomes O", _small_letter),
+        "letter-behind": Repair("PER-B becomes B-PER", _letter_behind),
         "underscore": Repair("B_PER becomes B-PER", _underscore),
         "lost-prefix": Repair("-PER becomes I-PER right after a PER entity's word, else B-PER", _lost_prefix),
         "bare-type": Repair("PER becomes I-PER right after a PER entity's word, else B-PER", _bare_type),
