@@ -231,8 +231,6 @@ class Bitext:
 def fault_of(row: Row) -> Reject | None:
     """Why nothing can be done with a row: it has no target, or no source; None where it has both."""
     target, sources, _ = row
-    if isinstance(target, Sentence) and isinstance(sources[0], Sentence):
-        return None  # nearly all rows
     there = [source for source in sources if isinstance(source, Sentence)]
     if isinstance(target, Sentence):
         return None if there else _named(sources[0], Reject(EMPTY_SOURCE, target), target)

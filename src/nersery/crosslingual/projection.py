@@ -33,10 +33,8 @@ OVERLAP = "overlapping entities"
 DISAGREE = "the sources disagree on an entity"
 
 Span = tuple[int, int]
-Columns = tuple[tuple[Any, ...], ...]
-"""The source words of links, their target words and their probabilities; nothing of no links."""
-Logs = dict[int, float]
-"""Logarithms of probabilities by the place of a word."""
+Chances = dict[int, float]
+"""Probabilities by the place of a word."""
 Voting = Literal["majority", "weighted"]
 
 
@@ -117,12 +115,10 @@ class Projection:
 
         Labels of the target are ignored; its id, columns, comments and other scores stay.
         """
-        columns = tuple(zip(*alignment, strict=True))  # looked at three times
-        if fault := _range_issue(columns, len(source), len(target)):
+        if fault := alignment_issue(alignment, len(source), len(target)):
             return Reject(OUT_OF_RANGE, replace(target, entities=(), comments=(*target.comments, f"# {fault}")))
         if self.threshold:
             alignment = tuple([link for link in alignment if link[2] >= self.threshold])
-            columns = tuple(zip(*alignment, strict=True))
         wanted: Sequence[Entity] = source.entities
         if wanted and (self.keep is not None or self.drop or self.rename):
             wanted = self._renamed(wanted)
@@ -134,7 +130,7 @@ class Projection:
                 lost.append((entity, span))
             else:
                 placed.append(Entity(*span, entity.type, entity.score))
-        best = _best_logs(columns)
+        best = _best_chances(alignment)
         scores = {QUALITY: _quality(best, range(len(source)), range(len(target)), self.unaligned)}
         if wanted:
             scores[ENTITY_QUALITY] = _quality(best, _places(wanted), _places(placed), self.unaligned)
@@ -228,16 +224,10 @@ def alignment_issue(alignment: Alignment, source: int, target: int) -> str:
     >>> alignment_issue((Link(0, 7),), 2, 3)
     'link 0-7, counted from 0: the target has 3 words, expected 0 to 2'
     """
-    return _range_issue(tuple(zip(*alignment, strict=True)), source, target)
-
-
-def _range_issue(columns: Columns, source: int, target: int) -> str:
-    """The same of links that are given as their starts, ends and probabilities."""
-    for places, length, name in zip(columns, (source, target), ("source", "target"), strict=False):
+    for places, length, name in zip(zip(*alignment, strict=True), (source, target), ("source", "target"), strict=False):
         if not 0 <= min(places) <= max(places) < length:
-            number = next(number for number, place in enumerate(places) if not 0 <= place < length)
-            link = f"{columns[0][number]}-{columns[1][number]}"
-            return f"link {link}, counted from 0: the {name} has {length} words, expected 0 to {length - 1}"
+            start, end, _ = next(link for link, place in zip(alignment, places, strict=True) if not 0 <= place < length)
+            return f"link {start}-{end}, counted from 0: the {name} has {length} words, expected 0 to {length - 1}"
     return ""
 
 
@@ -255,30 +245,32 @@ def alignment_quality(
     >>> alignment_quality((Link(0, 0, 0.5), Link(1, 1)), range(2), range(2))
     0.7071067811865476
     """
-    return _quality(_best_logs(tuple(zip(*alignment, strict=True))), source, target, unaligned)
+    return _quality(_best_chances(alignment), source, target, unaligned)
 
 
-def _best_logs(columns: Columns) -> tuple[Logs, Logs]:
-    """For each linked word of the source, and of the target, the logarithm of the probability of its best link."""
-    if not columns:
+def _best_chances(alignment: Alignment) -> tuple[Chances, Chances]:
+    """For each linked word of the source, and of the target, the probability of its best link."""
+    if not alignment:
         return {}, {}
-    starts, ends, chances = columns
-    logs = [*map(math.log, chances)]  # once for both sides
-    of_source: Logs = dict(zip(starts, logs, strict=True))
-    of_target: Logs = dict(zip(ends, logs, strict=True))
-    if not len(of_source) == len(of_target) == len(logs):  # rarely are words in several links
-        for best, places in ((of_source, starts), (of_target, ends)):
-            for place, log in zip(places, logs, strict=True):
-                best[place] = max(best[place], log)
+    starts, ends, chances = zip(*alignment, strict=True)
+    of_source: Chances = dict(zip(starts, chances, strict=True))
+    of_target: Chances = dict(zip(ends, chances, strict=True))
+    if len(of_source) == len(of_target) == len(alignment):  # each word in one link, which is the rule
+        return of_source, of_target
+    of_source, of_target = {}, {}
+    for start, end, chance in alignment:
+        if chance > of_source.get(start, 0.0):
+            of_source[start] = chance
+        if chance > of_target.get(end, 0.0):
+            of_target[end] = chance
     return of_source, of_target
 
 
-def _quality(best: tuple[Logs, Logs], source: Iterable[int], target: Iterable[int], unaligned: float) -> float:
+def _quality(best: tuple[Chances, Chances], source: Iterable[int], target: Iterable[int], unaligned: float) -> float:
     """The geometric mean that `alignment_quality` speaks of."""
     of_source, of_target = best
-    least = repeat(math.log(unaligned))
-    logs = [*map(of_source.get, source, least), *map(of_target.get, target, least)]
-    return math.exp(sum(logs) / len(logs))
+    chances = [*map(of_source.get, source, repeat(unaligned)), *map(of_target.get, target, repeat(unaligned))]
+    return math.exp(sum(map(math.log, chances)) / len(chances))
 
 
 def vote(projections: Sequence[Outcome], voting: Voting = "majority") -> Outcome:

@@ -91,10 +91,8 @@ class ProjectionTasks:
                 translations = [_translation(*pair, target) for pair in zip(sources, aligned, strict=True)]
                 for translation in translations:
                     if not isinstance(translation, Reject):
-                        for entity in translation.source.entities:
-                            self._types.add(entity.type)
-                        if not self._has_first_word:
-                            self._has_first_word = any(link[0] == 0 for link in translation.alignment[:1])
+                        self._types.update([entity.type for entity in translation.source.entities])
+                        self._has_first_word |= any(link[0] == 0 for link in translation.alignment[:1])
                 yield Task(target, translations)
         for file in files:  # reading to the end reports its errors
             deque(file, maxlen=0)

@@ -72,6 +72,7 @@ def _grow_diag(forward: Points, backward: Points) -> Points:
     alignment = forward & backward
     candidates = forward | backward
     sources, targets = {source for source, _ in alignment}, {target for _, target in alignment}
+    # A new link may have free neighbours of its own, so the links are gone through until nothing is added.
     before = -1
     while before < len(alignment):
         before = len(alignment)

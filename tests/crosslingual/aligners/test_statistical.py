@@ -235,6 +235,15 @@ def test_batches_of_other_sizes_change_next_to_nothing(text, monkeypatch):
         assert [link.probability for link in some] == pytest.approx([link.probability for link in others], abs=1e-4)
 
 
+def test_nothing_to_learn_from(text, tmp_path):
+    fitted(text[0]).save(tmp_path)
+    known = Statistical(priors=str(tmp_path)).align(text[0])
+    for pairs in ([], [Pair((), ("zb",))]):
+        assert isinstance(fitted(pairs).align(text[0][:1])[0], tuple)
+        found = fitted(pairs, priors=str(tmp_path)).align(text[0])
+        assert [*map(places, found)] == [*map(places, known)], "what was known is not forgotten"
+
+
 def test_fit_starts_anew(text):
     aligner = fitted([Pair(("ab",), ("zc",))] * 50)
     aligner.fit(text[0])

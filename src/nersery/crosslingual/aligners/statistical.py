@@ -92,7 +92,6 @@ class Statistical(Aligner):
     _source: Vocabulary = field(init=False, repr=False, compare=False)
     _target: Vocabulary = field(init=False, repr=False, compare=False)
     _lexicon: Lexicon | None = field(default=None, init=False, repr=False, compare=False)
-    _counts: Array = field(default_factory=lambda: np.zeros(1), init=False, repr=False, compare=False)
     _rates: Rates | None = field(default=None, init=False, repr=False, compare=False)
     _suggestions: Suggestions | None = field(default=None, init=False, repr=False, compare=False)
 
@@ -179,7 +178,7 @@ class Statistical(Aligner):
 
     def _adopt(self, lexicon: Lexicon) -> None:
         self._forget_words()
-        self._lexicon, self._counts = lexicon, np.append(lexicon.counts, 0)
+        self._lexicon = lexicon
         self._rates = Rates(lexicon.totals, lexicon, self.null, np.float64)
 
     def _forget_words(self) -> None:
@@ -241,8 +240,9 @@ class Statistical(Aligner):
         target = padded([*(self._target.look_up(pair.target) for pair in pairs), *nothing], shape[1])
         batch = Batch(source, target)
         places = self._lexicon.find(source, target)
-        counts = self._counts[places]
-        is_new = (places == len(self._lexicon.keys)) & (target != PADDING).T[:, :, None] & (source != PADDING)
+        counts, is_known = np.zeros(places.shape), places < len(self._lexicon.keys)
+        counts[is_known] = self._lexicon.counts[places[is_known]]
+        is_new = ~is_known & (target != PADDING).T[:, :, None] & (source != PADDING)
         self._suppose(counts, is_new, pairs, looks)
         chances = self._rates.chances(batch, counts)
         for row, (pair, alignment) in enumerate(zip(pairs, suggested, strict=True)):

@@ -34,6 +34,7 @@ def best_matching(weights: Weights) -> list[tuple[int, int]]:
             row_of[column] = row
         else:
             waiting.append(row)
+    # A row that found its cheapest column taken gets one by a shortest path in costs less prices, which stay 0 or more.
     for row in waiting:
         column, previous = _shortest_path(costs, row, row_of, prices)
         while column >= 0:  # along the path, each row leaves its column to the one before it
@@ -65,6 +66,7 @@ def _shortest_path(
             break
         closed[column] = np.inf
         row = row_of[column]
+    # Prices move so that edges of the matching cost 0 again, and no other edge falls below 0.
     seen = np.flatnonzero(closed)
     of_rows[start] += length
     of_rows[row_of[seen]] += length - lengths[seen]

@@ -122,7 +122,7 @@ def _groups(sources: NDArray[np.int32], targets: NDArray[np.int32]) -> Iterator[
         yield group
 
 
-def padded(sentences: Sequence[Stems], length: int = 0) -> Stems:
+def padded(sentences: Sequence[Stems], length: int = 0) -> NDArray[np.int64]:
     """Sentences as rows of one length, that of the longest or more. Shape: (sentences, words)."""
     rows = np.full((len(sentences), max(length, *map(len, sentences))), PADDING, np.int64)
     for row, sentence in zip(rows, sentences, strict=True):

@@ -160,7 +160,8 @@ def learn(
     """
     uses = sources.uses(known.source_uses), targets.uses(known.target_uses)
     lexicon = SlicedLexicon(Batches(sources, targets), known, supposed, (len(uses[0]), len(uses[1])))
-    parameters = Parameters(*(of_side / max(of_side.sum(), 1) for of_side in uses), known.forward, known.backward)
+    alone = uses[0] / max(uses[0].sum(), 1), uses[1] / max(uses[1].sum(), 1)
+    parameters = Parameters(*alone, known.forward, known.backward)
     count = steps.ibm1 + steps.hmm
     if progress is not None:
         progress.total = (progress.total or 0) + count * len(sources)
@@ -179,8 +180,10 @@ def learn(
             if progress is not None:
                 progress.advance(len(batch.source), note=f"step {step + 1} of {count}")
         alone = _smoothed(seen.source_alone, uses[0]), _smoothed(seen.target_alone, uses[1])
-        jumps = map(hidden_markov.normalized, (seen.forward, seen.backward))
-        parameters = Parameters(*alone, *(jumps if step >= steps.ibm1 else (parameters.forward, parameters.backward)))
+        jumps = parameters.forward, parameters.backward
+        if step >= steps.ibm1:
+            jumps = hidden_markov.normalized(seen.forward), hidden_markov.normalized(seen.backward)
+        parameters = Parameters(*alone, *jumps)
     return Lexicon(*lexicon.frequent(steps.least, is_linked=count > 0), *uses, **vars(parameters))
 
 

@@ -61,6 +61,7 @@ def posteriors(emissions: Array, nothing: Array, jumps: NDArray[np.float64], len
     leap = jumps.astype(kind)[distances]
     back = np.ascontiguousarray(leap.T)
     real = (np.arange(origins) < lengths[:, None]).astype(kind)
+    # Sentences differ in length, so the jumps out of each place are made to add up to 1 over the places that there are.
     weight = real / np.maximum(real @ back, _TINY)
     empty = nothing[:, :, None]
     linked, reached, future, arrivals = (np.empty_like(emissions) for _ in range(4))
@@ -71,7 +72,7 @@ def posteriors(emissions: Array, nothing: Array, jumps: NDArray[np.float64], len
         np.multiply(start, emissions[word], out=linked[word])
         now = np.multiply(before, empty[word], out=reached[word])
         now += linked[word]
-        scales[word] = np.maximum(now.sum(1, keepdims=True), _TINY)
+        scales[word] = np.maximum(now.sum(1, keepdims=True), _TINY)  # else long sentences would underflow
         now /= scales[word]
         before = now
     future[-1:] = 1
@@ -82,6 +83,7 @@ def posteriors(emissions: Array, nothing: Array, jumps: NDArray[np.float64], len
         future[word - 1] += future[word] * (empty[word] / scales[word])
     linked *= future
     linked /= scales
+    # How often each jump was taken, summed over words and sentences by one matrix product.
     departures = (reached[:-1] * weight).reshape(-1, origins)
     taken = leap * (departures.T @ arrivals[1:].reshape(-1, origins))
     return Posteriors(linked, np.asarray(np.bincount(distances.ravel(), taken.ravel(), len(jumps)), np.float64))

@@ -23,6 +23,8 @@ Values = NDArray[np.float64]
 TENSORS, RECORD = "lexicon.safetensors", "lexicon.json"
 FORMAT = 1
 _SHIFT = 32
+_CHUNK = 1 << 18
+"""So many pairs of stems are added up at once."""
 
 
 @dataclass
@@ -52,11 +54,11 @@ class Lexicon:
     @property
     def totals(self) -> tuple[Values, Values]:
         """The sum of counts of each source stem, and of each target stem."""
-        sources, targets = stems_of(self.keys)
-        return (
-            np.bincount(sources, self.counts, len(self.source_uses)),
-            np.bincount(targets, self.counts, len(self.target_uses)),
-        )
+        sources, targets = np.zeros_like(self.source_uses), np.zeros_like(self.target_uses)
+        for start in range(0, len(self.keys), _CHUNK):
+            part = slice(start, start + _CHUNK)
+            add_up(self.keys[part], self.counts[part], sources, targets)
+        return sources, targets
 
     def find(self, source: Numbers, target: Numbers) -> Numbers:
         """Where each pair of stems stands among the keys, and how many there are where it is not among them.
@@ -152,6 +154,12 @@ def empty_lexicon() -> Lexicon:
 def pair_keys(source: Numbers, target: Numbers) -> Numbers:
     """One number for each pair of stems, the pairs in order."""
     return (source << _SHIFT) + target
+
+
+def add_up(keys: Numbers, counts: Values, of_source: Values, of_target: Values) -> None:
+    """Add the count of each pair of stems to the totals of both."""
+    for stems, totals in zip(stems_of(keys), (of_source, of_target), strict=True):
+        np.add.at(totals, stems, counts)
 
 
 def stems_of(keys: Numbers) -> tuple[Numbers, Numbers]:

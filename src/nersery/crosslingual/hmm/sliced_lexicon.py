@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nersery.crosslingual.hmm.batches import Batch, Batches
-from nersery.crosslingual.hmm.lexicon import Lexicon, Values, pair_keys, stems_of
+from nersery.crosslingual.hmm.lexicon import Lexicon, Values, add_up, pair_keys
 from nersery.crosslingual.hmm.temporary_array import TemporaryArray
 from nersery.crosslingual.hmm.vocabulary import Numbers
 
@@ -65,7 +65,7 @@ class SlicedLexicon:
         self._places, self._values = TemporaryArray(np.int32), TemporaryArray(np.float32)
         cells = TemporaryArray(np.int64)
         for batch, parts in self.batches():
-            keys = pair_keys(batch.source[:, :, None].astype(np.int64), batch.target[:, None, :])
+            keys = pair_keys(batch.source[:, :, None].astype(np.int64), batch.target[:, None, :].astype(np.int64))
             keys[np.broadcast_to((batch.target < 0)[:, None, :], keys.shape)] = NO_KEY
             _scatter(cells, parts, keys.transpose(2, 0, 1))
         bounds = np.searchsorted(self._slice_of, np.arange(count + 1))
@@ -124,9 +124,7 @@ class SlicedLexicon:
         """
         of_source, of_target = map(np.zeros, self._stems)
         for number, (keys, counts) in enumerate(self._slices(is_linked=is_linked)):
-            sources, targets = stems_of(keys)
-            np.add.at(of_source, sources, counts)
-            np.add.at(of_target, targets, counts)
+            add_up(keys, counts, of_source, of_target)
             values = np.append(counts, 0).astype(np.float32)
             for chunk in self._chunks(number):
                 self._values.write(chunk[0], values[self._places.read(*chunk)])
@@ -134,12 +132,13 @@ class SlicedLexicon:
 
     def frequent(self, least: float, *, is_linked: bool) -> tuple[Numbers, Values]:
         """The keys with a count that is not lower, and these counts."""
-        found: list[tuple[Numbers, Values]] = [(np.zeros(0, np.int64), np.zeros(0))]
+        size, kept_keys, kept_counts = 0, TemporaryArray(np.int64), TemporaryArray(np.float64)
         for keys, counts in self._slices(is_linked=is_linked):
             is_frequent = counts >= least
-            found.append((keys[is_frequent], counts[is_frequent]))
-        keys, counts = map(np.concatenate, zip(*found, strict=True))
-        return keys, counts
+            kept_keys.write(size, keys[is_frequent])
+            kept_counts.write(size, counts[is_frequent])
+            size += int(is_frequent.sum())
+        return kept_keys.read(0, size), kept_counts.read(0, size)
 
     def _slices(self, *, is_linked: bool) -> Iterator[tuple[Numbers, Values]]:
         """The keys and the counts of each slice."""

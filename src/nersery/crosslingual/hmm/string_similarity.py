@@ -185,6 +185,7 @@ class Looks:
         is 0, and so is the likeness of words that begin with different sounds.
         """
         likeness = np.zeros(len(left))
+        # Comparing letters is slow, so it is left to the few pairs whose sound and length leave a chance.
         close = np.flatnonzero(self.beginnings(left) == self.beginnings(right))
         left, right = left[close], right[close]
         _, scripts, cores, lengths = self._columns
@@ -209,5 +210,6 @@ def _digest(text: str) -> int:
 
 def _closeness(left: Sequence[str], right: Sequence[str]) -> NDArray[np.float64]:
     similarity = cpdist(left, right, scorer=Levenshtein.normalized_similarity, dtype=np.float64)
+    # Half of the letters of two words agree by chance, so this much similarity counts as none.
     closeness: NDArray[np.float64] = np.clip(2 * similarity - 1, 0, 1)
     return closeness

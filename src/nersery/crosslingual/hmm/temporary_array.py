@@ -29,7 +29,7 @@ class TemporaryArray:
         """Some of the numbers, which were written before."""
         found = np.empty(count, self._kind)
         self._file.seek(start * self._kind.itemsize)
-        self._file.readinto(found.view(np.uint8))
+        self._file.readinto(found.view(np.uint8).data)
         return found
 
     def write(self, start: int, numbers: NDArray[Any]) -> None:
