@@ -33,7 +33,7 @@ from mutmut.utils.format_utils import get_module_from_key, mangled_name_from_mut
 from mutmut.workers.isolation import ForkServerRunner
 
 MOST = 100
-"""Mutants of a module; of more, so many are drawn, always the same ones."""
+"""Of a module with more mutants than this, a sample of this size is tested, always the same one."""
 TESTS = {
     "core.sentence": ("core/test_sentence", "io/test_io"),
     "core.validation": ("core/test_sentence", "core/test_tags"),
