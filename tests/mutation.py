@@ -33,7 +33,7 @@ from mutmut.utils.format_utils import get_module_from_key, mangled_name_from_mut
 from mutmut.workers.isolation import ForkServerRunner
 
 MOST = 100
-"""Mutants of a module; of more, so many are drawn, always the same ones."""
+"""Of a module with more mutants than this, a sample of this size is tested, always the same one."""
 TESTS = {
     "core.sentence": ("core/test_sentence", "io/test_io"),
     "core.validation": ("core/test_sentence", "core/test_tags"),
@@ -157,11 +157,8 @@ def sample_mutants() -> None:
         inside = [one for one in mutations if one.contained_by_top_level_function is not None]
         parents = {id(child): node for node in file_mutation._walk(module) for child in node.children}
         kept = [one for one in inside if not is_left_out(one, parents)]
+        Path("mutants", f"{filename}.counts").write_text(f"{len(inside)} {len(inside) - len(kept)}")
         chosen = sorted(random.Random(0).sample(range(len(kept)), min(MOST, len(kept))))
-        print(
-            f"{filename}: {len(inside)} mutants, {len(inside) - len(kept)} left out, {len(chosen)} tested",
-            file=sys.stderr,
-        )
         return module, [kept[place] for place in chosen], *ignored
 
     file_mutation.create_mutations = drawn
@@ -232,12 +229,14 @@ def is_killed(code: int | None) -> bool:
 
 def print_results() -> None:
     """A table of all modules, and the mutants that no test finds."""
-    print("| module | mutants | killed | share |\n| --- | --- | --- | --- |")
-    total: Counter[bool] = Counter()
+    print("| module | mutants | left out | tested | killed | share |\n| --- | --- | --- | --- | --- | --- |")
+    total: Counter[str] = Counter()
     for module, found in data():
-        counts = Counter(is_killed(code) for code in found.exit_code_by_key.values())
-        total += counts
-        print(row(module.replace(".", "/") + ".py", counts))
+        mutants, left_out = map(int, Path("mutants", f"{found.path}.counts").read_text().split())
+        killed = sum(map(is_killed, found.exit_code_by_key.values()))
+        counts = {"mutants": mutants, "left out": left_out, "tested": len(found.exit_code_by_key), "killed": killed}
+        total.update(counts)
+        print(row(f"`{module.replace('.', '/')}.py`", counts))
     print(row("all", total))
     for _, found in data():
         for name, code in found.exit_code_by_key.items():
@@ -247,8 +246,10 @@ def print_results() -> None:
                 print(f"\n{status_by_exit_code[code]}: {name}", *changed, sep="\n", file=sys.stderr)
 
 
-def row(name: str, counts: Counter[bool]) -> str:
-    return f"| {name} | {counts.total()} | {counts[True]} | {100 * counts[True] / max(1, counts.total()):.0f} % |"
+def row(name: str, counts: Mapping[str, int]) -> str:
+    """A line of the table."""
+    share = 100 * counts["killed"] / max(1, counts["tested"])
+    return f"| {name} | {' | '.join(f'{count:,}' for count in counts.values())} | {share:.0f} % |"
 
 
 def main() -> None:
@@ -272,7 +273,7 @@ def main() -> None:
         for module, found in data()
         if module in sys.argv[1:]
         for name, code in found.exit_code_by_key.items()
-        if not is_killed(code)
+        if status_by_exit_code[code] != "killed"  # a timeout may have been for a busy machine
     ]
     config().only_mutate = [files(module)[0] for module in TESTS]
     config().pytest_add_cli_args_test_selection = sorted({file for module in TESTS for file in files(module)})

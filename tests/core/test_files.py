@@ -342,6 +342,11 @@ class TestContent:
             (tmp_path / name).write_text(text)
         assert content_hash(tmp_path / "f") == hashlib.sha256(f"a/c\0{twice}\nb\0{once}\n".encode()).hexdigest()
 
+    def test_a_name_need_not_be_text(self, tmp_path: Path):
+        (tmp_path / os.fsdecode(b"a\xff")).write_text("x")
+        content = hashlib.sha256(b"x").hexdigest().encode()
+        assert content_hash(tmp_path) == hashlib.sha256(b"a\xff\0" + content + b"\n").hexdigest()
+
     def test_text_and_labels_of_brat_count_together(self, tmp_path: Path):
         (tmp_path / "a.txt").write_text("x")
         alone = content_hash(tmp_path / "a.txt")

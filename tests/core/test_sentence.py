@@ -290,6 +290,8 @@ def test_edited_words_have_no_place_in_the_document_any_more() -> None:
     assert sentence.with_entities([Entity(1, 2, "Y")]).soft_labels == ()
     with pytest.raises(DataError, match=r"sentence 1: cannot edit words \[1, 3\)"):
         sentence.replace_span(1, 3, ["c"])
+    with pytest.raises(DataError, match=r"^sentence 2: cannot edit words \[0, 2\): they cut through the entity"):
+        Sentence(("a", "b", "c"), (Entity(1, 2, "X"),), "2").replace_span(0, 2, ["c"])
     with pytest.raises(DataError, match=r"^cannot edit words \[0, 2\): they cut through the entity \[0, 1\) X"):
         Sentence(("a", "b"), (Entity(0, 1, "X"),)).replace_span(0, 2, ["c"])
 
@@ -354,6 +356,12 @@ def test_without_edits_a_sentence_stays_the_same() -> None:
     assert plain.replace_spans([]) is plain
     soft = Sentence(("a",), soft_labels=(SoftLabel(0, "PER", 0.1, 0.0),))
     assert soft.replace_spans([]).soft_labels == ()
+
+
+def test_edits_of_one_place_come_in_the_order_of_their_ends() -> None:
+    insertion, change = (3, 3, ["x"]), (3, 4, ["y"])
+    assert PARENT.replace_spans([change, insertion]).text == "a b c x y e"
+    assert PARENT.replace_spans([insertion, change]).text == "a b c x y e"
 
 
 def test_spans_may_not_overlap() -> None:

@@ -152,6 +152,10 @@ def test_messages_say_what_is_legal() -> None:
     assert "'E-PER'" in fault.message
     assert "after 'O'" in fault.message
     assert "expected O, B-PER or S-PER" in fault.message
+    (fault,) = decode(["I-A", "O"], "IOB2")[1]
+    assert fault.message == (
+        "'I-A' continues an entity, but no entity of its type is open after the start of the sentence; expected O, B-A"
+    )
     messages = [fault.message for tags in ("B-A I-A O", "O S-A B-A") for fault in decode(tags.split(), "BIOES")[1]]
     assert messages == [
         "the entity at 'I-A' is not ended before 'O'; expected I-A or E-A after it",

@@ -123,6 +123,31 @@ def test_better_links_weigh_more():
     assert outcome.entities[0].score == pytest.approx(0.9 / 1.4)
 
 
+def test_each_source_has_one_vote_unless_they_are_weighted():
+    voters = [voter(A, quality=0.9), voter(WIDE, quality=0.2), voter(WIDE, quality=0.3)]
+    assert vote(voters) == vote(voters, "majority") != vote(voters, "weighted")
+    assert isinstance(outcome := vote(voters), Sentence)
+    assert outcome.labels == (WIDE,)
+
+
+@pytest.mark.parametrize(
+    ("elected", "disputed"),
+    [
+        ((1, 2, "LOC"), (0, 1, "PER")),
+        ((0, 1, "LOC"), (1, 2, "PER")),
+        ((3, 4, "LOC"), (0, 1, "PER")),
+        ((0, 1, "LOC"), (3, 4, "PER")),
+    ],
+)
+def test_an_elected_entity_settles_only_its_own_words(elected: tuple[int, int, str], disputed: tuple[int, int, str]):
+    outcome = vote([voter(*sorted([elected, disputed])), voter(elected)])
+    assert isinstance(outcome, Reject)
+    assert outcome.sentence is not None
+    assert outcome.sentence.labels == (elected,)
+    (comment,) = outcome.sentence.comments
+    assert comment.startswith("# disputed: PER ")
+
+
 def test_a_reject_has_no_vote():
     no = Reject(NO_WORD, voter())
     assert vote([no, voter(A), no]) == voter(A)

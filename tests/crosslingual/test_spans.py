@@ -24,6 +24,7 @@ from nersery.crosslingual.projection import (
     Projection,
     alignment_issue,
     is_punctuation,
+    projection_of,
 )
 from tests.crosslingual.translations import ADA, alignment, labelled, plain, projected, rejected
 
@@ -266,7 +267,23 @@ def test_links_out_of_range(aligned: str, fault: str):
     assert reject.sentence.entities == ()
 
 
+def test_labels_of_the_target_are_ignored_where_links_are_wrong_too():
+    target = Sentence(("a",), (Entity(0, 1, "OLD"),), "t", comments=("# text",))
+    reject = Projection().project(ADA, target, alignment("0-1"))
+    assert isinstance(reject, Reject)
+    assert reject.sentence is not None
+    assert (reject.sentence.entities, reject.sentence.comments[0]) == ((), "# text")
+
+
+def test_a_projection_from_settings_names_all_that_is_wrong():
+    assert projection_of({"max_gap": 0, "strip": ["the"]}) == Projection(max_gap=0, strip=("the",))
+    with pytest.raises(SettingsError) as caught:
+        projection_of({"max_gap": -1, "threshold": 2})
+    assert len(str(caught.value).splitlines()) == 2
+
+
 def test_a_link_before_the_first_word():
+    assert alignment_issue((Link(-1, 0), Link(1, 1)), 2, 2).startswith("link -1-0")
     assert alignment_issue((Link(0, -1),), 2, 2).startswith("link 0--1")
 
 
@@ -285,7 +302,7 @@ def test_wrong_settings(settings: dict[str, Any], message: str):
         Projection(**settings)
 
 
-@pytest.mark.parametrize("word", ["।", "«", "…", "$", "-", "...", "。", "٪", "،\u200f", "!\ufe0f"])
+@pytest.mark.parametrize("word", ["।", "«", "…", "$", "-", "...", "。", "٪", "،\u200f", "!\ufe0f", "-$"])
 def test_punctuation(word: str):
     assert is_punctuation(word)
 

@@ -49,7 +49,7 @@ def test_of_two_that_take_the_last_free_word_the_first_neighbour_is_added(shift)
     assert alignment("grow-diag", apart | {(0, shift), (2, shift)}, apart) == sorted(apart | {(0, shift)})
 
 
-@pytest.mark.parametrize("shift", range(0, 60, 7))
+@pytest.mark.parametrize("shift", range(0, 25))
 def test_links_are_gone_through_by_source_and_target(shift):
     apart = {(1 + shift, 1), (3 + shift, 3), (80, 0), (90, 4)}
     rivals = {(2 + shift, 0), (2 + shift, 4)}  # one beside the first link, one beside the second

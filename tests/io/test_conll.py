@@ -304,6 +304,12 @@ def test_lines_of_another_width_and_spaces_around_words(path: Path) -> None:
     assert source.repaired == {"ragged-lines": 3, "outer-space": 2, "orphan-inside": 1}
 
 
+def test_a_repair_that_is_not_named_is_not_made(path: Path) -> None:
+    path.write_text("a x O\nb B-X\nc y O\n\n d \tz\tO\n", "utf-8")
+    with pytest.raises(DataError, match="the number of columns is 2, expected 3"):
+        read(path, repair=["outer-space"])
+
+
 def test_a_hopeless_file_is_not_read_to_its_end(path: Path) -> None:
     found = problems(path, "a\tO\n\n" * 600 + "a\tx\n\n" * 10_200)
     assert len(found) == 10_001

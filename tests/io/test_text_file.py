@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import io
+import os
+import pickle
 from pathlib import Path
 
 import pytest
@@ -73,6 +76,34 @@ def test_the_mark_of_a_byte_order_is_left_out_once(tmp_path: Path) -> None:
         file = TextFile(path, encoding)
         assert (list(file.lines()), file.whole()) == (["a\n", "\ufeffb\n"], "a\n\ufeffb\n")
         assert (file.name, file.stem) == (str(path), "x")
+
+
+def test_a_file_from_standard_input_can_be_read_by_another_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As long as this one has it, which removes the copy."""
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"a\nb\n")))
+    file = TextFile("-")
+    again = pickle.loads(pickle.dumps(file))
+    assert (again.name, again.stem, list(again.lines())) == ("<stdin>", "stdin", ["a\n", "b\n"])
+    assert vars(again) == {name: value for name, value in vars(file).items() if name != "_folder"}
+    del again
+    assert list(file.lines()) == ["a\n", "b\n"]
+
+
+def test_a_name_need_not_be_text() -> None:
+    assert TextFile(os.fsdecode(b"a\xffb.txt")).stem == "a?b"
+
+
+def test_the_end_of_a_line_that_is_cut_may_not_be_endless_either(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("nersery.io.text_file.MOST_CHARACTERS", 6)
+    path = tmp_path / "x"
+    path.write_text("a\nabcdefghi\nabcdefghi\n", "utf-8")
+    assert list(TextFile(path).beginnings(3)) == ["a\n", "abcd", "abcd"]  # six characters more each
+    path.write_text("a\nabcdefghi\nabcdefghij\n", "utf-8")
+    with pytest.raises(DataError, match="the line has more than 6 characters") as caught:
+        list(TextFile(path).beginnings(3))
+    assert [one.line for one in caught.value.issues] == [3]
 
 
 def test_long_lines_are_cut_and_too_long_ones_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

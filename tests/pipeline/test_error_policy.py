@@ -139,6 +139,31 @@ def test_what_the_format_cannot_hold_is_a_reject_and_no_success() -> None:
     policy.check()
 
 
+def test_each_item_that_the_format_cannot_hold_takes_one_success_back() -> None:
+    def encode(sentence: Sentence) -> str:
+        raise DataError("no")
+
+    policy = ErrorPolicy(fails())
+    first, second = policy([0, 1])
+    policy.encoded(first, encode, str)
+    policy.check()
+    policy.encoded(second, encode, str)
+    with pytest.raises(DataError, match="no"):
+        policy.check()
+
+
+def test_a_reject_without_a_sentence_that_cannot_be_written() -> None:
+    def encode_reject(reject: Reject) -> str:
+        if reject.reason == "dull":
+            raise DataError("no")
+        return reject.reason
+
+    line, outcome = ErrorPolicy(fails()).encoded(Reject("dull"), str, encode_reject)
+    assert line == "failed: DataError: no"
+    assert isinstance(outcome, Reject)
+    assert outcome.sentence is None
+
+
 def test_an_error_of_the_format_that_every_item_would_raise_ends_the_job() -> None:
     def encode(sentence: Sentence) -> str:
         raise FormatError("no such column")

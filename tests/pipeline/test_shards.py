@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nersery import Sentence, io
-from nersery.core.errors import JobFailedError, NerseryError, SettingsError
+from nersery.core.errors import JobFailedError, MissingResourceError, NerseryError, SettingsError
 from nersery.pipeline.shards import MANIFEST, ShardJob, batches
 from nersery.pipeline.stage import Answer, EngineLostError
 from tests.pipeline.fakes import Killed, answers, expected, rows
@@ -107,7 +107,32 @@ class TestFiles:
     def test_more_shards_than_names_are_refused(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr("nersery.pipeline.shards.MOST_SHARDS", 3)
         with pytest.raises(NerseryError, match="more than 3 shards"):
-            job(tmp_path).run(ROWS, answers)
+            job(tmp_path).run(ROWS[:37], answers)
+        assert job(tmp_path).run(ROWS[:36], answers).read == 36
+
+    def test_parquet_is_made_of_the_lines_and_rejects_stay_lines(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        def missing() -> None:
+            raise MissingResourceError("no pyarrow")
+
+        monkeypatch.setattr("nersery.pipeline.shards.check_installed", missing)
+        assert job(tmp_path).run(ROWS, answers).read == 50
+        columns = ShardJob(tmp_path / "columns", 30, {}, "parquet")
+        with pytest.raises(MissingResourceError, match="no pyarrow"):
+            columns.run(ROWS, answers)
+        monkeypatch.setattr("nersery.pipeline.shards.check_installed", lambda: None)
+        monkeypatch.setattr(
+            "nersery.pipeline.shards.write_lines", lambda lines, path: path.write_bytes(b"P" + lines.read_bytes())
+        )
+        columns.run(ROWS, answers)
+        there = files(tmp_path / "columns")
+        parts = [f"{kind}-0000{number}" for kind in ("part", "rejects") for number in (0, 1)]
+        assert sorted(there) == [MANIFEST, *(f"{p}.{'parquet' if p[0] == 'p' else 'jsonl'}" for p in parts)]
+        assert [there[f"{part}.parquet"] for part in parts[:2]] == [
+            b"P" + expected(ROWS[:30]),
+            b"P" + expected(ROWS[30:]),
+        ]
 
     def test_progress_counts_rows_and_those_of_an_earlier_call(self, tmp_path: Path) -> None:
         progress = Steps()
@@ -179,6 +204,9 @@ class TestTarget:
         with pytest.raises(SettingsError, match=rf"files of no such job, e\.g\. {name}"):
             job(tmp_path).run(ROWS, answers, overwrite=True)
         assert files(tmp_path / folder) == {name: b"precious"}
+        (tmp_path / folder / "zzz").touch()
+        with pytest.raises(SettingsError, match=rf"e\.g\. {name},"):
+            job(tmp_path).check_target(overwrite=True)
 
     def test_a_file_is_refused_even_by_force(self, tmp_path: Path) -> None:
         (tmp_path / "out").write_text("precious")
@@ -354,8 +382,9 @@ class TestResume:
 
         with monkeypatch.context() as patch:
             patch.setattr("nersery.pipeline.shards.open_new", opened)
-            with pytest.raises(OSError, match="No space left"):
+            with pytest.raises(OSError, match="No space left") as caught:
                 job(tmp_path).run(ROWS, answers)
+        assert caught.value.filename == str(tmp_path / "out")
         assert len((part / MANIFEST).read_text().splitlines()) == 3, "two shards are kept"
         job(tmp_path).run(ROWS, answers)
         assert files(tmp_path / "out") == undisturbed
