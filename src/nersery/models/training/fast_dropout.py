@@ -26,7 +26,7 @@ def fast_dropout(model: nn.Module) -> Iterator[None]:
     """Within it, the dropout layers of a model draw cheaper random numbers."""
     layers = [layer for layer in model.modules() if type(layer) is nn.Dropout]
     for layer in layers:
-        layer.forward = partial(dropped, layer)
+        layer.forward = partial(dropped, layer)  # type: ignore[method-assign]
     try:
         yield
     finally:
