@@ -20,6 +20,8 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from nersery.models.training.fast_dropout import dropped
+
 FAMILIES = frozenset({"BertModel", "RobertaModel", "XLMRobertaModel", "CamembertModel", "MPNetModel"})
 LEAST_SHARE = 0.75
 """Of the longest window of a group; a shorter one begins the next group. Most attention is then on real subwords, and
@@ -182,9 +184,9 @@ def _layer(layer: Any, hidden: Tensor, packing: _Packing | _Row, position_bias: 
     heads = int(inner.num_attention_heads)
     queries, keys, values = (project(shared) for project in projections)
     context = packing.attend(queries, keys, values, heads, inner.dropout, position_bias)
-    hidden = norms.LayerNorm(norms.dropout(dense(context)) + hidden)
+    hidden = norms.LayerNorm(dropped(norms.dropout, dense(context)) + hidden)
     output = layer.output
-    result: Tensor = output.LayerNorm(output.dropout(output.dense(layer.intermediate(hidden))) + hidden)
+    result: Tensor = output.LayerNorm(dropped(output.dropout, output.dense(layer.intermediate(hidden))) + hidden)
     return result
 
 
@@ -310,7 +312,7 @@ class _Packing:
             scores = torch.baddbmm(bias, query, key.transpose(1, 2), alpha=query.shape[2] ** -0.5)
             # in fp32: in bf16 it takes four times as long where the length is no multiple of 16
             shares = scores.softmax(-1, dtype=torch.float32).to(query.dtype)
-            found.append(group.unpad(torch.bmm(dropout(shares), value), heads))
+            found.append(group.unpad(torch.bmm(dropped(dropout, shares), value), heads))
         context = torch.cat(found)
         return nn.functional.pad(context, (0, 0, 0, len(queries) - len(context)))
 
