@@ -22,7 +22,6 @@ from torch import Tensor
 import measuring
 from nersery.models.loading import ModelSource, autocast, resolved
 from nersery.models.training import trainer
-from nersery.models.training.fast_dropout import fast_dropout
 from nersery.models.training.trainer import TrainingPlan
 from nersery.models.training.vocabulary_pruning import pruned_vocabulary
 from nersery.taggers.components.decoding import Example
@@ -110,10 +109,9 @@ def main() -> None:
     packed = forward["forward"]
     times: dict[str, list[float]] = {"bare": [], "padded": [], "packed": []}
     real = whole = 0
-    learner = tagger._trained_parts()
-    with pruned_vocabulary(network, tagger._subwords(examples, ())), fast_dropout(learner):
+    with pruned_vocabulary(network, tagger._subwords(examples, ())):
         by_hand = bare(tagger, plan, len(tagger._tags.names), pad)
-        own = Steps(learner, tagger._loss, plan)
+        own = Steps(tagger._trained_parts(), tagger._loss, plan)
         for number, batch in enumerate(batches(examples, plan.batch_size, QUICK if options.quick else BATCHES)):
             lengths = [len(window.subwords) for window, *_ in batch]
             real, whole = real + sum(lengths), whole + len(lengths) * max(lengths)

@@ -133,7 +133,7 @@ def test_every_product_of_every_kind_of_model(
     assert products.dtypes
     assert (products.dtypes[0] == torch.bfloat16) == native
     if not native:
-        assert {*products.dtypes} == {torch.float32}
+        assert {*products.dtypes} - {torch.float64} == {torch.float32}, "the CRF sums in fp64, nothing is bf16"
 
 
 @pytest.mark.parametrize(("capability", "expected"), [("AVX512", True), ("AVX2", False), ("DEFAULT", False)])

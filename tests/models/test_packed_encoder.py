@@ -113,6 +113,23 @@ def test_in_bf16_logits_are_close_to_those_of_transformers(kind: str) -> None:
     assert not torch.equal(found, whole)
 
 
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("lengths", [LENGTHS, (1,), (32,), (9, 9, 9)])
+def test_where_shapes_recur_what_fills_them_changes_nothing(
+    kind: str, lengths: tuple[int, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    network = pack(made(kind))
+    inputs = batch(network, lengths)
+    calls = count_rows(network)
+    expected, exact = learnt(network, inputs)
+    monkeypatch.setattr("nersery.models.packed_encoder._is_compiled", lambda device: True)
+    found, gradients = learnt(network, inputs)
+    assert calls == [(sum(lengths),), (sum(lengths) + -sum(lengths) % 32,)]
+    torch.testing.assert_close(found, expected, atol=1e-5, rtol=1e-4)
+    for name, gradient in exact.items():
+        torch.testing.assert_close(gradients[name], gradient, atol=1e-4, rtol=1e-3, msg=name)
+
+
 def test_dropout_follows_the_seed() -> None:
     network = pack(made("Roberta", hidden_dropout_prob=0.1, attention_probs_dropout_prob=0.1))
     inputs = batch(network)

@@ -20,10 +20,14 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from nersery.models.training.fast_dropout import dropped
+
 FAMILIES = frozenset({"BertModel", "RobertaModel", "XLMRobertaModel", "CamembertModel", "MPNetModel"})
 LEAST_SHARE = 0.75
 """Of the longest window of a group; a shorter one begins the next group. Most attention is then on real subwords, and
 a batch of 16 sentences has about three groups."""
+ROW_MULTIPLE, LENGTH_MULTIPLE = 32, 8
+"""Of the subwords in a row and of those of a padded window, in training where `_is_compiled`: so that shapes recur."""
 
 
 ROW = 512
@@ -132,18 +136,29 @@ def _forward(
         return padded(input_ids=input_ids, attention_mask=attention_mask, **types, **others)
     from transformers.modeling_outputs import BaseModelOutputWithPooling
 
-    packing = _Packing.of(attention_mask.bool())
+    recurring = _is_compiled(base.device)
+    packing = _Packing.of(attention_mask.bool(), LENGTH_MULTIPLE if recurring else 1)
+    filling = packing.kept[:1].expand(-len(packing.kept) % ROW_MULTIPLE if recurring else 0)  # any subword will do
+    read = torch.cat([packing.kept, filling])
     shown = {"input_ids": input_ids, "position_ids": _positions(base.embeddings, input_ids)}
     shown["token_type_ids"] = torch.zeros_like(input_ids) if token_type_ids is None else token_type_ids
-    shown = {name: ids.expand_as(input_ids).flatten()[packing.kept].unsqueeze(0) for name, ids in shown.items()}
+    shown = {name: ids.expand_as(input_ids).flatten()[read].unsqueeze(0) for name, ids in shown.items()}
     hidden = base.embeddings(**shown).squeeze(0)
     for layer in base.encoder.layer:
         hidden = _layer(layer, hidden, packing, getattr(base.encoder, "compute_position_bias", None))
     size = input_ids.numel()
-    whole = _scatter(hidden, packing.kept, size).view(*input_ids.shape, -1)
+    whole = _scatter(hidden[: len(packing.kept)], packing.kept, size).view(*input_ids.shape, -1)
     return BaseModelOutputWithPooling(
         last_hidden_state=whole, pooler_output=base.pooler(whole) if base.pooler is not None else None
     )
+
+
+def _is_compiled(device: torch.device) -> bool:
+    """Whether each product of matrices is compiled for its shapes, which takes as long as a small product.
+
+    oneDNN does so with bf16, and keeps the last 1,024.
+    """
+    return device.type == "cpu" and torch.is_autocast_enabled("cpu")
 
 
 def _positions(embeddings: Any, input_ids: Tensor) -> Tensor:
@@ -169,9 +184,9 @@ def _layer(layer: Any, hidden: Tensor, packing: _Packing | _Row, position_bias: 
     heads = int(inner.num_attention_heads)
     queries, keys, values = (project(shared) for project in projections)
     context = packing.attend(queries, keys, values, heads, inner.dropout, position_bias)
-    hidden = norms.LayerNorm(norms.dropout(dense(context)) + hidden)
+    hidden = norms.LayerNorm(dropped(norms.dropout, dense(context)) + hidden)
     output = layer.output
-    result: Tensor = output.LayerNorm(output.dropout(output.dense(layer.intermediate(hidden))) + hidden)
+    result: Tensor = output.LayerNorm(dropped(output.dropout, output.dense(layer.intermediate(hidden))) + hidden)
     return result
 
 
@@ -254,8 +269,13 @@ class _Packing:
     groups: tuple[_Group, ...]
 
     @classmethod
-    def of(cls, mask: Tensor) -> _Packing:
-        """Where there is a subword. Shape: (windows, subwords)."""
+    def of(cls, mask: Tensor, multiple: int) -> _Packing:
+        """Where there is a subword.
+
+        Args:
+            mask: Shape: (windows, subwords).
+            multiple: Of the padded lengths.
+        """
         order = mask.sum(1).argsort(descending=True, stable=True)
         ordered = mask[order]
         rows, columns = ordered.nonzero(as_tuple=True)
@@ -266,7 +286,7 @@ class _Packing:
         for last, length in enumerate([*lengths[1:], -1], 1):
             if length >= LEAST_SHARE * lengths[first]:
                 continue
-            own, longest = slice(offsets[first], offsets[last]), lengths[first]
+            own, longest = slice(offsets[first], offsets[last]), lengths[first] + -lengths[first] % multiple
             there = torch.arange(longest, device=mask.device) < ordered[first:last].sum(1, keepdim=True)
             slots = None if there.all() else (rows[own] - first) * longest + ranks[own]
             bias = torch.zeros(there.shape, device=mask.device).masked_fill(~there, -torch.inf)
@@ -277,7 +297,7 @@ class _Packing:
     def attend(
         self, queries: Tensor, keys: Tensor, values: Tensor, heads: int, dropout: nn.Dropout, position_bias: Any
     ) -> Tensor:
-        """Multi-head attention within each window. Shape: (subwords, dimension), as each input.
+        """Multi-head attention within each window; zero behind the last one. Shape: (subwords, dimension), as inputs.
 
         Args:
             position_bias: MPNet's, computed from the length of its argument; None for other families.
@@ -290,8 +310,11 @@ class _Packing:
                 bias = bias + position_bias(queries.new_empty(1, query.shape[1], 0))
             bias = bias.expand(-1, heads, query.shape[1], -1).flatten(0, 1).to(query.dtype)
             scores = torch.baddbmm(bias, query, key.transpose(1, 2), alpha=query.shape[2] ** -0.5)
-            found.append(group.unpad(torch.bmm(dropout(scores.softmax(-1)), value), heads))
-        return torch.cat(found)
+            # in fp32: in bf16 it takes four times as long where the length is no multiple of 16
+            shares = scores.softmax(-1, dtype=torch.float32).to(query.dtype)
+            found.append(group.unpad(torch.bmm(dropped(dropout, shares), value), heads))
+        context = torch.cat(found)
+        return nn.functional.pad(context, (0, 0, 0, len(queries) - len(context)))
 
 
 class _Scatter(torch.autograd.Function):

@@ -4,7 +4,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from nersery.models.training.fast_dropout import STEPS, dropped, fast_dropout
+from nersery.models.training.fast_dropout import STEPS, dropped
 
 
 def masks(rate: float, count: int = 200_000, dtype: torch.dtype = torch.float32, seed: int = 0) -> Tensor:
@@ -53,23 +53,3 @@ def test_in_evaluation_and_in_other_data_types_torch_does_it() -> None:
     values = torch.ones(1000)
     assert dropped(nn.Dropout(0.5).eval(), values) is values
     assert dropped(nn.Dropout(0.5), values.double()).unique().tolist() == [0.0, 2.0]
-
-
-def test_within_the_context_all_dropout_layers_draw_so() -> None:
-    network, values = nn.Sequential(nn.Dropout(0.5), nn.Sequential(nn.Linear(8, 8), nn.Dropout(0.2))), torch.ones(9, 8)
-
-    def output() -> Tensor:
-        torch.manual_seed(1)
-        found: Tensor = network(values)
-        return found.detach()
-
-    before = output()
-    with fast_dropout(network):
-        within = output()
-        network.eval()
-        assert torch.equal(network(values), network[1][0](values)), "nothing is dropped in evaluation"
-        network.train()
-    assert not torch.equal(within, before)
-    assert torch.equal(output(), before)
-    torch.manual_seed(1)
-    assert torch.equal(within, dropped(network[1][1], network[1][0](dropped(network[0], values))).detach())

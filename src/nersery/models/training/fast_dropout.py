@@ -6,9 +6,6 @@ numpy's SFC64, which is seeded from torch's generator: the same state of that ge
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Iterator
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -21,26 +18,13 @@ ONE = 0x3F80
 """The number one in bf16."""
 
 
-@contextlib.contextmanager
-def fast_dropout(model: nn.Module) -> Iterator[None]:
-    """Within it, the dropout layers of a model draw cheaper random numbers."""
-    layers = [layer for layer in model.modules() if type(layer) is nn.Dropout]
-    for layer in layers:
-        layer.forward = partial(dropped, layer)
-    try:
-        yield
-    finally:
-        for layer in layers:
-            del layer.forward
-
-
 def dropped(layer: nn.Dropout, values: Tensor) -> Tensor:
     """The output of a dropout layer."""
     steps = round(layer.p * STEPS)
     if layer.training and 0 < steps < STEPS and values.device.type == "cpu" and values.dtype in FACTORS:
         output: Tensor = _drop(values, steps)
     else:
-        output = nn.functional.dropout(values, layer.p, layer.training)
+        output = layer(values)
     return output
 
 
