@@ -119,6 +119,7 @@ class _Distribution:
         >>> _Distribution.of({"a": 9, "b": 1}).draw_other("a", random.Random(0))
         'b'
         """
+        # Draw among the occurrences of the other words, and step over the word's own: one draw, without redrawing.
         start, end = self.spans.get(word, (0, 0))
         others = (self.ends[-1] if self.ends else 0) - (end - start)
         if others == 0:

@@ -215,6 +215,7 @@ class SelfTraining(Selector):
 
     def _draw(self, pool: Corpus, tagger: Tagger) -> list[Sentence]:
         """The candidates that join next, with their certainty, in the order of the pool."""
+        # Chance belongs to sentence and step, so a resumed run and another order of the pool draw the same.
         number, seed = len(self._finished_steps), self._training.seed
         joined = {} if self.relabel else {id for step in self._finished_steps for id in step.joined}
         rest = [sentence for sentence in pool if sentence.id not in joined]
@@ -247,7 +248,8 @@ class SelfTraining(Selector):
 
     def _urgency(self, certainty: float, chance: float) -> tuple[float, float]:
         """By what the candidates are sorted, the highest first; chance in [0, 1) parts equals."""
-        if self.strategy == "uncertainty":  # the highest of these are a draw without replacement (Gumbel top-k)
+        # Gumbel top-k: the highest of certainty + noise are a draw without replacement, in proportion to e^certainty.
+        if self.strategy == "uncertainty":
             return certainty - math.log(-math.log(chance or 1e-300)), 0.0
         return (-certainty if self.strategy == "hard_first" else certainty), chance
 
@@ -301,6 +303,7 @@ class SelfTraining(Selector):
         folder, number = self._training.folder, len(self._finished_steps)
         if folder is None:
             return
+        # First the tagger, then the record that names it, then the old ones go: a kill leaves one whole pair.
         unfinished = tagger_folder(folder, number).with_suffix(".part")
         shutil.rmtree(unfinished, ignore_errors=True)
         tagger.save(unfinished)

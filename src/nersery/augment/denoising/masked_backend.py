@@ -120,6 +120,7 @@ class _Draft:
 
     def write(self, guesses: Sequence[Sequence[tuple[str, float]]], count: int, rng: random.Random) -> None:
         """Draw a word for this many gaps: those whose best guess is the most probable."""
+        # The first guess shows how sure the model is of a gap; which word is written there is drawn all the same.
         by_certainty = sorted(zip(self.gaps, guesses, strict=True), key=lambda gap: -gap[1][0][1])
         there = {place: word for place, word in enumerate(self.sentence.words) if place not in self.gaps}
         edits = []

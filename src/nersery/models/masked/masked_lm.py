@@ -196,6 +196,7 @@ class MaskedLM:
 
     def _passes(self, rows: Sequence[MaskedWindow]) -> Iterator[tuple[list[int], Tensor]]:
         """Run rows of the same shape together: their numbers, and the scores at their masks."""
+        # Both numbers follow from the row alone: its padded length, and its masks up to a power of two.
         by_shape: dict[tuple[int, int], list[int]] = defaultdict(list)
         for number, row in enumerate(rows):
             length = -(-len(row.window.subwords) // LENGTH_MULTIPLE)
