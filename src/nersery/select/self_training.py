@@ -155,7 +155,8 @@ class SelfTraining(Selector):
             self._write_down(TrainingStep(sentences=len(self._gold), dev_f1=self._dev_f1(tagger)), tagger)
         while not self._is_over() and (joining := self._draw(pool, tagger)):
             step = TrainingStep({s.id: Joined(s.scores[CERTAINTY], list(s.labels)) for s in joining})
-            before = [] if self.relabel else self._labelled(pool, [s.joined for s in self._finished_steps])
+            earlier = [] if self.relabel else [joined for s in self._finished_steps for joined in s.joined.items()]
+            before = [as_joined(pool.by_id[id], joined) for id, joined in earlier]
             tagger, step.sentences = self._train(tagger, [*before, *joining])
             step.dev_f1 = self._dev_f1(tagger)
             self._write_down(step, tagger)
@@ -343,9 +344,6 @@ class SelfTraining(Selector):
         return {
             id: (first[id], joined) for number in steps for id, joined in self._finished_steps[number].joined.items()
         }
-
-    def _labelled(self, pool: Corpus, parts: Iterable[Mapping[str, Joined]]) -> list[Sentence]:
-        return [as_joined(pool.by_id[id], joined) for part in parts for id, joined in part.items()]
 
     def _record(self, number: int) -> dict[str, Any]:
         step = self._finished_steps[number]

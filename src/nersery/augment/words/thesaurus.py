@@ -103,7 +103,7 @@ def read_wordnet(folder: str | Path) -> Synonyms:
     found: dict[str, set[str]] = {}
     for path in check_wordnet(folder):
         for synset in _synsets(path):
-            lemmas = [lemma for lemma in synset if _is_usable(lemma)]
+            lemmas = [lemma for lemma in synset if len(lemma) >= SHORTEST_LEMMA and lemma.lower() not in FUNCTION_WORDS]
             for lemma in lemmas:
                 if len(lemmas) > 1 and " " not in lemma:
                     found.setdefault(lemma.lower(), set()).update(lemmas)
@@ -125,10 +125,6 @@ def check_wordnet(folder: str | Path) -> list[Path]:
                 "setting table), a file with lines of word<TAB>synonym[<TAB>synonym …]"
             )
     return paths
-
-
-def _is_usable(lemma: str) -> bool:
-    return len(lemma) >= SHORTEST_LEMMA and lemma.lower() not in FUNCTION_WORDS
 
 
 def _synsets(path: Path) -> Iterator[list[str]]:
