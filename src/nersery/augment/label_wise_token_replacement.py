@@ -68,7 +68,10 @@ class LabelWiseTokenReplacement(Augmenter):
                 "there are no training sentences, and label_wise_token_replacement has no word to put in",
                 fix="give it labelled sentences",
             )
-        self._words = {tag: _Distribution.of(self._but_stop_words(words)) for tag, words in counts.items()}
+        self._words = {
+            tag: _Distribution.of({word: count for word, count in words.items() if not self._is_stop_word(word)})
+            for tag, words in counts.items()
+        }
 
     def generate(self, sentence: Sentence, rng: random.Random) -> Sentence | Reject:
         """The sentence with some words replaced."""
@@ -86,9 +89,6 @@ class LabelWiseTokenReplacement(Augmenter):
 
     def _is_stop_word(self, word: str) -> bool:
         return bool(self._stop_words) and word.lower() in self._stop_words
-
-    def _but_stop_words(self, words: Mapping[str, int]) -> Mapping[str, int]:
-        return {word: count for word, count in words.items() if not self._is_stop_word(word)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,6 +119,7 @@ class _Distribution:
         >>> _Distribution.of({"a": 9, "b": 1}).draw_other("a", random.Random(0))
         'b'
         """
+        # Draw among the occurrences of the other words, and step over the word's own: one draw, without redrawing.
         start, end = self.spans.get(word, (0, 0))
         others = (self.ends[-1] if self.ends else 0) - (end - start)
         if others == 0:

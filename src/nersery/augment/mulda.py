@@ -105,7 +105,8 @@ class MulDA(FineTuningSettings, TypeDescriptions, Augmenter, ModelSettings):
         """For each sentence a new one that begins like it."""
         if self._lm is None:
             raise unfitted(self)
-        pairs = [_pair(self._lm, s, self._shown(s, rng)) for s, rng in zip(sentences, rngs, strict=True)]
+        shown = [rng.randint(0, int(self.shown_rate * len(s))) for s, rng in zip(sentences, rngs, strict=True)]
+        pairs = [_pair(self._lm, sentence, count) for sentence, count in zip(sentences, shown, strict=True)]
         known = [self._types.issuperset(entity.type for entity in sentence.entities) for sentence in sentences]
         sources = [replace(pair, target=()) if own else None for pair, own in zip(pairs, known, strict=True)]
         sampling = Sampling(self.top_k, self.candidates, self.max_subwords)
@@ -126,10 +127,6 @@ class MulDA(FineTuningSettings, TypeDescriptions, Augmenter, ModelSettings):
         if isinstance(read, Sentence) and read.labels != apart(sentence, model.parts).labels:
             return f'the model writes it as "{read.text:.60}", under which its labels would be wrong'
         return model.length_issue(whole)
-
-    def _shown(self, sentence: Sentence, rng: random.Random) -> int:
-        """A number of words, from none to the largest share."""
-        return rng.randint(0, int(self.shown_rate * len(sentence)))
 
     def _read(self, text: Generated, parent: Sentence) -> Sentence | Reject:
         """The sentence that a text writes, or why it writes none."""

@@ -107,7 +107,7 @@ def paired_bootstrap(
     theirs, ours = _mean_f1(pair.sum(axis=2)[None])[0]
     observed = float(ours - theirs)
     f1 = _resampled(pair, samples, np.random.default_rng(item_seed(seed, "paired_bootstrap")))
-    drawn = f1[:, 1] - f1[:, 0]
+    drawn = f1[:, 1] - f1[:, 0]  # both from the same resample, which is what pairs them
     low, high = _percentiles(drawn)
     hits = _count_extreme(drawn - observed, observed)
     different = int((pair[0] != pair[1]).any(axis=(0, 2)).sum())
@@ -226,7 +226,7 @@ def sign_flip(baseline: Sequence[float], system: Sequence[float], *, seed: int =
         signs = np.array(list(product((1.0, -1.0), repeat=n)))
     else:
         signs = np.random.default_rng(item_seed(seed, "sign_flip")).choice((1.0, -1.0), size=(2**EXACT_SEEDS, n))
-        signs[0] = 1.0
+        signs[0] = 1.0  # the observed signs, which must be among the flips
     flipped = signs @ (np.asarray(system, dtype=np.float64) - np.asarray(baseline, dtype=np.float64)) / n
     return _count_extreme(flipped, float(flipped[0])) / len(signs)
 
@@ -240,6 +240,7 @@ def holm(p_values: Sequence[float]) -> list[float]:
     corrected = [0.0] * len(p_values)
     highest = 0.0
     for rank, place in enumerate(sorted(range(len(p_values)), key=lambda index: p_values[index])):
+        # Never below the p-value before it, or a larger one could be significant and a smaller one not.
         highest = max(highest, min(1.0, (len(p_values) - rank) * p_values[place]))
         corrected[place] = highest
     return corrected

@@ -51,6 +51,7 @@ def _nearest(queries: Tensor, keys: Tensor, real: int, count: int, own: Tensor) 
     cosines[:, real:] = -torch.inf
     rows = (own >= 0).nonzero()[:, 0]
     cosines[rows, own[rows]] = -2.0  # below all cosines
+    # The `count` nearest keys lie in at most `count` groups, those with the largest maxima.
     groups = cosines.view(len(queries), -1, GROUP).amax(2)
     best = groups.topk(min(count + SPARE, groups.shape[1])).indices.sort().values
     near = (best.unsqueeze(2) * GROUP + torch.arange(GROUP)).flatten(1)

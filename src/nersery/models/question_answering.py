@@ -198,6 +198,7 @@ def best_spans(starts: Tensor, ends: Tensor, top: int, longest: int) -> tuple[Te
     top, longest = min(top, words), min(longest, words)
     begin = torch.arange(words, device=starts.device).unsqueeze(1)
     end = begin + torch.arange(1, longest + 1, device=starts.device)
+    # A window of `longest` ends for each start, by `unfold`, so that no table of words times words is made.
     scores = starts.unsqueeze(2) + nn.functional.pad(ends, (0, longest - 1), value=-torch.inf).unfold(1, longest, 1)
     spans, values = [], []
     for _ in range(top):
@@ -207,6 +208,7 @@ def best_spans(starts: Tensor, ends: Tensor, top: int, longest: int) -> tuple[Te
         there = value > -torch.inf
         spans.append(torch.stack([first, last], 1) * there.unsqueeze(1))
         values.append(value)
+        # Masked rather than sorted out later: `top` answers that do not overlap need more than the `top` best spans.
         overlaps = (begin < last[:, None, None]) & (end > first[:, None, None])
         scores = scores.masked_fill(overlaps, -torch.inf)
     return torch.stack(spans, 1), torch.stack(values, 1)

@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass
 
-from nersery.core.errors import NerseryError
 from nersery.core.ranges import Rate
-from nersery.core.registry import ModelName, name_of
+from nersery.core.registry import ModelName
 from nersery.core.sentence import Sentence
-from nersery.core.training_context import NO_TRAINING, Training
-from nersery.select.base import Selector
-from nersery.taggers.base import Tagger, strict_f1
-from nersery.taggers.components.gold_tagger import check_gold_tagger, gold_tagger, warn_of_unknown_labels
+from nersery.select.base import Selector, TaggerJudge
+from nersery.taggers.base import strict_f1
 
 
 @dataclass
-class Agreement(Selector):
+class Agreement(TaggerJudge, Selector):
     """Scores a sentence by how well a gold-trained tagger agrees with its labels.
 
     The score is the strict F1 of the prediction; 1.0 is exact agreement.
@@ -35,18 +32,6 @@ class Agreement(Selector):
 
     threshold: Rate = 1.0
     tagger: ModelName | None = None
-    _tagger: Tagger | None = field(default=None, init=False, repr=False, compare=False)
-    _warned: set[str] = field(default_factory=set, init=False, repr=False, compare=False)
-
-    def check(self) -> None:
-        """Look for the tagger, if one is named; see `Selector.check`."""
-        check_gold_tagger(self.tagger)
-
-    def fit(
-        self, gold: Sequence[Sentence], *, held_out: Iterable[Sentence] = (), training: Training = NO_TRAINING
-    ) -> None:
-        """Take the tagger that is there, or train one on gold."""
-        self._tagger = gold_tagger(name_of(self), self.tagger, gold, training)
 
     def score(self, sentences: Sequence[Sentence]) -> list[float]:
         """Agreement of each sentence, in [0, 1]; a sentence without entities agrees when none is predicted.
@@ -54,10 +39,7 @@ class Agreement(Selector):
         Raises:
             NerseryError: When there was no fit.
         """
-        if self._tagger is None:
-            raise NerseryError("agreement was asked for scores before fit")
-        warn_of_unknown_labels(self._tagger.types, sentences, self._warned)
-        predicted = self._tagger.predict(sentences)
+        predicted = self.judge(sentences).predict(sentences)
         return [
             strict_f1([labelled], [guess]) if labelled.labels != guess.labels else 1.0
             for labelled, guess in zip(sentences, predicted, strict=True)

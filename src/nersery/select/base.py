@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, ClassVar, overload
+from typing import Any, ClassVar, overload
 
 from nersery.core.errors import ContractError, NerseryError
 from nersery.core.outcome import Outcome, Reject, Result, Step, Tally
@@ -18,9 +18,8 @@ from nersery.core.sentence import Sentence
 from nersery.core.training_context import NO_TRAINING, Training, in_job, training_from
 from nersery.pipeline.stage import Stage
 from nersery.pipeline.stage_job import Sentences, opened, run_stage, split_options
-
-if TYPE_CHECKING:
-    from nersery.taggers.base import Tagger
+from nersery.taggers.base import Tagger
+from nersery.taggers.components.gold_tagger import check_gold_tagger, gold_tagger, warn_of_unknown_labels
 
 
 class Selector(ABC):
@@ -74,6 +73,35 @@ class Selector(ABC):
     def reason(self, sentence: Sentence, score: float) -> str:
         """Why a sentence of that score is rejected: short, and the same for all of its kind."""
         return f"{name_of(self)} < {self.threshold:g}"
+
+
+class TaggerJudge:
+    """What selectors share that judge by a tagger trained on gold; a dataclass with it has a field ``tagger``."""
+
+    tagger: str | None
+    _tagger: Tagger | None = None
+
+    def check(self) -> None:
+        """Look for the tagger, if one is named; see `Selector.check`."""
+        check_gold_tagger(self.tagger)
+
+    def fit(
+        self, gold: Sequence[Sentence], *, held_out: Iterable[Sentence] = (), training: Training = NO_TRAINING
+    ) -> None:
+        """Take the tagger that is there, or train one on gold."""
+        self._tagger, self._seed = gold_tagger(name_of(self), self.tagger, gold, training), training.seed
+        self._warned: set[str] = set()
+
+    def judge(self, sentences: Iterable[Sentence]) -> Tagger:
+        """The tagger; says once which types of the sentences it does not know.
+
+        Raises:
+            NerseryError: When there was no fit.
+        """
+        if self._tagger is None:
+            raise NerseryError(f"{name_of(self)} was asked for scores before fit")
+        warn_of_unknown_labels(self._tagger.types, sentences, self._warned)
+        return self._tagger
 
 
 def select_step(selector: Selector) -> Step[Sentence]:

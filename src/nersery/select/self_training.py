@@ -155,7 +155,8 @@ class SelfTraining(Selector):
             self._write_down(TrainingStep(sentences=len(self._gold), dev_f1=self._dev_f1(tagger)), tagger)
         while not self._is_over() and (joining := self._draw(pool, tagger)):
             step = TrainingStep({s.id: Joined(s.scores[CERTAINTY], list(s.labels)) for s in joining})
-            before = [] if self.relabel else self._labelled(pool, [s.joined for s in self._finished_steps])
+            earlier = [] if self.relabel else [joined for s in self._finished_steps for joined in s.joined.items()]
+            before = [as_joined(pool.by_id[id], joined) for id, joined in earlier]
             tagger, step.sentences = self._train(tagger, [*before, *joining])
             step.dev_f1 = self._dev_f1(tagger)
             self._write_down(step, tagger)
@@ -215,6 +216,7 @@ class SelfTraining(Selector):
 
     def _draw(self, pool: Corpus, tagger: Tagger) -> list[Sentence]:
         """The candidates that join next, with their certainty, in the order of the pool."""
+        # Chance belongs to sentence and step, so a resumed run and another order of the pool draw the same.
         number, seed = len(self._finished_steps), self._training.seed
         joined = {} if self.relabel else {id for step in self._finished_steps for id in step.joined}
         rest = [sentence for sentence in pool if sentence.id not in joined]
@@ -247,7 +249,8 @@ class SelfTraining(Selector):
 
     def _urgency(self, certainty: float, chance: float) -> tuple[float, float]:
         """By what the candidates are sorted, the highest first; chance in [0, 1) parts equals."""
-        if self.strategy == "uncertainty":  # the highest of these are a draw without replacement (Gumbel top-k)
+        # Gumbel top-k: the highest of certainty + noise are a draw without replacement, in proportion to e^certainty.
+        if self.strategy == "uncertainty":
             return certainty - math.log(-math.log(chance or 1e-300)), 0.0
         return (-certainty if self.strategy == "hard_first" else certainty), chance
 
@@ -301,6 +304,7 @@ class SelfTraining(Selector):
         folder, number = self._training.folder, len(self._finished_steps)
         if folder is None:
             return
+        # First the tagger, then the record that names it, then the old ones go: a kill leaves one whole pair.
         unfinished = tagger_folder(folder, number).with_suffix(".part")
         shutil.rmtree(unfinished, ignore_errors=True)
         tagger.save(unfinished)
@@ -340,9 +344,6 @@ class SelfTraining(Selector):
         return {
             id: (first[id], joined) for number in steps for id, joined in self._finished_steps[number].joined.items()
         }
-
-    def _labelled(self, pool: Corpus, parts: Iterable[Mapping[str, Joined]]) -> list[Sentence]:
-        return [as_joined(pool.by_id[id], joined) for part in parts for id, joined in part.items()]
 
     def _record(self, number: int) -> dict[str, Any]:
         step = self._finished_steps[number]

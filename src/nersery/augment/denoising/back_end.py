@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import random
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from typing import Protocol
+from typing import Any
 
 from nersery.augment.denoising.templates import Template
 from nersery.core.outcome import Reject
@@ -12,9 +13,19 @@ from nersery.core.sentence import Sentence
 from nersery.core.training_context import Training
 
 
-class BackEnd(Protocol):
-    """A language model that writes sentences from templates."""
+class BackEnd(ABC):
+    """A language model that writes sentences from templates.
 
+    Args:
+        settings: An `nersery.augment.aclm.ACLM`.
+    """
+
+    def __init__(self, settings: Any) -> None:
+        self._settings = settings
+        self._model: Any = None
+        self._types: frozenset[str] = frozenset()
+
+    @abstractmethod
     def check(self) -> None:
         """Check models and settings before other work starts.
 
@@ -23,6 +34,7 @@ class BackEnd(Protocol):
             SettingsError: If a setting does not fit the model.
         """
 
+    @abstractmethod
     def learn(self, gold: Sequence[Sentence], training: Training, templates: Mapping[Sentence, Template]) -> None:
         """Fine-tune the model on templates that lose other keywords in every epoch.
 
@@ -32,5 +44,6 @@ class BackEnd(Protocol):
             templates: The template of each of these sentences, before it loses keywords.
         """
 
+    @abstractmethod
     def write(self, templates: Sequence[Template], rngs: Sequence[random.Random]) -> Sequence[Sentence | Reject]:
         """A sentence for each template, or why there is none."""

@@ -6,8 +6,8 @@ import random
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
+from nersery.augment.denoising.back_end import BackEnd
 from nersery.augment.denoising.templates import Span, Template
 from nersery.augment.linearized.linearization import linearized_input, token_descriptions
 from nersery.augment.masked_lm.model_setup import check_model, fine_tuning, open_model
@@ -21,18 +21,8 @@ EMPTY = "x"
 """Stands in a gap until it is filled; the model never sees it."""
 
 
-class MaskedBackEnd:
-    """Fills the gaps of templates with a masked language model.
-
-    Args:
-        settings: An `nersery.augment.aclm.ACLM`.
-    """
-
-    def __init__(self, settings: Any) -> None:
-        self._settings = settings
-        self._model: Any = None
-        self._types: frozenset[str] = frozenset()
-        self._lengths = GapLengths(())
+class MaskedBackEnd(BackEnd):
+    """Fills the gaps of templates with a masked language model."""
 
     def check(self) -> None:
         """See `BackEnd`."""
@@ -120,6 +110,7 @@ class _Draft:
 
     def write(self, guesses: Sequence[Sequence[tuple[str, float]]], count: int, rng: random.Random) -> None:
         """Draw a word for this many gaps: those whose best guess is the most probable."""
+        # The first guess shows how sure the model is of a gap; which word is written there is drawn all the same.
         by_certainty = sorted(zip(self.gaps, guesses, strict=True), key=lambda gap: -gap[1][0][1])
         there = {place: word for place, word in enumerate(self.sentence.words) if place not in self.gaps}
         edits = []

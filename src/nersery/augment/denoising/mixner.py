@@ -46,6 +46,7 @@ class Partners:
 
         from nersery.models.neighbours import nearest
 
+        # Gold sentences have their vectors already; -1 marks those to encode, whose rows are overwritten below.
         own = np.array([self._numbers.get(sentence.words, -1) for sentence in sentences], dtype=np.int64)
         vectors = self._vectors[own]
         vectors[own < 0] = self._encoder.sentences([s.words for s in sentences if s.words not in self._numbers])

@@ -6,8 +6,9 @@ import random
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import accumulate
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from nersery.augment.denoising.back_end import BackEnd
 from nersery.augment.denoising.templates import Template
 from nersery.augment.linearized.linearization import apart, linearize, token_descriptions
 from nersery.augment.linearized.parsing import UNKNOWN_TYPE, check_kept, child_of, parse
@@ -26,17 +27,8 @@ TOO_LONG = "template longer than the model"
 UNFINISHED = "longer than max_subwords"
 
 
-class Seq2SeqBackEnd:
-    """Writes whole sentences with an encoder-decoder.
-
-    Args:
-        settings: An `nersery.augment.aclm.ACLM`.
-    """
-
-    def __init__(self, settings: Any) -> None:
-        self._settings = settings
-        self._model: Any = None
-        self._types: frozenset[str] = frozenset()
+class Seq2SeqBackEnd(BackEnd):
+    """Writes whole sentences with an encoder-decoder."""
 
     def check(self) -> None:
         """See `BackEnd`."""

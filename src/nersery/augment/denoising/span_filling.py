@@ -124,6 +124,8 @@ def source(sentence: Sentence, gaps: Sequence[Span], descriptions: Mapping[str, 
 
 def filled(text: Generated, count: int) -> list[tuple[str, ...]]:
     """The words for each gap, which the sentinels separate; none if one is missing, empty or cut off."""
+    # T5 repeats each sentinel before its words and ends with one more. All read as GAP: only their order counts. A text
+    # that was cut off ends within its last part, so that part is dropped.
     marks = [place for place, word in enumerate(text.words) if word == GAP]
     ends = [*marks, len(text.words)] if text.finished else marks
     parts = [text.words[start + 1 : end] for start, end in pairwise(ends)][:count]

@@ -167,6 +167,7 @@ def merge_entities(sentence: Sentence, attention: Attention) -> tuple[tuple[Span
     """
     import numpy as np
 
+    # `reduceat` sums from each start to the next: words outside entities are units of one word.
     length = len(sentence)
     if attention.shape != (length, length):
         raise ValueError(f"the attention between {length} words has the shape {attention.shape}")

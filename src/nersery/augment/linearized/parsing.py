@@ -91,6 +91,7 @@ def check_new(sentence: Sentence, parents: Iterable[Sentence], similarity: float
     """
     from rapidfuzz.distance import Indel
 
+    # Indel counts insertions and deletions alone, so its similarity is twice the subsequence over both lengths.
     text = _folded(sentence)
     alike = (Indel.normalized_similarity(text, _folded(parent)) for parent in parents)
     return NEAR_COPY if any(share >= similarity - ROUNDING for share in alike) else None
@@ -108,6 +109,8 @@ def _fault(words: Sequence[str], tags: Collection[str]) -> str | None:
 
 def _tagged(words: Sequence[str], tags: Mapping[str, Tag], closed: bool) -> list[tuple[str, Tag | None]] | Reject:
     """Each word that is no token, with its tag."""
+    # A tag token opens a group: token, word, and if `closed` the same token again. Taking the group at once from one
+    # iterator makes nesting, a missing end and another end the same case: the next item is not what it must be.
     tagged: list[tuple[str, Tag | None]] = []
     rest = iter(words)
     for word in rest:
@@ -134,7 +137,7 @@ def _entities(tags: Sequence[Tag | None]) -> tuple[Entity, ...] | None:
             entities.append(Entity(place, place + 1, type_))
         elif entities and (entities[-1].end, entities[-1].type) == (place, type_):
             entities[-1] = replace(entities[-1], end=place + 1)
-        else:
+        else:  # inside without a beginning: IOB1 would open an entity here, but that would be a guess
             return None
     return tuple(entities)
 

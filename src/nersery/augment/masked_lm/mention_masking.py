@@ -91,6 +91,7 @@ def hidden_in_mentions(sentence: Sentence, mean_rate: float, rng: random.Random)
 
 def random_share(count: int, mean: float, rng: random.Random) -> float:
     """A share from a normal distribution around a mean, with deviation 1/count, redrawn until it lies in [0, 1]."""
+    # Redrawn, because clipping would make 0 and 1, a mention kept or lost as a whole, far too frequent.
     for _ in range(MOST_REDRAWS):
         share = rng.gauss(mean, 1 / count)
         if 0 <= share <= 1:
@@ -109,6 +110,7 @@ def fill(
     """A new word for each gap, at once or from the first to the last, each in sight of those before it."""
     if not in_turn:
         return model.fill(masked_inputs, rngs, drawing)
+    # The gaps to come stay masked in each turn: the model must not see the words that it is about to replace.
     words = [list(masked_input.words) for masked_input in masked_inputs]
     for turn in range(max((len(masked_input.gaps) for masked_input in masked_inputs), default=0)):
         due = [number for number, masked_input in enumerate(masked_inputs) if turn < len(masked_input.gaps)]

@@ -19,24 +19,7 @@ Synonyms = Mapping[str, tuple[str, ...]]
 
 PARTS_OF_SPEECH = ("noun", "verb", "adj", "adv")
 SHORTEST_LEMMA = 3
-_CLOSED_CLASSES = """
-a an the this that these those
-i me my mine myself we us our ours ourselves you your yours yourself yourselves he him his himself she
-her hers herself it its itself they them their theirs themselves one ones oneself who whom whose which
-what
-all any anybody anyone anything both each either enough every everybody everyone everything few less
-least many more most much neither no nobody none nothing other others several some somebody someone
-something such
-about above across after against along amid among around as at before behind below beneath beside
-besides between beyond but by despite down during except for from in inside into like near of off on
-onto out outside over past per since than through throughout till to toward towards under underneath
-until up upon via versus with within without
-and or nor if because although though unless whereas whether while when whenever where wherever why how
-so yet
-am are be been being is was were do did does doing done have had has having can could may might must
-need ought shall should will would not there then
-"""
-FUNCTION_WORDS = frozenset(_CLOSED_CLASSES.split())
+FUNCTION_WORDS = frozenset(Path(__file__).with_name("function_words.txt").read_text("utf-8").split())
 """English articles, pronouns, quantifiers, prepositions, conjunctions and auxiliaries.
 
 WordNet is of nouns, verbs, adjectives and adverbs. What is spelled there like one of these mostly means
@@ -120,7 +103,7 @@ def read_wordnet(folder: str | Path) -> Synonyms:
     found: dict[str, set[str]] = {}
     for path in check_wordnet(folder):
         for synset in _synsets(path):
-            lemmas = [lemma for lemma in synset if _is_usable(lemma)]
+            lemmas = [lemma for lemma in synset if len(lemma) >= SHORTEST_LEMMA and lemma.lower() not in FUNCTION_WORDS]
             for lemma in lemmas:
                 if len(lemmas) > 1 and " " not in lemma:
                     found.setdefault(lemma.lower(), set()).update(lemmas)
@@ -142,10 +125,6 @@ def check_wordnet(folder: str | Path) -> list[Path]:
                 "setting table), a file with lines of word<TAB>synonym[<TAB>synonym …]"
             )
     return paths
-
-
-def _is_usable(lemma: str) -> bool:
-    return len(lemma) >= SHORTEST_LEMMA and lemma.lower() not in FUNCTION_WORDS
 
 
 def _synsets(path: Path) -> Iterator[list[str]]:

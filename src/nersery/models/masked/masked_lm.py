@@ -196,10 +196,11 @@ class MaskedLM:
 
     def _passes(self, rows: Sequence[MaskedWindow]) -> Iterator[tuple[list[int], Tensor]]:
         """Run rows of the same shape together: their numbers, and the scores at their masks."""
+        # Both numbers follow from the row alone: its padded length, and its masks up to a power of two.
         by_shape: dict[tuple[int, int], list[int]] = defaultdict(list)
         for number, row in enumerate(rows):
             length = -(-len(row.window.subwords) // LENGTH_MULTIPLE)
-            by_shape[length, _power_of_two(len(row.positions))].append(number)
+            by_shape[length, 1 << (len(row.positions) - 1).bit_length()].append(number)
         for (_, masks), numbers in by_shape.items():
             for start in range(0, len(numbers), ROWS):
                 part = numbers[start : start + ROWS]
@@ -374,11 +375,6 @@ def tokenizer_with_mask(source: ModelSource) -> Any:
         )
     check_decoder(tokenizer)
     return tokenizer
-
-
-def _power_of_two(count: int) -> int:
-    """The smallest power of two that is not below a count."""
-    return 1 << (count - 1).bit_length()
 
 
 def _with_masks(row: MaskedWindow, count: int) -> MaskedWindow:

@@ -50,6 +50,8 @@ class Beams:
         """
         if self.are_done:
             return [*range(self.width)]
+        # There are twice as many continuations as beams, so that enough are left when some of them end their text. One
+        # that ends among the second half would not have had a beam of its own, and is dropped.
         parents: list[int] = []
         running: list[Draft] = []
         for rank, (parent, subword, log_probability) in enumerate(continuations):
@@ -127,6 +129,8 @@ class BeamSearch(Sampler):
             noise: Shape: (texts, at least top_k).
         """
         width, choices = self._sampling.candidates, values.shape[1]
+        # Gumbel top-k: the largest of log probabilities plus noise are a draw without replacement. The noise decides
+        # who goes on; the text keeps its own log probability, without noise.
         before = torch.tensor([draft.log_probability for beams in sources for draft in beams.running])
         total = before.to(values.device)[:, None] + values + noise[:, :choices]
         refuse_nan(values, self._source)

@@ -20,7 +20,7 @@ from nersery.models.masked.masked_inputs import OWN
 from nersery.models.seq2seq.beam_search import BeamSearch
 from nersery.models.seq2seq.generation import Request, Sampler
 from nersery.models.seq2seq.seq2seq_inputs import Generated, Sampling, TextPair
-from nersery.models.seq2seq.seq2seq_tokenization import WITH_GAPS, Seq2SeqTokenization
+from nersery.models.seq2seq.seq2seq_tokenization import WITH_GAPS, Frame, Seq2SeqTokenization
 from nersery.models.subwords.token_embeddings import add_rows, output_at
 from nersery.models.training.trainer import History, TrainingPlan, seeded, train
 
@@ -109,13 +109,15 @@ class Seq2Seq:
         name, length = ("source", source) if source > self.longest else ("target", target)
         return f"the {name} has {length} subwords, and the model reads {self.longest}"
 
-    def _require_fit(self, pair: TextPair) -> None:
+    def _frame(self, pair: TextPair) -> Frame:
+        """What stands around the texts of a pair, which must fit into the model."""
         if issue := self.length_issue(pair):
             raise DataError(
                 f'a text does not fit the model "{self.source.name}": {issue}. It begins '
                 f'"{" ".join(pair.source or pair.target).replace(OWN, ""):.60}"',
                 fix="leave such sentences out, or name a model that reads longer texts",
             )
+        return self.tokenization.frame(pair.language or self.language)
 
     # --- fine-tuning ------------------------------------------------------------------------------------------------
 
@@ -158,8 +160,7 @@ class Seq2Seq:
             )
 
     def _row(self, pair: TextPair) -> TokenizedPair:
-        self._require_fit(pair)
-        frame = self.tokenization.frame(pair.language or self.language)
+        frame = self._frame(pair)
         target = (*self.tokenization.target(pair.target), frame.end)
         return TokenizedPair(self.tokenization.source(pair.source, frame), frame.lead, target)
 
@@ -203,22 +204,21 @@ class Seq2Seq:
         Raises:
             DataError: If a source does not fit; see `fits`.
         """
-        pairs = [
-            TextPair(*both)
-            for both in zip(sources, ((),) * len(sources), languages or ("",) * len(sources), strict=True)
-        ]
         barred = self.tokenization.nameless(self.network.get_output_embeddings().weight.shape[0])
         sampler = (BeamSearch if sampling.beams else Sampler)(
             self.network, self.source, sampling, pad=self.tokenization.subwords.pad, barred=barred, longest=self.longest
         )
-        requests = [self._request(pair, rng) for pair, rng in zip(pairs, rngs, strict=True)]
+        spoken = languages or ("",) * len(sources)
+        requests = [
+            self._request(TextPair(source, (), language), rng)
+            for source, language, rng in zip(sources, spoken, rngs, strict=True)
+        ]
         with autocast(self.network.device, self.precision):
             drafts = sampler.draw(requests)
         return [Generated(self.tokenization.words(draft.subwords), draft.mean, draft.finished) for draft in drafts]
 
     def _request(self, pair: TextPair, rng: random.Random) -> Request:
-        self._require_fit(pair)
-        frame = self.tokenization.frame(pair.language or self.language)
+        frame = self._frame(pair)
         return Request(self.tokenization.source(pair.source, frame), frame.lead, frame.end, rng)
 
 

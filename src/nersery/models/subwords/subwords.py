@@ -146,7 +146,7 @@ class SubwordEncoder:
         reads ``é`` as ``e``, ``में`` as ``म``.
         """
         decomposed = {word: unicodedata.normalize("NFD", word) for word in dict.fromkeys(words) if not word.isascii()}
-        bare = {word: "".join(itertools.filterfalse(_is_accent, text)) for word, text in decomposed.items()}
+        bare = {word: "".join(c for c in text if unicodedata.category(c) != "Mn") for word, text in decomposed.items()}
         marked = [word for word in bare if bare[word] not in ("", decomposed[word])]
         both = zip(self.subwords(marked), self.subwords([bare[word] for word in marked]), strict=True)
         alike = [one == other and self.tokenizer.unk_token_id not in one for one, other in both]
@@ -229,10 +229,6 @@ def frame(encode: Callable[..., Any]) -> tuple[tuple[int, ...], tuple[int, ...]]
         if whole[start : start + len(inner)] == inner:
             return tuple(whole[:start]), tuple(whole[start + len(inner) :])
     return (), ()
-
-
-def _is_accent(character: str) -> bool:
-    return unicodedata.category(character) == "Mn"
 
 
 def _lead(tokenizer: Any) -> str:

@@ -73,6 +73,7 @@ class NearDuplicates:
         from rapidfuzz.distance import Indel
         from rapidfuzz.process import extract
 
+        # Chunks grow: callers mostly stop at the first hit, but many texts in one call are much faster.
         text, left, size = self._text(number), iter(others), 1
         while chunk := list(islice(left, size)):
             numbers = self._of_like_length(text, chunk)
@@ -134,6 +135,8 @@ class NearDuplicates:
 
     def _rarest(self, text: Sequence[int]) -> set[int]:
         """The words of which a similar text must have one; those of a single text are left out."""
+        # Rare words first: of the n - k + 1 words at least one is shared, and the rarer they are, the fewer texts are
+        # compared. A word that no other text has finds nothing. Ties go by number, so that all texts agree.
         common = math.ceil(self._least * len(text) - ROUNDING)
         by_rarity = sorted(text, key=lambda word: (self._frequency[word], word))
         return {word for word in by_rarity[: len(text) - common + 1] if self._frequency[word] > 1}
