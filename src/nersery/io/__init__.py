@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -38,6 +39,7 @@ __all__ = [
     "format_of",
     "formats",
     "open_corpus",
+    "open_text",
     "read",
     "read_rejects",
     "readable",
@@ -62,6 +64,21 @@ def open_corpus(path: str | Path, options: ReadOptions = _DEFAULTS) -> Source:
     if Path(path).is_dir():
         return FolderSource(TextFile(path, options.encoding), options, _open_file)
     return _open_file(path, options)
+
+
+def open_text(path: str | Path, options: ReadOptions = _DEFAULTS) -> Source:
+    """Open a corpus whose labels do not count; a file of an unknown format is text, as ``corpus.de`` is.
+
+    Raises:
+        DataError: If the file cannot be opened.
+    """
+    try:
+        return open_corpus(path, options)
+    except DataError:
+        is_known = str(path) == STANDARD_INPUT or Path(path).suffix.lower() in extensions()
+        if options.format != AUTO or is_known or not Path(path).is_file():
+            raise
+        return open_corpus(path, replace(options, format="text"))
 
 
 def _open_file(path: str | Path, options: ReadOptions) -> Source:

@@ -134,7 +134,7 @@ class ConllSource(Source):
             entities, tag_issues, repaired = found.decode(columns[layout.tag], self.scheme)
             if _names_columns(columns[layout.word][0], columns[layout.tag][0]):
                 issues.append(_header(paragraph))
-                tag_issues = [issue for issue in tag_issues if issue.index]
+                tag_issues = tuple(issue for issue in tag_issues if issue.index)
             issues += (
                 tag_issue(found_issue, self.scheme, paragraph.line + found_issue.index) for found_issue in tag_issues
             )

@@ -105,3 +105,11 @@ def test_files_labelled_since_join_and_the_last_labels_of_a_text_hold(tmp_path: 
     assert all(labels[sentence.words] == () for sentence in since)
     assert "4 sentences are in several train files: the labels in the last one are used" in material.notes
     assert read_material([files[0], files[0], files[0]], None, None, io.ReadOptions(), 30).gold.types == ("LOC", "PER")
+
+
+def test_raw_text_has_a_format_of_its_own(tmp_path: Path) -> None:
+    io.write([Sentence(("Ada", f"wrote{n}"), (Entity(0, 1, "PER"),)) for n in range(9)], tmp_path / "train.conll")
+    (tmp_path / "raw.en").write_text("".join(f"She wrote {n}\n" for n in range(5)))
+    options = io.ReadOptions(format="conll", language="en")
+    material = read_material([str(tmp_path / "train.conll")], tmp_path / "raw.en", None, options, 30)
+    assert [sentence.text for sentence in material.raw] == [f"She wrote {n}" for n in range(5)]

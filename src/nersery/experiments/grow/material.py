@@ -59,7 +59,8 @@ def read_material(
     unlabelled = Corpus([])
     if raw:
         known = {sentence.words for corpus in (gold, tested) for sentence in corpus}
-        unlabelled, more = _raw(io.open_corpus(raw, options), known, most_raw)
+        own = replace(options, format=io.AUTO)  # the user names the format of the labelled sentences
+        unlabelled, more = _raw(io.open_text(raw, own), known, most_raw)
         notes += more
         if not unlabelled:
             raise DataError(Issue("there is no sentence that gold and test do not have", str(raw)), fix="give raw text")
