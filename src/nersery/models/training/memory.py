@@ -41,7 +41,7 @@ def give_back() -> None:
 
 
 def _set_thresholds(trim: int) -> None:
-    """Let up to this many bytes of free memory stay in the process."""
+    """Let up to this many free bytes stay in the process."""
     if is_own_process():
         _call("mallopt", MMAP_THRESHOLD, LARGEST_BLOCK)  # glibc stops to adapt it once the other one is set
         _call("mallopt", TRIM_THRESHOLD, trim)
