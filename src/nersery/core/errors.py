@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import difflib
 import unicodedata
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -81,7 +81,14 @@ class DataError(NerseryError):
             issues = Issue(issues)
         self.issues: tuple[Issue, ...] = (issues,) if isinstance(issues, Issue) else tuple(issues)
         self.fix = fix
-        super().__init__(_summary(self.issues, fix))
+        lines = [str(issue) for issue in self.issues[:SHOWN_ISSUES]]
+        if len(self.issues) > SHOWN_ISSUES:
+            lines.append(f"… and {len(self.issues) - SHOWN_ISSUES} more issues")
+        if len(self.issues) > 1:
+            lines.insert(0, f"{len(self.issues)} issues:")
+        if fix:
+            lines.append(f"Fix: {printable(fix)}")
+        super().__init__("\n".join(lines))
 
     def __reduce__(self) -> tuple[Any, ...]:
         """As other processes get it: rebuilt from its parts."""
@@ -94,17 +101,6 @@ class FormatError(DataError):
 
 class ContractError(NerseryError):
     """A method that breaks the contract of its kind, whatever the item."""
-
-
-def _summary(issues: Sequence[Issue], fix: str) -> str:
-    lines = [str(issue) for issue in issues[:SHOWN_ISSUES]]
-    if len(issues) > SHOWN_ISSUES:
-        lines.append(f"… and {len(issues) - SHOWN_ISSUES} more issues")
-    if len(issues) > 1:
-        lines.insert(0, f"{len(issues)} issues:")
-    if fix:
-        lines.append(f"Fix: {printable(fix)}")
-    return "\n".join(lines)
 
 
 _DIRECTIONS = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
@@ -121,15 +117,8 @@ def printable(text: str) -> str:
     """
     if text.isprintable():
         return text
-    return "".join(
-        character if _is_harmless(character) else character.encode("unicode_escape").decode() for character in text
-    )
-
-
-def _is_harmless(character: str) -> bool:
-    if character.isprintable():
-        return True
-    return unicodedata.category(character) in ("Cf", "Zs") and character not in _DIRECTIONS
+    harmless = {one for one in {*text} - _DIRECTIONS if one.isprintable() or unicodedata.category(one) in ("Cf", "Zs")}
+    return "".join(one if one in harmless else one.encode("unicode_escape").decode() for one in text)
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:

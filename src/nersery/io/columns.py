@@ -147,7 +147,10 @@ def detect_layout(file: TextFile, options: ReadOptions, *, sure: bool = False) -
     width, count = Counter(map(len, rows)).most_common(1)[0]
     for role, column in (("word", options.word_column), ("tag", options.tag_column)):
         if column is not None and column > width:
-            raise _no_column(file, role, column, width)
+            raise DataError(
+                Issue(f"there is no {role} column {column}: its lines have {width} columns", file.name),
+                fix=f"name one of them by --{role}-column, or leave that out to have it found",
+            )
     columns = list(zip(*(row for row in rows if len(row) == width), strict=True))
     tags = _tag_positions(columns, options, _SURE_SIGNS if sure else _ALL_SIGNS)
     if not tags or (sure and count < NEARLY_ALL * len(rows)):
@@ -246,13 +249,6 @@ def _counts_words(sentences: Sequence[Sequence[str]], column: int, width: int) -
     running = [values == [str(number) for number in range(1, len(values) + 1)] for values in counted]
     return sum(running) >= NEARLY_ALL * len(counted) and any(
         is_running and len(values) > 1 for is_running, values in zip(running, counted, strict=True)
-    )
-
-
-def _no_column(file: TextFile, role: str, column: int, width: int) -> DataError:
-    return DataError(
-        Issue(f"there is no {role} column {column}: its lines have {width} columns", file.name),
-        fix=f"name one of them by --{role}-column, or leave that out to have it found",
     )
 
 

@@ -142,9 +142,8 @@ def to_dataset(corpus: Iterable[Sentence], scheme: str, types: Sequence[str]) ->
     own = {entity.type for sentence in sentences for entity in sentence.entities}
     if types and (unknown := sorted(own - {*types})):
         raise DataError(f"the type {unknown[0]} is not in types; {did_you_mean(unknown[0], types)}")
-    letters = tag_schemes.SCHEMES[tag_schemes.scheme_name(scheme)]
-    prefixes = dict.fromkeys((letters.begin, letters.inside, letters.end, letters.single))
-    names = ["O", *(f"{prefix}-{type_}" for type_ in types or sorted(own) for prefix in prefixes)]
+    letters = tag_schemes.SCHEMES[tag_schemes.scheme_name(scheme)].letters
+    names = ["O", *(f"{letter}-{type_}" for type_ in types or sorted(own) for letter in letters)]
     values = {"id": [sentence.id for sentence in sentences], "tokens": words, "ner_tags": tags}
     text = library.Value("string")
     features = {"id": text, "tokens": library.List(text), "ner_tags": library.List(library.ClassLabel(names=names))}

@@ -48,10 +48,8 @@ def card(about: About, divided: Divided, record: Mapping[str, Any], layout: Card
     Args:
         record: As `nersery.publish.dataset.publish` returns it.
     """
-    sections = [_title(about), _counts(divided.splits), _sources(about), _made(divided, record)]
-    sections.append(_known_errors(record["evaluation"]) if record["evaluation"] else iter(()))
-    sections.append(_loading(layout))
-    lines = [line for section in sections for line in section]
+    made, errors = _made(divided, record), _known_errors(record["evaluation"]) if record["evaluation"] else ()
+    lines = chain(_title(about), _counts(divided.splits), _sources(about), made, errors, _loading(layout))
     return f"{front_matter(about, divided, layout)}\n" + "\n".join(lines).rstrip() + "\n"
 
 

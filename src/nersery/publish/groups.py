@@ -87,7 +87,11 @@ def _ancestors(sentence: Sentence) -> Iterator[str]:
 
 
 def _join_alike(joined: _Joined, sentences: Sequence[Sentence], similarity: float) -> None:
-    """Join sentences that are alike."""
+    """Join sentences that are alike.
+
+    Texts are compared only where they share a rare word. A large set is asked apart, and only until one of its texts is
+    alike; otherwise a corpus of many near-duplicates would take quadratic time.
+    """
     exact, near, numbers = ExactDuplicates(), NearDuplicates(similarity), array("L")
     for number, sentence in enumerate(sentences):
         text = text_of(sentence)
@@ -101,7 +105,7 @@ def _join_alike(joined: _Joined, sentences: Sequence[Sentence], similarity: floa
     index: dict[int, _Places] = defaultdict(_Places)
     for place, number in enumerate(numbers):
         there = [index[word] for word in near.rare_words(place)]
-        large: dict[object, list[list[int]]] = defaultdict(list)
+        large: dict[object, list[list[int]]] = defaultdict(list)  # by the root of a set, its texts with each word
         for places in there:
             places.sort(joined, numbers)
             for root, members in places.large.items():
