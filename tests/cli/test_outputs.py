@@ -35,6 +35,48 @@ class TestOutputs:
         assert Path("OUT.jsonl").read_text() != "precious"
 
     @pytest.mark.parametrize("args", WRITERS, ids=lambda args: args[0])
+    def test_a_link_to_nothing_is_kept_unless_forced_as_one_to_a_file(self, args: list[str]):
+        for is_there in (False, True):
+            if is_there:
+                Path("real.jsonl").write_text("precious")
+            Path("OUT.jsonl").unlink(missing_ok=True)
+            Path("OUT.jsonl").symlink_to("real.jsonl")
+            result = call(*args)
+            assert result.code == 2
+            assert "OUT.jsonl exists already. Choose another name, or allow to overwrite it (--force)" in result.err
+            assert os.readlink("OUT.jsonl") == "real.jsonl"
+            assert call(*args, "--force").code == 0
+            assert not Path("OUT.jsonl").is_symlink()
+        assert Path("real.jsonl").read_text() == "precious"
+
+    @pytest.mark.parametrize("force", [[], ["--force"]])
+    @pytest.mark.parametrize(
+        "args",
+        [
+            *WRITERS,
+            ["train", "train.conll", "OUT.jsonl"],
+            ["dataset", "publish", "train.conll", "OUT.jsonl"],
+            [*WRITERS[2], "--shards", "9"],
+        ],
+        ids=lambda args: " ".join((args[0], *args[5:])),
+    )
+    def test_a_link_to_itself_is_named(self, args: list[str], force: list[str]):
+        Path("OUT.jsonl").symlink_to("OUT.jsonl")
+        result = call(*args, *force)
+        assert result.code == 2
+        assert result.err == (
+            "error: OUT.jsonl cannot be written: Too many levels of symbolic links. "
+            "Remove the link, or choose another output\n"
+        )
+
+    @pytest.mark.parametrize("command", ["convert", "publish"])
+    def test_a_link_to_itself_cannot_be_read_either(self, command: str):
+        Path("loop.conll").symlink_to("loop.conll")
+        result = call("dataset", command, "loop.conll", "OUT.jsonl")
+        assert result.code == 3
+        assert "loop.conll: cannot be read: Too many levels of symbolic links" in result.err
+
+    @pytest.mark.parametrize("args", WRITERS, ids=lambda args: args[0])
     def test_missing_folders_are_made(self, args: list[str]):
         args = [arg.replace("OUT", "new/folder/OUT") for arg in args]
         assert call(*args).code == 0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from contextvars import ContextVar
@@ -17,7 +18,7 @@ from typer.core import TyperCommand
 from nersery import io
 from nersery.core import registry
 from nersery.core.errors import SettingsError
-from nersery.core.files import files_of
+from nersery.core.files import files_of, lies_in, refuse_loop
 from nersery.core.outcome import Tally
 from nersery.core.random import LARGEST_SEED
 from nersery.core.sentence import Corpus
@@ -190,11 +191,12 @@ def refuse_same_file(target: Path, *sources: str) -> None:
         SettingsError: When the target, or the file of its rejects, is one of the sources or lies in one; or when the
             target is a device or a pipe.
     """
+    refuse_loop(target)
     if target.absolute().parent == DEVICES or not (target.is_file() or target.is_dir() or not target.exists()):
         raise SettingsError(f"{target} is a device or a pipe, and results go into a file. Choose another output")
     for path in (target, rejects_of(target)):
         for source, there in [(name, file) for name in sources for file in files_of(Path(input_path(name)))]:
-            if there.resolve() in path.resolve().parents:
+            if lies_in(path, there):
                 raise SettingsError(f"{path} lies in the input {source}. Choose another output")
             if path.exists() and there.exists() and path.samefile(there):
                 raise SettingsError(f"{source} is an input and would be overwritten. Choose another output")
@@ -204,12 +206,13 @@ def split_folder(files: Sequence[str], example: str) -> tuple[list[str], Path]:
     """The inputs, and the folder to write, which is named last.
 
     Raises:
-        SettingsError: When there are fewer than two names, or the folder's is not UTF-8.
+        SettingsError: When there are fewer than two names, or the folder's is not UTF-8 or a link to itself.
     """
     if len(files) < 2:
         raise SettingsError(f"name at least one corpus and, last, the folder to write: {example}")
     *names, folder = files
     refuse_odd_bytes(Path(folder))
+    refuse_loop(Path(folder))
     return names, Path(folder)
 
 
@@ -233,7 +236,7 @@ def refuse_existing(target: Path, *, force: bool) -> None:
     """
     if target.is_dir():
         raise SettingsError(f"{target} is a folder, expected the name of a file to write")
-    if target.exists() and not force:
+    if os.path.lexists(target) and not force:
         raise SettingsError(f"{target} exists already. Choose another name, or allow to overwrite it (--force)")
 
 

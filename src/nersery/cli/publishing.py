@@ -12,7 +12,7 @@ from typer import Argument, Option
 from nersery.cli import options
 from nersery.cli.app import dataset_group
 from nersery.core.errors import SettingsError
-from nersery.core.files import check_replaceable
+from nersery.core.files import check_replaceable, lies_in
 
 if TYPE_CHECKING:
     from nersery.publish.splits import Divided, Division
@@ -125,7 +125,7 @@ def _inputs(names: Sequence[str], folder: Path) -> list[tuple[str, str]]:
     for name in names:
         split, _, path = name.partition("=")
         inputs.append((GIVEN[split], path) if split in GIVEN and path else ("", name))
-        if folder.resolve() in Path(inputs[-1][1]).resolve().parents:
+        if lies_in(Path(inputs[-1][1]), folder):
             raise SettingsError(
                 f"{inputs[-1][1]} is an input and lies in {folder}, the folder to write. Choose another folder"
             )

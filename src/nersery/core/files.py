@@ -135,6 +135,23 @@ def remove_folder(folder: Path) -> None:
         shutil.rmtree(unfinished)
 
 
+def refuse_loop(path: Path) -> None:
+    """Raise `SettingsError` for an output that is a link which leads back to itself."""
+    try:
+        path.stat()
+    except OSError as error:
+        if error.errno == errno.ELOOP:
+            raise SettingsError(
+                f"{path} cannot be written: {error.strerror}. Remove the link, or choose another output"
+            ) from None
+
+
+def lies_in(path: Path, folder: Path) -> bool:
+    """Whether a path leads into a folder, through links or not; a link that leads back to itself leads nowhere."""
+    inner, outer = (Path(os.path.realpath(one)) for one in (path, folder))  # `Path.resolve` raises for such a link
+    return outer in inner.parents
+
+
 def check_replaceable(folder: Path, mark: str, what: str, own: Sequence[str], *, force: bool) -> None:
     """Raise `SettingsError` if a folder must not be overwritten; a folder with other files never is.
 
@@ -143,6 +160,7 @@ def check_replaceable(folder: Path, mark: str, what: str, own: Sequence[str], *,
         what: Name of its content in messages.
         own: Patterns of all files that it may hold.
     """
+    refuse_loop(folder)
     here = Path.cwd()
     if folder.resolve() in (here, *here.parents):
         raise SettingsError(f"{folder} is the current folder, which the {what} would replace. Choose another folder")

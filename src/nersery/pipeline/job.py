@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, TypeVar
 
 from nersery.core.errors import NerseryError, SettingsError
-from nersery.core.files import differences, locked, naming_the_full_disk, unfinished_path, write_atomic
+from nersery.core.files import differences, locked, naming_the_full_disk, refuse_loop, unfinished_path, write_atomic
 from nersery.core.outcome import Outcome, Reject, Step, Tally
 from nersery.core.progress import Progress
 from nersery.core.sentence import Sentence
@@ -125,6 +125,7 @@ class FileJob:
             SettingsError: If it is a folder, if it or its rejects exist and must not be overwritten, or if the folder
                 of the unfinished job holds other files.
         """
+        refuse_loop(self.target)
         if self.target.is_dir():
             raise SettingsError(f"{self.target} is a folder, expected the name of a file to write")
         begun = (self.part / "journal.json").exists()
@@ -138,7 +139,7 @@ class FileJob:
     def _check_existing(self, overwrite: bool, *, moved: bool) -> None:
         """Refuse files that may not be overwritten, but for those that a killed call may have ``moved`` there."""
         for file, made in ((self.target, self.part / "output"), (self.rejects, self.part / "rejects")):
-            if file.exists() and not overwrite and not (moved and not made.exists()):
+            if os.path.lexists(file) and not overwrite and not (moved and not made.exists()):
                 raise SettingsError(f"{file} exists already. Choose another name, or allow to overwrite it (--force)")
 
     def run(
