@@ -1,6 +1,9 @@
 from __future__ import annotations
 
+import errno
+import os
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -82,3 +85,21 @@ def test_a_folder_of_one_file_is_as_the_file(tmp_path: Path) -> None:
 def test_a_readme_tells_people_and_is_left_out(tmp_path: Path) -> None:
     folder = write(tmp_path / "in", a_jsonl='{"words": ["a"]}\n', README_md="# About\n")
     assert len(read(folder)) == 1
+
+
+@pytest.mark.parametrize("call", ["is_dir", "iterdir"])
+def test_a_folder_that_may_not_be_read_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, call: str) -> None:
+    """The system refuses to look into it, or to list it; root may do both, so the refusal is made up."""
+    folder, allowed = write(tmp_path / "in", a_txt="a\n"), getattr(Path, call)
+
+    def refuse(path: Path) -> Any:
+        if path == (folder / "spans" if call == "is_dir" else folder):
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
+        return allowed(path)
+
+    monkeypatch.setattr(Path, call, refuse)
+    with pytest.raises(DataError) as caught:
+        open_corpus(folder)
+    assert str(caught.value) == (
+        f"{folder}: the folder cannot be read: Permission denied\nFix: allow to read it, or name another folder"
+    )

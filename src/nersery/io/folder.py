@@ -23,6 +23,7 @@ SPANS = "spans"
 """The folder in it that has all of its sentences in JSONL."""
 CARD = "README.md"
 """What tells people about the files of a folder, as everywhere."""
+READABLE = "allow to read it, or name another folder"
 
 Open = Callable[[Path, ReadOptions], Source]
 
@@ -43,12 +44,14 @@ class FolderSource(Source):
     def __init__(self, file: TextFile, options: ReadOptions, open_file: Open) -> None:
         super().__init__(file, options)
         self._open = open_file
-        spans = file.path / SPANS
-        folder = spans if spans.is_dir() and (file.path / RECORD).is_file() else file.path
-        as_pairs = options.format in (AUTO, "brat")
-        pairs = [files_of(path) for path in folder.iterdir() if path.suffix == LABELS]
-        others = {text if as_pairs else labels for text, labels in pairs}  # a document is read once
-        self.paths = [path for path in sorted(folder.iterdir()) if path not in others and not _is_left_out(path)]
+        try:
+            listed = _listed(file.path)
+            as_pairs = options.format in (AUTO, "brat")
+            pairs = [files_of(path) for path in listed if path.suffix == LABELS]
+            others = {text if as_pairs else labels for text, labels in pairs}  # a document is read once
+            self.paths = [path for path in listed if path not in others and not _is_left_out(path)]
+        except OSError as error:
+            raise DataError(Issue(f"the folder cannot be read: {error.strerror}", file.name), fix=READABLE) from None
         if issues := list(self._issues()):
             raise DataError(issues, fix="name a folder that holds the files of one corpus and nothing else")
 
@@ -84,6 +87,12 @@ class FolderSource(Source):
             source = self._open(path, self.options)
             found.file = source.file
             yield from source.sentences(found)
+
+
+def _listed(folder: Path) -> list[Path]:
+    """What lies in a folder, by name; of a published dataset, in the folder of its JSONL files."""
+    spans = folder / SPANS
+    return sorted((spans if spans.is_dir() and (folder / RECORD).is_file() else folder).iterdir())
 
 
 def _is_left_out(path: Path) -> bool:

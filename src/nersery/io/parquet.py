@@ -181,6 +181,7 @@ FORMATS = (
         "the keys of JSONL as columns",
         (".parquet",),
         ParquetSource,
-        unwritable="Parquet is written in shards only (--shards ROWS). Choose .jsonl, which holds the same",
+        unwritable="Parquet is written in shards only, by `nersery augment`, `annotate`, `select` or `predict` with "
+        "--shards. Choose .jsonl, which holds the same",
     ),
 )
