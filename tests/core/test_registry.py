@@ -25,6 +25,12 @@ def test_files_are_methods_and_helpers_are_not():
     assert list(names) == sorted(names)
 
 
+@pytest.mark.parametrize(("kind", "name"), [(kind, name) for kind in registry.KINDS for name in registry.names(kind)])
+def test_the_types_of_all_settings_are_there_when_it_runs(kind: str, name: str):
+    """`registry.check_values` checks no value of a class with a type that exists for type checkers only."""
+    assert get_type_hints(registry.get(kind, name), include_extras=True)
+
+
 def test_get_finds_the_class_of_a_file():
     assert registry.get("augment", "mention_replacement") is MentionReplacement
     assert registry.name_of(MentionReplacement) == "mention_replacement"

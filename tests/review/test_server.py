@@ -15,7 +15,7 @@ import pytest
 from nersery import Entity, Sentence, io
 from nersery.core.entity import Origin
 from nersery.io.sentence_table import SentenceTable
-from nersery.review.decisions import Decision, Decisions
+from nersery.review.decisions import VERDICTS, Decision, Decisions
 from nersery.review.review_loader import ReviewLoader
 from nersery.review.server import HOST, LONGEST_BODY, PAGE, Review, ReviewServer
 
@@ -112,6 +112,11 @@ def test_what_another_page_decided_is_not_overwritten(server: ReviewServer) -> N
         ({"verdict": "accept", "labels": [], "version": False}, "expected an object with verdict"),
         ({"verdict": "accept", "labels": []}, "and version"),
         ({"verdict": "accept", "labels": [], "note": "x" * 501, "version": 0}, "501 characters, expected at most 500"),
+        *[
+            ({"verdict": verdict, "labels": [[0, 1, name]], "version": 0}, "a type is a name without tabs")
+            for verdict in VERDICTS
+            for name in ("", " PER", "P\tR", "P\nR")
+        ],
         (b"{", "Expecting"),
         pytest.param(b"[" * 50_000, "maximum recursion depth", id="deep"),
     ],
