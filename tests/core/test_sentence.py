@@ -35,11 +35,20 @@ from tests.io.strategies import sentences
         (("\ud800",), "lone surrogate"),
         (("a", 1), "every word must be a string"),
         (("a", None), "every word must be a string"),
+        ("abc", r"words is a string, expected a sequence of words, such as 'abc'\.split\(\)"),
     ],
 )
 def test_words_that_cannot_be(words: tuple[str, ...], message: str) -> None:
     with pytest.raises(DataError, match=message):
         Sentence(words, id="x")
+
+
+@pytest.mark.parametrize("kind", [tuple, list, iter])
+@pytest.mark.parametrize("wrong", [(0, 1, "X"), "X", None], ids=str)
+def test_what_is_no_entity_is_named(wrong: Any, kind: Any) -> None:
+    message = f"sentence x: entity 1 is {wrong!r}, expected an Entity"
+    with pytest.raises(DataError, match=re.escape(message)):
+        Sentence(("a", "b"), kind((Entity(0, 1, "X"), wrong)), id="x")
 
 
 @given(st.lists(st.text("a \n\t\r\u2028", max_size=3), min_size=1, max_size=4))

@@ -257,3 +257,12 @@ def test_a_full_disk_changes_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyP
     with pytest.raises(OSError, match="No space left on device"):
         write([RAW], tmp_path / "a.txt")
     assert list(tmp_path.iterdir()) == []
+
+
+def test_unknown_options_of_reading_get_a_suggestion(tmp_path: Path) -> None:
+    (tmp_path / "a.conll").write_text("Ada B-PER\n")
+    with pytest.raises(SettingsError) as caught:
+        read(tmp_path / "a.conll", sheme="IOB2", colour="red")
+    first, second = str(caught.value).splitlines()
+    assert first.startswith('there is no option "sheme"; did you mean "scheme"? Known: format, ')
+    assert second.startswith('there is no option "colour"; ')

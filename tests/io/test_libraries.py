@@ -80,6 +80,23 @@ def test_repairs_work_as_for_files() -> None:
         Corpus.from_dataset(rows, repair="nothing")
 
 
+def test_what_to_do_about_broken_lists_is_told_without_files_and_commands() -> None:
+    with pytest.raises(DataError) as caught:
+        Corpus.from_bio([["Ada", "wrote"], ["Bo"]], [["B_PER", "O"], ["PER"]])
+    fix = caught.value.fix
+    assert fix.startswith('mend the sentences; repair="underscore" (')
+    assert fix.endswith('; repair="drop-sentence" leaves each broken sentence out')
+    with pytest.raises(DataError, match='scheme="NAME" if the tags are not'):
+        Corpus.from_bio([["Ada", "wrote"]], [["B-PER", "I-LOC"]], scheme="IOB2")
+    assert "--" not in fix
+    assert "file" not in fix
+
+
+def test_an_unknown_option_gets_a_suggestion() -> None:
+    with pytest.raises(SettingsError, match='no option "sheme"; did you mean "scheme"'):
+        Corpus.from_bio([["Ada"]], [["O"]], sheme="IOB2")
+
+
 def test_lists_of_tags_come_back_and_wrong_ones_are_named() -> None:
     words, tags = CORPUS.to_bio(scheme="BIOES")
     assert [s.labels for s in Corpus.from_bio(words, tags)] == [s.labels for s in CORPUS]

@@ -77,7 +77,7 @@ def types_to_find(annotator: Any, gold: Iterable[Sentence]) -> list[str]:
         return types
     raise SettingsError(
         f'{name_of(annotator)} has no types to find. Name them, types = ["PER", "LOC"]; or say what they mean by '
-        "definitions; or give labelled sentences that have them (--gold FILE)"
+        "definitions; or give labelled sentences that have them as gold"
     )
 
 

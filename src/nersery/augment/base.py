@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol, overload, runtime_che
 from nersery.core.errors import ContractError, DataError, NerseryError, SettingsError
 from nersery.core.outcome import Outcome, Reject, Result, Step, Tally
 from nersery.core.progress import Progress
-from nersery.core.random import item_rng, item_seed
+from nersery.core.random import check_seed, is_whole, item_rng, item_seed
 from nersery.core.registry import check_values, name_of
 from nersery.core.sentence import Origin, Sentence
 from nersery.core.training_context import NO_TRAINING, Training
@@ -107,8 +107,10 @@ def tasks(sentences: Iterable[Sentence | Reject], copies: int) -> Iterator[Task 
     """Each sentence ``copies`` times, with the number of the copy; rejects of the reader pass once.
 
     Raises:
-        SettingsError: If ``copies`` is below 1.
+        SettingsError: If ``copies`` is no whole number, or below 1.
     """
+    if not is_whole(copies):
+        raise SettingsError(f"copies is {copies!r:.60}, expected a whole number")
     if copies < 1:
         raise SettingsError(f"copies is {copies}, expected 1 or more")
     return _tasks(sentences, range(1, copies + 1))
@@ -215,6 +217,11 @@ class AugmentStage(Stage[Sentence, Task]):
     copies: int = 1
     seed: int = 0
     taggers: Mapping[str, Callable[..., Any]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        """Refuse what is no seed and no number of copies, before the method learns."""
+        check_seed(self.seed)
+        tasks((), self.copies)
 
     def fit(self, method: Augmenter, folder: Path | None, progress: Progress | None) -> Step[Task]:
         """See `Stage`."""

@@ -7,8 +7,23 @@ from __future__ import annotations
 
 import hashlib
 import random
+from numbers import Integral
+from typing import TypeGuard
+
+from nersery.core.errors import SettingsError
 
 LARGEST_SEED = 2**32 - 1
+
+
+def check_seed(seed: object) -> None:
+    """Raise `SettingsError` for what is no seed."""
+    if not is_whole(seed) or not 0 <= seed <= LARGEST_SEED:
+        raise SettingsError(f"seed is {seed!r:.60}, expected a whole number from 0 to {LARGEST_SEED}")
+
+
+def is_whole(value: object) -> TypeGuard[int]:
+    """Whether a value is a whole number; truth values are none, and NumPy's numbers are."""
+    return isinstance(value, Integral) and not isinstance(value, bool)
 
 
 def item_seed(*keys: object) -> int:

@@ -30,6 +30,8 @@ def issue_in(sentence: Any) -> str | None:
     scores, origin, soft_labels, offsets = sentence.scores, sentence.origin, sentence.soft_labels, sentence.offsets
     parts = (type(words), type(entities), type(columns), type(comments), type(soft_labels), type(offsets))
     if parts != _TUPLES:
+        if isinstance(words, str):
+            return f"words is a string, expected a sequence of words, such as {words!r:.60}.split()"
         return "words, entities, columns, comments, soft labels and offsets must be sequences"
     return (
         _words_issue(words)
@@ -53,6 +55,9 @@ def identity_issue(id: str, origin: Origin) -> str | None:
 
 
 def _tidy_entities(entities: Iterable[Entity]) -> tuple[Entity, ...]:
+    entities = tuple(entities)
+    if any(not isinstance(entity, Entity) for entity in entities):
+        return entities  # for an error that names it
     plain = (replace(e, start=_plain(e.start), end=_plain(e.end), score=_plain(e.score)) for e in entities)
     return tuple(sorted(plain))
 
@@ -68,7 +73,7 @@ def _plain(value: Any) -> Any:
 
 
 TIDIED: Mapping[str, Callable[[Any], Any]] = {
-    "words": tuple,
+    "words": lambda words: words if isinstance(words, str) else tuple(words),
     "entities": _tidy_entities,
     "columns": lambda columns: tuple(map(tuple, columns)),
     "comments": tuple,
@@ -150,7 +155,10 @@ def is_type_name(name: str) -> bool:
 def _entities_issue(entities: tuple[Entity, ...], words: tuple[str, ...]) -> str | None:
     position = 0
     for entity in entities:
-        start, end, type_, score = entity.start, entity.end, entity.type, entity.score
+        try:  # costs nothing, where a look at the type of each entity would
+            start, end, type_, score = entity.start, entity.end, entity.type, entity.score
+        except AttributeError:
+            return f"entity {entities.index(entity)} is {entity!r:.60}, expected an Entity"
         if type(start) is not int or type(end) is not int or not isinstance(type_, str):
             return f"start and end of {entity!r} must be whole numbers, and its type a string"
         if score is not None and type(score) not in NUMBERS:

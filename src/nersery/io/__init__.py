@@ -21,7 +21,7 @@ from typing import Any
 from nersery.core.errors import DataError, Issue, SettingsError, did_you_mean
 from nersery.core.files import naming_the_full_disk, written_beside
 from nersery.core.sentence import Corpus, Sentence
-from nersery.io.base import AUTO, InMemory, ReadOptions, Source, Writer, digest_of
+from nersery.io.base import AUTO, InMemory, ReadOptions, Source, Writer, digest_of, read_options
 from nersery.io.folder import FolderSource
 from nersery.io.formats import Beginning, extensions, formats, readable, writable
 from nersery.io.jsonl import read_rejects, reject_line
@@ -99,8 +99,9 @@ def read(path: str | Path, **options: Any) -> Corpus:
 
     Raises:
         DataError: With all issues of the file.
+        SettingsError: With all wrong options.
     """
-    return Corpus(open_corpus(path, ReadOptions(**options)))
+    return Corpus(open_corpus(path, read_options(options)))
 
 
 def _recognise(file: TextFile, options: ReadOptions) -> str:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +31,8 @@ MOST_ISSUES = 10_000
 
 MOST_PAIRS = 100_000
 """So many different pairs of neighbouring tags show that they are no tags at all."""
+_ARGUMENTS = {"--repair": "repair", "--scheme-in": "scheme"}
+_OPTION = re.compile(rf"({'|'.join(_ARGUMENTS)}) ([\w-]+)")
 RETURN_HINT = r"convert the line ends, e.g. with tr '\r' '\n'"
 
 
@@ -90,6 +93,18 @@ class ReadOptions:
             raise SettingsError("\n".join(issues))
 
 
+def read_options(options: Mapping[str, Any]) -> ReadOptions:
+    """Options of reading by their names.
+
+    Raises:
+        SettingsError: With all unknown names and wrong values.
+    """
+    known = [field.name for field in fields(ReadOptions)]
+    if issues := [f'there is no option "{name}"; {did_you_mean(name, known)}' for name in options if name not in known]:
+        raise SettingsError("\n".join(issues))
+    return ReadOptions(**options)
+
+
 def storable(text: str) -> str:
     """A text as a sentence may hold it: no carriage returns, lone surrogates or control characters."""
     return without_control(text.replace("\r", " ")).encode("utf-8", "replace").decode()
@@ -147,6 +162,11 @@ def unread(text: str, comments: Iterable[str] = ()) -> Sentence:
 def repair_hint(name: str) -> str:
     """How a message offers a repair."""
     return f"--repair {name} ({repairs.REPAIRS[name].summary})"
+
+
+def _as_arguments(fix: str) -> str:
+    """What to do, with arguments of the library in place of options of commands."""
+    return _OPTION.sub(lambda option: f'{_ARGUMENTS[option[1]]}="{option[2]}"', fix)
 
 
 class Pass:
@@ -225,6 +245,9 @@ class Pass:
 
     def error(self) -> DataError:
         """All issues of the file, and what can be done about them."""
+        if self.file.in_memory:
+            drop = f'repair="{repairs.DROP_SENTENCE}" leaves each broken sentence out'
+            return DataError(self.issues, fix="; ".join(["mend the sentences", *map(_as_arguments, self._fixes), drop]))
         drop = f"--repair {repairs.DROP_SENTENCE} moves each broken sentence to the rejects"
         return DataError(self.issues, fix="; ".join(["mend the file", *self._fixes, drop]))
 

@@ -17,7 +17,7 @@ from nersery.core.entity import Entity
 from nersery.core.errors import DataError, Issue, MissingResourceError, did_you_mean
 from nersery.core.sentence import Sentence
 from nersery.io.annotation_tools.standoff import layout
-from nersery.io.base import ReadOptions
+from nersery.io.base import read_options
 from nersery.io.jsonl import JsonlSource
 from nersery.io.objects import Object
 from nersery.io.parquet import with_names, without_nulls
@@ -45,6 +45,8 @@ def required(module: str, extra: str) -> Any:
 class _Objects(TextFile):
     """Rows in memory as lines of JSONL; the number of a line is that of a row."""
 
+    in_memory = True
+
     def __init__(self, name: str, rows: Callable[[], Iterable[Object]]) -> None:
         super().__init__(name)
         self._rows = rows
@@ -60,7 +62,7 @@ def _plain(value: Any) -> Any:
 
 
 def _read(name: str, rows: Callable[[], Iterable[Object]], options: Mapping[str, Any]) -> Iterator[Sentence]:
-    return iter(JsonlSource(_Objects(name, rows), ReadOptions(**options)))
+    return iter(JsonlSource(_Objects(name, rows), read_options(options)))
 
 
 def dataset_sentences(

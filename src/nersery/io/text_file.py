@@ -55,6 +55,9 @@ class TextFile:
         SettingsError: If standard input was read before.
     """
 
+    in_memory = False
+    """Whether no file was named, so that there is none to be mended."""
+
     def __init__(self, path: str | Path, encoding: str = "utf-8") -> None:
         self.path, self.name, self.stem = Path(path), str(path), Path(path).stem
         if self.name == STANDARD_INPUT:

@@ -206,7 +206,7 @@ class SelfTraining(Selector):
         if not rest:
             raise DataError(
                 "self_training has no gold sentence to begin with" + (f": {what}" if shared else ""),
-                fix="give labelled sentences (--gold FILE) that are not the candidates, under ids of their own",
+                fix="give labelled sentences as gold that are not the candidates, under ids of their own",
             )
         if shared and not NO_NOTES.get():
             print(f"note: {what}, and are judged rather than learnt from", file=sys.stderr)

@@ -221,7 +221,7 @@ def require_labels(gold: Sequence[Sentence]) -> None:
         DataError: When there is no sentence or no entity.
     """
     if not gold:
-        raise DataError("there is no training sentence", fix="give labelled sentences (in a command often --gold FILE)")
+        raise DataError("there is no training sentence", fix="give labelled sentences")
     if not any(sentence.entities for sentence in gold):
         raise DataError(
             f"no training sentence of {len(gold)} has an entity",

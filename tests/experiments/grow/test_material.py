@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from nersery import Entity, Sentence, io
+from nersery.core.errors import DataError
 from nersery.experiments.grow.budget import Budget
 from nersery.experiments.grow.candidates import models_for, systems_for
 from nersery.experiments.grow.material import read_material
@@ -113,3 +114,12 @@ def test_raw_text_has_a_format_of_its_own(tmp_path: Path) -> None:
     options = io.ReadOptions(format="conll", language="en")
     material = read_material([str(tmp_path / "train.conll")], tmp_path / "raw.en", None, options, 30)
     assert [sentence.text for sentence in material.raw] == [f"She wrote {n}" for n in range(5)]
+
+
+def test_empty_files_are_named(tmp_path: Path) -> None:
+    names = [str(tmp_path / "a.conll"), str(tmp_path / "b.conll")]
+    for name in names:
+        Path(name).touch()
+    for given, message in ((names[:1], "a.conll: the file is empty"), (names, "b.conll: the files are empty")):
+        with pytest.raises(DataError, match=rf"{message}\nFix: give labelled sentences$"):
+            read_material(given, None, None, io.ReadOptions(), 30)

@@ -47,6 +47,9 @@ def read_material(
         DataError: If they cannot be used.
     """
     gold, relabelled = _joined(train, options)
+    if not gold:
+        message = "the file is empty" if len(train) == 1 else "the files are empty"
+        raise DataError(Issue(message, ", ".join(train)), fix="give labelled sentences")
     require_labels(gold.sentences)
     if len(gold) < LEAST_SENTENCES:
         raise DataError(

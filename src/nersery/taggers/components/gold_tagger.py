@@ -46,7 +46,7 @@ def gold_tagger(name: str, folder: str | None, gold: Sequence[Sentence], trainin
     if not gold:
         raise SettingsError(
             f"{name} has no tagger. Name one by tagger (a folder that `nersery train` wrote, or a Hugging "
-            "Face token-classification model), or give labelled sentences to train one on (--gold FILE)"
+            "Face token-classification model), or give labelled sentences as gold, to train one on"
         )
     return trained_on_gold(create("tagger", "transformer"), gold, training)
 
