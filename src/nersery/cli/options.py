@@ -38,7 +38,7 @@ Settings = Annotated[
     Option("--set", metavar="KEY=VALUE", help="A setting of the method (`nersery list METHOD`); may be repeated."),
 ]
 Seed = Annotated[int, Option("--seed", min=0, max=LARGEST_SEED, help="The same seed gives the same bytes.")]
-Dev = Annotated[str | None, Option(help="Labelled sentences to choose the best weights by.")]
+Dev = Annotated[str | None, Option(help="Labelled sentences for choosing the best weights.")]
 LearnFrom = Annotated[str | None, Option(help="Labelled sentences to learn from; by default the input itself.")]
 Samples = Annotated[int, Option(min=100, max=MOST_SAMPLES, help="Bootstrap resamplings.")]
 Force = Annotated[bool, Option("--force", help="Overwrite the output or an unfinished job.")]
@@ -86,7 +86,7 @@ def read_options(
     split: Annotated[
         str,
         _reading(
-            help="Where lines of text are split: spaces, punctuation too, all signs, "
+            help="How text is split into words: spaces, punctuation too, all signs, "
             "or characters (for scripts without spaces)."
         ),
     ] = "spaces",
