@@ -49,7 +49,7 @@ def next_(
     options.refuse_same_file(target, source, *known)
     options.refuse_existing(target, force=force)
     taggers = tagger or [str(path) for path in taggers_of(run or Path())]
-    raw = options.open_corpus(source)
+    raw = options.open_corpus(source, raw=True)
     done = [sentence for name in known for sentence in options.open_corpus(name, io.ReadOptions())]
     found = next_sentences(raw, taggers, count, labelled=done, most=most, seed=seed, quiet=quiet)
     options.report_repairs(raw)

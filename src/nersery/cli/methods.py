@@ -87,7 +87,7 @@ def annotate(
             "for many sentences with translations there are `nersery crosslingual align` and "
             "`nersery crosslingual project`"
         )
-    corpus = options.open_corpus(source)
+    corpus = options.open_corpus(source, raw=True)
     labelled = replace(options.shared(io.ReadOptions), format=io.AUTO)  # whatever the raw text is
     examples, held_out = ([options.open_corpus(name, labelled)] if name else [] for name in (gold, dev))
     training = Training([sentence for split in held_out for sentence in split], seed)

@@ -156,13 +156,15 @@ def input_path(name: str) -> str:
     return str(example(name)) if name.startswith(EXAMPLE_PREFIX) else name
 
 
-def open_corpus(path: str, reading: io.ReadOptions | None = None) -> io.Source:
+def open_corpus(path: str, reading: io.ReadOptions | None = None, *, raw: bool = False) -> io.Source:
     """A corpus by path; says on standard error what it was recognised as.
 
     Args:
         reading: How to read it; by default as the options of the running command say.
+        raw: Read a file of an unknown format as text.
     """
-    source = io.open_corpus(input_path(path), reading or shared(io.ReadOptions))
+    opened = io.open_text if raw else io.open_corpus
+    source = opened(input_path(path), reading or shared(io.ReadOptions))
     remark(f"{path}: {source.description}")
     return source
 
