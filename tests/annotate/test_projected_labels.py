@@ -103,6 +103,24 @@ def test_more_text_is_learnt_from_and_not_labelled(source: str, aligner: Same, t
     assert result.tally.read == 3
 
 
+def test_text_may_have_any_extension(tmp_path: Path, aligner: Same) -> None:
+    for name, text in {
+        "raw.de": "Oslo !\n",
+        "raw.fr": "Oslo .\n",
+        "more.de": "Oslo a\n",
+        "more.fr": "Oslo b\n",
+    }.items():
+        (tmp_path / name).write_text(text)
+    fr, more_fr, more_de = (str(tmp_path / name) for name in ("raw.fr", "more.fr", "more.de"))
+    method = ProjectedLabels(fr, labels="predicted", more_source=more_fr, more_target=more_de)
+    training = Training(tagger=Nothing)  # type: ignore[arg-type]
+    assert annotate(tmp_path / "raw.de", method, training=training).tally.read == 1
+    assert [(pair.source, pair.target) for pair in aligner.learnt] == [
+        (("Oslo", "."), ("Oslo", "!")),
+        (("Oslo", "b"), ("Oslo", "a")),
+    ]
+
+
 def test_plain_text_is_cut_as_asked(tmp_path: Path, aligner: Same) -> None:
     for name, text in {"en": "«Oslo»\n\n", "more.en": "(a)\n", "more.de": "(a) l'Oslo\n"}.items():
         (tmp_path / f"{name}.txt").write_text(text)

@@ -90,6 +90,9 @@ def test_other_sentences_are_refused():
     result = call("inspect", "agreement", "anna.jsonl", "less.jsonl")
     assert result.code == 3
     assert "sentence b: no second sentence has this id" in result.err
+    assert "For sentences that only one file has: --missing leave-out" in result.err
+    io.write([Sentence(("x",), id="other")], "other.jsonl")
+    assert "--missing" not in call("inspect", "agreement", "less.jsonl", "other.jsonl").err
 
 
 def test_errors_by_kind_with_examples():
@@ -153,6 +156,7 @@ class TestLinks:
             ("0p0\n", "0-0\n", "no link is sure"),
             ("0-0\n", "", "0 lines here, and 1 in gold.align"),
             ("0-0\n", "0p0\n", "found.align:1: '0p0' is no link"),
+            ("0-0\n0-0:0.5 1-1:1\n0-0:0.5\n", "\n\n\n", "error: gold.align:2: GOLD has probabilities\nFix: write it"),
         ],
     )
     def test_what_cannot_be_compared_is_refused(self, gold: str, found: str, message: str):

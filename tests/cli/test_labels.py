@@ -62,6 +62,14 @@ class TestLabels:
         assert {s.origin for s in labelled} == {Origin("tagger_labels")}
         assert all(e.score == 1.0 for s in labelled for e in s.entities)
 
+    def test_text_may_have_any_extension(self) -> None:
+        assert call(*TEACHER).code == 0
+        Path("raw.txt").rename("raw.de")
+        result = call("annotate", "raw.de", "again.jsonl", *TEACHER[3:])
+        assert result.code == 0, result.err
+        assert [s.labels for s in io.read("again.jsonl")] == [s.labels for s in io.read("out.jsonl")]
+        assert "raw.de: text" in result.err
+
     def test_in_json_and_quiet(self) -> None:
         result = call(*TEACHER, "--json", "--quiet")
         assert json.loads(result.out) | {"output": "", "reasons": {}} == {

@@ -248,6 +248,8 @@ def test_scheme_names() -> None:
     assert [scheme_name(name) for name in ("iob2", "BIO", "Iobes", "bmewo")] == ["IOB2", "IOB2", "BIOES", "BMEWO"]
     with pytest.raises(SettingsError, match=r'"BIOS".*did you mean "BIOES"'):
         scheme_name("BIOS")
+    with pytest.raises(SettingsError, match='no tag scheme "IO"; IO is read as IOB1; '):
+        scheme_name("IO")
 
 
 @pytest.mark.parametrize(

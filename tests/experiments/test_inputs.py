@@ -120,6 +120,15 @@ class TestInputs:
         report = execute("data.dev=")
         assert set(report["data"]) == {"train", "test"}
 
+    def test_raw_text_may_have_any_extension(self):
+        Path("raw.de").write_text("Ada schrieb .\nBo kam .\n")
+        text = Path("recipe.toml").read_text("utf-8").replace("[data]", '[data]\nraw = "raw.de"')
+        Path("with-raw.toml").write_text(text, "utf-8")
+        raw = read_inputs(load("with-raw.toml"), print)[0]["raw"]
+        assert [sentence.words[0] for sentence in raw] == ["Ada", "Bo"]
+        with pytest.raises(DataError, match=r'extension "\.de"'):
+            execute("data.dev=raw.de")
+
     def test_a_pipe(self):
         os.mkfifo("pipe.conll")
         with pytest.raises(DataError, match=r"pipe\.conll: this is a pipe"):

@@ -78,6 +78,10 @@ class TestSettings:
         with pytest.raises(SettingsError, match=message):
             load("recipe.toml", [ONE, f"sweep.settings={settings}"])
 
+    def test_settings_of_a_recipe_without_systems(self):
+        with pytest.raises(SettingsError, match=r"expected the name of a system.*; there are no \[\[systems\]\]$"):
+            load("recipe.toml", ["systems=[]", 'sweep.settings=[{ system = "one", copies = [1] }]'])
+
     def test_a_recipe_without_a_sweep_stays_as_it_is(self):
         assert expanded({"systems": [{"method": "melm"}]}, []) == ({"systems": [{"method": "melm"}]}, [])
 

@@ -205,7 +205,7 @@ select = ["agrement", 5]
         [
             (
                 "systems.b.method=mention_replacement",
-                'system "b": "a" and "b" have the same method, mention_replacement',
+                'system "b": "a" and "b" have the same method, mention_replacement: a system and its base need',
             ),
             (
                 "systems.c.method=mention_replacement",

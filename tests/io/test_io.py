@@ -18,7 +18,7 @@ import pytest
 
 from nersery.core.errors import DataError, SettingsError
 from nersery.core.sentence import Entity, Sentence
-from nersery.io import ReadOptions, format_of, open_corpus, read, write, writer
+from nersery.io import ReadOptions, format_of, open_corpus, open_text, read, write, writer
 from nersery.io.base import Pass
 from nersery.io.text_file import TextFile
 
@@ -57,7 +57,26 @@ def test_a_file_of_some_other_format_is_not_taken_for_text(tmp_path: Path) -> No
     path.write_text('{\n  "words": ["a"]\n}\n')
     with pytest.raises(DataError, match=r'extension ".json".*\n.*--format'):
         open_corpus(path)
+    with pytest.raises(DataError, match=r'extension ".json"'):
+        open_text(path)
     assert len(read(path, format="text")) == 3
+
+
+def test_a_file_of_an_unknown_format_may_be_opened_as_text(tmp_path: Path) -> None:
+    path = tmp_path / "corpus.de"
+    path.write_text("Ada schrieb .\nBo kam .\n", "utf-8")
+    with pytest.raises(DataError, match=r'extension "\.de"'):
+        open_corpus(path)
+    source = open_text(path)
+    assert source.description.startswith("text")
+    assert [sentence.words for sentence in source] == [("Ada", "schrieb", "."), ("Bo", "kam", ".")]
+    path.write_text(CONLL)
+    assert open_text(path).description.startswith("conll")
+    with pytest.raises(DataError, match="there is no such file"):
+        open_text(tmp_path / "none.de")
+    path.write_text("Ada schrieb .\n", "utf-8")
+    with pytest.raises(DataError):
+        list(open_text(path, ReadOptions(format="conll")))
 
 
 def test_a_named_column_means_columns(tmp_path: Path) -> None:

@@ -197,6 +197,6 @@ def annotate(
         The corpus, the rejects and their counts; with ``output`` the counts alone.
     """
     training, options = training_from(options, list(opened(dev)), seed, training, output)
-    rows, (job, settings) = opened(corpus), split_options(options)
+    rows, (job, settings) = opened(corpus, raw=True), split_options(options)
     stage = AnnotateStage(annotator, settings, opened(gold), training)
     return run_stage(replace(stage, raw=rows) if stage.made().reads_first else stage, rows, output, job)

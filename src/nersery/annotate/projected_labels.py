@@ -133,7 +133,7 @@ class ProjectedLabels(Annotator):
 
     def _read(self, name: str, others: Sequence[Sentence]) -> Corpus:
         """A file of translations of other sentences, in the order of these."""
-        file = io.open_corpus(name, ReadOptions(language=self.source_language, split=self.split))
+        file = io.open_text(name, ReadOptions(language=self.source_language, split=self.split))
         found = Corpus(file)
         if len(found) != len(others):
             raise DataError(
@@ -172,7 +172,7 @@ class ProjectedLabels(Annotator):
         if not self.more_source:
             return []
         language = like[0].language if like else ""
-        targets = Corpus(io.open_corpus(self.more_target, ReadOptions(language=language, split=self.split)))
+        targets = Corpus(io.open_text(self.more_target, ReadOptions(language=language, split=self.split)))
         sources = self._read(self.more_source, targets)
         return [Pair(s.words, t.words, f"more/{t.id}") for s, t in zip(sources, targets, strict=True)]
 

@@ -142,7 +142,7 @@ def _group(name: str, help: str) -> typer.Typer:
 crosslingual_group = _group("crosslingual", "Align translations, and project labels onto them.")
 dataset_group = _group("dataset", "Convert, sample or publish a dataset.")
 label_group = _group("label", "Label by hand: choose sentences, and correct them on a web page.")
-inspect_group = _group("inspect", "Look at corpora and at what methods make of them.")
+inspect_group = _group("inspect", "Inspect corpora and the output of methods.")
 
 
 def _version(value: bool) -> None:

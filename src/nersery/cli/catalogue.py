@@ -102,7 +102,7 @@ def copy(
     target: Annotated[Path, Argument(help="Where to write it.", metavar="OUTPUT")],
     force: options.Force = False,
 ) -> None:
-    """Copy a shipped recipe or example file, to change it."""
+    """Copy a shipped recipe or example file so that you can edit it."""
     from nersery.experiments import recipe
 
     path = Path(options.input_path(name)) if name.startswith(EXAMPLE_PREFIX) else recipe.find(name)

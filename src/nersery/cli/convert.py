@@ -39,7 +39,7 @@ def convert(
     json: options.AsJson = False,
     quiet: options.Quiet = False,
 ) -> None:
-    """Convert between formats. Sentences, labels and code points stay as they are."""
+    """Convert between formats. Sentences, labels and characters do not change."""
     from nersery.core.progress import Progress
 
     separators = {"tab": "\t", "space": " "}

@@ -29,13 +29,13 @@ def grow(
     raw: Annotated[str | None, Option(help="Raw text in the same language.", metavar="TEXT")] = None,
     test: Annotated[str | None, Option(help="Labelled sentences used only to score the result.")] = None,
     minutes: Annotated[float, Option(help="Total minutes, over all calls that resume the job.")] = 30,
-    model: Annotated[str, Option(help="An encoder or a tagger to try besides the bundled encoders.")] = "",
+    model: Annotated[str, Option(help="An encoder or a tagger to try in addition to the bundled encoders.")] = "",
     out: Annotated[Path, Option(help="Folder of the results.")] = Path("runs/grow"),
-    plan: Annotated[bool, Option("--plan", help="Print what would be tried and how long it takes.")] = False,
+    plan: Annotated[bool, Option("--plan", help="Print the plan and its estimated time.")] = False,
     json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:
-    """Find the best tagger for labelled sentences and raw text in a given time. The same command resumes."""
+    """Find the best tagger for labelled sentences and raw text within a time limit. The same command resumes."""
     refuse_odd_bytes(out)
     from nersery.experiments.grow.session import GrowJob
 

@@ -43,7 +43,14 @@ def agree(
     if missing == "leave-out":
         one, other, left_out = shared_sentences(one, other, second)
         options.note(f"left out {left_out[0]} sentences of the first file and {left_out[1]} of the second")
-    found = agreement(one, other)
+    try:
+        found = agreement(one, other)
+    except DataError as error:
+        ids, others = one.by_id.keys(), other.by_id.keys()
+        if ids == others or ids.isdisjoint(others):
+            raise
+        fix = f"{error.fix}. For sentences that only one file has: --missing leave-out"
+        raise DataError(error.issues, fix=fix) from None
     options.print_json(found.as_dict()) if json else _print(found)
 
 

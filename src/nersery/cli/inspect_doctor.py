@@ -38,7 +38,7 @@ LIBRARIES = ("hub", "mlflow", "wandb")
     "doctor", epilog="Examples:\n\n  nersery inspect doctor --json\n\n  nersery inspect doctor --json | tee doctor.json"
 )
 def doctor(context: typer.Context, json: options.AsJson = False) -> None:
-    """Show versions, models, cores, GPU, cache and extras: send it with a question."""
+    """Show versions, models, cores, GPU, cache and extras: include it when you ask for help."""
     found = examined()
     if json:
         options.print_json(found)

@@ -17,9 +17,7 @@ from nersery.cli.app import inspect_group
 )
 def results(
     folders: Annotated[list[str], Argument(help="Folders of runs or sweeps.", metavar="RUN...")],
-    form: Annotated[
-        Literal["text", "markdown", "latex", "csv"], Option("--as", help="How the table is written.")
-    ] = "text",
+    form: Annotated[Literal["text", "markdown", "latex", "csv"], Option("--as", help="Format of the table.")] = "text",
     json: options.AsJson = False,
 ) -> None:
     """Show F1 of several runs in one table, with the difference from gold only and its interval."""

@@ -60,7 +60,7 @@ def suggest(
         ),
     ] = None,
     models: Annotated[
-        list[str] | None, Option("--model", help="The same as masked_entity with this model; may be repeated.")
+        list[str] | None, Option("--model", help="Use masked_entity with this model; may be repeated.")
     ] = None,
     learn_from: options.LearnFrom = None,
     dev: options.Dev = None,
@@ -234,7 +234,7 @@ def novelty(
     json: options.AsJson = False,
     quiet: options.Quiet = False,
 ) -> None:
-    """Count entities of generated sentences that gold lacks, and how many of them are valid."""
+    """Count generated entities that are not in gold, and how many are valid."""
     from nersery.core.progress import Progress
     from nersery.evaluate.novelty import novelty as count
 

@@ -34,7 +34,7 @@ def job_options(
         str, _sharing(help="Where workers run: local, or ray (here, or on the cluster in RAY_ADDRESS).")
     ] = "local",
     gpus: Annotated[float, _sharing(min=0, help="GPUs per worker with ray, such as 0.5.")] = 0.0,
-    batch_size: Annotated[int | None, Option(min=1, help="Sentences at once; affects speed, not results.")] = None,
+    batch_size: Annotated[int | None, Option(min=1, help="Sentences per batch; affects speed, not results.")] = None,
     force: options.Force = False,
     quiet: options.Quiet = False,
 ) -> JobOptions:

@@ -30,10 +30,10 @@ def next_(
     ] = None,
     run: Annotated[Path | None, Option(help="Use the taggers of a run, or of nersery grow.", metavar="FOLDER")] = None,
     count: Annotated[int, Option("--count", "-n", min=1, help="Sentences to choose.")] = 50,
-    labelled: Annotated[list[str] | None, Option(help="Sentences labelled already; may be repeated.")] = None,
-    most: Annotated[int, Option(min=1, help="Maximum raw sentences to predict, drawn at random.")] = 10_000,
+    labelled: Annotated[list[str] | None, Option(help="Sentences that already have labels; may be repeated.")] = None,
+    most: Annotated[int, Option(min=1, help="Maximum number of raw sentences to read, drawn at random.")] = 10_000,
     to: options.Format = None,
-    seed: Annotated[int, Option(min=0, max=LARGEST_SEED, help="Of the draw.")] = 0,
+    seed: Annotated[int, Option(min=0, max=LARGEST_SEED, help="Seed of the random draw.")] = 0,
     force: options.Force = False,
     json: options.AsJson = False,
     quiet: options.Quiet = False,
@@ -49,7 +49,7 @@ def next_(
     options.refuse_same_file(target, source, *known)
     options.refuse_existing(target, force=force)
     taggers = tagger or [str(path) for path in taggers_of(run or Path())]
-    raw = options.open_corpus(source)
+    raw = options.open_corpus(source, raw=True)
     done = [sentence for name in known for sentence in options.open_corpus(name, io.ReadOptions())]
     found = next_sentences(raw, taggers, count, labelled=done, most=most, seed=seed, quiet=quiet)
     options.report_repairs(raw)

@@ -36,7 +36,7 @@ def augment(
     plan: Plan = False,
     json: options.AsJson = False,
 ) -> None:
-    """Make new labelled sentences. The output holds only these; OUTPUT.rejects.jsonl says why others failed."""
+    """Make new labelled sentences. The output holds only these; OUTPUT.rejects.jsonl has the reasons for failures."""
     job = options.shared(JobOptions)
     from nersery.augment.base import AugmentStage
 
@@ -87,7 +87,7 @@ def annotate(
             "for many sentences with translations there are `nersery crosslingual align` and "
             "`nersery crosslingual project`"
         )
-    corpus = options.open_corpus(source)
+    corpus = options.open_corpus(source, raw=True)
     labelled = replace(options.shared(io.ReadOptions), format=io.AUTO)  # whatever the raw text is
     examples, held_out = ([options.open_corpus(name, labelled)] if name else [] for name in (gold, dev))
     training = Training([sentence for split in held_out for sentence in split], seed)
@@ -110,15 +110,13 @@ def select(
     source: options.Source,
     target: options.Target,
     method: Annotated[str, options.method_option("select", "A selector of `nersery list select`.")],
-    gold: Annotated[
-        str | None, Option(help="Labelled sentences that the new ones were made from, or will join.")
-    ] = None,
+    gold: Annotated[str | None, Option(help="Gold sentences: the originals, or those to train with.")] = None,
     held_out: Annotated[
         list[str] | None, Option(help="A dev or test file whose sentences must not occur; may be repeated.")
     ] = None,
-    dev: Annotated[str | None, Option(help="Labelled sentences by which self_training stops.")] = None,
+    dev: Annotated[str | None, Option(help="Labelled sentences that decide when self_training stops.")] = None,
     seed: options.Seed = 0,
-    threshold: Annotated[float | None, Option(help="The lowest score to keep.")] = None,
+    threshold: Annotated[float | None, Option(help="Minimum score to keep.")] = None,
     settings: options.Settings = None,
     force: options.Force = False,
     json: options.AsJson = False,

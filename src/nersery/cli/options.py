@@ -39,7 +39,7 @@ Settings = Annotated[
     Option("--set", metavar="KEY=VALUE", help="A setting of the method (`nersery list METHOD`); may be repeated."),
 ]
 Seed = Annotated[int, Option("--seed", min=0, max=LARGEST_SEED, help="The same seed gives the same bytes.")]
-Dev = Annotated[str | None, Option(help="Labelled sentences to choose the best weights by.")]
+Dev = Annotated[str | None, Option(help="Labelled sentences for choosing the best weights.")]
 LearnFrom = Annotated[str | None, Option(help="Labelled sentences to learn from; by default the input itself.")]
 Samples = Annotated[int, Option(min=100, max=MOST_SAMPLES, help="Bootstrap resamplings.")]
 Force = Annotated[bool, Option("--force", help="Overwrite the output or an unfinished job.")]
@@ -87,7 +87,7 @@ def read_options(
     split: Annotated[
         str,
         _reading(
-            help="Where lines of text are split: spaces, punctuation too, all signs, "
+            help="How text is split into words: spaces, punctuation too, all signs, "
             "or characters (for scripts without spaces)."
         ),
     ] = "spaces",
@@ -157,13 +157,15 @@ def input_path(name: str) -> str:
     return str(example(name)) if name.startswith(EXAMPLE_PREFIX) else name
 
 
-def open_corpus(path: str, reading: io.ReadOptions | None = None) -> io.Source:
+def open_corpus(path: str, reading: io.ReadOptions | None = None, *, raw: bool = False) -> io.Source:
     """A corpus by path; says on standard error what it was recognised as.
 
     Args:
         reading: How to read it; by default as the options of the running command say.
+        raw: Read a file of an unknown format as text.
     """
-    source = io.open_corpus(input_path(path), reading or shared(io.ReadOptions))
+    opened = io.open_text if raw else io.open_corpus
+    source = opened(input_path(path), reading or shared(io.ReadOptions))
     remark(f"{path}: {source.description}")
     return source
 

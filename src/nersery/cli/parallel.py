@@ -28,7 +28,7 @@ Picture = Annotated[Path | None, Option(help="SVG file for a drawing of one pair
 PictureOf = Annotated[str, Option(help="Id of the target sentence to draw; by default the first with an entity.")]
 Probabilities = Annotated[str | None, Option(help="File of link probabilities, if the alignments have none.")]
 TargetText = Annotated[str, Argument(help="Its translation, line by line or by ids.", metavar="TARGET")]
-PairBy = Annotated[PairedBy, Option(help="auto: by id if both files have the same ids, else by order.")]
+PairBy = Annotated[PairedBy, Option(help="auto: by id if both files have the same ids, otherwise by order.")]
 TargetSplit = Annotated[Splitting, Option(help="How lines of the target become words; --split is the source's.")]
 TargetFormat = Annotated[str, Option(help="Format of the target; --format is the source's.")]
 TargetLanguage = Annotated[str, Option(help="Language of the target; --language is the source's.")]
@@ -54,9 +54,7 @@ def align(
     target_language: TargetLanguage = "",
     pair_by: PairBy = "auto",
     first: First = 0,
-    probabilities: Annotated[
-        bool, Option("--probabilities/--plain", help="Write links as 0-0:0.83, or as 0-0 alone.")
-    ] = True,
+    probabilities: Annotated[bool, Option("--probabilities/--plain", help="Write links as 0-0:0.83, or 0-0.")] = True,
     seed: options.Seed = 0,
     keep: Annotated[Path | None, Option(help="Save what is learned in this folder, for --set priors=FOLDER.")] = None,
     json: options.AsJson = False,
@@ -99,7 +97,7 @@ def project(
         list[str], Option(help="Alignments in Pharaoh format; repeated for several sources, in order.")
     ],
     also: Annotated[
-        list[str] | None, Option(help="A labelled source in another language, which votes; may be repeated.")
+        list[str] | None, Option(help="A labelled source in another language that also votes; may be repeated.")
     ] = None,
     voting: Annotated[Voting, Option(help="One vote per source, or votes weighted by alignment quality.")] = "majority",
     settings: Annotated[
@@ -115,7 +113,7 @@ def project(
     first: First = 0,
     json: options.AsJson = False,
 ) -> None:
-    """Project labels onto translations, each entity whole; sentences where that fails are rejected."""
+    """Project labels onto translations. Sentences with an entity that cannot be projected whole are rejected."""
     reading = options.shared(io.ReadOptions)
     job = options.shared(JobOptions)
     from nersery.crosslingual.projection import projection_of

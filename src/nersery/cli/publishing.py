@@ -59,7 +59,7 @@ def publish(
     similarity: Similarity = 0.8,
     leaks: Leaks = "refuse",
     parquet: Annotated[
-        bool, Option("--parquet/--no-parquet", help="Write Parquet beside JSONL; needs pyarrow.")
+        bool, Option("--parquet/--no-parquet", help="Write Parquet in addition to JSONL; needs pyarrow.")
     ] = True,
     push: Annotated[str | None, Option(metavar="OWNER/NAME", help="Also upload to the Hugging Face hub.")] = None,
     private: Annotated[bool, Option("--private", help="Make the repository on the hub private.")] = False,

@@ -40,10 +40,8 @@ def review(
     *,
     source: options.Source,
     target: options.Target,
-    beside: Annotated[
-        str | None, Option(help="Show beside each sentence the one with its id here, and those it was made from.")
-    ] = None,
-    types: Annotated[str, Option(help="Types besides those of the sentences, e.g. PER,LOC.")] = "",
+    beside: Annotated[str | None, Option(help="Corpus with the originals to show next to each sentence.")] = None,
+    types: Annotated[str, Option(help="Additional types, e.g. PER,LOC.")] = "",
     by: Annotated[str, Option(help="Show the lowest values of this score first.", metavar="SCORE")] = "",
     goal: Annotated[int | None, Option(min=1, help="Sentences to review, drawn evenly over types and methods.")] = None,
     port: Annotated[int, Option(min=0, max=LARGEST_PORT, help="Port of the page; 0: any free one.")] = 0,
@@ -55,7 +53,7 @@ def review(
 ) -> None:
     """Correct, accept or reject sentences on a web page. The same command resumes.
 
-    Each decision is saved in OUTPUT.review at once. When you end the review, on the page or by Ctrl-C, the accepted
+    Each decision is saved in OUTPUT.review at once. When you end the review, on the page or with Ctrl-C, the accepted
     sentences are written. OUTPUT.rejects.jsonl has the others: rejected, or not reviewed yet.
     """
     from nersery.review.decisions import FILE, Decisions
@@ -97,7 +95,7 @@ def review(
 
 
 def _serve(review: Review, port: int, door: Path | None) -> None:
-    """Show the page until the person ends the review, there or by Ctrl-C.
+    """Show the page until the person ends the review, there or with Ctrl-C.
 
     Args:
         door: A file through which a browser is sent there; None opens none.
@@ -109,7 +107,7 @@ def _serve(review: Review, port: int, door: Path | None) -> None:
     except OSError as error:
         raise SettingsError(f"--port {port} cannot be used: {error.strerror}. Expected another one, or 0") from error
     with contextlib.suppress(KeyboardInterrupt), server:
-        print(f"review at {server.address}\nEnd it there, or by Ctrl-C.", file=sys.stderr, flush=True)
+        print(f"review at {server.address}\nEnd it there, or with Ctrl-C.", file=sys.stderr, flush=True)
         if door is not None:
             _write_door(door, server.address)
             # in a thread, for a browser in the terminal keeps the caller until it ends

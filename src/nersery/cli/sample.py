@@ -33,12 +33,12 @@ def sample(
     protocol: Annotated[str, Option(help="How to draw: `nersery list protocols`.")] = "stratified",
     seed: options.Seed = 0,
     each_language: Annotated[bool, Option("--each-language", help="Draw this many of each language.")] = False,
-    ids: Annotated[Path | None, Option(help="Also write the sample's ids, one a line.")] = None,
+    ids: Annotated[Path | None, Option(help="Also write the sample's ids, one per line.")] = None,
     force: options.Force = False,
     json: options.AsJson = False,
     quiet: options.Quiet = False,
 ) -> None:
-    """Draw a small training set, as the papers do."""
+    """Draw a small training set with a paper's protocol."""
     from nersery.experiments import sampling
 
     output_format(target)

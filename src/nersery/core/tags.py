@@ -81,7 +81,8 @@ def scheme_name(name: str) -> str:
     """
     known = _OTHER_NAMES.get(name.upper(), name.upper())
     if known not in SCHEMES:
-        raise SettingsError(f'there is no tag scheme "{name}"; {did_you_mean(name, SCHEMES)}')
+        read_as = "IO is read as IOB1; " if known == "IO" else ""
+        raise SettingsError(f'there is no tag scheme "{name}"; {read_as}{did_you_mean(name, SCHEMES)}')
     return known
 
 

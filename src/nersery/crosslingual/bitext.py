@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from hashlib import blake2b, sha256
 from itertools import islice, zip_longest
@@ -85,13 +85,7 @@ def opened_side(corpus: Sentences) -> Source:
 
 def _opened(path: str | Path, options: ReadOptions) -> Source:
     """A file of one side."""
-    try:
-        source = io.open_corpus(path, options)
-    except DataError:
-        known = str(path) == io.STANDARD_INPUT or Path(path).suffix.lower() in io.extensions()
-        if options.format != io.AUTO or known:
-            raise
-        source = io.open_corpus(path, replace(options, format="text"))  # as in text.en, text.de
+    source = io.open_text(path, options)
     if isinstance(source, TextSource):
         return Lines(source.file, options)
     if options.split != "spaces" and not isinstance(source, StandoffSource):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,6 +15,7 @@ Place = tuple[int, int]
 """A word of the source and a word of the target, from 0."""
 Gold = tuple[frozenset[Place], frozenset[Place]]
 """The sure and the possible links of a pair of sentences; every sure link is possible too."""
+_WITH_PROBABILITY = re.compile(r"(?<!\S)\d+-\d+:\d[\d.e+-]*(?!\S)", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -89,10 +91,13 @@ def read_gold(path: str | Path, *, first: int = 0) -> list[Gold]:
     """Manual alignments, one line for each pair of sentences; see `parse_gold`.
 
     Raises:
-        DataError: With every line that is none; or when no link is sure.
+        DataError: With every line that is none; or when links have probabilities, or none is sure.
     """
     file, found, problems = TextFile(path), list[Gold](), list[Issue]()
     for line, text in enumerate(file.lines(), start=1):
+        if _WITH_PROBABILITY.search(text):
+            fix = "write it with `nersery crosslingual align --plain`, and name the hand-made links first"
+            raise DataError(Issue("GOLD has probabilities", file.name, line), fix=fix)
         try:
             found.append(parse_gold(text, first=first))
         except ValueError as fault:

@@ -51,7 +51,7 @@ class DataSettings:
 
     Args:
         train: Labelled sentences to sample from and to augment: a file, or a table of languages and files.
-        dev: Labelled sentences to choose the best weights by.
+        dev: Labelled sentences for choosing the best weights.
         test: Labelled sentences to score on, used for nothing else. Not for cross-validation.
         raw: Sentences for methods that label raw text; their labels are ignored.
         languages: Such as `["en", "hi"]`. In a file name, `{language}` stands for each.

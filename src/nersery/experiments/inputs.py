@@ -89,7 +89,8 @@ def _read(recipe: Recipe, file: DataFile, say: Callable[[str], None], notes: lis
     if path.is_fifo():
         raise DataError(Issue("this is a pipe", file.name), fix="name a file: a resumed run reads it again")
     reading = recipe.data.reading
-    source = io.open_corpus(path, replace(reading, language=file.language or reading.language))
+    opened = io.open_text if file.split == "raw" else io.open_corpus
+    source = opened(path, replace(reading, language=file.language or reading.language))
     corpus = Corpus(source)
     say(f"{file.label}: {file.name} ({source.description}), {len(corpus)} sentences")
     if source.repaired:

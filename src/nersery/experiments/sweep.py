@@ -98,9 +98,8 @@ def expanded(table: Mapping[str, Any], problems: list[str]) -> tuple[dict[str, A
 def _issue(varied: Any, known: Mapping[str, Any]) -> str:
     if not isinstance(varied, Mapping) or varied.get(SYSTEM) not in known:
         name = str(varied.get(SYSTEM)) if isinstance(varied, Mapping) else ""
-        return (
-            f'expected the name of a system, e.g. {{ system = "aclm", copies = [1, 3] }}; {did_you_mean(name, known)}'
-        )
+        hint = did_you_mean(name, known) or "there are no [[systems]]"
+        return f'expected the name of a system, e.g. {{ system = "aclm", copies = [1, 3] }}; {hint}'
     own = {key: values for key, values in varied.items() if key != SYSTEM}
     if not 1 <= len(own) <= MOST_SETTINGS:
         return f"it varies {len(own)} settings, expected 1 or {MOST_SETTINGS}"

@@ -195,9 +195,14 @@ def _order_problems(systems: Sequence[System]) -> list[str]:
         is_new = not any(_same_methods(above.get(name, [])) for _, name in named)
         if is_new and (same := _same_methods([*before, system])):
             one, other = (_quoted(found.name) for found in same)
+            needed = (
+                "a system and its base need different methods"
+                if system.base
+                else "expected different methods in systems that are merged"
+            )
             problems.append(
-                f"{place}: {one} and {other} have the same method, {_method_of(same[0])}: expected "
-                "different methods in systems that are merged, because their sentences would have the same ids"
+                f"{place}: {one} and {other} have the same method, {_method_of(same[0])}: {needed}, "
+                "because their sentences would have the same ids"
             )
         above[system.name] = [*before, system]
     return problems

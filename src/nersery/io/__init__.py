@@ -50,6 +50,8 @@ __all__ = [
 ]
 
 _DEFAULTS = ReadOptions()
+_NO_TEXT = (".conllu", ".json", ".xml", ".html", ".csv")
+"""Extensions of files whose lines are no sentences."""
 
 
 def open_corpus(path: str | Path, options: ReadOptions = _DEFAULTS) -> Source:
@@ -70,12 +72,12 @@ def open_text(path: str | Path, options: ReadOptions = _DEFAULTS) -> Source:
     """Open a corpus whose labels do not count; a file of an unknown format is text, as ``corpus.de`` is.
 
     Raises:
-        DataError: If the file cannot be opened.
+        DataError: If the file cannot be opened, or its extension says that it is not text, as ``.json`` does.
     """
     try:
         return open_corpus(path, options)
     except DataError:
-        is_known = str(path) == STANDARD_INPUT or Path(path).suffix.lower() in extensions()
+        is_known = str(path) == STANDARD_INPUT or Path(path).suffix.lower() in (*extensions(), *_NO_TEXT)
         if options.format != AUTO or is_known or not Path(path).is_file():
             raise
         return open_corpus(path, replace(options, format="text"))

@@ -100,14 +100,17 @@ class Rows(Protocol):
         """What tells these rows from others, as JSON values."""
 
 
-def opened(corpus: Sentences) -> io.Source:
+def opened(corpus: Sentences, *, raw: bool = False) -> io.Source:
     """The sentences of a file or folder, or those that are given, read as often as needed.
+
+    Args:
+        raw: Read a file of an unknown format as text.
 
     Raises:
         SettingsError: If it is an iterator, which can be read only once.
     """
     if isinstance(corpus, str | Path):
-        return io.open_corpus(corpus)
+        return io.open_text(corpus) if raw else io.open_corpus(corpus)
     if iter(corpus) is corpus:
         raise SettingsError(f"a {type(corpus).__name__} can be read once: give a Corpus or a list, it is read twice")
     return corpus if isinstance(corpus, io.Source) else io.InMemory(corpus)

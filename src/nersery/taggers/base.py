@@ -322,7 +322,7 @@ def train(
         gold: Labelled sentences, or a file of them.
         method: A name of `nersery list tagger`, its class, or an untrained tagger.
         output: The folder to write; the same call resumes after a kill. None keeps the tagger in memory.
-        dev: Labelled sentences to choose the best weights by.
+        dev: Labelled sentences for choosing the best weights.
         force: Overwrite the folder.
         quiet: Show no progress.
         settings: Of the tagger, if it is no object.

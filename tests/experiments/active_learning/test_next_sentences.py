@@ -43,6 +43,15 @@ def test_the_chosen_have_predictions_and_a_score(tagger: Path) -> None:
     assert worth[0] == max(worth) > 0
 
 
+def test_text_may_have_any_extension(tagger: Path, tmp_path: Path) -> None:
+    raw = tmp_path / "raw.de"
+    io.write(RAW, raw, format="words")
+    assert chosen(raw, tagger, 5) == chosen(RAW, tagger, 5)
+    output = tmp_path / "next.jsonl"
+    assert call("label", "next", str(raw), str(output), "--tagger", str(tagger), "-n", "5").code == 0
+    assert len(io.read(output)) == 5
+
+
 def test_labels_of_the_input_and_the_order_of_the_file_change_nothing(tagger: Path) -> None:
     plain = chosen(RAW, tagger, 5, most=20)
     assert chosen(sentences(40, 300), tagger, 5, most=20) == plain

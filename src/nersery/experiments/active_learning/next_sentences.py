@@ -90,7 +90,7 @@ def next_sentences(
     if not names:
         raise SettingsError("there is no tagger, expected one or more")
     done = list(opened(labelled))
-    drawn, read, known = _drawn(opened(raw), {sentence.words for sentence in done}, most, seed)
+    drawn, read, known = _drawn(opened(raw, raw=True), {sentence.words for sentence in done}, most, seed)
     if not drawn:
         raise DataError("every raw sentence is labelled already, or there is none", fix="give more raw text")
     readings, types = _readings(drawn, names, quiet=quiet)

@@ -61,7 +61,7 @@ def grow(
         test: A file of labelled sentences to score the result on; no choice depends on it.
         output: The folder of the results; the same call resumes after a kill.
         minutes: The time for everything, over all calls.
-        model: An encoder or a tagger to try besides the bundled encoders.
+        model: An encoder or a tagger to try in addition to the bundled encoders.
         language: Of the text; detected if empty.
         quiet: Show no progress.
 

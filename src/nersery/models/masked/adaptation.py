@@ -81,7 +81,7 @@ def adapt(
 def _read(path: str) -> list[tuple[str, ...]]:
     fix = "name a file of raw text in UTF-8, one sentence a line, that ends in .txt"
     try:
-        texts = [sentence.words for sentence in io.open_corpus(path)]
+        texts = [sentence.words for sentence in io.open_text(path)]
     except DataError as error:  # its own advice is about options of the command line, which are not this file's
         raise DataError(error.issues, fix=fix) from error
     if not texts:
