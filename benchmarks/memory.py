@@ -73,6 +73,7 @@ CASES: Mapping[str, Case] = {
     "crosslingual align": Case("crosslingual align {source} {target} {out}.align", 1.0),
     "crosslingual project": Case("crosslingual project {corpus} {corpus} {out}.jsonl --alignments {links}"),
     "evaluate": Case("evaluate {corpus} {corpus} --json"),
+    "evaluate, another order": Case("evaluate {corpus} {turned} --json"),
     "predict, bilstm_crf": Case("predict {bilstm} {corpus} {out}.jsonl", 0.2),
     "predict, transformer": Case("predict {transformer} {corpus} {out}.jsonl", 0.02),
     "annotate tagger_labels": Case(
@@ -109,10 +110,12 @@ def made(count: int) -> Iterator[Sentence]:
 def write_files(folder: Path, count: int) -> dict[str, str]:
     """The files of one size, by the names that `CASES` uses."""
     files = {name: str(folder / f"{count}.{name}") for name in ("text", "source", "target", "links")}
-    for name in ("corpus", "made"):
+    for name in ("corpus", "made", "turned"):
         files[name] = str(folder / f"{count}.{name}.jsonl")
     io.write(sentences(count), files["corpus"])
     io.write(made(count), files["made"])
+    pairs = zip(*[sentences(count)] * 2, strict=True)
+    io.write((sentence for first, second in pairs for sentence in (second, first)), files["turned"])
     for name, step in {"text": 1, "source": 1, "target": -1}.items():  # a translation spells words backwards
         with open(files[name], "w", encoding="utf-8") as stream:
             lines = (" ".join(word[::step] for word in sentence.words) + "\n" for sentence in sentences(count))

@@ -2,8 +2,9 @@ from __future__ import annotations
 
 import random
 import tracemalloc
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -11,7 +12,7 @@ import pytest
 from nersery import Entity, Sentence
 from nersery.core.errors import DataError
 from nersery.evaluate.error_analysis import find_errors
-from nersery.evaluate.in_step import score_in_step
+from nersery.evaluate.in_step import score_by_id, score_in_step
 from nersery.evaluate.scores import score, sentence_counts
 
 TYPES = ("LOC", "PER")
@@ -56,6 +57,36 @@ def test_sentences_out_of_step_are_not_scored(other: list[Sentence]) -> None:
     assert score_in_step(GOLD, [other, GOLD]) is None
 
 
+def test_labellings_in_any_order_are_paired_by_id() -> None:
+    gold, *labelled = (list(sentences(50, seed)) for seed in range(3))
+    mixed = [random.Random(seed).sample(guesses, 50) for seed, guesses in enumerate(labelled)]
+    assert score_in_step(gold, mixed) is None
+    found, expected = score_by_id(gold, mixed, errors=True), score_in_step(gold, labelled, errors=True)
+    assert found is not None
+    assert expected is not None
+    assert found.errors == expected.errors
+    for ours, theirs in zip(found.counters, expected.counters, strict=True):
+        assert ours.scores == theirs.scores
+        assert np.array_equal(ours.sentence_counts, theirs.sentence_counts)
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        GOLD[:3],
+        [*GOLD, Sentence(("more",), id="more")],
+        [replace(GOLD[0], id="other"), *GOLD[1:]],
+        [Sentence(("other", "words"), id="s0"), *GOLD[1:]],
+        [*GOLD, GOLD[0]],
+    ],
+    ids=["a sentence too few", "a sentence too many", "another id", "other words", "an id twice"],
+)
+def test_labellings_of_other_sentences_are_not_scored_by_id(other: list[Sentence]) -> None:
+    assert score_by_id(GOLD, [GOLD, other]) is None
+    assert score_by_id(GOLD, [other, GOLD]) is None
+    assert score_by_id([*GOLD, GOLD[0]], [GOLD]) is None
+
+
 def test_an_id_twice_is_not_scored() -> None:
     twice = [GOLD[0], GOLD[0]]
     assert score_in_step(twice, [twice]) is None
@@ -69,11 +100,22 @@ def test_broken_data_is_left_to_who_reads_all_of_it() -> None:
     assert score_in_step(GOLD, [broken()]) is None
 
 
-def test_memory_does_not_grow_with_the_sentences() -> None:
+class Many:
+    """Sentences that are made anew each time they are read."""
+
+    def __init__(self, count: int, seed: int) -> None:
+        self._given = count, seed
+
+    def __iter__(self) -> Iterator[Sentence]:
+        return sentences(*self._given)
+
+
+@pytest.mark.parametrize("scored", [score_in_step, score_by_id])
+def test_memory_does_not_grow_with_the_sentences(scored: Callable[..., Any]) -> None:
     def peak(count: int) -> int:
         tracemalloc.start()
         try:
-            assert score_in_step(sentences(count, 0), [sentences(count, 1)]) is not None
+            assert scored(Many(count, 0), [Many(count, 1)]) is not None
             return tracemalloc.get_traced_memory()[1]
         finally:
             tracemalloc.stop()

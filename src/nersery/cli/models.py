@@ -175,17 +175,17 @@ def evaluate(
 
 
 def _scored(gold: str, names: Sequence[str], missing: Missing, *, errors: bool) -> InStep:
-    """The scores of the files: in flat memory where they hold the same sentences in one order, else read as a whole."""
-    from nersery.evaluate.in_step import score_in_step
+    """The scores of the files: in flat memory where they hold the same sentences, else read as a whole."""
+    from nersery.evaluate.in_step import score_by_id, score_in_step
     from nersery.evaluate.missing_sentences import absence, check_pairs, with_some_missing
 
     def opened(name: str) -> io.Source:
         return io.open_corpus(options.input_path(name), options.shared(io.ReadOptions))
 
     if missing == "refuse" and all(Path(options.input_path(name)).is_file() for name in (gold, *names)):
-        found = score_in_step(opened(gold), [opened(name) for name in names], errors=errors)
-        if found is not None:
-            return found
+        for score in (score_in_step, score_by_id):  # the first writes nothing, the second reads any order
+            if (found := score(opened(gold), [opened(name) for name in names], errors=errors)) is not None:
+                return found
     truth = Corpus(opened(gold))
     if missing == "refuse":
         labelled = [options.read_relabelled(truth, name) for name in names]

@@ -1,8 +1,8 @@
-"""Scores of files with the same sentences in the same order, one sentence at a time: memory stays flat."""
+"""Scores of files with the same sentences, one sentence at a time: memory stays flat."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
 
@@ -11,6 +11,7 @@ from nersery.core.sentence import Sentence
 from nersery.evaluate.error_analysis import Errors
 from nersery.evaluate.scores import PairCounter
 from nersery.io.ids import Ids
+from nersery.io.sentence_table import SentenceTable
 
 
 @dataclass(frozen=True)
@@ -49,3 +50,28 @@ def score_in_step(
     except DataError:  # reading everything names all problems
         return None
     return InStep(counters, found if errors else None)
+
+
+def score_by_id(
+    gold: Iterable[Sentence], labelled: Sequence[Iterable[Sentence]], *, errors: bool = False
+) -> InStep | None:
+    """As `score_in_step`, for labellings in any order: their sentences wait in temporary files.
+
+    Args:
+        gold: Read once for each labelling, and once more.
+    """
+    try:
+        tables = [SentenceTable(sentences) for sentences in labelled]
+        found = score_in_step(gold, [_in_order(gold, table) for table in tables], errors=errors)
+    except DataError:  # reading everything names all problems
+        return None
+    is_whole = found is not None and all(len(table) == len(found.counters[0].sentence_counts) for table in tables)
+    return found if is_whole else None
+
+
+def _in_order(gold: Iterable[Sentence], table: SentenceTable) -> Iterator[Sentence]:
+    """The sentences of a table in the order of gold, up to the first one that it lacks."""
+    for truth in gold:
+        if (found := table.find(truth.id)) is None:
+            return
+        yield found
