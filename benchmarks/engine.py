@@ -94,7 +94,7 @@ def carry_out(engine: str, rows: Path, gold: Path, target: Path) -> dict[str, fl
         def answers(batches: Iterable[Any]) -> Iterator[Answer]:
             yield from clock.watched(pool.answers(batches))
 
-        ShardJob(target, SHARD, {}).run(corpus.outcomes(), answers)
+        ShardJob(target, SHARD, {}).run(stage.items(corpus.outcomes()), answers)
         return clock.figures(count)
 
 

@@ -116,12 +116,12 @@ class TestFiles:
         def missing() -> None:
             raise MissingResourceError("no pyarrow")
 
-        monkeypatch.setattr("nersery.pipeline.shards.check_installed", missing)
+        monkeypatch.setattr("nersery.pipeline.shards.load_pyarrow", missing)
         assert job(tmp_path).run(ROWS, answers).read == 50
         columns = ShardJob(tmp_path / "columns", 30, {}, "parquet")
         with pytest.raises(MissingResourceError, match="no pyarrow"):
             columns.run(ROWS, answers)
-        monkeypatch.setattr("nersery.pipeline.shards.check_installed", lambda: None)
+        monkeypatch.setattr("nersery.pipeline.shards.load_pyarrow", lambda: None)
         monkeypatch.setattr(
             "nersery.pipeline.shards.write_lines", lambda lines, path: path.write_bytes(b"P" + lines.read_bytes())
         )

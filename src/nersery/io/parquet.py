@@ -181,7 +181,7 @@ FORMATS = (
         "the keys of JSONL as columns",
         (".parquet",),
         ParquetSource,
-        unwritable="Parquet is written in shards only, by `nersery augment`, `annotate`, `select` or `predict` with "
+        unwritable="Parquet is written in shards only, by `nersery augment`, `annotate` or `predict` with "
         "--shards. Choose .jsonl, which holds the same",
     ),
 )
