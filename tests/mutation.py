@@ -35,11 +35,11 @@ from mutmut.workers.isolation import ForkServerRunner
 MOST = 100
 """Of a module with more mutants than this, a sample of this size is tested, always the same one."""
 TESTS = {
-    "core.sentence": ("core/test_sentence", "io/test_io"),
-    "core.validation": ("core/test_sentence", "core/test_tags"),
+    "core.sentence": ("core/test_sentence", "core/test_validation", "io/test_io"),
+    "core.validation": ("core/test_validation", "core/test_tags"),
     "core.tags": ("core/test_tags", "io/test_conll"),
     "core.files": ("core/test_files", "core/test_folders"),
-    "io.conll": ("io/test_conll", "io/test_io"),
+    "io.conll": ("io/test_conll", "io/test_conll_writer", "io/test_io"),
     "io.columns": ("io/test_columns", "io/test_conll"),
     "io.jsonl": ("io/test_jsonl", "io/test_io"),
     "io.repairs": ("core/test_tags", "io/test_conll"),

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from nersery.core.errors import DataError
 from nersery.core.sentence import Entity, Sentence
 from nersery.core.tags import SCHEMES
-from nersery.io import ReadOptions, Source, open_corpus, read, write, writer
+from nersery.io import ReadOptions, Source, open_corpus, read, write
 from tests.io.strategies import sentences
 
 ADA = (("Ada", "wrote"), ((0, 1, "PER"),))
@@ -366,31 +366,6 @@ def test_comments_and_words_that_look_like_them_come_back(
     first, second = read(path)
     assert (first.words, first.comments, first.labels) == ((word, "x"), tuple(comments), ((1, 2, "X"),))
     assert (second.words, second.comments) == ((word,), ())
-
-
-@pytest.mark.parametrize(
-    ("sentence", "separator", "message"),
-    [
-        (Sentence(("New York",)), " ", "'New York' cannot be a value between spaces"),
-        (Sentence(("a",), (Entity(0, 1, "creative work"),)), " ", "'creative work'"),
-        (Sentence(("a",), columns=(("",),)), " ", "'' cannot be a value between spaces"),
-        (Sentence(("a",), comments=("no hash",)), "\t", "comment 'no hash'"),
-        (Sentence(("a",), comments=("#a\tO",)), "\t", "would not be read as a comment"),
-    ],
-)
-def test_what_columns_cannot_hold_is_refused(sentence: Sentence, separator: str, message: str) -> None:
-    with pytest.raises(DataError, match=message) as caught:
-        writer("conll", separator=separator).encode(replace(sentence, id="s7"))
-    assert caught.value.issues[0].sentence == "s7"
-
-
-def test_differing_numbers_of_extra_columns_are_refused() -> None:
-    encoder = writer("conll")
-    encoder.encode(Sentence(("a",), columns=(("x",),)))
-    with pytest.raises(DataError, match=r"sentence 2: .*it has 0 extra columns, .* before it have 1"):
-        encoder.encode(Sentence(("b",), id="2"))
-    with pytest.raises(DataError, match="it has 0 extra columns"):
-        writer("conll", columns=2).encode(Sentence(("b",), id="2"))
 
 
 def test_a_header_is_named_as_one(path: Path) -> None:

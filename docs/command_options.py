@@ -1,0 +1,133 @@
+"""The page docs/commands.md: each command with its options and examples."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, Literal, get_args, get_origin
+
+from docstrings import table
+
+from nersery.cli.app import GROUPS
+from nersery.cli.main import all_commands
+
+VALUES: Mapping[str, str] = {"int": "N", "float": "X", "Path": "FILE", "str": "TEXT"}
+SHARED: Mapping[str, tuple[str, str]] = {
+    "Reading": (
+        "Reading options",
+        "How inputs are read. In a recipe: the same names under `[data]`, with underscores and without `--` "
+        "(`--scheme-in` is `scheme`).",
+    ),
+    "Many rows": ("Options for many rows", "See [how to](how-to.md#process-millions-of-sentences)."),
+}
+"""The panels of options that several commands share: title and introduction."""
+Row = tuple[str, str, str]
+COMMON = 2
+"""An argument or option that this many commands have, with one meaning and default, is described once."""
+OPTION_COLUMNS = ("option", "default", "meaning")
+INTRODUCTION = (
+    "`nersery COMMAND --help` shows the same in the terminal, with more examples. Results go to standard output, "
+    "progress and notes to standard error; see [exit codes](how-to.md#use-nersery-in-scripts)."
+)
+
+
+def commands_parts() -> list[str]:
+    """Every command with its arguments, options and examples, and once the options of reading."""
+    commands = all_commands()
+    contents = "\n".join(f"- {title}: {_listed(names, commands)}" for title, names in GROUPS.items())
+    common = _common(commands)
+    parts = (_command(name, command, common) for name, command in commands.items())
+    return [contents, *parts, _common_options(common), *(_shared(panel, commands) for panel in SHARED)]
+
+
+def _common(commands: Mapping[str, Any]) -> list[Row]:
+    """Arguments and options that several commands share, as rows of a table."""
+    rows = Counter(_row(parameter) for command in commands.values() for parameter in _panel(command, None))
+    return sorted(row for row, count in rows.items() if count >= COMMON)
+
+
+def _common_options(rows: Sequence[Row]) -> str:
+    return f"## Common options\n\n{table(OPTION_COLUMNS, rows)}"
+
+
+def _listed(names: Iterable[str], commands: Mapping[str, Any]) -> str:
+    """The commands of a group; those of a group within it follow each other."""
+    found = (full for name in names for full in commands if full.split()[0] == name)
+    return ", ".join(f"[{full}](#nersery-{full.replace(' ', '-')})" for full in found)
+
+
+def _shared(panel: str, commands: Mapping[str, Any]) -> str:
+    """The options of a panel that several commands have."""
+    title, text = SHARED[panel]
+    options = {parameter.name: parameter for command in commands.values() for parameter in _panel(command, panel)}
+    return f"## {title}\n\n{text}\n\n{_options(options.values())}"
+
+
+def _panel(command: Any, panel: str | None) -> list[Any]:
+    found = (parameter for parameter in command.params if getattr(parameter, "rich_help_panel", None) == panel)
+    return [parameter for parameter in found if not getattr(parameter, "hidden", False)]
+
+
+def _is_option(parameter: Any) -> bool:
+    return bool(parameter.opts[0].startswith("-"))
+
+
+def _command(name: str, command: Any, common: Sequence[Row]) -> str:
+    parameters = _panel(command, None)
+    own = [parameter for parameter in parameters if _row(parameter) not in common]
+    parts = [f"## nersery {name}", command.help, f"```sh\n{next(examples(command.epilog))}\n```", _options(own)]
+    usual = [parameter for parameter in parameters if parameter not in own]
+    names = ", ".join(f"`{parameter.opts[0] if _is_option(parameter) else _metavar(parameter)}`" for parameter in usual)
+    taken = [("Common options", f": {names}"), *((SHARED[panel][0], "") for panel in SHARED if _panel(command, panel))]
+    links = [f"[{title}](#{title.lower().replace(' ', '-')}){names}" for title, names in taken]
+    parts.append(f"{'. '.join(links)}.")
+    return "\n\n".join(filter(None, parts))
+
+
+def examples(epilog: str | None) -> Iterator[str]:
+    """The worked examples of a command's help."""
+    return (line.strip() for line in (epilog or "").split("\n") if line.strip().startswith("nersery "))
+
+
+def _metavar(parameter: Any) -> str:
+    return str(parameter.metavar or parameter.name.upper())
+
+
+def _options(parameters: Iterable[Any]) -> str:
+    rows = [_row(parameter) for parameter in parameters]
+    return table(OPTION_COLUMNS, rows) if rows else ""
+
+
+def _row(parameter: Any) -> Row:
+    return _option(parameter), _default(parameter), parameter.help
+
+
+def _option(parameter: Any) -> str:
+    if not _is_option(parameter):
+        return f"`{_metavar(parameter)}`"
+    if parameter.is_flag:
+        return ", ".join(f"`{name}`" for name in [*parameter.opts, *parameter.secondary_opts])
+    names = [f"`{name}`" for name in parameter.opts[1:]]
+    return ", ".join([f"`{parameter.opts[0]} {parameter.metavar or _value(parameter)}`", *names])
+
+
+def _value(parameter: Any) -> str:
+    """What to put behind an option."""
+    annotation = parameter.type_descriptor.annotation
+    if get_origin(annotation) is Literal:
+        return "|".join(get_args(annotation))
+    element = next(iter(get_args(annotation)), annotation)  # of an option that may be repeated
+    return VALUES.get(element.__name__, "VALUE")
+
+
+def _default(parameter: Any) -> str:
+    if not _is_option(parameter):
+        return ""
+    if parameter.required:
+        return "required"
+    if parameter.is_flag:
+        return f"`{parameter.opts[0]}`" if parameter.default and parameter.secondary_opts else ""
+    return "" if parameter.default in (None, "") else f"`{parameter.default}`"
+
+
+# --- writing, checking ----------------------------------------------------------------------------------------------
