@@ -62,7 +62,7 @@ def tagger(masked_lm: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator
     from nersery.taggers.transformer import TransformerTagger
 
     rates = {"learning_rate": 5e-3, "head_learning_rate": 5e-3}
-    tagger = TransformerTagger(masked_lm, steps=600, batch_size=32, **rates)
+    tagger = TransformerTagger(masked_lm, steps=800, batch_size=32, **rates)
     tagger.fit(hard_sentences(1000, seed=1))
     folder = tmp_path_factory.mktemp("tagger")
     tagger.save(folder)
