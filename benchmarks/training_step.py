@@ -5,7 +5,8 @@
 CORPUS is the shipped example unless given. The three take the same batches of 16 sentences in turn, in one process, so
 that other work on the machine slows all alike. Times are processor time.
 *Bare* is what a user writes by hand: transformers' network with all its embeddings, its loss, clipping and AdamW.
-*Padded* is nersery's step without `nersery.models.packed_encoder`, *packed* the whole.
+*Padded* is nersery's step without `nersery.models.packed_encoder`, *packed* the whole. *Products* are the encoder's
+matrix products alone, forward and backward, on the real subwords: no step is faster than these.
 """
 
 from __future__ import annotations
@@ -87,6 +88,23 @@ def bare(tagger: TransformerTagger, plan: TrainingPlan, labels: int, pad: int) -
     return BareSteps(network, loss, plan)
 
 
+def products(network: Any, subwords: int, precision: str) -> float:
+    """Processor time of the matrix products of one step's linear layers, in seconds.
+
+    Args:
+        subwords: Rows of the inputs.
+    """
+    kind = torch.bfloat16 if precision == "bf16" else torch.float32
+    layers = [layer for layer in network.base_model.encoder.modules() if isinstance(layer, torch.nn.Linear)]
+    weights = [layer.weight.detach().to(kind) for layer in layers]
+    ends = {side: torch.randn(subwords, side, dtype=kind) for weight in weights for side in weight.shape}
+    start = time.process_time()
+    for weight in weights:
+        inputs, gradient = ends[weight.shape[1]], ends[weight.shape[0]]
+        _ = inputs @ weight.T, gradient @ weight, gradient.T @ inputs
+    return time.process_time() - start
+
+
 def batches(examples: Sequence[Example], size: int, most: int) -> Iterator[list[Example]]:
     drawn = ([examples[index] for index in indices] for _, indices in trainer._batches(len(examples), size, 0))
     return itertools.islice((batch for batch in drawn if len(batch) == size), most)
@@ -107,7 +125,9 @@ def main() -> None:
     plan, pad = tagger._plan(len(examples)), tagger.parts[1].pad
     forward: dict[str, Any] = vars(network.base_model)
     packed = forward["forward"]
+    meant = resolved(plan.precision, CPU)
     times: dict[str, list[float]] = {"bare": [], "padded": [], "packed": []}
+    floor: list[float] = []
     real = whole = 0
     with pruned_vocabulary(network, tagger._subwords(examples, ())):
         by_hand = bare(tagger, plan, len(tagger._tags.names), pad)
@@ -118,11 +138,12 @@ def main() -> None:
             for name in sorted(times, reverse=number % 2 == 0):
                 forward["forward"] = packed.args[1] if name == "padded" else packed
                 times[name].append((by_hand if name == "bare" else own).take(batch))
-    meant = resolved(plan.precision, CPU)
+            floor.append(products(network, sum(lengths), meant))
+    times["products"] = floor
     print(f"{options.model}, {meant}; real subwords: {real / whole:.2f} of the positions")
     for name, values in times.items():
         ratio = statistics.median(a / b for a, b in zip(values[WARM:], times["bare"][WARM:], strict=True))
-        print(f"  {name:6} {1000 * statistics.median(values[WARM:]):5.0f} ms, {ratio:.2f} times the bare step")
+        print(f"  {name:8} {1000 * statistics.median(values[WARM:]):5.0f} ms, {ratio:.2f} times the bare step")
 
 
 if __name__ == "__main__":

@@ -232,21 +232,18 @@ class _Group:
     """Windows of similar length, one after the other in the packed row.
 
     Args:
-        start: First subword.
-        end: Behind the last subword.
+        size: Its number of subwords.
         slots: Place of each subword among the padded positions; None if there is no padding.
         mask: 0 for a subword, minus infinity for padding. Shape: (windows, 1, 1, longest).
     """
 
-    start: int
-    end: int
+    size: int
     slots: Tensor | None
     mask: Tensor
 
     def pad(self, values: Tensor, heads: int) -> Tensor:
-        """Shape: (windows * heads, longest, dimension of a head)."""
+        """From shape (subwords, dimension) to (windows * heads, longest, dimension of a head)."""
         windows, longest = self.mask.shape[0], self.mask.shape[3]
-        values = values[self.start : self.end]
         if self.slots is not None:
             values = _scatter(values, self.slots, windows * longest)
         return values.view(windows, longest, heads, -1).transpose(1, 2).flatten(0, 1)
@@ -290,7 +287,7 @@ class _Packing:
             there = torch.arange(longest, device=mask.device) < ordered[first:last].sum(1, keepdim=True)
             slots = None if there.all() else (rows[own] - first) * longest + ranks[own]
             bias = torch.zeros(there.shape, device=mask.device).masked_fill(~there, -torch.inf)
-            groups.append(_Group(own.start, own.stop, slots, bias[:, None, None]))
+            groups.append(_Group(own.stop - own.start, slots, bias[:, None, None]))
             first = last
         return cls(order[rows] * mask.shape[1] + columns, tuple(groups))
 
@@ -303,8 +300,12 @@ class _Packing:
             position_bias: MPNet's, computed from the length of its argument; None for other families.
         """
         found = []
-        for group in self.groups:
-            query, key, value = (group.pad(part, heads) for part in (queries, keys, values))
+        sizes = [group.size for group in self.groups]
+        sizes.append(len(queries) - sum(sizes))
+        # The reverse of one split is one `cat`; slices would fill a whole row with zeros for each group.
+        split = zip(*(part.split(sizes) for part in (queries, keys, values)), strict=True)
+        for group, own in zip(self.groups, split, strict=False):
+            query, key, value = (group.pad(part, heads) for part in own)
             bias = group.mask
             if position_bias is not None:
                 bias = bias + position_bias(queries.new_empty(1, query.shape[1], 0))
@@ -314,7 +315,7 @@ class _Packing:
             shares = scores.softmax(-1, dtype=torch.float32).to(query.dtype)
             found.append(group.unpad(torch.bmm(dropped(dropout, shares), value), heads))
         context = torch.cat(found)
-        return nn.functional.pad(context, (0, 0, 0, len(queries) - len(context)))
+        return nn.functional.pad(context, (0, 0, 0, sizes[-1]))
 
 
 class _Scatter(torch.autograd.Function):
