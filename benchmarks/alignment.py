@@ -41,7 +41,7 @@ from nersery.crosslingual.aligners.statistical import Statistical
 from nersery.crosslingual.projection import Projection
 from nersery.evaluate.alignment_error_rate import AlignmentScores, count_alignment
 from nersery.evaluate.scores import score
-from nersery.experiments.overrides import settings_of
+from nersery.experiments.recipe_file.overrides import settings_of
 from nersery.io.tokenization import splitter
 from nersery.select.alignment_quality import AlignmentQuality
 

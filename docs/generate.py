@@ -23,7 +23,8 @@ from papers import INTRODUCTION, papers_parts
 import nersery
 from nersery.augment.masked_lm.model_setup import AdaptationSettings, FineTuningSettings
 from nersery.core import registry
-from nersery.experiments import data_files, paths, recipe, sampling, sweep, systems
+from nersery.experiments import recipe, sampling, sweep, systems
+from nersery.experiments.recipe_file import data_files, paths
 from nersery.io import repairs
 from nersery.models.llm.endpoint import Endpoint
 from nersery.models.model_settings import ModelSettings

@@ -11,8 +11,8 @@ from docstrings import table
 
 from nersery.core import file_settings, registry
 from nersery.core.registry import ModelName
-from nersery.experiments.model_sets import CHECKPOINTS, MODELS, conversion
 from nersery.experiments.recipe import PAPERS, load
+from nersery.experiments.recipe_file.model_sets import CHECKPOINTS, MODELS, conversion
 
 ROWS = Path(__file__).with_name("papers.toml")
 HEAD = ("item", "what it shows", "command", "our result", "how it differs, and why")

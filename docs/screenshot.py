@@ -16,7 +16,7 @@ from typing import Any
 from playwright.sync_api import sync_playwright
 
 import nersery
-from nersery.experiments.paths import example
+from nersery.experiments.recipe_file.paths import example
 from nersery.io import open_corpus
 from nersery.io.sentence_table import SentenceTable
 from nersery.review.decisions import Decisions

@@ -25,8 +25,8 @@ from nersery.cli import catalogue, inspect_suggestions
 from nersery.cli.main import all_commands
 from nersery.core import registry, tags
 from nersery.experiments import recipe, sampling, systems
-from nersery.experiments.overrides import settings_of
-from nersery.experiments.paths import EXAMPLE_PREFIX
+from nersery.experiments.recipe_file.overrides import settings_of
+from nersery.experiments.recipe_file.paths import EXAMPLE_PREFIX
 
 ROOT = Path(__file__).parent.parent
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")])

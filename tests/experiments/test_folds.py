@@ -11,7 +11,7 @@ from nersery import io
 from nersery.core.errors import OutOfTimeError, SettingsError
 from nersery.core.progress import Progress, time_limit
 from nersery.experiments.recipe import load
-from nersery.experiments.run_folder import RunFolder
+from nersery.experiments.run_state.run_folder import RunFolder
 from tests.experiments.trying import append_system, execute, ids, system
 
 FOLDS = "[sample]\nfolds = 3"

@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 
 from nersery.core import registry
-from nersery.experiments.data_files import SPLITS
-from nersery.experiments.paths import presets, shipped
 from nersery.experiments.recipe import load, shipped_recipes
+from nersery.experiments.recipe_file.data_files import SPLITS
+from nersery.experiments.recipe_file.paths import presets, shipped
 from nersery.experiments.systems import GOLD, MethodSettings, System
 from tests.experiments.asking import CHAIN, GOOD, NAMED, Write
 

@@ -16,8 +16,8 @@ from nersery.experiments.recipe import load
 from nersery.experiments.sweep import expanded
 from nersery.experiments.sweep_runner import Sweep
 from nersery.experiments.system_run import SystemRun
-from nersery.report.latex import latex_table
-from nersery.report.table_columns import NAME, POINTS, Column, ReportTable
+from nersery.report.tables.latex import latex_table
+from nersery.report.tables.table_columns import NAME, POINTS, Column, ReportTable
 from tests.experiments.trying import Trainings, execute
 from tests.standins import files
 

@@ -13,7 +13,7 @@ from nersery.cli.app import app
 from nersery.core import registry
 from nersery.core.errors import SettingsError, did_you_mean
 from nersery.core.files import write_atomic
-from nersery.experiments.paths import EXAMPLE_PREFIX
+from nersery.experiments.recipe_file.paths import EXAMPLE_PREFIX
 
 
 @app.command(name="list", epilog="Examples:\n\n  nersery list augment\n\n  nersery list mention_replacement")
@@ -44,7 +44,8 @@ def list_(
 
 def _listings() -> dict[str, Any]:
     from nersery.core import definitions
-    from nersery.experiments import paths, recipe, sampling
+    from nersery.experiments import recipe, sampling
+    from nersery.experiments.recipe_file import paths
     from nersery.io import repairs
 
     def methods(kind: str) -> dict[str, str]:

@@ -22,8 +22,8 @@ def results(
 ) -> None:
     """Show F1 of several runs in one table, with the difference from gold only and its interval."""
     from nersery.report.escaping import markdown_table
-    from nersery.report.latex import latex_table
-    from nersery.report.several_runs import reports_in, results_table
+    from nersery.report.tables.latex import latex_table
+    from nersery.report.tables.several_runs import reports_in, results_table
 
     table = results_table([report for folder in folders for report in reports_in(folder)])
     if json:

@@ -13,7 +13,7 @@ from nersery.cli import options, tables
 from nersery.cli.app import inspect_group
 from nersery.core.errors import SettingsError, printable
 from nersery.core.sentence import Corpus, Sentence
-from nersery.experiments.overrides import settings_of
+from nersery.experiments.recipe_file.overrides import settings_of
 
 if TYPE_CHECKING:
     from rich.table import Table

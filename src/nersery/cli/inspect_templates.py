@@ -73,7 +73,7 @@ def templates(
     attentions = attentions_between_words(tagger, corpus, looked_at, layers, seed, quiet=quiet)
     made = make_templates(shown, keywords, rate, keyword_stop_words(corpus, keywords, stop_words), seed, attentions)
     if picture is not None:
-        from nersery.report.attention_map import attention_map
+        from nersery.report.pictures.attention_map import attention_map
 
         (one,) = drawn
         image = attention_map(one, attentions[one.id], made[one.id].keywords)

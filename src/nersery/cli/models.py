@@ -87,8 +87,8 @@ def _untrained(method: str | None, preset: str | None, settings: Sequence[str]) 
     Raises:
         SettingsError: When they name two.
     """
-    from nersery.experiments.overrides import settings_of
     from nersery.experiments.recipe import with_preset
+    from nersery.experiments.recipe_file.overrides import settings_of
 
     problems: list[str] = []
     chosen = with_preset(settings_of(settings) | ({"preset": preset} if preset else {}), problems)
@@ -103,7 +103,7 @@ def _untrained(method: str | None, preset: str | None, settings: Sequence[str]) 
 
 def _note_oddities(gold: Sequence[Sentence], dev: Sequence[Sentence]) -> None:
     """Tell of types that nobody learns, and of sentences by which no weights can be chosen."""
-    from nersery.experiments.inputs import note_of_overlap, note_of_types
+    from nersery.experiments.run_state.inputs import note_of_overlap, note_of_types
 
     known = {entity.type for sentence in gold for entity in sentence.entities}
     words = {sentence.words for sentence in gold}

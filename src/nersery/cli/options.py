@@ -24,7 +24,7 @@ from nersery.core.random import LARGEST_SEED
 from nersery.core.sentence import Corpus
 from nersery.core.warnings import NO_NOTES
 from nersery.evaluate.significance import MOST_SAMPLES
-from nersery.experiments.paths import EXAMPLE_PREFIX, example
+from nersery.experiments.recipe_file.paths import EXAMPLE_PREFIX, example
 from nersery.pipeline.job import rejects_of
 
 T = TypeVar("T")

@@ -17,7 +17,7 @@ from nersery.core.errors import SettingsError, printable
 from nersery.crosslingual.aligner_checkpoint import check_keep, keep_learned
 from nersery.crosslingual.bitext import Bitext, PairedBy, WholePairs, open_side
 from nersery.crosslingual.projection import Voting
-from nersery.experiments.overrides import settings_of
+from nersery.experiments.recipe_file.overrides import settings_of
 from nersery.io.pharaoh import AlignmentFile
 from nersery.io.repairs import DROP_SENTENCE
 from nersery.io.tokenization import Splitting
@@ -135,7 +135,7 @@ def project(
     ]
     rows = ProjectionTasks(bitext, files)
     if picture is not None:  # first: it is quick, and the pair may not exist
-        from nersery.report.alignment_map import draw_pair
+        from nersery.report.pictures.alignment_map import draw_pair
 
         rows.count()
         draw_pair(picture, picture_of, rows.outcomes(), projection)

@@ -52,7 +52,7 @@ def run(
     folder = out or Path("runs") / loaded.name
     options.refuse_odd_bytes(folder)
     if log:
-        from nersery.experiments.tracking import check_tracker, log_run
+        from nersery.experiments.execution.tracking import check_tracker, log_run
 
         check_tracker(log)
         if loaded.sweep:
@@ -63,8 +63,8 @@ def run(
     job = Run(loaded, folder, quiet, jobs)
     if check:
         job.check()
-        from nersery.experiments.cells import makespan
-        from nersery.experiments.run_time import estimates
+        from nersery.experiments.execution.cells import makespan
+        from nersery.experiments.execution.run_time import estimates
 
         seconds = estimates(loaded, job.corpora, job.threads)
         plan = {

@@ -13,7 +13,7 @@ from nersery.evaluate.entity_groups import LENGTHS, NOVELTY, length_group, novel
 from nersery.evaluate.error_analysis import find_errors, spread
 from nersery.evaluate.scores import Counts, sentence_counts, summarise
 from nersery.evaluate.significance import f1_interval, paired_bootstrap, sign_flip
-from nersery.experiments.run_folder import RunFolder
+from nersery.experiments.run_state.run_folder import RunFolder
 from nersery.experiments.systems import System
 from nersery.report.model import ChangeReport, MistakeReport
 from nersery.report.parts import AgainstGold, ChangeExample, GroupScores, Interval, Measure, ShownEntity, ShownSentence

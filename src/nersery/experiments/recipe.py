@@ -17,15 +17,15 @@ from nersery.core.errors import SettingsError, did_you_mean
 from nersery.core.random import LARGEST_SEED
 from nersery.core.warnings import warn
 from nersery.evaluate.significance import MOST_SAMPLES
-from nersery.experiments.data_files import DataSettings
 from nersery.experiments.grid import grid_problems
-from nersery.experiments.model_sets import with_models
-from nersery.experiments.overrides import apply
-from nersery.experiments.paths import located, presets, shipped
+from nersery.experiments.recipe_file.data_files import DataSettings
+from nersery.experiments.recipe_file.model_sets import with_models
+from nersery.experiments.recipe_file.overrides import apply
+from nersery.experiments.recipe_file.paths import located, presets, shipped
+from nersery.experiments.recipe_file.table_methods import with_paths
 from nersery.experiments.sampling import PROTOCOLS
 from nersery.experiments.sweep import SweepSettings, expanded
 from nersery.experiments.systems import MethodSettings, System, folder_name, method_settings, parse_systems
-from nersery.experiments.table_methods import with_paths
 from nersery.taggers.components.second_stage import changed, second_stage_issues
 
 KEYS = (
@@ -187,7 +187,7 @@ def load(name: str, overrides: Iterable[str] = (), models: str = "") -> Recipe:
 
     Args:
         name: A path, or the name of a shipped recipe.
-        models: Replace all models, see `nersery.experiments.model_sets`; before the overrides. Empty: none.
+        models: Replace all models, see `nersery.experiments.recipe_file.model_sets`; before the overrides. Empty: none.
         overrides: ``key=value`` with dots in the key, ``tagger.steps=100`` or ``systems.NAME.copies=5``. Values are
             TOML or plain strings. Paths of data files start from the working directory; all other paths start from the
             folder of the recipe.

@@ -18,13 +18,13 @@ from nersery.evaluate.diversity import diversity
 from nersery.evaluate.error_analysis import spread
 from nersery.evaluate.novelty import novelty
 from nersery.experiments.analysis import Predictions, analyse, group_scores, measure, predictions, shown
-from nersery.experiments.clock import Clock
-from nersery.experiments.fingerprint import began_with, changed_versions
 from nersery.experiments.grid import grid_record
 from nersery.experiments.recipe import Recipe
-from nersery.experiments.run_folder import RunFolder
+from nersery.experiments.run_state.clock import Clock
+from nersery.experiments.run_state.fingerprint import began_with, changed_versions
+from nersery.experiments.run_state.run_folder import RunFolder
+from nersery.experiments.run_state.teachers import TEACHER_FILE
 from nersery.experiments.systems import GOLD, System
-from nersery.experiments.teachers import TEACHER_FILE
 from nersery.models.sizes import parameters_of_method
 from nersery.pipeline.job import rejects_of
 from nersery.report.model import DiversityReport, FileLink, Report, SampleReport, SplitReport, StageCounts, SystemReport
@@ -40,7 +40,7 @@ def build_report(run: RunFolder, inputs: Mapping[str, Any]) -> Report:
     """The report of a finished run; equal runs give equal reports, except for run times.
 
     Args:
-        inputs: The hashes that the data files had when they were read, see `nersery.experiments.fingerprint.hashes`.
+        inputs: The hashes of the data files when they were read (`nersery.experiments.run_state.fingerprint.hashes`).
     """
     recipe, first = run.recipe, began_with(run.folder)
     baseline = predictions(run, recipe.systems[0])

@@ -8,8 +8,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from nersery.core.files import locked, remove_folder, write_json
-from nersery.experiments.clock import Clock
-from nersery.experiments.fingerprint import (
+from nersery.experiments.execution.jobs import Cells, estimated_time, failure_text, threads_of_jobs
+from nersery.experiments.results import build_report
+from nersery.experiments.run_state.clock import Clock
+from nersery.experiments.run_state.fingerprint import (
     began_with,
     changed_versions,
     check_computer,
@@ -18,13 +20,11 @@ from nersery.experiments.fingerprint import (
     remove_abandoned,
     versions,
 )
-from nersery.experiments.jobs import Cells, estimated_time, failure_text, threads_of_jobs
-from nersery.experiments.prerequisites import check_prerequisites
-from nersery.experiments.results import build_report
-from nersery.experiments.run_folder import RunFolder
+from nersery.experiments.run_state.prerequisites import check_prerequisites
+from nersery.experiments.run_state.run_folder import RunFolder
+from nersery.experiments.run_state.teachers import teachers_folder
 from nersery.experiments.system_run import SystemRun
 from nersery.experiments.systems import System
-from nersery.experiments.teachers import teachers_folder
 from nersery.report.model import Report
 from nersery.report.rendering import write_report
 

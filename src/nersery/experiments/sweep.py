@@ -10,9 +10,9 @@ from pydantic import Field
 
 from nersery.core import registry
 from nersery.core.errors import did_you_mean
-from nersery.experiments.data_files import SPLITS, DataSettings
 from nersery.experiments.grid import combinations
-from nersery.experiments.table_methods import kind_of, method_name
+from nersery.experiments.recipe_file.data_files import SPLITS, DataSettings
+from nersery.experiments.recipe_file.table_methods import kind_of, method_name
 
 MOST_SETTINGS = 2
 """Settings that one table varies: its columns and its rows."""

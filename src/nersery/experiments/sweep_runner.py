@@ -22,11 +22,11 @@ from nersery.core.errors import NerseryError
 from nersery.core.files import locked, write_json
 from nersery.core.progress import print_line
 from nersery.experiments.analysis import measure
-from nersery.experiments.data_files import DataSettings
-from nersery.experiments.fingerprint import check_folder, fingerprint_of
-from nersery.experiments.jobs import Cells, failure_text, threads_of_jobs
+from nersery.experiments.execution.jobs import Cells, failure_text, threads_of_jobs
 from nersery.experiments.recipe import Recipe, load
+from nersery.experiments.recipe_file.data_files import DataSettings
 from nersery.experiments.results import build_report
+from nersery.experiments.run_state.fingerprint import check_folder, fingerprint_of
 from nersery.experiments.runner import Run
 from nersery.experiments.sweep import Part, SettingsTable, SweepSettings, parts
 from nersery.experiments.systems import System
@@ -35,7 +35,7 @@ from nersery.report.model import Report
 from nersery.report.parts import Measure, SweepCell
 from nersery.report.rendering import write_report
 from nersery.report.sweep_report import SweepReport, write_sweep
-from nersery.report.table_columns import MEASURE, NAME, TEXT, Column, ReportTable
+from nersery.report.tables.table_columns import MEASURE, NAME, TEXT, Column, ReportTable
 from nersery.report.training_parts import TrainingReport
 
 AVERAGE = "Avg"
@@ -56,7 +56,7 @@ def run(
         recipe: A TOML file, or the name of a shipped recipe.
         output: The folder; None writes to ``runs/NAME``.
         overrides: Changes of the recipe, ``key=value``.
-        models: Replaces all models, see `nersery.experiments.model_sets`.
+        models: Replaces all models, see `nersery.experiments.recipe_file.model_sets`.
         jobs: Processes that share the systems and seeds; a script with several needs ``if __name__ == "__main__":``.
     """
     loaded = load(str(recipe), overrides, models)

@@ -1,7 +1,7 @@
 """One system of a run with one seed: its sentences are made and selected, its tagger is trained and scored.
 
 Every stage writes its file as a whole or not at all, so the same command resumes. The files are listed in
-`nersery.experiments.run_folder`.
+`nersery.experiments.run_state.run_folder`.
 """
 
 from __future__ import annotations
@@ -24,15 +24,15 @@ from nersery.core.progress import Progress
 from nersery.core.sentence import Corpus, Sentence
 from nersery.core.training_context import Training
 from nersery.evaluate.scores import all_scores
-from nersery.experiments.clock import Clock
-from nersery.experiments.fingerprint import versions
+from nersery.experiments.execution.voting import each_once, voted
 from nersery.experiments.grid import Settings, choose, combinations, described, grid_record
 from nersery.experiments.results import NOTHING_LEARNT
-from nersery.experiments.run_folder import RunFolder
-from nersery.experiments.sharing import take_first_copies, take_over_labels, with_more_copies
+from nersery.experiments.run_state.clock import Clock
+from nersery.experiments.run_state.fingerprint import versions
+from nersery.experiments.run_state.run_folder import RunFolder
+from nersery.experiments.run_state.sharing import take_first_copies, take_over_labels, with_more_copies
+from nersery.experiments.run_state.teachers import remove_training, trained_once, trained_teacher
 from nersery.experiments.systems import GOLD, System
-from nersery.experiments.teachers import remove_training, trained_once, trained_teacher
-from nersery.experiments.voting import each_once, voted
 from nersery.pipeline.stage import Stage
 from nersery.pipeline.stage_job import JobOptions, StageJob, corpus_job
 from nersery.select.base import SelectStage

@@ -14,7 +14,7 @@ from nersery.core import registry
 from nersery.core.errors import did_you_mean
 from nersery.core.sentence import Sentence
 from nersery.core.training_context import copies_for_upsampling
-from nersery.experiments.table_methods import LABELS_RAW_TEXT, kind_of
+from nersery.experiments.recipe_file.table_methods import LABELS_RAW_TEXT, kind_of
 
 GOLD = "gold"
 """The name of the baseline that every run trains: the tagger on gold sentences alone."""

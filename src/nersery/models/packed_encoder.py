@@ -303,7 +303,7 @@ class _Packing:
         sizes = [group.size for group in self.groups]
         sizes.append(len(queries) - sum(sizes))
         # The reverse of one split is one `cat`; slices would fill a whole row with zeros for each group.
-        split = zip(*(part.split(sizes) for part in (queries, keys, values)), strict=True)
+        split = zip(*(torch.split(part, sizes) for part in (queries, keys, values)), strict=True)
         for group, own in zip(self.groups, split, strict=False):
             query, key, value = (group.pad(part, heads) for part in own)
             bias = group.mask

@@ -19,7 +19,7 @@ from nersery.report.highlight import Segment, compared
 if TYPE_CHECKING:
     from jinja2 import Environment, Template
 
-    from nersery.report.table_columns import ReportTable
+    from nersery.report.tables.table_columns import ReportTable
 
 SHADE_FULL = 0.1
 """Difference from gold only, as a fraction of F1, at which a cell has its full shade."""

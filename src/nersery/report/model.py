@@ -28,7 +28,7 @@ from nersery.report.parts import (
     ReportPart,
     Table,
 )
-from nersery.report.table_columns import COUNTS, Column
+from nersery.report.tables.table_columns import COUNTS, Column
 from nersery.report.training_parts import GridReport, SelfTrainingReport, TeacherReport, TrainingReport
 
 
@@ -203,7 +203,7 @@ class TriedReport(ReportPart):
 
 
 class RunTimeReport(ReportPart):
-    """How long a system took, see `nersery.experiments.clock`.
+    """How long a system took, see `nersery.experiments.run_state.clock`.
 
     Args:
         estimate: Seconds for one seed, as estimated before the run.

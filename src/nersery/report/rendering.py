@@ -13,12 +13,12 @@ from typing import Any
 from nersery.core.files import replaced_folder, write_atomic
 from nersery.evaluate.changes import KINDS_OF_CHANGE
 from nersery.evaluate.error_analysis import KINDS
-from nersery.report import charts
 from nersery.report.escaping import html_template, markdown_template
 from nersery.report.model import COLUMNS, Report
 from nersery.report.number_format import in_minutes
-from nersery.report.report_tables import report_tables
-from nersery.report.setting_tables import setting_tables
+from nersery.report.pictures import charts
+from nersery.report.tables.report_tables import report_tables
+from nersery.report.tables.setting_tables import setting_tables
 from nersery.report.verdict import verdict
 
 GOLDEN_ANGLE = 137.508

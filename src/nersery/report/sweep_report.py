@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import Any
 
 from nersery.core.files import replaced_folder, write_atomic
-from nersery.report import charts
 from nersery.report.escaping import html_template, markdown_template
-from nersery.report.latex import latex_table
 from nersery.report.parts import SweepCell
-from nersery.report.size_chart import size_panels
-from nersery.report.table_columns import ReportTable
+from nersery.report.pictures import charts
+from nersery.report.pictures.size_chart import size_panels
+from nersery.report.tables.latex import latex_table
+from nersery.report.tables.table_columns import ReportTable
 
 
 @dataclass(frozen=True)

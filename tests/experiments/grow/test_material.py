@@ -8,12 +8,12 @@ import pytest
 
 from nersery import Entity, Sentence, io
 from nersery.core.errors import DataError
+from nersery.experiments.execution.run_time import RunTime
 from nersery.experiments.grow.budget import Budget
 from nersery.experiments.grow.candidates import models_for, systems_for
 from nersery.experiments.grow.material import read_material
 from nersery.experiments.grow.text_profile import data_notes, profile
 from nersery.experiments.recipe import parse
-from nersery.experiments.run_time import RunTime
 from nersery.report.number_format import in_minutes
 from tests.standins import sentences
 

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from nersery import Corpus, Entity, Sentence
+from nersery.experiments.execution.run_time import RunTime
 from nersery.experiments.grow import plan
 from nersery.experiments.grow.budget import Budget
 from nersery.experiments.grow.candidates import systems_for
@@ -15,7 +16,6 @@ from nersery.experiments.grow.material import Material
 from nersery.experiments.grow.search import Search
 from nersery.experiments.grow.text_profile import TextProfile
 from nersery.experiments.recipe import parse
-from nersery.experiments.run_time import RunTime
 
 ENGLISH = TextProfile("LATIN", "en", cased=True)
 

@@ -15,10 +15,10 @@ from nersery.evaluate.scores import Counts
 from nersery.evaluate.significance import Comparison, paired_bootstrap
 from nersery.experiments.active_learning.next_sentences import SCORE, next_sentences
 from nersery.experiments.analysis import counts
-from nersery.experiments.fingerprint import fingerprint_of
 from nersery.experiments.grow.plan import recipe_text
 from nersery.experiments.grow.search import Search, Tried
 from nersery.experiments.results import build_report
+from nersery.experiments.run_state.fingerprint import fingerprint_of
 from nersery.experiments.systems import GOLD, System
 from nersery.report.model import FileLink, ScoredSentence, TriedReport
 from nersery.report.number_format import in_minutes

@@ -10,11 +10,11 @@ from typing import Any
 from nersery.core.errors import MissingResourceError
 from nersery.core.random import item_seed
 from nersery.core.sentence import Corpus
+from nersery.experiments.execution.run_time import RunTime
 from nersery.experiments.grow.budget import CAUTION
 from nersery.experiments.grow.candidates import models_for, systems_for
 from nersery.experiments.grow.material import Material
 from nersery.experiments.recipe import Recipe, parse
-from nersery.experiments.run_time import RunTime
 from nersery.models.loading import ModelSource
 
 SCHEDULES = (

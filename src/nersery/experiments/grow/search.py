@@ -13,8 +13,8 @@ from nersery.core.progress import time_limit
 from nersery.evaluate.scores import Counts
 from nersery.evaluate.significance import Comparison, paired_bootstrap
 from nersery.experiments.analysis import counts
+from nersery.experiments.execution.run_time import RunTime
 from nersery.experiments.grow.budget import Budget
-from nersery.experiments.run_time import RunTime
 from nersery.experiments.runner import Run
 from nersery.experiments.systems import GOLD, System
 from nersery.report.number_format import in_minutes

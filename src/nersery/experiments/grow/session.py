@@ -26,13 +26,13 @@ from nersery.core.errors import NerseryError, OutOfTimeError, SettingsError
 from nersery.core.files import content_hash, differences, locked, write_atomic, write_json
 from nersery.core.progress import time_limit
 from nersery.core.version import __version__
+from nersery.experiments.execution.run_time import RunTime
 from nersery.experiments.grow.budget import Budget
 from nersery.experiments.grow.harvest import Harvest, harvest
 from nersery.experiments.grow.material import Material, read_material, save_material
 from nersery.experiments.grow.plan import Plan, make_plan, recipe_text
 from nersery.experiments.grow.search import CLOSING, Search, Tried
 from nersery.experiments.recipe import Recipe, load
-from nersery.experiments.run_time import RunTime
 from nersery.experiments.runner import Run
 
 MOST_RAW = 20_000

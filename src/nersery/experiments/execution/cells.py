@@ -1,0 +1,99 @@
+"""The cells of runs: a system with a seed each. Which cells wait for others, and in which order jobs take them."""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from nersery.experiments.recipe import Recipe
+from nersery.experiments.run_state.sharing import are_labels_shared, with_more_copies
+from nersery.experiments.systems import GOLD, MethodSettings, System
+
+
+@dataclass(frozen=True, order=True)
+class Cell:
+    """A system of a run with a seed.
+
+    Args:
+        run: The number of the run; a sweep has several.
+    """
+
+    run: int
+    seed: int
+    system: str
+
+    def __str__(self) -> str:
+        """Its name in messages."""
+        return f"{self.system}, seed {self.seed}"
+
+
+def cells(recipe: Recipe, number: int = 0) -> dict[Cell, set[Cell]]:
+    """The cells of a recipe in its order, each with those whose files it reads."""
+    found = {}
+    for seed in recipe.seeds:
+        for system in recipe.systems:
+            names = _before(recipe, system)
+            found[Cell(number, seed, system.name)] = {Cell(number, seed, name) for name in names}
+            if seed != recipe.seeds[0] and (recipe.grid or are_labels_shared(system)):  # the first makes it for all
+                found[Cell(number, seed, system.name)].add(Cell(number, recipe.seeds[0], system.name))
+    return found
+
+
+def _before(recipe: Recipe, system: System) -> set[str]:
+    """The systems whose sentences or taggers a system reads, with the same seed."""
+    names = {system.base, *system.merge}
+    if any(map(_asks_for_tagger, (system.method, *system.select))):
+        names.add(system.base or GOLD)
+    if system.makes_sentences:
+        names.add(next(other.name for other in recipe.systems if other.makes_the_same_as(system)))
+        if larger := with_more_copies(recipe, system):
+            names.add(larger.name)
+    return names - {"", system.name}
+
+
+def _asks_for_tagger(method: MethodSettings | None) -> bool:
+    """Whether a method takes the tagger of the system's base where its settings name none."""
+    return method is not None and "tagger" in method.settings and not method.settings["tagger"]
+
+
+class Schedule:
+    """Hands out the cells of recipes: the first ones whose files are there. Cells that failed count as finished.
+
+    Those that wait for a failed cell then make its files themselves, or fail for the same reason.
+    """
+
+    def __init__(self, recipes: Sequence[Recipe]) -> None:
+        self._needs = {cell: needs for number, one in enumerate(recipes) for cell, needs in cells(one, number).items()}
+        self._waiting, self._finished = [*self._needs], set[Cell]()
+
+    def take(self) -> Cell | None:
+        """A cell that may start, or None where all others wait."""
+        cell = next((cell for cell in self._waiting if self._needs[cell] <= self._finished), None)
+        if cell is not None:
+            self._waiting.remove(cell)
+        return cell
+
+    def finish(self, cell: Cell) -> None:
+        """Mark a cell as finished."""
+        self._finished.add(cell)
+
+    def drop(self, run: int) -> None:
+        """Forget the cells of a run that have not started."""
+        self._waiting = [cell for cell in self._waiting if cell.run != run]
+
+
+def makespan(recipe: Recipe, seconds: Mapping[str, float], jobs: int) -> float:
+    """The seconds that a recipe takes with a number of jobs.
+
+    Args:
+        seconds: Those of each system for a seed.
+    """
+    schedule, now, running = Schedule([recipe]), 0.0, list[tuple[float, Cell]]()
+    while True:
+        while len(running) < jobs and (cell := schedule.take()) is not None:
+            heapq.heappush(running, (now + seconds.get(cell.system, 0.0), cell))
+        if not running:
+            return now
+        now, cell = heapq.heappop(running)
+        schedule.finish(cell)

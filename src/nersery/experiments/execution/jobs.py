@@ -1,0 +1,239 @@
+"""Carries out the cells of runs, in this process or in several; results are the same bytes.
+
+A job is a process that carries out one cell at a time, as a run with one job does. What it computes depends on its
+number of threads, and not on what other jobs do.
+"""
+
+from __future__ import annotations
+
+import base64
+import os
+import pickle
+import shutil
+import sys
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from nersery.core.errors import JobFailedError, NerseryError, OutOfTimeError
+from nersery.core.outcome import Step
+from nersery.core.own_process import THREADS
+from nersery.core.progress import Progress, print_line
+from nersery.core.warnings import NO_NOTES
+from nersery.experiments.execution.cells import Cell, Schedule, makespan
+from nersery.experiments.run_state.clock import Clock
+from nersery.experiments.run_state.fingerprint import first_threads
+from nersery.experiments.run_state.run_folder import RunFolder
+from nersery.experiments.system_run import SystemRun
+from nersery.pipeline.engines.local import LocalEngine
+from nersery.pipeline.engines.pool import Pool
+from nersery.pipeline.engines.worker import WorkerTask, portable
+from nersery.pipeline.stage import Answer, Stage
+from nersery.report.number_format import in_minutes
+
+Row = tuple[Cell, int]
+"""A cell, and how many cells of its run were taken before it."""
+
+
+def threads_of_jobs(folders: Sequence[Path], jobs: int) -> int | None:
+    """The threads of each job: what the user sets, what the runs began with, or else a share of the cores.
+
+    Returns:
+        None for a single job, which has the threads of this process.
+    """
+    if jobs == 1:
+        return None
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    began = next(filter(None, map(first_threads, folders)), None)
+    return int(os.environ.get(THREADS) or began or max(1, cores // jobs))
+
+
+class Cells:
+    """The cells of runs, carried out by a number of jobs.
+
+    Args:
+        runs: Of one recipe or of the parts of a sweep.
+        begin: Called before the first cell of a run; returns whether the run can start.
+    """
+
+    def __init__(self, runs: Sequence[RunFolder], begin: Callable[[int], bool]) -> None:
+        self.runs, self.schedule = runs, Schedule([run.recipe for run in runs])
+        self._begin, self._may = begin, dict[int, bool]()
+        self._clocks = dict[Cell, ExitStack]()
+        self._taken, self._reported = dict[int, int](), list[Cell]()
+
+    def results(self, jobs: int) -> Iterator[tuple[Cell, Exception | None]]:
+        """Cells as they are finished, with what failed; the others continue."""
+        for cell, error in self._in_this_process() if jobs == 1 else self._by_jobs(jobs):
+            self._reported.append(cell)
+            yield cell, error
+
+    def is_over(self, run: int, seed: int | None = None) -> bool:
+        """Whether the results have all cells of a run, with a seed or in all."""
+        recipe = self.runs[run].recipe
+        there = sum(cell.run == run and seed in (None, cell.seed) for cell in self._reported)
+        return there == (len(recipe.seeds) if seed is None else 1) * len(recipe.systems)
+
+    def _take(self) -> Cell | None:
+        """A cell that may start, of a run that can."""
+        while (cell := self.schedule.take()) is not None:
+            if cell.run not in self._may:
+                self._may[cell.run] = self._begin(cell.run)
+            if self._may[cell.run]:
+                self._taken[cell.run] = self._taken.get(cell.run, 0) + 1
+                return cell
+            self.schedule.drop(cell.run)
+        return None
+
+    def _in_this_process(self) -> Iterator[tuple[Cell, Exception | None]]:
+        while (cell := self._take()) is not None:
+            run, failed = self.runs[cell.run], None
+            try:
+                SystemRun(run, cell.seed, run.recipe.system(cell.system)).execute()
+            except OutOfTimeError:
+                raise
+            except Exception as error:
+                failed = error
+            self.schedule.finish(cell)
+            yield cell, failed
+
+    def _by_jobs(self, jobs: int) -> Iterator[tuple[Cell, Exception | None]]:
+        finished, first = deque[Cell](), self.runs[0]
+        # Corpora would be sent to each job; it reads them itself, for the runs whose cells it gets.
+        bare = [replace(run, quiet=True, jobs=1, threads=None) for run in self.runs]
+        stage = CellStage(tuple(bare), first.quiet)
+        board = Board(first.quiet)
+
+        def next_row() -> list[Row] | None:
+            while (cell := self._take()) is not None:
+                run = self.runs[cell.run]
+                if not run.path(cell.seed, run.recipe.system(cell.system), "result.json").exists():
+                    self._clocks[cell] = ExitStack()
+                    self._clocks[cell].enter_context(Clock(run.folder).running(cell.system, cell.seed))
+                    return [(cell, self._taken[cell.run] - 1)]
+                self.schedule.finish(cell)
+                finished.append(cell)
+            return None
+
+        task = WorkerTask(stage, 1, is_first=False, quiet=first.quiet)
+        engine = LocalEngine(first.threads)
+        try:
+            with Pool(engine, task, jobs, board.note, ahead=1, show=board.show) as pool:
+                for rows, answer in pool.answers_in_any_order(next_row):
+                    cell: Cell = rows[0][0]  # type: ignore[index]
+                    self.schedule.finish(cell)
+                    self._clocks.pop(cell).close()
+                    board.remove(cell)
+                    while finished:
+                        yield finished.popleft(), None
+                    yield cell, _error_in(answer)
+                yield from ((earlier, None) for earlier in finished)
+        finally:
+            board.clear()
+            for clock in self._clocks.values():
+                clock.close()
+
+
+def estimated_time(run: RunFolder) -> str:
+    """How long a run takes, in words."""
+    seconds = makespan(run.recipe, Clock(run.folder).estimates(run.recipe, run.corpora, run.threads), run.jobs)
+    return f"estimated run time in all: {in_minutes(seconds)}" if seconds else "the run time was not estimated"
+
+
+def failure_text(error: Exception) -> str:
+    """An error on which the others do not depend, for notes."""
+    return str(error) if isinstance(error, NerseryError) else f"{type(error).__name__}: {error}"
+
+
+def _error_in(answer: Answer) -> Exception | None:
+    """What made a cell fail: the exception that its job sent, or the end of the job."""
+    if answer.output:
+        error: Exception = pickle.loads(base64.b64decode(answer.output))
+        return error
+    reason = next(iter(answer.tally.reasons), None)
+    return JobFailedError(reason) if reason else None
+
+
+@dataclass(frozen=True)
+class CellStage(Stage[Row, Row]):
+    """Carries out cells in the process of a job.
+
+    Args:
+        runs: Without their corpora, which a job reads itself.
+        quiet: Show no progress and no notes.
+    """
+
+    runs: tuple[RunFolder, ...]
+    quiet: bool = False
+
+    def load(self) -> None:
+        """There is nothing to load."""
+
+    def fit(self, method: None, folder: Path | None, progress: Progress | None) -> Step[Any]:
+        """The step; it returns for each cell the exception that made it fail, or None."""
+        NO_NOTES.set(self.quiet)
+        return lambda rows: [self._carried_out(*row) for row in rows]  # type: ignore[misc]
+
+    def _carried_out(self, cell: Cell, number: int) -> Exception | None:
+        run = self.runs[cell.run]
+        try:
+            if not run.corpora:
+                for other in self.runs:  # the corpora of all would take memory
+                    other.corpora = {}
+                run.quiet = True
+                run.read_corpora()
+                run.quiet = self.quiet
+            run.done = number
+            SystemRun(run, cell.seed, run.recipe.system(cell.system)).carry_out()  # its time is measured over there
+        except Exception as error:
+            return portable(error)
+        return None
+
+    def name_of(self, row: Any) -> str:
+        """See `Stage.name_of`."""
+        return str(row[0])
+
+    def encode(self, made: Any) -> str:
+        """An exception as text; nothing for a cell without one."""
+        return "" if made is None else base64.b64encode(pickle.dumps(made)).decode()
+
+
+class Board:
+    """Shows what the jobs do: in a terminal a line for each cell that runs, in a log the lines as they come."""
+
+    def __init__(self, quiet: bool) -> None:
+        self._quiet, self._lines = quiet, dict[Cell, str]()
+
+    def show(self, text: str, rows: Sequence[Any]) -> None:
+        """Show a line of progress."""
+        if not sys.stderr.isatty():
+            print_line(text)
+        elif rows:
+            self._lines[rows[0][0]] = text
+            self._draw()
+
+    def note(self, text: str) -> None:
+        """Show a note; it stays."""
+        if not self._quiet:
+            print_line(f"note: {text}", end="\n")
+
+    def remove(self, cell: Cell) -> None:
+        """Remove the line of a cell."""
+        self._lines.pop(cell, None)
+        self._draw()
+
+    def clear(self) -> None:
+        """Remove all lines."""
+        self._lines.clear()
+        self._draw()
+
+    def _draw(self) -> None:
+        """Draw all lines, and leave the cursor in front of them, where notes of the jobs may overwrite them."""
+        if not self._quiet and sys.stderr.isatty():
+            width = shutil.get_terminal_size().columns - 1
+            lines = "\n".join(line[:width] for line in self._lines.values())
+            up = f"\x1b[{len(self._lines) - 1}A" if len(self._lines) > 1 else ""
+            print(f"\r\x1b[J{lines}{up}\r", end="", file=sys.stderr, flush=True)

@@ -1,0 +1,210 @@
+"""One choice of models for a whole recipe (``--models``): a table from the role of a model to its name."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from nersery.core import file_settings, registry
+from nersery.core.errors import SettingsError, did_you_mean
+from nersery.core.registry import BUNDLED, KINDS_WITHIN, MEMBERS, ModelName
+from nersery.experiments.recipe_file.paths import presets
+from nersery.experiments.recipe_file.table_methods import map_methods, method_name, preset_of
+
+PAPER = "paper"
+ENGLISH, _, MULTILINGUAL = BUNDLED
+NOT_BUNDLED = None
+"""In a table of models: there is none for this role, so systems that need it are left out."""
+
+MODELS: Mapping[str, Mapping[str, str | None]] = {
+    "bundled": {
+        "encoder": ENGLISH,
+        "masked": ENGLISH,
+        "denoiser": ENGLISH,
+        "seq2seq": NOT_BUNDLED,
+        "similarity": ENGLISH,
+        "questions": ENGLISH,
+        "fluency": ENGLISH,
+        "aligner": MULTILINGUAL,
+    },
+    "bundled-multilingual": {
+        **dict.fromkeys(
+            ("encoder", "masked", "denoiser", "similarity", "questions", "fluency", "aligner"), MULTILINGUAL
+        ),
+        "seq2seq": NOT_BUNDLED,
+    },
+    PAPER: {
+        "encoder": "xlm-roberta-large",
+        "masked": "xlm-roberta-base",
+        "denoiser": "facebook/mbart-large-50",
+        "seq2seq": "facebook/mbart-large-50",
+        "similarity": "sentence-transformers/paraphrase-multilingual-MiniLM-L12-v2",
+        "questions": "deepset/bert-base-cased-squad2",
+        "fluency": "gpt2",
+        "aligner": "bert-base-multilingual-cased",
+    },
+}
+"""The model of each role, by the value of ``--models``. ``paper`` replaces bundled models alone."""
+
+ROLES: Mapping[str, str] = {
+    "aclm": "denoiser",
+    "mulda": "seq2seq",
+    "code_mixing": "similarity",
+    "qa_prompting": "questions",
+    "perplexity": "fluency",
+}
+"""The role of ``model`` in methods whose kind does not tell it."""
+ROLES_OF_KINDS: Mapping[str, str] = {"tagger": "encoder", "align": "aligner"}
+ROLES_OF_SETTINGS: Mapping[str, str] = {"sentence_encoder": "similarity"}
+DEFAULT_ROLE = "masked"
+TAGGERS_OF_OTHERS = "tagger"
+"""The setting with a trained tagger. Bundled sets leave it out, so that a method uses the run's own."""
+
+
+@dataclass(frozen=True)
+class PaperModel:
+    """A model that the papers use.
+
+    Args:
+        gigabytes: Size of the download.
+        pickled: Whether the hub had no safetensors of it when this list was written.
+        auto_class: The transformers class to convert it with.
+    """
+
+    gigabytes: float
+    pickled: bool = False
+    auto_class: str = "AutoModel"
+
+
+CHECKPOINTS: Mapping[str, PaperModel] = {
+    "bert-base-cased": PaperModel(0.4),
+    "bert-base-multilingual-cased": PaperModel(0.7),
+    "deepset/bert-base-cased-squad2": PaperModel(0.4),
+    "facebook/mbart-large-50": PaperModel(2.4, pickled=True, auto_class="AutoModelForSeq2SeqLM"),
+    "google-t5/t5-large": PaperModel(3.0),
+    "google/muril-base-cased": PaperModel(1.0, pickled=True, auto_class="AutoModelForMaskedLM"),
+    "gpt2": PaperModel(0.5),
+    "sentence-transformers/paraphrase-multilingual-MiniLM-L12-v2": PaperModel(0.5),
+    "studio-ousia/luke-large": PaperModel(1.9, pickled=True),
+    "xlm-roberta-base": PaperModel(1.1),
+    "xlm-roberta-large": PaperModel(2.2),
+}
+"""The checkpoints that the papers' recipes and tables name."""
+
+
+def conversion(name: str, folder: str) -> str:
+    """Python that writes a pickled checkpoint as safetensors, to be run where the pickle is trusted."""
+    known = CHECKPOINTS.get(name, PaperModel(0))
+    return (
+        f"from transformers import AutoTokenizer, {known.auto_class} as M; "
+        f"M.from_pretrained('{name}', use_safetensors=False).save_pretrained('{folder}'); "
+        f"AutoTokenizer.from_pretrained('{name}').save_pretrained('{folder}')"
+    )
+
+
+def with_models(table: Mapping[str, Any], chosen: str) -> tuple[dict[str, Any], list[str]]:
+    """A recipe's table with other models, and notes on the systems that had to be left out.
+
+    Raises:
+        SettingsError: If there is no such choice.
+    """
+    if chosen not in MODELS:
+        raise SettingsError(f'--models "{chosen}" is unknown; {did_you_mean(chosen, MODELS)}')
+    replaced = Replacement(chosen, str(table.get("paper", "")))
+    left_out = _left_out(table.get("systems"), chosen)
+    placed = map_methods({key: part for key, part in table.items() if key != "tagger"}, replaced.own_model)
+    placed["tagger"] = replaced.tagger(table.get("tagger", {}))
+    if left_out:
+        placed["systems"] = [
+            entry for entry in placed["systems"] if not (isinstance(entry, dict) and _name(entry) in left_out)
+        ]
+    return placed, [f"{name} is left out: there is no {chosen} {why}" for name, why in left_out.items()]
+
+
+def _name(entry: Mapping[str, Any]) -> str:
+    return str(entry.get("name", entry.get("method", "")))
+
+
+def _left_out(entries: Any, chosen: str) -> dict[str, str]:
+    """The systems whose model the set lacks, and those that need such a system, each with a reason."""
+    found: dict[str, str] = {}
+    for entry in (entry for entry in (entries if isinstance(entries, list) else ()) if isinstance(entry, dict)):
+        role = ROLES.get(str(entry.get("method")))
+        merged = entry.get("merge")
+        others = [entry.get("base"), *(merged if isinstance(merged, list) else [])]
+        needed = next((name for name in others if name in found), None)
+        if needed:
+            found[_name(entry)] = f'model for "{needed}", which it needs'
+        elif role and MODELS[chosen][role] is NOT_BUNDLED:
+            found[_name(entry)] = "encoder-decoder"
+    return found
+
+
+@dataclass(frozen=True)
+class Replacement:
+    """Replaces the models in settings of methods.
+
+    Args:
+        chosen: A key of `MODELS`.
+        paper: The recipe's paper, whose preset the tagger then has with ``paper``.
+    """
+
+    chosen: str
+    paper: str
+
+    @property
+    def preset(self) -> str:
+        """The paper's preset of the tagger."""
+        return self.paper if self.paper in presets() else "melm"
+
+    def tagger(self, entry: Any) -> Any:
+        """The recipe's tagger; where the papers' replaces a bundled one, with their preset."""
+        placed = self.method("tagger", entry)
+        if self.chosen != PAPER or placed == entry:
+            return placed
+        return {"preset": self.preset, **{key: entry[key] for key in entry if key not in ("model", "steps")}}
+
+    def own_model(self, kind: str, entry: Any) -> Any:
+        """As `method`, for systems: their settings of the tagger name a model only where it is their own."""
+        if kind == "tagger" and "model" not in entry:
+            return entry
+        return self.method(kind, {"method": entry} if kind == "select" and isinstance(entry, str) else entry)
+
+    def method(self, kind: str, entry: Any, default: str = "") -> Any:
+        """The settings of a method, and of those within it."""
+        if not isinstance(entry, Mapping):
+            return entry
+        placed = dict(entry)
+        if not (name := method_name(kind, entry, default)):
+            return placed
+        for key, type_ in file_settings.naming(registry.get(kind, name)).items():
+            if type_ == ModelName:
+                self._replace(placed, kind, name, key, preset_of(kind, entry))
+        for key, value in entry.items():
+            if key in KINDS_WITHIN and isinstance(value, Mapping):
+                placed[key] = self.method(KINDS_WITHIN[key], value)
+            elif key == MEMBERS and isinstance(value, Mapping):
+                placed[key] = {member: self.method("align", own, member) for member, own in value.items()}
+        return placed
+
+    def _replace(self, placed: dict[str, Any], kind: str, name: str, key: str, preset: Mapping[str, Any]) -> None:
+        """Replace one setting of a method, if it names a model that the set replaces."""
+        now = placed.get(key, preset.get(key, registry.defaults(kind, name).get(key)))
+        if key == TAGGERS_OF_OTHERS:
+            if self.chosen != PAPER:
+                placed.pop(key, None)
+            return
+        role = ROLES_OF_SETTINGS.get(key) or ROLES_OF_KINDS.get(kind) or ROLES.get(name, DEFAULT_ROLE)
+        model = MODELS[self.chosen][role]
+        if not now or model is NOT_BUNDLED or (self.chosen == PAPER and now not in BUNDLED):
+            return
+        placed[key] = model
+        if kind == "tagger" and self.chosen == PAPER:  # with the rates that suit it
+            chosen = presets()[self.preset]
+            rates = {own: value for own, value in chosen.items() if own not in ("description", *placed)}
+            placed.update({**rates, key: chosen[key]})
+            placed.pop("steps", None)
+        elif kind == "tagger" and "preset" in placed:  # whose rates suit another model
+            del placed["preset"]
+            placed.setdefault("head", preset.get("head", "crf"))

@@ -1,0 +1,153 @@
+"""Settings from the command line: ``key=value``, with dots in keys of nested settings."""
+
+from __future__ import annotations
+
+import os
+import re
+import tomllib
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from nersery.core.errors import SettingsError, did_you_mean
+from nersery.experiments.recipe_file.data_files import SPLITS
+from nersery.experiments.recipe_file.paths import EXAMPLE_PREFIX
+
+SHORT_NUMBER = re.compile(r"[+-]?([0-9]+\.|\.[0-9]+)(e[+-]?[0-9]+)?", re.IGNORECASE)
+"""A number without digits on one side of the point; many people write this, but TOML refuses it."""
+
+
+def settings_of(pairs: Sequence[str]) -> dict[str, Any]:
+    """Settings given as ``key=value`` on the command line, or ``key.name=value`` for a line of a table.
+
+    Raises:
+        SettingsError: With all wrong pairs.
+
+    >>> settings_of(["rate=0.3", "vectors.en=wiki.en.vec"])
+    {'rate': 0.3, 'vectors': {'en': 'wiki.en.vec'}}
+    >>> settings_of(['definitions."Big City"=a city'])
+    {'definitions': {'Big City': 'a city'}}
+    """
+    settings: dict[str, Any] = {}
+    tables: set[str] = set()
+    problems = []
+    for pair in pairs:
+        key, equals, text = pair.partition("=")
+        if fault := _fault(pair, key, equals, "rate=0.3"):
+            problems.append(fault)
+            continue
+        key, dot, name = key.strip().partition(".")  # names of settings contain no dot, but languages and types may
+        if not dot and key in tables:
+            problems.append(f'--set "{pair}": this would overwrite a line of {key} that another --set names')
+        elif not dot:
+            settings[key] = toml_value(text)
+        elif isinstance(table := settings.setdefault(key, {}), dict):
+            table[_unquoted(name)] = toml_value(text)
+            tables.add(key)
+        else:
+            problems.append(f'--set "{pair}": {key} is a single value, not a table')
+    if problems:
+        raise SettingsError("\n".join(problems))
+    return settings
+
+
+_KEY = re.compile(r""" "[^"]*" | '[^']*' | [^.]+ """, re.VERBOSE)
+"""A part of a dotted key; within quotes it may contain dots."""
+
+
+def _unquoted(name: str) -> str:
+    """A key without quotes, which TOML requires for keys with special characters."""
+    return name[1:-1] if len(name) > 2 and name[0] == name[-1] and name[0] in "\"'" else name
+
+
+def apply(table: dict[str, Any], override: str) -> str:
+    """Put ``a.b=value`` into a recipe's table; returns the problem, or an empty string.
+
+    An entry of a list is identified by its name, or by its method if only one entry has it.
+    """
+    key, equals, text = override.partition("=")
+    if fault := _fault(override, key, equals, "tagger.steps=100"):
+        return fault
+    keys = [_unquoted(part) for part in _KEY.findall(key.strip())]
+    try:
+        place = _section(table, keys)
+    except LookupError as error:
+        return f'--set "{override}": {error.args[0]}'
+    is_file = keys[0] == "data" and len(keys) in (2, 3) and keys[1] in SPLITS  # the third is a language
+    place[keys[-1]] = _absolute(text) if is_file else toml_value(text)
+    return ""
+
+
+def _fault(pair: str, key: str, equals: str, example: str) -> str:
+    try:
+        pair.encode()
+    except UnicodeEncodeError:
+        return f"--set {pair!r}: this is not UTF-8; if it names a file, rename the file"
+    if not equals or not all(part.strip() for part in key.split(".")):
+        return f'--set "{pair}": expected key=value, e.g. {example}'
+    return ""
+
+
+def _section(table: dict[str, Any], keys: Sequence[str]) -> dict[str, Any]:
+    """The section that contains the last key; created if it does not exist.
+
+    Raises:
+        LookupError: If there is no such section.
+    """
+    place: Any = table
+    done = 0
+    while done < len(keys) - 1:
+        if isinstance(place, list):
+            place, names = _entry(place, keys[done:])
+            done += names
+        else:
+            place = place.setdefault(keys[done], {})
+            done += 1
+        if not isinstance(place, dict | list):
+            raise LookupError(f"{keys[done - 1]} is a single value, not a section")
+    if not isinstance(place, dict):
+        raise LookupError(f"say which entry, e.g. {'.'.join(keys[:-1])}.NAME.{keys[-1]}")
+    return place
+
+
+def _entry(entries: Sequence[Any], keys: Sequence[str]) -> tuple[dict[str, Any], int]:
+    """The entry of a list that the first keys name, and the number of these keys, because a name may contain dots."""
+    tables = [entry for entry in entries if isinstance(entry, dict)]
+    methods = [str(entry.get("method", "")) for entry in tables]
+    names = [str(entry.get("name", method)) for entry, method in zip(tables, methods, strict=True)]
+    for count in range(len(keys) - 1, 0, -1):  # the longest name first
+        wanted = ".".join(keys[:count])
+        for called in (names, methods):
+            found = [entry for entry, name in zip(tables, called, strict=True) if name == wanted]
+            if len(found) > 1:
+                raise LookupError(f'{len(found)} entries are called "{wanted}"; expected one of {", ".join(names)}')
+            if found:
+                return found[0], count
+    raise LookupError(f'no entry "{keys[0]}"; {did_you_mean(keys[0], names)}')
+
+
+def _absolute(text: str) -> str | dict[str, Any]:
+    """A data file, or a table of them; paths on the command line start from the working directory."""
+    value = toml_value(text)
+    if isinstance(value, dict):
+        return {key: _absolute_path(name) if isinstance(name, str) else name for key, name in value.items()}
+    return _absolute_path(value if isinstance(value, str) else text)
+
+
+def _absolute_path(name: str) -> str:
+    if not name or name.startswith(EXAMPLE_PREFIX):
+        return name
+    return str(Path(os.path.expanduser(name)).absolute())
+
+
+def toml_value(text: str) -> Any:
+    """A value as TOML reads it, or a number such as ``.5``, or else the text itself.
+
+    >>> toml_value("0.3"), toml_value(".3"), toml_value("[1, 2]"), toml_value("bert-base-cased")
+    (0.3, 0.3, [1, 2], 'bert-base-cased')
+    """
+    try:
+        table = tomllib.loads(f"value = {text}")
+    except (tomllib.TOMLDecodeError, RecursionError):
+        return float(text) if SHORT_NUMBER.fullmatch(text) else text
+    return table["value"] if len(table) == 1 else text

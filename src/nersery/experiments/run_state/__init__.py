@@ -1,0 +1,4 @@
+"""What a run needs and keeps: its data, its folder, its fingerprint, its times, and what systems share.
+
+Used by the runner and by each system.
+"""

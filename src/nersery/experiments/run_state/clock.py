@@ -1,0 +1,97 @@
+"""How long the systems of a run take, in ``run_time.json``; the times of a resumed run add up."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from nersery.core.files import write_json
+from nersery.core.sentence import Corpus
+from nersery.experiments.execution.run_time import estimates
+from nersery.experiments.recipe import Recipe
+from nersery.report.model import RunTimeReport
+
+RUN_TIME_FILE = "run_time.json"
+
+
+@dataclass(frozen=True)
+class Clock:
+    """Measures the systems of a run in its folder.
+
+    The record is the only file of a run that differs between equal runs. A process that is killed loses its time; the
+    record notes that.
+    """
+
+    folder: Path
+
+    @property
+    def path(self) -> Path:
+        """The record."""
+        return self.folder / RUN_TIME_FILE
+
+    def record(self) -> dict[str, Any]:
+        """Estimates by system, and seconds by system and seed; a damaged record counts as none."""
+        try:
+            found = json.loads(self.path.read_text("utf-8"))
+        except (OSError, ValueError):
+            found = {}
+        return {"estimates": {}, "systems": {}} | (found if isinstance(found, dict) else {})
+
+    def estimates(self, recipe: Recipe, corpora: Mapping[str, Corpus], threads: int | None) -> dict[str, float]:
+        """The estimated seconds of each system for a seed; estimated and noted by the first call.
+
+        Args:
+            corpora: By split, as a run reads them.
+            threads: Of the process that carries them out; None takes those of this process.
+        """
+        record = self.record()
+        is_new = not record["estimates"] and not record["systems"]
+        if is_new and any(sentence.entities for sentence in corpora["train"]):
+            record["estimates"] = estimates(recipe, corpora, threads)
+            write_json(self.path, record)
+        found: dict[str, float] = record["estimates"]
+        return found
+
+    def resume(self) -> None:
+        """Note which systems a kill stopped, if there is a record."""
+        if self.path.exists():
+            record = self.record()
+            for entry in (entry for of in record["systems"].values() for entry in of.values()):
+                entry |= {"killed": entry["killed"] or entry["is_running"], "is_running": False}
+            write_json(self.path, record)
+
+    @contextmanager
+    def running(self, system: str, seed: int) -> Iterator[None]:
+        """Measure a system with a seed; what fails or is interrupted counts too."""
+        record = self.record()
+        none = {"seconds": 0.0, "killed": False}
+        entry = record["systems"].setdefault(system, {}).setdefault(str(seed), none)
+        entry["is_running"] = True
+        write_json(self.path, record)
+        began, before = time.monotonic(), entry["seconds"]
+        try:
+            yield
+        finally:
+            record = self.record()  # others may have begun or ended in the meantime
+            ended = {"is_running": False, "seconds": round(before + time.monotonic() - began, 1)}
+            record["systems"][system][str(seed)] |= ended
+            write_json(self.path, record)
+
+    def report(self, recipe: Recipe) -> dict[str, RunTimeReport]:
+        """The times of a recipe's systems, in its order; empty if there is no record."""
+        record = self.record()
+        reports = {}
+        for system in recipe.systems:
+            entries = [record["systems"].get(system.name, {}).get(str(seed), {}) for seed in recipe.seeds]
+            if any(entries):
+                reports[system.name] = RunTimeReport(
+                    estimate=record["estimates"].get(system.name),
+                    seconds=[entry.get("seconds") for entry in entries],
+                    killed=any(entry.get("killed", False) for entry in entries),
+                )
+        return reports

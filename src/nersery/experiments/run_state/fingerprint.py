@@ -1,0 +1,215 @@
+"""The fingerprint of a run: what its results depend on, and whether a folder belongs to it."""
+
+from __future__ import annotations
+
+import glob
+import json
+import os
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from nersery.core import file_settings, registry
+from nersery.core.errors import SettingsError
+from nersery.core.files import content_hash, differences, remove_folder
+from nersery.core.own_process import THREADS
+from nersery.core.version import __version__
+from nersery.experiments.recipe import Recipe
+from nersery.experiments.recipe_file.data_files import SPLITS
+from nersery.experiments.run_state.teachers import TEACHER_FILE
+
+LIBRARIES = ("numpy", "safetensors", "tokenizers", "torch", "transformers")
+BEGINNINGS = ("lock", "run.json.tmp")
+"""What a run leaves in its folder if it is killed at the very start."""
+
+
+def fingerprint_of(recipe: Recipe) -> dict[str, Any]:
+    """Everything that the results of a recipe depend on."""
+    paths = {
+        path
+        for _, _, method in recipe.methods()
+        for path in file_settings.paths_in(registry.get(method.kind, method.method), method.settings).values()
+    }
+    return {
+        "nersery": __version__,
+        "recipe": recipe.as_dict(),
+        "inputs": {split: hashes(recipe, split) for split in SPLITS if recipe.data.files(split)},
+        "files": {path: content_hash(path) for path in sorted(paths)},
+    }
+
+
+def check_folder(folder: Path, fingerprint: dict[str, Any]) -> list[str]:
+    """Refuse a folder that does not belong to this run; seeds and systems may be added.
+
+    Returns:
+        Unfinished systems of an earlier recipe that this recipe no longer has.
+
+    Raises:
+        SettingsError: Naming what the folder contains, and the differences.
+    """
+    record = folder / "run.json"
+    if folder.exists() and not folder.is_dir():
+        raise SettingsError(f"{folder} is a file. Choose a folder (--out)")
+    if not record.exists():
+        if folder.exists() and any(path.name not in BEGINNINGS for path in folder.iterdir()):
+            raise SettingsError(f"{folder} is not empty and holds no run. Choose another folder (--out)")
+        return []
+    try:
+        there = json.loads(record.read_text("utf-8"))
+        old = comparable({key: there[key] for key in fingerprint})
+    except (ValueError, LookupError, TypeError):
+        raise SettingsError(f"{record} was not written by this version. Choose another folder (--out)") from None
+    new = comparable(json.loads(json.dumps(fingerprint)))  # as if read: tuples become lists
+    systems = old["recipe"]["systems"]
+    removed = [name for name in systems if name not in new["recipe"]["systems"]]
+    abandoned = [name for name in removed if not any(folder.glob(f"seed-*/{glob.escape(name)}/result.json"))]
+    for name in abandoned:
+        del systems[name]
+    if difference := differences(old, without_additions(new, old)):
+        raise SettingsError(
+            f"{folder} holds a run with other settings:\n{difference}\n"
+            "Choose another folder (--out), or repeat the settings to resume this one"
+        )
+    return abandoned
+
+
+def remove_abandoned(folder: Path, names: Sequence[str]) -> Iterator[str]:
+    """Remove the files of unfinished systems, so that no later system of that name takes them for its own.
+
+    Other systems with the same method may share the generated sentences. The files move to the first such system.
+
+    Yields:
+        A note on each.
+    """
+    for left in folder.rglob("nersery-*.tmp"):  # a kill while `io.write` ran
+        left.unlink()
+    if not names:
+        return
+    recipe = json.loads((folder / "run.json").read_text("utf-8"))["recipe"]
+    systems = {system["name"]: system for system in recipe["systems"]}
+    for name in names:
+        made = ("method", "base", "merge", "vote", "copies")
+        same = [other for other in systems if all(systems[other][key] == systems[name][key] for key in made)]
+        for own in sorted(folder.glob(f"seed-*/{glob.escape(name)}")):
+            for heir in (own.with_name(other) for other in same if own.with_name(other).is_dir()):
+                for file in (*own.glob("generated.jsonl*"), own / TEACHER_FILE):
+                    if heir != own and file.is_file() and not (heir / file.name).exists():
+                        os.replace(file, heir / file.name)
+            remove_folder(own)
+        (folder / "grid" / f"{name}.json").unlink(missing_ok=True)
+        yield f'the system "{name}" had not finished and is no longer in the recipe: its files were removed'
+
+
+def versions(threads: int | None = None) -> dict[str, str]:
+    """What a result may depend on beside the recipe: versions, processor, precision and threads.
+
+    Args:
+        threads: Of the process that makes the result; None takes those of this process.
+    """
+    from nersery.models.computer import computer
+
+    found = {library: version(library) for library in LIBRARIES}
+    return {"python": ".".join(map(str, sys.version_info[:3])), "nersery": __version__, **found, **computer(threads)}
+
+
+def check_computer(folder: Path, threads: int | None = None) -> None:
+    """Refuse to continue a run with another number of threads or another precision, which change its results.
+
+    Another processor is not refused, because a run may have to move to another machine; the report says so.
+
+    Raises:
+        SettingsError: Saying how to set what the run began with.
+    """
+    from nersery.models.computer import ANY
+    from nersery.models.loading import PRECISION
+
+    now = versions(threads)
+    first = began_with(folder) or now
+    variables = {"precision": PRECISION, "threads": THREADS}
+    if ANY in (first.get("threads"), now["threads"]):  # what a GPU began may continue on a CPU
+        del variables["threads"]
+    changed = [name for name in variables if first.get(name, now[name]) != now[name]]
+    if changed:
+        lines = "\n".join(f"  {name}: there {first[name]}, now {now[name]}" for name in changed)
+        fix = " ".join(f"{variables[name]}={first[name]}" for name in changed)
+        raise SettingsError(
+            f"{folder} holds a run that began with other {' and '.join(changed)}, which would change its results:\n"
+            f"{lines}\nResume it with {fix} in the environment ({fix} nersery run …), or choose another folder (--out)"
+        )
+
+
+def began_with(folder: Path) -> dict[str, str]:
+    """The versions with which the run in a folder began; empty if it has not begun."""
+    record = folder / "run.json"
+    began: dict[str, str] = json.loads(record.read_text("utf-8")).get("versions", {}) if record.exists() else {}
+    return began
+
+
+def first_threads(folder: Path) -> int | None:
+    """The threads with which the run in a folder began, if it has begun and they matter."""
+    threads = began_with(folder).get("threads", "")
+    return int(threads) if threads.isdecimal() else None
+
+
+def changed_versions(first: Mapping[str, str], later: Mapping[str, str]) -> str:
+    """How versions differ from earlier ones, for readers.
+
+    >>> changed_versions({"numpy": "2.1", "torch": "2.8.0"}, {"numpy": "2.1", "torch": "2.9.1"})
+    'torch 2.9.1 in place of 2.8.0'
+    """
+    changed = [name for name in later if later[name] != first.get(name)]
+    return ", ".join(f"{name} {later[name]} in place of {first.get(name, 'none')}" for name in changed)
+
+
+def hashes(recipe: Recipe, split: str) -> str | dict[str, str]:
+    """The hash of a split's file, or of each language's."""
+    hashes = {file.language: content_hash(recipe.path(file.name)) for file in recipe.data.files(split)}
+    return hashes if recipe.data.has_languages(split) else hashes[""]
+
+
+def comparable(fingerprint: dict[str, Any]) -> dict[str, Any]:
+    """The fingerprint with its systems by name, so that a difference names the system.
+
+    Files in settings are replaced by their hashes, because their location does not matter.
+    """
+    recipe, files = fingerprint["recipe"], fingerprint["files"]
+    systems = {
+        system["name"]: {
+            **system,
+            "method": system["method"] and _by_content(system["method"], files),
+            "select": [_by_content(selector, files) for selector in system["select"]],
+            "tagger_settings": _by_content({**recipe["tagger"], "settings": system["tagger_settings"]}, files)[
+                "settings"
+            ],
+        }
+        for system in recipe["systems"]
+    }
+    plain = {**recipe, "tagger": _by_content(recipe["tagger"], files), "systems": systems}
+    return {key: value for key, value in fingerprint.items() if key != "files"} | {"recipe": plain}
+
+
+def _by_content(method: dict[str, Any], files: Mapping[str, str]) -> dict[str, Any]:
+    """A method with hashes of files in place of their paths."""
+    kind, name, settings = method["kind"], method["method"], method["settings"]
+    if name not in registry.names(kind):  # of another package, which is no longer installed
+        return method
+
+    found = file_settings.names_in(registry.get(kind, name), settings)
+    contents = {keys: f"a file with the SHA-256 {files[path]}" for keys, _, path in found if path in files}
+    return {**method, "settings": file_settings.replaced(settings, contents)}
+
+
+def without_additions(new: dict[str, Any], old: dict[str, Any]) -> dict[str, Any]:
+    """A comparable fingerprint without additions to an older one: seeds, systems, raw text, description."""
+    there, recipe = old["recipe"], dict(new["recipe"])
+    if set(there["seeds"]) <= set(recipe["seeds"]):
+        recipe["seeds"] = there["seeds"]
+    recipe["systems"] = {name: system for name, system in recipe["systems"].items() if name in there["systems"]}
+    for key in ("description", "keep_taggers", "evaluate"):
+        recipe[key] = there[key]
+    for split in SPLITS:  # the hashes in inputs identify the files
+        recipe["data"] = {**recipe["data"], split: there["data"][split]}
+    inputs = {split: content for split, content in new["inputs"].items() if split != "raw" or split in old["inputs"]}
+    return {**new, "recipe": recipe, "inputs": inputs}

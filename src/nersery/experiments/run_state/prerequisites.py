@@ -1,0 +1,101 @@
+"""Checks what a recipe needs beside its data (models, files, devices) and reports all problems before anything runs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from functools import partial
+
+from nersery.annotate.base import Annotator
+from nersery.augment.base import Augmenter
+from nersery.core import file_settings, registry
+from nersery.core.errors import MissingResourceError, NerseryError, SettingsError
+from nersery.core.registry import ModelName
+from nersery.experiments.recipe import Recipe
+from nersery.experiments.recipe_file.model_sets import CHECKPOINTS, MODELS, ROLES, conversion
+from nersery.experiments.systems import MethodSettings
+from nersery.select.base import Selector
+
+
+def check_prerequisites(recipe: Recipe, types: Collection[str] = ()) -> None:
+    """Check that everything that the tagger, methods and selectors of a recipe name exists and fits together.
+
+    Args:
+        types: Those of the labelled sentences; none checks no types.
+
+    Raises:
+        MissingResourceError: If something is missing.
+        SettingsError: If nothing is missing, but settings do not fit together.
+        NerseryError: If there are only other problems.
+    """
+    if lacking := missing_checkpoints(recipe):
+        raise MissingResourceError(_advice(recipe, lacking))
+    faults: list[tuple[str, NerseryError]] = []
+    for place, system, method in recipe.methods():
+        faults += _faults(place, partial(_check, method, recipe.tagger_of(system), types))
+    if not faults:
+        return
+    kinds = {type(fault) for _, fault in faults}
+    kind = next((kind for kind in (MissingResourceError, SettingsError) if kind in kinds), None)
+    if kind is None:
+        raise faults[0][1]
+    messages = [f"{place}: {fault}" for place, fault in faults]
+    if len(faults) > 1:
+        messages = [
+            f"{len(faults)} things that the recipe needs are missing or do not fit together",
+            *(f"  {number}. {message}" for number, message in enumerate(messages, start=1)),
+        ]
+    raise kind("\n".join(messages)) from faults[0][1]
+
+
+def missing_checkpoints(recipe: Recipe) -> dict[str, list[str]]:
+    """The papers' models that the recipe names and that cannot be loaded, with the methods that use them."""
+    from nersery.models.loading import ModelSource
+
+    users: dict[str, list[str]] = {}
+    for _, _, method in recipe.methods():
+        cls = registry.get(method.kind, method.method)
+        for _, type_, name in file_settings.names_in(cls, method.settings):
+            if type_ == ModelName and name in CHECKPOINTS and method.method not in users.get(name, ()):
+                users.setdefault(name, []).append(method.method)
+    return {name: methods for name, methods in users.items() if any(_faults("", ModelSource(name).config))}
+
+
+def _advice(recipe: Recipe, lacking: Mapping[str, Sequence[str]]) -> str:
+    """Which models are missing, how large they are, how to get them, and what to do without them."""
+    known = {name: CHECKPOINTS[name] for name in lacking}
+    lines = [f"{len(lacking)} models of the recipe are not on this machine:"]
+    lines += [f"  {name} ({known[name].gigabytes:.1f} GB), for {', '.join(users)}" for name, users in lacking.items()]
+    lines += [
+        "To get them, run the command once with network access and without HF_HUB_OFFLINE=1; or copy their folders, "
+        f"and name these. All need {sum(one.gigabytes for one in known.values()):.1f} GB of disk."
+    ]
+    for name in (name for name, one in known.items() if one.pickled):
+        folder = name.rpartition("/")[2]
+        lines.append(
+            f"{name} may be on the hub as a pickle alone, which is refused. Convert it where you trust it, name the "
+            f'folder: python -c "{conversion(name, folder)}"'
+        )
+    for chosen in ("bundled", "bundled-multilingual"):
+        models = MODELS[chosen]
+        without = [
+            f'"{s.name}"' for s in recipe.systems if s.method and models.get(ROLES.get(s.method.method, ""), 1) is None
+        ]
+        lost = f", and leaves out {', '.join(without)}" if without else ""
+        lines.append(f"--models {chosen} runs it with the small models that come with nersery{lost}; scores are lower.")
+    return "\n".join(lines)
+
+
+def _check(settings: MethodSettings, tagger: MethodSettings, types: Collection[str]) -> None:
+    method = registry.create(settings.kind, settings.method, settings.settings)
+    method.check()
+    if isinstance(method, Augmenter | Selector):
+        method.check_tagger(registry.create(tagger.kind, tagger.method, tagger.settings))
+    elif isinstance(method, Annotator) and types:
+        method.check_types(types)
+
+
+def _faults(place: str, check: Callable[[], object]) -> Iterator[tuple[str, NerseryError]]:
+    try:
+        check()
+    except NerseryError as fault:
+        yield place, fault

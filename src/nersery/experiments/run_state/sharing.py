@@ -1,0 +1,65 @@
+"""Generated sentences that a system need not make, because another seed or system has made them."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+from nersery.annotate.base import Annotator
+from nersery.core import registry
+from nersery.core.files import copy_atomic, write_atomic
+from nersery.experiments.recipe import Recipe
+from nersery.experiments.run_state.run_folder import RunFolder
+from nersery.experiments.systems import System
+from nersery.pipeline.job import rejects_of
+
+_COPY = re.compile(r"~[^~]+-(\d+)$")
+"""The number of the copy in the id of a generated sentence, see `nersery.augment.base.child_id`."""
+
+
+def are_labels_shared(system: System) -> bool:
+    """Whether a system labels raw text, and its labels depend on no seed."""
+    if system.method is None or not system.labels_raw_text:
+        return False
+    method = registry.create(system.method.kind, system.method.method, system.method.settings)
+    return isinstance(method, Annotator) and not method.learns
+
+
+def take_over_labels(run: RunFolder, seed: int, system: System) -> bool:
+    """Take the labels of raw text from another seed, if they depend on no seed; whether there were any."""
+    if not are_labels_shared(system):
+        return False
+    path = run.generated(seed, system)
+    others = [run.generated(other, system) for other in run.recipe.seeds if other != seed]
+    made = next((other for other in others if other.exists()), None)
+    if made is not None:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        copy_atomic(rejects_of(made), rejects_of(path))
+        copy_atomic(made, path)  # last, because it marks the stage as finished
+    return made is not None
+
+
+def with_more_copies(recipe: Recipe, system: System) -> System | None:
+    """The system with the most copies of the same sentences, if it has more of them."""
+    same = [other for other in recipe.systems if other.makes_more_copies_than(system)]
+    return max(same, key=lambda other: other.copies, default=None)
+
+
+def take_first_copies(made: Path, path: Path, copies: int) -> bool:
+    """Take the first copies of each sentence from a file with more; whether each line says which copy it is.
+
+    An item's randomness depends on its copy alone, so a job with fewer copies would write the same lines.
+    """
+    found: dict[Path, list[str]] = {}
+    for source, target in ((rejects_of(made), rejects_of(path)), (made, path)):
+        lines = source.read_text("utf-8").splitlines(keepends=True) if source.exists() else []
+        numbers = [_COPY.search(str(json.loads(line).get("id", ""))) for line in lines]
+        if not all(numbers):
+            return False
+        kept = zip(lines, numbers, strict=True)
+        found[target] = [line for line, number in kept if number and int(number[1]) <= copies]
+    path.parent.mkdir(parents=True, exist_ok=True)
+    for target, lines in found.items():  # the sentences last, because they mark the stage as finished
+        write_atomic(target, "".join(lines))
+    return True

@@ -1,0 +1,4 @@
+"""Charts and maps as SVG.
+
+Imports from `nersery.report` and below.
+"""

@@ -1,0 +1,115 @@
+"""A picture of the links of a pair of sentences and of what they project: an SVG for light and dark pages."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from markupsafe import Markup
+
+from nersery.core.alignments import Alignment
+from nersery.core.errors import DataError, Issue, SettingsError, printable
+from nersery.core.files import write_atomic
+from nersery.core.outcome import Reject
+from nersery.core.sentence import Entity, Sentence
+from nersery.crosslingual.projection import Projection, Task, alignment_issue
+from nersery.report.pictures.charts import shortened
+from nersery.report.pictures.matrix import CELL, Label, cell, frame, matrix
+
+LONGEST = 24
+"""Characters of a label; wide ones count twice."""
+FAINTEST = 0.1
+LEGEND = (
+    Markup("A row is linked to a column, the surer the stronger the shade."),
+    Markup(
+        '<tspan class="entity">an entity and its type</tspan>; framed: where it was projected to; '
+        '<tspan class="lost">an entity that was not projected</tspan>'
+    ),
+)
+
+
+def alignment_map(source: Sentence, target: Sentence, alignment: Alignment) -> Markup:
+    """The words of the source as rows, those of the target as columns, and their links as cells.
+
+    The shade of a cell is the probability of the link. Entities of both sides are bands; a frame stands where one was
+    projected to the other, and a source entity without one is struck out.
+
+    Args:
+        source: With its entities.
+        target: As projected, with the entities that went over.
+        links: Between their words.
+    """
+    projected = _projected(source, target, alignment)
+    lost = [entity for entity in source.entities if entity not in projected]
+    rows, columns = _labels(source, lost), _labels(target, ())
+    cells = (
+        cell(row, column, probability, max(FAINTEST, probability), (rows[row].text, columns[column].text), inset=2)
+        for row, column, probability in alignment
+    )
+    frames = (frame((one.start, one.end), (other.start, other.end)) for one, other in projected.items())
+    title = f"Links: {printable(source.text)} → {printable(target.text)}"
+    return matrix(title, rows, columns, [*_bands(source, target), *cells, *frames], LEGEND)
+
+
+def draw_pair(path: Path, id: str, tasks: Iterable[Task | Reject], projection: Projection) -> None:
+    """Draw one pair, projected from its first source.
+
+    Args:
+        id: Of the target; empty takes the first pair with an entity.
+
+    Raises:
+        SettingsError: When there is no such pair.
+    """
+    whole = ((task.target, task.translations[0]) for task in tasks if not isinstance(task, Reject))
+    for target, translation in whole:
+        if not isinstance(translation, Reject) and (target.id == id if id else translation.source.entities):
+            source, alignment = translation
+            if fault := alignment_issue(alignment, len(source), len(target)):
+                raise DataError(Issue(fault, sentence=target.id), fix="choose another pair by --picture-of")
+            outcome = projection.project(source, target, alignment)
+            shown = outcome.sentence if isinstance(outcome, Reject) else outcome
+            write_atomic(path, str(alignment_map(source, shown or target, alignment)))
+            return
+    reason = "no pair has an entity to draw" if not id else f"--picture-of {id}: no pair has a target of that id"
+    raise SettingsError(reason)
+
+
+def _projected(source: Sentence, target: Sentence, alignment: Alignment) -> dict[Entity, Entity]:
+    """The target entity of each source entity that went over.
+
+    Each is of one alone: those of one type find each other first, for a type may be called otherwise in the target,
+    and then those with the most links.
+    """
+    hits = Counter(
+        (entity, other)
+        for entity in source.entities
+        for link in alignment
+        if entity.start <= link.source < entity.end
+        for other in target.entities
+        if other.start <= link.target < other.end
+    )
+    found: dict[Entity, Entity] = {}
+    for entity, other in sorted(hits, key=lambda pair: (pair[0].type != pair[1].type, -hits[pair], *pair)):
+        if entity not in found and other not in found.values():
+            found[entity] = other
+    return {entity: found[entity] for entity in source.entities if entity in found}
+
+
+def _labels(sentence: Sentence, lost: Sequence[Entity]) -> list[Label]:
+    """The words with the types of the entities that begin with them."""
+    labels = [Label(shortened(word, LONGEST), "word", word) for word in map(printable, sentence.words)]
+    for entity in sentence.entities:
+        kind = "lost" if entity in lost else "entity"
+        for place in range(entity.start, entity.end):
+            shown = labels[place].shown + (f" {printable(entity.type)}" if place == entity.start else "")
+            labels[place] = replace(labels[place], shown=shown, kind=kind)
+    return labels
+
+
+def _bands(source: Sentence, target: Sentence) -> list[Markup]:
+    band = Markup('<rect class="band" x="{}" y="{}" width="{}" height="{}"/>')
+    width, height = CELL * len(target), CELL * len(source)
+    across = [band.format(0, CELL * e.start, width, CELL * (e.end - e.start)) for e in source.entities]
+    return across + [band.format(CELL * e.start, 0, CELL * (e.end - e.start), height) for e in target.entities]

@@ -1,0 +1,4 @@
+"""The tables of a report: for the page, Markdown, CSV and LaTeX.
+
+Imports from `nersery.report` and below.
+"""

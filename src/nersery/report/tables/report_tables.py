@@ -1,0 +1,346 @@
+"""The tables of a report, each defined once: the page, Markdown and CSV show the same rows.
+
+To add a table, write a function that returns it, and name it in `TABLES`; a template places it with
+``table(tables["NAME"])``, and a CSV file is written by itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+
+from nersery.evaluate.changes import KINDS_OF_CHANGE
+from nersery.evaluate.error_analysis import CORRECT, KINDS
+from nersery.report.model import COLUMNS, Report, SystemReport
+from nersery.report.number_format import MISSING
+from nersery.report.parts import GroupScores
+from nersery.report.tables.setting_tables import setting_tables
+from nersery.report.tables.table_columns import (
+    DURATION,
+    GAIN,
+    GAP,
+    INTERVAL,
+    LENGTH,
+    MEASURE,
+    NAME,
+    P_VALUE,
+    PARAMETERS,
+    POINTS,
+    TEXT,
+    TYPE,
+    Column,
+    Kind,
+    ReportTable,
+    Row,
+)
+
+KAPPA = (
+    "Kappa: Cohen's, between the labels of the method and those of the people, over the words of accepted sentences."
+)
+GROUPS = {
+    "type": (TYPE, "Type", "type"),
+    "language": (TEXT, "Language", "language"),
+    "novelty": (TEXT, "In training", "whether gold training sentences contain the words"),
+    "length": (TEXT, "Words", "number of words of the sentence"),
+}
+"""By the end of the field's name in `SystemReport`: the kind of the group's column, its heading, and a caption."""
+
+
+def report_tables(report: Report) -> dict[str, ReportTable]:
+    """All tables of a report that have rows, by name."""
+    found = (table for make in TABLES for table in make(report) if table.rows)
+    return {table.name: table for table in found}
+
+
+def _reference_name(report: Report) -> str:
+    return report.reference.label if report.reference else "gold only"
+
+
+def _search(report: Report) -> Iterator[ReportTable]:
+    columns = [
+        Column("System", NAME), Column("Folds"), Column("F1", POINTS), Column("Difference from gold only", TEXT),
+        Column("Estimated", TEXT), Column("Took", TEXT), Column("Outcome", TEXT),
+    ]  # fmt: skip
+    yield ReportTable(
+        "tried",
+        "F1 on held-out sentences, by cross-validation. The choice depends on it, and not on test.",
+        columns,
+        [
+            (
+                one.name,
+                one.folds,
+                one.f1,
+                *(text or None for text in (one.difference, one.estimate, one.took)),
+                one.fate,
+            )
+            for one in report.search
+        ],
+    )
+
+
+def _next(report: Report) -> Iterator[ReportTable]:
+    columns = [Column(heading, TEXT) for heading in ("Sentence", "Predicted entities", "Expected errors", "Id")]
+    rows = [(one.text, one.entities or None, one.expected_errors, one.id) for one in report.next_sentences]
+    yield ReportTable("next", "Raw sentences on which the tagger is expected to make the most errors", columns, rows)
+
+
+def _reviewed(report: Report) -> Iterator[ReportTable]:
+    """What people accepted of each method's sentences, where a system has the selector ``reviewed``."""
+    columns = [
+        Column("System", NAME), Column("Method", TEXT), Column("Seed", TEXT), Column("Accepted", POINTS),
+        Column("Reviewed"), Column("Corrected"), Column("Kappa", TEXT, KAPPA),
+    ]  # fmt: skip
+    rows: list[Row] = []
+    for system in report.systems:
+        for seed, found in ((s, h) for stage in system.selection for s, h in stage.history.items() if "accepted" in h):
+            total = found["accepted"] + found["rejected"]
+            share = found["accepted"] / total if total else None
+            kappa = None if found["kappa"] is None else f"{found['kappa']:.2f}"
+            rows.append((system.label, system.method, seed, share, total, found["corrected"], kappa))
+    yield ReportTable("reviewed", "Sentences that people accepted, in percent", columns, rows)
+
+
+def _scores(report: Report) -> Iterator[ReportTable]:
+    """Precision, recall and F1 of each system, the difference from gold only, and the columns of `COLUMNS`."""
+    several = len(report.comparisons) > 1
+    columns = [
+        Column("Method", NAME), Column("Precision", MEASURE), Column("Recall", MEASURE), Column("F1", MEASURE),
+        Column("Difference", GAIN), Column("95 % interval", INTERVAL), Column("p", P_VALUE),
+        *([Column("p, corrected", P_VALUE)] if several else []), *COLUMNS.values(),
+    ]  # fmt: skip
+    rows = []
+    for system in report.systems:
+        is_reference, tested = system is report.reference, system.tested
+        difference = None if is_reference else system.difference(report.reference)
+        rows.append((
+            system.label, system.precision, system.recall, system.f1, difference,
+            None if tested.low is None else tested, tested.p, *([tested.corrected_p] if several else []),
+            *(getattr(system, name) for name in COLUMNS),
+        ))  # fmt: skip
+    caption = (
+        "Precision, recall and F1 in percent points (micro average, whole entities), and the difference in F1 from "
+        f"{_reference_name(report)}"
+    )
+    yield ReportTable("scores", caption, columns, rows, "scores-table", _reference_name(report))
+
+
+def groups_of(report: Report, kind: str) -> list[str]:
+    """The types, languages or other groups that systems were scored on, in order."""
+    names = [name for system in report.systems for name in getattr(system, f"per_{kind}")]
+    return sorted(set(names)) if kind in ("type", "language") else list(dict.fromkeys(names))
+
+
+def _groups(report: Report) -> Iterator[ReportTable]:
+    """F1 of each group and system in a matrix, and all scores in a list."""
+    for kind, (column_kind, heading, by) in GROUPS.items():
+        part = f"per_{kind}"
+        systems = [system for system in report.systems if getattr(system, part)]
+        of_base = getattr(report.reference, part) if report.reference else {}
+        base = {name: scores.f1.mean for name, scores in of_base.items()}
+        rows, full = [], []
+        for name in groups_of(report, kind):
+            scores = [getattr(system, part).get(name, GroupScores()) for system in systems]
+            gold = next((one.gold for one in scores if one.gold is not None), None)
+            compared = [
+                None if own.f1.mean is None else (own.f1, None if system is report.reference else base.get(name))
+                for system, own in zip(systems, scores, strict=True)
+            ]
+            shown = name or "none named"
+            rows.append((shown, gold, *compared))
+            full += [
+                (shown, system.label, own.gold, own.precision, own.recall, own.f1)
+                for system, own in zip(systems, scores, strict=True)
+            ]
+        columns = [Column(heading, column_kind), Column("Gold mentions"), *(Column(s.label, GAP) for s in systems)]
+        caption = f"F1 by {by} and method, in percent points; beside it the difference from {_reference_name(report)}"
+        yield ReportTable(f"per-{kind}", caption, columns, rows, "matrix")
+        listed = [Column("Method", NAME), Column("Gold mentions")]
+        measures = [Column("Precision", MEASURE), Column("Recall", MEASURE), Column("F1", MEASURE)]
+        caption = f"Precision, recall and F1 by {by} and method, in percent points"
+        yield ReportTable(f"per-{kind}-full", caption, [Column(heading, column_kind), *listed, *measures], full)
+
+
+def _mistakes(report: Report) -> Iterator[ReportTable]:
+    """Mistakes by system, and by system and type."""
+    kinds = (CORRECT, *KINDS)
+    systems = [system for system in report.systems if system.mistakes]
+    counted = [Column(kind.capitalize()) for kind in kinds]
+    seeds = ", summed over seeds" if len(report.seeds) > 1 else ""
+    totals = [
+        (system.label, *(sum(row[kind] for row in system.mistakes.values()) for kind in kinds)) for system in systems
+    ]
+    caption = f"Correct entities and mistakes on test, by method and kind{seeds}"
+    yield ReportTable("errors", caption, [Column("Method", NAME), *counted], totals, "", _reference_name(report))
+    rows = [
+        (type_, s.label, *row.values()) for type_ in report.types for s in systems if (row := s.mistakes.get(type_))
+    ]
+    caption = f"The same by type: the gold type, of spurious entities the predicted one{seeds}"
+    yield ReportTable("errors-by-type", caption, [Column("Type", TYPE), Column("Method", NAME), *counted], rows)
+
+
+def confused(report: Report) -> SystemReport | None:
+    """The system whose type confusion is shown: the best one, or the only one."""
+    return next((one for one in (report.best, report.reference) if one and one.errors.confusion), None)
+
+
+def _confusion(report: Report) -> Iterator[ReportTable]:
+    """The types that the best system gives to gold entities, and the same of all systems in a list."""
+    system = confused(report)
+    if system is None:
+        return
+    cells = system.errors.confusion
+    types = sorted({*cells, *(name for row in cells.values() for name in row)})
+    rows = [(gold, *(cells.get(gold, {}).get(name, 0) for name in types)) for gold in types]
+    caption = f"Types that {system.label} gives (columns) to entities of gold types (rows)"
+    yield ReportTable(
+        "confusion", caption, [Column("Gold", TYPE), *(Column(name) for name in types)], rows, "confusion"
+    )
+    listed = [
+        (one.label, gold, predicted, count)
+        for one in report.systems
+        for gold, row in one.errors.confusion.items()
+        for predicted, count in row.items()
+        if gold != predicted
+    ]
+    columns = [Column("Method", NAME), Column("Gold", TYPE), Column("Predicted", TYPE), Column("Entities")]
+    yield ReportTable("confusion-full", "Wrong types of all methods", columns, sorted(listed, key=lambda row: -row[3]))
+
+
+def _changes(report: Report) -> Iterator[ReportTable]:
+    """What each system fixes and breaks, and the same of the best one by type."""
+    kinds = [Column(kind.capitalize()) for kind in KINDS_OF_CHANGE]
+    systems = [system for system in report.systems if system.changes.per_type]
+    base = _reference_name(report)
+    rows = [(system.label, *map(system.changes.total, KINDS_OF_CHANGE)) for system in systems]
+    yield ReportTable("changes", f"Entities that differ from {base}, by method", [Column("Method", NAME), *kinds], rows)
+    by_type = [
+        (type_, system.label, *(row.get(kind, 0) for kind in KINDS_OF_CHANGE))
+        for type_ in report.types
+        for system in systems
+        if (row := system.changes.per_type.get(type_))
+    ]
+    columns = [Column("Type", TYPE), Column("Method", NAME), *kinds]
+    yield ReportTable("changes-by-type", f"Entities that differ from {base}, by type and method", columns, by_type)
+
+
+def _grid(report: Report) -> Iterator[ReportTable]:
+    tuned = [system for system in report.systems if system.grid]
+    rows = [
+        (*trial.settings.values(), *(_trial(system, place) for system in tuned))
+        for place, trial in enumerate(tuned[0].grid.trials if tuned and tuned[0].grid else [])
+    ]
+    names = tuned[0].grid.trials[0].settings if rows and tuned[0].grid else {}
+    columns = [*(Column(key, TEXT) for key in names), *(Column(system.label, TEXT) for system in tuned)]
+    yield ReportTable("grid", "F1 on dev of the settings that were tried, in percent points", columns, rows, "matrix")
+
+
+def _trial(system: SystemReport, place: int) -> str:
+    assert system.grid is not None
+    trial = system.grid.trials[place]
+    return POINTS.shown(trial.f1) + (" (chosen)" if trial.settings == system.grid.chosen else "")
+
+
+def _teachers(report: Report) -> Iterator[ReportTable]:
+    columns = [
+        Column("Method", NAME), Column("Seed", TEXT), Column("Teacher", TEXT), Column("Training sentences"),
+        Column("Training steps"), Column("Training time", DURATION), Column("F1 on dev", POINTS),
+    ]  # fmt: skip
+    rows = [
+        (s.label, own.seed, f"{own.tagger} {own.model}".strip(), own.sentences, own.steps, own.seconds, own.dev_f1)
+        for s in report.systems
+        for own in s.teachers
+    ]
+    yield ReportTable("teachers", "The taggers that labelled raw text, and F1 on dev in percent points", columns, rows)
+
+
+def _self_training(report: Report) -> Iterator[ReportTable]:
+    columns = [
+        Column("Method", NAME), Column("Seed", TEXT), Column("Step", TEXT), Column("Joined"),
+        Column("Certainty", Kind(lambda value: f"{value:.3f}")), Column("Training sentences"),
+        Column("F1 on dev", POINTS),
+    ]  # fmt: skip
+    rows = [
+        (
+            system.label,
+            course.seed,
+            f"{place}{' (best)' * (place == course.best)}",
+            one.joined,
+            one.certainty,
+            one.sentences,
+            one.dev_f1,
+        )
+        for system in report.systems
+        for course in system.self_training
+        for place, one in enumerate(course.steps)
+    ]
+    yield ReportTable("self-training", "What joined the training data at each step", columns, rows)
+
+
+def _diversity(report: Report) -> Iterator[ReportTable]:
+    columns = [
+        Column("Method", NAME), Column("Diversity-E", MEASURE), Column("Diversity-N", MEASURE),
+        Column("Diversity-L", LENGTH),
+    ]  # fmt: skip
+    found = [(system.label, *(measure for _, measure in system.diversity)) for system in report.systems]
+    rows = [row for row in found if any(row[1:])]
+    yield ReportTable("diversity", "How much kept sentences differ from their parents", columns, rows, "narrow")
+
+
+def _stages(report: Report) -> Iterator[ReportTable]:
+    columns = [Column("Method", NAME), Column("Stage", TEXT), Column("Outcome", TEXT), Column("Sentences")]
+    rows = [
+        (system.label, f"{number}. {stage.method}", outcome, count)
+        for system in report.systems
+        for number, stage in enumerate(system.stages, 1)
+        for outcome, count in (("kept", stage.written), *stage.reasons.items())
+    ]
+    yield ReportTable(
+        "stages", "What the method and each selector kept, and why they rejected the others", columns, rows
+    )
+
+
+def _data(report: Report) -> Iterator[ReportTable]:
+    splits = report.data.values()
+    types = [name for name in report.types if any(name in split.types for split in splits)]
+    counted = [Column(name) for name in report.data]
+    units = [(unit, *(getattr(split, unit) for split in splits)) for unit in ("sentences", "words", "entities")]
+    if not splits:
+        units = []
+    yield ReportTable("data", "Sentences, words and entities by split", [Column("", TEXT), *counted], units, "narrow")
+    rows = [(name, *(split.types.get(name, 0) for split in splits)) for name in types]
+    yield ReportTable("data-types", "Mentions by type and split", [Column("Type", TYPE), *counted], rows, "narrow")
+
+
+def _run_time(report: Report) -> Iterator[ReportTable]:
+    columns = [
+        Column("Method", NAME), Column("Estimated for a seed", DURATION), Column("Took for a seed", DURATION),
+        Column("Took in all", DURATION), Column("Parameters of the tagger", PARAMETERS),
+        Column("Of the method's models", PARAMETERS, "Of the method's models: pretrained, without their heads."),
+        Column("", TEXT),
+    ]  # fmt: skip
+    systems = {system.name: system for system in report.systems}
+    rows = []
+    for name, one in report.run_time.items():
+        known = [seconds for seconds in one.seconds if seconds is not None]
+        mean, total = (sum(known) / len(known), sum(known)) if known else (None, None)
+        system = systems.get(name, SystemReport(name=name, method=""))
+        sizes = next((own.parameters for own in system.training), None), system.method_parameters
+        rows.append((system.label, one.estimate, mean, total, *sizes, "at least: a process was killed" * one.killed))
+    yield ReportTable("run-time", "Run time and parameters", columns, rows, "narrow")
+
+
+def _versions(report: Report) -> Iterator[ReportTable]:
+    versions = {"nersery": report.nersery or MISSING, **{k: v for k, v in report.versions.items() if k != "nersery"}}
+    columns = [Column("Package", TEXT), Column("Version", TEXT)]
+    yield ReportTable("versions", "Versions and computer", columns, list(versions.items()), "settings")
+
+
+def _settings(report: Report) -> Iterator[ReportTable]:
+    columns = [Column("Section", TEXT), Column("Setting", TEXT), Column("Value", TEXT)]
+    rows = [(title, *row) for title, settings in setting_tables(report.recipe) for row in settings]
+    yield ReportTable("settings", "The recipe with all defaults and changes", columns, rows)
+
+
+TABLES: Iterable[Callable[[Report], Iterator[ReportTable]]] = (
+    _scores, _search, _reviewed, _next, _changes, _groups, _confusion, _mistakes,
+    _grid, _teachers, _self_training, _diversity, _stages, _run_time, _data, _settings, _versions,
+)  # fmt: skip

@@ -1,0 +1,66 @@
+"""One table of several runs, a row for each of their systems."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from pydantic import ValidationError
+
+from nersery.core.errors import DataError, Issue
+from nersery.report.model import Report
+from nersery.report.tables.table_columns import (
+    COUNTS,
+    GAIN,
+    INTERVAL,
+    MEASURE,
+    NAME,
+    P_VALUE,
+    TEXT,
+    Column,
+    ReportTable,
+)
+
+REPORT_FILE = "report.json"
+
+
+def reports_in(folder: str | Path) -> Iterator[Report]:
+    """The report of a finished run, or those of a sweep's runs by name.
+
+    Raises:
+        DataError: If the folder has none.
+    """
+    file = Path(folder) / REPORT_FILE
+    try:
+        content = json.loads(file.read_text("utf-8"))
+        if "cells" not in content:
+            yield Report.model_validate(content)
+            return
+    except FileNotFoundError:
+        raise DataError(
+            Issue(f"there is no {REPORT_FILE}", str(folder)),
+            fix="name the folder of a finished run, e.g. runs/demo; nersery run with its recipe finishes it",
+        ) from None
+    except (ValueError, TypeError, ValidationError):
+        raise DataError(Issue("this is no report of a run", str(file)), fix="write it again with nersery run") from None
+    for one in sorted(Path(folder).glob(f"*/{REPORT_FILE}")):
+        yield from reports_in(one.parent)
+
+
+def results_table(reports: Iterable[Report]) -> ReportTable:
+    """F1 of every system of every run, and the difference from gold only in the same run."""
+    columns = [
+        Column("Run", TEXT), Column("Method", NAME), Column("Seeds"), Column("Training sentences", COUNTS),
+        Column("F1", MEASURE), Column("Difference", GAIN), Column("95 % interval", INTERVAL), Column("p", P_VALUE),
+    ]  # fmt: skip
+    rows = [
+        (
+            report.name, system.label, len(system.f1.values), system.train_sentences, system.f1,
+            None if system.against_gold is None else system.tested.difference,
+            None if system.tested.low is None else system.tested, system.tested.p,
+        )
+        for report in reports for system in report.systems
+    ]  # fmt: skip
+    caption = "F1 in percent points (micro average, whole entities), and the difference from gold only in the same run"
+    return ReportTable("results", caption, columns, rows)

@@ -1,0 +1,197 @@
+"""Cells that several jobs share: who waits for whom, equal bytes, failures, kills."""
+
+from __future__ import annotations
+
+import json
+import signal
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from nersery.core.errors import DataError, JobFailedError
+from nersery.experiments.execution import jobs
+from nersery.experiments.execution.cells import Cell, Schedule, cells, makespan
+from nersery.experiments.recipe import load
+from nersery.experiments.runner import Run
+from nersery.experiments.sweep_runner import Sweep
+from nersery.experiments.system_run import SystemRun
+from nersery.pipeline.engines.pool import Pool
+from nersery.pipeline.engines.worker import WorkerTask
+from tests.experiments.trying import append_system, execute
+from tests.forks import Server
+from tests.pipeline.fakes import Capitals, Inline, rows
+from tests.standins import files, tiny, write_recipe
+
+SHUFFLE = 'method = "shuffle_within_segments"\nselect = []'
+
+
+@pytest.fixture
+def inline(monkeypatch: pytest.MonkeyPatch) -> list[Inline]:
+    """Jobs that are no processes; the engines that were asked for."""
+    engines = list[Inline]()
+
+    def engine(threads: int | None) -> Inline:
+        engines.append(Inline(len(engines)))
+        return engines[-1]
+
+    monkeypatch.setattr(jobs, "LocalEngine", engine)
+    return engines
+
+
+def needed(*overrides: str) -> dict[tuple[int, str], set[tuple[int, str]]]:
+    found = cells(load("recipe.toml", overrides))
+    return {(cell.seed, cell.system): {(n.seed, n.system) for n in needs} for cell, needs in found.items()}
+
+
+@pytest.mark.usefixtures("folder")
+class TestWhoWaits:
+    def test_for_the_base_the_merged_the_tagger_and_those_that_make_the_same(self):
+        append_system(f'name = "based"\nbase = "one"\n{SHUFFLE}')
+        append_system('name = "merged"\nmerge = ["one", "based"]\nselect = []')
+        append_system(f'name = "free"\n{SHUFFLE}')
+        append_system(f'name = "more"\ncopies = 3\n{SHUFFLE}')
+        append_system('name = "other"\ntagger_settings = { longest = 2 }')
+        found = {name: {other for _, other in needs} for (_, name), needs in needed().items()}
+        assert found == {
+            "gold": set(),
+            "both": {"gold"},  # agreement asks for the tagger
+            "one": {"both"},  # which makes the same sentences
+            "based": {"one"},
+            "merged": {"one", "based"},
+            "free": {"more"},  # takes the first copies of it
+            "more": set(),
+            "other": set(),
+        }
+
+    def test_a_grid_is_chosen_with_the_first_seed(self):
+        found = needed("seeds=[3, 1]", "tagger.grid.steps=[1, 9]")
+        assert found[1, "gold"] == {(3, "gold")}
+        assert found[3, "gold"] == set()
+        assert needed("seeds=[3, 1]")[1, "gold"] == set()
+
+    def test_labels_of_raw_text_that_depend_on_no_seed(self, monkeypatch: pytest.MonkeyPatch):
+        monkeypatch.setattr(
+            "nersery.experiments.execution.cells.are_labels_shared", lambda system: system.name == "one"
+        )
+        assert needed("seeds=[0, 1]")[1, "one"] == {(1, "both"), (0, "one")}
+
+    def test_the_schedule_hands_out_what_may_start_in_the_order_of_the_recipe(self):
+        schedule = Schedule([load("recipe.toml", ["seeds=[0, 1]"])])
+        assert [schedule.take(), schedule.take(), schedule.take()] == [Cell(0, 0, "gold"), Cell(0, 1, "gold"), None]
+        schedule.finish(Cell(0, 1, "gold"))
+        assert schedule.take() == Cell(0, 1, "both")
+
+    def test_the_time_of_all_takes_jobs_and_waiting_into_account(self):
+        recipe = load("recipe.toml", ["seeds=[0, 1]"])
+        seconds = {"gold": 10.0, "both": 5.0, "one": 1.0}
+        assert [makespan(recipe, seconds, n) for n in (1, 2, 9)] == [32.0, 16.0, 16.0]
+
+
+@pytest.mark.usefixtures("folder", "memory")
+class TestJobs:
+    def test_same_bytes_as_with_one(self, inline: list[Inline], monkeypatch: pytest.MonkeyPatch):
+        monkeypatch.setenv("OMP_NUM_THREADS", str(torch.get_num_threads()))
+        overrides = ["seeds=[0, 1]", "keep_taggers=false"]
+        execute(*overrides)
+        Path("run").rename("alone")
+        report = Run(load("recipe.toml", overrides), Path("run"), quiet=True, jobs=2).execute()
+        assert len(inline[0].started) == 2
+        assert files(Path("run")) == files(Path("alone"))
+        assert all(seconds is not None for one in report.run_time.values() for seconds in one.seconds)
+
+    def test_a_finished_run_starts_no_job(self, inline: list[Inline]):
+        before = execute()
+        assert Run(load("recipe.toml"), Path("run"), quiet=True, jobs=2).execute().as_dict() == before
+        assert not inline[0].started
+
+    def test_a_sweep_shares_the_cells_of_all_runs(self, inline: list[Inline]):
+        overrides = ["sweep.sizes=[8, 16]"]
+        Sweep(load("recipe.toml", overrides), Path("alone"), quiet=True).execute()
+        report = Sweep(load("recipe.toml", overrides), Path("sweep"), quiet=True, jobs=2).execute()
+        assert len(inline) == 1
+        assert report.done == len(report.cells) == 6
+        assert files(Path("sweep")).keys() == files(Path("alone")).keys()
+        assert Path("sweep/tables/systems.csv").read_bytes() == Path("alone/tables/systems.csv").read_bytes()
+
+    @pytest.mark.parametrize("number", [1, 2])
+    def test_one_that_fails_leaves_the_others_alone(
+        self, number: int, inline: list[Inline], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    ):
+        whole = SystemRun.carry_out
+
+        def fails(self: SystemRun) -> None:
+            if self.system.name == "both":
+                raise DataError("no luck")
+            whole(self)
+
+        with monkeypatch.context() as patch:
+            patch.setattr(SystemRun, "carry_out", fails)
+            with pytest.raises(DataError, match="no luck"):
+                Run(load("recipe.toml"), Path("run"), jobs=number).execute()
+        assert "note: both, seed 0 failed: no luck" in capsys.readouterr().err
+        done = [name for name in ("gold", "both", "one") if Path(f"run/seed-0/{name}/result.json").exists()]
+        assert done == ["gold", "one"]
+        assert Path("run/seed-0/gold/tagger").exists(), "what is left may need it"
+        Run(load("recipe.toml"), Path("run"), quiet=True, jobs=number).execute()
+
+    def test_a_job_that_dies_twice_costs_its_cell_alone(self, inline: list[Inline], monkeypatch: pytest.MonkeyPatch):
+        from tests.pipeline.fakes import Killed
+
+        whole = SystemRun.carry_out
+
+        def dies(self: SystemRun) -> None:
+            if self.system.name == "both":
+                raise Killed
+            whole(self)
+
+        monkeypatch.setattr(SystemRun, "carry_out", dies)
+        with pytest.raises(JobFailedError, match="a worker died of it: killed"):
+            Run(load("recipe.toml"), Path("run"), quiet=True, jobs=2).execute()
+        assert Path("run/seed-0/one/result.json").exists()
+
+    def test_threads_are_those_that_the_run_began_with(self, monkeypatch: pytest.MonkeyPatch):
+        monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
+        monkeypatch.setattr("os.sched_getaffinity", lambda _: {*range(8)}, raising=False)
+        execute("seeds=[0]")
+        record = Path("run/run.json")
+        text = json.loads(record.read_text("utf-8"))
+        text["versions"]["threads"] = "3"
+        record.write_text(json.dumps(text), "utf-8")
+        assert jobs.threads_of_jobs([Path("new")], 1) is None
+        assert jobs.threads_of_jobs([Path("new")], 3) == 2
+        assert jobs.threads_of_jobs([Path("new"), Path("run")], 3) == 3
+        monkeypatch.setenv("OMP_NUM_THREADS", "5")
+        assert jobs.threads_of_jobs([Path("run")], 3) == 5
+
+
+def test_batches_that_wait_for_others_are_answered_as_they_are_finished():
+    todo, given = rows(6), []
+
+    def next_batch() -> Any:
+        if not todo or (given and len(todo) == 5 and not answered):
+            return None  # the second waits for the first
+        given.append(todo[0])
+        return [todo.pop(0)]
+
+    answered = []
+    with Pool(Inline(3), WorkerTask(Capitals(), is_first=False), 2, print, ahead=1) as pool:
+        for batch, answer in pool.answers_in_any_order(next_batch):
+            assert answer.tally.written == 1
+            answered += batch
+    assert sorted(s.id for s in answered) == sorted(s.id for s in given)
+    assert len(answered) == 6
+
+
+def test_as_processes_killed_and_resumed_they_write_the_same_bytes(tmp_path: Path, tiny_model: str, server: Server):
+    write_recipe(tmp_path, tiny(tiny_model))
+    command = ["run", "recipe.toml", "-q", "--set", "seeds=[0, 1]", "--out", "run"]
+    assert server.run(*command, cwd=tmp_path)[0] == 0
+    (tmp_path / "run").rename(tmp_path / "alone")
+    process = server.start(*command, "--jobs", "2", cwd=tmp_path)
+    process.kill_when_there_is(tmp_path / "run/seed-1/gold/tagger", signal.SIGKILL)
+    assert process.wait() == -signal.SIGKILL
+    code, _, err = server.run(*command, cwd=tmp_path)  # any number of jobs may resume
+    assert code == 0, err
+    assert files(tmp_path / "run") == files(tmp_path / "alone")

@@ -1,0 +1,60 @@
+"""Trackers get what the report says, and are imported on request only."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+from nersery.core.errors import MissingResourceError, SettingsError
+from nersery.experiments.execution import tracking
+from nersery.report.model import Report, SystemReport
+
+REPORT = Report(name="mine", recipe={"tagger": {"steps": 3}, "seeds": [0, 1]}, systems=[SystemReport(name="gold only")])
+
+
+class Recorder(ModuleType):
+    """A tracker that keeps what it is given."""
+
+    def __init__(self) -> None:
+        super().__init__("tracker")
+        self.calls: list[tuple[str, Any]] = []
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        if name in ("start_run", "init"):
+            return self._opened
+        return lambda *values, **named: self.calls.append((name, values or named))
+
+    @contextlib.contextmanager
+    def _opened(self, **named: Any) -> Iterator[Any]:
+        self.calls.append(("open", named))
+        yield self
+
+
+@pytest.mark.parametrize("name", tracking.TRACKERS)
+def test_recipe_scores_and_report_are_logged(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    recorder = Recorder()
+    monkeypatch.setitem(sys.modules, name, recorder)
+    (tmp_path / "report.json").write_text("{}", "utf-8")
+    REPORT.systems[0].f1.mean = 0.5
+    tracking.log_run(name, REPORT, tmp_path)
+    said = str(recorder.calls)
+    assert "'tagger.steps': 3" in said
+    assert "0.5" in said
+    assert "report.json" in said
+    assert "report.html" not in said
+
+
+def test_wrong_and_missing_trackers_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(SettingsError, match='did you mean "mlflow"'):
+        tracking.check_tracker("mlflw")
+    monkeypatch.setattr(tracking, "find_spec", lambda name: None)
+    with pytest.raises(MissingResourceError, match="pip install wandb"):
+        tracking.check_tracker("wandb")

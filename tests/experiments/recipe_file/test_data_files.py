@@ -1,0 +1,60 @@
+from __future__ import annotations
+
+import pytest
+
+from nersery.experiments.recipe_file.data_files import LANGUAGE, DataFile, DataSettings
+
+
+@pytest.mark.parametrize("language", ["en", "hi", "EN", "ast", "zh-Hant", "sr-Latn-RS", "hi-x-translit"])
+def test_languages(language: str) -> None:
+    assert LANGUAGE.fullmatch(language)
+
+
+@pytest.mark.parametrize(
+    "language", ["", "e", "english", "path", "en_US", "en-", "-en", "en us", "हि", "en\n", "en/hi"]
+)
+def test_what_is_no_language(language: str) -> None:
+    assert not LANGUAGE.fullmatch(language)
+
+
+def test_the_order_of_languages_does_not_matter() -> None:
+    one, other = ({"hi": "h", "en": "e", "de": "d"}, {"de": "d", "en": "e", "hi": "h"})
+    expected = [DataFile("dev", "d", "de"), DataFile("dev", "e", "en"), DataFile("dev", "h", "hi")]
+    assert DataSettings("a", "b", one).files("dev") == DataSettings("a", "b", other).files("dev") == expected
+
+
+@pytest.mark.parametrize("dev", [None, ""])
+def test_a_split_that_is_left_out(dev: str | None) -> None:
+    settings = DataSettings("a", "b", dev)
+    assert settings.files("dev") == settings.issues() == []
+
+
+def test_all_problems_at_once() -> None:
+    settings = DataSettings({"en": "", "klingon": "k"}, "", {}, language="a\rb", repair=["x"])
+    found = settings.issues()
+    starts = [
+        "data.test is empty",
+        "data.train.en is ''",
+        "data.train: 'klingon'",
+        "data.dev is an empty table",
+        'data: there is no repair "x"',
+        "data: language is",
+    ]
+    assert len(found) == len(starts)
+    assert all(problem.startswith(start) for problem, start in zip(found, starts, strict=True))
+
+
+def test_a_file_name_stands_for_those_of_all_languages() -> None:
+    data = DataSettings("{language}/train.conll", test={"en": "test.conll"}, languages=["hi", "en"])
+    assert [(file.language, file.name) for file in data.files("train")] == [
+        ("en", "en/train.conll"),
+        ("hi", "hi/train.conll"),
+    ]
+    assert [file.name for file in data.files("test")] == ["test.conll"]
+    assert data.issues() == []
+
+
+def test_a_placeholder_needs_languages() -> None:
+    assert DataSettings("{language}/train.conll").issues() == [
+        'data.train is "{language}/train.conll": name the languages, e.g. data.languages = ["en", "hi"]'
+    ]

@@ -1,0 +1,57 @@
+"""What a recipe names and is not there is told before anything runs, all of it at once."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from nersery.core.errors import MissingResourceError, SettingsError
+from nersery.experiments.recipe import load
+from nersery.experiments.run_state.prerequisites import check_prerequisites
+from tests.experiments.trying import append_system, execute
+
+pytestmark = pytest.mark.usefixtures("folder")
+
+
+def test_all_that_is_missing_is_told_at_once_with_its_place() -> None:
+    append_system('name = "new names"\nmethod = "melm"\nadapt = "nothing.txt"')
+    append_system(
+        'name = "filtered"\nmethod = "melm"\nselect = [{ method = "perplexity", model = "no/model" }, '
+        '{ method = "agreement", tagger = "./no-tagger" }, { method = "certainty", tagger = "./no-tagger" }, '
+        '{ method = "self_training", tagger = { method = "transformer", model = "./no-encoder" } }]'
+    )
+    with pytest.raises(MissingResourceError) as raised:
+        execute()
+    message = str(raised.value)
+    assert message.startswith("5 things that the recipe needs")
+    for place in (
+        'system "new names": there is no file',
+        'system "filtered", select "perplexity": ',
+        'system "filtered", select "agreement": ./no-tagger',
+        'system "filtered", select "certainty": ./no-tagger',
+        'system "filtered", select "self_training": ',
+    ):
+        assert place in message
+    assert not Path("run").exists()
+
+
+def test_the_tagger_is_named_too() -> None:
+    with pytest.raises(MissingResourceError, match=r"^tagger: "):
+        check_prerequisites(load("recipe.toml", ["tagger.method=transformer", "tagger.model=./no-encoder"]))
+
+
+def test_what_does_not_suit_is_a_wrong_setting() -> None:
+    append_system('name = "a"\nmethod = "daga"\ndevice = "abacus"')
+    with pytest.raises(SettingsError, match=r'system "a": .*abacus'):
+        check_prerequisites(load("recipe.toml"))
+
+
+def test_a_second_training_has_settings_of_the_run_s_tagger() -> None:
+    select = 'select = [{ method = "self_training", second_stage = { head_learning_rate = 1e-3 } }]'
+    append_system(f'name = "a"\nmethod = "mention_replacement"\n{select}')
+    with pytest.raises(
+        SettingsError, match=r'"self_training": second_stage: bilstm_crf has no setting "head_learning_rate"'
+    ):
+        check_prerequisites(load("recipe.toml", ["tagger.method=bilstm_crf"]))
+    check_prerequisites(load("recipe.toml", ["tagger.method=transformer", "tagger.model=bundled"]))

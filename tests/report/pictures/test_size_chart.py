@@ -1,0 +1,41 @@
+from xml.etree import ElementTree
+
+import pytest
+
+from nersery.report.parts import SweepCell
+from nersery.report.pictures.size_chart import size_panels
+
+
+def cells(*rows):
+    return [SweepCell(size=size, system=system, f1=f1) for size, system, f1 in rows]
+
+
+FULL = cells((100, "gold", 0.5), (400, "gold", 0.6), (100, "<b>", 0.55), (400, "<b>", 0.65), (200, "<b>", None))
+
+
+def elements(panel, kind):
+    return [one for one in ElementTree.fromstring(panel).iter() if one.get("class") == kind]
+
+
+def test_a_panel_for_each_system_with_gold_only_behind():
+    (gold, own), (label, other) = size_panels(FULL)
+    assert (gold, label) == ("gold only", "<b>")
+    assert [len(elements(own, kind)) for kind in ("curve", "ghost", "best")] == [1, 0, 2]
+    assert [len(elements(other, kind)) for kind in ("curve", "ghost", "best")] == [1, 1, 2]
+    assert "<b>" not in other
+    assert [tick.text for tick in elements(other, "tick")] == ["100", "400"]
+
+
+def test_more_f1_is_higher_and_doubling_is_one_distance():
+    rows = cells(*((size, "gold", f1) for size, f1 in ((100, 0.4), (200, 0.5), (400, 0.6))))
+    ((_, panel),) = size_panels(rows)
+    places = [(float(dot.get("cx")), float(dot.get("cy"))) for dot in elements(panel, "best")]
+    assert places[0][1] > places[1][1] > places[2][1]
+    assert places[1][0] - places[0][0] == pytest.approx(places[2][0] - places[1][0], abs=0.2)
+
+
+@pytest.mark.parametrize(
+    "rows", [[], cells((100, "gold", 0.5)), cells((None, "gold", 0.5)), cells((100, "gold", 0.5), (200, "gold", None))]
+)
+def test_one_size_has_no_chart(rows):
+    assert size_panels(rows) == []
