@@ -25,7 +25,8 @@ def systems(text: TextProfile, models: list[str], **sizes: int) -> dict[str, dic
     [
         (ENGLISH, False, ["bundled", "bundled-qa", "bundled-multilingual"]),
         (ENGLISH, True, ["bundled", "bundled-multilingual"]),
-        (LOWER_CASE, False, ["bundled", "bundled-qa"]),
+        (LOWER_CASE, False, ["bundled", "bundled-qa", "bundled-multilingual"]),
+        (LOWER_CASE, True, ["bundled", "bundled-multilingual"]),
         (HINDI, True, ["bundled-multilingual"]),
     ],
 )
