@@ -241,8 +241,7 @@ SECTIONS: Sequence[tuple[str, type[Any], Sequence[str], str]] = (
         "`[sweep]`",
         sweep.SweepSettings,
         ("sizes", "languages", "settings", "score"),
-        "A table over sizes, languages and settings, as Markdown, HTML, CSV and LaTeX. It resumes cell by cell; if a "
-        "system fails, the others continue.",
+        "A table over [sizes, languages and settings](how-to.md#vary-sizes-languages-and-settings).",
     ),
     (
         "`[[systems]]`",
@@ -264,9 +263,9 @@ UNSAID: Mapping[tuple[type[Any], str], str] = {(systems.System, "name"): "the me
 def recipes_page() -> str:
     """Every key of a recipe."""
     introduction = (
-        "A recipe is a TOML file for `nersery run`, checked as a whole before anything runs. `nersery run RECIPE "
-        "--check` only checks, `nersery list recipes` lists the shipped recipes, and `nersery copy demo "
-        "my-recipe.toml` copies one for you to change. `--set tagger.steps=100` changes a key."
+        "A recipe is a TOML file for `nersery run`, checked as a whole before anything runs. `nersery list recipes` "
+        "lists the shipped recipes, `nersery copy demo my-recipe.toml` copies one to change, `nersery run RECIPE "
+        "--check` only checks it, and `--set tagger.steps=100` changes a key."
     )
     tagger = (
         "`method` is a [tagger](methods.md#taggers), by default `transformer`. `preset` uses "

@@ -19,8 +19,8 @@ HEAD = ("item", "what it shows", "command", "our result", "how it differs, and w
 INTRODUCTION = (
     "One row for each table and figure of the four papers that shows a result. The commands use the papers' models and "
     'settings. Name your files with `--set "data.train=multiconer/{language}/train.conll"`, and likewise `dev` and '
-    "`test`. All our results come from small models, most by commands in [results](results.md). To use small models, "
-    "add `--models bundled-multilingual`. An empty result is not measured yet."
+    "`test`. Our [results](results.md) come from small models: add `--models bundled-multilingual`. An empty result is "
+    "not measured yet."
 )
 
 
@@ -75,8 +75,8 @@ def _sets() -> str:
 def _checkpoints() -> str:
     lines = [(f"`{name}`", f"{one.gigabytes} GB", "pickle" if one.pickled else "") for name, one in CHECKPOINTS.items()]
     text = (
-        "nersery loads safetensors alone. Sizes are rounded, and the last column is from memory: the hub may have "
-        "safetensors by now. Convert a pickle where you trust it, then name the folder:"
+        "nersery loads safetensors alone. The last column is from memory: the hub may have safetensors by now. "
+        "Convert a pickle where you trust it, then name the folder:"
     )
     command = f'```text\npython -c "{conversion("facebook/mbart-large-50", "mbart-large-50")}"\n```'
     return f"## Checkpoints\n\n{text}\n\n{command}\n\n{table(('model', 'download', 'weights'), lines)}"
