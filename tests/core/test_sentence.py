@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import pickle
 import re
-from dataclasses import FrozenInstanceError, fields
+from dataclasses import FrozenInstanceError, fields, replace
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -24,6 +26,37 @@ def test_sentences_do_not_change() -> None:
     }
     assert sentence.scores == {}
     assert sentence.with_entities([Entity(0, 1, "X")]).labels == ((0, 1, "X"),)
+
+
+def test_an_edited_sentence_is_like_any_other() -> None:
+    edited = Sentence(("a", "b"), (Entity(0, 1, "X"),), "1").replace_span(0, 1, ["c"])
+    assert type(edited) is Sentence
+    assert edited == Sentence(("c", "b"), (Entity(0, 1, "X"),), "1") == pickle.loads(pickle.dumps(edited))
+    assert replace(edited, id="2").id == "2"
+    with pytest.raises(FrozenInstanceError):
+        edited.id = "x"  # type: ignore[misc]
+
+
+def test_an_order_of_another_length_is_refused() -> None:
+    sentence = Sentence(("a", "b"), (Entity(0, 2, "X"),), "1", columns=(("1", "2"),))
+    with pytest.raises(DataError, match="does not lie within the 1 words"):
+        sentence.reordered([0])
+    with pytest.raises(DataError, match="at least one word"):
+        sentence.reordered([])
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [(["\ud800"], "lone surrogate"), ([""], "word 1 is empty"), ([1], "must be a string"), (["\t"], "word 1 is")],
+)
+def test_edits_with_words_that_no_sentence_can_have_are_refused(words: list[str], message: str) -> None:
+    with pytest.raises(DataError, match=message):
+        Sentence(("a", "b"), (Entity(0, 1, "X"),), "1").replace_span(1, 2, words)
+
+
+def test_places_of_edits_may_be_numbers_of_numpy() -> None:
+    edited = Sentence(("a", "b"), (Entity(1, 2, "X"),), "1").replace_span(np.int64(0), np.int64(1), [])
+    assert (edited.labels, type(edited.entities[0].start)) == (((0, 1, "X"),), int)
 
 
 def test_views() -> None:

@@ -133,17 +133,18 @@ def augment_step(method: Augmenter, seed: int) -> Step[Task]:
     """
     name = name_of(method)
 
-    def one_by_one(batch: Sequence[Task]) -> Iterator[Sentence | Reject]:
+    def one_by_one(batch: Sequence[Task]) -> Iterator[Outcome]:
         rng = random.Random()  # seeded for each item, because a new one takes twice as long
-        for sentence, copy in batch:
+        for task in batch:
+            sentence, copy = task
             rng.seed(item_seed(seed, name, sentence.id, copy))
-            yield _generated(method, sentence, rng)
+            yield _finished(task, _generated(method, sentence, rng), name)
 
     def run_batch(batch: Sequence[Task]) -> list[Outcome]:
         if not all(sentence.id for sentence, _ in batch):
             raise NerseryError("a sentence without an id cannot be a parent: take those of a Corpus, which gives ids")
         if type(method).generate_batch is Augmenter.generate_batch:
-            return [_finished(task, draft, name) for task, draft in zip(batch, one_by_one(batch), strict=True)]
+            return [*one_by_one(batch)]
         rngs = [item_rng(seed, name, sentence.id, copy) for sentence, copy in batch]
         try:
             drafts = method.generate_batch([sentence for sentence, _ in batch], rngs)

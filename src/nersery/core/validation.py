@@ -49,6 +49,11 @@ def issue_in(sentence: Any) -> str | None:
     )
 
 
+def edit_issue(words: tuple[str, ...], entities: tuple[Entity, ...]) -> str | None:
+    """The first issue in what an edit changes; None if it is valid."""
+    return _words_issue(words) or (_entities_issue(entities, words) if entities else None)
+
+
 def identity_issue(id: str, origin: Origin) -> str | None:
     """The first issue in what tells a generated sentence from others; None if it is valid."""
     return _texts_issue([id], origin, ()) or _origin_issue(origin)
@@ -256,7 +261,11 @@ def _offsets_issue(offsets: tuple[tuple[int, int], ...], length: int) -> str | N
 
 def _is_storable(text: str) -> bool:
     """Whether a text can be written as UTF-8."""
-    return text.isascii() or not any("\ud800" <= character <= "\udfff" for character in text)
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _name(entity: Entity) -> str:

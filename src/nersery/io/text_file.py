@@ -94,10 +94,14 @@ class TextFile:
             DataError: If the file does not exist, cannot be read, has another encoding, or a line of more than
                 `MOST_CHARACTERS`.
         """
-        for number, line in enumerate(self.beginnings(MOST_CHARACTERS), start=1):
-            if len(line) > MOST_CHARACTERS:
-                raise self._too_long(number)
-            yield line
+        with self._opened() as stream:
+            # Not by `beginnings`, which takes twice the time; and not `for line in stream`, see there.
+            for number, line in enumerate(iter(partial(stream.readline, MOST_CHARACTERS + 1), ""), start=1):
+                if number == 1 and self._keeps_mark:
+                    line = line.removeprefix("\ufeff")
+                if len(line) > MOST_CHARACTERS:
+                    raise self._too_long(number)
+                yield line
 
     def beginnings(self, longest: int) -> Iterator[str]:
         """The lines, each cut after ``longest`` + 1 characters.
