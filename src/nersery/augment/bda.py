@@ -27,11 +27,9 @@ class BDA(WordPredictions, AdaptationSettings, Augmenter, ModelSettings):
         Substitution. ACL.
 
     Departures:
-        - Zhou et al. mask the old word in part, by dropout, and rank predictions by how little they change the
-          sentence. Here it is fully masked, so that only the label differs from `label_conditioned`.
-        - Only the `top_k` most probable words are drawn.
-        - A new word is one whole word of the vocabulary, unless `by_subword`. Words without a letter or digit stay.
-        - The paper uses BERT base, cased, five times as large as the bundled model.
+        - Zhou et al. mask the old word only in part, and rank predictions by how little they change the sentence. Here
+          it is masked; only the label differs from `label_conditioned`.
+        - Model, new words and cut-off: as `label_conditioned`.
     """
 
     def fit(self, sentences: Iterable[Sentence], training: Training = NO_TRAINING) -> None:

@@ -26,9 +26,7 @@ class MaskedEntity(MentionPredictions, AdaptationSettings, Augmenter, ModelSetti
         The baseline MLM-Entity of Zhou et al. (2022), MELM, ACL, section 3.3.
 
     Departures:
-        - A new word is one whole word of the vocabulary, unless `by_subword`. Words without a letter or digit stay. At
-          least one word of each sentence is replaced.
-        - The paper uses XLM-R base, twelve times as large as the bundled model.
+        - Model, new words and at least one of them per sentence: as `melm`.
     """
 
     def fit(self, sentences: Iterable[Sentence], training: Training = NO_TRAINING) -> None:

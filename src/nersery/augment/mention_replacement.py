@@ -20,8 +20,7 @@ class MentionReplacement(Augmenter):
     """Replaces mentions by other mentions of their type from the training sentences.
 
     Each mention, with probability `rate`, becomes a different mention of its type, possibly of another length; the only
-    mention of a type stays. A sentence with m mentions stays unchanged with probability (1 - rate)^m; one without
-    entities is rejected.
+    mention of a type stays.
 
     Args:
         rate: Probability in [0, 1] of replacing a mention.
@@ -31,9 +30,8 @@ class MentionReplacement(Augmenter):
 
     Departures:
         - The paper does not say whether frequent mentions are drawn more often. Like its code, we draw uniformly from
-          the *distinct* mentions of a type.
-        - The paper draws "another" mention; its code may draw the same one again. We never do.
-        - The default rate is the code's.
+          *distinct* mentions.
+        - The code may draw the same mention again, the paper says "another". We never do.
     """
 
     rate: Rate = 0.3

@@ -19,15 +19,15 @@ class Agreement(TaggerJudge, Selector):
     The score is the strict F1 of the prediction; 1.0 is exact agreement.
 
     Args:
-        threshold: Minimum score, in [0, 1]; 1.0 keeps exact agreement only, as in both papers.
-        tagger: Folder of a tagger trained on gold, or a Hugging Face name. None: in a run, the tagger of the system's
-            base; elsewhere the default tagger, trained on gold first.
+        threshold: Minimum score, in [0, 1].
+        tagger: Folder or Hugging Face name of a tagger. None: in a run, that of the system's base; elsewhere the
+            default tagger, trained on gold first.
 
     Reference:
         The post-processing of MELM (Zhou et al. 2022, section 2.4) and of ACLM's code (Ghosh et al. 2023).
 
     Departures:
-        - The papers keep or drop; a threshold below 1.0 also keeps sentences that agree in part.
+        - The papers keep only exact agreement, as our default does; a lower threshold keeps more.
     """
 
     threshold: Rate = 1.0
