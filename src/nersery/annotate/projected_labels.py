@@ -54,7 +54,8 @@ class ProjectedLabels(Annotator):
         Mhaske et al. (2023). Naamapadam: A Large-Scale Named Entity Annotated Data for Indic Languages. ACL, section 3.
 
     Departures:
-        Those of `nersery.crosslingual.projection.Projection` and of the aligner.
+        Rules for gaps and punctuation are on by default. More: `nersery.crosslingual.projection.Projection` and the
+        aligner.
     """
 
     source: FileName

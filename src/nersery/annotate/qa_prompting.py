@@ -37,9 +37,9 @@ class QaPrompting(Annotator, ModelSettings):
         types: Types to find. None: those of gold, or else those in `definitions`.
         definitions: Definitions of types, or whole questions. Without one: the default (`nersery list types`), or the
             name.
-        answers: Maximum mentions of a type per 50 words or part of them.
+        answers: Maximum mentions of a type per 50 words.
         longest: Maximum words of a mention.
-        threshold: Minimum score of an entity, in [0, 1]. Above 0.5, an answer is more probable than none.
+        threshold: Minimum score of an entity, in [0, 1].
 
     Reference:
         Liu, Chen and Xu (2022), PromptDA, IJCAI, section 3.2.

@@ -43,10 +43,10 @@ NO_GAP = "no word to rewrite"
 class ACLM(FineTuningSettings, TypeDescriptions, AdaptationSettings, Augmenter, ModelSettings):
     """Keeps entities and keywords; a language model rewrites the rest of the sentence.
 
-    Keywords are the words to which entities attend most in a tagger trained on gold. With the entities they form a
-    template. From it an encoder-decoder writes a whole sentence, as in the paper; a masked language model, such as the
-    bundled one, fills its gaps. Filter the output with `duplicates`, as the paper does, and with `agreement`, as its
-    code does.
+    Keywords are the words to which entities attend most in a tagger trained on gold. Entities and keywords form a
+    template; each time, some keywords are hidden at random (dynamic masking). From it an encoder-decoder writes a whole
+    sentence, as in the paper; a masked language model, such as the bundled one, fills its gaps. Filter the output with
+    `duplicates`, as the paper does, and with `agreement`, as its code does.
 
     Args:
         model: `bundled`, a masked language model, or an encoder-decoder with a mask token, by name or folder.
@@ -56,11 +56,11 @@ class ACLM(FineTuningSettings, TypeDescriptions, AdaptationSettings, Augmenter, 
         tagger: Folder or Hugging Face name of a tagger. None: in a run, that of the system's base; elsewhere the
             default tagger, trained on gold first.
         stop_words: File of words that cannot be keywords, one per line. Empty: the language's list.
-        mixner: Join the templates of two similar sentences, in two copies of five.
+        mixner: Join the template with that of a similar sentence, in two copies of five.
         neighbours: Nearest sentences from which the similar one is drawn.
         sentence_encoder: Encoder for this similarity: `bundled`, or a name or folder.
         top_k: Draw each word or subword from this many most probable ones, in proportion to their probability.
-        candidates: Texts to sample, or beams; the most probable is used.
+        candidates: Texts to sample, or beams; the most probable one is used.
         decoding: How an encoder-decoder writes: ``sample``, or ``beams`` (the paper's).
         passes: Passes in which a masked language model fills the gaps, most certain words first.
         max_subwords: Maximum output of an encoder-decoder; longer texts are rejected.
@@ -76,7 +76,8 @@ class ACLM(FineTuningSettings, TypeDescriptions, AdaptationSettings, Augmenter, 
         - The paper makes five rounds: `copies = 5`.
         - The constants of mixner and dynamic masking are the paper's, and fixed. It does not give mixner's deviation;
           ours, 0.79, yields its code's two rounds in five.
-        - The paper calls 1/K the variance of dynamic masking; we use it as the standard deviation, as its code does.
+        - For K keywords, the paper calls 1/K the variance of dynamic masking; its code uses it as the standard
+          deviation, as we do.
         - Stop words count for `keyword_rate`, but are never keywords; the paper does not say.
         - The code has one stop list for ten languages. Here each has its own, limited to words common in gold; English
           adds all function words.

@@ -29,7 +29,7 @@ class BDA(WordPredictions, AdaptationSettings, Augmenter, ModelSettings):
     Departures:
         - Zhou et al. mask the old word only in part, and rank predictions by how little they change the sentence. Here
           it is masked; only the label differs from `label_conditioned`.
-        - Model, new words and cut-off: as `label_conditioned`.
+        - As `label_conditioned`: the cut-off, whole new words, and the model's size.
     """
 
     def fit(self, sentences: Iterable[Sentence], training: Training = NO_TRAINING) -> None:

@@ -70,7 +70,7 @@ class CodeMixing(Augmenter, ModelSettings):
 
     Departures:
         - The paper does not say whether all mentions are replaced. By default ours are, each with its own language.
-        - The paper aligns languages in pairs; we use one space, which is the same for two languages.
+        - The paper aligns languages in pairs; here all share one space.
         - The paper draws from all other languages, and may insert the same words. We skip languages without an entity
           of the type or a known word, and average over known words.
         - The sentence encoder is our addition.

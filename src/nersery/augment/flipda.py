@@ -53,7 +53,7 @@ class FlipDA(FineTuningSettings, TypeDescriptions, AdaptationSettings, Augmenter
         model: ``bundled``, a masked language model, or an encoder-decoder with sentinels (T5, mT5), by name or folder.
         tagger: Folder or Hugging Face name of a tagger. None: in a run, that of the system's base; elsewhere the
             default tagger, trained on gold first.
-        flip_rate: Probability in [0, 1] that an entity gets another type; 0 keeps all labels.
+        flip_rate: Probability in [0, 1] that an entity gets another type.
         mask_rate: Probability in [0, 1] that any other word is replaced, or in fine-tuning that a subword is masked.
         candidates: Candidates per sentence.
         top_k: Draw each word or subword from this many most probable ones, in proportion to their probability.
@@ -64,8 +64,7 @@ class FlipDA(FineTuningSettings, TypeDescriptions, AdaptationSettings, Augmenter
         Zhou et al. (2022). FlipDA: Effective and Robust Data Augmentation for Few-Shot Learning. ACL.
 
     Departures:
-        - The paper classifies texts. Here the label of a text is the types of its entities: each may flip, and the
-          tagger must find exactly these.
+        - The paper classifies texts; here the types of all entities are the label, and each may flip.
         - The paper states the label to T5 in a sentence; here a type's description precedes each entity, in brackets.
           T5 samples; the paper also uses greedy and beam search. A word right after a hidden entity stays.
         - The masked language model is our addition; it keeps the length of entities.

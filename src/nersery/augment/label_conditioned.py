@@ -35,8 +35,8 @@ class LabelConditioned(WordPredictions, FineTuningSettings, AdaptationSettings, 
         - The paper draws from all words, often improbable ones. We draw from 50; its way is a `top_k` as large as the
           vocabulary.
         - The paper takes definitions from spaCy; ours also cover MultiCoNER and MaSciP.
-        - The paper does not report epochs, learning rate or the number of replaced words. We use three epochs, its
-          tagger's learning rate, and one word.
+        - The paper does not report epochs, learning rate or number of replaced words. We use three epochs, its tagger's
+          learning rate, and one word.
         - Any word with a letter or digit may be replaced. The new word is one whole word of the vocabulary, unless
           `by_subword`.
         - All segment ids are 0, including those of the definition.

@@ -29,8 +29,7 @@ class MentionReplacement(Augmenter):
         Dai and Adel (2020), COLING, section 3, "mention replacement"; MELM's "label-wise substitution".
 
     Departures:
-        - The paper does not say whether frequent mentions are drawn more often. Like its code, we draw uniformly from
-          *distinct* mentions.
+        - Like the code, we draw uniformly from *distinct* mentions; the paper does not say.
         - The code may draw the same mention again, the paper says "another". We never do.
     """
 

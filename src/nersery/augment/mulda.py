@@ -43,7 +43,7 @@ class MulDA(FineTuningSettings, TypeDescriptions, Augmenter, ModelSettings):
 
     Args:
         model: An encoder-decoder with a mask token or sentinels, by name or folder.
-        shown_rate: Maximum share of a sentence's words to start from, in [0, 1]; the number is drawn.
+        shown_rate: Maximum share of a sentence's words to start from, in [0, 1].
         top_k: Draw each word or subword from this many most probable ones, in proportion to their probability.
         candidates: Texts to sample; the most probable is used.
         max_subwords: Maximum output of an encoder-decoder; longer texts are rejected.
@@ -54,7 +54,7 @@ class MulDA(FineTuningSettings, TypeDescriptions, Augmenter, ModelSettings):
         Liu et al. (2021). MulDA: A Multilingual Data Augmentation Framework for Low-Resource Cross-Lingual NER. ACL.
 
     Departures:
-        - The paper first translates gold into other languages; here gold has the languages it has.
+        - The paper first translates gold into other languages; we do not.
         - The paper uses mBART; the default is mBART-50, with which ACLM compares.
         - The share to start from is our choice; other settings are ACLM's.
     """

@@ -28,8 +28,7 @@ def agree(
     first: Annotated[str, Argument(help="Labelled by one person.", metavar="FIRST")],
     second: Annotated[str, Argument(help="The same sentences, labelled by another.", metavar="SECOND")],
     missing: Annotated[
-        Literal["refuse", "leave-out"],
-        Option(help="Sentences that only one file has: refuse, or leave out with a note."),
+        Literal["refuse", "leave-out"], Option(help="How to treat sentences that only one file has.")
     ] = "refuse",
     json: options.AsJson = False,
 ) -> None:

@@ -27,7 +27,7 @@ class Agreement(TaggerJudge, Selector):
         The post-processing of MELM (Zhou et al. 2022, section 2.4) and of ACLM's code (Ghosh et al. 2023).
 
     Departures:
-        - The papers keep only exact agreement, as our default does; a lower threshold keeps more.
+        - None by default; a lower threshold also keeps partial agreement.
     """
 
     threshold: Rate = 1.0

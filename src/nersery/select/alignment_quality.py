@@ -29,9 +29,9 @@ class AlignmentQuality(Selector):
     Args:
         measure: Quality over all ``words``, as in the paper; over the words of ``entities``; or ``both``, the product.
             The latter two keep more correct labels.
-        threshold: Minimum quality, in [0, 1].
-        keep: Share of the sentences with entities to keep, in (0, 1], with ties.
-        empty_rate: Probability in [0, 1] of keeping a sentence without entities, whatever its quality.
+        threshold: Minimum score, in [0, 1].
+        keep: Share of the sentences with entities to keep, the best with ties, in (0, 1].
+        empty_rate: Probability in [0, 1] of keeping a sentence without entities.
 
     Reference:
         Mhaske et al. (2023), Naamapadam, ACL, section 3.4.

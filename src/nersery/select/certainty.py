@@ -19,7 +19,7 @@ class Certainty(TaggerJudge, Selector):
 
     Args:
         threshold: Minimum score, in [0, 1].
-        passes: Forward passes over each sentence, all in one batch.
+        passes: Forward passes over each sentence.
         tagger: Folder or Hugging Face name of a tagger. None: in a run, that of the system's base; elsewhere the
             default tagger, trained on gold first.
 

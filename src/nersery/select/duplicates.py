@@ -32,7 +32,7 @@ class Duplicates(Selector):
         similarity: Minimum similarity of duplicates, in (0, 1]: the share of both sentences' words in their longest
             common subsequence. At 0.9, a sentence needs more than one new word in ten.
         ignore_case: Ignore case.
-        threshold: Minimum score, in [0, 1]; 1 rejects every duplicate.
+        threshold: Minimum score, in [0, 1].
     """
 
     reads_first: ClassVar[bool] = True

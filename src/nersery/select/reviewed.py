@@ -24,7 +24,6 @@ class Reviewed(Selector):
     """Keeps the sentences that a person accepts on the page of `nersery label review`, under the labels given there.
 
     A run stops until all candidates are decided, and prints the command that shows them; then `nersery run` resumes.
-    Each system and seed has its own file of candidates.
 
     Args:
         threshold: An accepted sentence scores 1, any other 0.

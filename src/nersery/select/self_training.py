@@ -43,10 +43,10 @@ CHUNK = 512
 class SelfTraining(Selector):
     """Adds sentences to gold step by step, and keeps those that joined before dev F1 stopped rising.
 
-    At each step a tagger is trained on gold and what has joined it, then judges the other candidates, of which some
-    join next. Candidates that joined up to the step with the best dev F1 score 1 divided by their step, others 0; if no
-    step beats gold alone, all score 0. Without dev, all that join are kept. `self_training.certainty` is the certainty
-    on joining.
+    At each step a tagger is trained on gold and what has joined it. It judges the other candidates, of which some join
+    next. Candidates that joined up to the step with the best dev F1 score 1 divided by the number of their step, others
+    0. If no step beats gold alone, none is kept; without dev, all that joined. The score `self_training.certainty` is
+    the certainty on joining.
 
     Args:
         threshold: Minimum score, in (0, 1]: the default keeps all that joined, 0.5 those of the first two steps.
@@ -55,11 +55,11 @@ class SelfTraining(Selector):
         per_step: Candidates that join at each step.
         steps: Maximum steps.
         patience: Stop after this many steps without a better dev F1.
-        passes: Forward passes with dropout. Certainty is the share of them that predict a word's label, averaged over
-            words.
+        passes: Forward passes with dropout. A candidate's certainty is the share of them that predict a word's label,
+            averaged over words.
         examined: Judge only this many candidates at each step, drawn at random. None: all.
-        relabel: For candidates that a tagger labelled: at each step, relabel all and draw `per_step` times the step's
-            number of them. Those of the best step are kept, scored by the first step at which they joined.
+        relabel: For candidates that a tagger labelled: at each step, relabel all and draw a new set, `per_step` larger
+            than the last. That of the best step is kept, scored by the first step at which each joined.
         with_entities: Only sentences with an entity join. About others taggers are most certain, often wrongly.
         upsampling: Repeat gold until it is this share of the training data, in [0, 1).
         second_stage: Settings of a second training on gold alone at each step. Empty: none.

@@ -81,7 +81,7 @@ class BiLSTMCRF(Tagger, TrainingSettings):
         - Lample et al. show half of the words that occur once as unknown. Here any word may be, but keeps its vector.
         - Word vectors are frozen, and training adds to them; both papers change them.
         - Words are looked up in lower case; no digit is replaced.
-        - A sentence of more than 512 words is read in overlapping windows, a word of more than 64 characters by both
+        - Sentences of more than 512 words are read in overlapping windows, words of more than 64 characters by both
           ends.
     """
 

@@ -80,7 +80,7 @@ class TransformerTagger(Tagger, ModelSettings, TrainingSettings):
     Args:
         model: `bundled`, any encoder by Hugging Face name or folder, or `bundled-qa`: the bundled encoder after
             training on questions about names, a better start for English. A tagger continues from its weights.
-        head: `linear` scores the tags of each word; `crf` also scores transitions. Both predict only legal sequences.
+        head: `linear` scores the tags of each word; `crf` also scores transitions.
         steps: Training steps. Without steps and epochs: 300, or three epochs if more.
         learning_rate: Peak rate of the encoder. None: 1e-4 for up to six layers (`bundled`), 4e-5 for more.
         head_learning_rate: Peak rate of what was not pretrained. None: `learning_rate`.

@@ -51,9 +51,9 @@ class Ensemble(Aligner, ModelSettings):
     The probability of a link is the weighted mean of the members' probabilities; a member without the link counts as 0.
     Two words are linked above `threshold` if each is the other's most probable one, or if they touch such a link.
 
-    The statistical aligner is shown the vote of the other members first. It counts the suggested links as observed
+    The links that the other members vote for are first suggested to the statistical aligner. It counts them as observed
     while it learns, and prefers them when it aligns a pair. This helps more than the vote itself, most with a few
-    hundred pairs. A pair that all members reject is rejected.
+    hundred pairs. A pair is rejected if all members reject it.
 
     Args:
         members: Settings of each aligner by its name, or by any name with `method`, e.g. `{ statistical = {}, other = {
@@ -62,9 +62,10 @@ class Ensemble(Aligner, ModelSettings):
         weights: Votes of members by name, above 0; by default 1.
         threshold: Minimum probability of a link, in (0, 1).
         counts: Observations that a suggested link is worth in learning, at least 0.
-        trust: Exponent of the suggestions' probabilities when a pair is aligned, at least 0; 0 ignores them.
+        trust: How much suggestions count when a pair is aligned: the exponent of their probabilities, at least 0.
         learn_from: Maximum pairs with suggestions in learning; 0: all. A core suggests for about 40 pairs a second.
-        join: Align characters of scripts without spaces as words of `model`'s vocabulary; all of them get its links.
+        join: In scripts without spaces, align words of `model`'s vocabulary, not characters; all characters of a word
+            get its links.
         model: Encoder of members that need one and name none.
 
     Reference:
