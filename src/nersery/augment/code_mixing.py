@@ -60,7 +60,7 @@ class CodeMixing(Augmenter, ModelSettings):
         rate: Probability in [0, 1] of replacing a mention.
         similarity: ``ess`` (entity similarity search) inserts the most similar entity, ``random`` any.
         vectors: For ess: a file of word vectors per language, in fastText's text format and all in one space, e.g. `{
-            en = "wiki.en.align.vec", hi = … }`. Entities without a known word stay, and are not inserted.
+            en = "wiki.en.align.vec", hi = … }`.
         model: For ess without `vectors`: a multilingual sentence encoder by name or folder; `bundled` knows only
             English.
 
@@ -72,7 +72,7 @@ class CodeMixing(Augmenter, ModelSettings):
         - The paper does not say whether all mentions are replaced. By default ours are, each with its own language.
         - The paper aligns languages in pairs; here all share one space.
         - The paper draws from all other languages, and may insert the same words. We skip languages without an entity
-          of the type or a known word, and average over known words.
+          of the type, and entities without a word vector, and average over known words.
         - The sentence encoder is our addition.
     """
 

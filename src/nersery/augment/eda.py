@@ -30,8 +30,8 @@ class Eda(Augmenter):
     """Changes a sentence by one of several simple operations, drawn at random.
 
     `synonyms` replaces words, `insertion` adds synonyms of words outside entities, `shuffle` shuffles words within
-    mentions or between them, `swap` and `deletion` swap and delete words outside entities. An operation that cannot
-    change a sentence gives way to another. Without WordNet or a table, those that need synonyms are skipped.
+    mentions or between them, `swap` and `deletion` swap and delete words outside entities. Without WordNet or a table,
+    those that need synonyms are skipped.
 
     Args:
         operations: Operations to draw from, all equally likely.

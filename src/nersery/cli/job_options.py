@@ -26,7 +26,7 @@ def job_options(
             min=1,
             metavar="ROWS",
             help="Write a folder of files, each for ROWS sentences, counted once per copy: JSONL, or Parquet if OUTPUT "
-            "ends with .parquet. The same command resumes after the last finished file.",
+            "ends with .parquet. The same command resumes.",
         ),
     ] = None,
     workers: Annotated[int, _sharing(min=1, help="Processes, with one thread each.")] = 1,

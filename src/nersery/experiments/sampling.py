@@ -182,8 +182,8 @@ def stratified(shuffled: Sequence[Sentence], size: int) -> Iterable[Sentence]:
 
     Departures:
         The paper meets the size only approximately. Here it is met exactly, by moving the sentences that change the
-        shares least. Then sentences are exchanged while that improves the shares, unless there are more than 2,000
-        distinct sets of types.
+        shares least. Then sentences are exchanged while that improves the shares (with up to 2,000 distinct sets of
+        types).
     """
     type_sets = [frozenset(_types(sentence) or {NO_ENTITY}) for sentence in shuffled]
     dealt = _deal(type_sets, size)

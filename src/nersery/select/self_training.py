@@ -59,7 +59,7 @@ class SelfTraining(Selector):
             averaged over words.
         examined: Judge only this many candidates at each step, drawn at random. None: all.
         relabel: For candidates that a tagger labelled: at each step, relabel all and draw a new set, `per_step` larger
-            than the last. That of the best step is kept, scored by the first step at which each joined.
+            than the last. That of the best step is kept.
         with_entities: Only sentences with an entity join. About others taggers are most certain, often wrongly.
         upsampling: Repeat gold until it is this share of the training data, in [0, 1).
         second_stage: Settings of a second training on gold alone at each step. Empty: none.

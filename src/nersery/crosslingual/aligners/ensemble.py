@@ -53,7 +53,7 @@ class Ensemble(Aligner, ModelSettings):
 
     The links that the other members vote for are first suggested to the statistical aligner. It counts them as observed
     while it learns, and prefers them when it aligns a pair. This helps more than the vote itself, most with a few
-    hundred pairs. A pair is rejected if all members reject it.
+    hundred pairs.
 
     Args:
         members: Settings of each aligner by its name, or by any name with `method`, e.g. `{ statistical = {}, other = {
