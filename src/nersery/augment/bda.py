@@ -17,7 +17,7 @@ from nersery.models.model_settings import ModelSettings
 class BDA(WordPredictions, AdaptationSettings, Augmenter, ModelSettings):
     """Replaces words by predictions of a pretrained masked language model, given only the context.
 
-    The model does not see the labels, so a new word may not fit the type. The baseline of `label_conditioned`.
+    The model sees no labels, so a new word may not fit the type. The baseline of `label_conditioned`.
 
     Args:
         model: ``bundled``, or a masked language model by Hugging Face name or folder.

@@ -49,7 +49,7 @@ class DAGA(FineTuningSettings, Augmenter):
         - The code halves the learning rate after an epoch without a lower dev loss and stops after two; here it falls
           at every step.
         - With several languages, each sentence begins with a language token, as in MulDA.
-        - The paper's variants with raw text or a knowledge base are not implemented.
+        - The variants with raw text or a knowledge base are not implemented.
     """
 
     min_count: Count = 2

@@ -24,8 +24,7 @@ from nersery.core.training_context import NO_TRAINING, Training
 class LabelWiseTokenReplacement(Augmenter):
     """Replaces words by training words with the same tag.
 
-    Each word, with probability `rate`, becomes a different training word with the same IOB2 tag, drawn by its frequency
-    with that tag.
+    The new word always differs, and is drawn by its frequency with the same IOB2 tag.
 
     Args:
         rate: Probability in [0, 1] of replacing a word.

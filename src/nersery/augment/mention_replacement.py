@@ -19,8 +19,7 @@ from nersery.core.training_context import NO_TRAINING, Training
 class MentionReplacement(Augmenter):
     """Replaces mentions by other mentions of their type from the training sentences.
 
-    Each mention, with probability `rate`, becomes a different one, possibly of another length; the only mention of a
-    type stays.
+    The new mention always differs, possibly in length; the only mention of a type stays.
 
     Args:
         rate: Probability in [0, 1] of replacing a mention.

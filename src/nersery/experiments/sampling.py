@@ -118,7 +118,7 @@ def at_random(shuffled: Sequence[Sentence], size: int) -> Sequence[Sentence]:
 def every_type(shuffled: Sequence[Sentence], size: int) -> Iterable[Sentence]:
     """At random, but with at least one mention of each type of the corpus.
 
-    Sentences with missing types, the first in the random order, replace the last ones of a random sample.
+    Sentences with missing types replace the last ones of a random sample.
 
     Reference:
         Liu et al. 2022, PromptDA.

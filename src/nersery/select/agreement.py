@@ -16,7 +16,7 @@ from nersery.taggers.base import strict_f1
 class Agreement(TaggerJudge, Selector):
     """Scores a sentence by how well a gold-trained tagger agrees with its labels.
 
-    The score is the strict F1 of the prediction; 1.0 is exact agreement.
+    The score is the strict F1 of the prediction.
 
     Args:
         threshold: Minimum score, in [0, 1].

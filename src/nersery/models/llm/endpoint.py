@@ -29,7 +29,7 @@ class Endpoint:
         structured: ``auto`` sends a JSON schema if the server accepts one; ``off`` never does.
         concurrency: Maximum parallel requests.
         requests_per_minute: Maximum requests per minute.
-        retries: Repetitions of a request after server errors, with growing pauses.
+        retries: Repetitions of a request after server errors, with pauses.
         timeout: Seconds to wait for an answer.
         budget: The job stops after this many tokens, prompts included. The same command resumes, with as many again.
         input_price: Dollars per million prompt tokens, for reports.
