@@ -78,8 +78,9 @@ def _command(name: str, command: Any, common: Sequence[Row]) -> str:
     parts = [f"## nersery {name}", command.help, f"```sh\n{next(examples(command.epilog))}\n```", _options(own)]
     usual = [parameter for parameter in parameters if parameter not in own]
     names = ", ".join(f"`{parameter.opts[0] if _is_option(parameter) else _metavar(parameter)}`" for parameter in usual)
-    taken = [("Common options", f": {names}"), *((SHARED[panel][0], "") for panel in SHARED if _panel(command, panel))]
-    links = [f"[{title}](#{title.lower().replace(' ', '-')}){names}" for title, names in taken]
+    panels = [(panel, SHARED[panel][0], "") for panel in SHARED if _panel(command, panel)]
+    taken = [("Common", "Common options", f": {names}"), *panels]
+    links = [f"[{word}](#{title.lower().replace(' ', '-')}){names}" for word, title, names in taken]
     parts.append(f"{'. '.join(links)}.")
     return "\n\n".join(filter(None, parts))
 

@@ -187,7 +187,7 @@ def _method(kind: str, name: str, shared: Sequence[Setting]) -> str:
         if row not in own and row not in of_groups
     ]
     links = [f"[{title.lower().removesuffix(' settings')}](#{title.lower().replace(' ', '-')})" for title in groups]
-    others = [f"[Shared settings](#shared-settings): {', '.join([*names, *links])}."] if names or links else []
+    others = [f"[Shared](#shared-settings): {', '.join([*names, *links])}."] if names or links else []
     tables = [table(SETTING_COLUMNS, own)] if own else []
     return "\n\n".join([f"### {name}", parts.pop(""), *tables, *others, *_titled(parts)])
 

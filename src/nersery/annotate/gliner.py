@@ -23,13 +23,13 @@ WEIGHTS = "model.safetensors"
 class GlinerLabels(Annotator):
     """Finds entities with a GLiNER model, which needs no labelled sentence, only short names of the types.
 
-    Each sentence is read alone. An entity that begins or ends within a word becomes the whole word; of overlapping ones
-    the one with the highest score stays. Needs the extra `gliner`, which brings transformers 5.16.
+    An entity that begins or ends within a word becomes the whole word; of overlapping ones the one with the highest
+    score stays. Needs the extra `gliner`, which brings transformers 5.16.
 
     Args:
         model: A GLiNER model by folder or name, e.g. ``urchade/gliner_multi-v2.1``.
-        types: Types to find. None: those of the gold sentences, or else those in ``definitions``.
-        definitions: Short names of types for the model, in place of the defaults for common type sets.
+        types: Types to find. None: those of gold, or else those in `definitions`.
+        definitions: Short names of types for the model. Without one: the default (`nersery list types`), or the name.
         threshold: Minimum score of an entity, in [0, 1].
         device: ``auto``, ``cpu``, ``cuda`` or ``cuda:0``.
 

@@ -42,16 +42,15 @@ SEEDS = 2**31
 class LlmLabels(EndpointSettings, Annotator):
     """Asks a large language model behind an OpenAI-compatible endpoint for the entities of each sentence.
 
-    Each request has one sentence, the meanings of the types and some gold sentences. An answer with entities that are
-    not exactly in the sentence, overlap, or have other types is rejected. Answers are cached, so no request is paid for
-    twice.
+    Each request has one sentence, the definitions of the types and some gold sentences. An answer is rejected if its
+    entities are not exactly in the sentence, overlap, or have other types.
 
     Args:
-        types: Types to find. None: those of the gold sentences, or else those in `definitions`.
-        definitions: Meanings of types, in place of the defaults for common type sets.
+        types: Types to find. None: those of gold, or else those in `definitions`.
+        definitions: Definitions of types. Without one: the default (`nersery list types`), or the name.
         examples: Gold sentences shown with each request.
         samples: Answers per sentence. Entities in more than half of them are kept, scored by their share. With more
-            than one, set `temperature` above 0.
+            than one, raise `temperature`.
 
     Reference:
         Wang et al. (2025). GPT-NER: Named Entity Recognition via Large Language Models. Findings of NAACL. Votes: Xie
@@ -59,9 +58,9 @@ class LlmLabels(EndpointSettings, Annotator):
         2.
 
     Departures:
-        - GPT-NER marks entities in the text, one type per request. Here one request lists all types, which costs less.
-        - A mention that the answer lists once is labelled wherever it occurs.
-        - GPT-NER retrieves similar gold sentences; here they are drawn at random, first those that show further types.
+        - GPT-NER marks entities in the text, one type per request. Here one request lists all types, which costs less,
+          and a listed mention is labelled wherever it occurs.
+        - GPT-NER retrieves similar gold sentences; here they are drawn at random, first those with further types.
     """
 
     types: list[str] | None = None

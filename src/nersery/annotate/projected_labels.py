@@ -33,20 +33,20 @@ _LINE = re.compile(r":\d+$", re.ASCII)
 class ProjectedLabels(Annotator):
     """Projects the labels of a translation onto the sentence by word alignment.
 
-    The translation is labelled already, or by a tagger. An aligner learns from all pairs. Each sentence gets the
-    entities of its translation, or is rejected if one cannot be projected. Filter with `alignment_quality`. For text
-    larger than memory, use `nersery crosslingual align` and `project`.
+    An aligner learns from all pairs. Each sentence gets the entities of its translation, or is rejected if one cannot
+    be projected. Filter with `alignment_quality`. For text larger than memory, use `nersery crosslingual align` and
+    `project`.
 
     Args:
-        source: Translations, in any format, one per sentence; paired by ids if both files have the same, else by order.
+        source: Translations in any format, one per sentence; paired by ids if both files have the same, else by order.
         source_language: Language of the translations.
-        split: How lines of plain text in these files are split into words. For the text to label, use `--split`, or
-            `split` under `[data]`.
-        labels: `given`: the labels in that file; `predicted`: those of the tagger.
-        tagger: Folder of a tagger trained on gold, or a Hugging Face name. None: in a run, the tagger of the system's
-            base; elsewhere the default tagger, trained on gold first.
+        split: How plain text in these files is split into words. For the text to label: `--split`, or `split` under
+            `[data]`.
+        labels: ``given``: those in `source`; ``predicted``: those of `tagger`.
+        tagger: Folder or Hugging Face name of a tagger. None: in a run, that of the system's base; elsewhere the
+            default tagger, trained on gold first.
         aligner: The aligner's ``method`` (``nersery list align``) and settings.
-        more_source: More text in the source language to train the aligner on.
+        more_source: More text in the source language, to train the aligner.
         more_target: Its translation, one sentence each.
         projection: Settings of `nersery.crosslingual.projection.Projection`, e.g. ``{ max_gap = 2, drop = ["MISC"] }``.
 
@@ -54,7 +54,8 @@ class ProjectedLabels(Annotator):
         Mhaske et al. (2023). Naamapadam: A Large-Scale Named Entity Annotated Data for Indic Languages. ACL, section 3.
 
     Departures:
-        Those of `nersery.crosslingual.projection.Projection` and of the aligner.
+        Rules for gaps and punctuation are on by default. More: `nersery.crosslingual.projection.Projection` and the
+        aligner.
     """
 
     source: FileName

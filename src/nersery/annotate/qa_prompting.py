@@ -29,18 +29,17 @@ class QaPrompting(Annotator, ModelSettings):
     """Asks a question-answering model for the mentions of each type, so no labelled sentence is needed.
 
     Each sentence is asked one question per type, made from its definition ("Who is the named person or family mentioned
-    in texts?"). An answer that is probable enough against "no answer" becomes an entity, with that probability as
-    score. Of overlapping ones the one with the highest score stays.
+    in texts?"). An answer becomes an entity, scored by its probability against "no answer".
 
     Args:
-        model: `bundled`, or an extractive question-answering model by name or folder, trained with unanswerable
-            questions, as in SQuAD 2.0; else scores mean nothing.
-        types: Types to find. None: those of the gold sentences, or else those in `definitions`.
-        definitions: Definitions of types, in place of the defaults for common type sets. One that ends in a question
-            mark is the question itself. Without one, the question has the type's name, and a note says so.
-        answers: Maximum mentions of a type per 50 words or part of them.
+        model: ``bundled``, or an extractive question-answering model by name or folder, trained with unanswerable
+            questions (SQuAD 2.0).
+        types: Types to find. None: those of gold, or else those in `definitions`.
+        definitions: Definitions of types, or whole questions. Without one: the default (`nersery list types`), or the
+            name.
+        answers: Maximum mentions of a type per 50 words.
         longest: Maximum words of a mention.
-        threshold: Minimum score of an entity, in [0, 1]; from 0.5, an answer is more probable than none; 0 takes all.
+        threshold: Minimum score of an entity, in [0, 1].
 
     Reference:
         Liu, Chen and Xu (2022), PromptDA, IJCAI, section 3.2.
@@ -48,10 +47,9 @@ class QaPrompting(Annotator, ModelSettings):
     Departures:
         - The paper finds one mention and does not say how it detects none. Here a sentence may have several of a type,
           each compared with "no answer".
-        - The paper does not say which of two types gets a mention. Here the higher score decides, then the earlier, the
-          longer mention, and the first type.
+        - The paper does not say which of two types gets a mention; here the higher score decides.
         - The paper shows questions for two types; the others, and that for places, are ours.
-        - Answers without a letter or digit are dropped. One that begins or ends within a word becomes the whole word.
+        - Answers become whole words; those without a letter or digit are dropped.
         - The paper uses BERT fine-tuned on SQuAD 2.0; the bundled model is a fifth of its size, trained on questions
           about types of names.
     """

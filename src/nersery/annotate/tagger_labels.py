@@ -21,19 +21,16 @@ from nersery.taggers.components.gold_tagger import gold_tagger, trained_on_gold
 class TaggerLabels(Annotator):
     """Labels sentences with the predictions of a tagger, the teacher; a student is then trained on them.
 
-    The scores of its entities are kept. To use a teacher larger than the student, train one on gold with `teacher`. In
-    a recipe, systems with the same teacher share it. If the system's `base` has labelled raw text, the teacher learns
-    from that too: one more round.
+    In a recipe, systems with the same teacher share it. If the system's `base` has labelled raw text, the teacher
+    learns from that too: one more round.
 
     Args:
-        tagger: Folder of a tagger, or a Hugging Face name. None: `teacher` if it is set; else in a run, the tagger of
-            the system's base; elsewhere the default tagger, trained on gold first.
-        types: New names for the tagger's types; an empty name drops the type's entities, e.g. ``{ LOC = "place", MISC =
-            "" }``. Other types keep their names.
-        teacher: Settings of a tagger to train on gold and label with, including its ``method``, e.g. ``{ model =
-            "roberta-large", steps = 300, learning_rate = 2e-5 }``. Empty: none.
-        labels: `hard` keeps the best labels. `soft` also keeps the marginal probabilities of uncertain labels, which
-            the student learns.
+        tagger: Folder or Hugging Face name of a tagger. None: in a run, that of the system's base; elsewhere the
+            default tagger, trained on gold first.
+        types: New names for the tagger's types; an empty one drops the type, e.g. `{ LOC = "place", MISC = "" }`.
+        teacher: Settings of a (larger) tagger to train on gold and label with instead, with its `method`, e.g. `{ model
+            = "roberta-large", steps = 300, learning_rate = 2e-5 }`.
+        labels: `hard` keeps the best labels; `soft` also the probabilities of uncertain ones, which the student learns.
         backend: What runs a named tagger: `torch`, or `onnx` where it was trained with ``--onnx``.
 
     Reference:

@@ -17,7 +17,7 @@ from nersery.models.model_settings import ModelSettings
 class BDA(WordPredictions, AdaptationSettings, Augmenter, ModelSettings):
     """Replaces words by predictions of a pretrained masked language model, given only the context.
 
-    The model does not see the labels, so a new word may not fit the type. The baseline of `label_conditioned`.
+    The model sees no labels, so a new word may not fit the type. The baseline of `label_conditioned`.
 
     Args:
         model: ``bundled``, or a masked language model by Hugging Face name or folder.
@@ -27,11 +27,9 @@ class BDA(WordPredictions, AdaptationSettings, Augmenter, ModelSettings):
         Substitution. ACL.
 
     Departures:
-        - Zhou et al. mask the old word in part, by dropout, and rank predictions by how little they change the
-          sentence. Here it is fully masked, so that only the label differs from `label_conditioned`.
-        - Only the `top_k` most probable words are drawn.
-        - A new word is one whole word of the vocabulary, unless `by_subword`. Words without a letter or digit stay.
-        - The paper uses BERT base, cased, five times as large as the bundled model.
+        - Zhou et al. mask the old word only in part, and rank predictions by how little they change the sentence. Here
+          it is masked; only the label differs from `label_conditioned`.
+        - As `label_conditioned`: the cut-off, whole new words, and the model's size.
     """
 
     def fit(self, sentences: Iterable[Sentence], training: Training = NO_TRAINING) -> None:

@@ -20,7 +20,7 @@ OUTSIDE = "O"
 class CBT(WordPredictions, FineTuningSettings, AdaptationSettings, Augmenter, ModelSettings):
     """Replaces words by predictions of a masked language model that is fine-tuned with their labels.
 
-    The label itself, `PER` or `O`, precedes the sentence, so the model knows its name, not its meaning. A baseline of
+    The label itself, `PER` or `O`, precedes the sentence; the model does not see what it means. A baseline of
     `label_conditioned`.
 
     Args:
@@ -31,8 +31,8 @@ class CBT(WordPredictions, FineTuningSettings, AdaptationSettings, Augmenter, Mo
         Augmentation using Pre-trained Transformer Models. Workshop on Life-long Learning for Spoken Language Systems.
 
     Departures:
-        - Kumar et al. prepend the label of a sentence; Liu et al. do not say where that of a word goes. Here it
-          replaces the definition in `label_conditioned`, the same for all words of a mention.
+        - Kumar et al. prepend a sentence's label; Liu et al. do not say where a word's label goes. Here it replaces the
+          definition in `label_conditioned`, the same for all words of a mention.
         - Otherwise as `label_conditioned`.
     """
 

@@ -52,20 +52,16 @@ FIX = (
 class CodeMixing(Augmenter, ModelSettings):
     """Replaces mentions by entities of their type from gold sentences in other languages.
 
-    Each mention, with probability `rate`, draws another language that has an entity of its type, and becomes that
-    language's most similar entity (`ess`, entity similarity search) or any (`random`), never one with the same words.
-    The sentence keeps its language. Gold needs at least two languages, and every sentence must name its own.
-
-    Similarity is the cosine of embeddings. With `vectors`, an embedding is the mean of an entity's word vectors, looked
-    up as written or in lower case; entities without a known word are neither replaced nor inserted. Vector files may
-    exceed memory. Mentions missing in gold need a second pass over them (20 bytes per word).
+    Each mention, with probability `rate`, becomes an entity of its type in another language, drawn at random, and never
+    with the same words. The sentence keeps its language. Gold needs at least two languages, and every sentence must
+    name its own.
 
     Args:
         rate: Probability in [0, 1] of replacing a mention.
-        similarity: ``ess`` inserts the most similar entity, ``random`` any.
-        vectors: For ess: a file of word vectors per language, in the text format of fastText and MUSE and in one shared
-            space, e.g. `{ en = "wiki.en.align.vec", hi = … }`.
-        model: For ess instead of `vectors`: a multilingual sentence encoder by name or folder; `bundled` knows only
+        similarity: ``ess`` (entity similarity search) inserts the most similar entity, ``random`` any.
+        vectors: For ess: a file of word vectors per language, in fastText's text format and all in one space, e.g. `{
+            en = "wiki.en.align.vec", hi = … }`.
+        model: For ess without `vectors`: a multilingual sentence encoder by name or folder; `bundled` knows only
             English.
 
     Reference:
@@ -74,10 +70,9 @@ class CodeMixing(Augmenter, ModelSettings):
 
     Departures:
         - The paper does not say whether all mentions are replaced. By default ours are, each with its own language.
-        - The paper aligns languages in pairs (MUSE); we use one space, which is the same for two languages.
-        - The paper draws from all other languages. We skip those without an entity of the type or a known word, and
-          average over an entity's known words.
-        - The paper may insert an entity with the same words; we never do.
+        - The paper aligns languages in pairs; here all share one space.
+        - The paper draws from all other languages, and may insert the same words. We skip languages without an entity
+          of the type, and entities without a word vector, and average over known words.
         - The sentence encoder is our addition.
     """
 

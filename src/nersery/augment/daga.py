@@ -27,32 +27,29 @@ OTHER_LANGUAGE = "a language that gold does not have"
 class DAGA(FineTuningSettings, Augmenter):
     """Generates new labelled sentences with a small language model trained on gold alone.
 
-    An LSTM learns gold sentences with a tag token before each entity word, and writes new ones, which share only the
-    language with the parent sentence. Filter them with `duplicates`.
+    An LSTM learns gold with a tag token before each entity word, and writes new sentences. They share only the language
+    with their parent. Filter them with `duplicates`.
 
     Args:
-        min_count: Words rarer than this in gold become one unknown token. A generated unknown token becomes one of
-            these words, drawn from those with the same tag.
-        embedding_size: Dimension of the word embeddings.
-        hidden_size: Dimension of the LSTM's state.
+        min_count: Words rarer than this in gold become an unknown token. Where one is generated, such a word with the
+            same tag is drawn.
+        embedding_size: Dimension of word embeddings.
+        hidden_size: Dimension of the LSTM.
         dropout: Dropout rate, in [0, 1).
         temperature: Sampling temperature, above 0; below 1 favours probable words.
         max_words: Maximum length including tags; longer texts are rejected.
-        epochs: Passes over gold. The epoch with the lowest dev loss is used.
-        learning_rate: Initial rate of gradient descent; decays to zero.
+        learning_rate: Initial rate of gradient descent; falls to zero.
         device: ``auto``, ``cpu``, ``cuda`` or ``cuda:0``.
 
     Reference:
         Ding et al. (2020). DAGA: Data Augmentation with a Generation Approach for Low-resource Tagging Tasks. EMNLP.
 
     Departures:
-        - The code leaves `<unk>`, which stands for words seen once, in its output; with 100 gold sentences nearly every
-          output has it. Here it becomes one of those words, with the same tag.
-        - The code replaces all numbers by one and truncates long texts. Here numbers stay, and long texts are rejected.
-        - The code halves the learning rate after an epoch without a lower dev loss and stops after two; here it decays
+        - The code writes unknown tokens, replaces numbers and truncates long texts. We do not; long texts are rejected.
+        - The code halves the learning rate after an epoch without a lower dev loss and stops after two; here it falls
           at every step.
         - With several languages, each sentence begins with a language token, as in MulDA.
-        - The paper's variants with raw text or a knowledge base are not implemented.
+        - The variants with raw text or a knowledge base are not implemented.
     """
 
     min_count: Count = 2

@@ -29,18 +29,17 @@ MOST_DRAWS = 100
 class Eda(Augmenter):
     """Changes a sentence by one of several simple operations, drawn at random.
 
-    `synonyms` replaces words, `insertion` adds synonyms of words outside entities there, `shuffle` shuffles words
-    within mentions or the stretches between them, `swap` exchanges and `deletion` deletes words outside entities. If an
-    operation cannot change a sentence, another is tried; if all fail, it is rejected. Without WordNet or a table,
-    operations that need synonyms are skipped with a note.
+    `synonyms` replaces words, `insertion` adds synonyms of words outside entities, `shuffle` shuffles words within
+    mentions or between them, `swap` and `deletion` swap and delete words outside entities. Without WordNet or a table,
+    those that need synonyms are skipped.
 
     Args:
         operations: Operations to draw from, all equally likely.
-        rate: Share in [0, 1] of words (for `shuffle`, segments) to change, rounded down; at least one.
-        wordnet: Folder of WordNet's `data.*` files; the default is that of Debian's package `wordnet-base`. Entries of
-            one or two characters, or spelled like a function word, are skipped.
+        rate: Share in [0, 1] of words (for `shuffle`, segments) to change; at least one.
+        wordnet: Folder of WordNet's `data.*` files (Debian: `wordnet-base`). Entries of one or two characters, or
+            spelled like a function word, are skipped.
         table: File with lines of ``word<TAB>synonym[<TAB>synonym …]``, used instead of WordNet.
-        stop_words: File of words, one per line, in any case, that are neither replaced nor inserted. Empty: none.
+        stop_words: File of words that are neither replaced nor inserted, one per line.
 
     Reference:
         Wei and Zou (2019). EDA: Easy Data Augmentation Techniques for Boosting Performance on Text Classification
@@ -48,14 +47,12 @@ class Eda(Augmenter):
         cited by Liu et al. (2022), PromptDA.
 
     Departures:
-        - EDA's four operations are made for sentence labels. The adaptation in Liu et al. replaces, inserts and
-          shuffles. Swap and deletion remove the evidence for labels, so they are off by default, and never touch a
-          mention.
-        - The papers do not say how shuffle and insertion keep labels right. We shuffle within segments, as Dai and Adel
-          do, and insert nothing inside a mention, nor a mention's synonym elsewhere.
-        - EDA's code makes a fixed number of sentences per operation. We draw one operation per sentence and copy.
-        - EDA skips stop words, lower-cases and removes punctuation. We skip English function words with WordNet, with a
-          table only `stop_words`, and keep case and punctuation.
+        - Like the adaptation in Liu et al., we replace, insert and shuffle. Swap and deletion remove the evidence for
+          labels, so they are off by default and never touch a mention.
+        - The papers do not say how labels stay right. We shuffle within segments, as Dai and Adel do, and insert
+          nothing inside a mention, nor a mention's synonym elsewhere.
+        - EDA makes a fixed number of sentences per operation; we draw one operation per sentence and copy.
+        - EDA lower-cases and removes punctuation; we do not. Stop words are those of `synonym_replacement`.
     """
 
     operations: list[Operation] = field(default_factory=lambda: ["synonyms", "insertion", "shuffle"])

@@ -44,37 +44,33 @@ NOT_NEW = "no candidate with new words"
 class FlipDA(FineTuningSettings, TypeDescriptions, AdaptationSettings, Augmenter, ModelSettings):
     """Gives entities other types and other words; a tagger selects the best of several candidates.
 
-    Each entity, with probability `flip_rate`, gets another type and new words; a share of the other words is replaced
-    too. A masked language model fine-tuned on gold with labels writes them; or, as in the paper, T5 as it is. The
-    candidate with the most probable entities is used, of those on which a tagger trained on gold predicts exactly the
-    intended labels.
+    Each entity, with probability `flip_rate`, gets another type and new words; some other words are replaced too. New
+    words come from a masked language model fine-tuned on gold with labels, or from T5 as it is, as in the paper. A
+    tagger trained on gold must predict exactly the intended labels; the candidate with the most probable entities is
+    used.
 
     Args:
-        model: ``bundled``, or a masked language model or an encoder-decoder with sentinels (T5, mT5), by Hugging Face
-            name or folder.
-        tagger: Folder of a tagger trained on gold, or a Hugging Face name. None: in a run, the tagger of the system's
-            base; elsewhere the default tagger, trained on gold first.
-        flip_rate: Probability in [0, 1] that an entity gets another type; 0 keeps all labels.
-        mask_rate: Probability in [0, 1] that any other word is replaced; in fine-tuning, that a subword is masked.
+        model: ``bundled``, a masked language model, or an encoder-decoder with sentinels (T5, mT5), by name or folder.
+        tagger: Folder or Hugging Face name of a tagger. None: in a run, that of the system's base; elsewhere the
+            default tagger, trained on gold first.
+        flip_rate: Probability in [0, 1] that an entity gets another type.
+        mask_rate: Probability in [0, 1] that any other word is replaced, or in fine-tuning that a subword is masked.
         candidates: Candidates per sentence.
-        top_k: Draw each word from this many most probable words, in proportion to their probability.
-        in_turn: Replace the words of a sentence one by one, each prediction seeing the previous ones. Time grows with
-            their number. For masked language models.
-        max_subwords: Subwords that T5 may write for the gaps of a sentence.
+        top_k: Draw each word or subword from this many most probable ones, in proportion to their probability.
+        in_turn: Replace words one by one, each in view of the previous ones; takes longer.
+        max_subwords: Maximum subwords that T5 writes for a sentence.
 
     Reference:
         Zhou et al. (2022). FlipDA: Effective and Robust Data Augmentation for Few-Shot Learning. ACL.
 
     Departures:
-        - The paper classifies texts. Here the label of a text is the types of its entities: each may flip
-          independently, and the tagger must find exactly these.
-        - The paper states the label to T5 in a sentence. Here the description of its type stands before each entity, in
-          brackets. T5 samples; the paper also uses greedy and beam search. A word right after a hidden entity stays.
-        - The masked language model is our addition. It sees tag tokens around entity words, so an entity keeps its
-          length.
-        - The paper keeps the most probable candidate per label. A tagger scores only entities that it predicts, so
-          other candidates are removed first, as in the paper's code.
-        - A flipped entity with unchanged words is not used; the paper leaves that to the classifier.
+        - The paper classifies texts; here the types of all entities are the label, and each may flip.
+        - The paper states the label to T5 in a sentence; here a type's description precedes each entity, in brackets.
+          T5 samples; the paper also uses greedy and beam search. A word right after a hidden entity stays.
+        - The masked language model is our addition; it keeps the length of entities.
+        - The paper keeps the most probable candidate per label. Here, as in its code, those with other predicted labels
+          are removed first.
+        - A flipped entity must change its words; the paper leaves that to the classifier.
     """
 
     tagger: ModelName | None = None

@@ -21,26 +21,24 @@ from nersery.models.model_settings import ModelSettings
 class LabelConditioned(WordPredictions, FineTuningSettings, AdaptationSettings, Augmenter, ModelSettings):
     """Replaces words by predictions of a masked language model that sees definitions of their types.
 
-    The definition of the masked word's type ("named person or family"; "other" outside entities) precedes the sentence,
-    so predictions fit context and type. The paper generates ten sentences per gold sentence (`copies = 10`) and filters
-    them with `self_training`.
+    The definition of the masked word's type ("named person or family"; "other" outside entities) precedes the sentence.
+    The paper generates ten sentences per gold sentence (`copies = 10`) and filters them with `self_training`.
 
     Args:
         model: ``bundled``, or a masked language model by Hugging Face name or folder.
-        definitions: Definitions of types, in place of the defaults for common type sets. Without one, the model sees
-            the type's bare name, and a note says so.
+        definitions: Definitions of types. Without one: the default (`nersery list types`), or the name.
 
     Reference:
         Liu, Chen and Xu (2022). Low-Resource NER by Data Augmentation With Prompting. IJCAI, section 3.1.
 
     Departures:
-        - The paper samples from the whole distribution, often from its tail of improbable words. By default we cut it
-          off after `top_k = 50`; a number as large as the vocabulary is the paper's way.
-        - The paper takes its definitions from spaCy; ours also cover MultiCoNER and MaSciP.
-        - The paper does not report epochs, learning rate or the number of replaced words. We use three epochs, its
-          tagger's learning rate, and one word.
-        - Any word with a letter or digit may be replaced, inside entities or not. All its subwords are masked at once;
-          the new word is one whole word of the vocabulary, unless `by_subword`.
+        - The paper draws from all words, often improbable ones. We draw from 50; its way is a `top_k` as large as the
+          vocabulary.
+        - The paper takes definitions from spaCy; ours also cover MultiCoNER and MaSciP.
+        - The paper does not report epochs, learning rate or number of replaced words. We use three epochs, its tagger's
+          learning rate, and one word.
+        - Any word with a letter or digit may be replaced. The new word is one whole word of the vocabulary, unless
+          `by_subword`.
         - All segment ids are 0, including those of the definition.
         - The paper uses BERT base, cased, five times as large as the bundled model.
     """

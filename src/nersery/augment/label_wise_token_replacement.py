@@ -24,22 +24,19 @@ from nersery.core.training_context import NO_TRAINING, Training
 class LabelWiseTokenReplacement(Augmenter):
     """Replaces words by training words with the same tag.
 
-    Each word, with probability `rate`, becomes a different training word with the same IOB2 tag, drawn by its frequency
-    with that tag.
+    The new word always differs, and is drawn by its frequency with the same IOB2 tag.
 
     Args:
         rate: Probability in [0, 1] of replacing a word.
-        stop_words: File of words, one per line, in any case, that are neither replaced nor inserted. Empty: none.
+        stop_words: File of words that are neither replaced nor inserted, one per line.
 
     Reference:
         Dai and Adel (2020). An Analysis of Simple Data Augmentation for Named Entity Recognition. COLING, section 3,
         "label-wise token replacement".
 
     Departures:
-        - The paper replaces any token, as we do; its code skips NLTK's English stop words (`stop_words`, in any
-          language).
-        - The paper draws "another" token; its code may draw the same one again. We never do.
-        - The default rate is the code's.
+        - The code skips NLTK's English stop words; the paper and we do not (but see `stop_words`).
+        - The code may draw the same token again, the paper says "another". We never do.
     """
 
     rate: Rate = 0.3

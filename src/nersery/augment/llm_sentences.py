@@ -52,26 +52,24 @@ SEEDS = 31
 class LlmSentences(EndpointSettings, Augmenter):
     """Asks a large language model for sentences around given entities, or for other entities.
 
-    Each request has one sentence or its entities, the meanings of the types and some gold sentences as examples, which
-    vary with seed and copy. A sentence that lacks a given entity, word for word, is rejected. Answers are cached, so no
-    request is paid for twice.
+    Each request has one sentence or its entities, the definitions of the types and some gold sentences, which vary with
+    seed and copy. A sentence that lacks a given entity, word for word, is rejected.
 
     Args:
-        write: `sentences` writes a new sentence around the entities of a gold sentence; `entities` keeps the sentence
-            and replaces its entities.
-        definitions: Meanings of types, in place of the defaults for common type sets.
+        write: ``sentences`` writes a new sentence around given entities; ``entities`` keeps the sentence and replaces
+            its entities.
+        definitions: Definitions of types. Without one: the default (`nersery list types`), or the name.
         examples: Gold sentences shown with each request.
         split: How the answer is split into words: `spaces`, `punctuation`, `signs` or `characters`.
-        temperature: Of sampling; higher values vary more.
 
     Reference:
         Ye et al. (2024). LLM-DA: Data Augmentation via Large Language Models for Few-Shot Named Entity Recognition.
         arXiv 2402.14568, sections 3.1 (context) and 3.2 (entities).
 
     Departures:
-        - LLM-DA first asks for many entities of a type and draws from them; here each sentence is asked for its own.
+        - LLM-DA draws from many entities of a type that it asks for first; here each sentence is asked for its own.
         - LLM-DA's prompts also ask for styles and noise; here the examples show the style.
-        - The paper does not check its sentences; here they must have the given entities.
+        - LLM-DA does not check that its sentences have the given entities.
     """
 
     write: Literal["sentences", "entities"] = "sentences"

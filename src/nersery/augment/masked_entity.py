@@ -17,7 +17,7 @@ from nersery.models.model_settings import ModelSettings
 class MaskedEntity(MentionPredictions, AdaptationSettings, Augmenter, ModelSettings):
     """Replaces words of mentions by predictions of a pretrained masked language model from context alone.
 
-    The model does not see the labels, so a new word may not fit the type. The baseline of `melm`.
+    The model sees no labels, so a new word may not fit the type. The baseline of `melm`.
 
     Args:
         model: ``bundled``, or a masked language model by Hugging Face name or folder.
@@ -26,9 +26,7 @@ class MaskedEntity(MentionPredictions, AdaptationSettings, Augmenter, ModelSetti
         The baseline MLM-Entity of Zhou et al. (2022), MELM, ACL, section 3.3.
 
     Departures:
-        - A new word is one whole word of the vocabulary, unless `by_subword`. Words without a letter or digit stay. At
-          least one word of each sentence is replaced.
-        - The paper uses XLM-R base, twelve times as large as the bundled model.
+        - As `melm`: the model's size, whole new words, and at least one per sentence.
     """
 
     def fit(self, sentences: Iterable[Sentence], training: Training = NO_TRAINING) -> None:

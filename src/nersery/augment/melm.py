@@ -38,22 +38,21 @@ class MELM(MentionPredictions, FineTuningSettings, TypeDescriptions, AdaptationS
 
     Args:
         model: ``bundled``, or a masked language model by Hugging Face name or folder.
-        linearize: Show the tags to the model. False is the paper's ablation.
-        mask_rate: Probability in [0, 1] of masking a subword of a mention in fine-tuning (the paper's η), at least one
-            per sentence.
+        linearize: False hides the tags from the model, the paper's ablation.
+        mask_rate: Probability in [0, 1] of masking a subword of a mention in fine-tuning (the paper's η).
 
     Reference:
         Zhou et al. (2022). MELM: Data Augmentation with Masked Entity Language Modeling for Low-Resource NER. ACL.
 
     Departures:
         - The paper masks and samples subwords, which joins halves of different words. Here a new word is one whole word
-          of the vocabulary; `by_subword` is the paper's way, with initial and inner subwords in their places.
-        - The paper's code removes the first character of every word and never uses the best prediction. We do neither.
-        - At least one word of each sentence is replaced, so a lone one-word mention always is; the paper may leave it.
-          Words without a letter or digit stay.
-        - The paper's three rounds are `copies = 3`.
-        - With several languages, one marker precedes each entity. A mention's language is that of the sentences that
-          contain it, so mentions inserted by `code_mixing` keep their own.
+          of the vocabulary, unless `by_subword`.
+        - The code removes the first character of every word and never uses the best prediction. We do neither.
+        - At least one word of each sentence is masked and replaced, so a lone one-word mention always is; the paper may
+          leave it. Words without a letter or digit stay.
+        - The paper makes three rounds: `copies = 3`.
+        - With several languages, one marker precedes each entity. Mentions inserted by `code_mixing` keep their own
+          language.
         - The paper uses XLM-R base at 1e-5; the bundled English model is a twelfth of its size and learns at 1e-4.
     """
 

@@ -19,9 +19,7 @@ from nersery.core.training_context import NO_TRAINING, Training
 class MentionReplacement(Augmenter):
     """Replaces mentions by other mentions of their type from the training sentences.
 
-    Each mention, with probability `rate`, becomes a different mention of its type, possibly of another length; the only
-    mention of a type stays. A sentence with m mentions stays unchanged with probability (1 - rate)^m; one without
-    entities is rejected.
+    The new mention always differs, possibly in length; the only mention of a type stays.
 
     Args:
         rate: Probability in [0, 1] of replacing a mention.
@@ -30,10 +28,8 @@ class MentionReplacement(Augmenter):
         Dai and Adel (2020), COLING, section 3, "mention replacement"; MELM's "label-wise substitution".
 
     Departures:
-        - The paper does not say whether frequent mentions are drawn more often. Like its code, we draw uniformly from
-          the *distinct* mentions of a type.
-        - The paper draws "another" mention; its code may draw the same one again. We never do.
-        - The default rate is the code's.
+        - Like the code, we draw uniformly from *distinct* mentions; the paper does not say.
+        - The code may draw the same mention again, the paper says "another". We never do.
     """
 
     rate: Rate = 0.3

@@ -38,26 +38,25 @@ NO_ENTITIES = "no entities"
 class MulDA(FineTuningSettings, TypeDescriptions, Augmenter, ModelSettings):
     """Continues the beginnings of gold sentences, including entities, with a fine-tuned encoder-decoder.
 
-    A tag token precedes each entity word. In fine-tuning the model sees a beginning of random length and writes the
-    whole sentence. One model learns all languages of gold. Filter the output with `duplicates` and `agreement`.
+    A tag token precedes each entity word. The model learns to write a whole sentence from a beginning of random length,
+    in all languages of gold. Filter the output with `duplicates` and `agreement`.
 
     Args:
         model: An encoder-decoder with a mask token or sentinels, by name or folder.
-        shown_rate: Maximum share of a sentence's words to start from, in [0, 1]; the number is drawn.
-        top_k: Draw each subword from this many most probable ones, in proportion to their probability.
-        candidates: Texts to sample; the most probable one is used.
+        shown_rate: Maximum share of a sentence's words to start from, in [0, 1].
+        top_k: Draw each word or subword from this many most probable ones, in proportion to their probability.
+        candidates: Texts to sample; the most probable is used.
         max_subwords: Maximum output of an encoder-decoder; longer texts are rejected.
         similarity: Reject a sentence that shares at least this share of words with its parent, in (0, 1].
-        learning_rate: Of Adam. None: 1e-5.
-        language: Language of sentences that do not name theirs, for models with language codes such as mBART.
+        language: Language of sentences that name none, for models with language codes such as mBART.
 
     Reference:
         Liu et al. (2021). MulDA: A Multilingual Data Augmentation Framework for Low-Resource Cross-Lingual NER. ACL.
 
     Departures:
-        - The paper first translates gold sentences into other languages; here gold has the languages it has.
+        - The paper first translates gold into other languages; we do not.
         - The paper uses mBART; the default is mBART-50, with which ACLM compares.
-        - The share to start from is our choice; fine-tuning and sampling settings are ACLM's.
+        - The share to start from is our choice; other settings are ACLM's.
     """
 
     model: ModelName = "facebook/mbart-large-50"

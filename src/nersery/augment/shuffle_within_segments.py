@@ -16,8 +16,7 @@ from nersery.core.sentence import Sentence
 class ShuffleWithinSegments(Augmenter):
     """Shuffles the words inside each mention and inside each stretch between mentions.
 
-    Each segment is shuffled with probability `rate`. Entities stay where they are; values of extra columns move with
-    their words.
+    Entities stay where they are; values of extra columns move with their words.
 
     Args:
         rate: Probability in [0, 1] of shuffling a segment.
@@ -26,7 +25,7 @@ class ShuffleWithinSegments(Augmenter):
         Dai and Adel (2020), COLING, section 3, "shuffle within segments".
 
     Departures:
-        - None known. A shuffle may leave a short segment as it was, as in the paper's code, whose default rate is ours.
+        - None known.
     """
 
     rate: Rate = 0.3

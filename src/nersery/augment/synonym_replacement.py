@@ -20,16 +20,15 @@ from nersery.core.training_context import NO_TRAINING, Training
 class SynonymReplacement(Augmenter):
     """Replaces words by synonyms from WordNet (English) or from your own table.
 
-    Each word, inside and outside entities, becomes one of its synonyms with probability `rate`, all equally likely.
-    Lookup ignores case; a capital first letter is kept. An entity grows with a synonym of several words. A sentence in
-    which no word has synonyms is rejected.
+    Each word, inside and outside entities, becomes any of its synonyms with probability `rate`. Lookup ignores case; a
+    capital first letter is kept. An entity grows with a synonym of several words.
 
     Args:
         rate: Probability in [0, 1] of replacing a word.
-        wordnet: Folder of WordNet's `data.*` files; the default is that of Debian's package `wordnet-base`. Entries of
-            one or two characters, or spelled like a function word, are skipped.
+        wordnet: Folder of WordNet's `data.*` files (Debian: `wordnet-base`). Entries of one or two characters, or
+            spelled like a function word, are skipped.
         table: File with lines of ``word<TAB>synonym[<TAB>synonym …]``, used instead of WordNet.
-        stop_words: File of words, one per line, in any case, that are neither replaced nor inserted. Empty: none.
+        stop_words: File of words that are neither replaced nor inserted, one per line.
 
     Reference:
         Dai and Adel (2020), COLING, section 3, "synonym replacement". Miller (1995). WordNet: A Lexical Database for
@@ -38,10 +37,9 @@ class SynonymReplacement(Augmenter):
     Departures:
         - The code looks up base forms through NLTK (`cars` becomes `automobile`, a singular). We look up the written
           form, so inflected words stay.
-        - The code skips NLTK's English stop words. We skip English function words with WordNet, with a table only
-          `stop_words`.
+        - The code skips NLTK's English stop words; we skip English function words with WordNet, and only `stop_words`
+          with a table.
         - The code also splits synonyms at hyphens; we keep `self-made` one word.
-        - The default rate is the code's.
     """
 
     rate: Rate = 0.3

@@ -28,8 +28,7 @@ def agree(
     first: Annotated[str, Argument(help="Labelled by one person.", metavar="FIRST")],
     second: Annotated[str, Argument(help="The same sentences, labelled by another.", metavar="SECOND")],
     missing: Annotated[
-        Literal["refuse", "leave-out"],
-        Option(help="Sentences that only one file has: refuse, or leave out with a note."),
+        Literal["refuse", "leave-out"], Option(help="How to treat sentences that only one file has.")
     ] = "refuse",
     json: options.AsJson = False,
 ) -> None:
@@ -82,7 +81,7 @@ def _print(found: AnnotatorAgreement) -> None:
 def evaluate_links(
     gold: Annotated[str, Argument(help="Made by hand: 0-0 is a sure link, 0p0 a possible one.")],
     found: Annotated[str, Argument(help="Made by an aligner, for the same pairs.", metavar="LINKS")],
-    first: Annotated[int, Option(min=0, max=1, help="Number of the first word in LINKS: 0 or 1.")] = 0,
+    first: Annotated[int, Option(min=0, max=1, help="Number of the first word in alignment files: 0 or 1.")] = 0,
     gold_first: Annotated[
         int | None, Option(min=0, max=1, help="Number of the first word in GOLD, if it differs.")
     ] = None,

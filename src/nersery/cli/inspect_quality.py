@@ -29,11 +29,8 @@ Row = dict[str, Any]
     "  nersery inspect quality more.jsonl --gold train.conll --no-perplexity --json",
 )
 def quality(
-    files: Annotated[
-        list[str],
-        Argument(help="Generated sentences, in JSONL as `nersery augment` writes it.", metavar="GENERATED..."),
-    ],
-    gold: Annotated[str, Option(help="Labelled sentences that the new ones were made from.")],
+    files: Annotated[list[str], Argument(help="JSONL files of `nersery augment`.", metavar="GENERATED...")],
+    gold: Annotated[str, Option(help="Gold that the new sentences were made from.")],
     model: Annotated[str, Option(help="Causal or masked language model for perplexity: a name or folder.")] = "bundled",
     perplexity: Annotated[
         bool, Option("--perplexity/--no-perplexity", help="Measure perplexity, which takes time.")

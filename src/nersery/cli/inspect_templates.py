@@ -40,7 +40,7 @@ def templates(
     rate: Annotated[
         float, Option(min=0, max=1, help="Keywords per entity, as a share of the words outside entities.")
     ] = 0.3,
-    layers: Annotated[int, Option(min=0, help="Number of last layers to add up; 0: all.")] = 4,
+    layers: Annotated[int, Option(min=0, help="Last layers to add up; 0: all.")] = 4,
     stop_words: Annotated[
         str, Option(metavar="FILE", help="File of words that are never keywords; by default the language's list.")
     ] = "",

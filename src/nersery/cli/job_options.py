@@ -25,8 +25,8 @@ def job_options(
         _sharing(
             min=1,
             metavar="ROWS",
-            help="Write a folder of JSONL files, each the result of ROWS sentences, counted once per copy. "
-            "Parquet files if OUTPUT ends with .parquet. The same command resumes after the last finished file.",
+            help="Write a folder of files, each for ROWS sentences, counted once per copy: JSONL, or Parquet if OUTPUT "
+            "ends with .parquet. The same command resumes.",
         ),
     ] = None,
     workers: Annotated[int, _sharing(min=1, help="Processes, with one thread each.")] = 1,
@@ -42,7 +42,7 @@ def job_options(
     return JobOptions(shards, workers, engine, gpus, batch_size, force, quiet)
 
 
-Plan = Annotated[bool, Option("--plan", help="Only estimate the requests, tokens and dollars of a language model.")]
+Plan = Annotated[bool, Option("--plan", help="Only estimate a language model's requests, tokens and dollars.")]
 
 
 class StageCommand(options.ReadingCommand):

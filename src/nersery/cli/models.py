@@ -146,10 +146,7 @@ def evaluate(
     gold: Annotated[str, Argument(help="Labelled by hand.", metavar="GOLD")],
     predicted: Annotated[str, Argument(help="The same sentences, labelled by a tagger.", metavar="PREDICTED")],
     against: Annotated[str | None, Option(help="Another tagger's labels, to test the difference.")] = None,
-    missing: Annotated[
-        Missing,
-        Option(help="Gold sentences missing in the other file: refuse, leave out with a note, or count as missed."),
-    ] = "refuse",
+    missing: Annotated[Missing, Option(help="How to treat gold sentences that the other file lacks.")] = "refuse",
     errors: Annotated[bool, Option("--errors", help="Show errors by kind, with examples.")] = False,
     samples: options.Samples = 10_000,
     seed: options.Seed = 0,

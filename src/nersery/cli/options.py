@@ -72,10 +72,10 @@ _reading = partial(Option, rich_help_panel="Reading")
 
 
 def read_options(
-    format: Annotated[str, _reading(help=f"Format of the input: auto, {FORMATS}.")] = io.AUTO,
-    encoding: Annotated[str, _reading(help="Encoding of the input, such as latin-1.")] = "utf-8",
-    language: Annotated[str, _reading(help="Language of the input, such as hi.")] = "",
-    scheme_in: Annotated[str | None, _reading(help="Tag scheme of the input; detected by default.")] = None,
+    format: Annotated[str, _reading(help=f"Format: auto, {FORMATS}.")] = io.AUTO,
+    encoding: Annotated[str, _reading(help="Encoding, such as latin-1.")] = "utf-8",
+    language: Annotated[str, _reading(help="Language, such as hi.")] = "",
+    scheme_in: Annotated[str | None, _reading(help="Tag scheme; detected by default.")] = None,
     word_column: Annotated[
         int | None, _reading(help="Column of the words, counted from 1; detected by default.")
     ] = None,

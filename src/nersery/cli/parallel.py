@@ -96,10 +96,8 @@ def project(
     alignments: Annotated[
         list[str], Option(help="Alignments in Pharaoh format; repeated for several sources, in order.")
     ],
-    also: Annotated[
-        list[str] | None, Option(help="A labelled source in another language that also votes; may be repeated.")
-    ] = None,
-    voting: Annotated[Voting, Option(help="One vote per source, or votes weighted by alignment quality.")] = "majority",
+    also: Annotated[list[str] | None, Option(help="Another labelled source that votes; may be repeated.")] = None,
+    voting: Annotated[Voting, Option(help="Equal votes, or weighted by alignment quality.")] = "majority",
     settings: Annotated[
         list[str] | None, Option("--set", metavar="KEY=VALUE", help="A setting of the projection; may be repeated.")
     ] = None,

@@ -21,14 +21,10 @@ GIVEN = {"train": "train", "dev": "validation", "validation": "validation", "tes
 """What may stand in front of a file, and the split that it means."""
 
 Similarity = Annotated[
-    float, Option(help="Sentences that share at least this part of their words share a split; 1: only equal ones.")
+    float, Option(help="Sentences with at least this share of common words stay in one split, in (0, 1].")
 ]
 Leaks = Annotated[
-    str,
-    Option(
-        help="Near-duplicates of sentences in a later given split (train, dev, test): refuse everything, "
-        "drop them, or keep them."
-    ),
+    str, Option(help="Near-duplicates of sentences in a later given split (train, dev, test): refuse, drop or keep.")
 ]
 
 
@@ -58,11 +54,9 @@ def publish(
     test_share: Annotated[float, Option(help="Share of sentences without a split for test, in [0, 1).")] = 0.1,
     similarity: Similarity = 0.8,
     leaks: Leaks = "refuse",
-    parquet: Annotated[
-        bool, Option("--parquet/--no-parquet", help="Write Parquet in addition to JSONL; needs pyarrow.")
-    ] = True,
+    parquet: Annotated[bool, Option("--parquet/--no-parquet", help="Also write Parquet; needs pyarrow.")] = True,
     push: Annotated[str | None, Option(metavar="OWNER/NAME", help="Also upload to the Hugging Face hub.")] = None,
-    private: Annotated[bool, Option("--private", help="Make the repository on the hub private.")] = False,
+    private: Annotated[bool, Option("--private", help="Make that repository private.")] = False,
     seed: options.Seed = 0,
     force: options.Force = False,
     json: options.AsJson = False,

@@ -37,9 +37,9 @@ def run(
     models: Annotated[
         str, Option(help="Replace all models: bundled, bundled-multilingual, or paper (the papers').")
     ] = "",
-    check: Annotated[bool, Option("--check", help="Check recipe and files, estimate the time, run nothing.")] = False,
+    check: Annotated[bool, Option("--check", help="Only check the files and estimate the time.")] = False,
     jobs: Annotated[int, Option(min=1, help="Processes that share systems, seeds and cores.")] = 1,
-    log: Annotated[str, Option(help="Also log the results to mlflow or wandb, if installed.")] = "",
+    log: Annotated[str, Option(help="Also log to mlflow or wandb.")] = "",
     json: options.AsJson = False,
     quiet: options.Quiet = False,
 ) -> None:

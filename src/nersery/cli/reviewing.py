@@ -40,7 +40,7 @@ def review(
     *,
     source: options.Source,
     target: options.Target,
-    beside: Annotated[str | None, Option(help="Corpus with the originals to show next to each sentence.")] = None,
+    beside: Annotated[str | None, Option(help="Corpus of the originals, shown beside each sentence.")] = None,
     types: Annotated[str, Option(help="Additional types, e.g. PER,LOC.")] = "",
     by: Annotated[str, Option(help="Show the lowest values of this score first.", metavar="SCORE")] = "",
     goal: Annotated[int | None, Option(min=1, help="Sentences to review, drawn evenly over types and methods.")] = None,
@@ -53,8 +53,8 @@ def review(
 ) -> None:
     """Correct, accept or reject sentences on a web page. The same command resumes.
 
-    Each decision is saved in OUTPUT.review at once. When you end the review, on the page or with Ctrl-C, the accepted
-    sentences are written. OUTPUT.rejects.jsonl has the others: rejected, or not reviewed yet.
+    Decisions are saved in OUTPUT.review at once. When you end the review, on the page or with Ctrl-C, the accepted
+    sentences are written. OUTPUT.rejects.jsonl has all others.
     """
     from nersery.review.decisions import FILE, Decisions
     from nersery.review.review_loader import ReviewLoader

@@ -118,7 +118,7 @@ def at_random(shuffled: Sequence[Sentence], size: int) -> Sequence[Sentence]:
 def every_type(shuffled: Sequence[Sentence], size: int) -> Iterable[Sentence]:
     """At random, but with at least one mention of each type of the corpus.
 
-    If a random sample lacks a type, its last sentences are replaced by the first ones of the random order that have it.
+    Sentences with missing types replace the last ones of a random sample.
 
     Reference:
         Liu et al. 2022, PromptDA.
@@ -181,10 +181,9 @@ def stratified(shuffled: Sequence[Sentence], size: int) -> Iterable[Sentence]:
         Sechidis et al. 2011, On the Stratification of Multi-Label Data; used by Ghosh et al. 2023, ACLM.
 
     Departures:
-        The paper's algorithm meets the size only approximately. Here it is met exactly: the sentences are moved whose
-        move changes the shares least. Then sentences of the sample and the rest are exchanged while that improves the
-        shares. This last step needs memory quadratic in the number of distinct sets of types, so it is
-        skipped if there are more than `MOST_TYPE_SETS`.
+        The paper meets the size only approximately. Here it is met exactly, by moving the sentences that change the
+        shares least. Then sentences are exchanged while that improves the shares (with up to 2,000 distinct sets of
+        types).
     """
     type_sets = [frozenset(_types(sentence) or {NO_ENTITY}) for sentence in shuffled]
     dealt = _deal(type_sets, size)

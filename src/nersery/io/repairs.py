@@ -96,20 +96,20 @@ CONTROL_CHARACTERS = "control-characters"
 UTF16_OFFSETS, CUT_WORDS = "utf16-offsets", "cut-words"
 REPAIRS: Mapping[str, Repair] = MappingProxyType(
     {
-        RAGGED_LINES: Repair("a line with other columns than most keeps its word and its tag only"),
+        RAGGED_LINES: Repair("a line with other columns than most keeps only its word and tag"),
         OUTER_SPACE: Repair("a word or tag between tabs loses the spaces at its ends", _outer_space),
         "small-letter": Repair("b-per becomes B-per, and o becomes O", _small_letter),
         "letter-behind": Repair("PER-B becomes B-PER", _letter_behind),
         "underscore": Repair("B_PER becomes B-PER", _underscore),
-        "lost-prefix": Repair("-PER becomes I-PER right after a PER entity's word, else B-PER", _lost_prefix),
-        "bare-type": Repair("PER becomes I-PER right after a PER entity's word, else B-PER", _bare_type),
+        "lost-prefix": Repair("-PER becomes I-PER after a PER entity's word, else B-PER", _lost_prefix),
+        "bare-type": Repair("PER becomes I-PER after a PER entity's word, else B-PER", _bare_type),
         "bare-dash": Repair("- becomes O", _bare_dash),
         "orphan-inside": Repair("I-PER (M-, E-) that continues nothing begins an entity", _orphan_inside),
         "open-end": Repair("an entity without its E- or L- ends where it stands", _open_end_repair),
         CONTROL_CHARACTERS: Repair("a word loses its control characters, such as NUL"),
-        UTF16_OFFSETS: Repair("places of labels in a text are counted as JavaScript does, an emoji for two"),
+        UTF16_OFFSETS: Repair("offsets of labels count as in JavaScript, an emoji as two"),
         CUT_WORDS: Repair("a word in which a label begins or ends is cut there"),
-        DROP_SENTENCE: Repair("a sentence that is still broken goes to the rejects, with its reason"),
+        DROP_SENTENCE: Repair("a sentence that is still broken is rejected"),
     }
 )
 """Every repair by name, in the order in which they act."""

@@ -16,18 +16,18 @@ from nersery.taggers.base import strict_f1
 class Agreement(TaggerJudge, Selector):
     """Scores a sentence by how well a gold-trained tagger agrees with its labels.
 
-    The score is the strict F1 of the prediction; 1.0 is exact agreement.
+    The score is the strict F1 of the prediction.
 
     Args:
-        threshold: Minimum score, in [0, 1]; 1.0 keeps exact agreement only, as in both papers.
-        tagger: Folder of a tagger trained on gold, or a Hugging Face name. None: in a run, the tagger of the system's
-            base; elsewhere the default tagger, trained on gold first.
+        threshold: Minimum score, in [0, 1].
+        tagger: Folder or Hugging Face name of a tagger. None: in a run, that of the system's base; elsewhere the
+            default tagger, trained on gold first.
 
     Reference:
         The post-processing of MELM (Zhou et al. 2022, section 2.4) and of ACLM's code (Ghosh et al. 2023).
 
     Departures:
-        - The papers keep or drop; a threshold below 1.0 also keeps sentences that agree in part.
+        - None by default; a lower threshold also keeps partial agreement.
     """
 
     threshold: Rate = 1.0

@@ -26,20 +26,18 @@ ROUNDING = 1e-9
 class AlignmentQuality(Selector):
     """Scores a projected sentence by its alignment quality, and keeps the best share of the sentences.
 
-    Of the sentences without entities a small random share is kept, whatever their quality.
-
     Args:
-        measure: ``words``: quality over all words, as in the paper; ``entities``: over the words of entities; ``both``:
-            the product. The latter two keep more correct labels.
-        threshold: Minimum quality, in [0, 1], however few sentences that leaves.
-        keep: Share of the sentences with entities to keep, in (0, 1]: the best, with ties.
+        measure: Quality over all ``words``, as in the paper; over the words of ``entities``; or ``both``, the product.
+            The latter two keep more correct labels.
+        threshold: Minimum score, in [0, 1].
+        keep: Share of the sentences with entities to keep, the best with ties, in (0, 1].
         empty_rate: Probability in [0, 1] of keeping a sentence without entities.
 
     Reference:
         Mhaske et al. (2023), Naamapadam, ACL, section 3.4.
 
     Departures:
-        - The paper measures only whole sentences.
+        - `entities` and `both` are ours.
         - The paper keeps "the top 30-40 %"; we keep 40 % of the sentences with entities.
         - The paper's quality favours sentences with few aligned words; see
           `nersery.crosslingual.projection.Projection`.

@@ -19,16 +19,16 @@ class Certainty(TaggerJudge, Selector):
 
     Args:
         threshold: Minimum score, in [0, 1].
-        passes: Forward passes over each sentence, all in one batch.
-        tagger: Folder of a tagger trained on gold, or a Hugging Face name. None: in a run, the tagger of the system's
-            base; elsewhere the default tagger, trained on gold first.
+        passes: Forward passes over each sentence.
+        tagger: Folder or Hugging Face name of a tagger. None: in a run, that of the system's base; elsewhere the
+            default tagger, trained on gold first.
 
     Reference:
         Liu et al. 2022, PromptDA, section 3.3 (the certainty of uncertainty-guided self-training).
 
     Departures:
         - The paper samples candidates by certainty; here a threshold decides. `self_training` is the paper's loop.
-        - A forward pass uses one thinned network for all sentences (`nersery.models.training.dropout`).
+        - One dropout mask serves all sentences of a pass (`nersery.models.training.dropout`).
     """
 
     threshold: Rate = 0.9

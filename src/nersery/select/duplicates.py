@@ -24,18 +24,15 @@ SOURCES = ("held-out data", "gold", "another generated sentence")
 class Duplicates(Selector):
     """Rejects sentences that repeat a sentence of gold, dev, test or an earlier generated sentence.
 
-    The score is 1 minus the similarity to the nearest earlier sentence that is at least `similarity` similar, or 1
-    without one; the first of several generated duplicates scores 1. Labels are ignored, because the same words with
-    other labels contradict each other; words are compared by Unicode's canonical equivalence. The reason says what a
-    sentence duplicates, exactly or nearly: held-out data (a leak from dev or test), gold, or another generated
-    sentence.
+    A duplicate scores 1 minus its similarity to the nearest earlier sentence, any other sentence 1. Labels are ignored:
+    the same words with other labels contradict each other. The reason says what a sentence repeats: held-out data (a
+    leak from dev or test), gold, or another generated sentence.
 
     Args:
-        similarity: Minimum similarity of duplicates, in (0, 1]. 1 finds only exact ones, by hash. Below 1 it is the
-            share of both sentences' words in their longest common subsequence; at 0.9, a sentence needs more than one
-            new word in ten.
-        ignore_case: Whether words that differ only in case are equal.
-        threshold: Minimum score; 1 rejects every duplicate.
+        similarity: Minimum similarity of duplicates, in (0, 1]: the share of both sentences' words in their longest
+            common subsequence. At 0.9, a sentence needs more than one new word in ten.
+        ignore_case: Ignore case.
+        threshold: Minimum score, in [0, 1].
     """
 
     reads_first: ClassVar[bool] = True

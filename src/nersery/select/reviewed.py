@@ -23,8 +23,7 @@ from nersery.select.base import Selector
 class Reviewed(Selector):
     """Keeps the sentences that a person accepts on the page of `nersery label review`, under the labels given there.
 
-    A run stops until all candidates are decided, and prints the command that shows them; the same `nersery run` then
-    resumes. Each system and seed has its own file of candidates in the run's folder.
+    A run stops until all candidates are decided, and prints the command that shows them; then `nersery run` resumes.
 
     Args:
         threshold: An accepted sentence scores 1, any other 0.

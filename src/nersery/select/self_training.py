@@ -41,39 +41,37 @@ CHUNK = 512
 
 @dataclass
 class SelfTraining(Selector):
-    """Scores a sentence by the step of a self-training at which it joined the training data.
+    """Adds sentences to gold step by step, and keeps those that joined before dev F1 stopped rising.
 
-    A tagger trained on gold judges the candidates; some join gold; a new tagger is trained on both and judges the rest,
-    until dev F1 stops rising. The score is 1 divided by the number of the step, or 0 for candidates that did not join
-    up to the best step; so all score 0 if no step beats gold alone. Without dev all steps are made and all that joined
-    are kept. The score `self_training.certainty` is the certainty on joining.
+    At each step a tagger is trained on gold and what has joined it. It judges the other candidates, of which some join
+    next. Candidates that joined up to the step with the best dev F1 score 1 divided by the number of their step, others
+    0. If no step beats gold alone, none is kept; without dev, all that joined. The score `self_training.certainty` is
+    the certainty on joining.
 
     Args:
-        threshold: Minimum score; the default keeps all that joined, 0.5 those of the first two steps. Relabelled
-            candidates count from the first step at which they joined, and only those of the best step remain.
+        threshold: Minimum score, in (0, 1]: the default keeps all that joined, 0.5 those of the first two steps.
         strategy: Which candidates join: `uncertainty` samples in proportion to the exponential of the certainty,
             `easy_first` takes the most certain, `hard_first` the least certain, `all` takes all at once.
         per_step: Candidates that join at each step.
         steps: Maximum steps.
         patience: Stop after this many steps without a better dev F1.
-        passes: Forward passes with dropout; the certainty is the share that predict a word's label, averaged over
-            words.
-        examined: Judge only this many candidates at each step, drawn at random; None judges all.
-        relabel: The tagger of each step relabels the candidates and redraws `per_step` times the step's number of them.
-            For candidates that a tagger labelled: their labels improve.
-        with_entities: Only sentences with an entity join. On others taggers are most certain, often wrongly.
-        upsampling: Repeat gold sentences until they are this share of the training data, in [0, 1).
-        second_stage: Settings of the tagger for a second training on gold alone at each step. Empty: none.
+        passes: Forward passes with dropout. A candidate's certainty is the share of them that predict a word's label,
+            averaged over words.
+        examined: Judge only this many candidates at each step, drawn at random. None: all.
+        relabel: For candidates that a tagger labelled: at each step, relabel all and draw a new set, `per_step` larger
+            than the last. That of the best step is kept.
+        with_entities: Only sentences with an entity join. About others taggers are most certain, often wrongly.
+        upsampling: Repeat gold until it is this share of the training data, in [0, 1).
+        second_stage: Settings of a second training on gold alone at each step. Empty: none.
         warm_start: Start each tagger from the weights of the previous one.
-        tagger: Settings of the tagger to train, with its `method`; empty: the run's, or the default.
+        tagger: Settings of the tagger to train, with its `method`. Empty: the run's, or the default.
 
     Reference:
         Liu et al. (2022), PromptDA, section 3.3 (uncertainty-guided self-training) and Figure 3 (the other strategies).
 
     Departures:
-        - The paper only says "stop by dev F1". Ours continues for `patience` steps after the best one, and keeps the
-          best.
-        - A forward pass uses one thinned network for all sentences (`nersery.models.training.dropout`).
+        - The paper only says "stop by dev F1". We continue for `patience` steps after the best one, and keep the best.
+        - Dropout is that of `certainty`.
     """
 
     threshold: RateAboveZero = LEAST_SCORE

@@ -57,17 +57,16 @@ class BiLSTMCRF(Tagger, TrainingSettings):
     """A BiLSTM over words and their characters with a CRF on top, trained from scratch: the quick tagger.
 
     Args:
-        vectors: File of word vectors in the text format of GloVe or fastText to start from. None: random.
-        most_vectors: Vectors to keep from the start of the file, where the frequent words are; those of training words
-            are always kept.
-        steps: Training steps. If neither steps nor epochs are given: 800, or eight epochs if that is more.
+        vectors: File of word vectors to start from, in the text format of GloVe or fastText. None: random.
+        most_vectors: Vectors to keep from the start of the file; those of training words are always kept.
+        steps: Training steps. Without steps and epochs: 800, or eight epochs if more.
         learning_rate: Peak rate.
         clip: Maximum norm of a step's gradient.
         dropout: Dropout rate before and after the BiLSTM, in [0, 1).
         word_dropout: Probability, in [0, 1), of showing a training word as unknown.
         word_size: Dimension of word embeddings, and of `vectors`.
         character_size: Dimension of character embeddings.
-        spelling_size: Dimension of a word's representation by its characters, half from each end.
+        spelling_size: Dimension of a word's representation by its characters.
         hidden_size: Dimension of each direction of the BiLSTM.
         precision: `auto`: `bf16` if the processor supports it, else `fp32`.
         device: ``auto``, ``cpu``, ``cuda`` or ``cuda:0``.
@@ -77,15 +76,13 @@ class BiLSTMCRF(Tagger, TrainingSettings):
         Sequence Labeling via Bi-directional LSTM-CNNs-CRF. ACL.
 
     Departures:
-        - Both train by gradient descent with a constant or slowly falling rate for 50 to 100 epochs; here AdamW with a
-          rate that rises and falls takes a few hundred steps.
-        - Lample et al. show words that occur once as unknown half of the time. Here any word may be unknown but keeps
-          its vector, like an unseen word that has one.
-        - Word vectors are frozen, and training adds to them; both papers change them. Words that only the vectors know
-          are read in the same space.
-        - Words are looked up in lower case, characters as they are; no digit is replaced.
-        - A sentence of more than 512 words is read in overlapping windows, a word of more than 64 characters by both
-          its ends.
+        - Both train by gradient descent for 50 to 100 epochs; here AdamW with a rate that rises and falls takes a few
+          hundred steps.
+        - Lample et al. show half of the words that occur once as unknown. Here any word may be, but keeps its vector.
+        - Word vectors are frozen, and training adds to them; both papers change them.
+        - Words are looked up in lower case; no digit is replaced.
+        - Sentences of more than 512 words are read in overlapping windows, words of more than 64 characters by both
+          ends.
     """
 
     vectors: FileName | None = None

@@ -78,19 +78,17 @@ class TransformerTagger(Tagger, ModelSettings, TrainingSettings):
     """A pretrained encoder with a linear or CRF head on each word's first subword.
 
     Args:
-        model: `bundled`, any Hugging Face encoder by name or folder, or `bundled-qa`: the bundled encoder after
-            training on questions about names, a better start for English. A tagger goes on from its weights; tags that
-            it knows keep those of their outputs and transitions.
-        head: `linear` scores the tags of each word; `crf` also scores transitions. Both predict only legal sequences.
-        steps: Training steps. If neither steps nor epochs are given: 300, or three epochs if that is more.
-        learning_rate: Peak rate of the encoder. None: 1e-4 for up to six layers, as in the bundled one; 4e-5 for deeper
-            ones, which higher rates harm.
-        head_learning_rate: Peak rate of what was not pretrained. None, or the same number: `learning_rate`.
+        model: `bundled`, any encoder by Hugging Face name or folder, or `bundled-qa`: the bundled encoder after
+            training on questions about names, a better start for English. A tagger continues from its weights.
+        head: `linear` scores the tags of each word; `crf` also scores transitions.
+        steps: Training steps. Without steps and epochs: 300, or three epochs if more.
+        learning_rate: Peak rate of the encoder. None: 1e-4 for up to six layers (`bundled`), 4e-5 for more.
+        head_learning_rate: Peak rate of what was not pretrained. None: `learning_rate`.
         clip: Maximum norm of a step's gradient.
         dropout: Before the head, in [0, 1). None: the model's own.
-        max_subwords: Longest window that the model reads. None: the model's limit, at most 512.
-        co_regularization: Above 0, two encoders learn together and agree with this weight, so that wrong labels count
-            less. A step costs twice as much; the first encoder is saved. Only for a linear head.
+        max_subwords: Longest window that the model reads. None: its limit, at most 512.
+        co_regularization: Weight with which two encoders learn to agree, so that wrong labels count less; 0: one
+            encoder. Takes twice as long. Only for a linear head.
 
     Reference:
         Devlin et al. (2019), BERT (first subword, linear layer); Lample et al. (2016). Neural Architectures for Named
@@ -99,8 +97,8 @@ class TransformerTagger(Tagger, ModelSettings, TrainingSettings):
 
     Departures:
         - Linear heads are decoded by Viterbi over the legal sequences, not word by word.
-        - Sentences longer than the model are read in overlapping windows.
-        - Only the embeddings of subwords in training data or dev are trained and decay.
+        - Long sentences are read in overlapping windows.
+        - Only embeddings of subwords in training data or dev are trained.
         - The weight of co-regularization is constant; its paper trains without it at first.
     """
 

@@ -26,10 +26,9 @@ class MentionPredictions:
 
     Args:
         mean_rate: Mean share of a mention's words to replace, in [0, 1] (the papers' μ).
-        top_k: Draw each word from this many most probable words, all equally likely.
-        by_subword: Draw each subword of a word separately instead of a whole word.
-        in_turn: Replace the words of a sentence one by one, each prediction seeing the previous ones. Time grows with
-            their number.
+        top_k: Draw each word from this many most probable ones, all equally likely.
+        by_subword: Draw the subwords of a word separately.
+        in_turn: Replace words one by one, each in view of the previous ones; takes longer.
     """
 
     mean_rate: Rate = 0.5

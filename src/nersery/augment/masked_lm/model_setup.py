@@ -49,7 +49,7 @@ class FineTuningSettings:
     """Settings of methods that train a model on gold sentences.
 
     Args:
-        epochs: Fine-tuning passes over gold. The epoch with the lowest dev loss is used.
+        epochs: Passes over gold. The epoch with the lowest dev loss is used.
         patience: Stop after this many epochs without a lower dev loss.
         batch_size: Sentences per step.
         learning_rate: Of Adam. None: 1e-5, or 1e-4 for the bundled model.
@@ -67,8 +67,8 @@ class TypeDescriptions:
     """Setting of methods that show tags to a model.
 
     Args:
-        descriptions: Descriptions of types, which initialize the embeddings of the tag tokens. Without one: the default
-            (`nersery list types`), or the name.
+        descriptions: Descriptions of types, which initialize their tag tokens. Without one: the default (`nersery list
+            types`), or the name.
     """
 
     _: KW_ONLY

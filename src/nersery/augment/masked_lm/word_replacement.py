@@ -26,9 +26,9 @@ class WordPredictions:
     """Settings and generation of the methods that replace random words by predictions of a masked language model.
 
     Args:
-        words: Words to replace per sentence, one by one; each prediction sees the previous ones.
-        top_k: Draw each word from this many most probable words, in proportion to their probability.
-        by_subword: Draw each subword of a word separately instead of a whole word.
+        words: Words to replace per sentence, each in view of the previous ones.
+        top_k: Draw each word or subword from this many most probable ones, in proportion to their probability.
+        by_subword: Draw the subwords of a word separately.
     """
 
     words: Count = 1

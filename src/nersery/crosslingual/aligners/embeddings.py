@@ -58,23 +58,22 @@ class Embeddings(Aligner, ModelSettings):
     """Links words whose hidden states in a multilingual encoder are similar.
 
     Two words are linked if any of their subwords are. The probability of a link is that of its best two subwords: for
-    `softmax` and `entmax` the geometric mean of the probabilities of both directions, for the others the cosine scaled
-    to [0, 1].
+    `softmax` and `entmax` the geometric mean of both directions, for the others the cosine scaled to [0, 1].
 
     Args:
-        model: ``bundled-multilingual``, or any multilingual Hugging Face encoder by name or folder.
-        layer: Layer whose states are compared, from 1. None: the one that a fine-tuned model was trained at, else the
-            one two thirds of the way up (layer 8 of multilingual BERT's 12).
+        model: ``bundled-multilingual``, or any multilingual encoder by Hugging Face name or folder.
+        layer: Layer whose states are compared, from 1. None: a fine-tuned model's own, else the one two thirds of the
+            way up (8 of 12).
         extraction: ``softmax`` and ``entmax`` link what is probable in both directions; ``argmax`` links mutual nearest
             neighbours, ``itermax`` does so twice, ``match`` links one to one with the largest sum. None: ``argmax`` for
-            multilingual E5, whose cosines lie close together, otherwise ``softmax``.
+            multilingual E5, otherwise ``softmax``.
         threshold: Minimum probability of a link of subwords for `softmax` and `entmax`, in [0, 1).
         distortion: Penalty of `argmax`, `itermax` and `match` for different positions in the sentences, in [0, 1].
-        temperature: Above 0: ``softmax`` and ``entmax`` compare words by cosines divided by this number. A word is the
-            mean of its subwords minus the mean of the sentence. None: subwords by dot products, as in the paper.
-        fine_tune: Train the model on the pairs first: a table, all keys optional, with weights of the objectives `tlm`,
-            `mlm`, `so` and `co`, and `threshold`, `mask_rate`, `epochs`, `batch_size`, `learning_rate`. All pairs are
-            held in memory. None: no training.
+        temperature: Above 0: ``softmax`` and ``entmax`` compare words, the means of their subwords minus the sentence's
+            mean, by cosines divided by this number. None: subwords by dot products, as in the paper.
+        fine_tune: Train the model on the pairs first, which must fit in memory: a table of weights of the objectives
+            `tlm`, `mlm`, `so` and `co`, and of `threshold`, `mask_rate`, `epochs`, `batch_size`, `learning_rate`, all
+            optional.
 
     Reference:
         Dou and Neubig (2021). Word Alignment by Fine-tuning Embeddings on Parallel Corpora. EACL (`softmax`, `entmax`,
@@ -85,8 +84,8 @@ class Embeddings(Aligner, ModelSettings):
         - `temperature`, with means of words and of the sentence, is ours.
         - 1.5-entmax links what is above the threshold; the paper links what is above 0 (`threshold = 0`).
         - SimAlign may compare whole words, and remove links whose rows are nearly even; we do neither.
-        - The papers' code truncates sentences to the model's length; here they are read in overlapping windows.
-        - A word that the tokenizer drops is shown to the model as unknown, and has no link.
+        - The code truncates long sentences; here they are read in overlapping windows.
+        - A word that the tokenizer drops has no link.
     """
 
     model: ModelName = bundled.MULTILINGUAL

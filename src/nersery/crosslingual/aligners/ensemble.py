@@ -49,25 +49,24 @@ class Ensemble(Aligner, ModelSettings):
     """Lets several aligners vote on each link.
 
     The probability of a link is the weighted mean of the members' probabilities; a member without the link counts as 0.
-    Words are linked above `threshold` if each is the other's most probable one, or if they touch such a link.
+    Two words are linked above `threshold` if each is the other's most probable one, or if they touch such a link.
 
-    Members that can use suggestions see the vote of the others first: the statistical aligner counts suggested links as
-    observed while it learns, and weighs the words of a pair by them. This helps more than the vote itself, most with a
-    few hundred pairs. A member that rejects a pair has no vote on it; if all do, the pair is rejected.
+    The links that the other members vote for are first suggested to the statistical aligner. It counts them as observed
+    while it learns, and prefers them when it aligns a pair. This helps more than the vote itself, most with a few
+    hundred pairs.
 
     Args:
-        members: The aligners: a table of settings by name. The name is that of an aligner, unless `method` names one.
-            Empty: `statistical` and `embeddings` three times (`softmax`, `argmax`, `itermax`), or `statistical` alone
-            without the bundled multilingual model.
-        weights: Votes of members by name, above 0; 1 for those not named.
+        members: Settings of each aligner by its name, or by any name with `method`, e.g. `{ statistical = {}, other = {
+            method = "embeddings" } }`. Empty: `statistical` and `embeddings` three times (`softmax`, `argmax`,
+            `itermax`), or `statistical` alone without the bundled multilingual model.
+        weights: Votes of members by name, above 0; by default 1.
         threshold: Minimum probability of a link, in (0, 1).
-        counts: Observations that a suggested link is worth; 0 ignores suggestions in learning.
-        trust: Exponent of the suggested probabilities when a pair is aligned; 0 ignores them.
-        learn_from: Maximum pairs whose suggestions count in learning; 0 takes all. A core suggests links for about 40
-            pairs a second.
-        join: Join characters of scripts without spaces for the alignment, as the vocabulary of `model` has them. All
-            characters of a joined word get its links.
-        model: The encoder of members that need one and name none.
+        counts: Observations that a suggested link is worth in learning, at least 0.
+        trust: How much suggestions count when a pair is aligned: the exponent of their probabilities, at least 0.
+        learn_from: Maximum pairs with suggestions in learning; 0: all. A core suggests for about 40 pairs a second.
+        join: In scripts without spaces, align words of `model`'s vocabulary, not characters; all characters of a word
+            get its links.
+        model: Encoder of members that need one and name none.
 
     Reference:
         Jalili Sabet et al. (2020). SimAlign: High Quality Word Alignments Without Parallel Training Data Using Static

@@ -33,18 +33,17 @@ TOO_UNEVEN = "the program cannot read sides so different in length"
 class External(Aligner):
     """Runs a word aligner that is on the PATH, over all pairs at once.
 
-    The links of GIZA++ and mgiza have the probabilities of their translation tables, those of other programs 1. A pair
-    that was not among those learned from is rejected, because most programs cannot align another one. eflomal draws at
-    random without a seed, so its links differ between calls. All pairs and links are held in memory; over shards the
-    program runs once, in the first worker.
+    GIZA++ and mgiza give links the probabilities of their translation tables, others 1. Pairs that the program did not
+    learn from are rejected. eflomal has no seed, so its links differ between calls. All pairs and links are held in
+    memory.
 
     Args:
         program: ``eflomal``, ``fast_align``, ``mgiza`` or ``giza++``.
         symmetrize: How the links of both directions become one: `intersection`, `union`, `grow-diag`, `grow-diag-final`
             or `grow-diag-final-and`.
-        lower: Ignore case and variants of one character in counting.
+        lower: Ignore case and variants of characters.
         prefix: Count words by this many first letters; 0: all. Words with digits stay whole.
-        arguments: More arguments for the program, as on a command line.
+        arguments: More command-line arguments for the program.
 
     Reference:
         Östling and Tiedemann (2016). Efficient Word Alignment with Markov Chain Monte Carlo. PBML 106. Dyer, Chahuneau
@@ -53,7 +52,7 @@ class External(Aligner):
         Vogel (2008). Parallel Implementations of Word Alignment Tool (mgiza).
 
     Departures:
-        - Words are cut to prefixes first, which helps with little text, unless `prefix = 0`.
+        - Words are cut to prefixes (`prefix`), which helps with little text.
         - Pairs that GIZA++ would cut or leave out (over 100 words, or a side nine times as long as the other) are
           rejected.
     """

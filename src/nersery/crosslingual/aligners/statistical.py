@@ -41,39 +41,36 @@ SUGGESTED_AT_ONCE = 256
 class Statistical(Aligner):
     """Learns from the pairs which words translate each other, and links those.
 
-    IBM model 1 and then a hidden Markov model run in both directions, and learn from links on which both agree; this
-    keeps rare words from collecting leftovers. Words are counted by their beginnings. Similar words count as linked
-    before: equal numbers, punctuation with the same purpose, names and cognates, also across scripts. The probability
-    of a link is the geometric mean of both directions.
-
-    `agreement` takes the links above the threshold that are the best of both their words, and links above it that touch
-    those. The heuristics join each word's most probable link of either direction.
+    IBM model 1 and then a hidden Markov model run in both directions, and learn from links on which both agree. Before
+    learning, similar words count as linked: equal numbers, punctuation with the same purpose, names and cognates, also
+    across scripts. The probability of a link is the geometric mean of both directions.
 
     Args:
-        symmetrize: `agreement`, or a heuristic: `intersection`, `union`, `grow-diag`, `grow-diag-final` or
-            `grow-diag-final-and`.
+        symmetrize: `agreement`: links that are the best of both their words, and others that touch those. Or a
+            heuristic over the best link of each word in either direction: `intersection`, `union`, `grow-diag`,
+            `grow-diag-final` or `grow-diag-final-and`.
         threshold: Minimum probability of a link for `agreement`, in (0, 1).
-        lower: Ignore case and variants of one character in counting.
+        lower: Ignore case and variants of characters.
         prefix: Count words by this many first letters; 0: all. Words with digits stay whole.
         string_similarity: Observations that two identical words count for before learning; 0 ignores spelling.
         ibm1_steps: Passes over the pairs by words alone.
         hmm_steps: Passes that also use positions.
         null: Probability in (0, 1) that a word comes from none.
         learn: Learn from the pairs; if false, only `priors` count.
-        learn_from: Maximum pairs to learn from, spread evenly over all; 0 takes all. While it learns, temporary files
-            hold the counts of their words: about a gigabyte for 100,000 pairs.
+        learn_from: Maximum pairs to learn from, spread evenly over all; 0: all. Temporary files take about a gigabyte
+            for 100,000 pairs.
         max_words: Pairs with a longer side are rejected.
-        priors: Folder of earlier counts, from `save` or `nersery crosslingual align --keep`.
+        priors: Folder of earlier counts, from `nersery crosslingual align --keep`.
 
     Reference:
         Vogel, Ney and Tillmann (1996). HMM-Based Word Alignment in Statistical Translation. COLING. Liang, Taskar and
         Klein (2006). Alignment by Agreement. NAACL.
 
     Departures:
-        - In the steps of model 1, a link counts as the geometric mean of both directions, not their product: with a few
-          hundred pairs the product forgets rare words at once.
+        - In model 1, a link counts as the geometric mean of both directions, not their product, which forgets rare
+          words with a few hundred pairs.
         - One table of counts, normalized by source and by target, serves both directions.
-        - Links by agreement touch each other; in the paper they are all above a threshold.
+        - Links by `agreement` touch each other; in the paper they are all above a threshold.
         - Prefixes, string similarity and priors are ours.
     """
 

@@ -22,21 +22,19 @@ class Endpoint:
 
     Args:
         model: The model's name on the server.
-        server: URL of an OpenAI-compatible server, such as `http://localhost:11434/v1`. Empty: `OPENAI_BASE_URL` of the
-            environment, or else OpenAI. The environment also has the key: `OPENAI_API_KEY`, or `LLM_API_KEY` for a
-            server named here.
+        server: URL of an OpenAI-compatible server, such as `http://localhost:11434/v1`; the environment has its key as
+            `LLM_API_KEY`. Empty: `OPENAI_BASE_URL` of the environment or else OpenAI, with `OPENAI_API_KEY`.
         temperature: Of sampling; 0 takes the most probable answer.
         max_tokens: Maximum tokens of an answer.
         structured: ``auto`` sends a JSON schema if the server accepts one; ``off`` never does.
-        concurrency: Maximum requests at the same time.
-        requests_per_minute: Maximum requests in a minute.
-        retries: Repetitions of a request after errors of the server, with growing pauses.
+        concurrency: Maximum parallel requests.
+        requests_per_minute: Maximum requests per minute.
+        retries: Repetitions of a request after server errors, with pauses.
         timeout: Seconds to wait for an answer.
-        budget: Maximum tokens of one call, prompts included; then the job stops. The same command resumes, with as much
-            again.
-        input_price: Dollars per million tokens of prompts, for the cost in reports.
-        output_price: Dollars per million tokens of answers.
-        cache: Folder of the answers. Empty: ``~/.cache/nersery/llm``.
+        budget: The job stops after this many tokens, prompts included. The same command resumes, with as many again.
+        input_price: Dollars per million prompt tokens, for reports.
+        output_price: Dollars per million answer tokens.
+        cache: Folder of the answers, so that none is paid for twice. Empty: ``~/.cache/nersery/llm``.
     """
 
     model: str

@@ -25,9 +25,9 @@ class TrainingSettings:
 
     Args:
         scheme: Tag scheme inside the model: `IOB2` or `BIOES`.
-        steps: Training steps. If neither steps nor epochs are given, each tagger has a default.
+        steps: Training steps.
         epochs: Passes over the training data, instead of steps.
-        evaluate_every: Steps between two evaluations on dev. None: once per epoch, but at most ten times if `steps` is
+        evaluate_every: Steps between evaluations on dev. None: once per epoch, but at most ten times if `steps` is
             given.
         patience: Stop after this many evaluations without a better dev F1.
         batch_size: Sentences per step.
