@@ -6,9 +6,10 @@ import pytest
 
 from nersery.core import registry
 from nersery.experiments.data_files import SPLITS
-from nersery.experiments.paths import presets, shipped
+from nersery.experiments.paths import presets
 from nersery.experiments.recipe import load, shipped_recipes
 from nersery.experiments.systems import GOLD, MethodSettings, System
+from nersery.io.shipped import shipped
 from tests.experiments.asking import CHAIN, GOOD, NAMED, Write
 
 NEED_FILES = {

@@ -28,6 +28,17 @@ NO_LOCKS = (errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP, errno.EINVAL)
 _IN_WORKSHOP = {"lock", "new", "old", "gone"}
 
 
+def as_path(value: object, name: str) -> Path:
+    """A path as users of the library give it.
+
+    Raises:
+        SettingsError: If it is no path.
+    """
+    if not isinstance(value, str | Path):
+        raise SettingsError(f"{name} is {value!r:.60}, expected the name of a file or folder, as text or as a Path")
+    return Path(value)
+
+
 def files_of(path: Path) -> list[Path]:
     """The files that a name stands for: the file alone, or the text and the labels beside it that brat parts.
 

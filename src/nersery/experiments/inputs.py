@@ -14,10 +14,10 @@ from nersery.core.errors import DataError, Issue, SettingsError
 from nersery.core.registry import BUNDLED
 from nersery.core.sentence import Corpus, Sentence
 from nersery.experiments.data_files import SPLITS, DataFile
-from nersery.experiments.paths import EXAMPLE_PREFIX
 from nersery.experiments.recipe import Recipe, shipped_recipes
 from nersery.experiments.sampling import sample
 from nersery.experiments.systems import System
+from nersery.io.shipped import EXAMPLE_PREFIX
 from nersery.models.bundled import WITH_QUESTIONS
 from nersery.models.question_text import CORPORA, count_known
 

@@ -21,11 +21,12 @@ from nersery.experiments.data_files import DataSettings
 from nersery.experiments.grid import grid_problems
 from nersery.experiments.model_sets import with_models
 from nersery.experiments.overrides import apply
-from nersery.experiments.paths import located, presets, shipped
+from nersery.experiments.paths import located, presets
 from nersery.experiments.sampling import PROTOCOLS
 from nersery.experiments.sweep import SweepSettings, expanded
 from nersery.experiments.systems import MethodSettings, System, folder_name, method_settings, parse_systems
 from nersery.experiments.table_methods import with_paths
+from nersery.io.shipped import shipped
 from nersery.taggers.components.second_stage import changed, second_stage_issues
 
 KEYS = (
