@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas
 import pytest
 
 import nersery
@@ -133,3 +135,39 @@ def test_an_option_of_reading_has_a_type() -> None:
     for name, value in (("language", 5), ("encoding", None), ("word_column", "2"), ("scheme", 3), ("repair", 4)):
         with pytest.raises((SettingsError, DataError), match=f"{name} is {value!r}"):
             nersery.read("example:train.conll", **{name: value})
+
+
+def test_a_device_is_not_replaced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As /dev/full was, by a file."""
+    monkeypatch.setattr("nersery.core.files.DEVICES", tmp_path)
+    device = tmp_path / "full.jsonl"
+    os.mkfifo(device)
+    link = tmp_path / "stdout.jsonl"
+    link.symlink_to(tmp_path.with_name("other"))
+    for path in (device, link):
+        for call in (
+            lambda path: nersery.write(GOLD, path),
+            lambda path: nersery.augment(GOLD, "mention_replacement", output=path, quiet=True),
+            lambda path: nersery.train(GOLD, output=path),
+        ):
+            with pytest.raises(SettingsError, match="is a device or a pipe, and results go into a file"):
+                call(path)
+    assert device.is_fifo()
+    assert link.is_symlink()
+
+
+def test_objects_of_other_libraries_have_their_type() -> None:
+    for value in (None, 5):
+        with pytest.raises(SettingsError, match=f"the dataset is {value}, expected a split"):
+            nersery.Corpus.from_dataset(value)  # type: ignore[arg-type]
+        with pytest.raises(SettingsError, match=f"the frame is {value}, expected a DataFrame"):
+            nersery.Corpus.from_pandas(value)  # type: ignore[arg-type]
+        with pytest.raises(SettingsError, match=f"the documents are {value}, expected those of spaCy"):
+            nersery.Corpus.from_spacy(value)  # type: ignore[arg-type]
+    with pytest.raises(SettingsError, match="document 1 is 'A', expected a Doc of spaCy"):
+        nersery.Corpus.from_spacy("Ada")  # type: ignore[arg-type]
+
+
+def test_a_column_of_numbers_is_a_column_of_words() -> None:
+    frame = pandas.DataFrame({"sentence": [1, 1], "word": [7, 8], "tag": ["O", "B-N"]})
+    assert [(one.words, one.labels) for one in nersery.Corpus.from_pandas(frame)] == [(("7", "8"), ((1, 2, "N"),))]

@@ -18,7 +18,7 @@ from typer.core import TyperCommand
 from nersery import io
 from nersery.core import registry
 from nersery.core.errors import SettingsError
-from nersery.core.files import files_of, lies_in, refuse_loop
+from nersery.core.files import files_of, lies_in, refuse_unwritable
 from nersery.core.outcome import Tally
 from nersery.core.random import LARGEST_SEED
 from nersery.core.sentence import Corpus
@@ -29,8 +29,6 @@ from nersery.pipeline.job import rejects_of
 T = TypeVar("T")
 FORMATS = ", ".join(io.readable())
 
-DEVICES = Path("/dev")
-"""Also its links to files, such as /dev/stdout, would be replaced by a file that is moved there."""
 Target = Annotated[Path, Argument(help="The file to write: .jsonl, .conll or .txt.", metavar="OUTPUT")]
 Source = Annotated[str, Argument(help="A corpus: a file, a folder of files, or - for standard input.", metavar="INPUT")]
 Settings = Annotated[
@@ -183,9 +181,7 @@ def refuse_same_file(target: Path, *sources: str) -> None:
         SettingsError: When the target, or the file of its rejects, is one of the sources or lies in one; or when the
             target is a device or a pipe.
     """
-    refuse_loop(target)
-    if target.absolute().parent == DEVICES or not (target.is_file() or target.is_dir() or not target.exists()):
-        raise SettingsError(f"{target} is a device or a pipe, and results go into a file. Choose another output")
+    refuse_unwritable(target)
     for path in (target, rejects_of(target)):
         for source, there in [(name, file) for name in sources for file in files_of(Path(io.input_path(name)))]:
             if lies_in(path, there):
@@ -204,7 +200,7 @@ def split_folder(files: Sequence[str], example: str) -> tuple[list[str], Path]:
         raise SettingsError(f"name at least one corpus and, last, the folder to write: {example}")
     *names, folder = files
     refuse_odd_bytes(Path(folder))
-    refuse_loop(Path(folder))
+    refuse_unwritable(Path(folder))
     return names, Path(folder)
 
 

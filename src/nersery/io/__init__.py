@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from nersery.core.errors import DataError, Issue, SettingsError, did_you_mean
-from nersery.core.files import as_path, naming_the_full_disk, written_beside
+from nersery.core.files import as_path, naming_the_full_disk, refuse_unwritable, written_beside
 from nersery.core.sentence import Corpus, Sentence, checked_sentences
 from nersery.io.base import AUTO, InMemory, ReadOptions, Source, Writer, digest_of, read_options
 from nersery.io.folder import FolderSource
@@ -181,6 +181,7 @@ def write(
     """
     path = as_path(path, "the output")
     encoder = writer(format_of(path) if format == AUTO else format, scheme=scheme, separator=separator)
+    refuse_unwritable(path)
     path.parent.mkdir(parents=True, exist_ok=True)
     if path.is_dir():
         raise SettingsError(f"{path} is a folder that exists already. Choose another name")

@@ -23,7 +23,7 @@ from typing import Any
 
 from nersery import io
 from nersery.core.errors import NerseryError, OutOfTimeError, SettingsError
-from nersery.core.files import as_path, content_hash, differences, locked, refuse_loop, write_atomic, write_json
+from nersery.core.files import as_path, content_hash, differences, locked, refuse_unwritable, write_atomic, write_json
 from nersery.core.progress import time_limit
 from nersery.core.ranges import Range
 from nersery.core.version import __version__
@@ -143,7 +143,7 @@ class GrowJob:
         Raises:
             SettingsError: If the folder belongs to another job.
         """
-        refuse_loop(self.folder)
+        refuse_unwritable(self.folder)
         path, fingerprint = self.folder / "grow.json", self.fingerprint()
         if not path.exists():
             if self.folder.exists() and (
