@@ -18,7 +18,7 @@ from functools import partial
 import measuring
 from nersery import io
 from nersery.core.registry import create
-from nersery.experiments.recipe_file.paths import shipped
+from nersery.io.shipped import shipped
 from nersery.taggers.base import Tagger, strict_f1
 
 PASSES = 10

@@ -25,7 +25,7 @@ from itertools import accumulate, cycle, islice
 from pathlib import Path
 
 from nersery import Entity, Sentence, io
-from nersery.experiments.recipe_file.paths import shipped
+from nersery.io.shipped import shipped
 
 TYPES = ("PER", "LOC", "ORG")
 WORDS = 20

@@ -16,9 +16,9 @@ from typing import Any
 from playwright.sync_api import sync_playwright
 
 import nersery
-from nersery.experiments.recipe_file.paths import example
 from nersery.io import open_corpus
 from nersery.io.sentence_table import SentenceTable
+from nersery.io.shipped import example
 from nersery.review.decisions import Decisions
 from nersery.review.review_loader import ReviewLoader
 from nersery.review.server import Review, ReviewServer

@@ -26,7 +26,7 @@ from nersery.cli.main import all_commands
 from nersery.core import registry, tags
 from nersery.experiments import recipe, sampling, systems
 from nersery.experiments.recipe_file.overrides import settings_of
-from nersery.experiments.recipe_file.paths import EXAMPLE_PREFIX
+from nersery.io.shipped import EXAMPLE_PREFIX, shipped
 
 ROOT = Path(__file__).parent.parent
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")])
@@ -250,7 +250,7 @@ def faults(name: str, values: dict[str, Any]) -> list[str]:
 
 
 def examples() -> list[str]:
-    return [EXAMPLE_PREFIX + path.name for path in recipe.shipped("recipes/example").iterdir()]
+    return [EXAMPLE_PREFIX + path.name for path in shipped("recipes/example").iterdir()]
 
 
 def listed() -> list[str]:

@@ -16,9 +16,9 @@ if TYPE_CHECKING:
     from nersery.evaluate.scores import evaluate
     from nersery.experiments.active_learning.next_sentences import next_sentences
     from nersery.experiments.grow.session import grow
-    from nersery.experiments.recipe_file.paths import example
     from nersery.experiments.sweep_runner import run
     from nersery.io import read, write
+    from nersery.io.shipped import example
     from nersery.select.base import select
     from nersery.taggers.base import predict, train
 
@@ -28,7 +28,7 @@ __all__ = [
 ]  # fmt: skip
 _FUNCTIONS = {
     "align": "nersery.crosslingual.aligners.base",
-    "example": "nersery.experiments.recipe_file.paths",
+    "example": "nersery.io.shipped",
     "grow": "nersery.experiments.grow.session",
     "next_sentences": "nersery.experiments.active_learning.next_sentences",
     "predict": "nersery.taggers.base",

@@ -46,10 +46,10 @@ from nersery.crosslingual.aligners.statistical import Statistical
 from nersery.crosslingual.projection_tasks import project as project
 from nersery.experiments.active_learning.next_sentences import next_sentences as next_sentences
 from nersery.experiments.grow.session import grow as grow
-from nersery.experiments.recipe_file.paths import example as example
 from nersery.experiments.sweep_runner import run as run
 from nersery.io import read as read
 from nersery.io import write as write
+from nersery.io.shipped import example as example
 from nersery.select.agreement import Agreement
 from nersery.select.alignment_quality import AlignmentQuality
 from nersery.select.base import Selector

@@ -105,6 +105,13 @@ class TestHelp:
         assert options
         assert not [option.name for option in options if "epeated" not in option.help]
 
+    def test_a_narrow_terminal_cuts_no_name(self):
+        command = [sys.executable, "-m", "nersery", "augment", "--help"]
+        shown = subprocess.check_output(command, text=True, env={**environment(), "COLUMNS": "40"})
+        assert "…" not in shown
+        for option in COMMANDS["augment"].params:
+            assert all(name in shown for name in option.opts if name.startswith("--"))
+
     def test_without_a_command_it_helps(self):
         assert "Usage" in call().out + call().err
 

@@ -69,6 +69,17 @@ class TestOutputs:
             "Remove the link, or choose another output\n"
         )
 
+    @pytest.mark.parametrize("args", [("run", "demo"), ("grow", "example:train.conll")], ids=" ".join)
+    def test_a_folder_that_is_a_link_to_nothing_is_named(self, args: tuple[str, ...]):
+        Path("loop").symlink_to("loop")
+        result = call(*args, "--out", "loop")
+        assert result.code == 2
+        assert "loop cannot be written: Too many levels of symbolic links. Remove the link" in result.err
+        Path("broken").symlink_to("missing")
+        result = call(*args, "--out", "broken")
+        assert result.code == 5
+        assert "cannot read or write broken: File exists. Where a folder is expected, a file or a" in result.err
+
     @pytest.mark.parametrize("command", ["convert", "publish"])
     def test_a_link_to_itself_cannot_be_read_either(self, command: str):
         Path("loop.conll").symlink_to("loop.conll")

@@ -117,8 +117,9 @@ def test_what_another_page_decided_is_not_overwritten(server: ReviewServer) -> N
             for verdict in VERDICTS
             for name in ("", " PER", "P\tR", "P\nR")
         ],
-        (b"{", "Expecting"),
-        pytest.param(b"[" * 50_000, "maximum recursion depth", id="deep"),
+        (b"{", "expected JSON: Expecting"),
+        (b"\xff\xfe", "expected JSON: "),
+        pytest.param(b"[" * 50_000, "expected JSON: maximum recursion depth", id="deep"),
     ],
 )
 def test_nonsense_is_refused(server: ReviewServer, said: Any, message: str) -> None:
@@ -131,6 +132,17 @@ def test_nonsense_is_refused(server: ReviewServer, said: Any, message: str) -> N
 @pytest.mark.parametrize("path", ["sentence/2", "sentence/-1", "sentence/x", "sentence/", "../../etc/passwd", "page"])
 def test_what_is_not_there(server: ReviewServer, path: str) -> None:
     assert ask(server, f"/{server.secret}/{path}")[0] == 404
+
+
+def test_many_pages_may_ask_at_the_same_moment(server: ReviewServer) -> None:
+    busy = ReviewServer(server.review)  # serves none until all have come
+    connections = [http.client.HTTPConnection(HOST, busy.server_port, timeout=10) for _ in range(40)]
+    for connection in connections:
+        connection.request("GET", f"/{busy.secret}/overview")
+    with busy:
+        assert {connection.getresponse().status for connection in connections} == {200}
+    for connection in connections:
+        connection.close()
 
 
 def test_a_search_gives_places_in_the_order_shown(server: ReviewServer) -> None:

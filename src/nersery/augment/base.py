@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol, overload, runtime_che
 from nersery.core.errors import ContractError, DataError, NerseryError, SettingsError
 from nersery.core.outcome import Outcome, Reject, Result, Step, Tally
 from nersery.core.progress import Progress
-from nersery.core.random import check_seed, is_whole, item_rng, item_seed
+from nersery.core.random import checked_seed, is_whole, item_rng, item_seed
 from nersery.core.registry import check_values, name_of
 from nersery.core.sentence import Origin, Sentence
 from nersery.core.training_context import NO_TRAINING, Training
@@ -221,7 +221,7 @@ class AugmentStage(Stage[Sentence, Task]):
 
     def __post_init__(self) -> None:
         """Refuse what is no seed and no number of copies, before the method learns."""
-        check_seed(self.seed)
+        object.__setattr__(self, "seed", checked_seed(self.seed))
         tasks((), self.copies)
 
     def fit(self, method: Augmenter, folder: Path | None, progress: Progress | None) -> Step[Task]:

@@ -114,6 +114,8 @@ def _os_message(error: OSError) -> str:
     if error.errno in NO_SPACE:
         return f"no space left to write{name}. Free some and repeat the command: a long job resumes"
     reason = f"cannot read or write{name}: {error.strerror or error}"
+    if error.errno in (errno.EEXIST, errno.ENOTDIR):
+        return f"{reason}. Where a folder is expected, a file or a broken link has its name. Choose another place"
     if error.errno in (errno.EACCES, errno.EPERM, errno.EROFS):
         return f"{reason}. Choose another place, or allow to write there"
     return reason

@@ -13,7 +13,7 @@ from nersery.cli.app import app
 from nersery.core import registry
 from nersery.core.errors import SettingsError, did_you_mean
 from nersery.core.files import write_atomic
-from nersery.experiments.recipe_file.paths import EXAMPLE_PREFIX
+from nersery.io.shipped import EXAMPLE_PREFIX, input_path, shipped
 
 
 @app.command(name="list", epilog="Examples:\n\n  nersery list augment\n\n  nersery list mention_replacement")
@@ -52,7 +52,7 @@ def _listings() -> dict[str, Any]:
         return {name: registry.summary(kind, name) for name in registry.names(kind)}
 
     def examples() -> dict[str, str]:
-        folder = paths.shipped("recipes/example")
+        folder = shipped("recipes/example")
         return {
             f"{EXAMPLE_PREFIX}{p.name}": f"{p.stat().st_size:,} bytes"
             for p in sorted(folder.iterdir())
@@ -106,7 +106,7 @@ def copy(
     """Copy a shipped recipe or example file so that you can edit it."""
     from nersery.experiments import recipe
 
-    path = Path(options.input_path(name)) if name.startswith(EXAMPLE_PREFIX) else recipe.find(name)
+    path = Path(input_path(name)) if name.startswith(EXAMPLE_PREFIX) else recipe.find(name)
     if target.is_dir():
         target = target / path.name
     options.refuse_same_file(target, str(path))

@@ -10,7 +10,7 @@ from typer import Argument, Option
 
 from nersery import io
 from nersery.cli.app import app
-from nersery.cli.options import AsJson, Quiet, ReadingCommand, input_path, print_json, refuse_odd_bytes, shared
+from nersery.cli.options import AsJson, Quiet, ReadingCommand, print_json, refuse_odd_bytes, shared
 
 if TYPE_CHECKING:
     from nersery.experiments.grow.plan import Plan
@@ -39,8 +39,8 @@ def grow(
     refuse_odd_bytes(out)
     from nersery.experiments.grow.session import GrowJob
 
-    raw_file, test_file = (input_path(name) if name else None for name in (raw, test))
-    files = tuple(map(input_path, train))
+    raw_file, test_file = (io.input_path(name) if name else None for name in (raw, test))
+    files = tuple(map(io.input_path, train))
     job = GrowJob(files, out, raw_file, test_file, model, shared(io.ReadOptions), minutes, quiet)
     if plan:
         made = job.plan()

@@ -37,7 +37,7 @@ def agree(
     from nersery.evaluate.annotator_agreement import agreement
     from nersery.evaluate.missing_sentences import shared_sentences
 
-    one = Corpus(io.open_corpus(options.input_path(first), reading))
+    one = Corpus(io.open_corpus(first, reading))
     other = options.read_relabelled(one, second)
     if missing == "leave-out":
         one, other, left_out = shared_sentences(one, other, second)

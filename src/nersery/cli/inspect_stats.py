@@ -31,7 +31,7 @@ def stats(
     fixes: list[str] = []
     for name in files:
         try:
-            rows.append(corpus_statistics(io.open_corpus(options.input_path(name), reading), name))
+            rows.append(corpus_statistics(io.open_corpus(name, reading), name))
         except DataError as error:
             problems += error.issues
             fixes.append(error.fix)

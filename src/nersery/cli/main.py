@@ -8,6 +8,7 @@ import signal
 import sys
 from collections.abc import Iterator
 from importlib import import_module
+from shutil import get_terminal_size
 from typing import Any
 
 import typer
@@ -21,6 +22,8 @@ COMMANDS = (
     "publishing", "recipes", "reviewing", "sample",
 )  # fmt: skip
 """The modules that add the commands."""
+LEAST_COLUMNS = 60
+"""In a narrower terminal help is plain text: boxes would cut the names of options."""
 
 
 def with_commands() -> typer.Typer:
@@ -69,4 +72,6 @@ def _run() -> None:
     own_this_process()
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="backslashreplace")  # not every terminal and log holds every script
+    if get_terminal_size().columns < LEAST_COLUMNS:
+        app.rich_markup_mode = None
     with_commands()()

@@ -177,9 +177,9 @@ def _scored(gold: str, names: Sequence[str], missing: Missing, *, errors: bool) 
     from nersery.evaluate.missing_sentences import absence, check_pairs, with_some_missing
 
     def opened(name: str) -> io.Source:
-        return io.open_corpus(options.input_path(name), options.shared(io.ReadOptions))
+        return io.open_corpus(name, options.shared(io.ReadOptions))
 
-    if missing == "refuse" and all(Path(options.input_path(name)).is_file() for name in (gold, *names)):
+    if missing == "refuse" and all(Path(io.input_path(name)).is_file() for name in (gold, *names)):
         for score in (score_in_step, score_by_id):  # the first writes nothing, the second reads any order
             if (found := score(opened(gold), [opened(name) for name in names], errors=errors)) is not None:
                 return found

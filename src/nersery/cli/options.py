@@ -18,20 +18,17 @@ from typer.core import TyperCommand
 from nersery import io
 from nersery.core import registry
 from nersery.core.errors import SettingsError
-from nersery.core.files import files_of, lies_in, refuse_loop
+from nersery.core.files import files_of, lies_in, refuse_unwritable
 from nersery.core.outcome import Tally
 from nersery.core.random import LARGEST_SEED
 from nersery.core.sentence import Corpus
 from nersery.core.warnings import NO_NOTES
 from nersery.evaluate.significance import MOST_SAMPLES
-from nersery.experiments.recipe_file.paths import EXAMPLE_PREFIX, example
 from nersery.pipeline.job import rejects_of
 
 T = TypeVar("T")
 FORMATS = ", ".join(io.readable())
 
-DEVICES = Path("/dev")
-"""Also its links to files, such as /dev/stdout, would be replaced by a file that is moved there."""
 Target = Annotated[Path, Argument(help="The file to write: .jsonl, .conll or .txt.", metavar="OUTPUT")]
 Source = Annotated[str, Argument(help="A corpus: a file, a folder of files, or - for standard input.", metavar="INPUT")]
 Settings = Annotated[
@@ -148,15 +145,6 @@ def remark(text: str) -> None:
         print(text, file=sys.stderr)
 
 
-def input_path(name: str) -> str:
-    """Where an input lies; ``example:NAME`` comes with nersery.
-
-    Raises:
-        SettingsError: When there is no such example.
-    """
-    return str(example(name)) if name.startswith(EXAMPLE_PREFIX) else name
-
-
 def open_corpus(path: str, reading: io.ReadOptions | None = None, *, raw: bool = False) -> io.Source:
     """A corpus by path; says on standard error what it was recognised as.
 
@@ -165,7 +153,7 @@ def open_corpus(path: str, reading: io.ReadOptions | None = None, *, raw: bool =
         raw: Read a file of an unknown format as text.
     """
     opened = io.open_text if raw else io.open_corpus
-    source = opened(input_path(path), reading or shared(io.ReadOptions))
+    source = opened(path, reading or shared(io.ReadOptions))
     remark(f"{path}: {source.description}")
     return source
 
@@ -174,7 +162,7 @@ def read_relabelled(first: Corpus, name: str) -> Corpus:
     """Its sentences under other labels; where a format kept no ids, the first belongs to the first, and so on."""
     from nersery.evaluate.scores import paired_by_order
 
-    return paired_by_order(first, Corpus(io.open_corpus(input_path(name), shared(io.ReadOptions))))
+    return paired_by_order(first, Corpus(io.open_corpus(name, shared(io.ReadOptions))))
 
 
 def report_repairs(*sources: io.Source) -> None:
@@ -193,11 +181,9 @@ def refuse_same_file(target: Path, *sources: str) -> None:
         SettingsError: When the target, or the file of its rejects, is one of the sources or lies in one; or when the
             target is a device or a pipe.
     """
-    refuse_loop(target)
-    if target.absolute().parent == DEVICES or not (target.is_file() or target.is_dir() or not target.exists()):
-        raise SettingsError(f"{target} is a device or a pipe, and results go into a file. Choose another output")
+    refuse_unwritable(target)
     for path in (target, rejects_of(target)):
-        for source, there in [(name, file) for name in sources for file in files_of(Path(input_path(name)))]:
+        for source, there in [(name, file) for name in sources for file in files_of(Path(io.input_path(name)))]:
             if lies_in(path, there):
                 raise SettingsError(f"{path} lies in the input {source}. Choose another output")
             if path.exists() and there.exists() and path.samefile(there):
@@ -214,7 +200,7 @@ def split_folder(files: Sequence[str], example: str) -> tuple[list[str], Path]:
         raise SettingsError(f"name at least one corpus and, last, the folder to write: {example}")
     *names, folder = files
     refuse_odd_bytes(Path(folder))
-    refuse_loop(Path(folder))
+    refuse_unwritable(Path(folder))
     return names, Path(folder)
 
 

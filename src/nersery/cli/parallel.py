@@ -126,10 +126,10 @@ def project(
     bitext = _open((target, target_reading), [(name, reading) for name in sources], pair_by)
     if probabilities is not None and len(alignments) > 1:
         raise SettingsError("--probabilities goes with one alignment file; with several, write them as 0-0:0.83")
-    beside = None if probabilities is None else options.input_path(probabilities)
+    beside = None if probabilities is None else io.input_path(probabilities)
     reject = DROP_SENTENCE in reading.repair
     files = [
-        AlignmentFile(options.input_path(name), first=first, probabilities=beside, reject=reject) for name in alignments
+        AlignmentFile(io.input_path(name), first=first, probabilities=beside, reject=reject) for name in alignments
     ]
     rows = ProjectionTasks(bitext, files)
     if picture is not None:  # first: it is quick, and the pair may not exist
@@ -146,7 +146,7 @@ def _open(
     target: tuple[str, io.ReadOptions], sources: Sequence[tuple[str, io.ReadOptions]], pair_by: PairedBy
 ) -> Bitext:
     """The sides of parallel text; says what they were recognised as."""
-    opened = [open_side(options.input_path(name), reading) for name, reading in (target, *sources)]
+    opened = [open_side(name, reading) for name, reading in (target, *sources)]
     bitext = Bitext(opened[0], tuple(opened[1:]), pair_by)
     for side in bitext.sides:
         options.remark(f"{side.file.name}: {side.description}")

@@ -71,7 +71,7 @@ def review(
             options.refuse_existing(file, force=force)
     opened = options.open_corpus(source)
     labelled = replace(options.shared(io.ReadOptions), format=io.AUTO)
-    others = io.open_corpus(options.input_path(beside), labelled) if beside else None
+    others = io.open_corpus(beside, labelled) if beside else None
     writer = io.writer(output_format(target))
     with Decisions.opened(SentenceTable(searchable=True), folder, writer.encode) as decisions:
         loader = ReviewLoader(opened, decisions, others, by, goal)

@@ -21,11 +21,24 @@ from nersery.core.warnings import warn
 
 TEXT, LABELS = ".txt", ".ann"
 """The extensions of a document of brat."""
+DEVICES = Path("/dev")
+"""Also its links to files, such as /dev/stdout, would be replaced by a file that is moved there."""
 NO_SPACE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 """What the system calls a full disk, a used-up quota, and a file too large for the disk."""
 NO_LOCKS = (errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP, errno.EINVAL)
 """What file systems without locks answer."""
 _IN_WORKSHOP = {"lock", "new", "old", "gone"}
+
+
+def as_path(value: object, name: str) -> Path:
+    """A path as users of the library give it.
+
+    Raises:
+        SettingsError: If it is no path.
+    """
+    if not isinstance(value, str | Path):
+        raise SettingsError(f"{name} is {value!r:.60}, expected the name of a file or folder, as text or as a Path")
+    return Path(value)
 
 
 def files_of(path: Path) -> list[Path]:
@@ -135,8 +148,11 @@ def remove_folder(folder: Path) -> None:
         shutil.rmtree(unfinished)
 
 
-def refuse_loop(path: Path) -> None:
-    """Raise `SettingsError` for an output that is a link which leads back to itself."""
+def refuse_unwritable(path: Path) -> None:
+    """Raise `SettingsError` for an output whose place no file or folder can take.
+
+    That is a link which leads back to itself, or a device or pipe, which a finished file would replace.
+    """
     try:
         path.stat()
     except OSError as error:
@@ -144,6 +160,9 @@ def refuse_loop(path: Path) -> None:
             raise SettingsError(
                 f"{path} cannot be written: {error.strerror}. Remove the link, or choose another output"
             ) from None
+    is_special = path.absolute().parent == DEVICES or (path.exists() and not path.is_file())
+    if is_special and not path.is_dir():
+        raise SettingsError(f"{path} is a device or a pipe, and results go into a file. Choose another output")
 
 
 def lies_in(path: Path, folder: Path) -> bool:
@@ -160,7 +179,7 @@ def check_replaceable(folder: Path, mark: str, what: str, own: Sequence[str], *,
         what: Name of its content in messages.
         own: Patterns of all files that it may hold.
     """
-    refuse_loop(folder)
+    refuse_unwritable(folder)
     here = Path.cwd()
     if folder.resolve() in (here, *here.parents):
         raise SettingsError(f"{folder} is the current folder, which the {what} would replace. Choose another folder")

@@ -15,10 +15,15 @@ from nersery.core.errors import SettingsError
 LARGEST_SEED = 2**32 - 1
 
 
-def check_seed(seed: object) -> None:
-    """Raise `SettingsError` for what is no seed."""
+def checked_seed(seed: object) -> int:
+    """A seed as a plain integer, which NumPy's are not.
+
+    Raises:
+        SettingsError: If it is no seed.
+    """
     if not is_whole(seed) or not 0 <= seed <= LARGEST_SEED:
         raise SettingsError(f"seed is {seed!r:.60}, expected a whole number from 0 to {LARGEST_SEED}")
+    return int(seed)
 
 
 def is_whole(value: object) -> TypeGuard[int]:

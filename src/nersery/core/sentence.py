@@ -8,15 +8,25 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, make_dataclass, replace
 from itertools import accumulate
 from operator import itemgetter
-from typing import cast, overload
+from typing import Any, cast, overload
 from unicodedata import normalize
 
 from nersery.core.conversions import Conversions
 from nersery.core.entity import Entity, Origin, SoftLabel
-from nersery.core.errors import DataError, Issue
+from nersery.core.errors import DataError, Issue, SettingsError
 from nersery.core.validation import TIDIED, edit_issue, identity_issue, issue_in
 
-__all__ = ["UNKNOWN_COLUMN", "Corpus", "Edit", "Entity", "Origin", "Sentence", "SoftLabel", "folded"]
+__all__ = [
+    "UNKNOWN_COLUMN",
+    "Corpus",
+    "Edit",
+    "Entity",
+    "Origin",
+    "Sentence",
+    "SoftLabel",
+    "checked_sentences",
+    "folded",
+]
 
 UNKNOWN_COLUMN = "_"
 """What an extra column says about a word that was not there when the column was written."""
@@ -278,6 +288,20 @@ def folded(text: str) -> str:
     return normalize("NFD", normalize("NFD", text).casefold())
 
 
+def checked_sentences(rows: Iterable[Any]) -> Iterator[Sentence]:
+    """Sentences as users of the library give them.
+
+    Raises:
+        SettingsError: If something among them is no sentence, or they cannot be iterated.
+    """
+    if isinstance(rows, str | bytes) or not hasattr(rows, "__iter__"):
+        raise SettingsError(f"the corpus is {rows!r:.60}, expected sentences, such as a list or a Corpus")
+    for number, row in enumerate(rows, start=1):
+        if not isinstance(row, Sentence):
+            raise SettingsError(f"item {number} of the corpus is {row!r:.60}, expected a Sentence")
+        yield row
+
+
 class Corpus(Conversions, Sequence[Sentence]):
     """Sentences in order, with unique ids. A sentence without an id gets its number.
 
@@ -292,7 +316,7 @@ class Corpus(Conversions, Sequence[Sentence]):
     def __init__(self, sentences: Iterable[Sentence] = ()) -> None:
         self.sentences: tuple[Sentence, ...] = tuple(
             sentence if sentence.id else replace(sentence, id=str(number))
-            for number, sentence in enumerate(sentences, start=1)
+            for number, sentence in enumerate(checked_sentences(sentences), start=1)
         )
         self._by_id = {sentence.id: sentence for sentence in self.sentences}
         if len(self._by_id) < len(self.sentences):

@@ -11,6 +11,7 @@ from typing import Any
 
 from nersery.core.errors import SettingsError
 from nersery.core.progress import Progress
+from nersery.core.random import checked_seed
 from nersery.core.sentence import Sentence
 
 
@@ -37,6 +38,9 @@ class Training:
     tagger: Callable[[], Any] | None = None
     new_tagger: Callable[[], Any] | None = None
     teacher: Callable[[Any, Sequence[Sentence], Progress | None], Any] | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "seed", checked_seed(self.seed))
 
 
 NO_TRAINING = Training()

@@ -21,11 +21,12 @@ from nersery.experiments.grid import grid_problems
 from nersery.experiments.recipe_file.data_files import DataSettings
 from nersery.experiments.recipe_file.model_sets import with_models
 from nersery.experiments.recipe_file.overrides import apply
-from nersery.experiments.recipe_file.paths import located, presets, shipped
+from nersery.experiments.recipe_file.paths import located, presets
 from nersery.experiments.recipe_file.table_methods import with_paths
 from nersery.experiments.sampling import PROTOCOLS
 from nersery.experiments.sweep import SweepSettings, expanded
 from nersery.experiments.systems import MethodSettings, System, folder_name, method_settings, parse_systems
+from nersery.io.shipped import shipped
 from nersery.taggers.components.second_stage import changed, second_stage_issues
 
 KEYS = (

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from nersery.core.errors import NerseryError
-from nersery.core.files import locked, write_json
+from nersery.core.files import as_path, locked, write_json
 from nersery.core.progress import print_line
 from nersery.experiments.analysis import measure
 from nersery.experiments.execution.jobs import Cells, failure_text, threads_of_jobs
@@ -59,8 +59,9 @@ def run(
         models: Replaces all models, see `nersery.experiments.recipe_file.model_sets`.
         jobs: Processes that share the systems and seeds; a script with several needs ``if __name__ == "__main__":``.
     """
+    named = None if output in (None, "") else as_path(output, "output")
     loaded = load(str(recipe), overrides, models)
-    folder = Path(output) if output else Path("runs") / loaded.name
+    folder = named or Path("runs") / loaded.name
     return (Sweep if loaded.sweep else Run)(loaded, folder, quiet, jobs).execute()
 
 

@@ -19,12 +19,13 @@ from pathlib import Path
 from typing import Any
 
 from nersery.core.errors import DataError, Issue, SettingsError, did_you_mean
-from nersery.core.files import naming_the_full_disk, written_beside
-from nersery.core.sentence import Corpus, Sentence
+from nersery.core.files import as_path, naming_the_full_disk, refuse_unwritable, written_beside
+from nersery.core.sentence import Corpus, Sentence, checked_sentences
 from nersery.io.base import AUTO, InMemory, ReadOptions, Source, Writer, digest_of, read_options
 from nersery.io.folder import FolderSource
 from nersery.io.formats import Beginning, extensions, formats, readable, writable
 from nersery.io.jsonl import read_rejects, reject_line
+from nersery.io.shipped import input_path
 from nersery.io.text_file import STANDARD_INPUT, TextFile
 
 __all__ = [
@@ -38,6 +39,7 @@ __all__ = [
     "extensions",
     "format_of",
     "formats",
+    "input_path",
     "open_corpus",
     "open_text",
     "read",
@@ -63,6 +65,7 @@ def open_corpus(path: str | Path, options: ReadOptions = _DEFAULTS) -> Source:
     Raises:
         DataError: If the file cannot be opened or its format is unknown. Iteration reports problems of sentences.
     """
+    path = input_path(path)
     if Path(path).is_dir():
         return FolderSource(TextFile(path, options.encoding), options, _open_file)
     return _open_file(path, options)
@@ -74,6 +77,7 @@ def open_text(path: str | Path, options: ReadOptions = _DEFAULTS) -> Source:
     Raises:
         DataError: If the file cannot be opened, or its extension says that it is not text, as ``.json`` does.
     """
+    path = input_path(path)
     try:
         return open_corpus(path, options)
     except DataError:
@@ -175,8 +179,9 @@ def write(
         DataError: If the format cannot hold a sentence.
         OSError: If the file cannot be written; nothing has changed then.
     """
-    path = Path(path)
+    path = as_path(path, "the output")
     encoder = writer(format_of(path) if format == AUTO else format, scheme=scheme, separator=separator)
+    refuse_unwritable(path)
     path.parent.mkdir(parents=True, exist_ok=True)
     if path.is_dir():
         raise SettingsError(f"{path} is a folder that exists already. Choose another name")
@@ -184,7 +189,7 @@ def write(
     with naming_the_full_disk(path), written_beside(path) as temporary:
         with temporary.open("w", encoding="utf-8", newline="\n") as stream:
             stream.write(encoder.header)
-            for sentence in sentences:
+            for sentence in checked_sentences(sentences):
                 stream.write(encoder.encode(sentence))
                 count += 1
         packed = temporary.with_suffix(".packed")

@@ -15,7 +15,8 @@ from nersery.core import tags
 from nersery.core.errors import DataError, Issue, SettingsError, did_you_mean
 from nersery.core.files import content_hash
 from nersery.core.outcome import Reject
-from nersery.core.sentence import UNKNOWN_COLUMN, Entity, Sentence
+from nersery.core.random import is_whole
+from nersery.core.sentence import UNKNOWN_COLUMN, Entity, Sentence, checked_sentences
 from nersery.core.tags import TagIssue
 from nersery.core.validation import CONTROL, without_control
 from nersery.io import repairs
@@ -65,6 +66,8 @@ class ReadOptions:
     split: str = "spaces"
 
     def __post_init__(self) -> None:
+        if issues := [*self._type_issues()]:
+            raise SettingsError("\n".join(issues))
         object.__setattr__(self, "repair", (self.repair,) if isinstance(self.repair, str) else tuple(self.repair))
         issues = [
             f'there is no repair "{name}"; {did_you_mean(name, repairs.REPAIRS)}'
@@ -91,6 +94,18 @@ class ReadOptions:
             issues.append(str(error))
         if issues:
             raise SettingsError("\n".join(issues))
+
+    def _type_issues(self) -> Iterator[str]:
+        """Values of other types than the library's users may give."""
+        for name in ("format", "encoding", "language", "split", *(["scheme"] if self.scheme is not None else [])):
+            if not isinstance(value := getattr(self, name), str):
+                yield f"{name} is {value!r:.60}, expected text"
+        for name in ("word_column", "tag_column"):
+            if (value := getattr(self, name)) is not None and not is_whole(value):
+                yield f"{name} is {value!r:.60}, expected a whole number"
+        repair: Any = self.repair
+        if not isinstance(repair, str | list | tuple) or not all(isinstance(name, str) for name in repair):
+            yield f"repair is {repair!r:.60}, expected the name of a repair, or a list of names"
 
 
 def read_options(options: Mapping[str, Any]) -> ReadOptions:
@@ -316,7 +331,7 @@ class InMemory(Source):
 
     def sentences(self, found: Pass) -> Iterator[Sentence]:
         """The sentences as they are."""
-        return iter(self._rows)
+        return checked_sentences(self._rows)
 
     def fingerprint(self) -> str:
         """A digest of the sentences."""

@@ -9,12 +9,13 @@ import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from importlib import import_module
 from itertools import groupby
+from numbers import Real
 from operator import itemgetter
 from typing import Any
 
 from nersery.core import tags as tag_schemes
 from nersery.core.entity import Entity
-from nersery.core.errors import DataError, Issue, MissingResourceError, did_you_mean
+from nersery.core.errors import DataError, Issue, MissingResourceError, SettingsError, did_you_mean
 from nersery.core.sentence import Sentence
 from nersery.io.annotation_tools.standoff import layout
 from nersery.io.base import read_options
@@ -72,6 +73,10 @@ def dataset_sentences(
     if hasattr(dataset, "keys"):
         splits = ", ".join(dataset)
         raise DataError(f"the dataset has the splits {splits}", fix=f"choose one: dataset[{next(iter(dataset), '')!r}]")
+    if not hasattr(dataset, "__iter__"):
+        raise SettingsError(
+            f"the dataset is {dataset!r:.60}, expected a split of a dataset, or rows with words and tags"
+        )
     rows = dataset if hasattr(dataset, "features") else list(dataset)  # an iterator is read once only
     columns = getattr(rows, "column_names", None) or _keys(rows)
     tags = tags or ("entities" if "entities" in columns else None)
@@ -158,10 +163,12 @@ def pandas_sentences(
     frame: Any, words: str | None, tags: str | None, sentence: str | None, options: Mapping[str, Any]
 ) -> Iterator[Sentence]:
     """See `nersery.Corpus.from_pandas`."""
+    if not hasattr(frame, "columns"):
+        raise SettingsError(f"the frame is {frame!r:.60}, expected a DataFrame of pandas")
     columns = list(frame.columns)
     word_column, tag_column = _column(columns, words, WORDS), _column(columns, tags, TAGS)
     id_column = next((name for name in ((sentence,) if sentence else SENTENCES) if name in columns), None)
-    if len(frame) and not isinstance(frame[word_column].iloc[0], str | float):  # lists, a row for each sentence
+    if len(frame) and not isinstance(frame[word_column].iloc[0], str | Real):  # lists, a row for each sentence
         kept = [column for column in (id_column, word_column, tag_column) if column]
         rows = frame[kept].rename(columns={id_column: "id"}).to_dict("records")
         return dataset_sentences(rows, word_column, tag_column, (), options)
@@ -199,7 +206,11 @@ def to_pandas(corpus: Iterable[Sentence], scheme: str) -> Any:
 
 def spacy_sentences(docs: Any, language: str | None = None) -> Iterator[Sentence]:
     """See `nersery.Corpus.from_spacy`."""
+    if not hasattr(docs, "__iter__"):
+        raise SettingsError(f"the documents are {docs!r:.60}, expected those of spaCy")
     for number, doc in enumerate([docs] if hasattr(docs, "ents") else docs, start=1):
+        if not hasattr(doc, "ents"):
+            raise SettingsError(f"document {number} is {doc!r:.60}, expected a Doc of spaCy")
         known = doc.user_data if isinstance(doc.user_data.get("id"), str) else {}
         id, offsets = known.get("id") or f"spacy:{number}", known.get("offsets")
         spans = list(doc.sents) if doc.has_annotation("SENT_START") else [doc[:]] if len(doc) else []

@@ -18,7 +18,14 @@ from pathlib import Path
 from typing import Any, BinaryIO, TypeVar
 
 from nersery.core.errors import NerseryError, SettingsError
-from nersery.core.files import differences, locked, naming_the_full_disk, refuse_loop, unfinished_path, write_atomic
+from nersery.core.files import (
+    differences,
+    locked,
+    naming_the_full_disk,
+    refuse_unwritable,
+    unfinished_path,
+    write_atomic,
+)
 from nersery.core.outcome import Outcome, Reject, Step, Tally
 from nersery.core.progress import Progress
 from nersery.core.sentence import Sentence
@@ -125,7 +132,7 @@ class FileJob:
             SettingsError: If it is a folder, if it or its rejects exist and must not be overwritten, or if the folder
                 of the unfinished job holds other files.
         """
-        refuse_loop(self.target)
+        refuse_unwritable(self.target)
         if self.target.is_dir():
             raise SettingsError(f"{self.target} is a folder, expected the name of a file to write")
         begun = (self.part / "journal.json").exists()

@@ -20,7 +20,7 @@ from nersery.core.files import (
     naming_the_full_disk,
     open_new,
     real_folder,
-    refuse_loop,
+    refuse_unwritable,
     replace_folder,
     unfinished_path,
     write_atomic,
@@ -86,7 +86,7 @@ class ShardJob:
                 other files.
             MissingResourceError: If the writer of the format is not installed.
         """
-        refuse_loop(self.target)
+        refuse_unwritable(self.target)
         if self.format == "parquet":
             load_pyarrow()
         if self.target.exists() and not self.target.is_dir():

@@ -17,9 +17,12 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from nersery import io
 from nersery.core.errors import NerseryError, SettingsError, did_you_mean
+from nersery.core.files import as_path
 from nersery.core.outcome import Reject, Result, Tally, collect
 from nersery.core.own_process import THREADS
 from nersery.core.progress import Progress
+from nersery.core.random import is_whole
+from nersery.core.ranges import NotNegative, range_issues
 from nersery.core.registry import name_of
 from nersery.core.sentence import Sentence
 from nersery.core.version import __version__
@@ -59,6 +62,12 @@ class JobOptions:
     quiet: bool = False
 
     def __post_init__(self) -> None:
+        for name in ("shards", "workers", "batch_size"):
+            value = getattr(self, name)
+            if not (is_whole(value) and value >= 1) and (value is not None or name == "workers"):
+                raise SettingsError(f"{name} is {value!r:.60}, expected a whole number of 1 or more")
+        if issues := [*range_issues("gpus", NotNegative, self.gpus)]:
+            raise SettingsError(issues[0])
         if self.engine not in ENGINES:
             raise SettingsError(f'there is no engine "{self.engine}"; {did_you_mean(self.engine, ENGINES)}')
         if self.shards is None and (self.workers > 1 or self.engine != "local"):
@@ -79,6 +88,19 @@ def split_options(options: Mapping[str, Any]) -> tuple[JobOptions, dict[str, Any
     names = {field.name for field in fields(JobOptions)}
     job = JobOptions(**{name: value for name, value in options.items() if name in names})
     return job, text_paths({name: value for name, value in options.items() if name not in names})
+
+
+def job_options(options: Mapping[str, Any]) -> JobOptions:
+    """The options of a job without a method.
+
+    Raises:
+        SettingsError: If there are others.
+    """
+    job, others = split_options(options)
+    if others:
+        known = [field.name for field in fields(JobOptions)]
+        raise SettingsError("\n".join(f'there is no option "{name}"; {did_you_mean(name, known)}' for name in others))
+    return job
 
 
 def text_paths(value: Any) -> Any:
@@ -111,6 +133,8 @@ def opened(corpus: Sentences, *, raw: bool = False) -> io.Source:
     """
     if isinstance(corpus, str | Path):
         return io.open_text(corpus) if raw else io.open_corpus(corpus)
+    if not hasattr(corpus, "__iter__"):
+        raise SettingsError(f"the corpus is {corpus!r:.60}, expected sentences, or the name of a file or folder")
     if iter(corpus) is corpus:
         raise SettingsError(f"a {type(corpus).__name__} can be read once: give a Corpus or a list, it is read twice")
     return corpus if isinstance(corpus, io.Source) else io.InMemory(corpus)
@@ -123,7 +147,7 @@ def run_stage(stage: Stage[Any, Any], rows: Rows, output: str | Path | None, opt
         Exception: The first one, if every row fails.
     """
     if output is not None:
-        return stage_job(stage, rows, Path(output), options).run()
+        return stage_job(stage, rows, as_path(output, "output"), options).run()
     return collect(in_memory(stage, rows, options))
 
 

@@ -139,6 +139,7 @@ class ReviewServer(ThreadingHTTPServer):
     """
 
     daemon_threads = True
+    request_queue_size = 128  # Python's 5 resets the connections of several pages that ask at the same moment
 
     def __init__(self, review: Review, port: int = 0) -> None:
         self.review, self.secret = review, secrets.token_urlsafe(16)
@@ -200,10 +201,15 @@ class _Handler(BaseHTTPRequestHandler):
             self.server.review.end()
         elif (number := self._number(requested, "sentence/")) is not None:
             try:
-                self._send_json(self.server.review.decide(number, json.loads(body)))
+                answer = json.loads(body)
+            except (ValueError, RecursionError) as error:
+                self._refuse(HTTPStatus.BAD_REQUEST, f"expected JSON: {error}")
+                return
+            try:
+                self._send_json(self.server.review.decide(number, answer))
             except OutdatedError as error:
                 self._refuse(HTTPStatus.CONFLICT, str(error), now=self.server.review.shown(number))
-            except (NerseryError, ValueError, RecursionError) as error:
+            except (NerseryError, ValueError) as error:
                 self._refuse(HTTPStatus.BAD_REQUEST, str(error))
             except OSError as error:
                 self._refuse(HTTPStatus.INSUFFICIENT_STORAGE, f"this could not be written down: {error}")

@@ -14,17 +14,18 @@ from typing import Any, Literal, Self, overload
 
 from nersery.core.errors import DataError, MissingResourceError, SettingsError
 from nersery.core.file_settings import files_in
-from nersery.core.files import check_replaceable, content_hash, replaced_folder
+from nersery.core.files import as_path, check_replaceable, content_hash, replaced_folder
 from nersery.core.outcome import Result, Step, Tally
 from nersery.core.progress import Progress
+from nersery.core.random import checked_seed
 from nersery.core.registry import check_values, get, instance, name_of, settings_of
 from nersery.core.sentence import Sentence
 from nersery.core.training_context import refuse_unsaved
 from nersery.pipeline.stage import Stage
 from nersery.pipeline.stage_job import (
-    JobOptions,
     Sentences,
     check_training,
+    job_options,
     opened,
     resume_training,
     run_stage,
@@ -302,7 +303,7 @@ def predict(
         if backend != "torch":
             raise SettingsError("a tagger in memory runs on PyTorch: name its folder, or leave out backend")
     stage = PredictStage(tagger if isinstance(tagger, Tagger) else str(tagger), backend)
-    return run_stage(stage, opened(corpus), output, JobOptions(**options))
+    return run_stage(stage, opened(corpus), output, job_options(options))
 
 
 def train(
@@ -327,13 +328,14 @@ def train(
         quiet: Show no progress.
         settings: Of the tagger, if it is no object.
     """
+    seed, folder = checked_seed(seed), None if output is None else as_path(output, "output")
     tagger: Tagger = instance("tagger", method, text_paths(settings))
     tagger.check()
-    if output is not None:
-        check_tagger_folder(Path(output), force=force)
+    if folder is not None:
+        check_tagger_folder(folder, force=force)
     sentences, held_out = list(opened(gold)), list(opened(dev))
-    if output is not None:
-        train_into(Path(output), tagger, sentences, held_out, seed=seed, force=force, quiet=quiet)
+    if folder is not None:
+        train_into(folder, tagger, sentences, held_out, seed=seed, force=force, quiet=quiet)
     else:
         with Progress("train", quiet=quiet) as progress:
             tagger.fit(sentences, held_out, seed=seed, progress=progress)

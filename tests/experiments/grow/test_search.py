@@ -148,3 +148,9 @@ def test_a_system_without_a_fold_drops_no_other(monkeypatch: pytest.MonkeyPatch)
     search = searched(monkeypatch, 60, f1, names=names)
     assert search.tried["self-training"].folds == [0]
     assert (search.tried["questions"].folds, search.tried["questions"].fate) == ([0, 1, 2], "")
+
+
+def test_no_time_is_left_when_planning_has_taken_all(monkeypatch: pytest.MonkeyPatch) -> None:
+    said: list[str] = []
+    searched(monkeypatch, -1, said=said, names=("gold",))
+    assert said[0].endswith("; 0 s are left")

@@ -9,8 +9,8 @@ import pytest
 from nersery.core.errors import SettingsError
 from nersery.experiments.recipe import load
 from nersery.experiments.recipe_file.overrides import settings_of, toml_value
-from nersery.experiments.recipe_file.paths import shipped
 from nersery.experiments.systems import MethodSettings
+from nersery.io.shipped import shipped
 from tests.experiments.asking import GOOD, NAMED, Write, problem, problems
 
 

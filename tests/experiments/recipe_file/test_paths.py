@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from nersery.experiments.recipe_file.paths import located, shipped
+from nersery.experiments.recipe_file.paths import located
+from nersery.io.shipped import shipped
 
 
 def test_an_example_comes_with_nersery():

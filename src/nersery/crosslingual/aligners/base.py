@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol, overload
 from nersery.core.alignments import Alignment, Link, Pair
 from nersery.core.outcome import Reject, Step, Tally
 from nersery.core.progress import Progress
+from nersery.core.random import checked_seed
 from nersery.core.registry import check_values
 from nersery.core.sentence import Sentence
 from nersery.core.training_context import NO_TRAINING, Training
@@ -148,6 +149,9 @@ class AlignStage(Stage[Row, Row]):
     seed: int = 0
     first: int = 0
     probabilities: bool = True
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "seed", checked_seed(self.seed))
 
     def fit(self, method: Aligner, folder: Path | None, progress: Progress | None) -> Step[Row]:
         """See `Stage`."""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from nersery.core.errors import DataError, MissingResourceError, SettingsError
 from nersery.core.progress import Progress
-from nersery.core.random import item_seed
+from nersery.core.random import checked_seed, is_whole, item_seed
 from nersery.core.registry import name_of
 from nersery.core.sentence import Corpus, Entity, Sentence
 from nersery.core.warnings import warn
@@ -84,6 +84,10 @@ def next_sentences(
         DataError: If no sentence is left to choose from.
         SettingsError: If a number is below 1, or there is no tagger.
     """
+    for name, number in (("count", count), ("most", most)):
+        if not is_whole(number):
+            raise SettingsError(f"{name} is {number!r:.60}, expected a whole number")
+    seed = checked_seed(seed)
     if count < 1 or most < count:
         raise SettingsError(f"count is {count} and most is {most}, expected count of 1 or more and most no smaller")
     names = [str(one) for one in ([taggers] if isinstance(taggers, str | Path) else taggers)]

@@ -74,6 +74,7 @@ def make_plan(material: Material, named: str, seconds: float, say: Callable[[str
         seconds: The time for everything.
     """
     say(f"{len(material.gold)} labelled sentences, {len(material.raw):,} raw ones; {material.text}")
+    say("plan: a few steps of each training are timed")
     models, notes = _available(models_for(material.text, named, has_raw=bool(material.raw)), named)
     recipe = _parsed(_table(material, models, SCHEDULES[0]))
     times = RunTime(recipe, material.gold.sentences, material.raw.sentences)

@@ -254,10 +254,8 @@ class Search:
                 free = in_minutes(max(0.0, self.budget.left - reserve))
                 self.say(f"{one.name}: {one.fate}; {free} are free{' beside the systems before it' * bool(beyond)}")
             return False
-        minutes = in_minutes(self.budget.expected(estimate))
-        self.say(
-            f"fold {fold + 1} of {self.folds} · {one.name}: about {minutes}; {in_minutes(self.budget.left)} are left"
-        )
+        minutes, left = (in_minutes(max(0.0, s)) for s in (self.budget.expected(estimate), self.budget.left))
+        self.say(f"fold {fold + 1} of {self.folds} · {one.name}: about {minutes}; {left} are left")
         began = time.monotonic()
         try:
             kept = self.budget.expected(CLOSING) if is_needed else reserve / 2

@@ -23,8 +23,9 @@ from typing import Any
 
 from nersery import io
 from nersery.core.errors import NerseryError, OutOfTimeError, SettingsError
-from nersery.core.files import content_hash, differences, locked, write_atomic, write_json
+from nersery.core.files import as_path, content_hash, differences, locked, refuse_unwritable, write_atomic, write_json
 from nersery.core.progress import time_limit
+from nersery.core.ranges import Range
 from nersery.core.version import __version__
 from nersery.experiments.execution.run_time import RunTime
 from nersery.experiments.grow.budget import Budget
@@ -69,10 +70,14 @@ def grow(
         DataError: If the files cannot be used.
         SettingsError: If the folder belongs to another job.
     """
-    files = (str(train),) if isinstance(train, str | Path) else tuple(map(str, train))
-    given = {name: str(path) if path else None for name, path in (("raw", raw), ("test", test))}
+    files = tuple(map(io.input_path, train if isinstance(train, list | tuple) else [train]))
+    given = {
+        name: io.input_path(path) if path not in (None, "") else None for name, path in (("raw", raw), ("test", test))
+    }
     options = io.ReadOptions(language=language)
-    return GrowJob(files, Path(output), **given, model=model, options=options, minutes=minutes, quiet=quiet).execute()
+    return GrowJob(
+        files, as_path(output, "output"), **given, model=model, options=options, minutes=minutes, quiet=quiet
+    ).execute()
 
 
 @dataclass
@@ -97,8 +102,8 @@ class GrowJob:
     def __post_init__(self) -> None:
         if not self.train:
             raise SettingsError("there is no train file, expected one or more")
-        if not self.minutes > 0:
-            raise SettingsError(f"minutes is {self.minutes:g}, expected a number above 0")
+        if isinstance(self.minutes, bool) or self.minutes not in Range(0, without=(0,)):
+            raise SettingsError(f"minutes is {self.minutes!r:.60}, expected {Range(0, without=(0,))}")
 
     def fingerprint(self) -> dict[str, Any]:
         """What the result depends on besides the time."""
@@ -138,6 +143,7 @@ class GrowJob:
         Raises:
             SettingsError: If the folder belongs to another job.
         """
+        refuse_unwritable(self.folder)
         path, fingerprint = self.folder / "grow.json", self.fingerprint()
         if not path.exists():
             if self.folder.exists() and (

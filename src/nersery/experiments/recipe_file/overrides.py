@@ -11,7 +11,7 @@ from typing import Any
 
 from nersery.core.errors import SettingsError, did_you_mean
 from nersery.experiments.recipe_file.data_files import SPLITS
-from nersery.experiments.recipe_file.paths import EXAMPLE_PREFIX
+from nersery.io.shipped import EXAMPLE_PREFIX
 
 SHORT_NUMBER = re.compile(r"[+-]?([0-9]+\.|\.[0-9]+)(e[+-]?[0-9]+)?", re.IGNORECASE)
 """A number without digits on one side of the point; many people write this, but TOML refuses it."""

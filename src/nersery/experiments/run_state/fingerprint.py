@@ -13,7 +13,7 @@ from typing import Any
 
 from nersery.core import file_settings, registry
 from nersery.core.errors import SettingsError
-from nersery.core.files import content_hash, differences, remove_folder
+from nersery.core.files import content_hash, differences, refuse_unwritable, remove_folder
 from nersery.core.own_process import THREADS
 from nersery.core.version import __version__
 from nersery.experiments.recipe import Recipe
@@ -49,6 +49,7 @@ def check_folder(folder: Path, fingerprint: dict[str, Any]) -> list[str]:
     Raises:
         SettingsError: Naming what the folder contains, and the differences.
     """
+    refuse_unwritable(folder)
     record = folder / "run.json"
     if folder.exists() and not folder.is_dir():
         raise SettingsError(f"{folder} is a file. Choose a folder (--out)")

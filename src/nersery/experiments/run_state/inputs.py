@@ -15,9 +15,9 @@ from nersery.core.registry import BUNDLED
 from nersery.core.sentence import Corpus, Sentence
 from nersery.experiments.recipe import Recipe, shipped_recipes
 from nersery.experiments.recipe_file.data_files import SPLITS, DataFile
-from nersery.experiments.recipe_file.paths import EXAMPLE_PREFIX
 from nersery.experiments.sampling import sample
 from nersery.experiments.systems import System
+from nersery.io.shipped import EXAMPLE_PREFIX
 from nersery.models.bundled import WITH_QUESTIONS
 from nersery.models.question_text import CORPORA, count_known
 

@@ -1,0 +1,40 @@
+"""Files that come with nersery."""
+
+from __future__ import annotations
+
+from importlib import resources
+from pathlib import Path
+
+from nersery.core.errors import SettingsError, did_you_mean
+from nersery.core.files import as_path
+
+EXAMPLE_PREFIX = "example:"
+"""In front of a path: the file comes with nersery."""
+
+
+def shipped(kind: str) -> Path:
+    """The folder of the recipes or example files that come with nersery."""
+    return Path(str(resources.files("nersery") / kind))
+
+
+def example(name: str) -> Path:
+    """The path of an example file that comes with nersery, e.g. ``train.conll``, or ``example:train.conll``.
+
+    Raises:
+        SettingsError: When there is no such example.
+    """
+    known = {EXAMPLE_PREFIX + path.name: path for path in sorted(shipped("recipes/example").iterdir())}
+    prefixed = EXAMPLE_PREFIX + name.removeprefix(EXAMPLE_PREFIX)
+    if prefixed not in known:
+        raise SettingsError(f'there is no example file "{prefixed}"; {did_you_mean(prefixed, known)}')
+    return known[prefixed]
+
+
+def input_path(name: str | Path) -> str:
+    """Where an input lies; ``example:NAME`` comes with nersery.
+
+    Raises:
+        SettingsError: When there is no such example, or the name is no path.
+    """
+    path = str(name) if isinstance(name, str) else str(as_path(name, "the input"))
+    return str(example(path)) if path.startswith(EXAMPLE_PREFIX) else path

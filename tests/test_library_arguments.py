@@ -1,0 +1,173 @@
+"""Wrong arguments of the library: each gets an error of nersery that says what was expected."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas
+import pytest
+
+import nersery
+from nersery.core.errors import DataError, SettingsError
+from nersery.core.training_context import Training
+from tests.standins import sentences
+
+GOLD = nersery.Corpus(sentences(24))
+NO_SEEDS = [-1, 2**70, "a", 1.5, True, None]
+CALLS: dict[str, Callable[[Any], Any]] = {
+    "annotate": lambda seed: nersery.annotate(GOLD, "tagger_labels", GOLD, seed=seed),
+    "select": lambda seed: nersery.select(GOLD, "duplicates", GOLD, seed=seed),
+    "align": lambda seed: nersery.align(GOLD, GOLD, seed=seed),
+    "train": lambda seed: nersery.train(GOLD, seed=seed),
+    "next_sentences": lambda seed: nersery.next_sentences(GOLD, "no-such-tagger", seed=seed),
+}
+NO_CORPORA: list[Any] = [None, b"ab", ["a"], [GOLD], {"a": 1}, np.array([1, 2])]
+READERS: dict[str, Callable[[Any], Any]] = {
+    "Corpus": nersery.Corpus,
+    "write": lambda corpus: nersery.write(corpus, "never-written.jsonl"),
+    "augment": lambda corpus: nersery.augment(corpus, "mention_replacement"),
+    "select": lambda corpus: nersery.select(corpus, "duplicates", GOLD),
+    "select gold": lambda corpus: nersery.select(GOLD, "duplicates", corpus),
+    "select held out": lambda corpus: nersery.select(GOLD, "duplicates", GOLD, held_out=corpus),
+    "align": lambda corpus: nersery.align(corpus, GOLD),
+    "project": lambda corpus: nersery.project(corpus, GOLD, [[]] * len(GOLD)),
+    "train": nersery.train,
+    "evaluate": lambda corpus: nersery.evaluate(corpus, GOLD),
+    "evaluate predicted": lambda corpus: nersery.evaluate(GOLD, corpus),
+    "next_sentences": lambda corpus: nersery.next_sentences(corpus, "no-such-tagger"),
+}
+
+
+@pytest.mark.parametrize("seed", NO_SEEDS, ids=repr)
+@pytest.mark.parametrize("call", CALLS)
+def test_what_is_no_seed_is_refused(call: str, seed: Any) -> None:
+    with pytest.raises(SettingsError, match=rf"^seed is {seed!r}, expected a whole number from 0 to 4294967295"):
+        CALLS[call](seed)
+
+
+def test_numpy_s_numbers_are_seeds_everywhere(tmp_path: Path) -> None:
+    assert type(Training(seed=np.int64(3)).seed) is int  # PyTorch takes no other
+    for seed, output in ((3, tmp_path / "a.jsonl"), (np.int64(3), tmp_path / "b.jsonl")):
+        nersery.augment(GOLD, "mention_replacement", output=output, seed=seed, quiet=True)
+        nersery.align(GOLD, GOLD, output=output.with_suffix(".align"), seed=seed, quiet=True)
+    for name in ("jsonl", "align"):
+        assert (tmp_path / f"a.{name}").read_bytes() == (tmp_path / f"b.{name}").read_bytes()
+
+
+@pytest.mark.parametrize("corpus", NO_CORPORA, ids=str)
+@pytest.mark.parametrize("call", READERS)
+def test_what_is_no_corpus_is_refused(call: str, corpus: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(SettingsError, match=r"expected (a Sentence|sentences)"):
+        READERS[call](corpus)
+    assert not [*tmp_path.iterdir()]
+
+
+@pytest.mark.parametrize("path", [None, 5, b"a.conll", ["a.conll"], GOLD], ids=str)
+def test_what_is_no_path_is_refused(path: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    calls: list[Callable[[], Any]] = [
+        lambda: nersery.read(path),
+        lambda: nersery.write(GOLD, path),
+        lambda: nersery.grow([path], minutes=1),
+        lambda: nersery.grow("example:train.conll", raw=path if path is not None else 0, minutes=1),
+        lambda: nersery.grow("example:train.conll", output=path),
+    ]
+    if path is not None:
+        calls += [
+            lambda: nersery.augment(GOLD, "mention_replacement", output=path),
+            lambda: nersery.train(GOLD, output=path),
+            lambda: nersery.run("demo", output=path),
+        ]
+    for call in calls:
+        with pytest.raises(SettingsError, match=r"expected the name of a file or folder"):
+            call()
+    assert not [*tmp_path.iterdir()]
+
+
+def test_the_names_of_examples_are_corpora() -> None:
+    train = nersery.read("example:train.conll")
+    assert train == nersery.read(nersery.example("train.conll"))
+    assert nersery.select("example:train.conll", "duplicates", "example:train.conll").tally.read == len(train)
+    with pytest.raises(SettingsError, match=r'there is no example file "example:trian.conll"; did you mean'):
+        nersery.read("example:trian.conll")
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"batch_size": 0}, "batch_size is 0, expected a whole number of 1 or more"),
+        ({"batch_size": "8"}, "batch_size is '8', expected a whole number of 1 or more"),
+        ({"batch_size": True}, "batch_size is True, expected a whole number of 1 or more"),
+        ({"shards": 2.5, "output": "x"}, "shards is 2.5, expected a whole number of 1 or more"),
+        ({"shards": 9, "workers": 0, "output": "x"}, "workers is 0, expected a whole number of 1 or more"),
+        ({"shards": 9, "engine": "ray", "gpus": -1, "output": "x"}, "gpus is -1, expected 0 or more"),
+        ({"shards": 9, "engine": "ray", "gpus": "a", "output": "x"}, "gpus is 'a', expected 0 or more"),
+    ],
+)
+def test_options_of_jobs_are_checked(options: dict[str, Any], message: str) -> None:
+    with pytest.raises(SettingsError, match=message):
+        nersery.augment(GOLD, "mention_replacement", **options)
+
+
+def test_an_unknown_option_is_named() -> None:
+    with pytest.raises(SettingsError, match=r'there is no option "shard"; did you mean "shards"'):
+        nersery.predict(GOLD, "no-such-tagger", shard=3)
+
+
+@pytest.mark.parametrize("minutes", [0, -1, float("nan"), float("inf"), "ten", None, True])
+def test_what_is_no_number_of_minutes_is_refused(minutes: Any) -> None:
+    with pytest.raises(SettingsError, match=r"minutes is .*, expected a number above 0"):
+        nersery.grow("example:train.conll", minutes=minutes)
+
+
+@pytest.mark.parametrize(("name", "value"), [("count", "5"), ("count", 2.5), ("most", None)])
+def test_numbers_of_sentences_to_label_are_checked(name: str, value: Any) -> None:
+    with pytest.raises(SettingsError, match=rf"{name} is {value!r}, expected a whole number"):
+        nersery.next_sentences(GOLD, "no-such-tagger", **{name: value})
+
+
+def test_an_option_of_reading_has_a_type() -> None:
+    for name, value in (("language", 5), ("encoding", None), ("word_column", "2"), ("scheme", 3), ("repair", 4)):
+        with pytest.raises((SettingsError, DataError), match=f"{name} is {value!r}"):
+            nersery.read("example:train.conll", **{name: value})
+
+
+def test_a_device_is_not_replaced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As /dev/full was, by a file."""
+    monkeypatch.setattr("nersery.core.files.DEVICES", tmp_path)
+    device = tmp_path / "full.jsonl"
+    os.mkfifo(device)
+    link = tmp_path / "stdout.jsonl"
+    link.symlink_to(tmp_path.with_name("other"))
+    for path in (device, link):
+        for call in (
+            lambda path: nersery.write(GOLD, path),
+            lambda path: nersery.augment(GOLD, "mention_replacement", output=path, quiet=True),
+            lambda path: nersery.train(GOLD, output=path),
+        ):
+            with pytest.raises(SettingsError, match="is a device or a pipe, and results go into a file"):
+                call(path)
+    assert device.is_fifo()
+    assert link.is_symlink()
+
+
+def test_objects_of_other_libraries_have_their_type() -> None:
+    for value in (None, 5):
+        with pytest.raises(SettingsError, match=f"the dataset is {value}, expected a split"):
+            nersery.Corpus.from_dataset(value)  # type: ignore[arg-type]
+        with pytest.raises(SettingsError, match=f"the frame is {value}, expected a DataFrame"):
+            nersery.Corpus.from_pandas(value)  # type: ignore[arg-type]
+        with pytest.raises(SettingsError, match=f"the documents are {value}, expected those of spaCy"):
+            nersery.Corpus.from_spacy(value)  # type: ignore[arg-type]
+    with pytest.raises(SettingsError, match="document 1 is 'A', expected a Doc of spaCy"):
+        nersery.Corpus.from_spacy("Ada")  # type: ignore[arg-type]
+
+
+def test_a_column_of_numbers_is_a_column_of_words() -> None:
+    frame = pandas.DataFrame({"sentence": [1, 1], "word": [7, 8], "tag": ["O", "B-N"]})
+    assert [(one.words, one.labels) for one in nersery.Corpus.from_pandas(frame)] == [(("7", "8"), ((1, 2, "N"),))]
