@@ -55,9 +55,7 @@ class Lexicon:
     def totals(self) -> tuple[Values, Values]:
         """The sum of counts of each source stem, and of each target stem."""
         sources, targets = np.zeros_like(self.source_uses), np.zeros_like(self.target_uses)
-        for start in range(0, len(self.keys), _CHUNK):
-            part = slice(start, start + _CHUNK)
-            add_up(self.keys[part], self.counts[part], sources, targets)
+        add_up(self.keys, self.counts, sources, targets)
         return sources, targets
 
     def find(self, source: Numbers, target: Numbers) -> Numbers:
@@ -158,8 +156,10 @@ def pair_keys(source: Numbers, target: Numbers) -> Numbers:
 
 def add_up(keys: Numbers, counts: Values, of_source: Values, of_target: Values) -> None:
     """Add the count of each pair of stems to the totals of both."""
-    for stems, totals in zip(stems_of(keys), (of_source, of_target), strict=True):
-        np.add.at(totals, stems, counts)
+    for start in range(0, len(keys), _CHUNK):
+        part = slice(start, start + _CHUNK)
+        for stems, totals in zip(stems_of(keys[part]), (of_source, of_target), strict=True):
+            np.add.at(totals, stems, counts[part])
 
 
 def stems_of(keys: Numbers) -> tuple[Numbers, Numbers]:
