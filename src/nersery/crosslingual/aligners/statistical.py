@@ -62,7 +62,7 @@ class Statistical(Aligner):
         null: Probability in (0, 1) that a word comes from none.
         learn: Learn from the pairs; if false, only `priors` count.
         learn_from: Maximum pairs to learn from, spread evenly over all; 0 takes all. While it learns, temporary files
-            hold the counts of their words: about a gigabyte for 100,000 pairs.
+            hold the counts of their words: about half a gigabyte for 100,000 pairs.
         max_words: Pairs with a longer side are rejected.
         priors: Folder of earlier counts, from `save` or `nersery crosslingual align --keep`.
 
@@ -197,7 +197,7 @@ class Statistical(Aligner):
         """
         if self._lexicon is None:
             raise SettingsError("the aligner has not learnt anything yet; call fit first")
-        vocabularies = {"source": list(self._source.stems), "target": list(self._target.stems)}
+        vocabularies = {"source": self._source.stems, "target": self._target.stems}
         self._lexicon.save(Path(folder), {**self._spelling, **vocabularies})
 
     def align(self, pairs: Sequence[Pair]) -> list[Alignment | Reject]:

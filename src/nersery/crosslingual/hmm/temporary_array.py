@@ -30,7 +30,7 @@ def check_room(size: int) -> None:
     free = shutil.disk_usage(folder).free
     if size > max(free, IN_MEMORY):
         raise DiskError(
-            f"temporary files need at least {size / 1e9:,.2f} GB in {folder}, which has {free / 1e9:,.2f} GB free. "
+            f"temporary files need at least {size / 1e6:,.0f} MB in {folder}, which has {free / 1e6:,.0f} MB free. "
             "Free some space there, or name another folder by the environment variable TMPDIR"
         )
 
