@@ -46,7 +46,9 @@ class TemporaryArray:
 
     def __init__(self, kind: DTypeLike, over: TemporaryArray | None = None) -> None:
         self._kind = np.dtype(kind)
-        self._file = SpooledTemporaryFile(IN_MEMORY, prefix="nersery-") if over is None else over._file  # noqa: SIM115
+        self._file: SpooledTemporaryFile[bytes] = (
+            SpooledTemporaryFile(IN_MEMORY, prefix="nersery-") if over is None else over._file  # noqa: SIM115
+        )
 
     def read(self, start: int, count: int) -> NDArray[Any]:
         """Some of the numbers, which were written before."""
