@@ -74,6 +74,7 @@ CASES: Mapping[str, Case] = {
     "crosslingual project": Case("crosslingual project {corpus} {corpus} {out}.jsonl --alignments {links}"),
     "evaluate": Case("evaluate {corpus} {corpus} --json"),
     "evaluate, another order": Case("evaluate {corpus} {turned} --json"),
+    "evaluate, CoNLL without ids": Case("evaluate {plain} {predicted} --json"),
     "predict, bilstm_crf": Case("predict {bilstm} {corpus} {out}.jsonl", 0.2),
     "predict, transformer": Case("predict {transformer} {corpus} {out}.jsonl", 0.02),
     "annotate tagger_labels": Case(
@@ -112,6 +113,9 @@ def write_files(folder: Path, count: int) -> dict[str, str]:
     files = {name: str(folder / f"{count}.{name}") for name in ("text", "source", "target", "links")}
     for name in ("corpus", "made", "turned"):
         files[name] = str(folder / f"{count}.{name}.jsonl")
+    for name in ("plain", "predicted"):
+        files[name] = str(folder / f"{count}.{name}.conll")
+        io.write((replace(sentence, id="") for sentence in sentences(count)), files[name])
     io.write(sentences(count), files["corpus"])
     io.write(made(count), files["made"])
     pairs = zip(*[sentences(count)] * 2, strict=True)

@@ -2,18 +2,19 @@ from __future__ import annotations
 
 import random
 import tracemalloc
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
 
-from nersery import Entity, Sentence
+from nersery import Corpus, Entity, Sentence
 from nersery.core.errors import DataError
 from nersery.evaluate.error_analysis import find_errors
 from nersery.evaluate.in_step import score_by_id, score_in_step
-from nersery.evaluate.scores import score, sentence_counts
+from nersery.evaluate.scores import paired_by_order, score, sentence_counts
+from nersery.io.ids import Ids
 
 TYPES = ("LOC", "PER")
 
@@ -47,14 +48,37 @@ GOLD = list(sentences(4, 0))
         GOLD[:3],
         [*GOLD, Sentence(("more",), id="more")],
         [GOLD[1], GOLD[0], *GOLD[2:]],
-        [replace(GOLD[0], id="other"), *GOLD[1:]],
+        [replace(GOLD[0], id="s1"), replace(GOLD[1], id="s0"), *GOLD[2:]],
+        [replace(GOLD[0], id="s3"), *GOLD[1:]],
+        [GOLD[0], replace(GOLD[1], id="s0"), *GOLD[2:]],
+        [replace(GOLD[0], id="more"), replace(GOLD[1], id="more"), *GOLD[2:]],
         [Sentence(("other", "words"), id="s0"), *GOLD[1:]],
     ],
-    ids=["a sentence too few", "a sentence too many", "another order", "another id", "other words"],
+    ids=[
+        "a sentence too few",
+        "a sentence too many",
+        "another order",
+        "ids in another order",
+        "a later id twice",
+        "an earlier id twice",
+        "another id twice",
+        "other words",
+    ],
 )
 def test_sentences_out_of_step_are_not_scored(other: list[Sentence]) -> None:
     assert score_in_step(GOLD, [GOLD, other]) is None
     assert score_in_step(GOLD, [other, GOLD]) is None
+
+
+@pytest.mark.parametrize("count", [1, 4], ids=["one other id", "other ids only"])
+def test_sentences_with_ids_of_their_own_are_paired_by_order(count: int) -> None:
+    guesses = list(sentences(4, 1))
+    other = [replace(one, id=f"predicted:{number}") for number, one in enumerate(guesses[:count])] + guesses[count:]
+    paired = list(paired_by_order(Corpus(GOLD), Corpus(other)))
+    found = score_in_step(GOLD, [other, GOLD], errors=True)
+    assert found is not None
+    assert [counter.scores for counter in found.counters] == [score(GOLD, paired), score(GOLD, GOLD)]
+    assert found.errors == find_errors(GOLD, paired)
 
 
 def test_labellings_in_any_order_are_paired_by_id() -> None:
@@ -110,8 +134,15 @@ class Many:
         return sentences(*self._given)
 
 
-@pytest.mark.parametrize("scored", [score_in_step, score_by_id])
-def test_memory_does_not_grow_with_the_sentences(scored: Callable[..., Any]) -> None:
+def score_other_ids(gold: Many, labelled: Sequence[Many]) -> Any:
+    other_ids = [(replace(one, id=f"predicted:{one.id}") for one in many) for many in labelled]
+    return score_in_step(gold, other_ids)
+
+
+@pytest.mark.parametrize("scored", [score_in_step, score_by_id, score_other_ids])
+def test_memory_does_not_grow_with_the_sentences(scored: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Ids.__init__, "__defaults__", (100,))
+
     def peak(count: int) -> int:
         tracemalloc.start()
         try:

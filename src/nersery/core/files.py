@@ -11,7 +11,7 @@ import re
 import secrets
 import shutil
 import stat
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import IO, Any, BinaryIO
@@ -109,10 +109,10 @@ def _appearing_whole(path: Path) -> Iterator[BinaryIO]:
     os.replace(temporary, path)  # not reached after an error: the old file stays
 
 
-def write_atomic(path: Path, text: str) -> None:
-    """Write a file so that a reader or a later run sees the old one or the new one, never a part."""
+def write_atomic(path: Path, text: str | Iterable[str]) -> None:
+    """Write a file, whole or part by part, so that a reader or a later run sees the old one or the new one."""
     with _appearing_whole(path) as stream:
-        stream.write(text.encode())
+        stream.writelines(part.encode() for part in ([text] if isinstance(text, str) else text))
 
 
 def write_json(path: Path, content: Any) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import zip_longest
 
 from nersery.core.errors import DataError
@@ -30,20 +30,28 @@ class InStep:
 def score_in_step(
     gold: Iterable[Sentence], labelled: Sequence[Iterable[Sentence]], *, errors: bool = False
 ) -> InStep | None:
-    """Score labellings of the same sentences in the same order; None if ids, words or order differ.
+    """Score labellings of the same sentences in the same order; None if words or order differ.
+
+    Ids may differ, as of formats that keep none, where a labelling has ids that gold has not. Ids that both have in
+    other places are left to who reads everything.
 
     Args:
         labelled: Each is read once, beside ``gold``.
         errors: Also look for the errors of the first one. Sentences with an error are kept.
     """
     counters, found, ids = [PairCounter() for _ in labelled], Errors(), Ids()
+    own_ids = [Ids() for _ in labelled]
     try:
         for number, (truth, *guesses) in enumerate(zip_longest(gold, *labelled), start=1):
-            if truth is None or ids.add(truth.id or str(number), number):
+            if truth is None or ids.add(truth.id or str(number), number) or any(own.find(truth.id) for own in own_ids):
                 return None
-            for counter, guess in zip(counters, guesses, strict=True):
-                if guess is None or (guess.id, guess.words) != (truth.id, truth.words):
+            for place, (counter, own, guess) in enumerate(zip(counters, own_ids, guesses, strict=True)):
+                if guess is None or guess.words != truth.words:
                     return None
+                if guess.id != truth.id:
+                    if ids.find(guess.id) or own.add(guess.id, number):
+                        return None
+                    guess = guesses[place] = replace(guess, id=truth.id)
                 counter.add(truth, guess)
             if errors:
                 found.add(truth, guesses[0])

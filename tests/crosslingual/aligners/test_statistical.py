@@ -5,11 +5,12 @@ import pickle
 import random
 import tracemalloc
 from itertools import cycle, islice
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
-from nersery.core.errors import MissingResourceError, SettingsError
+from nersery.core.errors import DiskError, MissingResourceError, SettingsError
 from nersery.core.outcome import Reject
 from nersery.core.progress import Progress
 from nersery.core.training_context import Training
@@ -196,6 +197,13 @@ def test_small_slices_of_the_lexicon_change_nothing(text, monkeypatch, priors, t
         assert found.align(text[0]) == expected.align(text[0])
         for name, values in vars(expected._lexicon).items():
             assert getattr(found._lexicon, name).tolist() == values.tolist(), name
+
+
+def test_a_full_disk_is_refused_before_anything_is_learnt(text, monkeypatch):
+    monkeypatch.setattr(temporary_array, "IN_MEMORY", 1)
+    monkeypatch.setattr(temporary_array.shutil, "disk_usage", lambda folder: SimpleNamespace(free=1000))
+    with pytest.raises(DiskError, match=r"temporary files need at least \d+ MB in .* variable TMPDIR"):
+        fitted(text[0])
 
 
 def test_memory_hardly_grows_with_the_pairs(monkeypatch):

@@ -1,13 +1,15 @@
 """Numbers in temporary files."""
 
 import errno
+import shutil
 import tempfile
 
 import numpy as np
 import pytest
 
+from nersery.core.errors import DiskError
 from nersery.crosslingual.hmm import temporary_array
-from nersery.crosslingual.hmm.temporary_array import TemporaryArray
+from nersery.crosslingual.hmm.temporary_array import TemporaryArray, check_room
 
 
 @pytest.mark.parametrize("room", [8, 1 << 20])
@@ -32,3 +34,29 @@ def test_a_full_disk_is_named(monkeypatch):
     with pytest.raises(OSError, match="No space left") as caught:
         stored.write(0, np.zeros(1))
     assert caught.value.filename == tempfile.gettempdir()
+
+
+@pytest.mark.parametrize("room", [8, 1 << 20])
+def test_smaller_numbers_take_the_place_of_larger_ones(monkeypatch, room):
+    monkeypatch.setattr(temporary_array, "IN_MEMORY", room)
+    large = TemporaryArray(np.int64)
+    small = TemporaryArray(np.int32, over=large)
+    large.write(0, np.arange(10))
+    for start in range(0, 10, 2):
+        small.write(start, 10 * large.read(start, 2))
+    small.truncate(10)
+    assert small.read(0, 10).tolist() == [*range(0, 100, 10)]
+    assert large._file.seek(0, 2) == 40
+
+
+def test_too_little_room_is_refused_with_what_to_do(monkeypatch):
+    monkeypatch.setattr(shutil, "disk_usage", lambda folder: shutil._ntuple_diskusage(10**9, 0, 2 * 10**8))
+    check_room(2 * 10**8)
+    with pytest.raises(DiskError) as caught:
+        check_room(3 * 10**8)
+    assert str(caught.value) == (
+        f"temporary files need at least 300 MB in {tempfile.gettempdir()}, which has 200 MB free. "
+        "Free some space there, or name another folder by the environment variable TMPDIR"
+    )
+    monkeypatch.setattr(shutil, "disk_usage", lambda folder: shutil._ntuple_diskusage(10**9, 10**9, 0))
+    check_room(1000)  # what is small needs no file

@@ -2,7 +2,9 @@
 
 import pytest
 
-from nersery.crosslingual.hmm.vocabulary import UNKNOWN, Vocabulary, stem
+from nersery.crosslingual.hmm import vocabulary as module
+from nersery.crosslingual.hmm.texts import UNKNOWN
+from nersery.crosslingual.hmm.vocabulary import Vocabulary, WordCounts, stem
 
 
 @pytest.mark.parametrize(
@@ -37,10 +39,23 @@ def test_settings():
     assert stem("ΟΔΟΣ") == stem("οδος")
 
 
-def test_a_vocabulary_grows_and_looks_up():
+@pytest.mark.parametrize("known", [1, 1 << 14])
+def test_a_vocabulary_grows_and_looks_up(monkeypatch, known):
+    monkeypatch.setattr(module, "_KNOWN", known)
     vocabulary = Vocabulary()
+    assert vocabulary.look_up(["tree"]).tolist() == [UNKNOWN]
     assert vocabulary.grow(("House", "houses", "tree")) == [0, 0, 1]
     assert vocabulary.grow(("tree",)) == [1]
-    vocabulary.forget_words()
     assert vocabulary.look_up(["housing", "river", "Tree"]).tolist() == [0, UNKNOWN, 1]
     assert len(vocabulary) == 2
+
+
+@pytest.mark.parametrize("known", [1, 1 << 14])
+def test_the_commonest_word_of_each_stem(monkeypatch, known):
+    monkeypatch.setattr(module, "_KNOWN", known)
+    vocabulary, words = Vocabulary(), WordCounts()
+    vocabulary.grow(("Earlier",))
+    for sentence in (("houses", "House", "tree"), ("House", "tree", "river"), ("Trees", "Tree", "Tree")):
+        vocabulary.grow(sentence)
+        words.update(sentence)
+    assert [*words.commonest(vocabulary)] == ["earl", "House", "tree", "river"], "of equals the last"

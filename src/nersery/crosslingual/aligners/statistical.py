@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
@@ -20,13 +19,15 @@ from nersery.core.registry import FileName
 from nersery.core.training_context import NO_TRAINING, Training
 from nersery.crosslingual.aligner_checkpoint import place_for
 from nersery.crosslingual.aligners.base import Aligner, Alignment, Link, Pair, Pairs, Suggestions
-from nersery.crosslingual.hmm.batches import PADDING, Batch, Stemmed, padded
+from nersery.crosslingual.hmm.batches import PADDING, Batch, Batches, Stemmed, padded
 from nersery.crosslingual.hmm.expectation_maximization import Both, Rates, Steps, by_places, learn
 from nersery.crosslingual.hmm.hidden_markov import Array
 from nersery.crosslingual.hmm.lexicon import Lexicon, check_folder, empty_lexicon, is_saved, pair_keys
 from nersery.crosslingual.hmm.prior_counts import SUPPOSED, Supposed
+from nersery.crosslingual.hmm.sliced_lexicon import SlicedLexicon
 from nersery.crosslingual.hmm.string_similarity import Looks
-from nersery.crosslingual.hmm.vocabulary import Numbers, Vocabulary
+from nersery.crosslingual.hmm.texts import TextNumbers
+from nersery.crosslingual.hmm.vocabulary import Numbers, Vocabulary, WordCounts
 from nersery.crosslingual.padded_shapes import padded_shapes
 from nersery.crosslingual.symmetrization import LEAST, Heuristic, Point, mutually_best, symmetrize
 
@@ -57,8 +58,8 @@ class Statistical(Aligner):
         hmm_steps: Passes that also use positions.
         null: Probability in (0, 1) that a word comes from none.
         learn: Learn from the pairs; if false, only `priors` count.
-        learn_from: Maximum pairs to learn from, spread evenly over all; 0: all. Temporary files take about a gigabyte
-            for 100,000 pairs.
+        learn_from: Maximum pairs to learn from, spread evenly over all; 0: all. Temporary files take about half a
+            gigabyte for 100,000 pairs.
         max_words: Pairs with a longer side are rejected.
         priors: Folder of earlier counts, from `nersery crosslingual align --keep`.
 
@@ -134,7 +135,7 @@ class Statistical(Aligner):
         self._source, self._target = (Vocabulary(**self._spelling) for _ in range(2))
         known = self._opened(Path(self.priors)) if self.priors else empty_lexicon()
         sources, targets = Stemmed(self._source), Stemmed(self._target)
-        words: tuple[Counter[str], Counter[str]] = Counter(), Counter()
+        words = WordCounts(), WordCounts()
         for pair in self._examples(pairs):
             sources.append(pair.source)
             targets.append(pair.target)
@@ -143,14 +144,15 @@ class Statistical(Aligner):
                 words[1].update(pair.target)
         supposed = Supposed(self.string_similarity)
         if self.string_similarity:
-            supposed.look_at(_commonest(words[0], self._source), _commonest(words[1], self._target))
+            supposed.look_at(words[0].commonest(self._source), words[1].commonest(self._target))
+        del words
         if self._suggestions is not None and self._suggestions.counts:
             supposed.add(*self._suggested(pairs, len(sources), self._suggestions))
-        words[0].clear()
-        words[1].clear()
-        self._forget_words()
+        stems = len(self._source), len(self._target)
+        lexicon = SlicedLexicon(Batches(sources, targets), known, supposed.counts, stems)
+        del supposed  # what it knows of each word is large
         steps = Steps(self.ibm1_steps, self.hmm_steps, self.null, 2 * SUPPOSED)  # of most pairs nothing was learnt
-        return learn(sources, targets, known, supposed.counts, steps, progress)
+        return learn(sources, targets, known, lexicon, steps, progress)
 
     def _examples(self, pairs: Pairs) -> Iterator[Pair]:
         """The pairs to learn from."""
@@ -174,19 +176,13 @@ class Statistical(Aligner):
         return max(len(pair.source), len(pair.target)) <= self.max_words
 
     def _adopt(self, lexicon: Lexicon) -> None:
-        self._forget_words()
         self._lexicon = lexicon
         self._rates = Rates(lexicon.totals, lexicon, self.null, np.float64)
-
-    def _forget_words(self) -> None:
-        self._source.forget_words()
-        self._target.forget_words()
 
     def _opened(self, folder: Path) -> Lexicon:
         lexicon, facts = Lexicon.load(folder, self._spelling)
         self._source, self._target = (
-            Vocabulary(**self._spelling, stems={stem: number for number, stem in enumerate(facts[side])})
-            for side in ("source", "target")
+            Vocabulary(**self._spelling, stems=TextNumbers(map(str, facts[side]))) for side in ("source", "target")
         )
         return lexicon
 
@@ -198,7 +194,7 @@ class Statistical(Aligner):
         """
         if self._lexicon is None:
             raise SettingsError("the aligner has not learnt anything yet; call fit first")
-        vocabularies = {"source": list(self._source.stems), "target": list(self._target.stems)}
+        vocabularies = {"source": self._source.stems, "target": self._target.stems}
         self._lexicon.save(Path(folder), {**self._spelling, **vocabularies})
 
     def align(self, pairs: Sequence[Pair]) -> list[Alignment | Reject]:
@@ -223,7 +219,6 @@ class Statistical(Aligner):
                 sources, targets = len(pairs[number].source), len(pairs[number].target)
                 forward, backward = (side[:targets, row, :sources].T for side in (both.forward, both.backward))
                 found[number] = self._links(forward, backward)
-        self._forget_words()
         return found
 
     def _directions(
@@ -298,14 +293,3 @@ def _spread(pairs: Iterable[Pair], count: int, most: int) -> Iterator[Pair]:
         if place == taken * count // most:
             yield pair
             taken += 1
-
-
-def _commonest(counts: Counter[str], vocabulary: Vocabulary) -> list[str]:
-    """The most frequent word of each stem; of equally frequent ones the last in the order of characters."""
-    found = list(vocabulary.stems)
-    most = [0] * len(found)
-    for word, count in counts.items():
-        (number,) = vocabulary.grow((word,))
-        if (count, word) > (most[number], found[number]):
-            most[number], found[number] = count, word
-    return found

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,11 +9,10 @@ from numpy.typing import NDArray
 
 from nersery.core.progress import Progress
 from nersery.crosslingual.hmm import hidden_markov
-from nersery.crosslingual.hmm.batches import Batch, Batches, Stemmed
+from nersery.crosslingual.hmm.batches import Batch, Stemmed
 from nersery.crosslingual.hmm.hidden_markov import Array
 from nersery.crosslingual.hmm.lexicon import Lexicon, Values
 from nersery.crosslingual.hmm.sliced_lexicon import SlicedLexicon
-from nersery.crosslingual.hmm.vocabulary import Numbers
 
 ALONE_SMOOTHING = 0.1
 """How often each stem counts as seen without a counterpart, if all were equally frequent."""
@@ -144,22 +142,16 @@ def by_places(chances: Chances, batch: Batch, jumps: Parameters | Lexicon) -> Bo
 
 
 def learn(
-    sources: Stemmed,
-    targets: Stemmed,
-    known: Lexicon,
-    supposed: Callable[[Numbers], Values],
-    steps: Steps,
-    progress: Progress | None,
+    sources: Stemmed, targets: Stemmed, known: Lexicon, lexicon: SlicedLexicon, steps: Steps, progress: Progress | None
 ) -> Lexicon:
     """What sentences and their translations teach.
 
     Args:
         known: What is known already, of stems with the same numbers.
-        supposed: How often the stems of each key count as linked beforehand.
+        lexicon: That of the sentences and what is known.
         progress: Counts a sentence once for each step.
     """
     uses = sources.uses(known.source_uses), targets.uses(known.target_uses)
-    lexicon = SlicedLexicon(Batches(sources, targets), known, supposed, (len(uses[0]), len(uses[1])))
     alone = uses[0] / max(uses[0].sum(), 1), uses[1] / max(uses[1].sum(), 1)
     parameters = Parameters(*alone, known.forward, known.backward)
     count = steps.ibm1 + steps.hmm

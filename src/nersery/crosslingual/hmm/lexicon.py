@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields
+from functools import partial
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +18,7 @@ from safetensors.numpy import load_file, save_file
 from nersery.core.errors import MissingResourceError, SettingsError
 from nersery.core.files import differences, os_errors, write_atomic
 from nersery.crosslingual.hmm import hidden_markov
+from nersery.crosslingual.hmm.texts import TextNumbers
 from nersery.crosslingual.hmm.vocabulary import Numbers
 
 Values = NDArray[np.float64]
@@ -55,9 +58,7 @@ class Lexicon:
     def totals(self) -> tuple[Values, Values]:
         """The sum of counts of each source stem, and of each target stem."""
         sources, targets = np.zeros_like(self.source_uses), np.zeros_like(self.target_uses)
-        for start in range(0, len(self.keys), _CHUNK):
-            part = slice(start, start + _CHUNK)
-            add_up(self.keys[part], self.counts[part], sources, targets)
+        add_up(self.keys, self.counts, sources, targets)
         return sources, targets
 
     def find(self, source: Numbers, target: Numbers) -> Numbers:
@@ -82,7 +83,7 @@ class Lexicon:
 
         Args:
             folder: Made when it is not there.
-            facts: The stems by number, as ``source`` and ``target``, and more JSON values.
+            facts: The stems by number, as ``source`` and ``target``, and JSON values.
         """
         folder.mkdir(parents=True, exist_ok=True)
         temporary = folder / f"{TENSORS}.tmp"
@@ -92,7 +93,7 @@ class Lexicon:
             )
         (folder / RECORD).unlink(missing_ok=True)  # without it, what a kill leaves is no lexicon
         temporary.replace(folder / TENSORS)
-        write_atomic(folder / RECORD, json.dumps({"format": FORMAT, **facts}))
+        write_atomic(folder / RECORD, _json({"format": FORMAT, **facts}))
 
     @classmethod
     def load(cls, folder: Path, settings: Mapping[str, Any]) -> tuple[Lexicon, dict[str, Any]]:
@@ -123,6 +124,28 @@ class Lexicon:
                 f"the lexicon in {folder} was learnt otherwise:\n{changed}\nSet these as they are there, or learn again"
             )
         return lexicon, facts
+
+
+def _json(facts: Mapping[str, Any]) -> Iterator[str]:
+    """What `json.dumps` makes of facts, part by part: as strings of Python, the stems would fill the memory."""
+    before = "{"
+    for key, value in facts.items():
+        yield f"{before}{json.dumps(key)}: "
+        before = ", "
+        if isinstance(value, TextNumbers):
+            texts = iter(value)
+            parts = iter(partial(_items, texts), "")
+            yield "["
+            yield from (part if number == 0 else f", {part}" for number, part in enumerate(parts))
+            yield "]"
+        else:
+            yield json.dumps(value)
+    yield "}"
+
+
+def _items(texts: Iterator[str]) -> str:
+    """The next texts of a list in JSON, without its brackets; empty at the end."""
+    return json.dumps([*islice(texts, 1000)])[1:-1]
 
 
 def is_saved(folder: Path) -> bool:
@@ -158,8 +181,10 @@ def pair_keys(source: Numbers, target: Numbers) -> Numbers:
 
 def add_up(keys: Numbers, counts: Values, of_source: Values, of_target: Values) -> None:
     """Add the count of each pair of stems to the totals of both."""
-    for stems, totals in zip(stems_of(keys), (of_source, of_target), strict=True):
-        np.add.at(totals, stems, counts)
+    for start in range(0, len(keys), _CHUNK):
+        part = slice(start, start + _CHUNK)
+        for stems, totals in zip(stems_of(keys[part]), (of_source, of_target), strict=True):
+            np.add.at(totals, stems, counts[part])
 
 
 def stems_of(keys: Numbers) -> tuple[Numbers, Numbers]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 
 import numpy as np
 
@@ -23,10 +23,10 @@ class Supposed:
 
     def __init__(self, string_similarity: float) -> None:
         self._string_similarity = string_similarity
-        self._looks, self._rows = Looks(), (np.zeros(0, np.int64),) * 2
+        self._looks, self._rows = Looks(), (range(0), range(0))
         self._keys, self._counts = np.zeros(0, np.int64), np.zeros(0)
 
-    def look_at(self, sources: Sequence[str], targets: Sequence[str]) -> None:
+    def look_at(self, sources: Iterable[str], targets: Iterable[str]) -> None:
         """Compare pairs of stems by a word for each source stem and each target stem."""
         self._rows = self._looks.added(sources), self._looks.added(targets)
 
@@ -39,8 +39,8 @@ class Supposed:
         """What is supposed of pairs of stems, sorted; suggested ones between the first and the last are there."""
         supposed = np.full(len(keys), SUPPOSED)
         if self._string_similarity:
-            sources, targets = stems_of(keys)
-            likeness = self._looks.likeness(self._rows[0][sources], self._rows[1][targets])
+            rows = (side.start + stems for side, stems in zip(self._rows, stems_of(keys), strict=True))
+            likeness = self._looks.likeness(*rows)
             supposed += self._string_similarity * likeness
         start, end = np.searchsorted(self._keys, keys[:1]).sum(), np.searchsorted(self._keys, keys[-1:], "right").sum()
         np.add.at(supposed, np.searchsorted(keys, self._keys[start:end]), self._counts[start:end])

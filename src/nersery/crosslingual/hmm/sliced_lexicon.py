@@ -10,8 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nersery.crosslingual.hmm.batches import Batch, Batches
-from nersery.crosslingual.hmm.lexicon import Lexicon, Values, add_up, pair_keys
-from nersery.crosslingual.hmm.temporary_array import TemporaryArray
+from nersery.crosslingual.hmm.lexicon import Lexicon, Values, add_up, pair_keys, stems_of
+from nersery.crosslingual.hmm.prior_counts import SUPPOSED
+from nersery.crosslingual.hmm.temporary_array import TemporaryArray, check_room
 from nersery.crosslingual.hmm.vocabulary import Numbers
 
 SLICE = 1 << 18
@@ -41,6 +42,7 @@ class SlicedLexicon:
     slices by source stem. The cells of a slice stand together in a file, in the order of the batches. Between two steps
     each slice sums up how much its cells were linked, always in this order, and gives each cell the new count of its
     stems. So neither the lexicon nor the cells are ever in memory as a whole, and nothing is looked up out of order.
+    The files have only the target stems of the keys, and of what is supposed only what differs from `SUPPOSED`.
 
     Args:
         batches: The text.
@@ -60,35 +62,47 @@ class SlicedLexicon:
         self._slice_of = ((np.cumsum(weights) - weights) // size).astype(np.int64)
         count = int(self._slice_of[-1]) + 1 if stems[0] else 0
         self._first_cells = np.append(0, np.cumsum(np.bincount(self._slice_of, weights, count))).astype(np.int64)
-        self._first_keys = [0]
-        self._keys, self._supposed = TemporaryArray(np.int64), TemporaryArray(np.float64)
-        self._places, self._values = TemporaryArray(np.int32), TemporaryArray(np.float32)
-        cells = TemporaryArray(np.int64)
+        cells_in_all = int(self._first_cells[-1])
+        check_room(cells_in_all * np.dtype(np.int64).itemsize)
+        self._first_keys, self._first_surprises = [0], [0]
+        self._targets, self._targets_of = TemporaryArray(np.int32), np.zeros(stems[0], np.int32)
+        self._surprises, self._surprising = TemporaryArray(np.float64), TemporaryArray(np.int32)
+        self._values, cells = TemporaryArray(np.float32), TemporaryArray(np.int64)
+        self._places = TemporaryArray(np.int32, over=cells)
         for batch, parts in self.batches():
             keys = pair_keys(batch.source[:, :, None].astype(np.int64), batch.target[:, None, :].astype(np.int64))
             keys[np.broadcast_to((batch.target < 0)[:, None, :], keys.shape)] = NO_KEY
             _scatter(cells, parts, keys.transpose(2, 0, 1))
-        bounds = np.searchsorted(self._slice_of, np.arange(count + 1))
-        known_bounds = np.searchsorted(known.keys, pair_keys(bounds, np.zeros_like(bounds)))
+        self._first_stems = np.searchsorted(self._slice_of, np.arange(count + 1))
+        known_bounds = np.searchsorted(known.keys, pair_keys(self._first_stems, np.zeros_like(self._first_stems)))
         for number in range(count):
             own = slice(*known_bounds[number : number + 2])
             self._add_slice(known.keys[own], known.counts[own], cells, supposed)
+        self._places.truncate(cells_in_all)
 
     def _add_slice(
         self, known: Numbers, counts: Values, cells: TemporaryArray, supposed: Callable[[Numbers], Values]
     ) -> None:
-        number, start = len(self._first_keys) - 1, self._first_keys[-1]
+        number, start, first = len(self._first_keys) - 1, self._first_keys[-1], self._first_surprises[-1]
         keys = np.append(known, NO_KEY)
         for chunk in self._chunks(number):
             keys = _distinct(np.concatenate([keys, cells.read(*chunk)]))
-        for chunk in self._chunks(number):
+        for chunk in self._chunks(number):  # their places take half the room, so they end where no cell is still unread
             self._places.write(chunk[0], np.searchsorted(keys, cells.read(*chunk)))
         keys = keys[:-1]
-        guess = supposed(keys)
+        guess = np.empty(len(keys))
+        for place in range(0, len(keys), SLICE):
+            guess[place : place + SLICE] = supposed(keys[place : place + SLICE])
         guess[np.searchsorted(keys, known)] = counts
-        self._keys.write(start, keys)
-        self._supposed.write(start, guess)
+        surprising = np.flatnonzero(guess != SUPPOSED)
+        sources, targets = stems_of(keys)
+        targets_of = np.bincount(sources - self._first_stems[number])
+        self._targets_of[self._first_stems[number] :][: len(targets_of)] = targets_of
+        self._targets.write(start, targets)
+        self._surprising.write(first, surprising)
+        self._surprises.write(first, guess[surprising])
         self._first_keys.append(start + len(keys))
+        self._first_surprises.append(first + len(surprising))
 
     def batches(self) -> Iterator[tuple[Batch, list[CellRange]]]:
         """The text, and where the cells of each batch are."""
@@ -143,14 +157,20 @@ class SlicedLexicon:
     def _slices(self, *, is_linked: bool) -> Iterator[tuple[Numbers, Values]]:
         """The keys and the counts of each slice."""
         for number, (start, end) in enumerate(pairwise(self._first_keys)):
-            counts = self._supposed.read(start, end - start)
+            counts = np.full(end - start + 1, SUPPOSED)
+            first, last = self._first_surprises[number : number + 2]
+            counts[self._surprising.read(first, last - first)] = self._surprises.read(first, last - first)
             if is_linked:
-                linked = np.zeros(len(counts) + 1)
+                linked = np.zeros_like(counts)
                 for chunk in self._chunks(number):
                     places, values = self._places.read(*chunk), self._values.read(*chunk)
                     np.add.at(linked, places.astype(np.intp), values.astype(np.float64))
-                counts += linked[:-1]
-            yield self._keys.read(start, end - start), counts
+                counts += linked
+                del linked
+            stems = np.arange(*self._first_stems[number : number + 2])
+            keys = pair_keys(stems, np.zeros_like(stems)).repeat(self._targets_of[stems])
+            keys += self._targets.read(start, end - start)
+            yield keys, counts[:-1]
 
     def _chunks(self, number: int) -> Iterator[tuple[int, int]]:
         """The cells of a slice, some at a time, because a frequent stem alone has many: the first, and their number."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from array import array
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from hashlib import blake2b
 
@@ -13,6 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 from rapidfuzz.distance import Levenshtein
 from rapidfuzz.process import cpdist
+
+from nersery.crosslingual.hmm.texts import Texts
 
 Rows = NDArray[np.int64]
 
@@ -119,63 +121,38 @@ def _script(word: str) -> str:
     return ""
 
 
-class _Texts:
-    """Short texts of ASCII, one after the other: a fraction of what an object for each would take."""
-
-    def __init__(self) -> None:
-        self._letters, self._ends = bytearray(), array("q", [0])
-
-    def append(self, text: str) -> None:
-        """Add one."""
-        self._letters += text.encode("ascii")
-        self._ends.append(len(self._letters))
-
-    def take(self, rows: Rows) -> list[str]:
-        """Some of them, by number."""
-        return [self._letters[self._ends[row] : self._ends[row + 1]].decode("ascii") for row in rows.tolist()]
-
-
 class Looks:
     """What is to know of the looks of words, gathered once a word; two words are then compared by their rows."""
 
     def __init__(self) -> None:
         self._rows: dict[str, int] = {}
-        self._codes: dict[str, int] = {}
-        self._facts = array("q")
-        self._roman, self._skeletons = _Texts(), _Texts()
+        self._scripts_seen: dict[str, int] = {}
+        self._beginnings, self._scripts, self._cores = array("q"), array("H"), array("q")
+        self._roman, self._skeletons = Texts(), Texts()
 
     def rows(self, words: Sequence[str]) -> Rows:
         """The row of each word."""
         new = [word for word in dict.fromkeys(words) if word not in self._rows]
-        self._rows.update(zip(new, self.added(new).tolist(), strict=True))
+        self._rows.update(zip(new, self.added(new), strict=True))
         return np.array([self._rows[word] for word in words], np.int64)
 
-    def added(self, words: Sequence[str]) -> Rows:
+    def added(self, words: Iterable[str]) -> range:
         """New rows for words; `rows` does not know of them, which saves much memory with many different words."""
-        first, codes = len(self._facts) // 4, self._codes
+        first, scripts = len(self._cores), self._scripts_seen
         for word in words:
             what = kind(word)
             roman, core = romanized(word), _essence(word, what)
             bones = skeleton(roman)
-            beginning = f"sound {bones[0]}" if bones and what == WORD else f"{what} {core}"
-            code = codes.setdefault(beginning, len(codes))
-            self._facts.extend((code, codes.setdefault(_script(word), len(codes)), _digest(core), len(bones)))
+            self._beginnings.append(_sound(bones[0]) if bones and what == WORD else _digest(f"{what} {core}"))
+            self._scripts.append(scripts.setdefault(_script(word), len(scripts)))
+            self._cores.append(_digest(core))
             self._roman.append(roman)
             self._skeletons.append(bones)
-        return np.arange(first, len(self._facts) // 4)
-
-    @property
-    def _columns(self) -> Rows:
-        """Of all words the beginning, the script, the digest of the essence, the length of the skeleton.
-
-        Shape: (4, words).
-        """
-        return np.frombuffer(self._facts, np.int64).reshape(-1, 4).T
+        return range(first, len(self._cores))
 
     def beginnings(self, rows: Rows) -> Rows:
         """A number for the sound that a word begins with; words with different ones are not alike. Shape: as rows."""
-        numbers: Rows = self._columns[0][rows]
-        return numbers
+        return np.frombuffer(self._beginnings, np.int64)[rows]
 
     def likeness(self, left: Rows, right: Rows) -> NDArray[np.float64]:
         """How alike the words of each pair of rows are, in [0, 1].
@@ -188,10 +165,11 @@ class Looks:
         # Comparing letters is slow, so it is left to the few pairs whose sound and length leave a chance.
         close = np.flatnonzero(self.beginnings(left) == self.beginnings(right))
         left, right = left[close], right[close]
-        _, scripts, cores, lengths = self._columns
+        scripts, cores = np.frombuffer(self._scripts, np.uint16), np.frombuffer(self._cores, np.int64)
         equal = cores[left] == cores[right]
         likeness[close[equal]] = 1
-        shorter, longer = (extreme(lengths[left], lengths[right]) for extreme in (np.minimum, np.maximum))
+        lengths = self._skeletons.lengths(left), self._skeletons.lengths(right)
+        shorter, longer = np.minimum(*lengths), np.maximum(*lengths)
         close_by = ~equal & (longer <= 2 * shorter)
         same = scripts[left] == scripts[right]
         for chosen, texts in (
@@ -199,13 +177,20 @@ class Looks:
             (close_by & ~same & (shorter >= SHORTEST_SKELETON), self._skeletons),
         ):
             if chosen.any():
-                likeness[close[chosen]] = _closeness(texts.take(left[chosen]), texts.take(right[chosen]))
+                likeness[close[chosen]] = _closeness(
+                    *([texts[row] for row in side[chosen].tolist()] for side in (left, right))
+                )
         return likeness
 
 
 def _digest(text: str) -> int:
     """Texts of one digest count as equal: among a million, two others have one with a probability of 3 in 10⁸."""
     return int.from_bytes(blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest(), "big", signed=True)
+
+
+@lru_cache(64)
+def _sound(letter: str) -> int:
+    return _digest(f"sound {letter}")
 
 
 def _closeness(left: Sequence[str], right: Sequence[str]) -> NDArray[np.float64]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 from tempfile import SpooledTemporaryFile, gettempdir
 from typing import Any
@@ -9,21 +10,45 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
+from nersery.core.errors import DiskError
 from nersery.core.files import naming_the_full_disk
 
 IN_MEMORY = 1 << 20
 """In bytes; arrays up to this size need no file."""
 
 
+def check_room(size: int) -> None:
+    """Look whether the folder of temporary files has room, before hours are spent on filling it.
+
+    Args:
+        size: Of the files, in bytes.
+
+    Raises:
+        DiskError: When it has not.
+    """
+    folder = gettempdir()
+    free = shutil.disk_usage(folder).free
+    if size > max(free, IN_MEMORY):
+        raise DiskError(
+            f"temporary files need at least {size / 1e6:,.0f} MB in {folder}, which has {free / 1e6:,.0f} MB free. "
+            "Free some space there, or name another folder by the environment variable TMPDIR"
+        )
+
+
 class TemporaryArray:
     """Numbers of one kind; only what is read or written is in memory. The file has no name and vanishes with this.
 
     Not a memory map, because the pages of one count as memory of the process.
+
+    Args:
+        over: Numbers in whose file these are written; what is still to be read of them must lie further back.
     """
 
-    def __init__(self, kind: DTypeLike) -> None:
+    def __init__(self, kind: DTypeLike, over: TemporaryArray | None = None) -> None:
         self._kind = np.dtype(kind)
-        self._file = SpooledTemporaryFile(IN_MEMORY, prefix="nersery-")  # noqa: SIM115 - closed with the array
+        self._file: SpooledTemporaryFile[bytes] = (
+            SpooledTemporaryFile(IN_MEMORY, prefix="nersery-") if over is None else over._file  # noqa: SIM115
+        )
 
     def read(self, start: int, count: int) -> NDArray[Any]:
         """Some of the numbers, which were written before."""
@@ -31,6 +56,10 @@ class TemporaryArray:
         self._file.seek(start * self._kind.itemsize)
         self._file.readinto(found.view(np.uint8).data)
         return found
+
+    def truncate(self, count: int) -> None:
+        """Give back the room of all but the first numbers."""
+        self._file.truncate(count * self._kind.itemsize)
 
     def write(self, start: int, numbers: NDArray[Any]) -> None:
         """Put numbers in their place, one row after the other."""

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Sequence
+from array import array
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
 
-UNKNOWN = -1
-"""The number of a stem that the vocabulary does not have."""
+from nersery.crosslingual.hmm.texts import UNKNOWN, TextNumbers
+
 _VIRAMA = 9
 """The combining class of the sign that ties a consonant to the next one."""
+_KNOWN = 1 << 14
+"""The stems of this many words are remembered."""
 _JOINERS = "\u200c\u200d"
 
 Numbers = NDArray[np.int64]
@@ -61,8 +65,8 @@ class Vocabulary:
 
     lower: bool = True
     prefix: int = 4
-    stems: dict[str, int] = field(default_factory=dict)
-    _known: dict[str, str] = field(default_factory=dict, repr=False)
+    stems: TextNumbers = field(default_factory=TextNumbers)
+    _known: dict[str, int] = field(default_factory=dict, repr=False)
 
     def __len__(self) -> int:
         """The number of stems."""
@@ -70,19 +74,54 @@ class Vocabulary:
 
     def grow(self, words: Sequence[str]) -> list[int]:
         """The numbers of the words' stems; those that were not there are added."""
-        return [self.stems.setdefault(self._stem(word), len(self.stems)) for word in words]
+        return [self._number(word, self.stems.add) for word in words]
 
     def look_up(self, words: Sequence[str]) -> Numbers:
         """The numbers of the words' stems, `UNKNOWN` where there is none."""
-        return np.array([self.stems.get(self._stem(word), UNKNOWN) for word in words], np.int64)
+        return np.array([self._number(word, self.stems.find) for word in words], np.int64)
 
-    def forget_words(self) -> None:
-        """Drop what was remembered of words, so that no stream of text fills the memory."""
-        self._known.clear()
+    def _number(self, word: str, of_stem: Callable[[str], int]) -> int:
+        number = self._known.get(word, UNKNOWN)
+        if number == UNKNOWN:
+            number = of_stem(stem(word, self.lower, self.prefix))
+            if len(self._known) >= _KNOWN:  # frequent words are soon here again
+                self._known.clear()
+            self._known[word] = number
+        return number
 
-    def _stem(self, word: str) -> str:
-        found = self._known.get(word)
-        if found is None:
-            found = stem(word, self.lower, self.prefix)
-            found = self._known[word] = word if found == word else found  # no second copy of the text
-        return found
+
+class WordCounts:
+    """How often each word of a language was read."""
+
+    def __init__(self) -> None:
+        self._words, self._counts = TextNumbers(), array("q")
+        self._latest: Counter[str] = Counter()
+
+    def update(self, words: Sequence[str]) -> None:
+        """Count some words."""
+        self._latest.update(words)
+        if len(self._latest) >= _KNOWN:
+            self._put_away()
+
+    def _put_away(self) -> None:
+        for word, count in self._latest.items():
+            number = self._words.add(word)
+            if number == len(self._counts):
+                self._counts.append(0)
+            self._counts[number] += count
+        self._latest.clear()
+
+    def commonest(self, vocabulary: Vocabulary) -> Iterator[str]:
+        """The most frequent word of each stem, or the stem if no word of it was read.
+
+        Of equally frequent words it is the last in the order of characters.
+        """
+        self._put_away()
+        words, counts = self._words, self._counts
+        best = array("i", [UNKNOWN]) * len(vocabulary)
+        for number, word in enumerate(words):
+            (own,) = vocabulary.grow((word,))
+            other = best[own]
+            if other == UNKNOWN or (counts[number], word) > (counts[other], words[other]):
+                best[own] = number
+        return (vocabulary.stems[own] if number == UNKNOWN else words[number] for own, number in enumerate(best))

@@ -1,0 +1,17 @@
+"""What the statistical aligner has learnt, in a folder."""
+
+import json
+
+import pytest
+
+from nersery.crosslingual.hmm.lexicon import FORMAT, RECORD, empty_lexicon
+from nersery.crosslingual.hmm.texts import TextNumbers
+
+
+@pytest.mark.parametrize("count", [0, 1, 1000, 1001, 2500])
+def test_the_record_is_written_in_parts_as_if_it_were_written_whole(tmp_path, count):
+    stems = [f'é"{number}' for number in range(count)]
+    facts = {"lower": True, "prefix": 4, "source": TextNumbers(stems), "target": TextNumbers(["a"])}
+    empty_lexicon().save(tmp_path, facts)
+    expected = json.dumps({"format": FORMAT, **facts, "source": stems, "target": ["a"]})
+    assert (tmp_path / RECORD).read_text("utf-8") == expected
