@@ -128,9 +128,8 @@ def test_the_schedule_leaves_time_for_the_encoder_that_the_user_named(monkeypatc
     needed = plan.CAUTION * steps * (2 + 10 + 2 * 10)  # gold only twice; the named encoder on gold, then with a method
     recipe = plan._parsed(plan._table(material, ["bundled", "mine"], plan.SCHEDULES[0]))
     times = RunTime(recipe, gold.sentences, gold.sentences)
-    chosen = [
-        plan._schedule(material, times, ["bundled", "mine"], seconds, "mine")[0] for seconds in (needed, needed - 1)
-    ]
+    budgets = [Budget((needed + more) / plan.SHARE) for more in (60, -60)]
+    chosen = [plan._schedule(material, times, ["bundled", "mine"], budget, "mine")[0] for budget in budgets]
     assert chosen == [300, 200]
 
 

@@ -188,7 +188,15 @@ def test_ctrl_c_leaves_the_best_so_far(folder: Path, monkeypatch: pytest.MonkeyP
     assert "interrupted" in Path("out/report.md").read_text("utf-8")
 
 
-def test_too_little_time_is_an_error_and_more_time_resumes(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_too_little_time_leaves_gold_only(folder: Path) -> None:
+    result = grow(minutes=0.001)
+    assert result.best == GOLD
+    assert "too short to try another system" in str(result)
+    assert load_tagger("out/tagger").types == ("LOC", "PER")
+
+
+def test_too_little_time_for_one_tagger_is_an_error(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(search, "LEAST", 0.0)
     with pytest.raises(NerseryError, match="too short to train one tagger"):
         grow(minutes=0.001)
 

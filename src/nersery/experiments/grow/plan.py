@@ -11,7 +11,7 @@ from nersery.core.errors import MissingResourceError
 from nersery.core.random import item_seed
 from nersery.core.sentence import Corpus
 from nersery.experiments.execution.run_time import RunTime
-from nersery.experiments.grow.budget import CAUTION
+from nersery.experiments.grow.budget import CAUTION, Budget
 from nersery.experiments.grow.candidates import models_for, systems_for
 from nersery.experiments.grow.material import Material
 from nersery.experiments.recipe import Recipe, parse
@@ -66,21 +66,20 @@ class Plan:
         return {system.name: CAUTION * self.times.total(system) for system in systems}
 
 
-def make_plan(material: Material, named: str, seconds: float, say: Callable[[str], None]) -> Plan:
-    """Choose systems, steps and raw text for a time.
+def make_plan(material: Material, named: str, budget: Budget, say: Callable[[str], None]) -> Plan:
+    """Choose systems, steps and raw text for the time that is left; timing a few steps takes part of it.
 
     Args:
         named: An encoder that the user names.
-        seconds: The time for everything.
     """
     say(f"{len(material.gold)} labelled sentences, {len(material.raw):,} raw ones; {material.text}")
     say("plan: a few steps of each training are timed")
     models, notes = _available(models_for(material.text, named, has_raw=bool(material.raw)), named)
     recipe = _parsed(_table(material, models, SCHEDULES[0]))
     times = RunTime(recipe, material.gold.sentences, material.raw.sentences)
-    material, more = _fitting(material, times, seconds)
+    material, more = _fitting(material, times, budget)
     times = replace(times, raw=material.raw.sentences)
-    chosen = _schedule(material, times, models, SHARE * seconds, named)
+    chosen = _schedule(material, times, models, budget, named)
     if chosen != SCHEDULES[0]:
         given, full = (f"{steps} steps with {batch} sentences" for steps, batch in (chosen, SCHEDULES[0]))
         notes.append(f"each training has {given} instead of {full}: the time allows no more")
@@ -135,13 +134,13 @@ def _parsed(table: Mapping[str, Any]) -> Recipe:
     return recipe
 
 
-def _fitting(material: Material, times: RunTime, seconds: float) -> tuple[Material, list[str]]:
+def _fitting(material: Material, times: RunTime, budget: Budget) -> tuple[Material, list[str]]:
     """The material with as much raw text as can be labelled."""
     if not material.raw:
         return material, []
     system = next(system for system in times.recipe.systems if system.labels_raw_text)
     each = CAUTION * times.making(system) / len(material.raw)
-    most = max(FEWEST_RAW, int(LABELLING * seconds / each))
+    most = max(FEWEST_RAW, int(LABELLING * budget.left / each))
     if most >= len(material.raw):
         return material, []
     drawn = sorted(material.raw, key=lambda sentence: item_seed(0, "raw", sentence.id))[:most]
@@ -151,7 +150,7 @@ def _fitting(material: Material, times: RunTime, seconds: float) -> tuple[Materi
 
 
 def _schedule(
-    material: Material, times: RunTime, models: list[str], seconds: float, named: str = ""
+    material: Material, times: RunTime, models: list[str], budget: Budget, named: str = ""
 ) -> tuple[int, int]:
     """The first schedule with which gold only and the first system can be trained on a fold and on all sentences.
 
@@ -170,7 +169,7 @@ def _schedule(
                 best = next(system for system in own or others if system.makes_sentences)
                 cost += trial.making(best) + 2 * trial.training(best) + trial.scoring(best, scored)
                 cost += sum(trial.training(system) for system in own if not system.makes_sentences)
-            if CAUTION * cost <= seconds and (gold_only or schedule[0] >= FEWEST_STEPS):
+            if CAUTION * cost <= SHARE * budget.left and (gold_only or schedule[0] >= FEWEST_STEPS):
                 return schedule
     return SCHEDULES[-1]
 

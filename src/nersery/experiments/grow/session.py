@@ -114,7 +114,7 @@ class GrowJob:
 
     def plan(self) -> Plan:
         """What would be done, with estimates; nothing is written."""
-        return make_plan(self._material(), self.model, 60 * self.minutes, self._say)
+        return make_plan(self._material(), self.model, Budget(60 * self.minutes), self._say)
 
     def execute(self) -> Harvest:
         """Do it, or resume it.
@@ -172,7 +172,7 @@ class GrowJob:
     def _begin(self, record: dict[str, Any], budget: Budget) -> dict[str, Any]:
         write_json(self.folder / "grow.json", {**record, "spent": budget.used})
         material = self._material()
-        plan = make_plan(material, self.model, budget.left, self._say)
+        plan = make_plan(material, self.model, budget, self._say)
         self._speeds = plan.times.speeds
         save_material(plan.material, self.folder / "data")
         write_atomic(self.folder / "search.toml", recipe_text(plan.table))
