@@ -90,10 +90,8 @@ def package_of(kind: str) -> str:
     return f"nersery.{PACKAGES.get(kind, kind)}"
 
 
-@cache
-def _installed() -> EntryPoints:
-    """All entry points, of every group: finding them reads a file of each installed package."""
-    return metadata.entry_points()
+_installed = cache(metadata.entry_points)
+"""All entry points, of every group: finding them reads a file of each installed package."""
 
 
 def entry_points(group: str) -> EntryPoints:
