@@ -7,7 +7,8 @@ PIP_OPTIONS := --quiet --disable-pip-version-check --use-pep517
 PIP := $(BIN)/python -m pip install $(PIP_OPTIONS) -c constraints.txt
 # Bytecode is kept, for tests start many processes that would compile all modules again.
 OFFLINE := HF_HUB_OFFLINE=1 PYTHONDONTWRITEBYTECODE=
-TESTS := $(OFFLINE) $(BIN)/pytest -n auto --maxprocesses 4
+# Each worker takes a stretch of the tests, so that few fixtures are built twice, and steals from another at the end.
+TESTS := $(OFFLINE) $(BIN)/pytest -n auto --maxprocesses 4 --dist worksteal
 
 .PHONY: demo test torture mutation check format docs picture site chromium wordnet clean help
 

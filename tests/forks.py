@@ -5,6 +5,7 @@ So a test can kill a command, interrupt it, or take its disk away, without the s
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import signal
@@ -13,10 +14,12 @@ import sys
 import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import pytest
+import typer.main
 
 from tests.standins import environment
 from tests.torture.faults import watch
@@ -114,6 +117,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
 
 def serve() -> None:
     """Answer questions until there are no more."""
+    gc.disable()
     from transformers import AutoModelForTokenClassification, AutoTokenizer  # noqa: F401
     from transformers.models.bert import modeling_bert  # noqa: F401
 
@@ -123,11 +127,13 @@ def serve() -> None:
     from nersery.pipeline import stage_job  # noqa: F401
     from tests.standins import register
 
-    with_commands()
-
+    typer.main.get_command = cache(typer.main.get_command)
+    typer.main.get_command(with_commands())
     register(pytest.MonkeyPatch())
     checkpoint.CHECKPOINT_SECONDS = 0.0  # trainings are short here, and killed all the same
     answers = os.fdopen(os.dup(1), "w")
+    gc.freeze()  # a collection in a fork would copy all memory
+    gc.enable()
     for line in sys.stdin:
         question = json.loads(line)
         answer: dict[str, Any]

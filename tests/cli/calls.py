@@ -6,12 +6,14 @@ import subprocess
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 
-from typer.testing import CliRunner
+from typer import testing
 
 from nersery.cli.main import all_commands, with_commands
 from tests.standins import environment
 
+testing._get_command = cache(testing._get_command)  # it builds all commands, which takes longer than most calls
 app = with_commands()
 COMMANDS = all_commands()
 AUGMENT = ("--method", "mention_replacement")
@@ -36,7 +38,7 @@ class Result:
 
 def call(*args: str, stdin: bytes = b"") -> Result:
     """The command in this process."""
-    result = CliRunner().invoke(app, list(args), input=stdin, prog_name="nersery")
+    result = testing.CliRunner().invoke(app, list(args), input=stdin, prog_name="nersery")
     if result.exception is not None and not isinstance(result.exception, SystemExit):
         raise result.exception
     return Result(result.exit_code, result.stdout, result.stderr)

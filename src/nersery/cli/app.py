@@ -72,8 +72,9 @@ class Commands(TyperGroup):
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
         """One screen of plain text: importing what draws boxes would take a third of the time."""
-        self.rich_markup_mode = None
+        mode, self.rich_markup_mode = self.rich_markup_mode, None
         super().format_help(ctx, formatter)
+        self.rich_markup_mode = mode
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         """Each group under its title, a line for each command."""

@@ -7,7 +7,7 @@ import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from contextvars import ContextVar
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, TypeVar
 
@@ -121,6 +121,7 @@ class ReadingCommand(TyperCommand):
         return super().invoke(ctx)
 
 
+@cache
 def _options_of(function: Callable[..., Any]) -> list[Any]:
     """The parameters of a function as options, read by typer itself."""
     app = typer.Typer(add_completion=False)  # which is never called: it only turns a signature into options

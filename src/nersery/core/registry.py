@@ -16,7 +16,8 @@ import re
 import sys
 from collections.abc import Mapping
 from functools import cache
-from importlib.metadata import EntryPoint, entry_points
+from importlib import metadata
+from importlib.metadata import EntryPoint, EntryPoints
 from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
 
@@ -87,6 +88,15 @@ def _module_names(kind: str) -> tuple[str, ...]:
 def package_of(kind: str) -> str:
     """The package whose modules are the methods of a kind."""
     return f"nersery.{PACKAGES.get(kind, kind)}"
+
+
+_installed = cache(metadata.entry_points)
+"""All entry points, of every group: finding them reads a file of each installed package."""
+
+
+def entry_points(group: str) -> EntryPoints:
+    """The entry points of a group."""
+    return _installed().select(group=group)
 
 
 @cache

@@ -7,6 +7,7 @@ import os
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field, replace
+from functools import cache
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -165,8 +166,13 @@ def shipped_recipes() -> dict[str, Path]:
 
 def recipes_of(paper: str) -> dict[str, str]:
     """The descriptions of the shipped recipes of a paper, by name; of those of no paper if it is empty."""
+    return {name: text for name, (of, text) in _papers_and_descriptions().items() if of == paper}
+
+
+@cache
+def _papers_and_descriptions() -> dict[str, tuple[str, str]]:
     tables = {name: tomllib.loads(path.read_text("utf-8")) for name, path in shipped_recipes().items()}
-    return {name: str(table["description"]) for name, table in tables.items() if table.get("paper", "") == paper}
+    return {name: (table.get("paper", ""), str(table["description"])) for name, table in tables.items()}
 
 
 def find(name: str) -> Path:

@@ -383,6 +383,8 @@ def _with_masks(row: MaskedWindow, count: int) -> MaskedWindow:
 
 
 def _possible(subwords: list[int], chances: list[float]) -> tuple[list[int], list[float]]:
-    """The subwords with a probability above 0; a small vocabulary may have fewer than requested."""
+    """The subwords with a probability above 0, the best first; a small vocabulary may have fewer than requested."""
+    if chances[-1] > 0:
+        return subwords, chances
     count = max(1, sum(chance > 0 for chance in chances))
     return subwords[:count], chances[:count]

@@ -13,7 +13,7 @@ from multiprocessing.context import SpawnContext
 from queue import SimpleQueue
 from threading import Thread
 
-from nersery.core.own_process import THREADS
+from nersery.core.own_process import THREADS, own_this_process
 from nersery.core.progress import shown_by
 from nersery.pipeline.engines.worker import MessageHandler
 from nersery.pipeline.stage import Failure, Message, Status, WorkerDiedError
@@ -127,6 +127,7 @@ def _ending(code: int | None) -> str:
 def _serve(connection: Connection, task: bytes) -> None:
     """Main function of a worker process: process batches until the pipe closes."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # in case a library unblocks signals
+    own_this_process()
     # A thread empties the pipe all the time, so that neither end ever waits with a full pipe for the other one.
     inbox: SimpleQueue[bytes] = SimpleQueue()
     Thread(target=_take, args=(connection, inbox), daemon=True).start()
