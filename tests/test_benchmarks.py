@@ -41,7 +41,6 @@ RUNS: dict[str, list[list[str]]] = {
     "engine.py": [[]],
     "entities_or_contexts.py": [["OUT", "--data", "DATA/multiconer/en", "--model", "MODEL"]],
     "four_bits.py": [["OUT", "--model", "MODEL"]],
-    "hindi_model.py": [["DATA/multiconer/hi/unlabelled.txt", "OUT"]],
     "llm.py": [[]],
     "masked_lm.py": [["--model", "MODEL"]],
     "memory.py": [["dataset convert"]],
