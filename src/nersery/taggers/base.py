@@ -12,7 +12,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Literal, Self, overload
 
-from nersery.core.errors import DataError, MissingResourceError, SettingsError
+from nersery.core.errors import DataError, Issue, MissingResourceError, SettingsError
 from nersery.core.file_settings import files_in
 from nersery.core.files import as_path, check_replaceable, content_hash, replaced_folder
 from nersery.core.outcome import Result, Step, Tally
@@ -215,17 +215,20 @@ def labels_hash(sentences: Iterable[Sentence]) -> str:
     return digest.hexdigest()
 
 
-def require_labels(gold: Sequence[Sentence]) -> None:
+def require_labels(gold: Sequence[Sentence], file: str | None = None) -> None:
     """Refuse to train on nothing.
+
+    Args:
+        file: Where the sentences come from, for the message.
 
     Raises:
         DataError: When there is no sentence or no entity.
     """
     if not gold:
-        raise DataError("there is no training sentence", fix="give labelled sentences")
+        raise DataError(Issue("there is no training sentence", file), fix="give labelled sentences")
     if not any(sentence.entities for sentence in gold):
         raise DataError(
-            f"no training sentence of {len(gold)} has an entity",
+            Issue(f"no training sentence of {len(gold)} has an entity", file),
             fix="give labelled sentences; if these are, say in which column their tags stand (--tag-column)",
         )
 

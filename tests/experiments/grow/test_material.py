@@ -31,6 +31,12 @@ def test_raw_text_is_drawn_and_cleaned(tmp_path: Path) -> None:
     ]
 
 
+def test_a_file_without_entities_is_named(tmp_path: Path) -> None:
+    io.write([Sentence(("Ada", "wrote"), id=str(number)) for number in range(9)], tmp_path / "bare.conll")
+    with pytest.raises(DataError, match=r"bare\.conll: no training sentence of 9 has an entity"):
+        read_material([str(tmp_path / "bare.conll")], None, None, io.ReadOptions(), 30)
+
+
 @pytest.mark.parametrize(
     ("text", "script", "english", "cased"),
     [

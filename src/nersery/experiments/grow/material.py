@@ -50,7 +50,7 @@ def read_material(
     if not gold:
         message = "the file is empty" if len(train) == 1 else "the files are empty"
         raise DataError(Issue(message, ", ".join(train)), fix="give labelled sentences")
-    require_labels(gold.sentences)
+    require_labels(gold.sentences, ", ".join(train))
     if len(gold) < LEAST_SENTENCES:
         raise DataError(
             Issue(f"the number of labelled sentences is {len(gold)}, expected at least {LEAST_SENTENCES}", train[0]),
