@@ -8,7 +8,7 @@
 #           this tagger labels
 # union:    the 100 sentences of all ten languages together
 # methods:  all systems of ten_languages.toml
-# joint:    English 1,000 and the language's 100 together, then a student on raw text
+# joint:    one tagger for all from English 1,000, 100 of each other language and all raw text, then trained on with 100 of each
 source "$(dirname "$0")/experiments.sh"
 data=$data/multiconer
 parts=()
@@ -42,10 +42,10 @@ for part in "${parts[@]}"; do
       experiment ten_languages_transfer ten/union name=multiconer-union "data.train={ ${train%, } }" ;;
     methods) for language in "${languages[@]}"; do of_language "$language" methods; done ;;
     joint)
+      experiment all_languages ten/joint
       for language in "${languages[@]}"; do
-        of_language "$language" joint \
-          "data.train={ en = \"$data/en/1000.conll\", $language = \"$data/$language/100.conll\" }" \
-          'systems=[{ name = "student", method = "tagger_labels" }]'
+        of_language "$language" joint-then-gold 'systems=[]' tagger.steps=100 \
+          "tagger.model=$PWD/$runs/ten/joint/seed-0/relabelled twice, then gold/tagger"
       done ;;
     *) echo "no such part: $part; expected gold, transfer, union, methods or joint" >&2; exit 2 ;;
   esac
