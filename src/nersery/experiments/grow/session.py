@@ -29,7 +29,7 @@ from nersery.core.ranges import Range
 from nersery.core.version import __version__
 from nersery.experiments.execution.run_time import RunTime
 from nersery.experiments.grow.budget import Budget
-from nersery.experiments.grow.harvest import Harvest, harvest
+from nersery.experiments.grow.harvest import Harvest, harvest, remove_taggers
 from nersery.experiments.grow.material import Material, read_material, save_material
 from nersery.experiments.grow.plan import Plan, make_plan, recipe_text
 from nersery.experiments.grow.search import CLOSING, Search, Tried
@@ -87,6 +87,7 @@ class GrowJob:
     Args:
         folder: Created if missing; the folder of another job is refused.
         options: How the files are read; its language is that of the text, empty to detect it.
+        keep_taggers: Keep the tagger of each system and fold, to compare them.
     """
 
     train: tuple[str, ...]
@@ -97,6 +98,7 @@ class GrowJob:
     options: io.ReadOptions = field(default_factory=io.ReadOptions)
     minutes: float = 30
     quiet: bool = False
+    keep_taggers: bool = False
     _speeds: dict[str, Any] = field(default_factory=dict, init=False)
 
     def __post_init__(self) -> None:
@@ -204,7 +206,10 @@ class GrowJob:
                 raise
             finally:
                 save()
-            return harvest(search, self.folder, seed, notes)
+            result = harvest(search, self.folder, seed, notes)
+            if seed is not None and not self.keep_taggers:
+                remove_taggers(search, keep=(seed, recipe.system(result.best)))
+            return result
 
     def _finish(self, search: Search, budget: Budget) -> int | None:
         """Train the best system on all sentences; the seed of that training, or None if the time was too short."""
