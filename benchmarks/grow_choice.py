@@ -120,7 +120,7 @@ def result_of(name: str, seed: int, options: argparse.Namespace) -> dict[str, An
     }
     final = f1(load_tagger(job.folder / "tagger"))
     model = tomllib.loads((job.folder / "search.toml").read_text("utf-8"))["tagger"]["model"]
-    plain = f1(nersery.train(gold, model=model, seed=seed, quiet=True, **({"steps": 2} if options.quick else {})))
+    plain = f1(nersery.train(gold, model=model, steps=2 if options.quick else None, seed=seed, quiet=True))
     for tagger in run.glob("seed-*/*/tagger"):
         remove_folder(tagger)
     return {
@@ -166,7 +166,8 @@ def _chosen(one: dict[str, Any]) -> float:
 
 
 def _best(one: dict[str, Any]) -> str:
-    return max(one["tried"], key=lambda system: _tested(one, system))
+    tried: dict[str, Any] = one["tried"]
+    return max(tried, key=lambda system: _tested(one, system))
 
 
 def _goal(results: Sequence[dict[str, Any]], goal: str, loss: Callable[[dict[str, Any]], float]) -> str:

@@ -71,13 +71,10 @@ def grow(
         SettingsError: If the folder belongs to another job.
     """
     files = tuple(map(io.input_path, train if isinstance(train, list | tuple) else [train]))
-    given = {
-        name: io.input_path(path) if path not in (None, "") else None for name, path in (("raw", raw), ("test", test))
-    }
+    raw_file, test_file = (io.input_path(path) if path not in (None, "") else None for path in (raw, test))
     options = io.ReadOptions(language=language)
-    return GrowJob(
-        files, as_path(output, "output"), **given, model=model, options=options, minutes=minutes, quiet=quiet
-    ).execute()
+    folder = as_path(output, "output")
+    return GrowJob(files, folder, raw_file, test_file, model, options, minutes, quiet).execute()
 
 
 @dataclass
