@@ -41,6 +41,7 @@ RUNS: dict[str, list[list[str]]] = {
     "engine.py": [[]],
     "entities_or_contexts.py": [["OUT", "--data", "DATA/multiconer/en", "--model", "MODEL"]],
     "four_bits.py": [["OUT", "--model", "MODEL"]],
+    "grow_choice.py": [["OUT", "--data", "DATA"]],
     "llm.py": [[]],
     "masked_lm.py": [["--model", "MODEL"]],
     "memory.py": [["dataset convert"]],

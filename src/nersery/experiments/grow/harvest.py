@@ -110,11 +110,16 @@ def harvest(search: Search, folder: Path, seed: int | None, notes: Sequence[str]
     write_atomic(folder / "recipe.toml", _winning_recipe(search, folder, system))
     result = _result(search, folder, best, seed if run.corpora["test"] else None, found)
     _report(search, folder, system, seed if result.test else None, result)
-    for other in run.recipe.seeds if seed is not None else ():
-        for one in run.recipe.systems:
-            if (other, one) != (seed, system):  # the same call again finds it
-                remove_folder(run.path(other, one, "tagger"))
     return result
+
+
+def remove_taggers(search: Search, keep: tuple[int, System]) -> None:
+    """Remove the taggers of all seeds and systems but one, which the same call finds again."""
+    run = search.run
+    for seed in run.recipe.seeds:
+        for system in run.recipe.systems:
+            if (seed, system) != keep:
+                remove_folder(run.path(seed, system, "tagger"))
 
 
 def _result(search: Search, folder: Path, best: Tried, seed: int | None, notes: list[str]) -> Harvest:

@@ -29,7 +29,7 @@ from nersery.core.ranges import Range
 from nersery.core.version import __version__
 from nersery.experiments.execution.run_time import RunTime
 from nersery.experiments.grow.budget import Budget
-from nersery.experiments.grow.harvest import Harvest, harvest
+from nersery.experiments.grow.harvest import Harvest, harvest, remove_taggers
 from nersery.experiments.grow.material import Material, read_material, save_material
 from nersery.experiments.grow.plan import Plan, make_plan, recipe_text
 from nersery.experiments.grow.search import CLOSING, Search, Tried
@@ -71,13 +71,10 @@ def grow(
         SettingsError: If the folder belongs to another job.
     """
     files = tuple(map(io.input_path, train if isinstance(train, list | tuple) else [train]))
-    given = {
-        name: io.input_path(path) if path not in (None, "") else None for name, path in (("raw", raw), ("test", test))
-    }
+    raw_file, test_file = (io.input_path(path) if path not in (None, "") else None for path in (raw, test))
     options = io.ReadOptions(language=language)
-    return GrowJob(
-        files, as_path(output, "output"), **given, model=model, options=options, minutes=minutes, quiet=quiet
-    ).execute()
+    folder = as_path(output, "output")
+    return GrowJob(files, folder, raw_file, test_file, model, options, minutes, quiet).execute()
 
 
 @dataclass
@@ -87,6 +84,7 @@ class GrowJob:
     Args:
         folder: Created if missing; the folder of another job is refused.
         options: How the files are read; its language is that of the text, empty to detect it.
+        keep_taggers: Keep the tagger of each system and fold, to compare them.
     """
 
     train: tuple[str, ...]
@@ -97,6 +95,7 @@ class GrowJob:
     options: io.ReadOptions = field(default_factory=io.ReadOptions)
     minutes: float = 30
     quiet: bool = False
+    keep_taggers: bool = False
     _speeds: dict[str, Any] = field(default_factory=dict, init=False)
 
     def __post_init__(self) -> None:
@@ -204,7 +203,10 @@ class GrowJob:
                 raise
             finally:
                 save()
-            return harvest(search, self.folder, seed, notes)
+            result = harvest(search, self.folder, seed, notes)
+            if seed is not None and not self.keep_taggers:
+                remove_taggers(search, keep=(seed, recipe.system(result.best)))
+            return result
 
     def _finish(self, search: Search, budget: Budget) -> int | None:
         """Train the best system on all sentences; the seed of that training, or None if the time was too short."""
