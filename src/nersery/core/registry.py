@@ -14,8 +14,8 @@ import math
 import pkgutil
 import re
 import sys
-from collections.abc import Mapping
-from functools import cache
+from collections.abc import Callable, Mapping
+from functools import cache, partial
 from importlib import metadata
 from importlib.metadata import EntryPoint, EntryPoints
 from types import NoneType, UnionType
@@ -249,17 +249,18 @@ def typed(cls: type[Any], name: str, settings: Mapping[str, Any]) -> tuple[dict[
     return values, issues
 
 
-@cache
-def hints_of(cls: type[Any]) -> Mapping[str, Any]:
-    """The types of a dataclass's fields; finding them takes longer than checking all values."""
-    return get_type_hints(cls, include_extras=True)
+# mypy takes classes for unhashable, because it finds the `__hash__` of their instances.
+hints_of: Callable[[type[Any]], Mapping[str, Any]] = cache(partial(get_type_hints, include_extras=True))  # type: ignore[assignment]
+"""The types of a dataclass's fields, by name; finding them takes longer than checking all values."""
 
 
-@cache
-def _validator(cls: type[Any], key: str) -> Any:
+def _new_validator(cls: type[Any], key: str) -> Any:
     from pydantic import TypeAdapter
 
     return TypeAdapter(hints_of(cls)[key])
+
+
+_validator: Callable[[type[Any], str], Any] = cache(_new_validator)  # type: ignore[assignment]
 
 
 def check_values(method: object) -> None:
