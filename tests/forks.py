@@ -6,13 +6,14 @@ So a test can kill a command, interrupt it, or take its disk away, without the s
 from __future__ import annotations
 
 import gc
+import importlib
 import json
 import os
 import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -40,11 +41,22 @@ class Process:
 
     def kill_when_there_is(self, path: Path, sign: signal.Signals = signal.SIGKILL, *, delay: float = 0.0) -> None:
         """Kill it as soon as a file or folder is there, or a little later; perhaps it has ended by then."""
-        until = time.monotonic() + 60
-        while not path.exists() and time.monotonic() < until and not self.server.ask(poll=self.pid)["ended"]:
-            time.sleep(0.001)
+        self._await(path.exists)
         time.sleep(delay)
         self.kill(sign)
+
+    def kill_when_there_is_one(self, folder: Path, pattern: str) -> Path:
+        """Kill it as soon as a path of some pattern is there, and give the path."""
+        found = list[Path]()
+        self._await(lambda: found.extend(folder.glob(pattern)) or bool(found))
+        self.kill()
+        assert found, f"it ended without {pattern}"
+        return found[0]
+
+    def _await(self, condition: Callable[[], bool]) -> None:
+        until = time.monotonic() + 60
+        while not condition() and time.monotonic() < until and not self.server.ask(poll=self.pid)["ended"]:
+            time.sleep(0.001)
 
     @property
     def changes(self) -> Path:
@@ -85,16 +97,20 @@ class Server:
         answer: dict[str, Any] = json.loads(self._process.stdout.readline())
         return answer
 
-    def start(self, *args: str, cwd: Path, largest_file: int = 0, strike: Mapping[str, Any] | None = None) -> Process:
+    def start(
+        self, *args: str, cwd: Path, largest_file: int = 0, strike: Mapping[str, Any] | None = None, function: str = ""
+    ) -> Process:
         """Start ``nersery ARGS``.
 
         Args:
             largest_file: No file may grow beyond this many bytes; 0: without limit.
             strike: See `tests.torture.faults.watch`.
+            function: What is called with the arguments in place of the command: ``module:name``.
         """
         self._number += 1
         log = self._logs / str(self._number)
-        answer = self.ask(start=list(args), cwd=str(cwd), log=str(log), largest_file=largest_file, strike=strike)
+        options = {"largest_file": largest_file, "strike": strike, "function": function}
+        answer = self.ask(start=list(args), cwd=str(cwd), log=str(log), **options)
         return Process(self, answer["pid"], log)
 
     def run(self, *args: str, cwd: Path, **options: Any) -> tuple[int, str, str]:
@@ -165,7 +181,12 @@ def become(question: dict[str, Any]) -> None:
     sys.argv = ["nersery", *question["start"]]
     code: Any = 1
     try:
-        main()
+        if question["function"]:
+            module, _, name = question["function"].partition(":")
+            getattr(importlib.import_module(module), name)(*question["start"])
+            code = 0
+        else:
+            main()
     except SystemExit as end:
         code = end.code or 0
     except BaseException:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import copy
 import os
 from collections.abc import Iterator, Mapping
-from typing import Any, get_args, get_type_hints
+from typing import Any, get_args
 
 from nersery.core import registry
 from nersery.core.files import content_hash
-from nersery.core.registry import BUNDLED, DEFAULTS, KINDS_WITHIN, MEMBERS, FileName, ModelName
+from nersery.core.registry import BUNDLED, DEFAULTS, KINDS_WITHIN, MEMBERS, FileName, ModelName, hints_of
 
 
 def naming(cls: type[Any]) -> dict[str, Any]:
@@ -18,8 +18,7 @@ def naming(cls: type[Any]) -> dict[str, Any]:
     >>> [key for key, type_ in naming(registry.get("augment", "aclm")).items() if type_ == FileName]
     ['adapt', 'stop_words']
     """
-    hints = get_type_hints(cls, include_extras=True)
-    types = {key: {hint, *get_args(hint)} & {FileName, ModelName} for key, hint in hints.items()}
+    types = {key: {hint, *get_args(hint)} & {FileName, ModelName} for key, hint in hints_of(cls).items()}
     return {key: found.pop() for key, found in types.items() if found}
 
 

@@ -14,8 +14,8 @@ import math
 import pkgutil
 import re
 import sys
-from collections.abc import Mapping
-from functools import cache
+from collections.abc import Callable, Mapping
+from functools import cache, partial
 from importlib import metadata
 from importlib.metadata import EntryPoint, EntryPoints
 from types import NoneType, UnionType
@@ -226,9 +226,8 @@ def typed(cls: type[Any], name: str, settings: Mapping[str, Any]) -> tuple[dict[
     Args:
         name: If empty, messages name the settings alone.
     """
-    from pydantic import TypeAdapter, ValidationError
+    from pydantic import ValidationError
 
-    hints = get_type_hints(cls, include_extras=True)
     known = [field.name for field in dataclasses.fields(cls) if field.init]
     prefix = f"{name}." if name else ""
     values: dict[str, Any] = {}
@@ -239,7 +238,7 @@ def typed(cls: type[Any], name: str, settings: Mapping[str, Any]) -> tuple[dict[
             continue
         try:
             strict = True if isinstance(value, bool | str) else None  # lax otherwise, but true and "0.5" are no numbers
-            values[key] = TypeAdapter(hints[key]).validate_python(value, strict=strict)
+            values[key] = _validator(cls, key).validate_python(value, strict=strict)
         except ValidationError as error:
             messages = dict.fromkeys(map(_message, error.errors()))
             issues.append(f"{prefix}{key} is {value!r:.200}: {'; or '.join(messages)}")
@@ -250,10 +249,24 @@ def typed(cls: type[Any], name: str, settings: Mapping[str, Any]) -> tuple[dict[
     return values, issues
 
 
+# mypy takes classes for unhashable, because it finds the `__hash__` of their instances.
+hints_of: Callable[[type[Any]], Mapping[str, Any]] = cache(partial(get_type_hints, include_extras=True))  # type: ignore[assignment]
+"""The types of a dataclass's fields, by name; finding them takes longer than checking all values."""
+
+
+def _new_validator(cls: type[Any], key: str) -> Any:
+    from pydantic import TypeAdapter
+
+    return TypeAdapter(hints_of(cls)[key])
+
+
+_validator: Callable[[type[Any], str], Any] = cache(_new_validator)  # type: ignore[assignment]
+
+
 def check_values(method: object) -> None:
     """Raise `SettingsError` for values that are not among the choices, or not in the range, of their setting."""
     try:
-        hints = get_type_hints(type(method), include_extras=True)
+        hints = hints_of(type(method))
     except NameError:  # of another package, whose types are only there for its type checker
         return
     settings = settings_of(method)

@@ -52,8 +52,8 @@ def prepare(folder: Path, monkeypatch: pytest.MonkeyPatch, tiny_model: str) -> P
         return made
 
     monkeypatch.setattr(plan, "_table", table)
-    monkeypatch.setattr(plan, "SCHEDULES", ((20, 4),))
-    monkeypatch.setattr(plan, "FEWEST_STEPS", 20)
+    monkeypatch.setattr(plan, "SCHEDULES", ((8, 4),))
+    monkeypatch.setattr(plan, "FEWEST_STEPS", 8)
     monkeypatch.setattr(candidates, "MULTILINGUAL", tiny_model)
     monkeypatch.setattr(search, "CLOSING", 1.0)
     monkeypatch.chdir(folder)

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
-import subprocess
-import sys
-import time
+import signal
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +17,8 @@ from nersery.experiments.recipe import load
 from nersery.experiments.runner import Run
 from nersery.models.training.checkpoint import training_seconds
 from tests.experiments.trying import KilledError, Trainings, execute, killing, system
-from tests.standins import environment, files, sentences, tiny, write_recipe
+from tests.forks import Server
+from tests.standins import files, sentences, tiny, write_recipe
 
 TEACHERS = """
 [[systems]]
@@ -178,32 +177,20 @@ def test_soft_labels_reach_the_student(tmp_path: Path, tiny_model: str, monkeypa
     assert one != other
 
 
-def test_a_teacher_survives_kill_9(tmp_path: Path, tiny_model: str) -> None:
+def test_a_teacher_survives_kill_9(tmp_path: Path, tiny_model: str, server: Server) -> None:
     """The killed run resumes the teacher at a checkpoint, and ends with the same labels and weights."""
     teacher = f"{{ model = {json.dumps(tiny_model)}, steps = 40, evaluate_every = 5 }}"
     own = f'[[systems]]\nname = "taught"\nmethod = "tagger_labels"\nteacher = {teacher}\n'
     add_raw(write_recipe(tmp_path, tiny(tiny_model, 2)), own)
-    program = (
-        "from nersery.models.training import checkpoint; checkpoint.CHECKPOINT_SECONDS = 0\n"
-        "checkpoint.LARGEST_SHARE = 9; import sys; from nersery import run; run('recipe.toml', output=sys.argv[1])"
-    )
-
-    def start(out: str) -> subprocess.Popen[bytes]:
-        command = [sys.executable, "-c", program, out]
-        return subprocess.Popen(command, cwd=tmp_path, env=environment(), stderr=subprocess.DEVNULL)
-
-    killed = start("killed")
-    deadline = time.monotonic() + 120
-    while time.monotonic() < deadline and not (found := list(tmp_path.glob("killed/seed-0/teachers/*/state.json"))):
-        assert killed.poll() is None, "the run ended before its teacher wrote a checkpoint"
-        time.sleep(0.01)
-    killed.kill()
-    killed.wait()
-    assert found
-    before = training_seconds(found[0].parent)
+    command = ("run", "recipe.toml", "-q", "--out")
+    killed = server.start(*command, "killed", cwd=tmp_path)
+    found = killed.kill_when_there_is_one(tmp_path, "killed/seed-0/teachers/*/state.json")
+    assert killed.wait() == -signal.SIGKILL
+    before = training_seconds(found.parent)
     assert before
-    assert start("killed").wait() == 0
-    assert start("whole").wait() == 0
+    for out in ("killed", "whole"):
+        code, _, err = server.run(*command, out, cwd=tmp_path)
+        assert code == 0, err
     for pattern in (
         "seed-0/teachers/*/*.safetensors",
         "seed-0/taught/generated.jsonl",

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import signal
-import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -16,8 +15,8 @@ import torch
 from torch import nn
 
 from nersery.models.training import checkpoint
+from tests.forks import Server
 from tests.models.trainings import STEPS, fit, outcome, save_always
-from tests.standins import environment
 
 MOMENTS = {
     "first step": ("loss", 1),
@@ -80,12 +79,12 @@ def kill_at(kind: str, number: int, patch: pytest.MonkeyPatch) -> dict[str, Any]
     return {"step": lambda: now("loss") and die(), "score": lambda: (now("score") and die()) or float(torch.rand(()))}
 
 
-def serve(folder: Path) -> None:
+def serve() -> None:
     """Kill a training in each of the cases and do it again; print what came of each as JSON."""
     torch.optim.AdamW([nn.Parameter(torch.zeros(1))])  # the first one costs a second
     results = {}
     for optimizer, name in [(optimizer, "") for optimizer in ("adamw", "adam", "sgd")] + CASES:
-        case = folder / f"{optimizer} {name}"
+        case = Path(f"{optimizer} {name}")
         code = None
         if name:
             code = in_process(lambda patch: fit(case, **kill_at(*MOMENTS[name], patch), optimizer=optimizer))  # noqa: B023
@@ -117,19 +116,11 @@ def in_process(work: Callable[[pytest.MonkeyPatch], object]) -> int:
 
 
 @pytest.fixture(scope="module")
-def killed(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+def killed(tmp_path_factory: pytest.TempPathFactory, server: Server) -> dict[str, Any]:
     """What came of all cases."""
-    command = [
-        sys.executable,
-        "-m",
-        "tests.models.training.test_checkpoint_kills",
-        str(tmp_path_factory.mktemp("killed")),
-    ]
-    done = subprocess.run(
-        command, capture_output=True, text=True, env=environment(), cwd=Path(__file__).parents[3], check=False
-    )
-    assert done.returncode == 0, done.stderr
-    found: dict[str, Any] = json.loads(done.stdout)
+    code, out, err = server.run(cwd=tmp_path_factory.mktemp("killed"), function=f"{__name__}:serve")
+    assert code == 0, err
+    found: dict[str, Any] = json.loads(out)
     return found
 
 
@@ -152,7 +143,3 @@ class TestKill:
             assert (plain["weights"], plain["history"]) == (whole["weights"], whole["history"])
             assert plain["history"]["best"]["step"] < STEPS  # so that the best weights had to be put back
         assert len({whole["weights"] for whole in killed.values()}) == 3
-
-
-if __name__ == "__main__":
-    serve(Path(sys.argv[1]))

@@ -7,7 +7,8 @@ import json
 import os
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from importlib.metadata import version
+from functools import cache
+from importlib import metadata
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,8 @@ from nersery.experiments.recipe import Recipe
 from nersery.experiments.recipe_file.data_files import SPLITS
 from nersery.experiments.run_state.teachers import TEACHER_FILE
 
+version = cache(metadata.version)
+"""The version of a library, which costs a parse of its whole description."""
 LIBRARIES = ("numpy", "safetensors", "tokenizers", "torch", "transformers")
 BEGINNINGS = ("lock", "run.json.tmp")
 """What a run leaves in its folder if it is killed at the very start."""
