@@ -25,7 +25,7 @@ from nersery.augment.masked_lm.model_setup import (
 from nersery.core.outcome import Reject
 from nersery.core.ranges import Count, Rate
 from nersery.core.registry import BUNDLED, ModelName, name_of
-from nersery.core.sentence import Entity, Sentence
+from nersery.core.sentence import Entity, Sentence, types_in
 from nersery.core.training_context import NO_TRAINING, Training
 from nersery.models.masked.masked_inputs import Drawing, MaskedInput, replaceable_places
 from nersery.models.model_settings import ModelSettings
@@ -99,7 +99,7 @@ class FlipDA(FineTuningSettings, TypeDescriptions, AdaptationSettings, Augmenter
         """
         gold = sorted(sentences, key=lambda sentence: sentence.id)
         labelled = sentences_with_entities(self, gold)
-        self._types = tuple(sorted({entity.type for sentence in labelled for entity in sentence.entities}))
+        self._types = tuple(sorted(types_in(labelled)))
         warn_of_unused(self.descriptions, "descriptions", gold)
         self._tagger = gold_tagger(name_of(self), self.tagger, gold, training)
         if self._fills_spans():
@@ -139,7 +139,7 @@ class FlipDA(FineTuningSettings, TypeDescriptions, AdaptationSettings, Augmenter
 
     def _add_tokens(self, model: MaskedLM, sentences: Sequence[Sentence]) -> None:
         """Tokens for types; those that gold does not have are still told by their descriptions."""
-        types = {entity.type for sentence in sentences for entity in sentence.entities}
+        types = types_in(sentences)
         model.add_tokens(token_descriptions(types.union(self._types), (), self.descriptions))
 
     def _target(self, sentence: Sentence, rng: random.Random) -> Sentence:

@@ -20,7 +20,7 @@ from nersery.augment.masked_lm.model_setup import (
     warn_of_unused,
 )
 from nersery.core.ranges import Count, Rate
-from nersery.core.sentence import Entity, Sentence
+from nersery.core.sentence import Entity, Sentence, types_in
 from nersery.core.training_context import NO_TRAINING, Training
 from nersery.models.masked.masked_inputs import MaskedInput
 from nersery.models.model_settings import ModelSettings
@@ -78,7 +78,7 @@ class MELM(MentionPredictions, FineTuningSettings, TypeDescriptions, AdaptationS
     def _prepare(self, model: MaskedLM, sentences: Sequence[Sentence]) -> None:
         """Add tokens for types and languages; the embeddings of those missing in gold come from descriptions alone."""
         if self.linearize:
-            types = {entity.type for sentence in sentences for entity in sentence.entities}
+            types = types_in(sentences)
             languages = {language for sentence in sentences for language in self._languages_in(sentence).values()}
             model.add_tokens(token_descriptions(types, languages - {""}, self.descriptions))
 

@@ -20,7 +20,7 @@ from nersery.augment.masked_lm.model_setup import (
 from nersery.core.outcome import Reject
 from nersery.core.ranges import Count, Rate, RateAboveZero
 from nersery.core.registry import ModelName
-from nersery.core.sentence import Sentence
+from nersery.core.sentence import Sentence, types_in
 from nersery.core.training_context import NO_TRAINING, Training
 from nersery.models.masked.masked_inputs import GAP
 from nersery.models.model_settings import ModelSettings
@@ -91,7 +91,7 @@ class MulDA(FineTuningSettings, TypeDescriptions, Augmenter, ModelSettings):
         warn_of_unused(self.descriptions, "descriptions", gold)
         examples, plan, keeping = fine_tuning(self, gold, training)
         model = Seq2Seq(self.source, self.device, self.precision, self.language)
-        self._types = frozenset(entity.type for sentence in (*gold, *training.dev) for entity in sentence.entities)
+        self._types = frozenset(types_in([*gold, *training.dev]))
         model.add_tokens(token_descriptions(self._types, (), self.descriptions))
         warn_of_words_apart(model, gold)
         keeping["dev"], fit = (

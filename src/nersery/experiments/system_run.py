@@ -21,7 +21,7 @@ from nersery.core.errors import DataError
 from nersery.core.files import is_missing, write_json
 from nersery.core.outcome import Step
 from nersery.core.progress import Progress
-from nersery.core.sentence import Corpus, Sentence
+from nersery.core.sentence import Corpus, Sentence, types_in
 from nersery.core.training_context import Training
 from nersery.evaluate.scores import all_scores
 from nersery.experiments.execution.voting import each_once, voted
@@ -233,7 +233,7 @@ class SystemRun:
         tagger = self._new_tagger(**own)
         goes_on = second and any(sentence.id not in gold.by_id for sentence in train)
         if goes_on:
-            require_known_types(gold, {entity.type for sentence in train for entity in sentence.entities})
+            require_known_types(gold, types_in(train))
         with self._progress(stage) as progress:
             tagger.fit(train, dev, seed=seed, progress=progress, folder=folder)
             if goes_on:

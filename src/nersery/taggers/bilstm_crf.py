@@ -21,7 +21,7 @@ from nersery.core.files import os_errors
 from nersery.core.progress import Progress
 from nersery.core.ranges import Count, CountOrZero, Positive, RateBelowOne
 from nersery.core.registry import FileName, Precision, settings_of
-from nersery.core.sentence import Sentence
+from nersery.core.sentence import Sentence, types_in
 from nersery.core.warnings import warn
 from nersery.models.loading import autocast, pick_device
 from nersery.models.sizes import parameters_of
@@ -168,7 +168,7 @@ class BiLSTMCRF(Tagger, TrainingSettings):
     def _build(self, gold: Sequence[Sentence], *, warm: bool) -> None:
         """A new network, with what an earlier one has learnt where the start is warm and it knows all types."""
         words = {word for sentence in gold for word in sentence.words}
-        types = {e.type for s in gold for e in s.entities}
+        types = types_in(gold)
         before = self._network if warm and types <= {*self._tags.types} else None
         tags = TagSet.of(types, self.scheme) if before is None else self._tags
         known, lexicon = self._known_words, KnownWords.of(words)

@@ -23,7 +23,7 @@ from nersery.core.files import os_errors
 from nersery.core.progress import Progress
 from nersery.core.ranges import NotNegative, Positive, Range, RateBelowOne
 from nersery.core.registry import settings_of
-from nersery.core.sentence import Sentence
+from nersery.core.sentence import Sentence, types_in
 from nersery.core.warnings import warn
 from nersery.models.loading import ModelSource, autocast, pick_device, positions, quiet_transformers
 from nersery.models.model_settings import ModelSettings
@@ -146,7 +146,7 @@ class TransformerTagger(Tagger, ModelSettings, TrainingSettings):
         """Train; see `Tagger.fit`. A type that only dev has is learnt by nobody and counts as missed."""
         require_labels(gold)
         with seeded(seed):
-            types = {e.type for s in gold for e in s.entities}
+            types = types_in(gold)
             goes_on = warm and self._network is not None and types <= {*self._tags.types}
             network = self._network if goes_on else self._build(TagSet.of(types, self.scheme))
             self._warn_if_unsuited(gold)

@@ -15,7 +15,7 @@ from nersery.augment.linearized.parsing import UNKNOWN_TYPE, check_kept, child_o
 from nersery.augment.masked_lm.model_setup import fine_tuning
 from nersery.core.errors import SettingsError
 from nersery.core.outcome import Reject
-from nersery.core.sentence import Sentence
+from nersery.core.sentence import Sentence, types_in
 from nersery.core.training_context import Training
 from nersery.models.masked.masked_inputs import GAP
 from nersery.models.seq2seq.seq2seq_inputs import Generated, Sampling, TextPair, generate_fitting
@@ -49,7 +49,7 @@ class Seq2SeqBackEnd(BackEnd):
         keywords = {sentence.id: template.keywords for sentence, template in templates.items()}
         examples, plan, keeping = fine_tuning(own, gold, training, keywords=keywords)
         model = Seq2Seq(own.source, own.device, own.precision, own.language)
-        self._types = frozenset(entity.type for sentence in templates for entity in sentence.entities)
+        self._types = frozenset(types_in(templates))
         model.add_tokens(token_descriptions(self._types, (), own.descriptions))
         warn_of_words_apart(model, gold)
         keeping["dev"], fit = (

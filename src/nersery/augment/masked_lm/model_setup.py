@@ -12,7 +12,7 @@ from nersery.core.errors import DataError, MissingResourceError
 from nersery.core.random import item_seed
 from nersery.core.ranges import Count, Positive
 from nersery.core.registry import BUNDLED, FileName, ModelName, Precision, name_of
-from nersery.core.sentence import Sentence
+from nersery.core.sentence import Sentence, types_in
 from nersery.core.training_context import Training
 from nersery.core.warnings import warn
 from nersery.models.masked.masked_inputs import MaskedInput
@@ -174,7 +174,7 @@ def sentences_with_entities(method: object, sentences: Iterable[Sentence]) -> li
 
 def warn_of_unused(texts: Mapping[str, str], setting: str, sentences: Iterable[Sentence]) -> None:
     """Say which of the user's types the sentences do not have."""
-    types = sorted({entity.type for sentence in sentences for entity in sentence.entities})
+    types = sorted(types_in(sentences))
     if unused := sorted(texts.keys() - set(types)):
         warn(f"{setting} has {', '.join(unused)}, which no sentence has; the types are {', '.join(types)}")
 

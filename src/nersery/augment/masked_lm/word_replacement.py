@@ -13,7 +13,7 @@ from nersery.core.errors import DataError
 from nersery.core.outcome import Reject
 from nersery.core.ranges import Count
 from nersery.core.registry import name_of
-from nersery.core.sentence import Sentence
+from nersery.core.sentence import Sentence, types_in
 from nersery.core.training_context import Training
 from nersery.models.masked.masked_inputs import Drawing, MaskedInput, replaceable_places
 
@@ -110,14 +110,9 @@ def fine_tuned_on_words(method: Any, gold: Sequence[Sentence], training: Trainin
     if not gold:
         raise DataError(f"there are no training sentences, and {name_of(method)} has nothing to learn from")
     model = open_model(method, gold, training)
-    method.check_conditions(model, types_in([*gold, *training.dev]))
+    method.check_conditions(model, sorted(types_in([*gold, *training.dev])))
     fine_tune(model, method, gold, method.random_masked_input, training, rate=1.0)
     return model
-
-
-def types_in(sentences: Iterable[Sentence]) -> list[str]:
-    """The types of all entities, sorted."""
-    return sorted({entity.type for sentence in sentences for entity in sentence.entities})
 
 
 def type_at(sentence: Sentence, place: int) -> str | None:

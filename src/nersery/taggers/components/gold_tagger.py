@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from nersery.core.errors import SettingsError
 from nersery.core.registry import create
-from nersery.core.sentence import Sentence
+from nersery.core.sentence import Sentence, types_in
 from nersery.core.training_context import Training
 
 if TYPE_CHECKING:
@@ -74,7 +74,7 @@ def warn_of_unknown_labels(known: Collection[str], candidates: Iterable[Sentence
     """
     from nersery.core.warnings import warn
 
-    types = {entity.type for sentence in candidates for entity in sentence.entities} - warned
+    types = types_in(candidates) - warned
     warned |= types
     if unknown := sorted(types - {*known}):
         warn(

@@ -7,7 +7,7 @@ from typing import Any
 
 from nersery.core.errors import SettingsError, did_you_mean
 from nersery.core.registry import check
-from nersery.core.sentence import Sentence
+from nersery.core.sentence import Sentence, types_in
 from nersery.core.training_context import Training
 from nersery.taggers.base import Tagger
 
@@ -51,7 +51,7 @@ def require_known_types(gold: Iterable[Sentence], met: Iterable[str]) -> None:
     Raises:
         SettingsError: Naming them.
     """
-    if unknown := sorted({entity.type for sentence in gold for entity in sentence.entities} - {*met}):
+    if unknown := sorted(types_in(gold) - {*met}):
         raise SettingsError(
             f"the second stage trains on gold sentences, and the first stage does not have their types "
             f"{', '.join(unknown)}: expected all of them there; with gold_copies = 1 gold is a part of it"
