@@ -49,11 +49,7 @@ class Annotator(ABC):
         """Check that models and files exist before other work starts; raises `MissingResourceError` if not."""
 
     def check_types(self, types: Collection[str]) -> None:  # noqa: B027 - only those with types of their own need it
-        """Refuse to predict types that the labelled sentences lack; called after `check`, before any other work.
-
-        Raises:
-            SettingsError: Naming the types.
-        """
+        """Raise `SettingsError` for types that the labelled sentences lack; called after `check`, before other work."""
 
     def fit_candidates(self, corpus: Iterable[Sentence]) -> None:  # noqa: B027 - only some annotators need it
         """Read all sentences that are going to be labelled, in order; called once, after `fit`."""

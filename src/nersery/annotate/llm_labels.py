@@ -102,11 +102,7 @@ class LlmLabels(EndpointSettings, Annotator):
         self._shown = chosen_examples(kept, self.examples, training.seed, name_of(self))
 
     def annotate(self, sentences: Sequence[Sentence]) -> list[Sentence | Reject]:
-        """The sentences with the model's entities, or why its answer cannot be used.
-
-        Raises:
-            NerseryError: When there was no fit.
-        """
+        """The sentences with the model's entities, or why its answer cannot be used; an error before `fit`."""
         if not self._types:
             raise NerseryError("llm_labels has no types yet: call fit before annotate")
         prompts = [prompt for sentence in sentences for prompt in self._prompts(sentence)]

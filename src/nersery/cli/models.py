@@ -82,11 +82,7 @@ def train(
 
 
 def _untrained(method: str | None, preset: str | None, settings: Sequence[str]) -> Tagger:
-    """The tagger that the options name.
-
-    Raises:
-        SettingsError: When they name two.
-    """
+    """The tagger that the options name; a `SettingsError` if they name two."""
     from nersery.experiments.recipe import with_preset
     from nersery.experiments.recipe_file.overrides import settings_of
 

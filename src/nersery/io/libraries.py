@@ -31,11 +31,7 @@ SENTENCES = ("sentence", "sentence_id", "id")
 
 
 def required(module: str, extra: str) -> Any:
-    """A library that is imported only where it is needed.
-
-    Raises:
-        MissingResourceError: If it is not installed.
-    """
+    """A library that is imported only where it is needed; a `MissingResourceError` if it is not installed."""
     try:
         return import_module(module)
     except ImportError:

@@ -169,11 +169,7 @@ class SelfTraining(Selector):
         return [as_joined(s, kept[s.id][1]) if s.id in kept else s for s in sentences]
 
     def score(self, sentences: Sequence[Sentence]) -> list[float]:
-        """1 divided by the number of the step at which each joined, or 0.
-
-        Raises:
-            NerseryError: When a sentence was not among the candidates.
-        """
+        """1 divided by the number of the step at which each joined, or 0; an error for one that was no candidate."""
         unknown = next((s.id for s in sentences if s.id not in self._known), None)
         if unknown is not None:
             raise NerseryError(

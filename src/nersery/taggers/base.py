@@ -180,11 +180,7 @@ def describe(tagger: Tagger, settings: dict[str, Any], history: dict[str, Any]) 
 
 
 def read_description(folder: str | Path) -> dict[str, Any]:
-    """What the folder of a tagger says of it, as `describe` wrote it; empty where there is no such file.
-
-    Raises:
-        MissingResourceError: When it is damaged.
-    """
+    """The content of the description file, empty where there is none; a `MissingResourceError` if it is damaged."""
     path = Path(folder) / DESCRIPTION
     if not path.exists():
         return {}
@@ -351,11 +347,7 @@ def training_folder(folder: Path) -> Path:
 
 
 def check_tagger_folder(folder: Path, *, force: bool) -> None:
-    """Refuse a folder that must not be overwritten, before any work is done.
-
-    Raises:
-        SettingsError: If it holds anything but a tagger, or a tagger without ``force``.
-    """
+    """Raise `SettingsError` for a folder of anything but a tagger, or of a tagger without ``force``."""
     check_replaceable(folder, DESCRIPTION, "tagger", FILES, force=force)
     check_training(training_folder(folder))
 

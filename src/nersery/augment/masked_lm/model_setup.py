@@ -109,11 +109,7 @@ def check_model(settings: Adapted) -> None:
 
 
 def _check_kind(name: str, config: Any) -> None:
-    """Refuse what is known to be no masked language model.
-
-    Raises:
-        MissingResourceError: Saying what it is.
-    """
+    """Raise `MissingResourceError` for what is known to be no masked language model."""
     expected = "Expected a masked language model, e.g. bert-base-cased or xlm-roberta-base"
     if config.is_encoder_decoder:
         raise MissingResourceError(
@@ -159,11 +155,7 @@ class FineTuned(Protocol):
 
 
 def sentences_with_entities(method: object, sentences: Iterable[Sentence]) -> list[Sentence]:
-    """The sentences that have entities.
-
-    Raises:
-        DataError: If there is none.
-    """
+    """The sentences that have entities; a `DataError` if there is none."""
     if found := [sentence for sentence in sentences if sentence.entities]:
         return found
     raise DataError(

@@ -45,11 +45,7 @@ class WordPredictions:
         return ()
 
     def check_conditions(self, model: MaskedLM, types: Iterable[str]) -> None:
-        """Refuse conditions that leave no room for a sentence, before any time is spent.
-
-        Raises:
-            SettingsError: Naming the first.
-        """
+        """Raise `SettingsError` for conditions that leave no room for a sentence, before any time is spent."""
         for type_ in (None, *types):
             model.check_condition(self.condition(type_))
 

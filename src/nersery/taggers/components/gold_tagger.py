@@ -15,11 +15,7 @@ if TYPE_CHECKING:
 
 
 def check_gold_tagger(folder: str | None) -> None:
-    """Check that the named tagger exists.
-
-    Raises:
-        MissingResourceError: If it does not.
-    """
+    """Raise `MissingResourceError` if a tagger is named that does not exist."""
     from nersery.taggers.base import load_tagger
 
     if folder is not None:

@@ -46,11 +46,7 @@ def fit_second_stage(tagger: Tagger, gold: Sequence[Sentence], settings: Mapping
 
 
 def require_known_types(gold: Iterable[Sentence], met: Iterable[str]) -> None:
-    """Refuse a second stage with types that the first training does not have.
-
-    Raises:
-        SettingsError: Naming them.
-    """
+    """Raise `SettingsError` for a second stage with types that the first training does not have."""
     if unknown := sorted(types_in(gold) - {*met}):
         raise SettingsError(
             f"the second stage trains on gold sentences, and the first stage does not have their types "

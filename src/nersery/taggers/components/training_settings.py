@@ -113,11 +113,7 @@ def train_tagger(
 
 
 def from_settings(cls: type[Any], settings: Mapping[str, Any], device: str, place: object) -> Any:
-    """A tagger with saved settings, on a device that the caller chooses.
-
-    Raises:
-        MissingResourceError: When the settings belong to another version.
-    """
+    """A tagger with saved settings, on another device; a `MissingResourceError` if another version saved them."""
     try:
         return cls(**{**settings, "device": device})
     except (TypeError, SettingsError) as error:
