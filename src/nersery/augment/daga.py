@@ -10,7 +10,8 @@ from typing import Any
 from nersery.augment.base import Augmenter, unfitted
 from nersery.augment.linearized.linearization import language_token, linearize
 from nersery.augment.linearized.parsing import child_of, parse
-from nersery.augment.masked_lm.model_setup import FineTuningSettings, sentences_with_entities
+from nersery.augment.masked_lm.model_setup import sentences_with_entities
+from nersery.augment.masked_lm.shared_settings import FineTuningSettings
 from nersery.core.outcome import Reject
 from nersery.core.ranges import Count, Positive, RateBelowOne
 from nersery.core.sentence import Sentence, types_in

@@ -7,7 +7,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from nersery.augment.base import Augmenter
-from nersery.augment.masked_lm.model_setup import AdaptationSettings, FineTuningSettings, warn_of_unused
+from nersery.augment.masked_lm.model_setup import warn_of_unused
+from nersery.augment.masked_lm.shared_settings import AdaptationSettings, FineTuningSettings
 from nersery.augment.masked_lm.word_replacement import WordPredictions, fine_tuned_on_words
 from nersery.core.definitions import OUTSIDE, check_texts, definition, is_known
 from nersery.core.ranges import Count

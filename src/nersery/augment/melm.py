@@ -9,16 +9,9 @@ from typing import TYPE_CHECKING
 
 from nersery.augment.base import Augmenter
 from nersery.augment.linearized.linearization import linearized_input, token_descriptions
+from nersery.augment.masked_lm import model_setup
 from nersery.augment.masked_lm.mention_masking import MentionPredictions
-from nersery.augment.masked_lm.model_setup import (
-    AdaptationSettings,
-    FineTuningSettings,
-    TypeDescriptions,
-    fine_tune,
-    open_model,
-    sentences_with_entities,
-    warn_of_unused,
-)
+from nersery.augment.masked_lm.shared_settings import AdaptationSettings, FineTuningSettings, TypeDescriptions
 from nersery.core.ranges import Count, Rate
 from nersery.core.sentence import Entity, Sentence, types_in
 from nersery.core.training_context import NO_TRAINING, Training
@@ -67,12 +60,12 @@ class MELM(MentionPredictions, FineTuningSettings, TypeDescriptions, AdaptationS
         Raises:
             DataError: When no sentence has an entity.
         """
-        gold = sentences_with_entities(self, sentences)
-        warn_of_unused(self.descriptions, "descriptions", gold)
+        gold = model_setup.sentences_with_entities(self, sentences)
+        model_setup.warn_of_unused(self.descriptions, "descriptions", gold)
         self._languages = _languages_of_mentions(gold)
-        model = open_model(self, gold, training)
+        model = model_setup.open_model(self, gold, training)
         self._prepare(model, [*gold, *training.dev])
-        fine_tune(model, self, gold, self._with_mentions_hidden, training, rate=self.mask_rate)
+        model_setup.fine_tune(model, self, gold, self._with_mentions_hidden, training, rate=self.mask_rate)
         self._lm = model
 
     def _prepare(self, model: MaskedLM, sentences: Sequence[Sentence]) -> None:

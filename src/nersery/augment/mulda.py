@@ -10,13 +10,8 @@ from typing import TYPE_CHECKING, Any
 from nersery.augment.base import Augmenter, unfitted
 from nersery.augment.linearized.linearization import apart, linearize, token_descriptions
 from nersery.augment.linearized.parsing import UNKNOWN_TYPE, check_new, child_of, parse
-from nersery.augment.masked_lm.model_setup import (
-    FineTuningSettings,
-    TypeDescriptions,
-    fine_tuning,
-    sentences_with_entities,
-    warn_of_unused,
-)
+from nersery.augment.masked_lm import model_setup
+from nersery.augment.masked_lm.shared_settings import FineTuningSettings, TypeDescriptions
 from nersery.core.outcome import Reject
 from nersery.core.ranges import Count, Rate, RateAboveZero
 from nersery.core.registry import ModelName
@@ -87,9 +82,9 @@ class MulDA(FineTuningSettings, TypeDescriptions, Augmenter, ModelSettings):
         from nersery.models.seq2seq.encoder_decoder import Seq2Seq, fitting_sentences, warn_of_words_apart
 
         gold = list(sentences)
-        sentences_with_entities(self, gold)
-        warn_of_unused(self.descriptions, "descriptions", gold)
-        examples, plan, keeping = fine_tuning(self, gold, training)
+        model_setup.sentences_with_entities(self, gold)
+        model_setup.warn_of_unused(self.descriptions, "descriptions", gold)
+        examples, plan, keeping = model_setup.fine_tuning(self, gold, training)
         model = Seq2Seq(self.source, self.device, self.precision, self.language)
         self._types = frozenset(types_in([*gold, *training.dev]))
         model.add_tokens(token_descriptions(self._types, (), self.descriptions))
