@@ -16,15 +16,9 @@ from nersery.core.ranges import Count, CountOrZero
 from nersery.core.registry import name_of
 from nersery.core.sentence import Entity, Sentence
 from nersery.core.training_context import NO_TRAINING, Training
-from nersery.models.llm.endpoint_settings import (
-    EndpointSettings,
-    chosen_examples,
-    conversation,
-    mentions_message,
-    object_schema,
-    type_list,
-)
+from nersery.models.llm.endpoint_settings import EndpointSettings
 from nersery.models.llm.exact_match import placed_mentions
+from nersery.models.llm.messages import chosen_examples, conversation, mentions_message, object_schema, type_list
 from nersery.models.llm.prompt import Completion, Prompt, data_message
 
 INSTRUCTIONS = """\

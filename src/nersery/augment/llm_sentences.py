@@ -15,15 +15,9 @@ from nersery.core.ranges import CountOrZero, NotNegative
 from nersery.core.sentence import UNKNOWN_COLUMN, Sentence, types_in
 from nersery.core.training_context import NO_TRAINING, Training
 from nersery.io.tokenization import Splitter, Splitting, splitter
-from nersery.models.llm.endpoint_settings import (
-    LONGEST_EXAMPLE,
-    EndpointSettings,
-    conversation,
-    mention_list,
-    object_schema,
-    type_list,
-)
+from nersery.models.llm.endpoint_settings import EndpointSettings
 from nersery.models.llm.exact_match import placed_mentions, spelled
+from nersery.models.llm.messages import LONGEST_EXAMPLE, conversation, mention_list, object_schema, type_list
 from nersery.models.llm.prompt import WRONG_FORM, Completion, Prompt, data_message
 
 INSTRUCTIONS = {

@@ -28,10 +28,10 @@ from nersery.experiments.execution.voting import each_once, voted
 from nersery.experiments.grid import Settings, choose, combinations, described, grid_record
 from nersery.experiments.results import NOTHING_LEARNT
 from nersery.experiments.run_state.clock import Clock
-from nersery.experiments.run_state.fingerprint import versions
 from nersery.experiments.run_state.run_folder import RunFolder
 from nersery.experiments.run_state.sharing import take_first_copies, take_over_labels, with_more_copies
 from nersery.experiments.run_state.teachers import remove_training, trained_once, trained_teacher
+from nersery.experiments.run_state.versions import versions
 from nersery.experiments.systems import GOLD, System
 from nersery.pipeline.stage import Stage
 from nersery.pipeline.stage_job import JobOptions, StageJob, corpus_job
