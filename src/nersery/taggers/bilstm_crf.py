@@ -29,17 +29,12 @@ from nersery.models.subwords.subwords import Window, collate
 from nersery.models.training.dropout import thinned
 from nersery.models.training.trainer import seeded
 from nersery.models.word_vectors import read_first, read_head
-from nersery.taggers.base import DESCRIPTION, Tagger, describe, read_description, require_labels
+from nersery.taggers.base import Tagger, require_labels
 from nersery.taggers.components.decoding import LENGTH_MULTIPLE, Example, emissions, examples, labelled, loss, shares
+from nersery.taggers.components.description import DESCRIPTION, from_settings, read_description, write_description
 from nersery.taggers.components.recurrent import RecurrentNetwork, Sizes
 from nersery.taggers.components.tag_set import TagSet
-from nersery.taggers.components.training_settings import (
-    TrainingSettings,
-    check_length,
-    from_settings,
-    plan_of,
-    train_tagger,
-)
+from nersery.taggers.components.training_settings import TrainingSettings, check_length, plan_of, train_tagger
 from nersery.taggers.components.word_features import GivenVectors, KnownWords, WordTable
 
 LEAST_STEPS = 800
@@ -280,10 +275,7 @@ class BiLSTMCRF(Tagger, TrainingSettings):
                 save_file({"vectors": self._given.rows}, folder / VECTORS_FILE)
                 lexicon["vectors"] = self._given.words
         (folder / LEXICON_FILE).write_text(json.dumps(lexicon) + "\n", "utf-8")
-        description = folder / DESCRIPTION
-        description.write_text(describe(self, settings_of(self), self.history), "utf-8")
-        for weights in folder.glob("*.safetensors"):  # safetensors writes files with mode 0600
-            weights.chmod(description.stat().st_mode & 0o777)
+        write_description(folder, self, settings_of(self))
 
     @classmethod
     def load(cls, folder: str | Path, *, trust_remote_code: bool = False, device: str = "auto") -> Self:

@@ -33,19 +33,14 @@ from nersery.models.subwords.subwords import SubwordEncoder, Window, collate
 from nersery.models.training.dropout import thinned
 from nersery.models.training.trainer import TrainingPlan, seeded
 from nersery.models.training.vocabulary_pruning import pruned_vocabulary
-from nersery.taggers.base import DESCRIPTION, Tagger, describe, read_description, require_labels
+from nersery.taggers.base import Tagger, require_labels
 from nersery.taggers.components import decoding
 from nersery.taggers.components.crf import ConditionalRandomField
+from nersery.taggers.components.description import DESCRIPTION, from_settings, read_description, write_description
 from nersery.taggers.components.onnx_network import OnnxNetwork
 from nersery.taggers.components.pretrained_head import CRF_FILE, fit_transitions, network_with_head, set_dropout
 from nersery.taggers.components.tag_set import TagSet
-from nersery.taggers.components.training_settings import (
-    TrainingSettings,
-    check_length,
-    from_settings,
-    plan_of,
-    train_tagger,
-)
+from nersery.taggers.components.training_settings import TrainingSettings, check_length, plan_of, train_tagger
 
 Head = Literal["linear", "crf"]
 LEAST_STEPS = 300
@@ -317,10 +312,7 @@ class TransformerTagger(Tagger, ModelSettings, TrainingSettings):
             if self._crf is not None:
                 save_file(self._crf.state_dict(), folder / CRF_FILE)
         settings = {**settings_of(self), "head": "linear" if self._crf is None else "crf"}
-        description = folder / DESCRIPTION
-        description.write_text(describe(self, settings, self.history), "utf-8")
-        for weights in folder.glob("*.safetensors"):  # safetensors writes files with mode 0600
-            weights.chmod(description.stat().st_mode & 0o777)
+        write_description(folder, self, settings)
 
     @classmethod
     def load(cls, folder: str | Path, *, trust_remote_code: bool = False, device: str = "auto") -> Self:
