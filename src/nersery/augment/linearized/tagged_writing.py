@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Iterable, Sequence
-from collections.abc import Set as AbstractSet
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -35,7 +34,7 @@ def fine_tuned_writer(
     settings: Any,
     gold: Sequence[Sentence],
     training: Training,
-    types: AbstractSet[str],
+    types: frozenset[str],
     pair: Callable[[Seq2Seq, Sentence, random.Random], TextPair],
     issue: Callable[[Seq2Seq, Sentence], str],
     **fingerprint: Any,
@@ -63,7 +62,7 @@ def fine_tuned_writer(
 
 def written(
     model: Seq2Seq,
-    types: AbstractSet[str],
+    types: frozenset[str],
     sentences: Iterable[Sentence],
     pairs: Iterable[TextPair],
     rngs: Sequence[random.Random],
