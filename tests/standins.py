@@ -14,7 +14,8 @@ import pytest
 
 from nersery import Entity, Sentence, io
 from nersery.core import registry
-from nersery.taggers.base import DESCRIPTION, Tagger, describe, require_labels
+from nersery.taggers.base import Tagger, require_labels
+from nersery.taggers.components.description import DESCRIPTION, write_description
 
 PEOPLE = [
     "Ada Lovelace",
@@ -179,7 +180,7 @@ class Memory(Tagger):
         mentions = [[list(words), type_] for words, type_ in self._mentions.items()]
         (folder / "mentions.json").write_text(json.dumps(mentions), "utf-8")
         settings = {"longest": asdict(self)["longest"]}
-        (folder / DESCRIPTION).write_text(describe(self, settings, self.history), "utf-8")
+        write_description(folder, self, settings)
 
     @classmethod
     def load(cls, folder: str | Path, *, trust_remote_code: bool = False, device: str = "auto") -> Memory:

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nersery.core.errors import DataError, Issue, printable
-from nersery.core.sentence import UNKNOWN_COLUMN, Corpus, Entity, Origin, Sentence, SoftLabel
+from nersery.core.sentence import UNKNOWN_COLUMN, Corpus, Entity, Origin, Sentence, SoftLabel, types_in
 from tests.io.strategies import sentences
 
 
@@ -238,6 +238,11 @@ def test_two_sentences_may_not_share_an_id() -> None:
         Corpus([Sentence(("a",), id="x"), Sentence(("b",), id="x")])
     with pytest.raises(DataError, match="share the id '2'"):
         Corpus([Sentence(("a",), id="2"), Sentence(("b",))])
+
+
+def test_types_in_sentences_are_those_of_all_entities() -> None:
+    sentences = [Sentence(("Ada", "Oslo"), (Entity(0, 1, "PER"), Entity(1, 2, "LOC"))), Sentence(("x",))]
+    assert types_in(sentences) == {"LOC", "PER"}
 
 
 def test_an_empty_corpus() -> None:

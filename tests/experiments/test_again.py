@@ -99,7 +99,7 @@ class TestAgain:
         self, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
     ):
         first = execute()["versions"]
-        monkeypatch.setattr("nersery.experiments.run_state.fingerprint.version", lambda library: "9.9")
+        monkeypatch.setattr("nersery.experiments.run_state.versions.version", lambda library: "9.9")
         report = Run(load("recipe.toml", ["seeds=[0, 1]"]), Path("run")).execute().as_dict()
         assert report["versions"] == json.loads(Path("run/run.json").read_text("utf-8"))["versions"] == first
         (note,) = (note for note in report["notes"] if "torch" in note)

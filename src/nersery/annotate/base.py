@@ -12,7 +12,7 @@ from nersery.core.errors import ContractError, NerseryError, SettingsError
 from nersery.core.outcome import Outcome, Reject, Result, Step, Tally
 from nersery.core.progress import Progress
 from nersery.core.registry import check_values, name_of
-from nersery.core.sentence import Entity, Origin, Sentence
+from nersery.core.sentence import Entity, Origin, Sentence, types_in
 from nersery.core.training_context import NO_TRAINING, Training, in_job, training_from
 from nersery.pipeline.stage import Stage
 from nersery.pipeline.stage_job import Sentences, opened, run_stage, split_options
@@ -49,11 +49,7 @@ class Annotator(ABC):
         """Check that models and files exist before other work starts; raises `MissingResourceError` if not."""
 
     def check_types(self, types: Collection[str]) -> None:  # noqa: B027 - only those with types of their own need it
-        """Refuse to predict types that the labelled sentences lack; called after `check`, before any other work.
-
-        Raises:
-            SettingsError: Naming the types.
-        """
+        """Raise `SettingsError` for types that the labelled sentences lack; called after `check`, before other work."""
 
     def fit_candidates(self, corpus: Iterable[Sentence]) -> None:  # noqa: B027 - only some annotators need it
         """Read all sentences that are going to be labelled, in order; called once, after `fit`."""
@@ -72,7 +68,7 @@ def types_to_find(annotator: Any, gold: Iterable[Sentence]) -> list[str]:
     Raises:
         SettingsError: If there is none.
     """
-    of_gold = sorted({entity.type for sentence in gold for entity in sentence.entities})
+    of_gold = sorted(types_in(gold))
     if types := list(dict.fromkeys(annotator.types or of_gold or annotator.definitions)):
         return types
     raise SettingsError(

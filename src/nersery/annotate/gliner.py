@@ -80,11 +80,7 @@ class GlinerLabels(Annotator):
             raise SettingsError(f"gliner has two types with the same definition: {', '.join(types)}")
 
     def annotate(self, sentences: Sequence[Sentence]) -> list[Sentence | Reject]:
-        """The sentences with the model's entities.
-
-        Raises:
-            NerseryError: When there was no fit.
-        """
+        """The sentences with the model's entities; an error before `fit`."""
         if not self._names:
             raise NerseryError("gliner has no types yet: call fit before annotate")
         return [self._labelled(sentence) for sentence in sentences]

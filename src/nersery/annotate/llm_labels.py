@@ -16,15 +16,9 @@ from nersery.core.ranges import Count, CountOrZero
 from nersery.core.registry import name_of
 from nersery.core.sentence import Entity, Sentence
 from nersery.core.training_context import NO_TRAINING, Training
-from nersery.models.llm.endpoint_settings import (
-    EndpointSettings,
-    chosen_examples,
-    conversation,
-    mentions_message,
-    object_schema,
-    type_list,
-)
+from nersery.models.llm.endpoint_settings import EndpointSettings
 from nersery.models.llm.exact_match import placed_mentions
+from nersery.models.llm.messages import chosen_examples, conversation, mentions_message, object_schema, type_list
 from nersery.models.llm.prompt import Completion, Prompt, data_message
 
 INSTRUCTIONS = """\
@@ -102,11 +96,7 @@ class LlmLabels(EndpointSettings, Annotator):
         self._shown = chosen_examples(kept, self.examples, training.seed, name_of(self))
 
     def annotate(self, sentences: Sequence[Sentence]) -> list[Sentence | Reject]:
-        """The sentences with the model's entities, or why its answer cannot be used.
-
-        Raises:
-            NerseryError: When there was no fit.
-        """
+        """The sentences with the model's entities, or why its answer cannot be used; an error before `fit`."""
         if not self._types:
             raise NerseryError("llm_labels has no types yet: call fit before annotate")
         prompts = [prompt for sentence in sentences for prompt in self._prompts(sentence)]

@@ -118,11 +118,7 @@ class ProjectedLabels(Annotator):
         }
 
     def annotate(self, sentences: Sequence[Sentence]) -> list[Sentence | Reject]:
-        """The sentences under the labels of their translations.
-
-        Raises:
-            NerseryError: When a sentence was not among the candidates.
-        """
+        """The sentences under the labels of their translations; an error for one that was no candidate."""
         if self._translations is None or any(sentence.id not in self._translations for sentence in sentences):
             raise NerseryError("projected_labels was given unknown sentences: call fit_candidates first")
         return [self._projected(sentence, self._translations[sentence.id]) for sentence in sentences]
@@ -154,11 +150,7 @@ class ProjectedLabels(Annotator):
         return found
 
     def _labelled(self, sources: Corpus) -> Sequence[Sentence]:
-        """The translations under labels.
-
-        Raises:
-            DataError: When the labels should be in the file and are not.
-        """
+        """The translations under labels; a `DataError` if these should be in the file and are not."""
         if self.labels == "predicted":
             return gold_tagger(name_of(self), self.tagger, self._gold, self._training).predict(sources)
         if sources and not sources.types:

@@ -91,11 +91,7 @@ class QaPrompting(Annotator, ModelSettings):
         self._opened().check_questions(self._questions.values())
 
     def annotate(self, sentences: Sequence[Sentence]) -> list[Sentence]:
-        """The sentences with the answers as entities.
-
-        Raises:
-            NerseryError: When there was no fit.
-        """
+        """The sentences with the answers as entities; an error before `fit`."""
         if not self._questions:
             raise NerseryError("qa_prompting has no questions yet: call fit before annotate")
         self._look_at(sentences)

@@ -112,11 +112,7 @@ class TaggerLabels(Annotator):
         self._check_names(self._tagger)
 
     def annotate(self, sentences: Sequence[Sentence]) -> list[Sentence]:
-        """The sentences under the tagger's labels.
-
-        Raises:
-            NerseryError: When there was no fit.
-        """
+        """The sentences under the tagger's labels; an error before `fit`."""
         if self._tagger is None:
             raise NerseryError("tagger_labels has no tagger yet: call fit before annotate")
         predict = self._tagger.predict_soft if self.labels == "soft" else self._tagger.predict

@@ -14,13 +14,8 @@ from nersery.augment.denoising.mixner import Partners, is_mixed
 from nersery.augment.denoising.seq2seq_backend import Seq2SeqBackEnd
 from nersery.augment.denoising.templates import NO_TEMPLATE, Template, attention_keywords, random_keywords
 from nersery.augment.linearized.parsing import check_new
-from nersery.augment.masked_lm.model_setup import (
-    AdaptationSettings,
-    FineTuningSettings,
-    TypeDescriptions,
-    sentences_with_entities,
-    warn_of_unused,
-)
+from nersery.augment.masked_lm.model_setup import sentences_with_entities, warn_of_unused
+from nersery.augment.masked_lm.shared_settings import AdaptationSettings, FineTuningSettings, TypeDescriptions
 from nersery.augment.words.stop_words import stop_words
 from nersery.core.outcome import Reject
 from nersery.core.random import item_rng

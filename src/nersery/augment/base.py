@@ -104,11 +104,7 @@ def unfitted(method: object) -> NerseryError:
 
 
 def tasks(sentences: Iterable[Sentence | Reject], copies: int) -> Iterator[Task | Reject]:
-    """Each sentence ``copies`` times, with the number of the copy; rejects of the reader pass once.
-
-    Raises:
-        SettingsError: If ``copies`` is no whole number, or below 1.
-    """
+    """Each sentence ``copies`` times, 1 or more, with the number of the copy; rejects of the reader pass once."""
     if not is_whole(copies):
         raise SettingsError(f"copies is {copies!r:.60}, expected a whole number")
     if copies < 1:

@@ -6,7 +6,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from nersery.augment.base import Augmenter
-from nersery.augment.masked_lm.model_setup import AdaptationSettings, open_model
+from nersery.augment.masked_lm.model_setup import open_model
+from nersery.augment.masked_lm.shared_settings import AdaptationSettings
 from nersery.augment.masked_lm.word_replacement import WordPredictions
 from nersery.core.sentence import Sentence
 from nersery.core.training_context import NO_TRAINING, Training

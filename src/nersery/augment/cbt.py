@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from nersery.augment.base import Augmenter
-from nersery.augment.masked_lm.model_setup import AdaptationSettings, FineTuningSettings
+from nersery.augment.masked_lm.shared_settings import AdaptationSettings, FineTuningSettings
 from nersery.augment.masked_lm.word_replacement import WordPredictions, fine_tuned_on_words
 from nersery.core.ranges import Count
 from nersery.core.sentence import Sentence

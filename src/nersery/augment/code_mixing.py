@@ -328,11 +328,7 @@ def _mentions(sentences: Iterable[Sentence]) -> tuple[dict[Place, list[Mention]]
 
 
 def _require_shared_type(places: Iterable[Place], languages: Sequence[str], which: str = "") -> None:
-    """Refuse gold sentences in which no entity could ever take another's place.
-
-    Raises:
-        DataError: When each type occurs in one language alone.
-    """
+    """Raise `DataError` if each type occurs in one language alone, so that no entity could take another's place."""
     if all(count < 2 for count in Counter(type_ for _, type_ in places).values()):
         raise DataError(
             f"no type has entities {which}in two of the languages {', '.join(languages)}: nothing can be put in",

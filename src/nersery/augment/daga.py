@@ -10,10 +10,11 @@ from typing import Any
 from nersery.augment.base import Augmenter, unfitted
 from nersery.augment.linearized.linearization import language_token, linearize
 from nersery.augment.linearized.parsing import child_of, parse
-from nersery.augment.masked_lm.model_setup import FineTuningSettings, sentences_with_entities
+from nersery.augment.masked_lm.model_setup import sentences_with_entities
+from nersery.augment.masked_lm.shared_settings import FineTuningSettings
 from nersery.core.outcome import Reject
 from nersery.core.ranges import Count, Positive, RateBelowOne
-from nersery.core.sentence import Sentence
+from nersery.core.sentence import Sentence, types_in
 from nersery.core.training_context import NO_TRAINING, Training
 from nersery.models.masked.masked_inputs import OWN
 from nersery.models.seq2seq.seq2seq_inputs import UNKNOWN
@@ -83,7 +84,7 @@ class DAGA(FineTuningSettings, Augmenter):
 
         gold, dev = (sorted(part, key=lambda sentence: sentence.id) for part in (sentences, training.dev))
         labelled = sentences_with_entities(self, gold)
-        self._types = frozenset(entity.type for sentence in labelled for entity in sentence.entities)
+        self._types = frozenset(types_in(labelled))
         self._languages = frozenset(sentence.language for sentence in gold)
         texts, dev_texts = ([self._text(sentence) for sentence in part] for part in (gold, dev))
         words = frequent(texts, self.min_count)

@@ -11,21 +11,13 @@ from typing import TYPE_CHECKING, Any
 from nersery.augment.base import Augmenter, unfitted
 from nersery.augment.denoising.span_filling import SpanFiller, check_span_model
 from nersery.augment.linearized.linearization import linearized_input, token_descriptions
+from nersery.augment.masked_lm import model_setup
 from nersery.augment.masked_lm.mention_masking import fill, with_words
-from nersery.augment.masked_lm.model_setup import (
-    AdaptationSettings,
-    FineTuningSettings,
-    TypeDescriptions,
-    check_model,
-    fine_tune,
-    open_model,
-    sentences_with_entities,
-    warn_of_unused,
-)
+from nersery.augment.masked_lm.shared_settings import AdaptationSettings, FineTuningSettings, TypeDescriptions
 from nersery.core.outcome import Reject
 from nersery.core.ranges import Count, Rate
 from nersery.core.registry import BUNDLED, ModelName, name_of
-from nersery.core.sentence import Entity, Sentence
+from nersery.core.sentence import Entity, Sentence, types_in
 from nersery.core.training_context import NO_TRAINING, Training
 from nersery.models.masked.masked_inputs import Drawing, MaskedInput, replaceable_places
 from nersery.models.model_settings import ModelSettings
@@ -88,7 +80,7 @@ class FlipDA(FineTuningSettings, TypeDescriptions, AdaptationSettings, Augmenter
 
     def check(self) -> None:
         """Look for the models; see `Augmenter.check`."""
-        (check_span_model if self._fills_spans() else check_model)(self)
+        (check_span_model if self._fills_spans() else model_setup.check_model)(self)
         check_gold_tagger(self.tagger)
 
     def fit(self, sentences: Iterable[Sentence], training: Training = NO_TRAINING) -> None:
@@ -98,9 +90,9 @@ class FlipDA(FineTuningSettings, TypeDescriptions, AdaptationSettings, Augmenter
             DataError: When no sentence has an entity.
         """
         gold = sorted(sentences, key=lambda sentence: sentence.id)
-        labelled = sentences_with_entities(self, gold)
-        self._types = tuple(sorted({entity.type for sentence in labelled for entity in sentence.entities}))
-        warn_of_unused(self.descriptions, "descriptions", gold)
+        labelled = model_setup.sentences_with_entities(self, gold)
+        self._types = tuple(sorted(types_in(labelled)))
+        model_setup.warn_of_unused(self.descriptions, "descriptions", gold)
         self._tagger = gold_tagger(name_of(self), self.tagger, gold, training)
         if self._fills_spans():
             from nersery.models.seq2seq.encoder_decoder import Seq2Seq
@@ -109,9 +101,9 @@ class FlipDA(FineTuningSettings, TypeDescriptions, AdaptationSettings, Augmenter
             model = Seq2Seq(self.source, self.device, self.precision)
             self._spans = SpanFiller(model, sampling, self.descriptions)
             return
-        lm = open_model(self, gold, training)
+        lm = model_setup.open_model(self, gold, training)
         self._add_tokens(lm, [*gold, *training.dev])
-        fine_tune(lm, self, gold, _whole_input, training, rate=self.mask_rate)
+        model_setup.fine_tune(lm, self, gold, _whole_input, training, rate=self.mask_rate)
         self._lm = lm
 
     def generate_batch(self, sentences: Sequence[Sentence], rngs: Sequence[random.Random]) -> list[Sentence | Reject]:
@@ -139,7 +131,7 @@ class FlipDA(FineTuningSettings, TypeDescriptions, AdaptationSettings, Augmenter
 
     def _add_tokens(self, model: MaskedLM, sentences: Sequence[Sentence]) -> None:
         """Tokens for types; those that gold does not have are still told by their descriptions."""
-        types = {entity.type for sentence in sentences for entity in sentence.entities}
+        types = types_in(sentences)
         model.add_tokens(token_descriptions(types.union(self._types), (), self.descriptions))
 
     def _target(self, sentence: Sentence, rng: random.Random) -> Sentence:

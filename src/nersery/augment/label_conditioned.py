@@ -7,11 +7,12 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from nersery.augment.base import Augmenter
-from nersery.augment.masked_lm.model_setup import AdaptationSettings, FineTuningSettings, warn_of_unused
-from nersery.augment.masked_lm.word_replacement import WordPredictions, fine_tuned_on_words, types_in
+from nersery.augment.masked_lm.model_setup import warn_of_unused
+from nersery.augment.masked_lm.shared_settings import AdaptationSettings, FineTuningSettings
+from nersery.augment.masked_lm.word_replacement import WordPredictions, fine_tuned_on_words
 from nersery.core.definitions import OUTSIDE, check_texts, definition, is_known
 from nersery.core.ranges import Count
-from nersery.core.sentence import Sentence
+from nersery.core.sentence import Sentence, types_in
 from nersery.core.training_context import NO_TRAINING, Training
 from nersery.core.warnings import warn
 from nersery.models.model_settings import ModelSettings
@@ -58,7 +59,7 @@ class LabelConditioned(WordPredictions, FineTuningSettings, AdaptationSettings, 
         """
         gold = list(sentences)
         if gold:
-            self._warn_of_undefined(types_in([*gold, *training.dev]))
+            self._warn_of_undefined(sorted(types_in([*gold, *training.dev])))
             warn_of_unused(self.definitions, "definitions", gold)
         self._lm = fine_tuned_on_words(self, gold, training)
 

@@ -12,18 +12,12 @@ from nersery.core.definitions import check_texts, check_types
 from nersery.core.errors import SettingsError
 from nersery.core.outcome import Reject
 from nersery.core.ranges import CountOrZero, NotNegative
-from nersery.core.sentence import UNKNOWN_COLUMN, Sentence
+from nersery.core.sentence import UNKNOWN_COLUMN, Sentence, types_in
 from nersery.core.training_context import NO_TRAINING, Training
 from nersery.io.tokenization import Splitter, Splitting, splitter
-from nersery.models.llm.endpoint_settings import (
-    LONGEST_EXAMPLE,
-    EndpointSettings,
-    conversation,
-    mention_list,
-    object_schema,
-    type_list,
-)
+from nersery.models.llm.endpoint_settings import EndpointSettings
 from nersery.models.llm.exact_match import placed_mentions, spelled
+from nersery.models.llm.messages import LONGEST_EXAMPLE, conversation, mention_list, object_schema, type_list
 from nersery.models.llm.prompt import WRONG_FORM, Completion, Prompt, data_message
 
 INSTRUCTIONS = {
@@ -94,7 +88,7 @@ class LlmSentences(EndpointSettings, Augmenter):
         """
         self.follow(training.progress)
         self._gold = sorted((s for s in sentences if s.entities and len(s) <= LONGEST_EXAMPLE), key=lambda s: s.id)
-        self._types = tuple(sorted({entity.type for sentence in self._gold for entity in sentence.entities}))
+        self._types = tuple(sorted(types_in(self._gold)))
         if not self._types:
             raise SettingsError("llm_sentences needs sentences with entities to learn from, and there are none")
 

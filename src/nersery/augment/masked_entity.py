@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 from nersery.augment.base import Augmenter
 from nersery.augment.masked_lm.mention_masking import MentionPredictions
-from nersery.augment.masked_lm.model_setup import AdaptationSettings, open_model
+from nersery.augment.masked_lm.model_setup import open_model
+from nersery.augment.masked_lm.shared_settings import AdaptationSettings
 from nersery.core.sentence import Sentence
 from nersery.core.training_context import NO_TRAINING, Training
 from nersery.models.model_settings import ModelSettings

@@ -9,18 +9,11 @@ from typing import TYPE_CHECKING
 
 from nersery.augment.base import Augmenter
 from nersery.augment.linearized.linearization import linearized_input, token_descriptions
+from nersery.augment.masked_lm import model_setup
 from nersery.augment.masked_lm.mention_masking import MentionPredictions
-from nersery.augment.masked_lm.model_setup import (
-    AdaptationSettings,
-    FineTuningSettings,
-    TypeDescriptions,
-    fine_tune,
-    open_model,
-    sentences_with_entities,
-    warn_of_unused,
-)
+from nersery.augment.masked_lm.shared_settings import AdaptationSettings, FineTuningSettings, TypeDescriptions
 from nersery.core.ranges import Count, Rate
-from nersery.core.sentence import Entity, Sentence
+from nersery.core.sentence import Entity, Sentence, types_in
 from nersery.core.training_context import NO_TRAINING, Training
 from nersery.models.masked.masked_inputs import MaskedInput
 from nersery.models.model_settings import ModelSettings
@@ -67,18 +60,18 @@ class MELM(MentionPredictions, FineTuningSettings, TypeDescriptions, AdaptationS
         Raises:
             DataError: When no sentence has an entity.
         """
-        gold = sentences_with_entities(self, sentences)
-        warn_of_unused(self.descriptions, "descriptions", gold)
+        gold = model_setup.sentences_with_entities(self, sentences)
+        model_setup.warn_of_unused(self.descriptions, "descriptions", gold)
         self._languages = _languages_of_mentions(gold)
-        model = open_model(self, gold, training)
+        model = model_setup.open_model(self, gold, training)
         self._prepare(model, [*gold, *training.dev])
-        fine_tune(model, self, gold, self._with_mentions_hidden, training, rate=self.mask_rate)
+        model_setup.fine_tune(model, self, gold, self._with_mentions_hidden, training, rate=self.mask_rate)
         self._lm = model
 
     def _prepare(self, model: MaskedLM, sentences: Sequence[Sentence]) -> None:
         """Add tokens for types and languages; the embeddings of those missing in gold come from descriptions alone."""
         if self.linearize:
-            types = {entity.type for sentence in sentences for entity in sentence.entities}
+            types = types_in(sentences)
             languages = {language for sentence in sentences for language in self._languages_in(sentence).values()}
             model.add_tokens(token_descriptions(types, languages - {""}, self.descriptions))
 

@@ -4,33 +4,28 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from nersery.augment.base import Augmenter, unfitted
-from nersery.augment.linearized.linearization import apart, linearize, token_descriptions
-from nersery.augment.linearized.parsing import UNKNOWN_TYPE, check_new, child_of, parse
-from nersery.augment.masked_lm.model_setup import (
-    FineTuningSettings,
-    TypeDescriptions,
-    fine_tuning,
-    sentences_with_entities,
-    warn_of_unused,
-)
+from nersery.augment.linearized.linearization import apart, linearize
+from nersery.augment.linearized.parsing import check_new, child_of, parse
+from nersery.augment.linearized.tagged_writing import check_writer, fine_tuned_writer, written
+from nersery.augment.masked_lm.model_setup import sentences_with_entities, warn_of_unused
+from nersery.augment.masked_lm.shared_settings import FineTuningSettings, TypeDescriptions
 from nersery.core.outcome import Reject
 from nersery.core.ranges import Count, Rate, RateAboveZero
 from nersery.core.registry import ModelName
-from nersery.core.sentence import Sentence
+from nersery.core.sentence import Sentence, types_in
 from nersery.core.training_context import NO_TRAINING, Training
 from nersery.models.masked.masked_inputs import GAP
 from nersery.models.model_settings import ModelSettings
-from nersery.models.seq2seq.seq2seq_inputs import Generated, Sampling, TextPair, generate_fitting
+from nersery.models.seq2seq.seq2seq_inputs import Sampling, TextPair
 
 if TYPE_CHECKING:
     from nersery.models.seq2seq.encoder_decoder import Seq2Seq
 
 TOO_LONG = "beginning longer than the model"
-UNFINISHED = "longer than max_subwords"
 NO_ENTITIES = "no entities"
 
 
@@ -72,11 +67,7 @@ class MulDA(FineTuningSettings, TypeDescriptions, Augmenter, ModelSettings):
 
     def check(self) -> None:
         """Look for the model; see `Augmenter.check`."""
-        from nersery.models.loading import pick_device
-        from nersery.models.seq2seq.encoder_decoder import check
-
-        check(self.source, [self.language] if self.language else [])
-        pick_device(self.device)
+        check_writer(self)
 
     def fit(self, sentences: Iterable[Sentence], training: Training = NO_TRAINING) -> None:
         """Fine-tune the model on gold sentences with their tags.
@@ -84,21 +75,11 @@ class MulDA(FineTuningSettings, TypeDescriptions, Augmenter, ModelSettings):
         Raises:
             DataError: When no sentence has an entity, or none fits the model.
         """
-        from nersery.models.seq2seq.encoder_decoder import Seq2Seq, fitting_sentences, warn_of_words_apart
-
         gold = list(sentences)
         sentences_with_entities(self, gold)
         warn_of_unused(self.descriptions, "descriptions", gold)
-        examples, plan, keeping = fine_tuning(self, gold, training)
-        model = Seq2Seq(self.source, self.device, self.precision, self.language)
-        self._types = frozenset(entity.type for sentence in (*gold, *training.dev) for entity in sentence.entities)
-        model.add_tokens(token_descriptions(self._types, (), self.descriptions))
-        warn_of_words_apart(model, gold)
-        keeping["dev"], fit = (
-            fitting_sentences(model, those, lambda s: self._misfit(model, s)) for those in (keeping["dev"], examples)
-        )
-        model.fine_tune(fit, lambda s, rng: _pair(model, s, rng.randrange(len(s))), plan, **keeping)
-        self._lm = model
+        self._types = frozenset(types_in([*gold, *training.dev]))
+        self._lm = fine_tuned_writer(self, gold, training, self._types, _random_pair, self._misfit)
 
     def generate_batch(self, sentences: Sequence[Sentence], rngs: Sequence[random.Random]) -> list[Sentence | Reject]:
         """For each sentence a new one that begins like it."""
@@ -106,14 +87,11 @@ class MulDA(FineTuningSettings, TypeDescriptions, Augmenter, ModelSettings):
             raise unfitted(self)
         shown = [rng.randint(0, int(self.shown_rate * len(s))) for s, rng in zip(sentences, rngs, strict=True)]
         pairs = [_pair(self._lm, sentence, count) for sentence, count in zip(sentences, shown, strict=True)]
-        known = [self._types.issuperset(entity.type for entity in sentence.entities) for sentence in sentences]
-        sources = [replace(pair, target=()) if own else None for pair, own in zip(pairs, known, strict=True)]
         sampling = Sampling(self.top_k, self.candidates, self.max_subwords)
+        texts = written(self._lm, self._types, sentences, pairs, rngs, sampling, too_long=TOO_LONG)
         return [
-            Reject(TOO_LONG if is_known else UNKNOWN_TYPE) if text is None else self._read(text, sentence)
-            for text, is_known, sentence in zip(
-                generate_fitting(self._lm, sources, rngs, sampling), known, sentences, strict=True
-            )
+            text if isinstance(text, Reject) else self._read(text, sentence)
+            for text, sentence in zip(texts, sentences, strict=True)
         ]
 
     def _misfit(self, model: Seq2Seq, sentence: Sentence) -> str:
@@ -127,16 +105,18 @@ class MulDA(FineTuningSettings, TypeDescriptions, Augmenter, ModelSettings):
             return f'the model writes it as "{read.text:.60}", under which its labels would be wrong'
         return model.length_issue(whole)
 
-    def _read(self, text: Generated, parent: Sentence) -> Sentence | Reject:
-        """The sentence that a text writes, or why it writes none."""
-        if not text.finished:
-            return Reject(UNFINISHED)
-        sentence = parse(text.words, self._types, closed=False)
+    def _read(self, words: Sequence[str], parent: Sentence) -> Sentence | Reject:
+        """The sentence that words and tags write, or why they write none."""
+        sentence = parse(words, self._types, closed=False)
         if isinstance(sentence, Reject):
             return sentence
         sentence = child_of(parent, sentence)
         reason = check_new(sentence, [parent], self.similarity) if sentence.entities else NO_ENTITIES
         return sentence if reason is None else Reject(reason, sentence)
+
+
+def _random_pair(model: Seq2Seq, sentence: Sentence, rng: random.Random) -> TextPair:
+    return _pair(model, sentence, rng.randrange(len(sentence)))
 
 
 def _pair(model: Seq2Seq, sentence: Sentence, shown: int) -> TextPair:

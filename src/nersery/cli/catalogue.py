@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -33,13 +34,12 @@ def list_(
         chosen = {what: listings[what]()} if what else {key: make() for key, make in listings.items()}
         options.print_json(chosen) if json else _print_listings(_by_paper(chosen))
         return
-    for kind in registry.KINDS:
-        if what in registry.names(kind):
-            description = registry.describe(kind, what)
-            options.print_json(description) if json else _print_method(description)
-            return
-    methods = [name for kind in registry.KINDS for name in registry.names(kind)]
-    raise SettingsError(f'there is nothing called "{what}"; {did_you_mean(what, [*listings, *methods])}')
+    methods = [(kind, name) for kind in registry.KINDS for name in registry.names(kind)]
+    description = next((registry.describe(kind, name) for kind, name in methods if name == what), None)
+    if description is None:
+        known = [*listings, *(name for _, name in methods)]
+        raise SettingsError(f'there is nothing called "{what}"; {did_you_mean(what, known)}')
+    options.print_json(description) if json else _print_method(description)
 
 
 def _listings() -> dict[str, Any]:
@@ -52,15 +52,11 @@ def _listings() -> dict[str, Any]:
         return {name: registry.summary(kind, name) for name in registry.names(kind)}
 
     def examples() -> dict[str, str]:
-        folder = shipped("recipes/example")
-        return {
-            f"{EXAMPLE_PREFIX}{p.name}": f"{p.stat().st_size:,} bytes"
-            for p in sorted(folder.iterdir())
-            if p.suffix in (".conll", ".txt")
-        }
+        files = sorted(shipped("recipes/example").iterdir())
+        return {f"{EXAMPLE_PREFIX}{file.name}": f"{file.stat().st_size:,} bytes" for file in files}
 
     return {
-        **{kind: (lambda kind=kind: methods(kind)) for kind in registry.KINDS},
+        **{kind: partial(methods, kind) for kind in registry.KINDS},
         "recipes": lambda: {name: text for paper in recipe.PAPERS for name, text in recipe.recipes_of(paper).items()},
         "presets": lambda: {name: preset["description"] for name, preset in paths.presets().items()},
         "protocols": lambda: {

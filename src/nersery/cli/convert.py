@@ -13,7 +13,7 @@ from nersery.cli import options
 from nersery.cli.app import dataset_group
 from nersery.core.errors import SettingsError, did_you_mean, printable
 from nersery.core.outcome import Step
-from nersery.core.sentence import Sentence
+from nersery.core.sentence import Sentence, types_in
 from nersery.core.validation import is_type_name
 from nersery.pipeline.stage_job import corpus_job, output_format
 
@@ -55,7 +55,7 @@ def convert(
     made_by = {"convert": format, "types": names, "scheme": scheme, "separator": separator}
     job = corpus_job(target, {**made_by, "input": corpus.fingerprint()}, writer)
     job.check_target(overwrite=force)
-    met = {entity.type for sentence in corpus for entity in sentence.entities}  # which also shows every fault first
+    met = types_in(corpus)  # which also shows every fault first
     with Progress("convert", quiet=quiet) as progress:
         tally = job.run(corpus.outcomes(), _renamed(names), progress=progress, overwrite=force)
     if unmet := [name for name in names if name not in met]:

@@ -14,7 +14,6 @@ from nersery.core.outcome import Reject
 from nersery.core.sentence import Corpus
 
 if TYPE_CHECKING:
-    from nersery.evaluate.alignment_error_rate import AlignmentScores
     from nersery.evaluate.annotator_agreement import AnnotatorAgreement
 
 
@@ -54,19 +53,17 @@ def agree(
 
 
 def _print(found: AnnotatorAgreement) -> None:
-    shown = tables.table("", "kappa", "alike", "by chance", "words", figures_from=1)
+    words = tables.table("", "kappa", "alike", "by chance", "words", figures_from=1)
     for name, kappa in (("all words", found.all_words), ("words in an entity", found.marked_words)):
         value = "-" if kappa.value is None else f"{kappa.value:.3f}"
         shares = [f"{100 * share:.1f} %" if kappa.words else "-" for share in (kappa.observed, kappa.expected)]
-        shown.add_row(tables.text(name), value, *shares, f"{kappa.words:,}")
-    tables.show(shown)
-    print()
-    shown = tables.table("", "F1", "alike", "first", "second", figures_from=1)
+        words.add_row(tables.text(name), value, *shares, f"{kappa.words:,}")
+    entities = tables.table("", "F1", "alike", "first", "second", figures_from=1)
     for name, counts in (*found.entities.per_type.items(), ("entities", found.entities.micro)):
         figures = (f"{counts.correct:,}", f"{counts.gold:,}", f"{counts.predicted:,}")
         f1 = f"{100 * counts.f1:.1f}" if counts.gold + counts.predicted else "-"
-        shown.add_row(tables.text(name), f1, *figures)
-    tables.show(shown)
+        entities.add_row(tables.text(name), f1, *figures)
+    tables.show(words, "", entities)
     options.remark(
         "all words: also those outside entities; words in an entity: in the first file, the second or both. "
         "Entities agree if their boundaries and types do"
@@ -105,11 +102,7 @@ def evaluate_links(
     scores = sum(pairs, AlignmentScores())
     if json:
         options.print_json(scores.as_dict() | {"pairs": len(right)})
-    else:
-        _print_alignment_scores(scores)
-
-
-def _print_alignment_scores(scores: AlignmentScores) -> None:
+        return
     shown = tables.table("precision", "recall", "AER", "links", "possible", "sure", "sure in gold", figures_from=0)
     shares = (f"{100 * share:.1f}" for share in (scores.precision, scores.recall, scores.error_rate))
     shown.add_row(*shares, *(f"{n:,}" for n in (scores.links, scores.possible, scores.sure, scores.gold)))

@@ -14,7 +14,7 @@ from nersery.cli.app import app
 from nersery.cli.job_options import StageCommand, run_job
 from nersery.core import registry
 from nersery.core.errors import DataError, Issue, SettingsError, printable
-from nersery.core.sentence import Corpus, Sentence
+from nersery.core.sentence import Corpus, Sentence, types_in
 from nersery.pipeline.stage_job import JobOptions
 from nersery.taggers.base import Backend, Tagger, check_tagger_folder, train_into
 
@@ -82,11 +82,7 @@ def train(
 
 
 def _untrained(method: str | None, preset: str | None, settings: Sequence[str]) -> Tagger:
-    """The tagger that the options name.
-
-    Raises:
-        SettingsError: When they name two.
-    """
+    """The tagger that the options name; a `SettingsError` if they name two."""
     from nersery.experiments.recipe import with_preset
     from nersery.experiments.recipe_file.overrides import settings_of
 
@@ -105,7 +101,7 @@ def _note_oddities(gold: Sequence[Sentence], dev: Sequence[Sentence]) -> None:
     """Tell of types that nobody learns, and of sentences by which no weights can be chosen."""
     from nersery.experiments.run_state.inputs import note_of_overlap, note_of_types
 
-    known = {entity.type for sentence in gold for entity in sentence.entities}
+    known = types_in(gold)
     words = {sentence.words for sentence in gold}
     for note in (note_of_types("dev", dev, known), note_of_overlap("dev", dev, "train", words)):
         if note:

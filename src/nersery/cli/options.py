@@ -206,11 +206,7 @@ def split_folder(files: Sequence[str], example: str) -> tuple[list[str], Path]:
 
 
 def refuse_odd_bytes(folder: Path) -> None:
-    """Some libraries write only where the name is UTF-8; this says so before the work.
-
-    Raises:
-        SettingsError: When the folder's name is not.
-    """
+    """Raise `SettingsError` if a folder's name is not UTF-8, before the work: some libraries write nowhere else."""
     try:
         str(folder).encode()
     except UnicodeEncodeError:
@@ -218,11 +214,7 @@ def refuse_odd_bytes(folder: Path) -> None:
 
 
 def refuse_existing(target: Path, *, force: bool) -> None:
-    """Refuse to overwrite a file that the user did not give up.
-
-    Raises:
-        SettingsError: When the file is there and not to be overwritten, or is a folder.
-    """
+    """Raise `SettingsError` if a file is there and not to be overwritten, or is a folder."""
     if target.is_dir():
         raise SettingsError(f"{target} is a folder, expected the name of a file to write")
     if os.path.lexists(target) and not force:
@@ -230,11 +222,7 @@ def refuse_existing(target: Path, *, force: bool) -> None:
 
 
 def check_picture(picture: Path, *sources: str, force: bool, output: Path | None = None) -> None:
-    """Refuse a picture that would replace another file or is no SVG, and make its folder.
-
-    Raises:
-        SettingsError: Naming it.
-    """
+    """Raise `SettingsError` for a picture that would replace another file or is no SVG, and make its folder."""
     refuse_same_file(picture, *sources)
     if output is not None and picture.resolve() in (output.resolve(), rejects_of(output).resolve()):
         raise SettingsError(f"--picture {picture}: the results go there. Choose another name for the picture")

@@ -31,11 +31,7 @@ _IN_WORKSHOP = {"lock", "new", "old", "gone"}
 
 
 def as_path(value: object, name: str) -> Path:
-    """A path as users of the library give it.
-
-    Raises:
-        SettingsError: If it is no path.
-    """
+    """A path as users of the library give it; a `SettingsError` if it is none."""
     if not isinstance(value, str | Path):
         raise SettingsError(f"{name} is {value!r:.60}, expected the name of a file or folder, as text or as a Path")
     return Path(value)

@@ -33,11 +33,7 @@ def print_line(text: str, end: str = "") -> None:
 
 @contextmanager
 def time_limit(seconds: float) -> Iterator[None]:
-    """Within it, a job stops at its next step once the time is up.
-
-    Raises:
-        OutOfTimeError: Then.
-    """
+    """Within it, a job stops with `OutOfTimeError` at its next step once the time is up."""
     token = _END.set(min(_END.get(), time.monotonic() + seconds))
     try:
         yield

@@ -16,11 +16,7 @@ LARGEST_SEED = 2**32 - 1
 
 
 def checked_seed(seed: object) -> int:
-    """A seed as a plain integer, which NumPy's are not.
-
-    Raises:
-        SettingsError: If it is no seed.
-    """
+    """A seed as a plain integer, which NumPy's are not; a `SettingsError` if it is no seed."""
     if not is_whole(seed) or not 0 <= seed <= LARGEST_SEED:
         raise SettingsError(f"seed is {seed!r:.60}, expected a whole number from 0 to {LARGEST_SEED}")
     return int(seed)

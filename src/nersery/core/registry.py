@@ -105,11 +105,7 @@ def _entry_points(kind: str) -> Mapping[str, EntryPoint]:
 
 
 def get(kind: str, name: str) -> type[Any]:
-    """The class of a method.
-
-    Raises:
-        SettingsError: If there is no such method, or it cannot be loaded.
-    """
+    """The class of a method; a `SettingsError` if there is none, or it cannot be loaded."""
     base = getattr(importlib.import_module(f"{package_of(kind)}.base"), KINDS[kind])
     if name in _module_names(kind):
         module = importlib.import_module(f"{package_of(kind)}.{name}")

@@ -288,6 +288,11 @@ def folded(text: str) -> str:
     return normalize("NFD", normalize("NFD", text).casefold())
 
 
+def types_in(sentences: Iterable[Sentence]) -> set[str]:
+    """The types of all entities."""
+    return {entity.type for sentence in sentences for entity in sentence.entities}
+
+
 def checked_sentences(rows: Iterable[Any]) -> Iterator[Sentence]:
     """Sentences as users of the library give them.
 
@@ -370,4 +375,4 @@ class Corpus(Conversions, Sequence[Sentence]):
     @property
     def types(self) -> tuple[str, ...]:
         """The entity types that occur, sorted."""
-        return tuple(sorted({entity.type for sentence in self.sentences for entity in sentence.entities}))
+        return tuple(sorted(types_in(self.sentences)))

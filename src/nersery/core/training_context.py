@@ -67,11 +67,7 @@ def training_from(
 
 
 def refuse_unsaved(output: object) -> None:
-    """Refuse to write a file with a tagger that is in memory only: after a kill nothing could tell it from another.
-
-    Raises:
-        SettingsError: If there is an output.
-    """
+    """Raise `SettingsError` for an output of a tagger in memory: after a kill nothing could tell it from another."""
     if output is not None:
         raise SettingsError(
             "a job into a file may have to resume, and the tagger is in memory only. Save it first, "

@@ -29,11 +29,7 @@ def shared_sentences(first: Corpus, second: Corpus, name: str) -> tuple[Corpus, 
 
 
 def check_pairs(truth: Corpus, other: Corpus, name: str) -> None:
-    """Refuse a file of other sentences.
-
-    Raises:
-        DataError: Naming it.
-    """
+    """Raise `DataError` for a file of other sentences."""
     try:
         paired(truth, other)
     except DataError as error:

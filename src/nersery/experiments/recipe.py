@@ -176,11 +176,7 @@ def _papers_and_descriptions() -> dict[str, tuple[str, str]]:
 
 
 def find(name: str) -> Path:
-    """The file of a recipe, by its path or by the name of a shipped recipe.
-
-    Raises:
-        SettingsError: If neither exists.
-    """
+    """The file of a recipe, by its path or as a shipped recipe by name; a `SettingsError` if neither exists."""
     if os.path.isfile(name):
         return Path(name)
     known = shipped_recipes()

@@ -21,9 +21,9 @@ from nersery.experiments.analysis import Predictions, analyse, group_scores, mea
 from nersery.experiments.grid import grid_record
 from nersery.experiments.recipe import Recipe
 from nersery.experiments.run_state.clock import Clock
-from nersery.experiments.run_state.fingerprint import began_with, changed_versions
 from nersery.experiments.run_state.run_folder import RunFolder
 from nersery.experiments.run_state.teachers import TEACHER_FILE
+from nersery.experiments.run_state.versions import began_with, changed_versions
 from nersery.experiments.systems import GOLD, System
 from nersery.models.sizes import parameters_of_method
 from nersery.pipeline.job import rejects_of

@@ -11,18 +11,11 @@ from nersery.core.files import locked, remove_folder, write_json
 from nersery.experiments.execution.jobs import Cells, estimated_time, failure_text, threads_of_jobs
 from nersery.experiments.results import build_report
 from nersery.experiments.run_state.clock import Clock
-from nersery.experiments.run_state.fingerprint import (
-    began_with,
-    changed_versions,
-    check_computer,
-    check_folder,
-    fingerprint_of,
-    remove_abandoned,
-    versions,
-)
+from nersery.experiments.run_state.fingerprint import check_folder, fingerprint_of, remove_abandoned
 from nersery.experiments.run_state.prerequisites import check_prerequisites
 from nersery.experiments.run_state.run_folder import RunFolder
 from nersery.experiments.run_state.teachers import teachers_folder
+from nersery.experiments.run_state.versions import began_with, changed_versions, check_computer, versions
 from nersery.experiments.system_run import SystemRun
 from nersery.experiments.systems import System
 from nersery.report.model import Report

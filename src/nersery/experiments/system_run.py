@@ -21,17 +21,17 @@ from nersery.core.errors import DataError
 from nersery.core.files import is_missing, write_json
 from nersery.core.outcome import Step
 from nersery.core.progress import Progress
-from nersery.core.sentence import Corpus, Sentence
+from nersery.core.sentence import Corpus, Sentence, types_in
 from nersery.core.training_context import Training
 from nersery.evaluate.scores import all_scores
 from nersery.experiments.execution.voting import each_once, voted
 from nersery.experiments.grid import Settings, choose, combinations, described, grid_record
 from nersery.experiments.results import NOTHING_LEARNT
 from nersery.experiments.run_state.clock import Clock
-from nersery.experiments.run_state.fingerprint import versions
 from nersery.experiments.run_state.run_folder import RunFolder
 from nersery.experiments.run_state.sharing import take_first_copies, take_over_labels, with_more_copies
 from nersery.experiments.run_state.teachers import remove_training, trained_once, trained_teacher
+from nersery.experiments.run_state.versions import versions
 from nersery.experiments.systems import GOLD, System
 from nersery.pipeline.stage import Stage
 from nersery.pipeline.stage_job import JobOptions, StageJob, corpus_job
@@ -233,7 +233,7 @@ class SystemRun:
         tagger = self._new_tagger(**own)
         goes_on = second and any(sentence.id not in gold.by_id for sentence in train)
         if goes_on:
-            require_known_types(gold, {entity.type for sentence in train for entity in sentence.entities})
+            require_known_types(gold, types_in(train))
         with self._progress(stage) as progress:
             tagger.fit(train, dev, seed=seed, progress=progress, folder=folder)
             if goes_on:

@@ -39,11 +39,7 @@ OWN_KEYS = (
 
 
 def folder_name(name: str) -> str:
-    """Refuse a name that cannot name a folder.
-
-    Raises:
-        ValueError: With what was expected.
-    """
+    """The same name; a `ValueError` if it cannot name a folder."""
     if not name or name != name.strip() or name.startswith(".") or "/" in name or "\\" in name:
         raise ValueError("expected one without slashes, outer spaces or a leading dot, because it names a folder")
     if any(unicodedata.category(character) in ("Cc", "Cs", "Zl", "Zp") for character in name):

@@ -32,11 +32,7 @@ def split_line(line: str) -> list[str]:
 
 
 def paragraphs(file: TextFile) -> Iterator[tuple[int, list[str]]]:
-    """Runs of lines between blank lines, each with the number of its first line, from 1.
-
-    Raises:
-        DataError: If a run is too long to be a sentence.
-    """
+    """Runs of lines between blank lines, and the number of the first; a `DataError` for one that no sentence can be."""
     current: list[str] = []
     number = 0
     for number, line in enumerate(file.lines(), start=1):

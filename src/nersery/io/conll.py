@@ -16,18 +16,7 @@ from typing import NamedTuple
 from nersery.core import tags
 from nersery.core.errors import DataError, Issue, SettingsError
 from nersery.core.sentence import UNKNOWN_COLUMN, Sentence
-from nersery.io.base import (
-    Pass,
-    ReadOptions,
-    Source,
-    Writer,
-    detect_scheme,
-    issues_in,
-    lone_return,
-    repair_hint,
-    storable,
-    tag_issue,
-)
+from nersery.io import base
 from nersery.io.columns import DOCUMENT_MARK, WORD_MARK, Layout, detect_layout, paragraphs, split_line
 from nersery.io.formats import Format
 from nersery.io.repairs import OUTER_SPACE, RAGGED_LINES
@@ -62,18 +51,18 @@ class Paragraph(NamedTuple):
     repaired: Mapping[str, int]
 
 
-class ConllSource(Source):
+class ConllSource(base.Source):
     """Sentences of a file of columns. A first pass detects layout and tag scheme.
 
     Raises:
         DataError: If the file cannot be read, or no column looks like tags.
     """
 
-    def __init__(self, file: TextFile, options: ReadOptions) -> None:
+    def __init__(self, file: TextFile, options: base.ReadOptions) -> None:
         super().__init__(file, options)
         self._line_repairs = {RAGGED_LINES, OUTER_SPACE}.intersection(options.repair)
         self.layout = detect_layout(file, options)
-        self.scheme = options.scheme or detect_scheme(self._tags())
+        self.scheme = options.scheme or base.detect_scheme(self._tags())
 
     @property
     def description(self) -> str:
@@ -93,7 +82,7 @@ class ConllSource(Source):
         """How many columns there are beside word and tag; None for an empty file."""
         return None if self.layout is None else self.layout.width - 2
 
-    def sentences(self, found: Pass) -> Iterator[Sentence]:
+    def sentences(self, found: base.Pass) -> Iterator[Sentence]:
         """One pass over the file."""
         if self.layout is None:
             return
@@ -126,7 +115,7 @@ class ConllSource(Source):
             if set(map(len, paragraph.rows)) == {self.layout.width}:
                 yield [row[self.layout.tag] for row in paragraph.rows]
 
-    def _sentence(self, paragraph: Paragraph, id: str, layout: Layout, found: Pass) -> Sentence | None:
+    def _sentence(self, paragraph: Paragraph, id: str, layout: Layout, found: base.Pass) -> Sentence | None:
         clash = found.clash(id, paragraph.line)
         issues, invalid = [clash] if clash else [], list[Issue]()
         if set(map(len, paragraph.rows)) == {layout.width}:
@@ -136,7 +125,8 @@ class ConllSource(Source):
                 issues.append(_header(paragraph))
                 tag_issues = tuple(issue for issue in tag_issues if issue.index)
             issues += (
-                tag_issue(found_issue, self.scheme, paragraph.line + found_issue.index) for found_issue in tag_issues
+                base.tag_issue(found_issue, self.scheme, paragraph.line + found_issue.index)
+                for found_issue in tag_issues
             )
             words, cleaned = found.clean(columns[layout.word])
             extra = tuple(column for at, column in enumerate(columns) if at not in (layout.word, layout.tag))
@@ -147,7 +137,7 @@ class ConllSource(Source):
                     found.count(paragraph.repaired, repaired, cleaned)
                     return sentence
                 except DataError as error:
-                    invalid = issues_in(error, paragraph.line)
+                    invalid = base.issues_in(error, paragraph.line)
         issues = [*issues, *_row_issues(paragraph, layout)] or invalid
         found.broken(id, sorted(issues, key=lambda issue: issue.line or 0), _remains(paragraph, layout))
         return None
@@ -184,18 +174,18 @@ def _row_issues(paragraph: Paragraph, layout: Layout) -> Iterator[Issue]:
     """What is wrong with the lines of a sentence, apart from their tags."""
     for line, row in enumerate(paragraph.rows, start=paragraph.line):
         word = row[layout.word] if len(row) == layout.width else None
-        if issue := lone_return(TAB.join(row), line):
+        if issue := base.lone_return(TAB.join(row), line):
             yield issue
         elif word is None:
             expected = f"expected {layout.width} (word {layout.word + 1}, tag {layout.tag + 1})"
             message = f"the number of columns is {len(row)}, {expected}: {', '.join(map(repr, row)):.100}"
-            fixes = () if layout.fitted(row) is row else (repair_hint(RAGGED_LINES),)
+            fixes = () if layout.fitted(row) is row else (base.repair_hint(RAGGED_LINES),)
             yield Issue(message, line=line, kind="wrong number of columns", fixes=fixes)
         elif not word.strip(" "):
             yield Issue(f"the word is {word!r}, expected at least one character", line=line, kind="empty word")
         elif word != word.strip(" "):
             message = f"the word {word!r} has a space at an end, expected none"
-            yield Issue(message, line=line, kind="space around word", fixes=(repair_hint(OUTER_SPACE),))
+            yield Issue(message, line=line, kind="space around word", fixes=(base.repair_hint(OUTER_SPACE),))
 
 
 def _remains(paragraph: Paragraph, layout: Layout) -> Sentence:
@@ -206,11 +196,13 @@ def _remains(paragraph: Paragraph, layout: Layout) -> Sentence:
             return Sentence(columns[layout.word], columns=(columns[layout.tag],), comments=paragraph.comments)
         except DataError:
             pass
-    lines = (storable(" ".join(row)).strip(" ") for row in paragraph.rows)
-    return Sentence(tuple(line or UNKNOWN_COLUMN for line in lines), comments=tuple(map(storable, paragraph.comments)))
+    lines = (base.storable(" ".join(row)).strip(" ") for row in paragraph.rows)
+    return Sentence(
+        tuple(line or UNKNOWN_COLUMN for line in lines), comments=tuple(map(base.storable, paragraph.comments))
+    )
 
 
-class ConllWriter(Writer):
+class ConllWriter(base.Writer):
     """Writes word, extra columns and tag, after the sentence's comments; ids, languages, origins and scores are lost.
 
     Args:

@@ -34,9 +34,6 @@ class FolderSource(Source):
     Hidden files, ``README.md``, brat's ``.conf``, manifests and rejects are skipped. Of a published dataset, the JSONL
     files are read, all splits together.
 
-    Args:
-        open_file: Opens a file.
-
     Raises:
         DataError: If there is no file, a subfolder, two files with one name, or an unfinished job.
     """

@@ -57,8 +57,6 @@ class Format:
     """A corpus format.
 
     Args:
-        summary: For help.
-        extensions: Of its files.
         reader: Makes a `Source` from a `TextFile` and `ReadOptions`; None for formats that are only written.
         writer: Makes a `Writer` from the options of `nersery.io.writer`; None for formats that are only read.
         unwritable: Why it has no writer, and what to choose instead.

@@ -69,11 +69,7 @@ def temporary_table(columns: str) -> sqlite3.Connection:
 
 @contextlib.contextmanager
 def naming_the_temporary_folder() -> Iterator[None]:
-    """Name the folder of a `temporary_table` if its disk fails.
-
-    Raises:
-        DiskError: If the table cannot be read or written.
-    """
+    """Within it, a `DiskError` names the folder of a `temporary_table` whose disk fails."""
     import sqlite3
 
     try:

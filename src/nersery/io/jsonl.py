@@ -332,11 +332,7 @@ def _line(value: Object, sentence: Sentence | None) -> str:
 
 
 def read_rejects(path: Path) -> Iterator[Reject]:
-    """Read rejects that `reject_line` wrote; none if the file does not exist.
-
-    Raises:
-        DataError: If a line is no reject.
-    """
+    """Read rejects that `reject_line` wrote; none if the file does not exist. Other lines are a `DataError`."""
     if not path.exists():
         return
     for line, text in enumerate(TextFile(path, "utf-8").lines(), start=1):

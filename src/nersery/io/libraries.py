@@ -16,7 +16,7 @@ from typing import Any
 from nersery.core import tags as tag_schemes
 from nersery.core.entity import Entity
 from nersery.core.errors import DataError, Issue, MissingResourceError, SettingsError, did_you_mean
-from nersery.core.sentence import Sentence
+from nersery.core.sentence import Sentence, types_in
 from nersery.io.annotation_tools.standoff import layout
 from nersery.io.base import read_options
 from nersery.io.jsonl import JsonlSource
@@ -31,11 +31,7 @@ SENTENCES = ("sentence", "sentence_id", "id")
 
 
 def required(module: str, extra: str) -> Any:
-    """A library that is imported only where it is needed.
-
-    Raises:
-        MissingResourceError: If it is not installed.
-    """
+    """A library that is imported only where it is needed; a `MissingResourceError` if it is not installed."""
     try:
         return import_module(module)
     except ImportError:
@@ -146,7 +142,7 @@ def to_dataset(corpus: Iterable[Sentence], scheme: str, types: Sequence[str]) ->
     library = required("datasets", "datasets")
     sentences = list(corpus)
     words, tags = to_bio(sentences, scheme)
-    own = {entity.type for sentence in sentences for entity in sentence.entities}
+    own = types_in(sentences)
     if types and (unknown := sorted(own - {*types})):
         raise DataError(f"the type {unknown[0]} is not in types; {did_you_mean(unknown[0], types)}")
     letters = tag_schemes.SCHEMES[tag_schemes.scheme_name(scheme)].letters

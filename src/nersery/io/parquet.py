@@ -76,11 +76,7 @@ class _Rows(TextFile):
 
 
 def _refuse_bombs(metadata: Any) -> None:
-    """Refuse groups of rows that grow beyond all measure when they are decompressed.
-
-    Raises:
-        ValueError: Naming the group and the column.
-    """
+    """Raise `ValueError` for groups of rows that grow beyond all measure when they are decompressed."""
     for number in range(metadata.num_row_groups):
         group = metadata.row_group(number)
         for column in map(group.column, range(group.num_columns)):
@@ -162,11 +158,7 @@ def _schema(arrow: Any) -> Any:
 
 
 def load_pyarrow() -> Any:
-    """The library with its `parquet`.
-
-    Raises:
-        MissingResourceError: If it is not installed.
-    """
+    """The library with its `parquet`; a `MissingResourceError` if it is not installed."""
     try:
         import pyarrow
         import pyarrow.parquet

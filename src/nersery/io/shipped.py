@@ -31,10 +31,6 @@ def example(name: str) -> Path:
 
 
 def input_path(name: str | Path) -> str:
-    """Where an input lies; ``example:NAME`` comes with nersery.
-
-    Raises:
-        SettingsError: When there is no such example, or the name is no path.
-    """
+    """Where an input lies; ``example:NAME`` comes with nersery. A `SettingsError` if it does not, or is no path."""
     path = str(name) if isinstance(name, str) else str(as_path(name, "the input"))
     return str(example(path)) if path.startswith(EXAMPLE_PREFIX) else path

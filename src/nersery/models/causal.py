@@ -97,11 +97,7 @@ class CausalLM(Inference):
         return next(((int(token),) for token in tokens if token is not None), ())
 
     def likelihoods(self, texts: Sequence[Text]) -> list[Likelihood]:
-        """The likelihood of each text, independent of the others.
-
-        Raises:
-            SettingsError: If the model computes NaN.
-        """
+        """The likelihood of each text, independent of the others; a `SettingsError` if the model computes NaN."""
         found = [Likelihood()] * len(texts)
         for numbers, windows in self._batches(texts):
             scores = self._scores(windows)

@@ -75,11 +75,7 @@ class PseudoLM:
         self._lm = MaskedLM(source, device, precision)
 
     def likelihoods(self, texts: Sequence[Text]) -> list[Likelihood]:
-        """The pseudo-likelihood of each text, independent of the others.
-
-        Raises:
-            SettingsError: If the model computes NaN.
-        """
+        """The pseudo-likelihood of each text, independent of the others; a `SettingsError` if it is NaN."""
         found = [Likelihood()] * len(texts)
         gaps = self._gaps(texts)
         while part := list(islice(gaps, MASKED_INPUTS)):

@@ -148,11 +148,7 @@ class ModelSource:
         return pack(model)
 
     def masked_lm(self) -> Any:
-        """The model with its masked language model head.
-
-        Raises:
-            MissingResourceError: If it does not exist or has no such head.
-        """
+        """The model with its masked language model head; a `MissingResourceError` if it has none."""
         if self.name not in bundled_heads.MASKED_LM:
             return self.model("AutoModelForMaskedLM", whole=True)
         model = self.model("AutoModelForMaskedLM")
@@ -160,11 +156,7 @@ class ModelSource:
         return model
 
     def question_answering(self) -> Any:
-        """The model with its extractive question-answering head.
-
-        Raises:
-            MissingResourceError: If it does not exist or has another head.
-        """
+        """The model with its extractive question-answering head; a `MissingResourceError` if it has another."""
         if bundled.is_bundled(self.name):
             encoder = bundled.NAME if self.name == bundled.WITH_QUESTIONS else self.name
             model = replace(self, name=encoder).model("AutoModelForQuestionAnswering")
@@ -248,11 +240,7 @@ def eager_attention(network: Any) -> Iterator[None]:
 
 
 def pick_device(name: str) -> torch.device:
-    """The device by name; ``auto`` is the GPU if there is one.
-
-    Raises:
-        SettingsError: If the device is unknown or not available.
-    """
+    """The device by name, ``auto`` is the GPU if there is one; a `SettingsError` if it cannot be used."""
     if name == "auto":
         return torch.device("cuda" if torch.cuda.is_available() else "cpu")
     try:
@@ -310,11 +298,7 @@ def autocast(device: torch.device, precision: Precision) -> torch.autocast:
 
 
 def refuse_nan(values: torch.Tensor, source: ModelSource) -> None:
-    """Refuse the output of a model with NaN weights.
-
-    Raises:
-        SettingsError: Naming the model.
-    """
+    """Raise `SettingsError` for the output of a model with NaN weights."""
     if not torch.isfinite(values).all():
         raise SettingsError(
             f'the model "{source.name}" computes values that are no numbers. If it was fine-tuned, use a lower '

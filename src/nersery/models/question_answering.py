@@ -92,11 +92,7 @@ class QuestionAnswerer(Inference):
             )
 
     def check_questions(self, questions: Iterable[str]) -> None:
-        """Refuse an unusable question.
-
-        Raises:
-            SettingsError: If it is empty or leaves no room for a sentence.
-        """
+        """Raise `SettingsError` for a question that is empty or leaves no room for a sentence."""
         for question in questions:
             self.pairs.readings([question], [["a"]])
 

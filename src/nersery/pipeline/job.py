@@ -17,15 +17,8 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, BinaryIO, TypeVar
 
+from nersery.core import files
 from nersery.core.errors import NerseryError, SettingsError
-from nersery.core.files import (
-    differences,
-    locked,
-    naming_the_full_disk,
-    refuse_unwritable,
-    unfinished_path,
-    write_atomic,
-)
 from nersery.core.outcome import Outcome, Reject, Step, Tally
 from nersery.core.progress import Progress
 from nersery.core.sentence import Sentence
@@ -118,7 +111,7 @@ class FileJob:
     @property
     def part(self) -> Path:
         """The folder of the unfinished job."""
-        return unfinished_path(self.target)
+        return files.unfinished_path(self.target)
 
     @property
     def rejects(self) -> Path:
@@ -132,7 +125,7 @@ class FileJob:
             SettingsError: If it is a folder, if it or its rejects exist and must not be overwritten, or if the folder
                 of the unfinished job holds other files.
         """
-        refuse_unwritable(self.target)
+        files.refuse_unwritable(self.target)
         if self.target.is_dir():
             raise SettingsError(f"{self.target} is a folder, expected the name of a file to write")
         begun = (self.part / "journal.json").exists()
@@ -167,7 +160,7 @@ class FileJob:
         """
         self.check_target(overwrite=overwrite)
         self.part.mkdir(parents=True, exist_ok=True)
-        with locked(self.part):
+        with files.locked(self.part):
             journal = _Journal(self.part / "journal.json", dict(self.fingerprint))
             take_over(journal.path, journal.load, overwrite=overwrite)
             self._check_existing(overwrite, moved=journal.finished)
@@ -190,7 +183,7 @@ class FileJob:
         if progress is not None and journal.tally.read:
             progress.advance(journal.tally.read, resumed=True)
         with (
-            naming_the_full_disk(self.target),
+            files.naming_the_full_disk(self.target),
             # A kill may have left more bytes than the journal speaks of: their items are processed again.
             _cut_to(self.part / "output", journal.bytes[0]) as output,
             _cut_to(self.part / "rejects", journal.bytes[1]) as rejects,
@@ -295,7 +288,7 @@ class _Journal:
         except (ValueError, LookupError, TypeError):
             raise BrokenRecordError(self.path) from None
         if there != wanted:
-            return differences(there, wanted) if finished or tally.read else ""
+            return files.differences(there, wanted) if finished or tally.read else ""
         self.tally, self.bytes, self.finished = tally, (output, rejects), finished
         return ""
 
@@ -314,7 +307,7 @@ class _Journal:
         """Write the state as it is."""
         state = {"fingerprint": self.fingerprint, **self.tally.as_dict()}
         state |= {"bytes": self.bytes, "finished": self.finished}
-        write_atomic(self.path, json.dumps(state, indent=1))
+        files.write_atomic(self.path, json.dumps(state, indent=1))
 
 
 def rejects_of(target: Path) -> Path:

@@ -12,19 +12,9 @@ from itertools import chain, islice, takewhile
 from pathlib import Path
 from typing import Any, TypeVar
 
+from nersery.core import files
 from nersery.core.errors import JobFailedError, NerseryError, SettingsError
-from nersery.core.files import (
-    content_hash,
-    differences,
-    locked,
-    naming_the_full_disk,
-    open_new,
-    real_folder,
-    refuse_unwritable,
-    replace_folder,
-    unfinished_path,
-    write_atomic,
-)
+from nersery.core.files import open_new
 from nersery.core.outcome import Reject, Tally
 from nersery.core.progress import Progress
 from nersery.io.folder import MANIFEST, TOTAL
@@ -76,7 +66,7 @@ class ShardJob:
     @property
     def part(self) -> Path:
         """The folder of the unfinished job."""
-        return unfinished_path(real_folder(self.target))
+        return files.unfinished_path(files.real_folder(self.target))
 
     def check_target(self, *, overwrite: bool = False) -> None:
         """Check that the target may be written, before any work.
@@ -86,7 +76,7 @@ class ShardJob:
                 other files.
             MissingResourceError: If the writer of the format is not installed.
         """
-        refuse_unwritable(self.target)
+        files.refuse_unwritable(self.target)
         if self.format == "parquet":
             load_pyarrow()
         if self.target.exists() and not self.target.is_dir():
@@ -123,7 +113,7 @@ class ShardJob:
         """
         self.check_target(overwrite=overwrite)
         self.part.mkdir(parents=True, exist_ok=True)
-        with locked(self.part):
+        with files.locked(self.part):
             shards = {"rows": self.rows, "format": self.format}
             manifest = _Manifest(self.part / MANIFEST, {**self.fingerprint, "shards": shards})
             take_over(manifest.path, manifest.load, overwrite=overwrite)
@@ -137,7 +127,7 @@ class ShardJob:
                 self._fill(manifest, answers(rest), progress)
             self.check_target(overwrite=overwrite)  # somebody may have written there in the meantime
             (self.part / "lock").unlink(missing_ok=True)
-            replace_folder(self.part, self.target)
+            files.replace_folder(self.part, self.target)
         return manifest.tally
 
     def _fill(self, manifest: _Manifest, answers: Iterator[Answer], progress: Progress | None) -> None:
@@ -169,7 +159,7 @@ class ShardJob:
             raise NerseryError(f"there are more than {MOST_SHARDS:,} shards. Start over with larger ones (--shards)")
         output, rejects = (self.part / f"{kind}-{number:05}.lines.tmp" for kind in ("part", "rejects"))
         rows, tally = 0, Tally()
-        with naming_the_full_disk(self.target), open_new(output) as lines, open_new(rejects) as refused:
+        with files.naming_the_full_disk(self.target), open_new(output) as lines, open_new(rejects) as refused:
             for answer in answers:
                 lines.write(answer.output)
                 refused.write(answer.rejects)
@@ -179,9 +169,9 @@ class ShardJob:
                     progress.advance(answer.rows)
                 if rows == self.rows:
                     break
-        files = [self._commit(rejects, "jsonl")] if tally.rejected else []
+        others = [self._commit(rejects, "jsonl")] if tally.rejected else []
         rejects.unlink(missing_ok=True)
-        return {"rows": rows, **tally.as_dict(), "files": [self._commit(output, self.format), *files]}
+        return {"rows": rows, **tally.as_dict(), "files": [self._commit(output, self.format), *others]}
 
     def _commit(self, written: Path, format: str) -> dict[str, Any]:
         """Move a file that is whole to its name."""
@@ -191,7 +181,7 @@ class ShardJob:
             write_lines(written, columns)
             written.unlink()
             written = columns
-        file = {"name": path.name, "bytes": written.stat().st_size, "sha256": content_hash(written)}
+        file = {"name": path.name, "bytes": written.stat().st_size, "sha256": files.content_hash(written)}
         os.replace(written, path)
         return file
 
@@ -220,7 +210,7 @@ class _Manifest:
             *lines, _ = self.path.read_text("utf-8").split("\n")  # the last one is empty, or was cut off by a kill
             there, *entries = map(json.loads, lines)
             if there["job"] != wanted:
-                return differences(there["job"], wanted) if entries else ""
+                return files.differences(there["job"], wanted) if entries else ""
             shards = [entry for entry in entries if TOTAL not in entry]
             self.shards = list(takewhile(self._is_whole, shards))  # rows follow each other: after a gap none counts
         except (ValueError, LookupError, TypeError):
@@ -229,13 +219,13 @@ class _Manifest:
         return ""
 
     def _is_whole(self, shard: Mapping[str, Any]) -> bool:
-        files = {self.path.with_name(file["name"]): file["bytes"] for file in shard["files"]}
-        return all(path.exists() and path.stat().st_size == size for path, size in files.items())
+        sizes = {self.path.with_name(file["name"]): file["bytes"] for file in shard["files"]}
+        return all(path.exists() and path.stat().st_size == size for path, size in sizes.items())
 
     def write(self) -> None:
         """Rewrite the file without invalid entries."""
         total = [{TOTAL: self.tally.as_dict()}] if self.finished else []
-        write_atomic(self.path, "".join(map(_line, [{"job": self.fingerprint}, *self.shards, *total])))
+        files.write_atomic(self.path, "".join(map(_line, [{"job": self.fingerprint}, *self.shards, *total])))
 
     def append(self, shard: dict[str, Any]) -> None:
         """Name a shard whose files are there."""

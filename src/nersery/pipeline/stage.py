@@ -56,19 +56,11 @@ class Stage(ABC, Generic[Row, Item]):
             object.__setattr__(self, "settings", self.settings if known else {})
 
     def made(self) -> Any:
-        """The plug-in.
-
-        Raises:
-            SettingsError: With all its wrong settings.
-        """
+        """The plug-in; a `SettingsError` with all its wrong settings."""
         return instance(self.kind, self.method, self.settings)
 
     def load(self) -> Any:
-        """The plug-in, after a check that its models and files exist.
-
-        Raises:
-            MissingResourceError: If one is missing.
-        """
+        """The plug-in; a `MissingResourceError` if one of its models and files is missing."""
         method = self.made()
         if isinstance(self.method, str):  # a method that is given is the caller's, who may have checked it
             method.check()
@@ -120,11 +112,7 @@ class Stage(ABC, Generic[Row, Item]):
         return named(self.sentence_of(row))
 
     def encode(self, made: Any) -> str:
-        """A result of the step as text, with line breaks.
-
-        Raises:
-            DataError: If the format cannot hold it.
-        """
+        """A result of the step as text, with line breaks; a `DataError` if the format cannot hold it."""
         return _JSONL.encode(made)
 
 
@@ -202,11 +190,7 @@ class Worker(Protocol):
         """Send a pickled batch; has no effect if the worker is dead."""
 
     def receive(self) -> Message:
-        """The next message; waits for it.
-
-        Raises:
-            WorkerDiedError: If the worker died before sending one.
-        """
+        """The next message, waited for; a `WorkerDiedError` if the worker died before sending one."""
 
     def stop(self) -> None:
         """Kill the worker."""

@@ -91,11 +91,7 @@ def split_options(options: Mapping[str, Any]) -> tuple[JobOptions, dict[str, Any
 
 
 def job_options(options: Mapping[str, Any]) -> JobOptions:
-    """The options of a job without a method.
-
-    Raises:
-        SettingsError: If there are others.
-    """
+    """The options of a job without a method; a `SettingsError` if there are others."""
     job, others = split_options(options)
     if others:
         known = [field.name for field in fields(JobOptions)]
@@ -159,11 +155,7 @@ def stage_job(stage: Stage[Any, Any], rows: Rows, output: Path, options: JobOpti
 
 
 def in_memory(stage: Stage[Any, Any], rows: Rows, options: JobOptions) -> Iterator[Any]:
-    """The outcomes of a stage.
-
-    Raises:
-        SettingsError: For options of shards.
-    """
+    """The outcomes of a stage; a `SettingsError` for options of shards."""
     if replace(options, batch_size=None, force=False, quiet=False) != JobOptions():
         raise SettingsError("shards and workers need an output: name the folder to write, output=...")
     method = stage.load()
@@ -334,11 +326,7 @@ def _count(rows: Rows, stage: Stage[Any, Any]) -> int:
 
 
 def check_training(folder: Path) -> None:
-    """Refuse to keep the state of a training among other files, because the folder is removed in the end.
-
-    Raises:
-        SettingsError: If the folder holds other files.
-    """
+    """Raise `SettingsError` if a training would keep its state, which is removed in the end, among other files."""
     if not folder.exists():
         return
     from nersery.models.training.checkpoint import is_foreign

@@ -34,11 +34,7 @@ class Agreement(TaggerJudge, Selector):
     tagger: ModelName | None = None
 
     def score(self, sentences: Sequence[Sentence]) -> list[float]:
-        """Agreement of each sentence, in [0, 1]; a sentence without entities agrees when none is predicted.
-
-        Raises:
-            NerseryError: When there was no fit.
-        """
+        """Agreement of each sentence, in [0, 1]; 1 if neither has an entity. An error before `fit`."""
         predicted = self.judge(sentences).predict(sentences)
         return [
             strict_f1([labelled], [guess]) if labelled.labels != guess.labels else 1.0

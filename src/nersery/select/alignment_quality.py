@@ -69,11 +69,7 @@ class AlignmentQuality(Selector):
         return [quality_of(sentence) for sentence in sentences]
 
     def accepts(self, sentence: Sentence, score: float) -> bool:
-        """Whether a sentence is among the best, or one of the few without entities.
-
-        Raises:
-            NerseryError: If `fit_candidates` was not called.
-        """
+        """Whether a sentence is among the best, or one of the few without entities; needs `fit_candidates`."""
         if self._lowest is None:
             raise NerseryError("alignment_quality was called before fit_candidates, which takes all candidates")
         if not sentence.entities:

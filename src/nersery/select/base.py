@@ -93,11 +93,7 @@ class TaggerJudge:
         self._warned: set[str] = set()
 
     def judge(self, sentences: Iterable[Sentence]) -> Tagger:
-        """The tagger; says once which types of the sentences it does not know.
-
-        Raises:
-            NerseryError: When there was no fit.
-        """
+        """The tagger; says once which types of the sentences it does not know. An error before `fit`."""
         if self._tagger is None:
             raise NerseryError(f"{name_of(self)} was asked for scores before fit")
         warn_of_unknown_labels(self._tagger.types, sentences, self._warned)

@@ -36,10 +36,6 @@ class Certainty(TaggerJudge, Selector):
     tagger: ModelName | None = None
 
     def score(self, sentences: Sequence[Sentence]) -> list[float]:
-        """The certainty of each sentence, in [0, 1].
-
-        Raises:
-            NerseryError: When there was no fit.
-        """
+        """The certainty of each sentence, in [0, 1]; an error before `fit`."""
         shares = self.judge(sentences).certainty(sentences, passes=self.passes, seed=self._seed)
         return [sum(words) / len(words) for words in shares]

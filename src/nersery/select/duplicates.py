@@ -62,11 +62,7 @@ class Duplicates(Selector):
         self._starts.append(len(self._seen))
 
     def fit_candidates(self, candidates: Iterable[Sentence]) -> None:
-        """Take note of the candidates in their order.
-
-        Raises:
-            DataError: When two of them share an id.
-        """
+        """Take note of the candidates in their order; a `DataError` if two of them share an id."""
         repeated = []
         for sentence in candidates:
             if self._candidates.add(sentence.id, len(self._seen)) is not None:
@@ -76,11 +72,7 @@ class Duplicates(Selector):
             raise DataError(repeated, fix="give every sentence an id of its own")
 
     def score(self, sentences: Sequence[Sentence]) -> list[float]:
-        """1 minus the similarity to the nearest earlier sentence.
-
-        Raises:
-            NerseryError: When a sentence was not among the candidates.
-        """
+        """1 minus the similarity to the nearest earlier sentence; an error for one that was no candidate."""
         return [1 - self._nearest(sentence)[0] for sentence in sentences]
 
     def reason(self, sentence: Sentence, score: float) -> str:

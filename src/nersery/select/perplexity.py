@@ -58,11 +58,7 @@ class Perplexity(Selector, ModelSettings):
         warn_if_unsuited(self._scorer, self.source, gold)
 
     def score(self, sentences: Sequence[Sentence]) -> list[float]:
-        """Minus each sentence's perplexity; NaN, which is rejected, where the model cuts it into nothing.
-
-        Raises:
-            NerseryError: When there was no fit.
-        """
+        """Minus each sentence's perplexity; NaN, a reject, where the model cuts it into nothing. Needs `fit`."""
         if self._scorer is None:
             raise NerseryError("perplexity was asked for scores before fit")
         likelihoods = self._scorer.likelihoods([sentence.words for sentence in sentences])

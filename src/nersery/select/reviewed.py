@@ -56,11 +56,7 @@ class Reviewed(Selector):
             self._output = training.folder.with_name(f"{name}.to-review.jsonl")
 
     def fit_candidates(self, candidates: Iterable[Sentence]) -> None:
-        """Read the decisions.
-
-        Raises:
-            DataError: While candidates are undecided, unless ``wait`` is false.
-        """
+        """Read the decisions; a `DataError` while candidates are undecided, unless ``wait`` is false."""
         own = self._output.with_name(self._output.name.replace(".to-review.", ".checked.")) if self._output else None
         checked = Path(self.file) if self.file else own
         assert checked is not None
@@ -103,11 +99,7 @@ class Reviewed(Selector):
         return replace(sentence.with_entities(found.entities), comments=found.comments)
 
     def score(self, sentences: Sequence[Sentence]) -> list[float]:
-        """1.0 for accepted sentences, 0.0 for others.
-
-        Raises:
-            NerseryError: When the candidates were not read.
-        """
+        """1.0 for accepted sentences, 0.0 for others; an error before `fit_candidates`."""
         if not self.history:
             raise NerseryError("reviewed was asked for scores before fit_candidates")
         return [float(not self._of(sentence)) for sentence in sentences]

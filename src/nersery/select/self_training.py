@@ -16,7 +16,7 @@ from nersery.core.progress import Progress
 from nersery.core.random import item_rng, item_seed
 from nersery.core.ranges import Count, RateAboveZero, RateBelowOne
 from nersery.core.registry import create, name_of, settings_of
-from nersery.core.sentence import Corpus, Sentence
+from nersery.core.sentence import Corpus, Sentence, types_in
 from nersery.core.training_context import NO_TRAINING, Training, copies_for_upsampling
 from nersery.core.warnings import NO_NOTES
 from nersery.select.base import Selector
@@ -137,7 +137,7 @@ class SelfTraining(Selector):
         self._gold = self._beside(pool)
         require_labels(self._gold)
         if not self.relabel:
-            warn_of_unknown_labels({e.type for s in self._gold for e in s.entities}, pool, set())
+            warn_of_unknown_labels(types_in(self._gold), pool, set())
         if not (self._training.dev or NO_NOTES.get()):
             print(
                 "note: without dev sentences nothing says when to stop, so self_training takes all its steps "
@@ -169,11 +169,7 @@ class SelfTraining(Selector):
         return [as_joined(s, kept[s.id][1]) if s.id in kept else s for s in sentences]
 
     def score(self, sentences: Sequence[Sentence]) -> list[float]:
-        """1 divided by the number of the step at which each joined, or 0.
-
-        Raises:
-            NerseryError: When a sentence was not among the candidates.
-        """
+        """1 divided by the number of the step at which each joined, or 0; an error for one that was no candidate."""
         unknown = next((s.id for s in sentences if s.id not in self._known), None)
         if unknown is not None:
             raise NerseryError(

@@ -31,9 +31,7 @@ from nersery.pipeline.stage_job import (
     run_stage,
     text_paths,
 )
-
-DESCRIPTION = "nersery.json"
-"""The file in a tagger's folder with its method, settings and training history."""
+from nersery.taggers.components.description import DESCRIPTION, read_description
 
 FILES = (
     *("*.json", "*.safetensors", "*.model", "*.jinja", "vocab.txt", "merges.txt", "bpe.codes"),
@@ -171,32 +169,6 @@ def load_tagger(
     if backend == "onnx":
         tagger.use_onnx(Path(folder))
     return tagger
-
-
-def describe(tagger: Tagger, settings: dict[str, Any], history: dict[str, Any]) -> str:
-    """The content of the description file."""
-    content = {"tagger": name_of(tagger), "settings": settings, "history": history}
-    return json.dumps(content, ensure_ascii=False, indent=2) + "\n"
-
-
-def read_description(folder: str | Path) -> dict[str, Any]:
-    """What the folder of a tagger says of it, as `describe` wrote it; empty where there is no such file.
-
-    Raises:
-        MissingResourceError: When it is damaged.
-    """
-    path = Path(folder) / DESCRIPTION
-    if not path.exists():
-        return {}
-    try:
-        content = json.loads(path.read_text("utf-8"))
-        sound = [type(content[key]) for key in ("tagger", "settings", "history")] == [str, dict, dict]
-    except (ValueError, LookupError, TypeError, RecursionError):
-        sound = False
-    if not sound:
-        raise MissingResourceError(f"{path} is damaged: expected what `nersery train` wrote")
-    described: dict[str, Any] = content
-    return described
 
 
 def training_record(method: Any, gold: Sequence[Sentence], dev: Sequence[Sentence]) -> dict[str, Any]:
@@ -351,11 +323,7 @@ def training_folder(folder: Path) -> Path:
 
 
 def check_tagger_folder(folder: Path, *, force: bool) -> None:
-    """Refuse a folder that must not be overwritten, before any work is done.
-
-    Raises:
-        SettingsError: If it holds anything but a tagger, or a tagger without ``force``.
-    """
+    """Raise `SettingsError` for a folder of anything but a tagger, or of a tagger without ``force``."""
     check_replaceable(folder, DESCRIPTION, "tagger", FILES, force=force)
     check_training(training_folder(folder))
 

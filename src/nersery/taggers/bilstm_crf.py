@@ -21,7 +21,7 @@ from nersery.core.files import os_errors
 from nersery.core.progress import Progress
 from nersery.core.ranges import Count, CountOrZero, Positive, RateBelowOne
 from nersery.core.registry import FileName, Precision, settings_of
-from nersery.core.sentence import Sentence
+from nersery.core.sentence import Sentence, types_in
 from nersery.core.warnings import warn
 from nersery.models.loading import autocast, pick_device
 from nersery.models.sizes import parameters_of
@@ -29,17 +29,12 @@ from nersery.models.subwords.subwords import Window, collate
 from nersery.models.training.dropout import thinned
 from nersery.models.training.trainer import seeded
 from nersery.models.word_vectors import read_first, read_head
-from nersery.taggers.base import DESCRIPTION, Tagger, describe, read_description, require_labels
+from nersery.taggers.base import Tagger, require_labels
 from nersery.taggers.components.decoding import LENGTH_MULTIPLE, Example, emissions, examples, labelled, loss, shares
+from nersery.taggers.components.description import DESCRIPTION, from_settings, read_description, write_description
 from nersery.taggers.components.recurrent import RecurrentNetwork, Sizes
 from nersery.taggers.components.tag_set import TagSet
-from nersery.taggers.components.training_settings import (
-    TrainingSettings,
-    check_length,
-    from_settings,
-    plan_of,
-    train_tagger,
-)
+from nersery.taggers.components.training_settings import TrainingSettings, check_length, plan_of, train_tagger
 from nersery.taggers.components.word_features import GivenVectors, KnownWords, WordTable
 
 LEAST_STEPS = 800
@@ -168,7 +163,7 @@ class BiLSTMCRF(Tagger, TrainingSettings):
     def _build(self, gold: Sequence[Sentence], *, warm: bool) -> None:
         """A new network, with what an earlier one has learnt where the start is warm and it knows all types."""
         words = {word for sentence in gold for word in sentence.words}
-        types = {e.type for s in gold for e in s.entities}
+        types = types_in(gold)
         before = self._network if warm and types <= {*self._tags.types} else None
         tags = TagSet.of(types, self.scheme) if before is None else self._tags
         known, lexicon = self._known_words, KnownWords.of(words)
@@ -280,10 +275,7 @@ class BiLSTMCRF(Tagger, TrainingSettings):
                 save_file({"vectors": self._given.rows}, folder / VECTORS_FILE)
                 lexicon["vectors"] = self._given.words
         (folder / LEXICON_FILE).write_text(json.dumps(lexicon) + "\n", "utf-8")
-        description = folder / DESCRIPTION
-        description.write_text(describe(self, settings_of(self), self.history), "utf-8")
-        for weights in folder.glob("*.safetensors"):  # safetensors writes files with mode 0600
-            weights.chmod(description.stat().st_mode & 0o777)
+        write_description(folder, self, settings_of(self))
 
     @classmethod
     def load(cls, folder: str | Path, *, trust_remote_code: bool = False, device: str = "auto") -> Self:

@@ -23,7 +23,7 @@ from nersery.core.files import os_errors
 from nersery.core.progress import Progress
 from nersery.core.ranges import NotNegative, Positive, Range, RateBelowOne
 from nersery.core.registry import settings_of
-from nersery.core.sentence import Sentence
+from nersery.core.sentence import Sentence, types_in
 from nersery.core.warnings import warn
 from nersery.models.loading import ModelSource, autocast, pick_device, positions, quiet_transformers
 from nersery.models.model_settings import ModelSettings
@@ -33,28 +33,14 @@ from nersery.models.subwords.subwords import SubwordEncoder, Window, collate
 from nersery.models.training.dropout import thinned
 from nersery.models.training.trainer import TrainingPlan, seeded
 from nersery.models.training.vocabulary_pruning import pruned_vocabulary
-from nersery.taggers.base import DESCRIPTION, Tagger, describe, read_description, require_labels
+from nersery.taggers.base import Tagger, require_labels
+from nersery.taggers.components import decoding
 from nersery.taggers.components.crf import ConditionalRandomField
-from nersery.taggers.components.decoding import (
-    LENGTH_MULTIPLE,
-    Example,
-    disagreement,
-    emissions,
-    examples,
-    labelled,
-    loss,
-    shares,
-)
+from nersery.taggers.components.description import DESCRIPTION, from_settings, read_description, write_description
 from nersery.taggers.components.onnx_network import OnnxNetwork
 from nersery.taggers.components.pretrained_head import CRF_FILE, fit_transitions, network_with_head, set_dropout
 from nersery.taggers.components.tag_set import TagSet
-from nersery.taggers.components.training_settings import (
-    TrainingSettings,
-    check_length,
-    from_settings,
-    plan_of,
-    train_tagger,
-)
+from nersery.taggers.components.training_settings import TrainingSettings, check_length, plan_of, train_tagger
 
 Head = Literal["linear", "crf"]
 LEAST_STEPS = 300
@@ -146,7 +132,7 @@ class TransformerTagger(Tagger, ModelSettings, TrainingSettings):
         """Train; see `Tagger.fit`. A type that only dev has is learnt by nobody and counts as missed."""
         require_labels(gold)
         with seeded(seed):
-            types = {e.type for s in gold for e in s.entities}
+            types = types_in(gold)
             goes_on = warm and self._network is not None and types <= {*self._tags.types}
             network = self._network if goes_on else self._build(TagSet.of(types, self.scheme))
             self._warn_if_unsuited(gold)
@@ -180,7 +166,7 @@ class TransformerTagger(Tagger, ModelSettings, TrainingSettings):
                 "language by the setting model, e.g. xlm-roberta-base or google/muril-base-cased"
             )
 
-    def _subwords(self, learnt: Sequence[Example], dev: Sequence[Sentence]) -> set[int]:
+    def _subwords(self, learnt: Sequence[decoding.Example], dev: Sequence[Sentence]) -> set[int]:
         """All subwords that the network reads in training."""
         _, encoder = self.parts
         windows = [
@@ -242,19 +228,19 @@ class TransformerTagger(Tagger, ModelSettings, TrainingSettings):
         """Predict by ONNX Runtime; see `Tagger.use_onnx`."""
         self._network = OnnxNetwork(folder)
 
-    def _examples(self, sentence: Sentence) -> list[Example]:
+    def _examples(self, sentence: Sentence) -> list[decoding.Example]:
         _, encoder = self.parts
-        return examples(encoder.windows(sentence.words), sentence, self._tags)
+        return decoding.examples(encoder.windows(sentence.words), sentence, self._tags)
 
-    def _loss(self, batch: Sequence[Example]) -> Tensor:
+    def _loss(self, batch: Sequence[decoding.Example]) -> Tensor:
         windows = [window for window, *_ in batch]
         scores, mask = self._scores(windows)
-        task = loss(scores, mask, batch, self._crf, self._tags)
+        task = decoding.loss(scores, mask, batch, self._crf, self._tags)
         if self._peer is None:
             return task
         theirs, _ = self._scores(windows, network=self._peer)
-        task = (task + loss(theirs, mask, batch, None, self._tags)) / 2
-        return task + self.co_regularization * disagreement(scores[mask], theirs[mask])
+        task = (task + decoding.loss(theirs, mask, batch, None, self._tags)) / 2
+        return task + self.co_regularization * decoding.disagreement(scores[mask], theirs[mask])
 
     def _scores(
         self, windows: Sequence[Window], passes: int = 1, *, network: Any = None, packed: bool = False, **shape: int
@@ -281,19 +267,19 @@ class TransformerTagger(Tagger, ModelSettings, TrainingSettings):
     @torch.no_grad()
     def predict(self, sentences: Sequence[Sentence], progress: Progress | None = None) -> list[Sentence]:
         """Label sentences; see `Tagger.predict`. An entity's score is the mean probability of its words' tags."""
-        return labelled(sentences, self._emissions(sentences, 1, progress), self._tags, self._crf)
+        return decoding.labelled(sentences, self._emissions(sentences, 1, progress), self._tags, self._crf)
 
     @torch.no_grad()
     def predict_soft(self, sentences: Sequence[Sentence]) -> list[Sentence]:
         """Label sentences with probabilities; see `Tagger.predict_soft`."""
-        return labelled(sentences, self._emissions(sentences, 1), self._tags, self._crf, soft=True)
+        return decoding.labelled(sentences, self._emissions(sentences, 1), self._tags, self._crf, soft=True)
 
     @torch.no_grad()
     def certainty(self, sentences: Sequence[Sentence], *, passes: int = 10, seed: int = 0) -> list[tuple[float, ...]]:
         """Judge labels; see `Tagger.certainty`."""
         with thinned(self.parts[0], passes, seed):
             found = self._emissions(sentences, passes, packed=False)
-        return shares(sentences, found, self._tags, self._crf)
+        return decoding.shares(sentences, found, self._tags, self._crf)
 
     def _emissions(
         self, sentences: Sequence[Sentence], passes: int, progress: Progress | None = None, *, packed: bool = True
@@ -303,13 +289,13 @@ class TransformerTagger(Tagger, ModelSettings, TrainingSettings):
         packed = packed and can_pack(network)
 
         def score(windows: Sequence[Window], rows: int) -> Tensor:
-            shape = {} if packed else {"rows": rows, "multiple": LENGTH_MULTIPLE}
+            shape = {} if packed else {"rows": rows, "multiple": decoding.LENGTH_MULTIPLE}
             scores, _ = self._scores(windows, passes, packed=packed, **shape)
             return scores.view(passes, -1, *scores.shape[1:])
 
         with autocast(network.device, self.precision):
             windows = [encoder.windows(sentence.words) for sentence in sentences]
-            return emissions(windows, score, passes=passes, packed=packed, progress=progress)
+            return decoding.emissions(windows, score, passes=passes, packed=packed, progress=progress)
 
     def save(self, folder: str | Path) -> None:
         """Write a Hugging Face folder, the CRF beside it in a file of its own, and our description."""
@@ -326,10 +312,7 @@ class TransformerTagger(Tagger, ModelSettings, TrainingSettings):
             if self._crf is not None:
                 save_file(self._crf.state_dict(), folder / CRF_FILE)
         settings = {**settings_of(self), "head": "linear" if self._crf is None else "crf"}
-        description = folder / DESCRIPTION
-        description.write_text(describe(self, settings, self.history), "utf-8")
-        for weights in folder.glob("*.safetensors"):  # safetensors writes files with mode 0600
-            weights.chmod(description.stat().st_mode & 0o777)
+        write_description(folder, self, settings)
 
     @classmethod
     def load(cls, folder: str | Path, *, trust_remote_code: bool = False, device: str = "auto") -> Self:

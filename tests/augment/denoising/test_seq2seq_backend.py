@@ -7,10 +7,11 @@ from types import SimpleNamespace
 from typing import Any, cast
 
 from nersery import Entity, Sentence
-from nersery.augment.denoising.seq2seq_backend import TOO_LONG, UNFINISHED, Seq2SeqBackEnd, pair
+from nersery.augment.denoising.seq2seq_backend import TOO_LONG, Seq2SeqBackEnd, pair
 from nersery.augment.denoising.templates import Template
 from nersery.augment.linearized.linearization import tag_token, token_descriptions
 from nersery.augment.linearized.parsing import LEFT_OVER, LOST, UNBALANCED, UNKNOWN_TYPE
+from nersery.augment.linearized.tagged_writing import UNFINISHED
 from nersery.core.outcome import Reject
 from nersery.models.loading import ModelSource
 from nersery.models.masked.masked_inputs import GAP

@@ -8,7 +8,7 @@ import pytest
 
 from nersery import Entity, Sentence
 from nersery.augment.bda import BDA
-from nersery.augment.masked_lm.word_replacement import WordPredictions, type_at, types_in
+from nersery.augment.masked_lm.word_replacement import WordPredictions, type_at
 from nersery.core.errors import SettingsError
 from nersery.core.outcome import Reject
 from nersery.models.loading import ModelSource
@@ -66,7 +66,6 @@ def rngs(count: int) -> list[random.Random]:
 
 def test_a_word_has_the_type_of_the_entity_over_it() -> None:
     assert [type_at(SENTENCE, place) for place in range(7)] == ["PER", "PER", None, "LOC", None, None, None]
-    assert types_in([SENTENCE, Sentence(("x",))]) == ["LOC", "PER"]
 
 
 def test_a_masked_input_hides_one_word_under_what_is_said_of_its_type() -> None:

@@ -13,7 +13,7 @@ from nersery.augment.linearized.linearization import linearized_input, token_des
 from nersery.augment.masked_lm.model_setup import check_model, fine_tuning, open_model
 from nersery.core.outcome import Reject
 from nersery.core.random import item_rng
-from nersery.core.sentence import Sentence
+from nersery.core.sentence import Sentence, types_in
 from nersery.core.training_context import Training
 from nersery.models.masked.masked_inputs import MaskedInput
 
@@ -61,7 +61,7 @@ class MaskedBackEnd(BackEnd):
 
     def _add_tokens(self, sentences: Iterable[Sentence]) -> None:
         """Tag tokens for the types; those that gold lacks get them from their descriptions when they come."""
-        if new := {entity.type for sentence in sentences for entity in sentence.entities} - self._types:
+        if new := types_in(sentences) - self._types:
             self._model.add_tokens(token_descriptions(new, (), self._settings.descriptions))
             self._types |= new
 

@@ -4,27 +4,25 @@ from __future__ import annotations
 
 import random
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from itertools import accumulate
 from typing import TYPE_CHECKING
 
 from nersery.augment.denoising.back_end import BackEnd
 from nersery.augment.denoising.templates import Template
-from nersery.augment.linearized.linearization import apart, linearize, token_descriptions
-from nersery.augment.linearized.parsing import UNKNOWN_TYPE, check_kept, child_of, parse
-from nersery.augment.masked_lm.model_setup import fine_tuning
+from nersery.augment.linearized.linearization import apart, linearize
+from nersery.augment.linearized.parsing import check_kept, child_of, parse
+from nersery.augment.linearized.tagged_writing import check_writer, fine_tuned_writer, written
 from nersery.core.errors import SettingsError
 from nersery.core.outcome import Reject
-from nersery.core.sentence import Sentence
+from nersery.core.sentence import Sentence, types_in
 from nersery.core.training_context import Training
 from nersery.models.masked.masked_inputs import GAP
-from nersery.models.seq2seq.seq2seq_inputs import Generated, Sampling, TextPair, generate_fitting
+from nersery.models.seq2seq.seq2seq_inputs import Sampling, TextPair
 
 if TYPE_CHECKING:
     from nersery.models.seq2seq.encoder_decoder import Seq2Seq
 
 TOO_LONG = "template longer than the model"
-UNFINISHED = "longer than max_subwords"
 
 
 class Seq2SeqBackEnd(BackEnd):
@@ -32,56 +30,41 @@ class Seq2SeqBackEnd(BackEnd):
 
     def check(self) -> None:
         """See `BackEnd`."""
-        from nersery.models.loading import pick_device
-        from nersery.models.seq2seq.encoder_decoder import check
-
         own = self._settings
         if own.adapt:
             raise SettingsError(f'adapt is for masked language models, and "{own.model}" is an encoder-decoder')
-        check(own.source, [own.language] if own.language else [])
-        pick_device(own.device)
+        check_writer(own)
 
     def learn(self, gold: Sequence[Sentence], training: Training, templates: Mapping[Sentence, Template]) -> None:
         """See `BackEnd`."""
-        from nersery.models.seq2seq.encoder_decoder import Seq2Seq, fitting_sentences, warn_of_words_apart
-
-        own = self._settings
-        keywords = {sentence.id: template.keywords for sentence, template in templates.items()}
-        examples, plan, keeping = fine_tuning(own, gold, training, keywords=keywords)
-        model = Seq2Seq(own.source, own.device, own.precision, own.language)
-        self._types = frozenset(entity.type for sentence in templates for entity in sentence.entities)
-        model.add_tokens(token_descriptions(self._types, (), own.descriptions))
-        warn_of_words_apart(model, gold)
-        keeping["dev"], fit = (
-            fitting_sentences(model, those, lambda s: length_issue(model, templates[s]))
-            for those in (keeping["dev"], examples)
+        self._types = frozenset(types_in(templates))
+        self._model = fine_tuned_writer(
+            self._settings,
+            gold,
+            training,
+            self._types,
+            lambda model, sentence, rng: pair(model, templates[sentence].thinned(rng)),
+            lambda model, sentence: length_issue(model, templates[sentence]),
+            keywords={sentence.id: template.keywords for sentence, template in templates.items()},
         )
-        model.fine_tune(fit, lambda s, rng: pair(model, templates[s].thinned(rng)), plan, **keeping)
-        self._model = model
 
     def write(self, templates: Sequence[Template], rngs: Sequence[random.Random]) -> Sequence[Sentence | Reject]:
         """See `BackEnd`."""
-        own = self._settings
+        own, model = self._settings, self._model
         sampling = Sampling(own.top_k, own.candidates, own.max_subwords, beams=own.decoding == "beams")
-        known = [self._types.issuperset(e.type for e in template.sentence.entities) for template in templates]
-        sources = [  # the sentence itself is not read, so it may be longer than the model
-            replace(pair(self._model, template), target=()) if is_known else None
-            for template, is_known in zip(templates, known, strict=True)
-        ]
-        texts = generate_fitting(self._model, sources, rngs, sampling)
+        sentences = [template.sentence for template in templates]
+        pairs = (pair(model, template) for template in templates)
+        texts = written(model, self._types, sentences, pairs, rngs, sampling, too_long=TOO_LONG)
         return [
-            Reject(TOO_LONG if is_known else UNKNOWN_TYPE) if text is None else self._read(text, template)
-            for text, is_known, template in zip(texts, known, templates, strict=True)
+            text if isinstance(text, Reject) else self._read(text, sentence)
+            for text, sentence in zip(texts, sentences, strict=True)
         ]
 
-    def _read(self, text: Generated, template: Template) -> Sentence | Reject:
-        """What the model wrote as a sentence that has the template's entities, spelled as they are there."""
-        if not text.finished:
-            return Reject(UNFINISHED)
-        sentence = parse(text.words, self._types)
+    def _read(self, words: Sequence[str], given: Sentence) -> Sentence | Reject:
+        """What the model wrote as a sentence that has the given one's entities, spelled as they are there."""
+        sentence = parse(words, self._types)
         if isinstance(sentence, Reject):
             return sentence
-        given = template.sentence
         mentions = [(given.mention(entity), entity.type) for entity in given.entities]
         written = [(self._model.written(words), type_) for words, type_ in mentions]
         lost = check_kept(sentence, written)

@@ -8,7 +8,8 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from nersery.augment.base import unfitted
-from nersery.augment.masked_lm.model_setup import Adapted, check_model
+from nersery.augment.masked_lm.model_setup import check_model
+from nersery.augment.masked_lm.shared_settings import Adapted
 from nersery.core.outcome import Reject
 from nersery.core.ranges import Count, Rate
 from nersery.core.sentence import Sentence

@@ -1,24 +1,21 @@
-"""What methods on a pretrained language model share: settings, opening it, and fine-tuning it on gold."""
+"""What methods on a pretrained language model do with it: check it, open it, and fine-tune it on gold."""
 
 from __future__ import annotations
 
 import random
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import KW_ONLY, Field, dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol
+from typing import TYPE_CHECKING, Any
 
-from nersery.core.definitions import check_texts
+from nersery.augment.masked_lm.shared_settings import Adapted, FineTuned
 from nersery.core.errors import DataError, MissingResourceError
 from nersery.core.random import item_seed
-from nersery.core.ranges import Count, Positive
-from nersery.core.registry import BUNDLED, FileName, ModelName, Precision, name_of
-from nersery.core.sentence import Sentence
+from nersery.core.registry import BUNDLED, name_of
+from nersery.core.sentence import Sentence, types_in
 from nersery.core.training_context import Training
 from nersery.core.warnings import warn
 from nersery.models.masked.masked_inputs import MaskedInput
 
 if TYPE_CHECKING:
-    from nersery.models.loading import ModelSource
     from nersery.models.masked.masked_lm import MaskedLM
     from nersery.models.training.trainer import TrainingPlan
 
@@ -28,70 +25,6 @@ LEARNING_RATE = 1e-5
 """Of the papers, for models of a hundred million weights."""
 BUNDLED_LEARNING_RATE = 1e-4
 """What suits the bundled model, a tenth of that: on MultiCoNER's sample of 100, less loss on dev than 3e-4."""
-
-
-@dataclass
-class AdaptationSettings:
-    """Settings of methods whose model may first learn from raw text.
-
-    Args:
-        adapt: File of raw text, one sentence per line, to train the model on first.
-        adapt_epochs: Passes over that text.
-    """
-
-    _: KW_ONLY
-    adapt: FileName = ""
-    adapt_epochs: Count = 3
-
-
-@dataclass
-class FineTuningSettings:
-    """Settings of methods that train a model on gold sentences.
-
-    Args:
-        epochs: Passes over gold. The epoch with the lowest dev loss is used.
-        patience: Stop after this many epochs without a lower dev loss.
-        batch_size: Sentences per step.
-        learning_rate: Of Adam. None: 1e-5, or 1e-4 for the bundled model.
-    """
-
-    _: KW_ONLY
-    epochs: Count = 20
-    patience: Count | None = None
-    batch_size: Count = 32
-    learning_rate: Positive | None = None
-
-
-@dataclass
-class TypeDescriptions:
-    """Setting of methods that show tags to a model.
-
-    Args:
-        descriptions: Descriptions of types, which initialize their tag tokens. Without one: the default (`nersery list
-            types`), or the name.
-    """
-
-    _: KW_ONLY
-    descriptions: dict[str, str] = field(default_factory=dict)
-
-    def __post_init__(self) -> None:
-        super().__post_init__()  # type: ignore[misc]  # that of `Augmenter`
-        check_texts(self.descriptions, "descriptions")
-
-
-class Adapted(Protocol):
-    """Settings of a pretrained model that may first learn from raw text; see `ModelSettings`."""
-
-    __dataclass_fields__: ClassVar[dict[str, Field[Any]]]
-    model: ModelName
-    device: str
-    precision: Precision
-    adapt: FileName
-    adapt_epochs: int
-
-    @property
-    def source(self) -> ModelSource:
-        """Where the model is loaded from."""
 
 
 def check_model(settings: Adapted) -> None:
@@ -109,11 +42,7 @@ def check_model(settings: Adapted) -> None:
 
 
 def _check_kind(name: str, config: Any) -> None:
-    """Refuse what is known to be no masked language model.
-
-    Raises:
-        MissingResourceError: Saying what it is.
-    """
+    """Raise `MissingResourceError` for what is known to be no masked language model."""
     expected = "Expected a masked language model, e.g. bert-base-cased or xlm-roberta-base"
     if config.is_encoder_decoder:
         raise MissingResourceError(
@@ -146,24 +75,8 @@ def open_model(settings: Adapted, sentences: Sequence[Sentence], training: Train
     return model
 
 
-class FineTuned(Protocol):
-    """Settings of a model that is fine-tuned on gold sentences."""
-
-    __dataclass_fields__: ClassVar[dict[str, Field[Any]]]
-    model: ModelName
-    precision: Precision
-    epochs: int
-    batch_size: int
-    learning_rate: float | None
-    patience: int | None
-
-
 def sentences_with_entities(method: object, sentences: Iterable[Sentence]) -> list[Sentence]:
-    """The sentences that have entities.
-
-    Raises:
-        DataError: If there is none.
-    """
+    """The sentences that have entities; a `DataError` if there is none."""
     if found := [sentence for sentence in sentences if sentence.entities]:
         return found
     raise DataError(
@@ -174,7 +87,7 @@ def sentences_with_entities(method: object, sentences: Iterable[Sentence]) -> li
 
 def warn_of_unused(texts: Mapping[str, str], setting: str, sentences: Iterable[Sentence]) -> None:
     """Say which of the user's types the sentences do not have."""
-    types = sorted({entity.type for sentence in sentences for entity in sentence.entities})
+    types = sorted(types_in(sentences))
     if unused := sorted(texts.keys() - set(types)):
         warn(f"{setting} has {', '.join(unused)}, which no sentence has; the types are {', '.join(types)}")
 

@@ -8,12 +8,13 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from nersery.augment.base import unfitted
-from nersery.augment.masked_lm.model_setup import Adapted, check_model, fine_tune, open_model
+from nersery.augment.masked_lm.model_setup import check_model, fine_tune, open_model
+from nersery.augment.masked_lm.shared_settings import Adapted
 from nersery.core.errors import DataError
 from nersery.core.outcome import Reject
 from nersery.core.ranges import Count
 from nersery.core.registry import name_of
-from nersery.core.sentence import Sentence
+from nersery.core.sentence import Sentence, types_in
 from nersery.core.training_context import Training
 from nersery.models.masked.masked_inputs import Drawing, MaskedInput, replaceable_places
 
@@ -45,11 +46,7 @@ class WordPredictions:
         return ()
 
     def check_conditions(self, model: MaskedLM, types: Iterable[str]) -> None:
-        """Refuse conditions that leave no room for a sentence, before any time is spent.
-
-        Raises:
-            SettingsError: Naming the first.
-        """
+        """Raise `SettingsError` for conditions that leave no room for a sentence, before any time is spent."""
         for type_ in (None, *types):
             model.check_condition(self.condition(type_))
 
@@ -110,14 +107,9 @@ def fine_tuned_on_words(method: Any, gold: Sequence[Sentence], training: Trainin
     if not gold:
         raise DataError(f"there are no training sentences, and {name_of(method)} has nothing to learn from")
     model = open_model(method, gold, training)
-    method.check_conditions(model, types_in([*gold, *training.dev]))
+    method.check_conditions(model, sorted(types_in([*gold, *training.dev])))
     fine_tune(model, method, gold, method.random_masked_input, training, rate=1.0)
     return model
-
-
-def types_in(sentences: Iterable[Sentence]) -> list[str]:
-    """The types of all entities, sorted."""
-    return sorted({entity.type for sentence in sentences for entity in sentence.entities})
 
 
 def type_at(sentence: Sentence, place: int) -> str | None:

@@ -29,10 +29,9 @@ LEAST_COUNT = 5
 def stop_words(gold: Sequence[Sentence], file: str | Path = "") -> Mapping[str, frozenset[str]]:
     """The stop words of each language of gold, normalized by `bare`.
 
-    Because the lists of stopwordsiso are too long (1,298 English words, among
-    them *system*, *group* and *test*), only words that are common in gold count; English function words always count.
-    Languages without a list use their most frequent words, with a warning. Languages missing in gold use their whole
-    list.
+    Because the lists of stopwordsiso are too long (1,298 English words, among them *system*, *group* and *test*), only
+    words that are common in gold count; English function words always count. Languages without a list use their most
+    frequent words, with a warning. Languages missing in gold use their whole list.
 
     Args:
         gold: Sentences with languages; frequencies are counted outside entities.
@@ -63,23 +62,13 @@ class _StopWords(dict[str, frozenset[str]]):
 
 @cache
 def bare(word: str) -> str:
-    """A word without its case and the punctuation around it, in NFC; empty when it is punctuation.
-
-    Punctuation is whatever Unicode has in its categories P and S.
+    """A word without its case and the signs around it (Unicode's categories P and S), in NFC; empty if it has no more.
 
     >>> bare("«Der»"), bare("है।"), bare("C++"), bare("...")
     ('der', 'है', 'c', '')
     """
-    start, end = 0, len(word)
-    while start < end and _is_sign(word[start]):
-        start += 1
-    while start < end and _is_sign(word[end - 1]):
-        end -= 1
-    return unicodedata.normalize("NFC", word[start:end].casefold())
-
-
-def _is_sign(character: str) -> bool:
-    return unicodedata.category(character)[0] in "PS"
+    kept = [place for place, character in enumerate(word) if unicodedata.category(character)[0] not in "PS"]
+    return unicodedata.normalize("NFC", word[kept[0] : kept[-1] + 1].casefold()) if kept else ""
 
 
 def _common(gold: Iterable[Sentence], language: str) -> frozenset[str]:

@@ -111,11 +111,7 @@ def read_wordnet(folder: str | Path) -> Synonyms:
 
 
 def check_wordnet(folder: str | Path) -> list[Path]:
-    """WordNet's files in a folder.
-
-    Raises:
-        MissingResourceError: When one is not there.
-    """
+    """WordNet's files in a folder; a `MissingResourceError` if one is not there."""
     paths = [Path(folder) / f"data.{part}" for part in PARTS_OF_SPEECH]
     for path in paths:
         if not path.is_file():

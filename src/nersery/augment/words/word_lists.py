@@ -9,11 +9,7 @@ from nersery.core.errors import DataError, Issue, MissingResourceError
 
 
 def check_file(path: str | Path) -> None:
-    """Refuse a file that is not there; for the ``__post_init__`` of methods, where an empty name is no file.
-
-    Raises:
-        MissingResourceError: When it is named but not there.
-    """
+    """Raise `MissingResourceError` if a file is named but not there; for the ``__post_init__`` of methods."""
     if path and not Path(path).is_file():
         raise MissingResourceError(f"the file {path} does not exist. Correct the setting that names it")
 

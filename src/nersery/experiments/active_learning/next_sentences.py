@@ -16,7 +16,8 @@ from nersery.core.warnings import warn
 from nersery.experiments.active_learning.expected_errors import expected_errors
 from nersery.experiments.active_learning.farthest_first import farthest_first
 from nersery.pipeline.stage_job import Sentences, opened
-from nersery.taggers.base import Tagger, load_tagger, read_description
+from nersery.taggers.base import Tagger, load_tagger
+from nersery.taggers.components.description import read_description
 
 if TYPE_CHECKING:
     from nersery.models.text_encoder import TextEncoder

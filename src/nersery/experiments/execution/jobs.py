@@ -25,8 +25,8 @@ from nersery.core.progress import Progress, print_line
 from nersery.core.warnings import NO_NOTES
 from nersery.experiments.execution.cells import Cell, Schedule, makespan
 from nersery.experiments.run_state.clock import Clock
-from nersery.experiments.run_state.fingerprint import first_threads
 from nersery.experiments.run_state.run_folder import RunFolder
+from nersery.experiments.run_state.versions import first_threads
 from nersery.experiments.system_run import SystemRun
 from nersery.pipeline.engines.local import LocalEngine
 from nersery.pipeline.engines.pool import Pool

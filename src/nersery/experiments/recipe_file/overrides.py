@@ -89,11 +89,7 @@ def _fault(pair: str, key: str, equals: str, example: str) -> str:
 
 
 def _section(table: dict[str, Any], keys: Sequence[str]) -> dict[str, Any]:
-    """The section that contains the last key; created if it does not exist.
-
-    Raises:
-        LookupError: If there is no such section.
-    """
+    """The section that contains the last key, created if needed; a `LookupError` if it cannot exist."""
     place: Any = table
     done = 0
     while done < len(keys) - 1:

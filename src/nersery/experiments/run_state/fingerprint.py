@@ -5,25 +5,18 @@ from __future__ import annotations
 import glob
 import json
 import os
-import sys
 from collections.abc import Iterator, Mapping, Sequence
-from functools import cache
-from importlib import metadata
 from pathlib import Path
 from typing import Any
 
 from nersery.core import file_settings, registry
 from nersery.core.errors import SettingsError
 from nersery.core.files import content_hash, differences, refuse_unwritable, remove_folder
-from nersery.core.own_process import THREADS
 from nersery.core.version import __version__
 from nersery.experiments.recipe import Recipe
 from nersery.experiments.recipe_file.data_files import SPLITS
 from nersery.experiments.run_state.teachers import TEACHER_FILE
 
-version = cache(metadata.version)
-"""The version of a library, which costs a parse of its whole description."""
-LIBRARIES = ("numpy", "safetensors", "tokenizers", "torch", "transformers")
 BEGINNINGS = ("lock", "run.json.tmp")
 """What a run leaves in its folder if it is killed at the very start."""
 
@@ -104,67 +97,6 @@ def remove_abandoned(folder: Path, names: Sequence[str]) -> Iterator[str]:
             remove_folder(own)
         (folder / "grid" / f"{name}.json").unlink(missing_ok=True)
         yield f'the system "{name}" had not finished and is no longer in the recipe: its files were removed'
-
-
-def versions(threads: int | None = None) -> dict[str, str]:
-    """What a result may depend on beside the recipe: versions, processor, precision and threads.
-
-    Args:
-        threads: Of the process that makes the result; None takes those of this process.
-    """
-    from nersery.models.computer import computer
-
-    found = {library: version(library) for library in LIBRARIES}
-    return {"python": ".".join(map(str, sys.version_info[:3])), "nersery": __version__, **found, **computer(threads)}
-
-
-def check_computer(folder: Path, threads: int | None = None) -> None:
-    """Refuse to continue a run with another number of threads or another precision, which change its results.
-
-    Another processor is not refused, because a run may have to move to another machine; the report says so.
-
-    Raises:
-        SettingsError: Saying how to set what the run began with.
-    """
-    from nersery.models.computer import ANY
-    from nersery.models.loading import PRECISION
-
-    now = versions(threads)
-    first = began_with(folder) or now
-    variables = {"precision": PRECISION, "threads": THREADS}
-    if ANY in (first.get("threads"), now["threads"]):  # what a GPU began may continue on a CPU
-        del variables["threads"]
-    changed = [name for name in variables if first.get(name, now[name]) != now[name]]
-    if changed:
-        lines = "\n".join(f"  {name}: there {first[name]}, now {now[name]}" for name in changed)
-        fix = " ".join(f"{variables[name]}={first[name]}" for name in changed)
-        raise SettingsError(
-            f"{folder} holds a run that began with other {' and '.join(changed)}, which would change its results:\n"
-            f"{lines}\nResume it with {fix} in the environment ({fix} nersery run …), or choose another folder (--out)"
-        )
-
-
-def began_with(folder: Path) -> dict[str, str]:
-    """The versions with which the run in a folder began; empty if it has not begun."""
-    record = folder / "run.json"
-    began: dict[str, str] = json.loads(record.read_text("utf-8")).get("versions", {}) if record.exists() else {}
-    return began
-
-
-def first_threads(folder: Path) -> int | None:
-    """The threads with which the run in a folder began, if it has begun and they matter."""
-    threads = began_with(folder).get("threads", "")
-    return int(threads) if threads.isdecimal() else None
-
-
-def changed_versions(first: Mapping[str, str], later: Mapping[str, str]) -> str:
-    """How versions differ from earlier ones, for readers.
-
-    >>> changed_versions({"numpy": "2.1", "torch": "2.8.0"}, {"numpy": "2.1", "torch": "2.9.1"})
-    'torch 2.9.1 in place of 2.8.0'
-    """
-    changed = [name for name in later if later[name] != first.get(name)]
-    return ", ".join(f"{name} {later[name]} in place of {first.get(name, 'none')}" for name in changed)
 
 
 def hashes(recipe: Recipe, split: str) -> str | dict[str, str]:

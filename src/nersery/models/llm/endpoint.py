@@ -53,11 +53,7 @@ class Endpoint:
     cache: str = ""
 
     def check_endpoint(self) -> None:
-        """Refuse settings that cannot work.
-
-        Raises:
-            SettingsError: Naming the setting.
-        """
+        """Raise `SettingsError` for settings that cannot work."""
         if not self.model.strip():
             raise SettingsError("model is empty, expected the name of a model on the server")
         parts = urlsplit(self.base_url)

@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from nersery.core.definitions import definition
 from nersery.core.outcome import Reject
 from nersery.core.progress import Progress
-from nersery.core.random import item_rng
 from nersery.core.registry import name_of
-from nersery.core.sentence import Sentence
 from nersery.models.llm.chat_client import ChatClient
 from nersery.models.llm.endpoint import Endpoint
-from nersery.models.llm.prompt import Completion, Message, Prompt, data_message
+from nersery.models.llm.prompt import Completion, Prompt
 
-LONGEST_EXAMPLE = 60
-"""Words of a gold sentence that is shown to the model."""
 BATCH = 2048
 """Sentences at once. The pool runs dry at the end of each batch; answers are kept in the cache, not by the batch."""
 
@@ -57,50 +52,3 @@ class EndpointSettings(Endpoint):
     def ask(self, prompts: Sequence[Prompt]) -> list[Completion | Reject]:
         """The answers; see `ChatClient.ask`."""
         return self.client.ask(prompts, f"{name_of(self)}: requests", quiet=self._is_quiet)
-
-
-def type_list(types: Sequence[str], definitions: Mapping[str, str]) -> str:
-    """The types and what they mean, a line each."""
-    return "\n".join(f"- {type_}: {definition(type_, definitions)}" for type_ in types)
-
-
-def chosen_examples(gold: Sequence[Sentence], number: int, *keys: object) -> list[Sentence]:
-    """Some gold sentences: first those that show further types, then any, by chance.
-
-    Args:
-        keys: Of the random generator.
-    """
-    drawn = [sentence for sentence in gold if len(sentence) <= LONGEST_EXAMPLE]
-    item_rng(*keys).shuffle(drawn)
-    shown: set[str] = set()
-    first = []
-    for sentence in drawn:
-        types = {entity.type for entity in sentence.entities}
-        if not types <= shown:
-            first.append(sentence)
-            shown |= types
-    seen = {id(sentence) for sentence in first}
-    return [*first, *(sentence for sentence in drawn if id(sentence) not in seen)][:number]
-
-
-def conversation(system: str, examples: Sequence[tuple[str, str]], asked: str) -> tuple[Message, ...]:
-    """Instructions, examples as earlier questions and answers, and the question."""
-    turns = [turn for question, answer in examples for turn in (("user", question), ("assistant", answer))]
-    return (("system", system), *turns, ("user", asked))
-
-
-def object_schema(**properties: Any) -> dict[str, Any]:
-    """The JSON schema of an object with exactly these keys."""
-    return {
-        "type": "object", "properties": properties, "required": [*properties], "additionalProperties": False
-    }  # fmt: skip
-
-
-def mention_list(sentence: Sentence) -> list[dict[str, str]]:
-    """The entities of a sentence as a model should write them."""
-    return [{"text": " ".join(sentence.mention(entity)), "type": entity.type} for entity in sentence.entities]
-
-
-def mentions_message(sentence: Sentence) -> str:
-    """The entities of a sentence as the answer of a model."""
-    return data_message(entities=mention_list(sentence))

@@ -36,11 +36,7 @@ class Spending:
         self.asked, self.sent, self.received = self.asked + 1, self.sent + sent, self.received + received
 
     def reserve(self, prompt: Prompt) -> int:
-        """Set tokens aside for a request.
-
-        Raises:
-            JobFailedError: If they are more than the budget has left.
-        """
+        """Set tokens aside for a request; a `JobFailedError` if the budget has fewer left."""
         tokens, budget = sum(_estimated(prompt)), self.settings.budget
         with self._lock:
             used = self.sent + self.received

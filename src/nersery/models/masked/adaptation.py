@@ -24,11 +24,7 @@ WARMUP = 0.06
 
 
 def check_text(path: str) -> None:
-    """Check that the file exists; an empty path means no file.
-
-    Raises:
-        MissingResourceError: Naming it.
-    """
+    """Raise `MissingResourceError` if the file is not there; an empty path means no file."""
     if path and not os.path.isfile(path):
         raise MissingResourceError(f'there is no file "{path}" to adapt to. Expected raw text, one sentence a line')
 

@@ -109,11 +109,7 @@ class MaskedLM:
             )
 
     def check_condition(self, condition: Sequence[str]) -> None:
-        """Refuse a condition that leaves no room for a sentence.
-
-        Raises:
-            SettingsError: Naming it.
-        """
+        """Raise `SettingsError` for a condition that leaves no room for a sentence."""
         self.encoder.windows((), condition)
 
     # --- tag tokens -------------------------------------------------------------------------------------------------

@@ -128,11 +128,7 @@ class SubwordVocabulary:
 
 
 def check_decoder(tokenizer: Any) -> None:
-    """Refuse a tokenizer that cannot write words without subword marks.
-
-    Raises:
-        MissingResourceError: Naming what is missing.
-    """
+    """Raise `MissingResourceError` for a tokenizer that cannot write words without subword marks."""
     backend = getattr(tokenizer, "backend_tokenizer", None)
     if backend is not None and backend.decoder is None and type(backend.model).__name__ != "WordLevel":
         raise MissingResourceError(

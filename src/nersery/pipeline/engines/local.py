@@ -63,11 +63,7 @@ class LocalWorker:
             self.connection.send_bytes(rows)
 
     def receive(self) -> Message:
-        """The next message.
-
-        Raises:
-            WorkerDiedError: With the signal or the exit code.
-        """
+        """The next message; a `WorkerDiedError` with the signal or the exit code."""
         try:
             message: Message = self.connection.recv()
         except (EOFError, OSError):

@@ -131,11 +131,7 @@ class RayWorker:
         self.references.append(self._actor.answer.remote(rows))
 
     def receive(self) -> Message:
-        """The next message.
-
-        Raises:
-            WorkerDiedError: With the kind of error that Ray reports.
-        """
+        """The next message; a `WorkerDiedError` with the kind of error that Ray reports."""
         try:
             message: Message = self._ray.get(self.references.popleft())
         except self._ray.exceptions.RayError as error:

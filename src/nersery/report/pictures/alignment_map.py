@@ -31,15 +31,10 @@ LEGEND = (
 
 
 def alignment_map(source: Sentence, target: Sentence, alignment: Alignment) -> Markup:
-    """The words of the source as rows, those of the target as columns, and their links as cells.
+    """The words of the source as rows, those of the projected target as columns, and their links as cells.
 
     The shade of a cell is the probability of the link. Entities of both sides are bands; a frame stands where one was
     projected to the other, and a source entity without one is struck out.
-
-    Args:
-        source: With its entities.
-        target: As projected, with the entities that went over.
-        links: Between their words.
     """
     projected = _projected(source, target, alignment)
     lost = [entity for entity in source.entities if entity not in projected]

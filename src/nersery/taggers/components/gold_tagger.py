@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from nersery.core.errors import SettingsError
 from nersery.core.registry import create
-from nersery.core.sentence import Sentence
+from nersery.core.sentence import Sentence, types_in
 from nersery.core.training_context import Training
 
 if TYPE_CHECKING:
@@ -15,11 +15,7 @@ if TYPE_CHECKING:
 
 
 def check_gold_tagger(folder: str | None) -> None:
-    """Check that the named tagger exists.
-
-    Raises:
-        MissingResourceError: If it does not.
-    """
+    """Raise `MissingResourceError` if a tagger is named that does not exist."""
     from nersery.taggers.base import load_tagger
 
     if folder is not None:
@@ -74,7 +70,7 @@ def warn_of_unknown_labels(known: Collection[str], candidates: Iterable[Sentence
     """
     from nersery.core.warnings import warn
 
-    types = {entity.type for sentence in candidates for entity in sentence.entities} - warned
+    types = types_in(candidates) - warned
     warned |= types
     if unknown := sorted(types - {*known}):
         warn(

@@ -23,11 +23,7 @@ MOST = 512
 
 
 def check_onnx() -> None:
-    """Check that what an export needs is installed.
-
-    Raises:
-        MissingResourceError: If it is not.
-    """
+    """Raise `MissingResourceError` if what an export needs is not installed."""
     check_packages(*PACKAGES)
 
 

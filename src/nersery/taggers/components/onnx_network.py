@@ -16,11 +16,7 @@ ONNX_FILE = "model.onnx"
 
 
 def check_packages(*names: str) -> None:
-    """Check that packages of the extra are installed.
-
-    Raises:
-        MissingResourceError: If one is not.
-    """
+    """Raise `MissingResourceError` if a package of the extra is not installed."""
     if missing := [name for name in names if find_spec(name) is None]:
         raise MissingResourceError(
             f"ONNX needs {', '.join(missing)}. Install what is missing with: pip install 'nersery[onnx]'"

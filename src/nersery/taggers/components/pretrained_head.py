@@ -80,11 +80,7 @@ def fit_transitions(crf: ConditionalRandomField, names: Sequence[str], source: M
 
 
 def set_dropout(network: Any, rate: float, model: str) -> None:
-    """Set the dropout before the head.
-
-    Raises:
-        SettingsError: If the network has none there.
-    """
+    """Set the dropout before the head; a `SettingsError` if the network has none there."""
     layers = [layer for part in _outside_base(network) for layer in part.modules() if isinstance(layer, nn.Dropout)]
     if not layers:
         raise SettingsError(f'dropout cannot be set for "{model}": it has none before its head. Leave dropout out')

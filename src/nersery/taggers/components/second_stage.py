@@ -7,7 +7,7 @@ from typing import Any
 
 from nersery.core.errors import SettingsError, did_you_mean
 from nersery.core.registry import check
-from nersery.core.sentence import Sentence
+from nersery.core.sentence import Sentence, types_in
 from nersery.core.training_context import Training
 from nersery.taggers.base import Tagger
 
@@ -46,12 +46,8 @@ def fit_second_stage(tagger: Tagger, gold: Sequence[Sentence], settings: Mapping
 
 
 def require_known_types(gold: Iterable[Sentence], met: Iterable[str]) -> None:
-    """Refuse a second stage with types that the first training does not have.
-
-    Raises:
-        SettingsError: Naming them.
-    """
-    if unknown := sorted({entity.type for sentence in gold for entity in sentence.entities} - {*met}):
+    """Raise `SettingsError` for a second stage with types that the first training does not have."""
+    if unknown := sorted(types_in(gold) - {*met}):
         raise SettingsError(
             f"the second stage trains on gold sentences, and the first stage does not have their types "
             f"{', '.join(unknown)}: expected all of them there; with gold_copies = 1 gold is a part of it"

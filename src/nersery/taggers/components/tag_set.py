@@ -97,11 +97,7 @@ class TagSet:
         return {part: index for index, part in enumerate(self.parts)}
 
     def indices(self, entities: Iterable[Entity], length: int) -> list[int]:
-        """Labels as tag indices, one a word.
-
-        Raises:
-            KeyError: For a type that the tag set lacks.
-        """
+        """Labels as tag indices, one a word; a `KeyError` for a type that the tag set lacks."""
         indices = [self._index[OUTSIDE, ""]] * length
         for entity in entities:
             for position in range(entity.start, entity.end):

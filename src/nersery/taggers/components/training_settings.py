@@ -1,17 +1,15 @@
-"""What taggers share in training: its settings, their checks, one call to the trainer, and the settings on disk."""
+"""What taggers share in training: its settings, their checks, and one call to the trainer."""
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import KW_ONLY, asdict, dataclass
-from pathlib import Path
 from typing import Any
 
 from torch import Tensor, nn
 
-from nersery.core.errors import MissingResourceError, SettingsError
-from nersery.core.progress import Progress
+from nersery.core.errors import SettingsError
 from nersery.core.ranges import Count, NotNegative, Rate
 from nersery.core.sentence import Sentence
 from nersery.models.training.trainer import Optimizer, Schedule, TrainingPlan, train
@@ -79,8 +77,6 @@ def train_tagger(
     data: tuple[Sequence[Sentence], Sequence[Sentence]],
     *,
     seed: int,
-    progress: Progress | None,
-    folder: Path | None,
     warm: bool,
     **others: Any,
 ) -> dict[str, Any]:
@@ -88,6 +84,7 @@ def train_tagger(
 
     Args:
         data: Gold and dev.
+        others: Further arguments of the trainer, such as ``progress`` and ``folder``.
     """
     gold, dev = data
     history = train(
@@ -98,8 +95,6 @@ def train_tagger(
         seed=seed,
         device=next(model.parameters()).device,
         evaluate=(lambda: strict_f1(dev, tagger.predict(dev))) if dev else None,
-        progress=progress,
-        folder=folder,
         fingerprint={**training_record(tagger, gold, dev), "warm": warm},
         **others,
     )
@@ -110,15 +105,3 @@ def train_tagger(
         "best_step": history.best.step if history.best else history.steps,
         "evaluations": [asdict(evaluation) for evaluation in history.evaluations],
     }
-
-
-def from_settings(cls: type[Any], settings: Mapping[str, Any], device: str, place: object) -> Any:
-    """A tagger with saved settings, on a device that the caller chooses.
-
-    Raises:
-        MissingResourceError: When the settings belong to another version.
-    """
-    try:
-        return cls(**{**settings, "device": device})
-    except (TypeError, SettingsError) as error:
-        raise MissingResourceError(f"{place} holds settings of another version: {error}") from error

@@ -71,11 +71,7 @@ def word_attention(
 
 
 def with_attention(tagger: Tagger) -> TransformerTagger:
-    """The tagger, if its words attend to each other.
-
-    Raises:
-        SettingsError: If they do not.
-    """
+    """The tagger; a `SettingsError` if its words do not attend to each other."""
     if not isinstance(tagger, TransformerTagger):
         raise SettingsError(f"the tagger {name_of(tagger)} has no attention between words. {OTHER_WAYS}")
     return tagger

@@ -1,0 +1,90 @@
+"""What methods share whose encoder-decoder writes sentences with their tags: `mulda`, and `aclm` on such a model."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from nersery.augment.linearized.linearization import token_descriptions
+from nersery.augment.linearized.parsing import UNKNOWN_TYPE
+from nersery.augment.masked_lm.model_setup import fine_tuning
+from nersery.core.outcome import Reject
+from nersery.core.sentence import Sentence
+from nersery.core.training_context import Training
+from nersery.models.seq2seq.seq2seq_inputs import Generated, Sampling, TextPair, generate_fitting
+
+if TYPE_CHECKING:
+    from nersery.models.seq2seq.encoder_decoder import Seq2Seq
+
+UNFINISHED = "longer than max_subwords"
+
+
+def check_writer(settings: Any) -> None:
+    """Look for the model, the language in it, and the device; see `Augmenter.check`."""
+    from nersery.models.loading import pick_device
+    from nersery.models.seq2seq.encoder_decoder import check
+
+    check(settings.source, [settings.language] if settings.language else [])
+    pick_device(settings.device)
+
+
+def fine_tuned_writer(
+    settings: Any,
+    gold: Sequence[Sentence],
+    training: Training,
+    types: frozenset[str],
+    pair: Callable[[Seq2Seq, Sentence, random.Random], TextPair],
+    issue: Callable[[Seq2Seq, Sentence], str],
+    **fingerprint: Any,
+) -> Seq2Seq:
+    """A model that has learned tag tokens for types, and to write gold sentences with them.
+
+    Args:
+        settings: Of a method with `FineTuningSettings`, `TypeDescriptions` and `ModelSettings`.
+        pair: What the model sees of a sentence, newly in every epoch, and what it has to write.
+        issue: Why the model cannot learn from a sentence; empty if it can.
+        fingerprint: See `fine_tuning`.
+    """
+    from nersery.models.seq2seq.encoder_decoder import Seq2Seq, fitting_sentences, warn_of_words_apart
+
+    examples, plan, keeping = fine_tuning(settings, gold, training, **fingerprint)
+    model = Seq2Seq(settings.source, settings.device, settings.precision, settings.language)
+    model.add_tokens(token_descriptions(types, (), settings.descriptions))
+    warn_of_words_apart(model, gold)
+    keeping["dev"], fit = (
+        fitting_sentences(model, those, lambda sentence: issue(model, sentence)) for those in (keeping["dev"], examples)
+    )
+    model.fine_tune(fit, lambda sentence, rng: pair(model, sentence, rng), plan, **keeping)
+    return model
+
+
+def written(
+    model: Seq2Seq,
+    types: frozenset[str],
+    sentences: Iterable[Sentence],
+    pairs: Iterable[TextPair],
+    rngs: Sequence[random.Random],
+    sampling: Sampling,
+    *,
+    too_long: str,
+) -> list[tuple[str, ...] | Reject]:
+    """For each sentence what the model writes from the source of its pair, or why it writes nothing.
+
+    Args:
+        types: Those that the model has learned.
+        too_long: The reason for a source that does not fit into the model.
+    """
+    known = [types.issuperset(entity.type for entity in sentence.entities) for sentence in sentences]
+    sources = [  # the sentence itself is not read, so it may be longer than the model
+        replace(pair, target=()) if is_known else None for pair, is_known in zip(pairs, known, strict=True)
+    ]
+    texts = zip(generate_fitting(model, sources, rngs, sampling), known, strict=True)
+    return [_words(text, too_long if is_known else UNKNOWN_TYPE) for text, is_known in texts]
+
+
+def _words(text: Generated | None, reason: str) -> tuple[str, ...] | Reject:
+    if text is None:
+        return Reject(reason)
+    return text.words if text.finished else Reject(UNFINISHED)
