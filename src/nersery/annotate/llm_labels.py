@@ -60,7 +60,7 @@ class LlmLabels(EndpointSettings, Annotator):
     Departures:
         - GPT-NER marks entities in the text, one type per request. Here one request lists all types, which costs less,
           and a listed mention is labelled wherever it occurs.
-        - GPT-NER retrieves similar gold sentences; here they are drawn at random, first those with further types.
+        - GPT-NER retrieves similar gold sentences; here they are drawn at random; those that add types come first.
     """
 
     types: list[str] | None = None

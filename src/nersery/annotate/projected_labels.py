@@ -34,8 +34,8 @@ class ProjectedLabels(Annotator):
     """Projects the labels of a translation onto the sentence by word alignment.
 
     An aligner learns from all pairs. Each sentence gets the entities of its translation, or is rejected if one cannot
-    be projected. Filter with `alignment_quality`. For text larger than memory, use `nersery crosslingual align` and
-    `project`.
+    be projected. Filter the output with `alignment_quality`. For text larger than memory, use `nersery crosslingual
+    align` and `project`.
 
     Args:
         source: Translations in any format, one per sentence; paired by ids if both files have the same, else by order.
@@ -47,7 +47,7 @@ class ProjectedLabels(Annotator):
             default tagger, trained on gold first.
         aligner: The aligner's ``method`` (``nersery list align``) and settings.
         more_source: More text in the source language, to train the aligner.
-        more_target: Its translation, one sentence each.
+        more_target: The translation of `more_source`, sentence by sentence.
         projection: Settings of `nersery.crosslingual.projection.Projection`, e.g. ``{ max_gap = 2, drop = ["MISC"] }``.
 
     Reference:

@@ -34,10 +34,9 @@ class TaggerLabels(Annotator):
         backend: What runs a named tagger: `torch`, or `onnx` where it was trained with ``--onnx``.
 
     Reference:
-        Mhaske et al. (2023). Naamapadam: A Large-Scale Named Entity Annotated Data for Indic Languages. ACL, sections
-        3.1 (the types to keep) and 5.3.2 (hard labels, after Wu et al. 2020, UniTrans, IJCAI). Soft labels: Wang et al.
-        (2020). Structure-Level Knowledge Distillation for Multilingual Sequence Labeling. ACL, section 3.2 (posterior
-        distillation).
+        Mhaske et al. (2023), Naamapadam, ACL, sections 3.1 (the types to keep) and 5.3.2 (hard labels, after Wu et al.
+        2020, UniTrans, IJCAI). Soft labels: Wang et al. (2020). Structure-Level Knowledge Distillation for Multilingual
+        Sequence Labeling. ACL, section 3.2 (posterior distillation).
     """
 
     tagger: ModelName | None = None

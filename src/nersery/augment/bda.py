@@ -28,8 +28,8 @@ class BDA(WordPredictions, AdaptationSettings, Augmenter, ModelSettings):
 
     Departures:
         - Zhou et al. mask the old word only in part, and rank predictions by how little they change the sentence. Here
-          it is masked; only the label differs from `label_conditioned`.
-        - As `label_conditioned`: the cut-off, whole new words, and the model's size.
+          the word is masked, as in `label_conditioned`, but without its label.
+        - As in `label_conditioned`: the cut-off, whole new words, and the model's size.
     """
 
     def fit(self, sentences: Iterable[Sentence], training: Training = NO_TRAINING) -> None:

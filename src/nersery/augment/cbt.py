@@ -33,7 +33,7 @@ class CBT(WordPredictions, FineTuningSettings, AdaptationSettings, Augmenter, Mo
     Departures:
         - Kumar et al. prepend a sentence's label; Liu et al. do not say where a word's label goes. Here it replaces the
           definition in `label_conditioned`, the same for all words of a mention.
-        - Otherwise as `label_conditioned`.
+        - Otherwise as in `label_conditioned`.
     """
 
     epochs: Count = 3

@@ -52,16 +52,16 @@ FIX = (
 class CodeMixing(Augmenter, ModelSettings):
     """Replaces mentions by entities of their type from gold sentences in other languages.
 
-    Each mention, with probability `rate`, becomes an entity of its type in another language, drawn at random, and never
-    with the same words. The sentence keeps its language. Gold needs at least two languages, and every sentence must
+    With probability `rate`, a mention becomes an entity of its type from another language, which is drawn at random.
+    Its words always change; the sentence keeps its language. Gold needs at least two languages, and every sentence must
     name its own.
 
     Args:
         rate: Probability in [0, 1] of replacing a mention.
         similarity: ``ess`` (entity similarity search) inserts the most similar entity, ``random`` any.
-        vectors: For ess: a file of word vectors per language, in fastText's text format and all in one space, e.g. `{
-            en = "wiki.en.align.vec", hi = … }`.
-        model: For ess without `vectors`: a multilingual sentence encoder by name or folder; `bundled` knows only
+        vectors: File of word vectors per language for `ess`, in fastText's text format, all in one space, e.g. `{ en =
+            "wiki.en.align.vec", hi = … }`.
+        model: Multilingual sentence encoder for `ess`, by name or folder, instead of `vectors`. `bundled` knows only
             English.
 
     Reference:

@@ -43,10 +43,10 @@ CHUNK = 512
 class SelfTraining(Selector):
     """Adds sentences to gold step by step, and keeps those that joined before dev F1 stopped rising.
 
-    At each step a tagger is trained on gold and what has joined it. It judges the other candidates, of which some join
-    next. Candidates that joined up to the step with the best dev F1 score 1 divided by the number of their step, others
-    0. If no step beats gold alone, none is kept; without dev, all that joined. The score `self_training.certainty` is
-    the certainty on joining.
+    At each step, a tagger is trained on gold and the sentences that have joined. It judges the other candidates, and
+    some of them join next. Sentences that joined up to the step with the best dev F1 score 1 divided by the number of
+    their step; all others score 0. If no step beats gold alone, no sentence is kept. Without dev, all that joined are
+    kept. The score `self_training.certainty` is the certainty on joining.
 
     Args:
         threshold: Minimum score, in (0, 1]: the default keeps all that joined, 0.5 those of the first two steps.
@@ -60,7 +60,7 @@ class SelfTraining(Selector):
         examined: Judge only this many candidates at each step, drawn at random. None: all.
         relabel: For candidates that a tagger labelled: at each step, relabel all and draw a new set, `per_step` larger
             than the last. That of the best step is kept.
-        with_entities: Only sentences with an entity join. About others taggers are most certain, often wrongly.
+        with_entities: Only sentences with an entity join. Taggers are most certain about the others, often wrongly.
         upsampling: Repeat gold until it is this share of the training data, in [0, 1).
         second_stage: Settings of a second training on gold alone at each step. Empty: none.
         warm_start: Start each tagger from the weights of the previous one.

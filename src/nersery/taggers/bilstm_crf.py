@@ -78,7 +78,8 @@ class BiLSTMCRF(Tagger, TrainingSettings):
     Departures:
         - Both train by gradient descent for 50 to 100 epochs; here AdamW with a rate that rises and falls takes a few
           hundred steps.
-        - Lample et al. show half of the words that occur once as unknown. Here any word may be, but keeps its vector.
+        - Lample et al. show half of the words that occur once as unknown. Here any word may become unknown, but keeps
+          its vector.
         - Word vectors are frozen, and training adds to them; both papers change them.
         - Words are looked up in lower case; no digit is replaced.
         - Sentences of more than 512 words are read in overlapping windows, words of more than 64 characters by both

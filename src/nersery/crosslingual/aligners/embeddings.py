@@ -69,8 +69,9 @@ class Embeddings(Aligner, ModelSettings):
             multilingual E5, otherwise ``softmax``.
         threshold: Minimum probability of a link of subwords for `softmax` and `entmax`, in [0, 1).
         distortion: Penalty of `argmax`, `itermax` and `match` for different positions in the sentences, in [0, 1].
-        temperature: Above 0: ``softmax`` and ``entmax`` compare words, the means of their subwords minus the sentence's
-            mean, by cosines divided by this number. None: subwords by dot products, as in the paper.
+        temperature: If set (above 0), ``softmax`` and ``entmax`` compare words by the cosine divided by this number;
+            the vector of a word is the mean of its subwords minus the sentence's mean. None: they compare subwords by
+            dot product, as in the paper.
         fine_tune: Train the model on the pairs first, which must fit in memory: a table of weights of the objectives
             `tlm`, `mlm`, `so` and `co`, and of `threshold`, `mask_rate`, `epochs`, `batch_size`, `learning_rate`, all
             optional.

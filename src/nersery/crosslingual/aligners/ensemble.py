@@ -63,14 +63,14 @@ class Ensemble(Aligner, ModelSettings):
         threshold: Minimum probability of a link, in (0, 1).
         counts: Observations that a suggested link is worth in learning, at least 0.
         trust: How much suggestions count when a pair is aligned: the exponent of their probabilities, at least 0.
-        learn_from: Maximum pairs with suggestions in learning; 0: all. A core suggests for about 40 pairs a second.
+        learn_from: Maximum number of pairs for which links are suggested in learning; 0: all. One core handles about 40
+            pairs a second.
         join: In scripts without spaces, align words of `model`'s vocabulary, not characters; all characters of a word
             get its links.
         model: Encoder of members that need one and name none.
 
     Reference:
-        Jalili Sabet et al. (2020). SimAlign: High Quality Word Alignments Without Parallel Training Data Using Static
-        and Contextualized Embeddings. Findings of EMNLP (`argmax`, `itermax`). Liang, Taskar and Klein (2006).
+        Jalili Sabet et al. (2020), SimAlign, Findings of EMNLP (`argmax`, `itermax`). Liang, Taskar and Klein (2006).
         Alignment by Agreement. NAACL.
 
     Departures:

@@ -53,10 +53,10 @@ class Statistical(Aligner):
         threshold: Minimum probability of a link for `agreement`, in (0, 1).
         lower: Ignore case and variants of characters.
         prefix: Count words by this many first letters; 0: all. Words with digits stay whole.
-        string_similarity: Observations that two identical words count for before learning; 0 ignores spelling.
+        string_similarity: Observations that two identical words are worth before learning; 0 ignores spelling.
         ibm1_steps: Passes over the pairs by words alone.
         hmm_steps: Passes that also use positions.
-        null: Probability in (0, 1) that a word comes from none.
+        null: Probability in (0, 1) that a word has no counterpart.
         learn: Learn from the pairs; if false, only `priors` count.
         learn_from: Maximum pairs to learn from, spread evenly over all; 0: all. Temporary files take about half a
             gigabyte for 100,000 pairs.
@@ -71,7 +71,7 @@ class Statistical(Aligner):
         - In model 1, a link counts as the geometric mean of both directions, not their product, which forgets rare
           words with a few hundred pairs.
         - One table of counts, normalized by source and by target, serves both directions.
-        - Links by `agreement` touch each other; in the paper they are all above a threshold.
+        - `agreement` adds only links that touch the best ones; the paper takes all above a threshold.
         - Prefixes, string similarity and priors are ours.
     """
 
