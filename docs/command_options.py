@@ -25,6 +25,9 @@ Row = tuple[str, str, str]
 COMMON = 2
 """An argument or option that this many commands have, with one meaning and default, is described once."""
 OPTION_COLUMNS = ("option", "default", "meaning")
+UNLISTED = ("--force", "--json", "--quiet", "INPUT", "OUTPUT", "TARGET")
+"""Common options that nearly every command has, and arguments that its example shows: no command repeats them."""
+USUAL = "Nearly all commands take `--json` and `--quiet`; those that write a corpus also take `--force`."
 INTRODUCTION = (
     "`nersery COMMAND --help` shows the same in the terminal, with more examples. Results go to standard output, "
     "progress and notes to standard error; see [exit codes](how-to.md#use-nersery-in-scripts)."
@@ -47,7 +50,7 @@ def _common(commands: Mapping[str, Any]) -> list[Row]:
 
 
 def _common_options(rows: Sequence[Row]) -> str:
-    return f"## Common options\n\n{table(OPTION_COLUMNS, rows)}"
+    return f"## Common options\n\n{USUAL}\n\n{table(OPTION_COLUMNS, rows)}"
 
 
 def _listed(names: Iterable[str], commands: Mapping[str, Any]) -> str:
@@ -76,10 +79,10 @@ def _command(name: str, command: Any, common: Sequence[Row]) -> str:
     parameters = _panel(command, None)
     own = [parameter for parameter in parameters if _row(parameter) not in common]
     parts = [f"## nersery {name}", command.help, f"```sh\n{next(examples(command.epilog))}\n```", _options(own)]
-    usual = [parameter for parameter in parameters if parameter not in own]
-    names = ", ".join(f"`{parameter.opts[0] if _is_option(parameter) else _metavar(parameter)}`" for parameter in usual)
+    usual = [_name(parameter) for parameter in parameters if parameter not in own]
+    listed = ", ".join(f"`{name}`" for name in usual if name not in UNLISTED)
     panels = [(panel, SHARED[panel][0], "") for panel in SHARED if _panel(command, panel)]
-    taken = [("Common", "Common options", f": {names}"), *panels]
+    taken = [("Common", "Common options", listed and f": {listed}"), *panels]
     links = [f"[{word}](#{title.lower().replace(' ', '-')}){names}" for word, title, names in taken]
     parts.append(f"{'. '.join(links)}.")
     return "\n\n".join(filter(None, parts))
@@ -88,6 +91,10 @@ def _command(name: str, command: Any, common: Sequence[Row]) -> str:
 def examples(epilog: str | None) -> Iterator[str]:
     """The worked examples of a command's help."""
     return (line.strip() for line in (epilog or "").split("\n") if line.strip().startswith("nersery "))
+
+
+def _name(parameter: Any) -> str:
+    return str(parameter.opts[0]) if _is_option(parameter) else _metavar(parameter)
 
 
 def _metavar(parameter: Any) -> str:

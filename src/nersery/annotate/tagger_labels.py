@@ -36,7 +36,7 @@ class TaggerLabels(Annotator):
     Reference:
         Mhaske et al. (2023), Naamapadam, ACL, sections 3.1 (the types to keep) and 5.3.2 (hard labels, after Wu et al.
         2020, UniTrans, IJCAI). Soft labels: Wang et al. (2020). Structure-Level Knowledge Distillation for Multilingual
-        Sequence Labeling. ACL, section 3.2 (posterior distillation).
+        Sequence Labeling. ACL, section 3.2.
     """
 
     tagger: ModelName | None = None

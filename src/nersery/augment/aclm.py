@@ -73,14 +73,14 @@ class ACLM(FineTuningSettings, TypeDescriptions, AdaptationSettings, Augmenter, 
 
     Departures:
         - The paper uses `beams` and mixner, as do our recipes for it. By default, we sample and do not mix.
-        - The paper makes five rounds: `copies = 5`.
+        - The paper's five rounds are `copies = 5`.
         - The constants of mixner and dynamic masking are the paper's. It does not give mixner's standard deviation;
           ours, 0.79, mixes in two of five rounds, as its code does.
         - For K keywords, the paper calls 1/K the variance of dynamic masking; its code uses it as the standard
           deviation, as we do.
         - Stop words count as words for `keyword_rate`, but are never keywords; the paper does not say.
         - The code has one stop list for ten languages. Here each has its own, limited to words common in gold; English
-          adds all function words.
+          also has all function words.
         - If attention fails, the code keeps only the entities; here that is an error.
         - The masked language model is our addition. Gaps are as long as those in gold; new words are whole words or
           punctuation.

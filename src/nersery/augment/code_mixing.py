@@ -69,10 +69,11 @@ class CodeMixing(Augmenter, ModelSettings):
         "Code-Mix-random".
 
     Departures:
-        - The paper does not say whether all mentions are replaced. By default ours are, each with its own language.
+        - The paper does not say whether all mentions are replaced. By default, ours are, each with a language of its
+          own.
         - The paper aligns languages in pairs; here all share one space.
         - The paper draws from all other languages, and may insert the same words. We skip languages without an entity
-          of the type, and entities without a word vector, and average over known words.
+          of the type, and entities without any word vector; a mention's vector is the average of its known words.
         - The sentence encoder is our addition.
     """
 

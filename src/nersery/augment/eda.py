@@ -47,8 +47,8 @@ class Eda(Augmenter):
         cited by Liu et al. (2022), PromptDA.
 
     Departures:
-        - Like the adaptation in Liu et al., we replace, insert and shuffle. Swap and deletion remove the evidence for
-          labels, so they are off by default and never touch a mention.
+        - Like Liu et al., we replace, insert and shuffle. Swap and deletion remove the evidence for labels, so they are
+          off by default and never touch mentions.
         - The papers do not say how labels stay right. We shuffle within segments, as Dai and Adel do. We insert nothing
           inside mentions, and no synonyms of mentions elsewhere.
         - EDA makes a fixed number of sentences per operation; we draw one operation per sentence and copy.

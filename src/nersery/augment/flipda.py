@@ -65,8 +65,8 @@ class FlipDA(FineTuningSettings, TypeDescriptions, AdaptationSettings, Augmenter
 
     Departures:
         - The paper classifies texts; here the types of all entities are the label, and each may flip.
-        - The paper states the label to T5 in a sentence; here a type's description precedes each entity, in brackets.
-          T5 samples; the paper also uses greedy and beam search. A word right after a hidden entity stays.
+        - The paper gives T5 the label as a sentence; here the type's description precedes each entity, in brackets. T5
+          samples; the paper also uses greedy and beam search. A word right after a hidden entity stays.
         - The masked language model is our addition; it keeps the length of entities.
         - The paper keeps the most probable candidate per label. Here, as in its code, candidates with other predicted
           labels are removed first.

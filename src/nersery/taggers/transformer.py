@@ -91,9 +91,8 @@ class TransformerTagger(Tagger, ModelSettings, TrainingSettings):
             encoder. Takes twice as long. Only for a linear head.
 
     Reference:
-        Devlin et al. (2019), BERT (first subword, linear layer); Lample et al. (2016). Neural Architectures for Named
-        Entity Recognition (CRF); Zhou and Chen (2021). Learning from Noisy Labels for Entity-Centric Information
-        Extraction (co-regularization).
+        Devlin et al. (2019), BERT (first subword, linear layer); Lample et al. (2016), NAACL (CRF); Zhou and Chen
+        (2021). Learning from Noisy Labels for Entity-Centric Information Extraction (co-regularization).
 
     Departures:
         - Linear heads are decoded by Viterbi over the legal sequences, not word by word.

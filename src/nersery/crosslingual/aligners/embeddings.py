@@ -83,7 +83,7 @@ class Embeddings(Aligner, ModelSettings):
 
     Departures:
         - `temperature`, with means of words and of the sentence, is ours.
-        - 1.5-entmax links what is above the threshold; the paper links what is above 0 (`threshold = 0`).
+        - 1.5-entmax links above `threshold`; the paper links above 0 (`threshold = 0`).
         - SimAlign may compare whole words, and remove links whose rows are nearly even; we do neither.
         - The code truncates long sentences; here they are read in overlapping windows.
         - A word that the tokenizer drops has no link.
