@@ -8,7 +8,6 @@ from typing import Any, Literal, get_args, get_origin
 
 from docstrings import table
 
-from nersery.cli.app import GROUPS
 from nersery.cli.main import all_commands
 
 VALUES: Mapping[str, str] = {"int": "N", "float": "X", "Path": "FILE", "str": "TEXT"}
@@ -27,20 +26,25 @@ COMMON = 2
 OPTION_COLUMNS = ("option", "default", "meaning")
 UNLISTED = ("--force", "--json", "--quiet", "INPUT", "OUTPUT", "TARGET")
 """Common options that nearly every command has, and arguments that its example shows: no command repeats them."""
-USUAL = "Nearly all commands take `--json` and `--quiet`; those that write a corpus also take `--force`."
+USUAL = (
+    "Nearly all commands take `--json` and `--quiet`; those that write a corpus also take `--force`; those that read one "
+    "also take the [reading options](#reading-options)."
+)
+REPEATED = "; may be repeated"
+"""What help says of an option that a dot-dot-dot marks here."""
 INTRODUCTION = (
-    "`nersery COMMAND --help` shows the same in the terminal, with more examples. Results go to standard output, "
-    "progress and notes to standard error; see [exit codes](how-to.md#use-nersery-in-scripts)."
+    "`nersery COMMAND --help` shows the same in the terminal, with more examples. An option with `…` may be repeated. "
+    "Results go to standard output, progress and notes to standard error; see "
+    "[exit codes](how-to.md#use-nersery-in-scripts)."
 )
 
 
 def commands_parts() -> list[str]:
     """Every command with its arguments, options and examples, and once the options of reading."""
     commands = all_commands()
-    contents = "\n".join(f"- {title}: {_listed(names, commands)}" for title, names in GROUPS.items())
     common = _common(commands)
     parts = (_command(name, command, common) for name, command in commands.items())
-    return [contents, *parts, _common_options(common), *(_shared(panel, commands) for panel in SHARED)]
+    return [*parts, _common_options(common), *(_shared(panel, commands) for panel in SHARED)]
 
 
 def _common(commands: Mapping[str, Any]) -> list[Row]:
@@ -51,12 +55,6 @@ def _common(commands: Mapping[str, Any]) -> list[Row]:
 
 def _common_options(rows: Sequence[Row]) -> str:
     return f"## Common options\n\n{USUAL}\n\n{table(OPTION_COLUMNS, rows)}"
-
-
-def _listed(names: Iterable[str], commands: Mapping[str, Any]) -> str:
-    """The commands of a group; those of a group within it follow each other."""
-    found = (full for name in names for full in commands if full.split()[0] == name)
-    return ", ".join(f"[{full}](#nersery-{full.replace(' ', '-')})" for full in found)
 
 
 def _shared(panel: str, commands: Mapping[str, Any]) -> str:
@@ -81,10 +79,10 @@ def _command(name: str, command: Any, common: Sequence[Row]) -> str:
     parts = [f"## nersery {name}", command.help, f"```sh\n{next(examples(command.epilog))}\n```", _options(own)]
     usual = [_name(parameter) for parameter in parameters if parameter not in own]
     listed = ", ".join(f"`{name}`" for name in usual if name not in UNLISTED)
-    panels = [(panel, SHARED[panel][0], "") for panel in SHARED if _panel(command, panel)]
-    taken = [("Common", "Common options", listed and f": {listed}"), *panels]
-    links = [f"[{word}](#{title.lower().replace(' ', '-')}){names}" for word, title, names in taken]
-    parts.append(f"{'. '.join(links)}.")
+    links = [f"[Common](#common-options): {listed}."] if listed else []
+    parts.append(
+        " ".join([*links, *(["[Many rows](#options-for-many-rows)."] if _panel(command, "Many rows") else [])])
+    )
     return "\n\n".join(filter(None, parts))
 
 
@@ -107,7 +105,7 @@ def _options(parameters: Iterable[Any]) -> str:
 
 
 def _row(parameter: Any) -> Row:
-    return _option(parameter), _default(parameter), parameter.help
+    return _option(parameter), _default(parameter), parameter.help.replace(REPEATED, "")
 
 
 def _option(parameter: Any) -> str:
@@ -116,7 +114,8 @@ def _option(parameter: Any) -> str:
     if parameter.is_flag:
         return ", ".join(f"`{name}`" for name in [*parameter.opts, *parameter.secondary_opts])
     names = [f"`{name}`" for name in parameter.opts[1:]]
-    return ", ".join([f"`{parameter.opts[0]} {parameter.metavar or _value(parameter)}`", *names])
+    more = " …" if REPEATED in parameter.help else ""
+    return ", ".join([f"`{parameter.opts[0]} {parameter.metavar or _value(parameter)}{more}`", *names])
 
 
 def _value(parameter: Any) -> str:
