@@ -27,8 +27,8 @@ OPTION_COLUMNS = ("option", "default", "meaning")
 UNLISTED = ("--force", "--json", "--quiet", "INPUT", "OUTPUT", "TARGET")
 """Common options that nearly every command has, and arguments that its example shows: no command repeats them."""
 USUAL = (
-    "Nearly all commands take `--json` and `--quiet`; those that write a corpus also take `--force`; those that read one "
-    "also take the [reading options](#reading-options)."
+    "Nearly all commands take `--json` and `--quiet`; those that write a corpus also take `--force`; those "
+    "that read one also take the [reading options](#reading-options)."
 )
 REPEATED = "; may be repeated"
 """What help says of an option that a dot-dot-dot marks here."""

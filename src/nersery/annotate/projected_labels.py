@@ -93,7 +93,9 @@ class ProjectedLabels(Annotator):
         """Look for the files and for what the aligner needs; see `Annotator.check`."""
         for name in filter(None, (self.source, self.more_source, self.more_target)):
             if not Path(name).exists():
-                raise MissingResourceError(f"{name} is not there: expected a file of translations, a sentence each")
+                raise MissingResourceError(
+                    f"{name} does not exist: expected a file of translations, one for each sentence"
+                )
         self._new_aligner().check()
 
     def fit(self, gold: Sequence[Sentence], training: Training = NO_TRAINING) -> None:
@@ -140,7 +142,7 @@ class ProjectedLabels(Annotator):
             raise DataError(
                 Issue(f"{len(found):,} sentences here, and {len(others):,} that they should be translations of", name),
                 fix="give one for each, in the same order and without empty lines; "
-                "`nersery crosslingual align` says where the files run apart",
+                "`nersery crosslingual align` shows where the files stop matching",
             )
         ids = [sentence.id for sentence in others]
         if {*ids} == {*found.by_id}:

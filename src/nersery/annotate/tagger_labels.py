@@ -50,7 +50,9 @@ class TaggerLabels(Annotator):
         super().__post_init__()
         check_types(filter(None, self.types.values()), "types")
         if self.teacher and self.tagger is not None:
-            raise SettingsError("tagger names a trained teacher and teacher describes one to train: leave one out")
+            raise SettingsError(
+                "the settings tagger (a trained teacher) and teacher (one to train) are both given: leave one out"
+            )
         if self.tagger is None and self.backend != "torch":
             raise SettingsError("backend is for a saved tagger: name one with the setting tagger")
         if self.teacher:

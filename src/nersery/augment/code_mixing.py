@@ -159,8 +159,8 @@ class CodeMixing(Augmenter, ModelSettings):
         lacking = sorted({language for language, _ in mentions} - self.vectors.keys())
         if lacking:
             raise SettingsError(
-                f"gold sentences have entities in {', '.join(lacking)}, and there are no vectors for that; there are "
-                f"vectors for {', '.join(sorted(self.vectors))}. Add a file for each language to the setting vectors, "
+                f"gold sentences have entities in {', '.join(lacking)}, but there are vectors only for "
+                f"{', '.join(sorted(self.vectors))}. Add a file for each language to the setting vectors, "
                 f'as in vectors = {{ {lacking[0]} = "wiki.{lacking[0]}.align.vec", … }}'
             )
         self.check()
@@ -336,6 +336,6 @@ def _require_shared_type(places: Iterable[Place], languages: Sequence[str], whic
     """
     if all(count < 2 for count in Counter(type_ for _, type_ in places).values()):
         raise DataError(
-            f"no type has entities {which}in two of the languages {', '.join(languages)}: nothing can be put in",
+            f"no type has entities {which}in two of the languages {', '.join(languages)}: no mention can be replaced",
             fix="label the languages with the same types" + (", and check the files of vectors" if which else ""),
         )

@@ -62,7 +62,7 @@ class LabelWiseTokenReplacement(Augmenter):
                 counts.setdefault(tag, Counter())[word] += 1
         if not counts:
             raise DataError(
-                "there are no training sentences, and label_wise_token_replacement has no word to put in",
+                "there are no training sentences, so label_wise_token_replacement has no words to insert",
                 fix="give it labelled sentences",
             )
         self._words = {

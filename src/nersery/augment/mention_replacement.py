@@ -47,7 +47,7 @@ class MentionReplacement(Augmenter):
                 seen.setdefault(entity.type, set()).add(sentence.mention(entity))
         if not seen:
             raise DataError(
-                "the training sentences hold no entity, and mention_replacement has nothing to put in",
+                "no training sentence has an entity, so mention_replacement has nothing to insert",
                 fix="give it labelled sentences, or use another method",
             )
         self._gazetteers = {type_: Gazetteer.of(sorted(mentions), None) for type_, mentions in seen.items()}

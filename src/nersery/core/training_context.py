@@ -74,8 +74,8 @@ def refuse_unsaved(output: object) -> None:
     """
     if output is not None:
         raise SettingsError(
-            "a job into a file may have to resume, and the tagger is in memory only. Save it first, "
-            "tagger.save(folder), and name the folder; or leave out output"
+            "a job that writes a file may have to resume, but the tagger is only in memory. Save it with "
+            "tagger.save(folder) and name the folder, or leave out output"
         )
 
 

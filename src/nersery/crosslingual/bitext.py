@@ -158,8 +158,8 @@ class Bitext:
         if shared := _shared_id(self.sides):
             names = " and ".join(side.file.name for side in self.sides)
             raise SettingsError(
-                f"{names} share ids, e.g. {shared}, and differ in others, so nothing says what belongs together: "
-                "choose --pair-by id or --pair-by order"
+                f"{names} have some ids in common, e.g. {shared}, but not all, so pairs are ambiguous: choose "
+                "--pair-by id or --pair-by order"
             )
         return "order"
 

@@ -107,8 +107,7 @@ class External(Aligner):
             except AnswerError as fault:
                 raise DataError(
                     Issue(str(fault), f"the answer of {self.program}", fault.line),
-                    fix="look whether the program is a version that this one knows, and whether arguments change "
-                    "what it writes",
+                    fix="check the version of the program, and whether arguments change its output",
                 ) from fault
         return {
             digest: tuple(Link(*point, chance) for point, chance in zip(of, chances, strict=True))

@@ -103,7 +103,7 @@ class SpansSource(StandoffSource):
                     raise ValueError("expected a comma or the end of the array")
                 at += text[at] == ","
             if text[at:].rstrip(BLANKS) != "]":
-                raise ValueError("the array has no end, or something stands behind it")
+                raise ValueError("the array has no end, or something follows it")
         except (ValueError, RecursionError) as error:
             line += text.count("\n", before, at)
             message = f"not JSON: {error}"
