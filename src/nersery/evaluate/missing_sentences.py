@@ -63,6 +63,6 @@ def with_some_missing(truth: Corpus, files: Sequence[tuple[str, Corpus]], missin
     for name, found in files:
         if not any(sentence.id in found.by_id for sentence in kept):
             raise DataError(
-                Issue("no gold sentence can be scored: this file has none of their ids", name), fix=SAME_SENTENCES
+                Issue("no gold sentence can be scored: their ids are not in this file", name), fix=SAME_SENTENCES
             )
     return kept, [Corpus(found.by_id.get(s.id, s.with_entities(())) for s in kept) for _, found in files]

@@ -214,7 +214,7 @@ class TestRefusals:
         EncoderDecoderConfig.from_encoder_decoder_configs(bert, bert).save_pretrained(copy)
         with pytest.raises(
             MissingResourceError,
-            match="combines a separate encoder and decoder .*, so tag tokens cannot be added to its vocabulary",
+            match=r"combines a separate encoder and decoder .*, so tag tokens cannot be added to its vocabulary",
         ):
             check(ModelSource(str(copy)))
 
