@@ -14,8 +14,7 @@ VALUES: Mapping[str, str] = {"int": "N", "float": "X", "Path": "FILE", "str": "T
 SHARED: Mapping[str, tuple[str, str]] = {
     "Reading": (
         "Reading options",
-        "How inputs are read. In a recipe: the same names under `[data]`, with underscores and without `--` "
-        "(`--scheme-in` is `scheme`).",
+        "A recipe has the same names under `[data]`, with underscores and without `--` (`--scheme-in` is `scheme`).",
     ),
     "Many rows": ("Options for many rows", "See [how to](how-to.md#process-millions-of-sentences)."),
 }

@@ -38,7 +38,7 @@ class ProjectedLabels(Annotator):
     align` and `project`.
 
     Args:
-        source: Translations in any format, one per sentence; paired by ids if both files have the same, else by order.
+        source: File of translations, one per sentence; paired by ids if both files have the same, else by order.
         source_language: Language of the translations.
         split: How plain text in these files is split into words. For the text to label: `--split`, or `split` under
             `[data]`.

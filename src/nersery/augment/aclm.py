@@ -76,13 +76,13 @@ class ACLM(FineTuningSettings, TypeDescriptions, AdaptationSettings, Augmenter, 
         - The paper's five rounds are `copies = 5`.
         - The constants of mixner and dynamic masking are the paper's. It does not give mixner's standard deviation;
           ours, 0.79, mixes in two of five rounds, as its code does.
-        - For K keywords, the paper calls 1/K the variance of dynamic masking; its code uses it as the standard
-          deviation, as we do.
+        - For K keywords, the paper calls 1/K the variance of dynamic masking. Its code, and we, use it as standard
+          deviation.
         - Stop words count as words for `keyword_rate`, but are never keywords; the paper does not say.
         - The code has one stop list for ten languages. Here each has its own, limited to words common in gold; English
           also has all function words.
-        - If attention fails, the code keeps only the entities; here that is an error.
-        - The masked language model is our addition. Gaps are as long as those in gold; new words are whole words or
+        - If attention fails, the code keeps only entities; here that is an error.
+        - The masked language model is our addition: it fills gaps as long as those in gold with whole words or
           punctuation.
         - The paper uses mBART-50-large at 1e-5, and XLM-R large at 1e-2 for attention. The bundled model learns at
           1e-4.

@@ -64,13 +64,13 @@ class FlipDA(FineTuningSettings, TypeDescriptions, AdaptationSettings, Augmenter
         Zhou et al. (2022). FlipDA: Effective and Robust Data Augmentation for Few-Shot Learning. ACL.
 
     Departures:
-        - The paper classifies texts; here the types of all entities are the label, and each may flip.
+        - The paper classifies texts. Here the label is the types of all entities, and each may flip.
         - The paper gives T5 the label as a sentence; here the type's description precedes each entity, in brackets. T5
           samples; the paper also uses greedy and beam search. A word right after a hidden entity stays.
         - The masked language model is our addition; it keeps the length of entities.
         - The paper keeps the most probable candidate per label. Here, as in its code, candidates with other predicted
           labels are removed first.
-        - A flipped entity must change its words; the paper leaves that to the classifier.
+        - A flipped entity must change its words; the paper leaves this to the classifier.
     """
 
     tagger: ModelName | None = None

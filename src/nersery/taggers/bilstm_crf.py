@@ -58,7 +58,7 @@ class BiLSTMCRF(Tagger, TrainingSettings):
 
     Args:
         vectors: File of word vectors to start from, in the text format of GloVe or fastText. None: random.
-        most_vectors: Vectors to keep from the start of the file; those of training words are always kept.
+        most_vectors: Vectors to keep from the start of the file, besides those of training words.
         steps: Training steps. Without steps and epochs: 800, or eight epochs if more.
         learning_rate: Peak rate.
         clip: Maximum norm of a step's gradient.

@@ -42,13 +42,13 @@ SUGGESTED_AT_ONCE = 256
 class Statistical(Aligner):
     """Learns from the pairs which words translate each other, and links those.
 
-    IBM model 1 and then a hidden Markov model run in both directions, and learn from links on which both agree. Before
-    learning, similar words count as linked: equal numbers, punctuation with the same purpose, names and cognates, also
-    across scripts. The probability of a link is the geometric mean of both directions.
+    IBM model 1, then a hidden Markov model, run in both directions and learn from links on which these agree. At first,
+    similar words count as linked: equal numbers, punctuation with the same purpose, names and cognates, also across
+    scripts. The probability of a link is the geometric mean of both directions.
 
     Args:
         symmetrize: `agreement`: links that are the best of both their words, and others that touch those. Or a
-            heuristic over the best link of each word in either direction: `intersection`, `union`, `grow-diag`,
+            heuristic over each word's best link in either direction: `intersection`, `union`, `grow-diag`,
             `grow-diag-final` or `grow-diag-final-and`.
         threshold: Minimum probability of a link for `agreement`, in (0, 1).
         lower: Ignore case and variants of characters.
@@ -69,7 +69,7 @@ class Statistical(Aligner):
 
     Departures:
         - In model 1, a link counts as the geometric mean of both directions, not their product, which forgets rare
-          words with a few hundred pairs.
+          words if pairs are few.
         - One table of counts, normalized by source and by target, serves both directions.
         - `agreement` adds only links that touch the best ones; the paper takes all above a threshold.
         - Prefixes, string similarity and priors are ours.
