@@ -33,8 +33,7 @@ REPEATED = "; may be repeated"
 """What help says of an option that a dot-dot-dot marks here."""
 INTRODUCTION = (
     "`nersery COMMAND --help` shows the same in the terminal, with more examples. An option with `…` may be repeated. "
-    "Results go to standard output, progress and notes to standard error; see "
-    "[exit codes](how-to.md#use-nersery-in-scripts)."
+    "[Use in scripts](how-to.md#use-nersery-in-scripts) explains output and exit codes."
 )
 
 

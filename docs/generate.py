@@ -54,7 +54,7 @@ KINDS: Mapping[str, tuple[str, str]] = {
     ),
     "select": (
         "Selection",
-        "Score sentences; those below the threshold are rejected. In a "
+        "Score sentences, and reject those below the threshold. In a "
         "recipe: `select = […]`; alone: [`nersery select`](commands.md#nersery-select).",
     ),
     "tagger": (
@@ -164,7 +164,7 @@ def _shared_page(shared: Sequence[Setting]) -> str:
     groups = {title: _settings(group) for title, group in SETTING_GROUPS.items() if not issubclass(group, Tagger)}
     grouped = {_without_default(row) for rows in groups.values() for row in rows}
     rest = [row for row in shared if _without_default(row) not in grouped]
-    parts = ["## Shared settings", "Settings with the same meaning in several methods.", table(SETTING_COLUMNS, rest)]
+    parts = ["## Shared settings", "Settings of several methods.", table(SETTING_COLUMNS, rest)]
     return "\n\n".join([*parts, *(f"### {title}\n\n{table(SETTING_COLUMNS, rows)}" for title, rows in groups.items())])
 
 

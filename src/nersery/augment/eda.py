@@ -51,7 +51,7 @@ class Eda(Augmenter):
           off by default and never touch mentions.
         - The papers do not say how labels stay right. We shuffle within segments, as Dai and Adel do, and insert
           nothing inside mentions and no synonyms of mentions.
-        - EDA makes a fixed number of sentences per operation; we draw one operation per sentence and copy.
+        - EDA makes a fixed number of sentences per operation; we draw one operation per copy.
         - EDA lower-cases and removes punctuation; we do not. Stop words are those of `synonym_replacement`.
     """
 

@@ -210,7 +210,7 @@ class Bitext:
             counts = f"{length:,} sentences, and {lengths[0]:,} in {self.target.file.name}"
             place = where_apart(map(_words, in_order(source)), map(_words, in_order(self.target)))
             problems.append(Issue(f"{counts}{self._seen(source, place)}", source.file.name))
-        return DataError(problems, fix="mend the files so that each line is the translation of the same line")
+        return DataError(problems, fix="correct the files so that each line is the translation of the same line")
 
     def _seen(self, source: Source, place: tuple[int, int] | None) -> str:
         if place is None:

@@ -23,7 +23,7 @@ from nersery.select.base import Selector
 class Reviewed(Selector):
     """Keeps the sentences that a person accepts on the page of `nersery label review`, under the labels given there.
 
-    A run stops until all candidates are decided, and prints the command that shows them; then `nersery run` resumes.
+    A run stops until all candidates are decided, and prints the command that shows them. Then repeat the run.
 
     Args:
         threshold: An accepted sentence scores 1, any other 0.

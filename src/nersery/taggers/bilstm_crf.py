@@ -82,8 +82,7 @@ class BiLSTMCRF(Tagger, TrainingSettings):
           its vector.
         - Word vectors are frozen, and training adds to them; both papers change them.
         - Words are looked up in lower case; no digit is replaced.
-        - Sentences of more than 512 words are read in overlapping windows, words of more than 64 characters by both
-          ends.
+        - Sentences over 512 words are read in overlapping windows, words over 64 characters by both ends.
     """
 
     vectors: FileName | None = None

@@ -107,7 +107,7 @@ class SpansSource(StandoffSource):
         except (ValueError, RecursionError) as error:
             line += text.count("\n", before, at)
             message = f"not JSON: {error}"
-            raise DataError(Issue(message, self.file.name, line), fix="export the file again, or mend it") from None
+            raise DataError(Issue(message, self.file.name, line), fix="export the file again, or correct it") from None
 
 
 def _behind_blanks(text: str, at: int) -> int:
