@@ -8,15 +8,13 @@ from typing import Any, Literal, get_args, get_origin
 
 from docstrings import table
 
-from nersery.cli.app import GROUPS
 from nersery.cli.main import all_commands
 
 VALUES: Mapping[str, str] = {"int": "N", "float": "X", "Path": "FILE", "str": "TEXT"}
 SHARED: Mapping[str, tuple[str, str]] = {
     "Reading": (
         "Reading options",
-        "How inputs are read. In a recipe: the same names under `[data]`, with underscores and without `--` "
-        "(`--scheme-in` is `scheme`).",
+        "A recipe has the same names under `[data]`, with underscores and without `--` (`--scheme-in` is `scheme`).",
     ),
     "Many rows": ("Options for many rows", "See [how to](how-to.md#process-millions-of-sentences)."),
 }
@@ -25,19 +23,26 @@ Row = tuple[str, str, str]
 COMMON = 2
 """An argument or option that this many commands have, with one meaning and default, is described once."""
 OPTION_COLUMNS = ("option", "default", "meaning")
+UNLISTED = ("--force", "--json", "--quiet", "INPUT", "OUTPUT", "TARGET")
+"""Common options that nearly every command has, and arguments that its example shows: no command repeats them."""
+USUAL = (
+    "Nearly all commands take `--json` and `--quiet`; those that write a corpus also take `--force`; those "
+    "that read one also take the [reading options](#reading-options)."
+)
+REPEATED = "; may be repeated"
+"""What help says of an option that a dot-dot-dot marks here."""
 INTRODUCTION = (
-    "`nersery COMMAND --help` shows the same in the terminal, with more examples. Results go to standard output, "
-    "progress and notes to standard error; see [exit codes](how-to.md#use-nersery-in-scripts)."
+    "`nersery COMMAND --help` shows the same in the terminal, with more examples. An option with `…` may be repeated. "
+    "[Use in scripts](how-to.md#use-nersery-in-scripts) explains output and exit codes."
 )
 
 
 def commands_parts() -> list[str]:
     """Every command with its arguments, options and examples, and once the options of reading."""
     commands = all_commands()
-    contents = "\n".join(f"- {title}: {_listed(names, commands)}" for title, names in GROUPS.items())
     common = _common(commands)
     parts = (_command(name, command, common) for name, command in commands.items())
-    return [contents, *parts, _common_options(common), *(_shared(panel, commands) for panel in SHARED)]
+    return [*parts, _common_options(common), *(_shared(panel, commands) for panel in SHARED)]
 
 
 def _common(commands: Mapping[str, Any]) -> list[Row]:
@@ -47,13 +52,7 @@ def _common(commands: Mapping[str, Any]) -> list[Row]:
 
 
 def _common_options(rows: Sequence[Row]) -> str:
-    return f"## Common options\n\n{table(OPTION_COLUMNS, rows)}"
-
-
-def _listed(names: Iterable[str], commands: Mapping[str, Any]) -> str:
-    """The commands of a group; those of a group within it follow each other."""
-    found = (full for name in names for full in commands if full.split()[0] == name)
-    return ", ".join(f"[{full}](#nersery-{full.replace(' ', '-')})" for full in found)
+    return f"## Common options\n\n{USUAL}\n\n{table(OPTION_COLUMNS, rows)}"
 
 
 def _shared(panel: str, commands: Mapping[str, Any]) -> str:
@@ -76,18 +75,22 @@ def _command(name: str, command: Any, common: Sequence[Row]) -> str:
     parameters = _panel(command, None)
     own = [parameter for parameter in parameters if _row(parameter) not in common]
     parts = [f"## nersery {name}", command.help, f"```sh\n{next(examples(command.epilog))}\n```", _options(own)]
-    usual = [parameter for parameter in parameters if parameter not in own]
-    names = ", ".join(f"`{parameter.opts[0] if _is_option(parameter) else _metavar(parameter)}`" for parameter in usual)
-    panels = [(panel, SHARED[panel][0], "") for panel in SHARED if _panel(command, panel)]
-    taken = [("Common", "Common options", f": {names}"), *panels]
-    links = [f"[{word}](#{title.lower().replace(' ', '-')}){names}" for word, title, names in taken]
-    parts.append(f"{'. '.join(links)}.")
+    usual = [_name(parameter) for parameter in parameters if parameter not in own]
+    listed = ", ".join(f"`{name}`" for name in usual if name not in UNLISTED)
+    links = [f"[Common](#common-options): {listed}."] if listed else []
+    parts.append(
+        " ".join([*links, *(["[Many rows](#options-for-many-rows)."] if _panel(command, "Many rows") else [])])
+    )
     return "\n\n".join(filter(None, parts))
 
 
 def examples(epilog: str | None) -> Iterator[str]:
     """The worked examples of a command's help."""
     return (line.strip() for line in (epilog or "").split("\n") if line.strip().startswith("nersery "))
+
+
+def _name(parameter: Any) -> str:
+    return str(parameter.opts[0]) if _is_option(parameter) else _metavar(parameter)
 
 
 def _metavar(parameter: Any) -> str:
@@ -100,7 +103,7 @@ def _options(parameters: Iterable[Any]) -> str:
 
 
 def _row(parameter: Any) -> Row:
-    return _option(parameter), _default(parameter), parameter.help
+    return _option(parameter), _default(parameter), parameter.help.replace(REPEATED, "")
 
 
 def _option(parameter: Any) -> str:
@@ -109,7 +112,8 @@ def _option(parameter: Any) -> str:
     if parameter.is_flag:
         return ", ".join(f"`{name}`" for name in [*parameter.opts, *parameter.secondary_opts])
     names = [f"`{name}`" for name in parameter.opts[1:]]
-    return ", ".join([f"`{parameter.opts[0]} {parameter.metavar or _value(parameter)}`", *names])
+    more = " …" if REPEATED in parameter.help else ""
+    return ", ".join([f"`{parameter.opts[0]} {parameter.metavar or _value(parameter)}{more}`", *names])
 
 
 def _value(parameter: Any) -> str:

@@ -38,7 +38,7 @@ NOTICE = "<!-- Written by docs/generate.py. Change the docstrings instead, then 
 KINDS: Mapping[str, tuple[str, str]] = {
     "augment": (
         "Augmentation",
-        "Make new labelled sentences from labelled ones. In a recipe: `[[systems]]` with `method = …`; alone: "
+        "Make labelled sentences from labelled ones. In a recipe: `[[systems]]` with `method = …`; alone: "
         "[`nersery augment`](commands.md#nersery-augment).",
     ),
     "annotate": (
@@ -54,7 +54,7 @@ KINDS: Mapping[str, tuple[str, str]] = {
     ),
     "select": (
         "Selection",
-        "Score sentences; those below the threshold are rejected. In a "
+        "Score sentences, and reject those below the threshold. In a "
         "recipe: `select = […]`; alone: [`nersery select`](commands.md#nersery-select).",
     ),
     "tagger": (
@@ -164,7 +164,7 @@ def _shared_page(shared: Sequence[Setting]) -> str:
     groups = {title: _settings(group) for title, group in SETTING_GROUPS.items() if not issubclass(group, Tagger)}
     grouped = {_without_default(row) for rows in groups.values() for row in rows}
     rest = [row for row in shared if _without_default(row) not in grouped]
-    parts = ["## Shared settings", "Settings with the same meaning in several methods.", table(SETTING_COLUMNS, rest)]
+    parts = ["## Shared settings", "Settings of several methods.", table(SETTING_COLUMNS, rest)]
     return "\n\n".join([*parts, *(f"### {title}\n\n{table(SETTING_COLUMNS, rows)}" for title, rows in groups.items())])
 
 
@@ -247,10 +247,10 @@ SECTIONS: Sequence[tuple[str, type[Any], Sequence[str], str]] = (
         "`[[systems]]`",
         systems.System,
         systems.OWN_KEYS,
-        "One table per system: a way to train that is compared with gold only. `method` is an "
-        "[augmenter](methods.md#augmentation) or an [annotator](methods.md#annotation), `select` a list of "
-        '[selectors](methods.md#selection), such as `"duplicates"` or `{ method = "agreement", threshold = 0.8 }`; at '
-        "the top of the recipe it applies to every system without its own. All other keys are settings of the method.",
+        "One table per system. `method` is an [augmenter](methods.md#augmentation) or an "
+        "[annotator](methods.md#annotation), `select` a list of [selectors](methods.md#selection), such as "
+        '`"duplicates"` or `{ method = "agreement", threshold = 0.8 }`. At the top of the recipe, `select` applies to '
+        "every system without its own. All other keys are settings of the method.",
     ),
 )
 """Title, class, its keys that a recipe may say (all when empty), and an introduction."""
@@ -263,13 +263,12 @@ UNSAID: Mapping[tuple[type[Any], str], str] = {(systems.System, "name"): "the me
 def recipes_page() -> str:
     """Every key of a recipe."""
     introduction = (
-        "A recipe is a TOML file for `nersery run`, checked as a whole before anything runs. `nersery list recipes` "
-        "lists the shipped recipes, `nersery copy demo my-recipe.toml` copies one to change, `nersery run RECIPE "
-        "--check` only checks it, and `--set tagger.steps=100` changes a key."
+        "A recipe is a TOML file for [`nersery run`](commands.md#nersery-run), checked as a whole before anything "
+        "runs. `nersery list recipes` shows those that you can copy."
     )
     tagger = (
         "`method` is a [tagger](methods.md#taggers), by default `transformer`. `preset` uses "
-        "[a paper's settings](methods.md#tagger-presets) for keys that you leave out. All other keys are settings of "
+        "[a paper's settings](methods.md#tagger-presets) for keys that you leave out. Other keys are settings of "
         "the tagger. `[tagger.grid]` [tunes settings on dev](how-to.md#tune-settings-on-dev)."
     )
     parts = [f"## {title}\n\n{text}\n\n{_keys(cls, keys)}" for title, cls, keys, text in SECTIONS]

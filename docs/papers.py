@@ -19,8 +19,7 @@ HEAD = ("item", "what it shows", "command", "our result", "how it differs, and w
 INTRODUCTION = (
     "One row for each table and figure of the four papers that shows a result. The commands use the papers' models and "
     'settings. Name your files with `--set "data.train=multiconer/{language}/train.conll"`, and likewise `dev` and '
-    "`test`. Our [results](results.md) come from small models: add `--models bundled-multilingual`. An empty result is "
-    "not measured yet."
+    "`test`. Our [results](results.md) come from small models: add `--models bundled-multilingual`."
 )
 
 
@@ -57,26 +56,35 @@ def papers_parts() -> list[str]:
             for item, (shows, command, result, differs) in items.items()
         ]
         parts.append(f"## {PAPERS[paper]}\n\n{table(HEAD, found)}")
-        recipes = dict.fromkeys(recipe for _, command, *_ in items.values() if (recipe := recipe_of(command)))
-        models = {recipe: ", ".join(f"`{model}`" for model in dict.fromkeys(models_of(recipe))) for recipe in recipes}
-        parts.append(
-            table(("recipe", "the paper's models"), [(f"`{recipe}`", names) for recipe, names in models.items()])
-        )
     return [*parts, _sets(), _checkpoints()]
 
 
 def _sets() -> str:
     roles = {role: [models.get(role) or "left out" for models in MODELS.values()] for role in MODELS["paper"]}
     lines = [(role, *(name if name == "left out" else f"`{name}`" for name in names)) for role, names in roles.items()]
-    text = "`nersery run RECIPE --models SET` replaces all models. `paper` replaces bundled models alone."
+    text = "`nersery run RECIPE --models SET` replaces all models. `paper` replaces only bundled ones."
     return f"## Sets of models\n\n{text}\n\n{table(('role', *(f'`{name}`' for name in MODELS)), lines)}"
 
 
+def _recipes_by_model() -> dict[str, list[str]]:
+    """The recipes that use each model."""
+    commands = (command for items in rows().values() for _, command, *_ in items.values())
+    found: dict[str, list[str]] = {}
+    for recipe in dict.fromkeys(filter(None, map(recipe_of, commands))):
+        for model in dict.fromkeys(models_of(recipe)):
+            found.setdefault(model, []).append(f"`{recipe}`")
+    return found
+
+
 def _checkpoints() -> str:
-    lines = [(f"`{name}`", f"{one.gigabytes} GB", "pickle" if one.pickled else "") for name, one in CHECKPOINTS.items()]
+    used = _recipes_by_model()
+    lines = [
+        (f"`{name}`", f"{one.gigabytes} GB", "pickle" if one.pickled else "", ", ".join(used.get(name, ())))
+        for name, one in CHECKPOINTS.items()
+    ]
     text = (
-        "nersery loads safetensors alone. The last column is from memory: the hub may have safetensors by now. "
-        "Convert a pickle where you trust it, then name the folder:"
+        "nersery loads only safetensors. The kind of weights is from memory: the hub may have safetensors by now. "
+        "Convert a pickle that you trust, then name the folder:"
     )
     command = f'```text\npython -c "{conversion("facebook/mbart-large-50", "mbart-large-50")}"\n```'
-    return f"## Checkpoints\n\n{text}\n\n{command}\n\n{table(('model', 'download', 'weights'), lines)}"
+    return f"## Checkpoints\n\n{text}\n\n{command}\n\n{table(('model', 'download', 'weights', 'recipes'), lines)}"

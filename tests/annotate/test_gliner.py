@@ -42,7 +42,7 @@ def test_a_long_sentence_is_rejected_rather_than_cut(monkeypatch: pytest.MonkeyP
 
 
 def test_types_are_needed_and_differ() -> None:
-    with pytest.raises(SettingsError, match="no types to find"):
+    with pytest.raises(SettingsError, match="does not know which types to find"):
         GlinerLabels("m").fit([])
     with pytest.raises(SettingsError, match="same definition"):
         GlinerLabels("m", ["A", "B"], {"A": "thing", "B": "thing"}).fit([])

@@ -91,7 +91,10 @@ class TestQuestions:
 
     @pytest.mark.parametrize("gold", [[], [Sentence(("a",))]])
     def test_without_any_type_it_says_what_to_do(self, gold: list[Sentence]) -> None:
-        with pytest.raises(SettingsError, match=r"no types to find. Name them, types = .* definitions; or .* as gold"):
+        with pytest.raises(
+            SettingsError,
+            match=r"does not know which types to find. Name them .types = .* .definitions., or .* as gold",
+        ):
             fitted(Script({}), gold)
 
     def test_a_type_without_a_definition_is_told_of_once(self, notes: list[str]) -> None:

@@ -222,7 +222,7 @@ def test_it_learns_what_stands_in_gaps(tiny_masked_lm: str) -> None:
 
 
 def test_nothing_to_learn_from(tiny_masked_lm: str) -> None:
-    with pytest.raises(DataError, match="no training sentence has an entity, and aclm"):
+    with pytest.raises(DataError, match="no training sentence has an entity, so aclm"):
         ACLM(tiny_masked_lm, keywords="none").fit([GOLD[3]])
 
 

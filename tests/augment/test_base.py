@@ -84,7 +84,7 @@ def test_what_the_reader_rejected_passes_through_once():
 
 
 def test_an_iterator_is_refused():
-    with pytest.raises(SettingsError, match=r"give a Corpus or a list, it is read twice"):
+    with pytest.raises(SettingsError, match=r"the corpus is read twice: give a Corpus or a list"):
         augment(iter([PARENT]), Fixed(PARENT))
 
 

@@ -47,5 +47,5 @@ def test_same_seed_same_guesses_other_seed_others(tiny_masked_lm: str) -> None:
 
 
 def test_nothing_to_learn_from(tiny_masked_lm: str) -> None:
-    with pytest.raises(DataError, match="no training sentences, and cbt has nothing to learn from"):
+    with pytest.raises(DataError, match="no training sentences, so cbt has nothing to learn from"):
         CBT(tiny_masked_lm).fit([])

@@ -151,7 +151,7 @@ def test_a_definition_too_long_for_the_model_is_refused_before_training(tiny_mas
 
 
 def test_nothing_to_learn_from(tiny_masked_lm: str) -> None:
-    with pytest.raises(DataError, match="no training sentences, and label_conditioned has nothing to learn from"):
+    with pytest.raises(DataError, match="no training sentences, so label_conditioned has nothing to learn from"):
         LabelConditioned(tiny_masked_lm).fit([])
 
 

@@ -119,7 +119,7 @@ def test_dev_may_have_types_and_sentences_that_gold_has_not(tiny_masked_lm: str)
 
 
 def test_no_training_sentence_with_an_entity(tiny_masked_lm: str) -> None:
-    with pytest.raises(DataError, match="no training sentence has an entity, and melm has nothing to learn from"):
+    with pytest.raises(DataError, match="no training sentence has an entity, so melm has nothing to learn from"):
         MELM(tiny_masked_lm).fit([Sentence(("nobody", "won"))])
 
 

@@ -151,11 +151,11 @@ class TestLinks:
         ("gold", "found", "message"),
         [
             ("0-0\n", "0-0\n0-0\n", "2 lines here, and 1 in gold.align"),
-            ("0-0\n0=0\n\n0-x\n", "\n\n\n\n", "gold.align:2: '0=0' is no link"),
-            ("0-0\n0=0\n\n0-x\n", "\n\n\n\n", "gold.align:4: '0-x' is no link"),
+            ("0-0\n0=0\n\n0-x\n", "\n\n\n\n", "gold.align:2: '0=0' is not a link"),
+            ("0-0\n0=0\n\n0-x\n", "\n\n\n\n", "gold.align:4: '0-x' is not a link"),
             ("0p0\n", "0-0\n", "no link is sure"),
             ("0-0\n", "", "0 lines here, and 1 in gold.align"),
-            ("0-0\n", "0p0\n", "found.align:1: '0p0' is no link"),
+            ("0-0\n", "0p0\n", "found.align:1: '0p0' is not a link"),
             ("0-0\n0-0:0.5 1-1:1\n0-0:0.5\n", "\n\n\n", "error: gold.align:2: GOLD has probabilities\nFix: write it"),
         ],
     )

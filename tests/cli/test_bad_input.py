@@ -128,7 +128,7 @@ class TestBadInput:
         assert "read 0, wrote 0" in call("dataset", "convert", "empty.conll", "x.jsonl").out
         assert Path("x.jsonl").read_bytes() == b""
         for args, part in (
-            (["augment", "empty.conll", "y.jsonl", *AUGMENT], "hold no entity"),
+            (["augment", "empty.conll", "y.jsonl", *AUGMENT], "no training sentence has an entity"),
             (["train", "empty.conll", "y"], "there is no training sentence"),
             (
                 ["dataset", "sample", "empty.conll", "y.jsonl", "--size", "1"],
@@ -247,7 +247,7 @@ class TestSentencesThatAreMissing:
     def test_some_must_be_there(self, missing: str):
         result = call("evaluate", "test.conll", "dev.conll", "--missing", missing)
         assert result.code == 3
-        assert "dev.conll: no gold sentence is left to score" in result.err
+        assert "dev.conll: no gold sentence can be scored" in result.err
 
 
 @pytest.mark.usefixtures("folder")

@@ -233,12 +233,12 @@ def test_malformed_links_are_errors_or_rejects():
     Path("links").write_text("0-0 1-1\n0_0\n\n0-0 1-1\n")
     result = project()
     assert result.code == 3
-    assert "links:2: '0_0' is no link" in result.err
+    assert "links:2: '0_0' is not a link" in result.err
     assert (
         "(empty line in the target: 1, malformed alignment: 1)" in project("--repair", "drop-sentence", "--force").out
     )
     comments = [r.sentence.comments for r in io.read_rejects(Path("out.jsonl.rejects.jsonl")) if r.sentence]
-    assert any("links:2: '0_0' is no link" in comment for own in comments for comment in own)
+    assert any("links:2: '0_0' is not a link" in comment for own in comments for comment in own)
 
 
 def test_a_link_out_of_range_is_a_reject():

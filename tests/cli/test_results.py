@@ -77,4 +77,4 @@ def test_what_is_no_report_is_refused(runs: Path, content: str):
     result = call("inspect", "results", "one")
 
     assert result.code == 3
-    assert "report.json: this is no report of a run" in result.err
+    assert "report.json: this is not the report of a run" in result.err

@@ -99,7 +99,7 @@ class TestLock:
             "pipe": lambda: os.mkfifo(file),
         }
         make[kind]()
-        with pytest.raises(SettingsError, match="lock is no lock of nersery"), locked(tmp_path):
+        with pytest.raises(SettingsError, match="lock is in the place of nersery's lock"), locked(tmp_path):
             pass
         assert file.exists()
         assert precious.read_text() == "thesis"

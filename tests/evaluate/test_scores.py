@@ -213,7 +213,7 @@ def test_files_of_other_sentences_get_one_message_with_both_names():
         list(paired(one, other, ("first", "second")))
     (problem,) = caught.value.issues
     assert problem.message == "the 2 first ids and the 1 second ids have nothing in common"
-    assert "are these two files of the same sentences?" in str(caught.value)
+    assert "give two files with the same sentences" in str(caught.value)
     with pytest.raises(DataError, match="sentence c: second, but not in first"):
         list(paired([], other, ("first", "second")))
     with pytest.raises(DataError, match="sentence b: no second sentence has this id"):

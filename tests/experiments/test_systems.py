@@ -213,7 +213,7 @@ class TestRuns:
             recipe.read_text("utf-8") + '[[systems]]\nname = "student"\nbase = "plain"\nmethod = "tagger_labels"\n',
             "utf-8",
         )
-        with pytest.raises(DataError, match='"student" asks for the tagger of "plain", which has none with seed 0'):
+        with pytest.raises(DataError, match='"student" needs the tagger of "plain", which trained none with seed 0'):
             execute()
 
     def test_where_gold_is_not_trained_on_parents_are_still_found(self) -> None:
@@ -280,7 +280,7 @@ class TestRuns:
         assert (training["sentences"], "second_stage" in training) == (16, False), "gold only, as the note says"
 
     def test_types_that_the_first_training_lacks_are_told_before_it(self, memory: list[tuple[int, int]]) -> None:
-        with pytest.raises(SettingsError, match=r"does not have their types LOC: .*gold_copies = 1"):
+        with pytest.raises(SettingsError, match=r"first training has no LOC, .*gold_copies = 1"):
             execute("systems.finished.gold_copies=0", 'systems.teacher.types={ LOC = "" }')
         assert memory.count((0, 30)) == 1, "that of zero-shot; this one was not begun"
 

@@ -173,7 +173,7 @@ select = ["agrement", 5]
 
     @pytest.mark.parametrize("name", ["gold", "sample", "Gold", "SAMPLE"])
     def test_names_of_a_run_s_own_folders(self, write: Write, name: str):
-        assert "every run has folders gold, sample, teachers" in problem(write(GOOD + f'name = "{name}"'))
+        assert "the names gold, sample, teachers are taken" in problem(write(GOOD + f'name = "{name}"'))
 
     @pytest.mark.parametrize(
         ("one", "other"), [("a", "a"), ("system", "SYSTEM"), ("é", "e\u0301"), ("straße", "STRASSE")]

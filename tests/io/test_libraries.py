@@ -84,7 +84,7 @@ def test_what_to_do_about_broken_lists_is_told_without_files_and_commands() -> N
     with pytest.raises(DataError) as caught:
         Corpus.from_bio([["Ada", "wrote"], ["Bo"]], [["B_PER", "O"], ["PER"]])
     fix = caught.value.fix
-    assert fix.startswith('mend the sentences; repair="underscore" (')
+    assert fix.startswith('correct the sentences; repair="underscore" (')
     assert fix.endswith('; repair="drop-sentence" leaves each broken sentence out')
     with pytest.raises(DataError, match='scheme="NAME" if the tags are not'):
         Corpus.from_bio([["Ada", "wrote"]], [["B-PER", "I-LOC"]], scheme="IOB2")

@@ -43,18 +43,18 @@ def test_forms():
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("0-0 1_1", "'1_1' is no link, expected e.g. 0-0"),
-        ("0-", "'0-' is no link"),
-        ("-1-0", "'-1-0' is no link"),
-        ("0-0-0", "is no link"),
-        ("०-०", "is no link"),
-        ("0-0:", "is no link"),
-        ("0-0\u00a01-1", "is no link"),
-        ("0-0:nan", "is no link"),
-        ("0-0:-0.5", "is no link"),
+        ("0-0 1_1", "'1_1' is not a link, expected e.g. 0-0"),
+        ("0-", "'0-' is not a link"),
+        ("-1-0", "'-1-0' is not a link"),
+        ("0-0-0", "is not a link"),
+        ("०-०", "is not a link"),
+        ("0-0:", "is not a link"),
+        ("0-0\u00a01-1", "is not a link"),
+        ("0-0:nan", "is not a link"),
+        ("0-0:-0.5", "is not a link"),
         ("0-0:0", "a probability is 0, expected a number above 0"),
         ("0-0:1.5", "a probability is 1.5, expected"),
-        ("0-0 1-1 0-0:0.5", "a link stands twice"),
+        ("0-0 1-1 0-0:0.5", "a link occurs twice"),
     ],
 )
 def test_malformed_lines(text: str, message: str):
@@ -73,7 +73,7 @@ def test_where_counting_begins_is_said_and_not_guessed():
 def test_probabilities_beside():
     with pytest.raises(ValueError, match="2 links and 1 probabilities"):
         parse_alignment("0-0 1-1", probabilities="0.5")
-    with pytest.raises(ValueError, match="is no link"):
+    with pytest.raises(ValueError, match="is not a link"):
         parse_alignment("0-0:0.5", probabilities="0.5")
 
 
@@ -98,7 +98,7 @@ def test_malformed_lines_as_rejects(tmp_path: Path):
     assert reject.reason == MALFORMED
     assert reject.sentence is not None
     assert reject.sentence.words == ("0_0",)
-    assert "x.align:2: '0_0' is no link" in reject.sentence.comments[0]
+    assert "x.align:2: '0_0' is not a link" in reject.sentence.comments[0]
 
 
 def test_a_file_of_probabilities(tmp_path: Path):

@@ -97,7 +97,7 @@ class TestPseudoLM:
         model = opened(tiny_masked_lm)
         with torch.no_grad():
             model._lm.network.bert.encoder.layer[0].output.dense.bias.fill_(float("nan"))
-        with pytest.raises(SettingsError, match="no numbers"):
+        with pytest.raises(SettingsError, match="computes NaN"):
             model.likelihoods([["Ada"]])
 
     def test_the_bundled_model_knows_a_sentence_from_its_words_in_disorder(self) -> None:

@@ -78,7 +78,7 @@ def test_batches_of_one_are_the_least() -> None:
 
 def test_what_can_be_read_once_is_refused() -> None:
     for items in (iter([1]), (item for item in [1]), map(str, [1])):
-        with pytest.raises(SettingsError, match=f"a {type(items).__name__} can be read once"):
+        with pytest.raises(SettingsError, match=f"a {type(items).__name__} can be read only once"):
             opened(items)
     for again in ([Sentence(("a",))], Corpus([Sentence(("a",))])):
         opened(again)

@@ -237,7 +237,7 @@ def test_a_folder_of_somebody_else_is_never_overwritten(tmp_path: Path):
     check_replaceable(folder, MARK, "dataset", FILES, force=True)
     (tmp_path / "thesis").mkdir()
     (tmp_path / "thesis/thesis.tex").write_text("precious")
-    with pytest.raises(SettingsError, match="not overwritten even by --force"):
+    with pytest.raises(SettingsError, match="even --force does not overwrite"):
         check_replaceable(tmp_path / "thesis", MARK, "dataset", FILES, force=True)
     with pytest.raises(SettingsError, match="is a file"):
         check_replaceable(tmp_path / "thesis/thesis.tex", MARK, "dataset", FILES, force=True)
@@ -266,7 +266,7 @@ def test_what_the_user_says(tmp_path: Path):
     for part in ("3 problems", 'did you mean "license"', "about.name", "about.sources"):
         assert part in str(caught.value)
     path.write_text("= no")
-    with pytest.raises(SettingsError, match="no TOML"):
+    with pytest.raises(SettingsError, match="not TOML"):
         read_about(path)
     with pytest.raises(MissingResourceError, match=r"none\.toml"):
         read_about(tmp_path / "none.toml")

@@ -79,7 +79,7 @@ def test_what_the_reader_rejected_passes_through():
 
 
 def test_an_iterator_is_refused():
-    with pytest.raises(SettingsError, match="give a Corpus or a list, it is read twice"):
+    with pytest.raises(SettingsError, match="the corpus is read twice: give a Corpus or a list"):
         select(iter(CORPUS), Length(), CORPUS)
 
 

@@ -72,8 +72,8 @@ def types_to_find(annotator: Any, gold: Iterable[Sentence]) -> list[str]:
     if types := list(dict.fromkeys(annotator.types or of_gold or annotator.definitions)):
         return types
     raise SettingsError(
-        f'{name_of(annotator)} has no types to find. Name them, types = ["PER", "LOC"]; or say what they mean by '
-        "definitions; or give labelled sentences that have them as gold"
+        f'{name_of(annotator)} does not know which types to find. Name them (types = ["PER", "LOC"]), define them '
+        "(definitions), or give labelled sentences with them as gold"
     )
 
 

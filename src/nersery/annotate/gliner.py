@@ -23,8 +23,8 @@ WEIGHTS = "model.safetensors"
 class GlinerLabels(Annotator):
     """Finds entities with a GLiNER model, which needs no labelled sentence, only short names of the types.
 
-    An entity that begins or ends within a word becomes the whole word; of overlapping ones the one with the highest
-    score stays. Needs the extra `gliner`, which brings transformers 5.16.
+    An entity that begins or ends within a word becomes the whole word. Of overlapping entities, the best-scored stays.
+    Needs the extra `gliner`, which installs transformers 5.16.
 
     Args:
         model: A GLiNER model by folder or name, e.g. ``urchade/gliner_multi-v2.1``.

@@ -48,13 +48,12 @@ class LlmLabels(EndpointSettings, Annotator):
 
     Reference:
         Wang et al. (2025). GPT-NER: Named Entity Recognition via Large Language Models. Findings of NAACL. Votes: Xie
-        et al. (2024). Self-Improving for Zero-Shot Named Entity Recognition with Large Language Models. NAACL, section
-        2.
+        et al. (2024). Self-Improving for Zero-Shot NER with LLMs. NAACL, section 2.
 
     Departures:
         - GPT-NER marks entities in the text, one type per request. Here one request lists all types, which costs less,
           and a listed mention is labelled wherever it occurs.
-        - GPT-NER retrieves similar gold sentences; here they are drawn at random, first those with further types.
+        - GPT-NER retrieves similar gold sentences; here they are drawn at random; those that add types come first.
     """
 
     types: list[str] | None = None

@@ -34,11 +34,11 @@ class ProjectedLabels(Annotator):
     """Projects the labels of a translation onto the sentence by word alignment.
 
     An aligner learns from all pairs. Each sentence gets the entities of its translation, or is rejected if one cannot
-    be projected. Filter with `alignment_quality`. For text larger than memory, use `nersery crosslingual align` and
-    `project`.
+    be projected. Filter the output with `alignment_quality`. For text larger than memory, use `nersery crosslingual
+    align` and `project`.
 
     Args:
-        source: Translations in any format, one per sentence; paired by ids if both files have the same, else by order.
+        source: File of translations, one per sentence; paired by ids if both files have the same, else by order.
         source_language: Language of the translations.
         split: How plain text in these files is split into words. For the text to label: `--split`, or `split` under
             `[data]`.
@@ -47,7 +47,7 @@ class ProjectedLabels(Annotator):
             default tagger, trained on gold first.
         aligner: The aligner's ``method`` (``nersery list align``) and settings.
         more_source: More text in the source language, to train the aligner.
-        more_target: Its translation, one sentence each.
+        more_target: The translation of `more_source`, sentence by sentence.
         projection: Settings of `nersery.crosslingual.projection.Projection`, e.g. ``{ max_gap = 2, drop = ["MISC"] }``.
 
     Reference:
@@ -93,7 +93,9 @@ class ProjectedLabels(Annotator):
         """Look for the files and for what the aligner needs; see `Annotator.check`."""
         for name in filter(None, (self.source, self.more_source, self.more_target)):
             if not Path(name).exists():
-                raise MissingResourceError(f"{name} is not there: expected a file of translations, a sentence each")
+                raise MissingResourceError(
+                    f"{name} does not exist: expected a file of translations, one for each sentence"
+                )
         self._new_aligner().check()
 
     def fit(self, gold: Sequence[Sentence], training: Training = NO_TRAINING) -> None:
@@ -136,7 +138,7 @@ class ProjectedLabels(Annotator):
             raise DataError(
                 Issue(f"{len(found):,} sentences here, and {len(others):,} that they should be translations of", name),
                 fix="give one for each, in the same order and without empty lines; "
-                "`nersery crosslingual align` says where the files run apart",
+                "`nersery crosslingual align` shows where the files stop matching",
             )
         ids = [sentence.id for sentence in others]
         if {*ids} == {*found.by_id}:

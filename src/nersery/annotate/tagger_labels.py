@@ -34,10 +34,9 @@ class TaggerLabels(Annotator):
         backend: What runs a named tagger: `torch`, or `onnx` where it was trained with ``--onnx``.
 
     Reference:
-        Mhaske et al. (2023). Naamapadam: A Large-Scale Named Entity Annotated Data for Indic Languages. ACL, sections
-        3.1 (the types to keep) and 5.3.2 (hard labels, after Wu et al. 2020, UniTrans, IJCAI). Soft labels: Wang et al.
-        (2020). Structure-Level Knowledge Distillation for Multilingual Sequence Labeling. ACL, section 3.2 (posterior
-        distillation).
+        Mhaske et al. (2023), Naamapadam, ACL, sections 3.1 (the types to keep) and 5.3.2 (hard labels, after Wu et al.
+        2020, UniTrans, IJCAI). Soft labels: Wang et al. (2020). Structure-Level Knowledge Distillation for Multilingual
+        Sequence Labeling. ACL, section 3.2.
     """
 
     tagger: ModelName | None = None
@@ -51,7 +50,9 @@ class TaggerLabels(Annotator):
         super().__post_init__()
         check_types(filter(None, self.types.values()), "types")
         if self.teacher and self.tagger is not None:
-            raise SettingsError("tagger names a trained teacher and teacher describes one to train: leave one out")
+            raise SettingsError(
+                "the settings tagger (a trained teacher) and teacher (one to train) are both given: leave one out"
+            )
         if self.tagger is None and self.backend != "torch":
             raise SettingsError("backend is for a saved tagger: name one with the setting tagger")
         if self.teacher:

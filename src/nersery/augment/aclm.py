@@ -39,25 +39,25 @@ class ACLM(FineTuningSettings, TypeDescriptions, AdaptationSettings, Augmenter, 
     """Keeps entities and keywords; a language model rewrites the rest of the sentence.
 
     Keywords are the words to which entities attend most in a tagger trained on gold. Entities and keywords form a
-    template; each time, some keywords are hidden at random (dynamic masking). From it an encoder-decoder writes a whole
-    sentence, as in the paper; a masked language model, such as the bundled one, fills its gaps. Filter the output with
-    `duplicates`, as the paper does, and with `agreement`, as its code does.
+    template. For each copy, some keywords are hidden at random (dynamic masking). An encoder-decoder then writes a
+    whole sentence, as in the paper; a masked language model, such as the bundled one, fills the gaps. Filter the output
+    with `duplicates`, as the paper does, and with `agreement`, as its code does.
 
     Args:
         model: `bundled`, a masked language model, or an encoder-decoder with a mask token, by name or folder.
         keywords: ``attention``, or the paper's ablations ``random`` and ``none``.
         keyword_rate: Keywords per entity, as a share in [0, 1] of the words outside entities (the paper's p).
-        layers: Last layers of the tagger whose attention is added up; 0: all.
+        layers: Number of last layers of the tagger whose attention is added up; 0: all.
         tagger: Folder or Hugging Face name of a tagger. None: in a run, that of the system's base; elsewhere the
             default tagger, trained on gold first.
         stop_words: File of words that cannot be keywords, one per line. Empty: the language's list.
-        mixner: Join the template with that of a similar sentence, in two copies of five.
-        neighbours: Nearest sentences from which the similar one is drawn.
+        mixner: Join the template with that of a similar sentence, in two of five copies.
+        neighbours: Number of nearest sentences from which the similar one is drawn.
         sentence_encoder: Encoder for this similarity: `bundled`, or a name or folder.
         top_k: Draw each word or subword from this many most probable ones, in proportion to their probability.
-        candidates: Texts to sample, or beams; the most probable one is used.
+        candidates: Number of samples or beams; the most probable text is used.
         decoding: How an encoder-decoder writes: ``sample``, or ``beams`` (the paper's).
-        passes: Passes in which a masked language model fills the gaps, most certain words first.
+        passes: Passes in which a masked language model fills the gaps, the most certain words first.
         max_subwords: Maximum output of an encoder-decoder; longer texts are rejected.
         similarity: Reject a sentence that shares at least this share of words with its parent, in (0, 1].
         language: Language of sentences that name none, for models with language codes such as mBART.
@@ -67,17 +67,17 @@ class ACLM(FineTuningSettings, TypeDescriptions, AdaptationSettings, Augmenter, 
         Complex NER. ACL.
 
     Departures:
-        - The paper uses `beams` and mixner, as do its recipes here. By default we sample and do not mix.
-        - The paper makes five rounds: `copies = 5`.
-        - The constants of mixner and dynamic masking are the paper's, and fixed. It does not give mixner's deviation;
-          ours, 0.79, yields its code's two rounds in five.
-        - For K keywords, the paper calls 1/K the variance of dynamic masking; its code uses it as the standard
-          deviation, as we do.
-        - Stop words count for `keyword_rate`, but are never keywords; the paper does not say.
+        - The paper uses `beams` and mixner, as do our recipes for it. By default, we sample and do not mix.
+        - The paper's five rounds are `copies = 5`.
+        - The constants of mixner and dynamic masking are the paper's. It does not give mixner's standard deviation;
+          ours, 0.79, mixes in two of five rounds, as its code does.
+        - For K keywords, the paper calls 1/K the variance of dynamic masking. Its code, and we, use it as standard
+          deviation.
+        - Stop words count as words for `keyword_rate`, but are never keywords; the paper does not say.
         - The code has one stop list for ten languages. Here each has its own, limited to words common in gold; English
-          adds all function words.
-        - If attention fails, the code keeps only the entities; here that is an error.
-        - The masked language model is our addition. Gaps are as long as those in gold; new words are whole words or
+          also has all function words.
+        - If attention fails, the code keeps only entities; here that is an error.
+        - The masked language model is our addition: it fills gaps as long as those in gold with whole words or
           punctuation.
         - The paper uses mBART-50-large at 1e-5, and XLM-R large at 1e-2 for attention. The bundled model learns at
           1e-4.

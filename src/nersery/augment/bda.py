@@ -24,13 +24,13 @@ class BDA(WordPredictions, AdaptationSettings, Augmenter, ModelSettings):
         model: ``bundled``, or a masked language model by Hugging Face name or folder.
 
     Reference:
-        The baseline BDA of Liu et al. (2022), PromptDA, IJCAI, section 4; after Zhou et al. (2019). BERT-based Lexical
-        Substitution. ACL.
+        The baseline BDA of Liu et al. (2022), PromptDA, IJCAI, section 4; after Zhou et al. (2019), BERT-based Lexical
+        Substitution, ACL.
 
     Departures:
-        - Zhou et al. mask the old word only in part, and rank predictions by how little they change the sentence. Here
-          it is masked; only the label differs from `label_conditioned`.
-        - As `label_conditioned`: the cut-off, whole new words, and the model's size.
+        - Zhou et al. mask the word only in part, and rank predictions by how little they change the sentence. Here it
+          is masked, as in `label_conditioned`, but without its label.
+        - As in `label_conditioned`: the cut-off, whole new words, and the model's size.
     """
 
     def fit(self, sentences: Iterable[Sentence], training: Training = NO_TRAINING) -> None:

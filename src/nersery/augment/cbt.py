@@ -27,13 +27,13 @@ class CBT(WordPredictions, FineTuningSettings, AdaptationSettings, Augmenter, Mo
         model: ``bundled``, or a masked language model by Hugging Face name or folder.
 
     Reference:
-        The baseline CBT of Liu et al. (2022), PromptDA, IJCAI, section 4; after Kumar, Choudhary and Cho (2020). Data
-        Augmentation using Pre-trained Transformer Models. Workshop on Life-long Learning for Spoken Language Systems.
+        The baseline CBT of Liu et al. (2022), PromptDA, IJCAI, section 4; after Kumar, Choudhary and Cho (2020), Data
+        Augmentation using Pre-trained Transformer Models.
 
     Departures:
         - Kumar et al. prepend a sentence's label; Liu et al. do not say where a word's label goes. Here it replaces the
           definition in `label_conditioned`, the same for all words of a mention.
-        - Otherwise as `label_conditioned`.
+        - Otherwise as in `label_conditioned`.
     """
 
     epochs: Count = 3

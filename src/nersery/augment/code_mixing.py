@@ -52,16 +52,16 @@ FIX = (
 class CodeMixing(Augmenter, ModelSettings):
     """Replaces mentions by entities of their type from gold sentences in other languages.
 
-    Each mention, with probability `rate`, becomes an entity of its type in another language, drawn at random, and never
-    with the same words. The sentence keeps its language. Gold needs at least two languages, and every sentence must
+    With probability `rate`, a mention becomes an entity of its type from another language, which is drawn at random.
+    Its words always change; the sentence keeps its language. Gold needs at least two languages, and every sentence must
     name its own.
 
     Args:
         rate: Probability in [0, 1] of replacing a mention.
         similarity: ``ess`` (entity similarity search) inserts the most similar entity, ``random`` any.
-        vectors: For ess: a file of word vectors per language, in fastText's text format and all in one space, e.g. `{
-            en = "wiki.en.align.vec", hi = … }`.
-        model: For ess without `vectors`: a multilingual sentence encoder by name or folder; `bundled` knows only
+        vectors: File of word vectors per language for `ess`, in fastText's text format, all in one space, e.g. `{ en =
+            "wiki.en.align.vec", hi = … }`.
+        model: Multilingual sentence encoder for `ess`, by name or folder, instead of `vectors`. `bundled` knows only
             English.
 
     Reference:
@@ -69,10 +69,11 @@ class CodeMixing(Augmenter, ModelSettings):
         "Code-Mix-random".
 
     Departures:
-        - The paper does not say whether all mentions are replaced. By default ours are, each with its own language.
+        - The paper does not say whether all mentions are replaced. By default, ours are, each with a language of its
+          own.
         - The paper aligns languages in pairs; here all share one space.
         - The paper draws from all other languages, and may insert the same words. We skip languages without an entity
-          of the type, and entities without a word vector, and average over known words.
+          of the type, and entities without any word vector; a mention's vector is the average of its known words.
         - The sentence encoder is our addition.
     """
 
@@ -158,8 +159,8 @@ class CodeMixing(Augmenter, ModelSettings):
         lacking = sorted({language for language, _ in mentions} - self.vectors.keys())
         if lacking:
             raise SettingsError(
-                f"gold sentences have entities in {', '.join(lacking)}, and there are no vectors for that; there are "
-                f"vectors for {', '.join(sorted(self.vectors))}. Add a file for each language to the setting vectors, "
+                f"gold sentences have entities in {', '.join(lacking)}, but there are vectors only for "
+                f"{', '.join(sorted(self.vectors))}. Add a file for each language to the setting vectors, "
                 f'as in vectors = {{ {lacking[0]} = "wiki.{lacking[0]}.align.vec", … }}'
             )
         self.check()
@@ -331,6 +332,6 @@ def _require_shared_type(places: Iterable[Place], languages: Sequence[str], whic
     """Raise `DataError` if each type occurs in one language alone, so that no entity could take another's place."""
     if all(count < 2 for count in Counter(type_ for _, type_ in places).values()):
         raise DataError(
-            f"no type has entities {which}in two of the languages {', '.join(languages)}: nothing can be put in",
+            f"no type has entities {which}in two of the languages {', '.join(languages)}: no mention can be replaced",
             fix="label the languages with the same types" + (", and check the files of vectors" if which else ""),
         )

@@ -28,12 +28,12 @@ OTHER_LANGUAGE = "a language that gold does not have"
 class DAGA(FineTuningSettings, Augmenter):
     """Generates new labelled sentences with a small language model trained on gold alone.
 
-    An LSTM learns gold with a tag token before each entity word, and writes new sentences. They share only the language
-    with their parent. Filter them with `duplicates`.
+    An LSTM learns gold sentences with a tag token before each entity word, then writes new ones. A new sentence shares
+    only its language with its parent. Filter the output with `duplicates`.
 
     Args:
-        min_count: Words rarer than this in gold become an unknown token. Where one is generated, such a word with the
-            same tag is drawn.
+        min_count: Words rarer than this in gold become an unknown token. Where the model generates it, a rare word with
+            the same tag is drawn.
         embedding_size: Dimension of word embeddings.
         hidden_size: Dimension of the LSTM.
         dropout: Dropout rate, in [0, 1).

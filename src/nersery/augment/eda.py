@@ -31,7 +31,7 @@ class Eda(Augmenter):
 
     `synonyms` replaces words, `insertion` adds synonyms of words outside entities, `shuffle` shuffles words within
     mentions or between them, `swap` and `deletion` swap and delete words outside entities. Without WordNet or a table,
-    those that need synonyms are skipped.
+    operations that need synonyms are skipped.
 
     Args:
         operations: Operations to draw from, all equally likely.
@@ -47,11 +47,11 @@ class Eda(Augmenter):
         cited by Liu et al. (2022), PromptDA.
 
     Departures:
-        - Like the adaptation in Liu et al., we replace, insert and shuffle. Swap and deletion remove the evidence for
-          labels, so they are off by default and never touch a mention.
+        - Like Liu et al., we replace, insert and shuffle. Swap and deletion remove the evidence for labels, so they are
+          off by default and never touch mentions.
         - The papers do not say how labels stay right. We shuffle within segments, as Dai and Adel do, and insert
-          nothing inside a mention, nor a mention's synonym elsewhere.
-        - EDA makes a fixed number of sentences per operation; we draw one operation per sentence and copy.
+          nothing inside mentions and no synonyms of mentions.
+        - EDA makes a fixed number of sentences per operation; we draw one operation per copy.
         - EDA lower-cases and removes punctuation; we do not. Stop words are those of `synonym_replacement`.
     """
 

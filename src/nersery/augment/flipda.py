@@ -36,10 +36,10 @@ NOT_NEW = "no candidate with new words"
 class FlipDA(FineTuningSettings, TypeDescriptions, AdaptationSettings, Augmenter, ModelSettings):
     """Gives entities other types and other words; a tagger selects the best of several candidates.
 
-    Each entity, with probability `flip_rate`, gets another type and new words; some other words are replaced too. New
-    words come from a masked language model fine-tuned on gold with labels, or from T5 as it is, as in the paper. A
-    tagger trained on gold must predict exactly the intended labels; the candidate with the most probable entities is
-    used.
+    With probability `flip_rate`, an entity gets another type and new words. Some other words are replaced too. New
+    words come from a masked language model fine-tuned on labelled gold or, as in the paper, from T5 without
+    fine-tuning. A tagger trained on gold must predict exactly the intended labels. The candidate with the most probable
+    entities is used.
 
     Args:
         model: ``bundled``, a masked language model, or an encoder-decoder with sentinels (T5, mT5), by name or folder.
@@ -56,13 +56,13 @@ class FlipDA(FineTuningSettings, TypeDescriptions, AdaptationSettings, Augmenter
         Zhou et al. (2022). FlipDA: Effective and Robust Data Augmentation for Few-Shot Learning. ACL.
 
     Departures:
-        - The paper classifies texts; here the types of all entities are the label, and each may flip.
-        - The paper states the label to T5 in a sentence; here a type's description precedes each entity, in brackets.
-          T5 samples; the paper also uses greedy and beam search. A word right after a hidden entity stays.
+        - The paper classifies texts. Here the label is the types of all entities, and each may flip.
+        - The paper gives T5 the label as a sentence; here the type's description precedes each entity, in brackets. T5
+          samples; the paper also uses greedy and beam search. A word right after a hidden entity stays.
         - The masked language model is our addition; it keeps the length of entities.
-        - The paper keeps the most probable candidate per label. Here, as in its code, those with other predicted labels
-          are removed first.
-        - A flipped entity must change its words; the paper leaves that to the classifier.
+        - The paper keeps the most probable candidate per label. Here, as in its code, candidates with other predicted
+          labels are removed first.
+        - A flipped entity must change its words; the paper leaves this to the classifier.
     """
 
     tagger: ModelName | None = None

@@ -33,13 +33,12 @@ class LabelConditioned(WordPredictions, FineTuningSettings, AdaptationSettings, 
         Liu, Chen and Xu (2022). Low-Resource NER by Data Augmentation With Prompting. IJCAI, section 3.1.
 
     Departures:
-        - The paper draws from all words, often improbable ones. We draw from 50; its way is a `top_k` as large as the
-          vocabulary.
+        - The paper draws from all words, often improbable ones. We draw from 50; for the paper's way, set `top_k` to
+          the size of the vocabulary.
         - The paper takes definitions from spaCy; ours also cover MultiCoNER and MaSciP.
-        - The paper does not report epochs, learning rate or number of replaced words. We use three epochs, its tagger's
-          learning rate, and one word.
-        - Any word with a letter or digit may be replaced. The new word is one whole word of the vocabulary, unless
-          `by_subword`.
+        - The paper does not report epochs, learning rate or number of replaced words. We use three, its tagger's, and
+          one.
+        - Only words with a letter or digit are replaced, by one whole word of the vocabulary unless `by_subword`.
         - All segment ids are 0, including those of the definition.
         - The paper uses BERT base, cased, five times as large as the bundled model.
     """

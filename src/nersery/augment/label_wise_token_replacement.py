@@ -24,7 +24,7 @@ from nersery.core.training_context import NO_TRAINING, Training
 class LabelWiseTokenReplacement(Augmenter):
     """Replaces words by training words with the same tag.
 
-    The new word always differs, and is drawn by its frequency with the same IOB2 tag.
+    The new word always differs. It is drawn in proportion to its frequency with the same IOB2 tag.
 
     Args:
         rate: Probability in [0, 1] of replacing a word.
@@ -36,7 +36,7 @@ class LabelWiseTokenReplacement(Augmenter):
 
     Departures:
         - The code skips NLTK's English stop words; the paper and we do not (but see `stop_words`).
-        - The code may draw the same token again, the paper says "another". We never do.
+        - The code may draw the same token again. The paper says "another", so we never do.
     """
 
     rate: Rate = 0.3
@@ -62,7 +62,7 @@ class LabelWiseTokenReplacement(Augmenter):
                 counts.setdefault(tag, Counter())[word] += 1
         if not counts:
             raise DataError(
-                "there are no training sentences, and label_wise_token_replacement has no word to put in",
+                "there are no training sentences, so label_wise_token_replacement has no words to insert",
                 fix="give it labelled sentences",
             )
         self._words = {

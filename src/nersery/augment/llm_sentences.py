@@ -47,7 +47,7 @@ class LlmSentences(EndpointSettings, Augmenter):
     """Asks a large language model for sentences around given entities, or for other entities.
 
     Each request has one sentence or its entities, the definitions of the types and some gold sentences, which vary with
-    seed and copy. A sentence that lacks a given entity, word for word, is rejected.
+    seed and copy. A sentence that does not contain a given entity word for word is rejected.
 
     Args:
         write: ``sentences`` writes a new sentence around given entities; ``entities`` keeps the sentence and replaces
@@ -61,7 +61,7 @@ class LlmSentences(EndpointSettings, Augmenter):
         arXiv 2402.14568, sections 3.1 (context) and 3.2 (entities).
 
     Departures:
-        - LLM-DA draws from many entities of a type that it asks for first; here each sentence is asked for its own.
+        - LLM-DA first asks for many entities of a type and draws from them; here each request asks for its own.
         - LLM-DA's prompts also ask for styles and noise; here the examples show the style.
         - LLM-DA does not check that its sentences have the given entities.
     """

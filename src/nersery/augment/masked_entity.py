@@ -27,7 +27,7 @@ class MaskedEntity(MentionPredictions, AdaptationSettings, Augmenter, ModelSetti
         The baseline MLM-Entity of Zhou et al. (2022), MELM, ACL, section 3.3.
 
     Departures:
-        - As `melm`: the model's size, whole new words, and at least one per sentence.
+        - As in `melm`: the model's size, whole new words, and at least one per sentence.
     """
 
     def fit(self, sentences: Iterable[Sentence], training: Training = NO_TRAINING) -> None:

@@ -31,7 +31,7 @@ class MELM(MentionPredictions, FineTuningSettings, TypeDescriptions, AdaptationS
 
     Args:
         model: ``bundled``, or a masked language model by Hugging Face name or folder.
-        linearize: False hides the tags from the model, the paper's ablation.
+        linearize: If false, the model sees no tags: the paper's ablation.
         mask_rate: Probability in [0, 1] of masking a subword of a mention in fine-tuning (the paper's η).
 
     Reference:
@@ -40,9 +40,9 @@ class MELM(MentionPredictions, FineTuningSettings, TypeDescriptions, AdaptationS
     Departures:
         - The paper masks and samples subwords, which joins halves of different words. Here a new word is one whole word
           of the vocabulary, unless `by_subword`.
-        - The code removes the first character of every word and never uses the best prediction. We do neither.
-        - At least one word of each sentence is masked and replaced, so a lone one-word mention always is; the paper may
-          leave it. Words without a letter or digit stay.
+        - The code cuts the first character of every word and never uses the best prediction. We do neither.
+        - At least one word of each sentence is masked and replaced, which the paper does not ensure. Words without a
+          letter or digit stay.
         - The paper makes three rounds: `copies = 3`.
         - With several languages, one marker precedes each entity. Mentions inserted by `code_mixing` keep their own
           language.

@@ -19,7 +19,7 @@ from nersery.core.training_context import NO_TRAINING, Training
 class MentionReplacement(Augmenter):
     """Replaces mentions by other mentions of their type from the training sentences.
 
-    The new mention always differs, possibly in length; the only mention of a type stays.
+    The new mention always differs, possibly also in length. The only mention of a type stays.
 
     Args:
         rate: Probability in [0, 1] of replacing a mention.
@@ -29,7 +29,7 @@ class MentionReplacement(Augmenter):
 
     Departures:
         - Like the code, we draw uniformly from *distinct* mentions; the paper does not say.
-        - The code may draw the same mention again, the paper says "another". We never do.
+        - The code may draw the same mention again. The paper says "another", so we never do.
     """
 
     rate: Rate = 0.3
@@ -47,7 +47,7 @@ class MentionReplacement(Augmenter):
                 seen.setdefault(entity.type, set()).add(sentence.mention(entity))
         if not seen:
             raise DataError(
-                "the training sentences hold no entity, and mention_replacement has nothing to put in",
+                "no training sentence has an entity, so mention_replacement has nothing to insert",
                 fix="give it labelled sentences, or use another method",
             )
         self._gazetteers = {type_: Gazetteer.of(sorted(mentions), None) for type_, mentions in seen.items()}

@@ -31,8 +31,8 @@ class SynonymReplacement(Augmenter):
         stop_words: File of words that are neither replaced nor inserted, one per line.
 
     Reference:
-        Dai and Adel (2020), COLING, section 3, "synonym replacement". Miller (1995). WordNet: A Lexical Database for
-        English. Communications of the ACM 38(11).
+        Dai and Adel (2020), COLING, section 3, "synonym replacement". Miller (1995), WordNet, Communications of the ACM
+        38(11).
 
     Departures:
         - The code looks up base forms through NLTK (`cars` becomes `automobile`, a singular). We look up the written

@@ -33,7 +33,7 @@ def convert(
     separator: Annotated[str, Option(help="Separator of CoNLL columns: tab or space.")] = "tab",
     types: Annotated[
         list[str] | None,
-        Option("--type", metavar="OLD=NEW", help="Rename a type; OLD= drops its entities. May be repeated."),
+        Option("--type", metavar="OLD=NEW", help="Rename a type; OLD= drops its entities; may be repeated."),
     ] = None,
     force: options.Force = False,
     json: options.AsJson = False,

@@ -60,7 +60,7 @@ def print_plan(stage: Stage[Any, Any], rows: Rows, *, as_json: bool) -> None:
     method = stage.made()
     if not hasattr(method, "client"):
         raise SettingsError(
-            f"--plan is for methods that ask a language model behind an endpoint: {stage.method} is none"
+            f"--plan is only for methods that ask a language model on a server; {stage.method} does not"
         )
     with method.client.planning() as spending:
         step, size = stage.fit(method, None, None), stage.items_at_once(method, None)

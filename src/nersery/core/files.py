@@ -184,7 +184,7 @@ def check_replaceable(folder: Path, mark: str, what: str, own: Sequence[str], *,
     if folder.exists() and not force:
         raise SettingsError(f"{folder} exists already. Choose another folder, or allow to overwrite it (--force)")
     if folder.exists() and any(folder.iterdir()) and not (folder / mark).exists():
-        raise SettingsError(f"{folder} holds no {what}, and is not overwritten even by --force. Choose another folder")
+        raise SettingsError(f"{folder} holds no {what}, so even --force does not overwrite it. Choose another folder")
     names = sorted(path.name for path in folder.iterdir()) if folder.exists() else []
     if others := [name for name in names if not any(fnmatchcase(name, pattern) for pattern in own)]:
         raise SettingsError(
@@ -364,7 +364,9 @@ def _open_lock(file: Path) -> IO[bytes]:
     except FileNotFoundError:
         found = None
     if found is not None and (not stat.S_ISREG(found.st_mode) or found.st_size):
-        raise SettingsError(f"{file} is no lock of nersery, which is an empty file. Move it, or choose another output")
+        raise SettingsError(
+            f"{file} is in the place of nersery's lock, which is an empty file. Move it, or choose another output"
+        )
     return file.open("ab")
 
 

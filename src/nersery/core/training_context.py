@@ -70,8 +70,8 @@ def refuse_unsaved(output: object) -> None:
     """Raise `SettingsError` for an output of a tagger in memory: after a kill nothing could tell it from another."""
     if output is not None:
         raise SettingsError(
-            "a job into a file may have to resume, and the tagger is in memory only. Save it first, "
-            "tagger.save(folder), and name the folder; or leave out output"
+            "a job that writes a file may have to resume, but the tagger is only in memory. Save it with "
+            "tagger.save(folder) and name the folder, or leave out output"
         )
 
 

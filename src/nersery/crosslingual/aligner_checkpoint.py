@@ -71,10 +71,10 @@ def check_keep(folder: Path, aligner: Aligner, output: Path, *, force: bool) -> 
 
     if not hasattr(aligner, "priors"):
         raise SettingsError(
-            f"--keep {folder}: {name_of(aligner)} has no setting priors, to which it could be given again"
+            f"--keep {folder}: {name_of(aligner)} cannot reuse what it learned, because it has no setting priors"
         )
     if getattr(aligner, "learn", None) is False:
-        raise SettingsError(f"--keep {folder}: with learn = false nothing is learnt; leave it out")
+        raise SettingsError(f"--keep {folder}: with learn = false, nothing is learned. Leave out --keep")
     taken = (output, rejects_of(output), output.with_name(f"{output.name}.training"))
     if folder.resolve() in [path.resolve() for path in taken]:
         raise SettingsError(
@@ -100,8 +100,8 @@ def keep_learned(job: StageJob, keep: Path) -> Tally:
             shutil.copytree(learned, folder, dirs_exist_ok=True)
         except (OSError, shutil.Error) as error:
             raise DiskError(
-                f"{job.target} is written, but what was learnt could not be kept in {keep}: {_reason(error)}. "
-                f"It lies in {learned}. Run the same command again, or name that folder itself by priors"
+                f"{job.target} is written, but what was learned could not be saved in {keep}: {_reason(error)}. "
+                f"It is in {learned}. Run the same command again, or set priors to that folder"
             ) from None
     shutil.rmtree(job.training, ignore_errors=True)
     return tally

@@ -158,8 +158,8 @@ class Bitext:
         if shared := _shared_id(self.sides):
             names = " and ".join(side.file.name for side in self.sides)
             raise SettingsError(
-                f"{names} share ids, e.g. {shared}, and differ in others, so nothing says what belongs together: "
-                "choose --pair-by id or --pair-by order"
+                f"{names} have some ids in common, e.g. {shared}, but not all, so pairs are ambiguous: choose "
+                "--pair-by id or --pair-by order"
             )
         return "order"
 
@@ -210,7 +210,7 @@ class Bitext:
             counts = f"{length:,} sentences, and {lengths[0]:,} in {self.target.file.name}"
             place = where_apart(map(_words, in_order(source)), map(_words, in_order(self.target)))
             problems.append(Issue(f"{counts}{self._seen(source, place)}", source.file.name))
-        return DataError(problems, fix="mend the files so that each line is the translation of the same line")
+        return DataError(problems, fix="correct the files so that each line is the translation of the same line")
 
     def _seen(self, source: Source, place: tuple[int, int] | None) -> str:
         if place is None:

@@ -251,7 +251,7 @@ def _points(text: str, source: int, target: int, line: int) -> Points:
 def _refuse_far(points: Points, source: int, target: int, line: int) -> None:
     for left, right in sorted(points):
         if not (0 <= left < source and 0 <= right < target):
-            raise AnswerError(f"link {left}-{right} in a pair of {source} and {target} words", line)
+            raise AnswerError(f"link {left}-{right} is outside a pair of {source} and {target} words", line)
 
 
 _HEAD = re.compile(r"# Sentence pair \((\d+)\)")
@@ -265,10 +265,10 @@ def _read_giza(paths: Sequence[Path], corpus: Corpus, others: Corpus) -> list[Po
     for start in range(0, len(lines), 3):
         head = _HEAD.match(lines[start])
         if head is None or start + 2 >= len(lines):
-            raise AnswerError('expected "# Sentence pair (…)" and two lines more', start + 1)
+            raise AnswerError('expected "# Sentence pair (…)" and two more lines', start + 1)
         number = int(head[1]) - 1
         if not 0 <= number < len(corpus) or number in found:
-            raise AnswerError(f"sentence pair {number + 1} of {len(corpus)}, or for the second time", start + 1)
+            raise AnswerError(f"sentence pair {number + 1} of {len(corpus)} is out of range or occurs twice", start + 1)
         words = _WORD.findall(lines[start + 2])
         if len(words) != len(corpus[number]) + 1:
             raise AnswerError(f"{len(words)} words, expected {len(corpus[number])} and NULL", start + 3)

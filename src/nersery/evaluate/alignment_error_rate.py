@@ -127,7 +127,9 @@ def parse_gold(text: str, *, first: int = 0) -> Gold:
     for field in text.split():
         source, sign, target = field.partition("p" if "p" in field else "-")
         if not (sign and source.isdecimal() and target.isdecimal() and min(int(source), int(target)) >= first):
-            raise ValueError(f"{field!r:.40} is no link, expected e.g. {first}-{first}, or {first}p{first} if possible")
+            raise ValueError(
+                f"{field!r:.40} is not a link, expected e.g. {first}-{first}, or {first}p{first} if possible"
+            )
         place = int(source) - first, int(target) - first
         possible.add(place)
         if sign == "-":

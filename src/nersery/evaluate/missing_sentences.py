@@ -58,5 +58,7 @@ def with_some_missing(truth: Corpus, files: Sequence[tuple[str, Corpus]], missin
     kept = Corpus(s for s in truth if missing == "missed" or all(s.id in found.by_id for _, found in files))
     for name, found in files:
         if not any(sentence.id in found.by_id for sentence in kept):
-            raise DataError(Issue("no gold sentence is left to score: no id of one is here", name), fix=SAME_SENTENCES)
+            raise DataError(
+                Issue("no gold sentence can be scored: their ids are not in this file", name), fix=SAME_SENTENCES
+            )
     return kept, [Corpus(found.by_id.get(s.id, s.with_entities(())) for s in kept) for _, found in files]

@@ -268,7 +268,7 @@ def paired(
             problems.append(Issue(_first_difference(truth.words, guess.words, names), sentence=truth.id))
     if gold and len(problems) >= len(gold) and not guesses.keys() & {truth.id for truth in gold}:
         problems = [Issue(f"the {len(gold)} {one} ids and the {len(predicted)} {other} ids have nothing in common")]
-        raise DataError(problems, fix="are these two files of the same sentences? Pairs are found by sentence id")
+        raise DataError(problems, fix="give two files with the same sentences; they are paired by sentence id")
     known = {sentence.id for sentence in gold}
     problems += [Issue(f"{other}, but not in {one}", sentence=id_) for id_ in guesses if id_ not in known]
     if problems:

@@ -212,7 +212,7 @@ class SystemRun:
         train = other.system.weigh(self.gold, other.kept())
         if not any(sentence.entities for sentence in train):
             raise DataError(
-                f'"{self.system.name}" asks for the tagger of "{other.system.name}", which has none with seed '
+                f'"{self.system.name}" needs the tagger of "{other.system.name}", which trained none with seed '
                 f"{self.seed}: {NOTHING_LEARNT}",
                 fix="let that system train on gold too (gold_copies = 1), or loosen its method and selectors",
             )

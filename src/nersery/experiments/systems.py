@@ -51,7 +51,7 @@ def folder_name(name: str) -> str:
 
 def _system_name(name: str) -> str:
     if name.casefold() in RESERVED:
-        raise ValueError(f"every run has folders {', '.join(RESERVED)}; choose another name")
+        raise ValueError(f"the names {', '.join(RESERVED)} are taken by folders of every run; choose another name")
     return folder_name(name)
 
 

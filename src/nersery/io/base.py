@@ -262,9 +262,11 @@ class Pass:
         """All issues of the file, and what can be done about them."""
         if self.file.in_memory:
             drop = f'repair="{repairs.DROP_SENTENCE}" leaves each broken sentence out'
-            return DataError(self.issues, fix="; ".join(["mend the sentences", *map(_as_arguments, self._fixes), drop]))
+            return DataError(
+                self.issues, fix="; ".join(["correct the sentences", *map(_as_arguments, self._fixes), drop])
+            )
         drop = f"--repair {repairs.DROP_SENTENCE} moves each broken sentence to the rejects"
-        return DataError(self.issues, fix="; ".join(["mend the file", *self._fixes, drop]))
+        return DataError(self.issues, fix="; ".join(["correct the file", *self._fixes, drop]))
 
 
 class Source(ABC):

@@ -145,14 +145,16 @@ def detect_layout(file: TextFile, options: ReadOptions, *, sure: bool = False) -
         if column is not None and column > width:
             raise DataError(
                 Issue(f"there is no {role} column {column}: its lines have {width} columns", file.name),
-                fix=f"name one of them by --{role}-column, or leave that out to have it found",
+                fix=f"name one of them by --{role}-column, or leave it out to detect it",
             )
     columns = list(zip(*(row for row in rows if len(row) == width), strict=True))
     tags = _tag_positions(columns, options, _SURE_SIGNS if sure else _ALL_SIGNS)
     if not tags or (sure and count < NEARLY_ALL * len(rows)):
         lines = (line for sentence in sentences for line in sentence)
         if not sure and any(lone_return(line, 0) for line in lines):
-            raise DataError(Issue("its lines end at carriage returns, expected line feeds", file.name), fix=RETURN_HINT)
+            raise DataError(
+                Issue("its lines end with carriage returns, expected line feeds", file.name), fix=RETURN_HINT
+            )
         if sure or all(_may_be_comment(row[0]) for row in rows):
             return None
         raise _no_tags(file, columns)

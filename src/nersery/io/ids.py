@@ -78,6 +78,6 @@ def naming_the_temporary_folder() -> Iterator[None]:
         named = (os.environ.get("SQLITE_TMPDIR"), os.environ.get("TMPDIR"), "/var/tmp", "/usr/tmp", "/tmp")
         folder = next((name for name in named if name and os.access(name, os.W_OK | os.X_OK)), os.curdir)
         raise DiskError(
-            f"what does not fit into memory goes to a temporary file in {folder}, and that fails: {error}. Free some "
-            "space there, or name another folder by the environment variable TMPDIR"
+            f"a temporary file for what does not fit into memory cannot be written in {folder}: {error}. Free some "
+            "space there, or set the environment variable TMPDIR to another folder"
         ) from None

@@ -326,7 +326,7 @@ def _line(value: Object, sentence: Sentence | None) -> str:
     except ValueError:
         place = sentence.id if sentence is not None and sentence.id else None
         raise DataError(
-            Issue("a score is NaN or infinite, which JSON has no way to write", sentence=place),
+            Issue("a score is NaN or infinite, which JSON cannot hold", sentence=place),
             fix="let the method give finite scores",
         ) from None
 

@@ -20,7 +20,7 @@ class BrokenError(Exception):
 
 
 def _refuse_constant(name: str) -> Any:
-    raise ValueError(f"{name} is no number in JSON")
+    raise ValueError(f"{name} is not a number in JSON")
 
 
 def _object(pairs: list[tuple[str, Any]]) -> Object:
@@ -28,7 +28,7 @@ def _object(pairs: list[tuple[str, Any]]) -> Object:
     if len(value) < len(pairs):
         keys = [key for key, _ in pairs]
         twice = next(key for key in keys if keys.count(key) > 1)
-        raise ValueError(f"the key {twice!r} stands twice in one object, expected once")
+        raise ValueError(f"the key {twice!r} occurs twice in one object, expected once")
     return value
 
 

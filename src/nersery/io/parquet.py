@@ -65,7 +65,7 @@ class _Rows(TextFile):
                 _refuse_bombs(stream.metadata)
                 for batch in stream.iter_batches(READ_ROWS):
                     if batch.nbytes > MOST_BATCH_BYTES:
-                        raise ValueError(f"{batch.num_rows:,} rows take {batch.nbytes:,} bytes, which no sentences do")
+                        raise ValueError(f"{batch.num_rows:,} rows take {batch.nbytes:,} bytes, too many for sentences")
                     rows = (with_names(without_nulls(row), names) for row in batch.to_pylist())
                     yield from (f"{json.dumps(row, ensure_ascii=False, default=str)}\n" for row in rows)
         except OSError as error:
@@ -84,7 +84,7 @@ def _refuse_bombs(metadata: Any) -> None:
             if values > MOST_VALUES * max(rows, 1) or size > MOST_BYTES * (rows + 100):
                 raise ValueError(
                     f"row group {number} has {values:,} values in {size:,} bytes of the column "
-                    f'"{column.path_in_schema}" in {rows:,} rows, which no sentences have'
+                    f'"{column.path_in_schema}" in {rows:,} rows, too many for sentences'
                 )
 
 

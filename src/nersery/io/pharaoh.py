@@ -53,7 +53,7 @@ def parse_alignment(text: str, *, first: int = 0, probabilities: str | None = No
     alignment = [*map(_made, zip(starts, ends, chances, strict=True))]
     if len({*starts}) < len(starts) or starts != sorted(starts):  # else they are sorted, and none stands twice
         if len({*zip(starts, ends, strict=True)}) < len(starts):
-            raise ValueError("a link stands twice, expected once")
+            raise ValueError("a link occurs twice, expected once")
         alignment.sort()
     if not 0 < min(chances) <= max(chances) <= 1:
         odd_one = next(link.probability for link in alignment if not 0 < link.probability <= 1)
@@ -73,7 +73,7 @@ def _fields(text: str) -> tuple[Sequence[str], Sequence[str], Sequence[str]]:
     fields = _LINK.findall(text)
     if len(fields) < len(parts := _parts(text)):
         odd = next(part for part in parts if not _LINK.fullmatch(part))
-        raise ValueError(f"{odd!r:.40} is no link, expected e.g. 0-0 or 0-0:0.83")
+        raise ValueError(f"{odd!r:.40} is not a link, expected e.g. 0-0 or 0-0:0.83")
     return tuple(zip(*fields, strict=True)) if fields else ((), (), ())  # type: ignore[return-value]
 
 

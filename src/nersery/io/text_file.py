@@ -64,7 +64,8 @@ class TextFile:
             self.name, self.stem = "<stdin>", "stdin"
             if sys.stdin in _CONSUMED:
                 raise SettingsError(
-                    "standard input (-) is named twice, and can be read once: save it, and name that file"
+                    "standard input (-) is named twice, but can be read only once: save it to a file, and name that "
+                    "file"
                 )
             _CONSUMED.add(sys.stdin)
             self._spool(sys.stdin.buffer)

@@ -100,8 +100,8 @@ class ModelSource:
         rows = getattr(self.config().get_text_config(), "vocab_size", None)
         if rows is not None and (last := _last_subword(tokenizer)) >= rows:
             raise MissingResourceError(
-                f'the tokenizer of "{self.name}" has subwords up to number {last} and its configuration vectors for '
-                f"{rows}: the others would have none. Copy the tokenizer that the model was trained with; or, where "
+                f'the tokenizer of "{self.name}" has subwords up to number {last}, but the model has vectors only '
+                f"for {rows}. Copy the tokenizer that the model was trained with; or, where "
                 "subwords were added on purpose, call model.resize_token_embeddings(len(tokenizer)) and save the model"
             )
 
@@ -188,7 +188,7 @@ class ModelSource:
                 ) from error
             if (Path(location) / TAGGERS_FILE).is_file() and not (Path(location) / "config.json").is_file():
                 raise MissingResourceError(
-                    f'"{self.name}" is a tagger of nersery that is no Hugging Face model; expected one'
+                    f'"{self.name}" is a tagger of nersery, but not a Hugging Face model; expected one'
                 ) from error
             raise MissingResourceError(
                 f'the model "{self.name}" cannot be loaded. Expected a bundled model ({", ".join(BUNDLED)}), a folder '
@@ -301,6 +301,6 @@ def refuse_nan(values: torch.Tensor, source: ModelSource) -> None:
     """Raise `SettingsError` for the output of a model with NaN weights."""
     if not torch.isfinite(values).all():
         raise SettingsError(
-            f'the model "{source.name}" computes values that are no numbers. If it was fine-tuned, use a lower '
+            f'the model "{source.name}" computes NaN. If it was fine-tuned, use a lower '
             'learning_rate; else, or if that does not help, precision = "fp32"'
         )

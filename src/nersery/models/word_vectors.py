@@ -109,7 +109,7 @@ def read_head(path: str | Path) -> Head:
         raise DataError(Issue(f"the file holds no vector; {FORMAT}", str(path), head.first_line), fix=FIX)
     if b"\t" in line.strip():
         message = f"there is a tab in the first vector; {FORMAT}"
-        raise DataError(Issue(message, str(path), head.first_line), fix=r"part them by spaces: tr '\t' ' '")
+        raise DataError(Issue(message, str(path), head.first_line), fix=r"separate the values by spaces: tr '\t' ' '")
     try:
         if not dimension:
             raise ValueError("has no values")

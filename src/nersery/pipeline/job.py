@@ -131,8 +131,8 @@ class FileJob:
         begun = (self.part / "journal.json").exists()
         if not begun and self.part.is_dir() and not {path.name for path in self.part.iterdir()} <= {*BEGINNINGS}:
             raise SettingsError(
-                f"{self.part} holds files of no unfinished job, and they are not overwritten even by --force. "
-                "Move them, or choose another output"
+                f"{self.part} holds files of no unfinished job, which even --force does not overwrite. Move them, or "
+                "choose another output"
             )
         self._check_existing(overwrite, moved=begun)
 

@@ -84,8 +84,8 @@ class ShardJob:
         for folder in (self.target, self.part):
             if strange := _foreign(folder):
                 raise SettingsError(
-                    f"{folder} holds files of no such job, e.g. {strange}, and they are not overwritten even by "
-                    "--force. Move them, or choose another output"
+                    f"{folder} holds files of no such job, e.g. {strange}, which even --force does not overwrite. "
+                    "Move them, or choose another output"
                 )
         if not overwrite and self.target.exists() and any(self.target.iterdir()):
             raise SettingsError(

@@ -132,7 +132,9 @@ def opened(corpus: Sentences, *, raw: bool = False) -> io.Source:
     if not hasattr(corpus, "__iter__"):
         raise SettingsError(f"the corpus is {corpus!r:.60}, expected sentences, or the name of a file or folder")
     if iter(corpus) is corpus:
-        raise SettingsError(f"a {type(corpus).__name__} can be read once: give a Corpus or a list, it is read twice")
+        raise SettingsError(
+            f"a {type(corpus).__name__} can be read only once, but the corpus is read twice: give a Corpus or a list"
+        )
     return corpus if isinstance(corpus, io.Source) else io.InMemory(corpus)
 
 
@@ -333,8 +335,8 @@ def check_training(folder: Path) -> None:
 
     if is_foreign(folder):
         raise SettingsError(
-            f"{folder} holds files of no unfinished training, and they are not overwritten even by --force. "
-            "Move them, or choose another folder"
+            f"{folder} holds files of no unfinished training, which even --force does not overwrite. Move them, or "
+            "choose another folder"
         )
 
 

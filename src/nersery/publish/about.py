@@ -64,7 +64,7 @@ def read_about(path: str | Path) -> About:
     try:
         table = tomllib.loads(_text_of(path))
     except tomllib.TOMLDecodeError as error:
-        raise SettingsError(f"{path} is no TOML: {error}") from None
+        raise SettingsError(f"{path} is not TOML: {error}") from None
     values, problems = registry.validated(About, Path(path).stem, table)
     if problems:
         raise SettingsError("\n".join([f"{len(problems)} problems in {path}:", *problems]))

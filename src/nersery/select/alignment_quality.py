@@ -30,7 +30,7 @@ class AlignmentQuality(Selector):
         measure: Quality over all ``words``, as in the paper; over the words of ``entities``; or ``both``, the product.
             The latter two keep more correct labels.
         threshold: Minimum score, in [0, 1].
-        keep: Share of the sentences with entities to keep, the best with ties, in (0, 1].
+        keep: Share in (0, 1] of the sentences with entities to keep: the best, with ties.
         empty_rate: Probability in [0, 1] of keeping a sentence without entities.
 
     Reference:

@@ -23,7 +23,7 @@ from nersery.select.base import Selector
 class Reviewed(Selector):
     """Keeps the sentences that a person accepts on the page of `nersery label review`, under the labels given there.
 
-    A run stops until all candidates are decided, and prints the command that shows them; then `nersery run` resumes.
+    A run stops until all candidates are decided, and prints the command that shows them. Then repeat the run.
 
     Args:
         threshold: An accepted sentence scores 1, any other 0.
@@ -42,14 +42,16 @@ class Reviewed(Selector):
     def check(self) -> None:
         """Look for the file, if one is named; see `Selector.check`."""
         if self.file is not None and not Path(self.file).is_file():
-            raise MissingResourceError(f"{self.file} is not there: expected the output of `nersery label review`")
+            raise MissingResourceError(f"{self.file} does not exist: expected the output of `nersery label review`")
 
     def fit(
         self, gold: Sequence[Sentence], *, held_out: Iterable[Sentence] = (), training: Training = NO_TRAINING
     ) -> None:
         """Find the files; nothing is learned from gold."""
         if self.file is None and training.folder is None:
-            raise SettingsError("reviewed has no place for the sentences to review: name an output, or set file")
+            raise SettingsError(
+                "reviewed does not know where to write the sentences to review: name an output, or set file"
+            )
         self.check()
         if training.folder is not None:
             name = training.folder.name.removesuffix(".training").removesuffix(".jsonl")

@@ -43,24 +43,23 @@ CHUNK = 512
 class SelfTraining(Selector):
     """Adds sentences to gold step by step, and keeps those that joined before dev F1 stopped rising.
 
-    At each step a tagger is trained on gold and what has joined it. It judges the other candidates, of which some join
-    next. Candidates that joined up to the step with the best dev F1 score 1 divided by the number of their step, others
-    0. If no step beats gold alone, none is kept; without dev, all that joined. The score `self_training.certainty` is
-    the certainty on joining.
+    At each step, a tagger is trained on gold and the sentences that have joined. It judges the other candidates, and
+    some of them join next. Sentences that joined up to the step with the best dev F1 score 1 divided by the number of
+    their step; all others score 0. If no step beats gold alone, no sentence is kept. Without dev, all that joined are
+    kept. The score `self_training.certainty` is the certainty on joining.
 
     Args:
         threshold: Minimum score, in (0, 1]: the default keeps all that joined, 0.5 those of the first two steps.
-        strategy: Which candidates join: `uncertainty` samples in proportion to the exponential of the certainty,
-            `easy_first` takes the most certain, `hard_first` the least certain, `all` takes all at once.
+        strategy: Which candidates join: `uncertainty` samples in proportion to exp(certainty), `easy_first` takes the
+            most certain, `hard_first` the least certain, `all` all at once.
         per_step: Candidates that join at each step.
         steps: Maximum steps.
         patience: Stop after this many steps without a better dev F1.
-        passes: Forward passes with dropout. A candidate's certainty is the share of them that predict a word's label,
-            averaged over words.
+        passes: Forward passes with dropout, as in `certainty`.
         examined: Judge only this many candidates at each step, drawn at random. None: all.
-        relabel: For candidates that a tagger labelled: at each step, relabel all and draw a new set, `per_step` larger
-            than the last. That of the best step is kept.
-        with_entities: Only sentences with an entity join. About others taggers are most certain, often wrongly.
+        relabel: For candidates that a tagger labelled: at each step, relabel all and draw a new set, larger by
+            `per_step`. The best step's set is kept.
+        with_entities: Only sentences with an entity join. Taggers are most certain about the others, often wrongly.
         upsampling: Repeat gold until it is this share of the training data, in [0, 1).
         second_stage: Settings of a second training on gold alone at each step. Empty: none.
         warm_start: Start each tagger from the weights of the previous one.
@@ -70,7 +69,7 @@ class SelfTraining(Selector):
         Liu et al. (2022), PromptDA, section 3.3 (uncertainty-guided self-training) and Figure 3 (the other strategies).
 
     Departures:
-        - The paper only says "stop by dev F1". We continue for `patience` steps after the best one, and keep the best.
+        - The paper only says "stop by dev F1". We stop `patience` steps after the best, and keep the best.
         - Dropout is that of `certainty`.
     """
 

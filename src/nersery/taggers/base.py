@@ -201,7 +201,7 @@ def require_labels(gold: Sequence[Sentence], file: str | None = None) -> None:
     if not any(sentence.entities for sentence in gold):
         raise DataError(
             Issue(f"no training sentence of {len(gold)} has an entity", file),
-            fix="give labelled sentences; if these are, say in which column their tags stand (--tag-column)",
+            fix="give labelled sentences; if these are labelled, name the column of their tags (--tag-column)",
         )
 
 

@@ -53,7 +53,7 @@ class BiLSTMCRF(Tagger, TrainingSettings):
 
     Args:
         vectors: File of word vectors to start from, in the text format of GloVe or fastText. None: random.
-        most_vectors: Vectors to keep from the start of the file; those of training words are always kept.
+        most_vectors: Vectors to keep from the start of the file, besides those of training words.
         steps: Training steps. Without steps and epochs: 800, or eight epochs if more.
         learning_rate: Peak rate.
         clip: Maximum norm of a step's gradient.
@@ -71,13 +71,13 @@ class BiLSTMCRF(Tagger, TrainingSettings):
         Sequence Labeling via Bi-directional LSTM-CNNs-CRF. ACL.
 
     Departures:
-        - Both train by gradient descent for 50 to 100 epochs; here AdamW with a rate that rises and falls takes a few
-          hundred steps.
-        - Lample et al. show half of the words that occur once as unknown. Here any word may be, but keeps its vector.
+        - Both papers use gradient descent for 50 to 100 epochs; here AdamW takes a few hundred steps, with a rate that
+          rises and falls.
+        - Lample et al. show half of the words that occur once as unknown. Here any word may become unknown, but keeps
+          its vector.
         - Word vectors are frozen, and training adds to them; both papers change them.
         - Words are looked up in lower case; no digit is replaced.
-        - Sentences of more than 512 words are read in overlapping windows, words of more than 64 characters by both
-          ends.
+        - Sentences over 512 words are read in overlapping windows, words over 64 characters by both ends.
     """
 
     vectors: FileName | None = None

@@ -64,8 +64,8 @@ class TransformerTagger(Tagger, ModelSettings, TrainingSettings):
     """A pretrained encoder with a linear or CRF head on each word's first subword.
 
     Args:
-        model: `bundled`, any encoder by Hugging Face name or folder, or `bundled-qa`: the bundled encoder after
-            training on questions about names, a better start for English. A tagger continues from its weights.
+        model: `bundled`, any encoder by Hugging Face name or folder, or `bundled-qa`: the bundled encoder trained on
+            questions about names, a better start for English. A tagger continues from its weights.
         head: `linear` scores the tags of each word; `crf` also scores transitions.
         steps: Training steps. Without steps and epochs: 300, or three epochs if more.
         learning_rate: Peak rate of the encoder. None: 1e-4 for up to six layers (`bundled`), 4e-5 for more.
@@ -74,12 +74,11 @@ class TransformerTagger(Tagger, ModelSettings, TrainingSettings):
         dropout: Before the head, in [0, 1). None: the model's own.
         max_subwords: Longest window that the model reads. None: its limit, at most 512.
         co_regularization: Weight with which two encoders learn to agree, so that wrong labels count less; 0: one
-            encoder. Takes twice as long. Only for a linear head.
+            encoder. Takes twice as long; only for a linear head.
 
     Reference:
-        Devlin et al. (2019), BERT (first subword, linear layer); Lample et al. (2016). Neural Architectures for Named
-        Entity Recognition (CRF); Zhou and Chen (2021). Learning from Noisy Labels for Entity-Centric Information
-        Extraction (co-regularization).
+        Devlin et al. (2019), BERT (first subword, linear layer); Lample et al. (2016), NAACL (CRF); Zhou and Chen
+        (2021). Learning from Noisy Labels for Entity-Centric Information Extraction (co-regularization).
 
     Departures:
         - Linear heads are decoded by Viterbi over the legal sequences, not word by word.

@@ -263,7 +263,7 @@ class TestSettings:
             network.encoder.layer[0].output.dense.bias.fill_(math.nan)
         network.save_pretrained(tmp_path)
         source.tokenizer().save_pretrained(tmp_path)
-        with pytest.raises(SettingsError, match="no numbers"):
+        with pytest.raises(SettingsError, match="computes NaN"):
             aligner(tmp_path).align(PAIRS)
 
     def test_the_bundled_model_says_that_it_knows_english_alone(self, capsys: pytest.CaptureFixture[str]) -> None:

@@ -56,7 +56,7 @@ def test_too_little_room_is_refused_with_what_to_do(monkeypatch):
         check_room(3 * 10**8)
     assert str(caught.value) == (
         f"temporary files need at least 300 MB in {tempfile.gettempdir()}, which has 200 MB free. "
-        "Free some space there, or name another folder by the environment variable TMPDIR"
+        "Free some space there, or set the environment variable TMPDIR to another folder"
     )
     monkeypatch.setattr(shutil, "disk_usage", lambda folder: shutil._ntuple_diskusage(10**9, 10**9, 0))
     check_room(1000)  # what is small needs no file

@@ -97,7 +97,7 @@ def test_taggers_without_soft_labels_and_with_other_types(
 def test_wrong_numbers_and_no_tagger(tagger: Path, tmp_path: Path) -> None:
     with pytest.raises(SettingsError, match="count is 0"):
         chosen(RAW, tagger, 0)
-    with pytest.raises(SettingsError, match="most no smaller"):
+    with pytest.raises(SettingsError, match="most at least as large"):
         chosen(RAW, tagger, 5, most=4)
     with pytest.raises(SettingsError, match="no tagger"):
         chosen(RAW, [], 5)

@@ -125,7 +125,7 @@ class TestWrong:
             ("teacher={ steps = 0 }", r"teacher: steps is 0, expected 1 or more"),
             ('teacher={ method = "memry" }', r'teacher: no tagger method is called "memry"; did you mean "memory"'),
             ("teacher=300", r"teacher is 300: expected a table"),
-            ("tagger=here", r"tagger names a trained teacher and teacher describes one to train"),
+            ("tagger=here", r"the settings tagger .a trained teacher. and teacher .one to train. are both given"),
         ],
     )
     def test_settings_that_do_not_exist(self, override: str, message: str) -> None:
@@ -158,7 +158,7 @@ class TestWrong:
         Run(load("recipe.toml", [*named, 'systems.taught.types.DOG="PER"']), Path("run"), quiet=True).check()
 
     def test_a_system_cannot_be_called_teachers(self) -> None:
-        with pytest.raises(SettingsError, match="every run has folders gold, sample, teachers"):
+        with pytest.raises(SettingsError, match="the names gold, sample, teachers are taken"):
             load("recipe.toml", ["systems.taught.name=teachers"])
 
 

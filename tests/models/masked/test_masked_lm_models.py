@@ -123,9 +123,9 @@ class TestRefusals:
         with torch.no_grad():
             next(fresh.network.parameters()).fill_(torch.nan)
         masked_input = MaskedInput(("Ada", "won"), (0,))
-        with pytest.raises(SettingsError, match=r"values that are no numbers.*use a lower learning_rate"):
+        with pytest.raises(SettingsError, match=r"computes NaN.*use a lower learning_rate"):
             fresh.fill([masked_input], [random.Random(0)], Drawing(5))
-        with pytest.raises(SettingsError, match="values that are no numbers"):
+        with pytest.raises(SettingsError, match="computes NaN"):
             fresh.guesses([masked_input], 5)
 
     def test_a_condition_that_leaves_no_room(self, fresh: MaskedLM) -> None:

@@ -80,7 +80,7 @@ def test_the_callers_chance_is_left_alone():
 
 def test_a_network_without_dropout_is_refused():
     for network in (nn.Linear(2, 2), nn.Sequential(nn.Dropout(0.0))):
-        with pytest.raises(SettingsError, match="none"), thinned(network, 2, 0):
+        with pytest.raises(SettingsError, match="does not have"), thinned(network, 2, 0):
             pass
     with pytest.raises(SettingsError, match="passes is 0"), thinned(nn.Dropout(0.5), 0, 0):
         pass
@@ -110,6 +110,6 @@ class Attention(nn.Module):
 
 @pytest.mark.parametrize("network", [Positions(), Attention()], ids=["positions first", "attention alone"])
 def test_a_network_that_reads_all_passes_alike_is_refused(network):
-    with pytest.raises(SettingsError, match="Take another model"), thinned(network.eval(), 2, 0):
+    with pytest.raises(SettingsError, match="Use another model"), thinned(network.eval(), 2, 0):
         network(ones(2))
     assert torch.equal(network(ones(2)).sum(), ones(2).sum()), "afterwards it is whole"

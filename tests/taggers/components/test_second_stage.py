@@ -47,7 +47,7 @@ def test_settings_are_back_after_a_failure(monkeypatch: pytest.MonkeyPatch) -> N
 
 def test_types_that_were_not_met() -> None:
     new = Sentence(("film",), (Entity(0, 1, "CW"),))
-    with pytest.raises(SettingsError, match=r"does not have their types CW: .*gold_copies = 1"):
+    with pytest.raises(SettingsError, match=r"first training has no CW, .*gold_copies = 1"):
         fit_second_stage(trained(), [*GOLD, new], {"steps": 4}, Training())
 
 

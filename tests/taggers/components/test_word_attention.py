@@ -146,7 +146,7 @@ def test_a_model_without_attention_is_refused(
     tagger = TransformerTagger(model=tiny_model, steps=1)
     tagger.fit(GOLD)
     monkeypatch.setattr(tagger.parts[0], "forward", forward)
-    with pytest.raises(SettingsError, match=r'does not say how much .* keywords = "random"'):
+    with pytest.raises(SettingsError, match=r'does not return the attention .* keywords = "random"'):
         word_attention(tagger, GOLD)
 
 
@@ -161,7 +161,7 @@ def test_what_cannot_be_looked_into_is_refused(tiny_model: str) -> None:
 
 def test_weights_that_are_no_numbers_are_refused(tagger: TransformerTagger) -> None:
     nn.init.constant_(tagger.parts[0].base_model.encoder.layer[1].attention.self.query.weight, torch.nan)
-    with pytest.raises(SettingsError, match="no numbers"):
+    with pytest.raises(SettingsError, match="computes NaN"):
         word_attention(tagger, GOLD)
 
 

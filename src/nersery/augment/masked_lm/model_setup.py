@@ -46,7 +46,7 @@ def _check_kind(name: str, config: Any) -> None:
     expected = "Expected a masked language model, e.g. bert-base-cased or xlm-roberta-base"
     if config.is_encoder_decoder:
         raise MissingResourceError(
-            f'the model "{name}" is an encoder-decoder, which writes whole sentences and no single words. {expected}'
+            f'the model "{name}" is an encoder-decoder, which writes whole sentences, not single words. {expected}'
         )
     heads = config.architectures or ()
     if heads and all(head.endswith(OTHER_HEADS) for head in heads):  # of classes of other people nothing is known
@@ -80,7 +80,7 @@ def sentences_with_entities(method: object, sentences: Iterable[Sentence]) -> li
     if found := [sentence for sentence in sentences if sentence.entities]:
         return found
     raise DataError(
-        f"no training sentence has an entity, and {name_of(method)} has nothing to learn from",
+        f"no training sentence has an entity, so {name_of(method)} has nothing to learn from",
         fix="name a file with entities; nersery inspect stats shows what is read from one",
     )
 

@@ -105,7 +105,7 @@ def fine_tuned_on_words(method: Any, gold: Sequence[Sentence], training: Trainin
         DataError: When there is no gold sentence.
     """
     if not gold:
-        raise DataError(f"there are no training sentences, and {name_of(method)} has nothing to learn from")
+        raise DataError(f"there are no training sentences, so {name_of(method)} has nothing to learn from")
     model = open_model(method, gold, training)
     method.check_conditions(model, sorted(types_in([*gold, *training.dev])))
     fine_tune(model, method, gold, method.random_masked_input, training, rate=1.0)

@@ -69,11 +69,11 @@ class Embeddings(Aligner, ModelSettings):
             multilingual E5, otherwise ``softmax``.
         threshold: Minimum probability of a link of subwords for `softmax` and `entmax`, in [0, 1).
         distortion: Penalty of `argmax`, `itermax` and `match` for different positions in the sentences, in [0, 1].
-        temperature: Above 0: ``softmax`` and ``entmax`` compare words, the means of their subwords minus the sentence's
-            mean, by cosines divided by this number. None: subwords by dot products, as in the paper.
-        fine_tune: Train the model on the pairs first, which must fit in memory: a table of weights of the objectives
-            `tlm`, `mlm`, `so` and `co`, and of `threshold`, `mask_rate`, `epochs`, `batch_size`, `learning_rate`, all
-            optional.
+        temperature: If set (above 0), ``softmax`` and ``entmax`` compare words by the cosine divided by this number;
+            the vector of a word is the mean of its subwords minus the sentence's mean. None: they compare subwords by
+            dot product, as in the paper.
+        fine_tune: Train the model on the pairs first, which must fit in memory. A table with any of the objectives'
+            weights `tlm`, `mlm`, `so`, `co`, and `threshold`, `mask_rate`, `epochs`, `batch_size`, `learning_rate`.
 
     Reference:
         Dou and Neubig (2021). Word Alignment by Fine-tuning Embeddings on Parallel Corpora. EACL (`softmax`, `entmax`,
@@ -82,8 +82,8 @@ class Embeddings(Aligner, ModelSettings):
 
     Departures:
         - `temperature`, with means of words and of the sentence, is ours.
-        - 1.5-entmax links what is above the threshold; the paper links what is above 0 (`threshold = 0`).
-        - SimAlign may compare whole words, and remove links whose rows are nearly even; we do neither.
+        - 1.5-entmax links above `threshold`; the paper links above 0 (`threshold = 0`).
+        - SimAlign may compare whole words, and drop links whose rows are nearly even; we do neither.
         - The code truncates long sentences; here they are read in overlapping windows.
         - A word that the tokenizer drops has no link.
     """

@@ -51,26 +51,25 @@ class Ensemble(Aligner, ModelSettings):
     The probability of a link is the weighted mean of the members' probabilities; a member without the link counts as 0.
     Two words are linked above `threshold` if each is the other's most probable one, or if they touch such a link.
 
-    The links that the other members vote for are first suggested to the statistical aligner. It counts them as observed
-    while it learns, and prefers them when it aligns a pair. This helps more than the vote itself, most with a few
-    hundred pairs.
+    First, the links of the other members are suggested to the statistical aligner, which counts them as observed while
+    it learns, and prefers them when it aligns. This helps more than the vote itself, most with a few hundred pairs.
 
     Args:
-        members: Settings of each aligner by its name, or by any name with `method`, e.g. `{ statistical = {}, other = {
-            method = "embeddings" } }`. Empty: `statistical` and `embeddings` three times (`softmax`, `argmax`,
-            `itermax`), or `statistical` alone without the bundled multilingual model.
+        members: Settings of each aligner by name, or by any name with `method`, e.g. `{ other = { method = "embeddings"
+            } }`. Empty: `statistical` and `embeddings` three times (`softmax`, `argmax`, `itermax`), or `statistical`
+            alone without the bundled multilingual model.
         weights: Votes of members by name, above 0; by default 1.
         threshold: Minimum probability of a link, in (0, 1).
         counts: Observations that a suggested link is worth in learning, at least 0.
         trust: How much suggestions count when a pair is aligned: the exponent of their probabilities, at least 0.
-        learn_from: Maximum pairs with suggestions in learning; 0: all. A core suggests for about 40 pairs a second.
+        learn_from: Maximum number of pairs for which links are suggested in learning; 0: all. One core handles about 40
+            pairs a second.
         join: In scripts without spaces, align words of `model`'s vocabulary, not characters; all characters of a word
             get its links.
         model: Encoder of members that need one and name none.
 
     Reference:
-        Jalili Sabet et al. (2020). SimAlign: High Quality Word Alignments Without Parallel Training Data Using Static
-        and Contextualized Embeddings. Findings of EMNLP (`argmax`, `itermax`). Liang, Taskar and Klein (2006).
+        Jalili Sabet et al. (2020), SimAlign, Findings of EMNLP (`argmax`, `itermax`). Liang, Taskar and Klein (2006).
         Alignment by Agreement. NAACL.
 
     Departures:

@@ -46,10 +46,9 @@ class External(Aligner):
         arguments: More command-line arguments for the program.
 
     Reference:
-        Östling and Tiedemann (2016). Efficient Word Alignment with Markov Chain Monte Carlo. PBML 106. Dyer, Chahuneau
-        and Smith (2013). A Simple, Fast, and Effective Reparameterization of IBM Model 2. NAACL. Och and Ney (2003). A
-        Systematic Comparison of Various Statistical Alignment Models. Computational Linguistics 29 (GIZA++). Gao and
-        Vogel (2008). Parallel Implementations of Word Alignment Tool (mgiza).
+        eflomal: Östling and Tiedemann (2016), PBML 106. fast_align: Dyer, Chahuneau and Smith (2013), NAACL. GIZA++:
+            Och and Ney (2003), Computational Linguistics 29. mgiza: Gao and Vogel (2008), Parallel Implementations of
+            Word Alignment Tool.
 
     Departures:
         - Words are cut to prefixes (`prefix`), which helps with little text.
@@ -108,8 +107,7 @@ class External(Aligner):
             except AnswerError as fault:
                 raise DataError(
                     Issue(str(fault), f"the answer of {self.program}", fault.line),
-                    fix="look whether the program is a version that this one knows, and whether arguments change "
-                    "what it writes",
+                    fix="check the version of the program, and whether arguments change its output",
                 ) from fault
         return {
             digest: tuple(Link(*point, chance) for point, chance in zip(of, chances, strict=True))

@@ -42,21 +42,21 @@ SUGGESTED_AT_ONCE = 256
 class Statistical(Aligner):
     """Learns from the pairs which words translate each other, and links those.
 
-    IBM model 1 and then a hidden Markov model run in both directions, and learn from links on which both agree. Before
-    learning, similar words count as linked: equal numbers, punctuation with the same purpose, names and cognates, also
-    across scripts. The probability of a link is the geometric mean of both directions.
+    IBM model 1, then a hidden Markov model, run in both directions and learn from links on which these agree. At first,
+    similar words count as linked: equal numbers, punctuation with the same purpose, names and cognates, also across
+    scripts. The probability of a link is the geometric mean of both directions.
 
     Args:
         symmetrize: `agreement`: links that are the best of both their words, and others that touch those. Or a
-            heuristic over the best link of each word in either direction: `intersection`, `union`, `grow-diag`,
+            heuristic over each word's best link in either direction: `intersection`, `union`, `grow-diag`,
             `grow-diag-final` or `grow-diag-final-and`.
         threshold: Minimum probability of a link for `agreement`, in (0, 1).
         lower: Ignore case and variants of characters.
         prefix: Count words by this many first letters; 0: all. Words with digits stay whole.
-        string_similarity: Observations that two identical words count for before learning; 0 ignores spelling.
+        string_similarity: Observations that two identical words are worth before learning; 0 ignores spelling.
         ibm1_steps: Passes over the pairs by words alone.
         hmm_steps: Passes that also use positions.
-        null: Probability in (0, 1) that a word comes from none.
+        null: Probability in (0, 1) that a word has no counterpart.
         learn: Learn from the pairs; if false, only `priors` count.
         learn_from: Maximum pairs to learn from, spread evenly over all; 0: all. Temporary files take about half a
             gigabyte for 100,000 pairs.
@@ -69,9 +69,9 @@ class Statistical(Aligner):
 
     Departures:
         - In model 1, a link counts as the geometric mean of both directions, not their product, which forgets rare
-          words with a few hundred pairs.
+          words if pairs are few.
         - One table of counts, normalized by source and by target, serves both directions.
-        - Links by `agreement` touch each other; in the paper they are all above a threshold.
+        - `agreement` adds only links that touch the best ones; the paper takes all above a threshold.
         - Prefixes, string similarity and priors are ours.
     """
 

@@ -112,7 +112,7 @@ class Lexicon:
             tensors = load_file(folder / TENSORS)
             lexicon = cls(**{field.name: tensors[field.name] for field in fields(cls)})
             if [len(facts["source"]), len(facts["target"])] != [len(lexicon.source_uses), len(lexicon.target_uses)]:
-                raise ValueError(f"{RECORD} and {TENSORS} are not of one lexicon")
+                raise ValueError(f"{RECORD} and {TENSORS} do not belong together")
         except (OSError, ValueError, LookupError, SafetensorError) as error:
             raise SettingsError(
                 f"the learnt lexicon in {folder} cannot be read ({error}). Learn and save it again"
@@ -121,7 +121,7 @@ class Lexicon:
             {key: facts.get(key) for key in ("format", *settings)}, {"format": FORMAT, **settings}
         ):
             raise SettingsError(
-                f"the lexicon in {folder} was learnt otherwise:\n{changed}\nSet these as they are there, or learn again"
+                f"the lexicon in {folder} was learned with other settings:\n{changed}\nUse its settings, or learn again"
             )
         return lexicon, facts
 
@@ -162,8 +162,9 @@ def check_folder(folder: Path) -> None:
     missing = [name for name in (RECORD, TENSORS) if not (folder / name).is_file()]
     if missing:
         raise MissingResourceError(
-            f"there is no learnt lexicon in {folder}, which lacks {' and '.join(missing)}. "
-            "Name a folder that the statistical aligner has saved one to, or none to learn from the pairs alone"
+            f"there is no learned lexicon in {folder}, which lacks {' and '.join(missing)}. "
+            "Name a folder that `nersery crosslingual align --keep` wrote, or leave out priors to learn from the "
+            "pairs alone"
         )
 
 

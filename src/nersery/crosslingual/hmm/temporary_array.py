@@ -31,7 +31,7 @@ def check_room(size: int) -> None:
     if size > max(free, IN_MEMORY):
         raise DiskError(
             f"temporary files need at least {size / 1e6:,.0f} MB in {folder}, which has {free / 1e6:,.0f} MB free. "
-            "Free some space there, or name another folder by the environment variable TMPDIR"
+            "Free some space there, or set the environment variable TMPDIR to another folder"
         )
 
 

@@ -90,7 +90,9 @@ def next_sentences(
             raise SettingsError(f"{name} is {number!r:.60}, expected a whole number")
     seed = checked_seed(seed)
     if count < 1 or most < count:
-        raise SettingsError(f"count is {count} and most is {most}, expected count of 1 or more and most no smaller")
+        raise SettingsError(
+            f"count is {count} and most is {most}, expected a count of 1 or more, and most at least as large"
+        )
     names = [str(one) for one in ([taggers] if isinstance(taggers, str | Path) else taggers)]
     if not names:
         raise SettingsError("there is no tagger, expected one or more")

@@ -66,7 +66,7 @@ def read_material(
         unlabelled, more = _raw(io.open_text(raw, own), known, most_raw)
         notes += more
         if not unlabelled:
-            raise DataError(Issue("there is no sentence that gold and test do not have", str(raw)), fix="give raw text")
+            raise DataError(Issue("all sentences are also in gold or test", str(raw)), fix="give raw text")
         refuse_other_language(text, profile(unlabelled, options.language))
     return Material(gold, unlabelled, tested, text, tuple(notes))
 

@@ -50,7 +50,7 @@ class DataSettings:
     """The files, and how to read them; see `nersery.io.ReadOptions`.
 
     Args:
-        train: Labelled sentences to sample from and to augment: a file, or a table of languages and files.
+        train: Labelled sentences to sample and augment: a file, or a table of languages and files.
         dev: Labelled sentences for choosing the best weights.
         test: Labelled sentences to score on, used for nothing else. Not for cross-validation.
         raw: Sentences for methods that label raw text; their labels are ignored.

@@ -103,11 +103,11 @@ class SpansSource(StandoffSource):
                     raise ValueError("expected a comma or the end of the array")
                 at += text[at] == ","
             if text[at:].rstrip(BLANKS) != "]":
-                raise ValueError("the array has no end, or something stands behind it")
+                raise ValueError("the array has no end, or something follows it")
         except (ValueError, RecursionError) as error:
             line += text.count("\n", before, at)
             message = f"not JSON: {error}"
-            raise DataError(Issue(message, self.file.name, line), fix="export the file again, or mend it") from None
+            raise DataError(Issue(message, self.file.name, line), fix="export the file again, or correct it") from None
 
 
 def _behind_blanks(text: str, at: int) -> int:

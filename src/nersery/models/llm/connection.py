@@ -182,7 +182,7 @@ class Connection:
         if status in (401, 403):
             raise MissingResourceError(self._key_problem(status, said)) from None
         if status == 402 or error.code == "insufficient_quota":
-            raise MissingResourceError(f"the account at {self._settings.base_url} is used up: {said}") from None
+            raise MissingResourceError(f"the account at {self._settings.base_url} has no credit left: {said}") from None
         headers = {name.lower(): value for name, value in error.response.headers.items()}
         return ServerError(f"status {status}, {said}", f"status {status}", status, headers)
 

@@ -233,13 +233,14 @@ def check(source: ModelSource, languages: Iterable[str] = ()) -> Seq2SeqTokeniza
     if not config.is_encoder_decoder:
         kind = " or ".join(config.architectures or ()) or f"of the type {config.model_type}"
         raise MissingResourceError(
-            f'the model "{source.name}" is {kind}, which is no encoder-decoder, so it cannot turn one text into '
-            f"another. Name an encoder-decoder, e.g. {WITH_GAPS}"
+            f'the model "{source.name}" is {kind}, not an encoder-decoder, so it cannot turn one text into another. '
+            f"Name an encoder-decoder, e.g. {WITH_GAPS}"
         )
     if config.model_type == JOINED:
         raise MissingResourceError(
-            f'the model "{source.name}" is an encoder and a decoder put together (EncoderDecoderModel), whose '
-            f"vocabulary cannot grow by our tag tokens. Name an encoder-decoder of one subword, e.g. {WITH_GAPS}"
+            f'the model "{source.name}" combines a separate encoder and decoder (EncoderDecoderModel), so tag tokens '
+            "cannot be added to its vocabulary. Name an encoder-decoder that was pretrained as one model, e.g. "
+            f"{WITH_GAPS}"
         )
     tokenization = Seq2SeqTokenization(source.name, source.tokenizer(), config)
     for language in languages:

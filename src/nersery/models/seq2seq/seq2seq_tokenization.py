@@ -181,7 +181,8 @@ class Seq2SeqTokenization:
         if start is None or end is None:
             lacking = "decoder_start_token_id" if start is None else "eos_token_id"
             raise MissingResourceError(
-                f'the configuration of the model "{self.name}" says nothing of {lacking}, so it cannot write texts. '
+                f'the configuration of the model "{self.name}" does not set {lacking}, so the model cannot write '
+                "texts. "
                 "Set it in config.json"
             )
         return Frame(prefix, suffix, (start, *before), end)

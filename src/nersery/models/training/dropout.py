@@ -46,8 +46,8 @@ def thinned(network: nn.Module, passes: int, seed: int) -> Iterator[None]:
     layers = [(name, layer) for name, layer in network.named_modules() if isinstance(layer, nn.Dropout) and layer.p]
     if not layers:
         raise SettingsError(
-            "certainty is measured by leaving dropout on, and this model has none. Train the tagger with a dropout "
-            "above 0, or take another model"
+            "certainty is measured with dropout, which this model does not have. Train the tagger with a dropout "
+            "above 0, or use another model"
         )
     reading = _Reading(passes, seed)
     handles = [layer.register_forward_hook(partial(reading.thin, name)) for name, layer in layers]
@@ -79,8 +79,8 @@ class _Reading:
         """Refuse a network in which no mask was applied."""
         if not self._thinned:
             raise SettingsError(
-                "certainty is measured by leaving dropout on, and this model has none but in its attention, or has "
-                "another shape than (rows, positions, features). Take another model"
+                "certainty is measured with dropout outside attention, on the shape (rows, positions, features), "
+                "which this model does not have. Use another model"
             )
 
     def thin(self, name: str, layer: nn.Dropout, _: Any, output: Tensor) -> Tensor:

@@ -43,7 +43,9 @@ def reports_in(folder: str | Path) -> Iterator[Report]:
             fix="name the folder of a finished run, e.g. runs/demo; nersery run with its recipe finishes it",
         ) from None
     except (ValueError, TypeError, ValidationError):
-        raise DataError(Issue("this is no report of a run", str(file)), fix="write it again with nersery run") from None
+        raise DataError(
+            Issue("this is not the report of a run", str(file)), fix="write it again with nersery run"
+        ) from None
     for one in sorted(Path(folder).glob(f"*/{REPORT_FILE}")):
         yield from reports_in(one.parent)
 

@@ -52,7 +52,7 @@ class TagSet:
                 parts.append((LETTERS[letter], type_))
             else:
                 raise MissingResourceError(
-                    f'the model predicts "{name}", which is no tag: expected O, B-PER, I-PER and the like. '
+                    f'the model predicts "{name}", which is not a tag: expected O, B-PER, I-PER and the like. '
                     "Is it a model for named entity recognition?"
                 )
         return tuple(parts)

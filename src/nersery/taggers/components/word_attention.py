@@ -121,9 +121,7 @@ def _attentions(tagger: TransformerTagger, windows: Sequence[Window], layers: in
     attentions = getattr(output, "attentions", None) or ()
     length = batch.input_ids.shape[1]
     if not attentions or any(layer is None or layer.shape[2:] != (length, length) for layer in attentions):
-        raise SettingsError(
-            f'the model "{tagger.model}" does not say how much each subword attends to each other one. {OTHER_WAYS}'
-        )
+        raise SettingsError(f'the model "{tagger.model}" does not return the attention between subwords. {OTHER_WAYS}')
     if layers > len(attentions):
         warn(f'attention is asked for of {layers} layers, and "{tagger.model}" has {len(attentions)}: all are summed')
     total = _sum(attentions[-layers:])
