@@ -226,9 +226,8 @@ def typed(cls: type[Any], name: str, settings: Mapping[str, Any]) -> tuple[dict[
     Args:
         name: If empty, messages name the settings alone.
     """
-    from pydantic import TypeAdapter, ValidationError
+    from pydantic import ValidationError
 
-    hints = get_type_hints(cls, include_extras=True)
     known = [field.name for field in dataclasses.fields(cls) if field.init]
     prefix = f"{name}." if name else ""
     values: dict[str, Any] = {}
@@ -239,7 +238,7 @@ def typed(cls: type[Any], name: str, settings: Mapping[str, Any]) -> tuple[dict[
             continue
         try:
             strict = True if isinstance(value, bool | str) else None  # lax otherwise, but true and "0.5" are no numbers
-            values[key] = TypeAdapter(hints[key]).validate_python(value, strict=strict)
+            values[key] = _adapter(cls, key).validate_python(value, strict=strict)
         except ValidationError as error:
             messages = dict.fromkeys(map(_message, error.errors()))
             issues.append(f"{prefix}{key} is {value!r:.200}: {'; or '.join(messages)}")
@@ -250,10 +249,24 @@ def typed(cls: type[Any], name: str, settings: Mapping[str, Any]) -> tuple[dict[
     return values, issues
 
 
+@cache
+def _hints(cls: type[Any]) -> dict[str, Any]:
+    """The types of a dataclass's fields; looking them up takes long, and a recipe has many systems."""
+    return get_type_hints(cls, include_extras=True)
+
+
+@cache
+def _adapter(cls: type[Any], key: str) -> Any:
+    """What checks the values of a field."""
+    from pydantic import TypeAdapter
+
+    return TypeAdapter(_hints(cls)[key])
+
+
 def check_values(method: object) -> None:
     """Raise `SettingsError` for values that are not among the choices, or not in the range, of their setting."""
     try:
-        hints = get_type_hints(type(method), include_extras=True)
+        hints = _hints(type(method))
     except NameError:  # of another package, whose types are only there for its type checker
         return
     settings = settings_of(method)
