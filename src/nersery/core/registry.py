@@ -51,6 +51,9 @@ KINDS: Mapping[str, str] = {
 """Each kind of plug-in, and the base class in the ``base.py`` of its package."""
 PACKAGES = {"align": "crosslingual.aligners", "tagger": "taggers"}
 """The package of a kind, where it is not called like the kind."""
+_HINTS: dict[type[Any], dict[str, Any]] = {}
+_ADAPTERS: dict[tuple[type[Any], str], Any] = {}
+"""Looked up once: both take long, and a recipe with many systems needs them thousands of times."""
 
 FileName = Annotated[str, "file"]
 """The type of a setting that names a file: in a recipe a relative name starts from the recipe's folder."""
@@ -249,18 +252,20 @@ def typed(cls: type[Any], name: str, settings: Mapping[str, Any]) -> tuple[dict[
     return values, issues
 
 
-@cache
 def _hints(cls: type[Any]) -> dict[str, Any]:
-    """The types of a dataclass's fields; looking them up takes long, and a recipe has many systems."""
-    return get_type_hints(cls, include_extras=True)
+    """The types of a dataclass's fields."""
+    if cls not in _HINTS:
+        _HINTS[cls] = get_type_hints(cls, include_extras=True)
+    return _HINTS[cls]
 
 
-@cache
 def _adapter(cls: type[Any], key: str) -> Any:
     """What checks the values of a field."""
     from pydantic import TypeAdapter
 
-    return TypeAdapter(_hints(cls)[key])
+    if (cls, key) not in _ADAPTERS:
+        _ADAPTERS[cls, key] = TypeAdapter(_hints(cls)[key])
+    return _ADAPTERS[cls, key]
 
 
 def check_values(method: object) -> None:
