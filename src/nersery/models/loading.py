@@ -69,6 +69,12 @@ class ModelSource:
 
         return self._load(AutoConfig.from_pretrained, **settings)
 
+    @property
+    def layer_size(self) -> int:
+        """Layers times their width squared: what the time of a step is proportional to; 0 if the model does not say."""
+        text = self.config().get_text_config()
+        return int(getattr(text, "num_hidden_layers", 0) * getattr(text, "hidden_size", 0) ** 2)
+
     def tokenizer(self) -> Any:
         """The model's tokenizer.
 
@@ -196,6 +202,11 @@ class ModelSource:
                 "network once. Pickled weights (pytorch_model.bin) are refused: convert them to safetensors. "
                 f"transformers says: {str(error).strip()}"
             ) from error
+
+
+def import_libraries() -> None:
+    """Import what the first model of a process would import, which takes seconds."""
+    from transformers import BertModel  # noqa: F401  # the architecture of the bundled encoders
 
 
 def _last_subword(tokenizer: Any) -> int:

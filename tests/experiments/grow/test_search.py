@@ -8,14 +8,18 @@ from typing import Any
 import pytest
 
 from nersery import Corpus, Entity, Sentence
-from nersery.experiments.execution.run_time import RunTime
+from nersery.experiments.execution import run_time
+from nersery.experiments.execution.run_time import RunTime, Speed
 from nersery.experiments.grow import plan
 from nersery.experiments.grow.budget import Budget
 from nersery.experiments.grow.candidates import systems_for
 from nersery.experiments.grow.material import Material
+from nersery.experiments.grow.plan import Plan
 from nersery.experiments.grow.search import Search
 from nersery.experiments.grow.text_profile import TextProfile
 from nersery.experiments.recipe import parse
+from nersery.experiments.systems import MethodSettings
+from nersery.models.loading import ModelSource
 
 ENGLISH = TextProfile("LATIN", "en", cased=True)
 
@@ -110,6 +114,70 @@ def test_gold_only_is_not_tried_alone_on_another_fold(
 ) -> None:
     search = searched(monkeypatch, minutes, {"gold": 0.6, "questions": 0.7}, names=("questions",))
     assert set(search.tried["gold"].folds) == set(search.tried["questions"].folds) == folds
+
+
+def timed(monkeypatch: pytest.MonkeyPatch, slower: dict[str, float]) -> tuple[Material, list[str]]:
+    """Six sentences, and the encoders that are timed: a step takes a second, more with some encoders."""
+    gold = Corpus([Sentence(("Ada", "wrote"), (Entity(0, 1, "PER"),), id=str(number)) for number in range(9)])
+    asked: list[str] = []
+
+    def tagger_speed(settings: MethodSettings, _: object) -> Speed:
+        model = str(settings.settings["model"])
+        asked.append(model)
+        return Speed(0.0, slower.get(model, 1.0), 0.001)
+
+    def annotator_speed(*_: object) -> float:
+        asked.append("questions")
+        return 0.001
+
+    monkeypatch.setattr(plan, "_available", lambda models, _: (models, []))
+    monkeypatch.setattr(ModelSource, "layer_size", property(lambda model: 4 if "multi" in model.name else 1))
+    monkeypatch.setattr(run_time, "tagger_speed", tagger_speed)
+    monkeypatch.setattr(run_time, "annotator_speed", annotator_speed)
+    return Material(gold, gold, Corpus(()), ENGLISH, ()), asked
+
+
+def systems_of(found: Plan) -> list[str]:
+    return [entry["name"] for entry in found.table["systems"]]
+
+
+def test_one_timing_serves_all_batch_sizes(monkeypatch: pytest.MonkeyPatch) -> None:
+    material, asked = timed(monkeypatch, {})
+    for minutes in (1.0, 3.0, 1000.0):
+        plan.make_plan(material, "", Budget(60 * minutes), lambda _: None)
+        assert asked[:2] == ["bundled", "questions"]
+        assert asked.count("bundled") == 1
+        asked.clear()
+    speed = Speed(0.0, 1.0, 0.0)
+    assert speed.step_of(4) < speed.step_of(8) < speed.step_of(16) == 1.0
+
+
+def test_an_encoder_that_the_time_does_not_allow_is_not_even_timed(monkeypatch: pytest.MonkeyPatch) -> None:
+    material, asked = timed(monkeypatch, {})
+    short = plan.make_plan(material, "", Budget(300.0), lambda _: None)
+    assert "bundled-multilingual" not in asked
+    assert not any("multilingual" in name for name in systems_of(short))
+    assert any("bundled-multilingual is not tried" in note for note in short.notes)
+    long = plan.make_plan(material, "", Budget(60_000.0), lambda _: None)
+    assert "gold, bundled-multilingual" in systems_of(long)
+    assert not any("not tried" in note for note in long.notes)
+
+
+def test_the_encoder_that_the_user_named_stays(monkeypatch: pytest.MonkeyPatch) -> None:
+    material, _ = timed(monkeypatch, {"bundled-qa": 3.0})
+    found = plan.make_plan(material, "bundled-qa", Budget(60.0), lambda _: None)
+    assert "gold, bundled-qa" in systems_of(found)
+
+
+def test_questions_that_would_take_most_of_the_time_are_not_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nor timed; then the raw text is for self-training."""
+    material, asked = timed(monkeypatch, {})
+    monkeypatch.setattr(run_time, "tagger_speed", lambda *_: Speed(0.0, 0.01, 2.0))
+    short, long = (plan.make_plan(material, "", Budget(seconds), lambda _: None) for seconds in (30.0, 60.0))
+    assert systems_of(short)[0] == "self-training"
+    assert any("no questions are asked: labelling 9 raw" in note for note in short.notes)
+    assert systems_of(long)[0] == "questions"
+    assert asked == ["questions"]
 
 
 def test_the_schedule_leaves_time_for_the_encoder_that_the_user_named(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,6 +12,7 @@ import pytest
 import nersery
 from nersery import Sentence, io
 from nersery.core.errors import DataError, NerseryError, OutOfTimeError, SettingsError
+from nersery.experiments.execution import run_time
 from nersery.experiments.grow import candidates, plan, search
 from nersery.experiments.grow.harvest import Harvest
 from nersery.experiments.grow.search import Search
@@ -46,8 +47,8 @@ def grown(folder: Path, finished: tuple[Path, Harvest]) -> Harvest:
 def prepare(folder: Path, monkeypatch: pytest.MonkeyPatch, tiny_model: str) -> Path:
     original = plan._table
 
-    def table(*given: Any) -> dict[str, Any]:
-        made = original(*given)
+    def table(*given: Any, **more: Any) -> dict[str, Any]:
+        made = original(*given, **more)
         made["tagger"] |= {"learning_rate": 0.005, "head_learning_rate": 0.05}
         return made
 
@@ -133,6 +134,39 @@ def test_the_same_call_resumes(grown: Harvest, monkeypatch: pytest.MonkeyPatch) 
     assert before == {path: path.stat().st_mtime_ns for path in before}
     assert (resumed.best, resumed.dev_f1, resumed.test_f1) == (grown.best, grown.dev_f1, grown.test_f1)
     assert str(grow(minutes=10)) == str(grown), "a finished job only says again what it found"
+
+
+def test_a_kill_while_planning_loses_one_timing(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Killed(BaseException):
+        pass
+
+    def killed(*_: object, **more: object) -> float:
+        raise Killed
+
+    timed: list[str] = []
+    original = run_time.tagger_speed
+
+    def tagger_speed(settings: Any, gold: Any) -> Any:
+        timed.append(settings.settings["model"])
+        return original(settings, gold)
+
+    monkeypatch.setattr(run_time, "tagger_speed", tagger_speed)
+    with monkeypatch.context() as patch:
+        patch.setattr(plan, "_schedule", killed)
+        with pytest.raises(Killed):
+            grow(minutes=10)
+    record = json.loads(Path("out/grow.json").read_text("utf-8"))
+    assert (len(record["speeds"]), record["spent"] > 0) == (1, True)
+    grow(minutes=10)
+    assert len(timed) == 1
+    io.write(sentences(25), "train.conll")
+    with monkeypatch.context() as patch:
+        patch.setattr(plan, "_schedule", killed)
+        with pytest.raises(Killed):
+            grow(minutes=10, output="other")
+    io.write(sentences(26), "train.conll")
+    grow(minutes=10, output="other")
+    assert len(timed) == 3, "other sentences are timed again"
 
 
 def test_a_final_training_that_cannot_be_scored_in_time_is_kept(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,8 +6,9 @@ import json
 import math
 import statistics
 import time
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from itertools import cycle, islice
 from typing import Any
 
 from nersery.core import registry
@@ -16,10 +17,15 @@ from nersery.core.sentence import Corpus, Sentence
 from nersery.experiments.recipe import Recipe
 from nersery.experiments.systems import GOLD, MethodSettings, System
 from nersery.models.computer import using_threads
-from nersery.models.loading import ModelSource
+from nersery.models.loading import ModelSource, import_libraries
 from nersery.taggers.base import Tagger
 from nersery.taggers.components.second_stage import changed
 
+BATCH = 16
+"""Sentences in a training step where settings name no number."""
+STEP_OVERHEAD = 0.25
+"""Share of a step of `BATCH` sentences that does not depend on their number: with both bundled encoders, 4, 8 and 16
+sentences take 0.44, 0.65 and 1 times as long."""
 TIMED_STEPS = 4
 TIMED_SENTENCES = 24
 LANGUAGE_MODEL_STEP = 2.0
@@ -45,13 +51,21 @@ class Speed:
 
     Args:
         start: To load a model and to save it.
-        step: For a training step.
+        step: For a training step of `BATCH` sentences.
         sentence: To label a sentence.
     """
 
     start: float
     step: float
     sentence: float
+
+    def step_of(self, batch: int) -> float:
+        """For a training step of that many sentences."""
+        return self.step * _relative(batch)
+
+
+def _relative(batch: int) -> float:
+    return STEP_OVERHEAD + (1 - STEP_OVERHEAD) * batch / BATCH
 
 
 def tagger_speed(settings: MethodSettings, gold: Sequence[Sentence]) -> Speed:
@@ -60,16 +74,18 @@ def tagger_speed(settings: MethodSettings, gold: Sequence[Sentence]) -> Speed:
     tagger: Tagger = registry.create(
         "tagger", settings.method, {**settings.settings, **changed(settings.settings, own)}
     )
+    import_libraries()  # once in a process, so it is no part of the start
     watch, began = Stopwatch(), time.monotonic()
     labelled = [sentence for sentence in gold if sentence.entities][:TIMED_SENTENCES]
-    tagger.fit(labelled, progress=watch)
+    batch = batch_size(settings.settings)
+    tagger.fit([*islice(cycle(labelled), TIMED_STEPS * batch)], progress=watch)  # no step has fewer sentences
     gaps = [later - earlier for earlier, later in zip(watch.times, watch.times[1:], strict=False)]
     step = statistics.median(gaps) if gaps else time.monotonic() - began
     start = max(0.0, time.monotonic() - began - step * len(watch.times))  # what no step explains
     tagger.predict(labelled)  # the first pass is slower
     began = time.monotonic()
     tagger.predict(labelled)
-    return Speed(start, step, (time.monotonic() - began) / len(labelled))
+    return Speed(start, step / _relative(batch), (time.monotonic() - began) / len(labelled))
 
 
 def annotator_speed(settings: MethodSettings, gold: Sequence[Sentence], raw: Sequence[Sentence]) -> float:
@@ -92,6 +108,7 @@ class RunTime:
         raw: Raw sentences.
         dev: Sentences that each training is evaluated on ten times.
         speeds: What was timed, by settings.
+        timed: Called after each timing.
     """
 
     recipe: Recipe
@@ -99,6 +116,7 @@ class RunTime:
     raw: Sequence[Sentence] = ()
     dev: int = 0
     speeds: dict[str, Any] = field(default_factory=dict)
+    timed: Callable[[], None] = lambda: None
 
     def speed(self, system: System) -> Speed:
         """The speed of a system's tagger, timed once."""
@@ -109,11 +127,11 @@ class RunTime:
     def _once(self, settings: MethodSettings, measure: Any) -> Any:
         model = settings.settings.get("model")  # models of one architecture lie in one folder
         located = {"model": ModelSource(model).location} if isinstance(model, str) else {}
-        key = json.dumps(
-            [settings.method, {**settings.settings, **located, "steps": None}], sort_keys=True, default=str
-        )
+        scaled = {"steps": None, "batch_size": None}
+        key = json.dumps([settings.method, {**settings.settings, **located, **scaled}], sort_keys=True, default=str)
         if key not in self.speeds:
             self.speeds[key] = measure()
+            self.timed()
         return self.speeds[key]
 
     def training(self, system: System) -> float:
@@ -121,8 +139,10 @@ class RunTime:
         speed, settings = self.speed(system), self.recipe.tagger_of(system).settings
         added = len(self.raw) if self.labels_raw_text(system) else len(self.gold) * (system.copies - 1)
         steps = steps_of(settings, len(self.gold) + added)
-        steps += steps_of(system.second_stage, len(self.gold)) if system.second_stage else 0
-        return speed.start + steps * speed.step + 10 * self.dev * speed.sentence
+        seconds = steps * speed.step_of(batch_size(settings))
+        if second := system.second_stage:
+            seconds += steps_of(second, len(self.gold)) * speed.step_of(batch_size({**settings, **second}))
+        return speed.start + seconds + 10 * self.dev * speed.sentence
 
     def scoring(self, system: System, sentences: int) -> float:
         """Seconds to label that many sentences with its trained tagger."""
@@ -147,7 +167,7 @@ class RunTime:
         tried = len(self.gold) * system.copies
         seconds = len(system.select) * before.start + tried * before.sentence * len(system.select)
         if epochs := method.settings.get("epochs"):
-            steps = int(epochs) * math.ceil(len(self.gold) / 16)
+            steps = int(epochs) * math.ceil(len(self.gold) / BATCH)
             seconds += LANGUAGE_MODEL_STEP * (steps * before.step + tried * before.sentence) + 2 * before.start
         return seconds
 
@@ -175,7 +195,22 @@ def estimates(recipe: Recipe, corpora: Mapping[str, Corpus], threads: int | None
 
 def steps_of(settings: Mapping[str, Any], sentences: int) -> int:
     """Training steps of a tagger's settings, or of a second stage's."""
-    each = math.ceil(sentences / int(settings.get("batch_size") or 16))
+    each = math.ceil(sentences / batch_size(settings))
     if settings.get("steps"):
         return int(settings["steps"])
     return int(settings["epochs"]) * each if settings.get("epochs") else max(300, 3 * each)
+
+
+def batch_size(settings: Mapping[str, Any]) -> int:
+    """Sentences in a training step of a tagger's settings."""
+    return int(settings.get("batch_size") or BATCH)
+
+
+def speeds_as_json(speeds: Mapping[str, Any]) -> dict[str, Any]:
+    """What was timed, for a file."""
+    return {key: asdict(speed) if isinstance(speed, Speed) else speed for key, speed in speeds.items()}
+
+
+def speeds_of_json(table: Mapping[str, Any]) -> dict[str, Any]:
+    """What an earlier process has timed."""
+    return {key: Speed(**speed) if isinstance(speed, dict) else speed for key, speed in table.items()}

@@ -33,7 +33,11 @@ def models_for(text: TextProfile, named: str = "", *, has_raw: bool = False) -> 
 def systems_for(
     text: TextProfile, types: Sequence[str], models: Sequence[str], *, gold: int, raw: int, stage_steps: int
 ) -> list[Entry]:
-    """All systems that might be tried, the most promising first, as entries of ``[[systems]]``."""
+    """All systems that might be tried, the most promising first, as entries of ``[[systems]]``.
+
+    Args:
+        types: That questions ask about; empty: none are asked.
+    """
     entries: list[Entry] = []
     asked = _questions(text, types, models)
     for model in models:
@@ -50,7 +54,9 @@ def systems_for(
 
 
 def _questions(text: TextProfile, types: Sequence[str], models: Sequence[str]) -> Entry:
-    """The entry that labels raw text by questions; empty where no model can answer them."""
+    """The entry that labels raw text by questions; empty where no model can answer them, or nothing is asked."""
+    if not types:
+        return {}
     asked = {"method": "qa_prompting", "types": list(types)}  # named types make the labels independent of the fold
     if text.is_english:
         return asked

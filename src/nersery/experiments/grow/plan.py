@@ -42,6 +42,8 @@ FEWEST_STEPS = 60
 """Fewer are taken only if not even gold only could be trained with this number."""
 LABELLING = 0.25
 """Of the time, at most, for labelling the raw text once."""
+ASKING = 0.5
+"""Of the time: if labelling the fewest raw sentences by questions takes more, no question is timed or asked."""
 FEWEST_RAW = 300
 FEW_FOLDS, MANY_FOLDS, MANY = 3, 5, 1000
 """From `MANY` sentences on, a fifth of them is enough to compare systems on."""
@@ -67,26 +69,76 @@ class Plan:
         return {system.name: CAUTION * self.times.total(system) for system in systems}
 
 
-def make_plan(material: Material, named: str, budget: Budget, say: Callable[[str], None]) -> Plan:
+def make_plan(
+    material: Material,
+    named: str,
+    budget: Budget,
+    say: Callable[[str], None],
+    speeds: dict[str, Any] | None = None,
+    timed: Callable[[], None] = lambda: None,
+) -> Plan:
     """Choose systems, steps and raw text for the time that is left; timing a few steps takes part of it.
+
+    What the time surely does not allow is not even timed, because loading a large encoder may take a short budget.
 
     Args:
         named: An encoder that the user names.
+        speeds: What an earlier call has timed; new timings are added.
+        timed: Called after each timing.
     """
     say(f"{len(material.gold)} labelled sentences, {len(material.raw):,} raw ones; {material.text}")
     say("plan: a few steps of each training are timed")
     models, notes = _available(models_for(material.text, named, has_raw=bool(material.raw)), named)
     recipe = _parsed(_table(material, models, SCHEDULES[0]))
-    times = RunTime(recipe, material.gold.sentences, material.raw.sentences)
-    material, more = _fitting(material, times, budget)
+    speeds = {} if speeds is None else speeds
+    times = RunTime(recipe, material.gold.sentences, material.raw.sentences, speeds=speeds, timed=timed)
+    asks, no_questions = _asks(material, times, budget)
+    times = replace(times, recipe=_parsed(_table(material, models, SCHEDULES[0], asks=asks)))
+    material, drawn = _fitting(material, times, budget)
     times = replace(times, raw=material.raw.sentences)
-    chosen = _schedule(material, times, models, budget, named)
+    chosen = _schedule(material, times, models, budget, named, asks=asks)
     if chosen != SCHEDULES[0]:
         given, full = (f"{steps} steps with {batch} sentences" for steps, batch in (chosen, SCHEDULES[0]))
         notes.append(f"each training has {given} instead of {full}: the time allows no more")
-    table = _table(material, models, chosen)
+    times = replace(times, recipe=_parsed(_table(material, models, chosen, asks=asks)))
+    models, left_out = _affordable(models, times, budget, named)
+    table = _table(material, models, chosen, asks=asks)
     times = replace(times, recipe=_parsed(table))
-    return Plan(material, table, times, (*notes, *more))
+    return Plan(material, table, times, (*notes, *no_questions, *drawn, *left_out))
+
+
+def _asks(material: Material, times: RunTime, budget: Budget) -> tuple[bool, list[str]]:
+    """Whether there is time for questions, and a note if not: each type takes about as long as a tagger's pass."""
+    gold, *others = times.recipe.systems
+    asked = [one for one in others if one.method is not None and one.method.method == "qa_prompting"]
+    if not asked:
+        return True, []
+    sentences = min(FEWEST_RAW, len(material.raw))
+    if times.scoring(gold, sentences * len(material.gold.types)) <= ASKING * budget.left:
+        return True, []
+    return False, [f"no questions are asked: labelling {sentences} raw sentences by them would take most of the time"]
+
+
+def _affordable(models: list[str], times: RunTime, budget: Budget, named: str) -> tuple[list[str], list[str]]:
+    """The encoders that might be tried, and a note on others.
+
+    Before an encoder but the first, gold only and the most promising system are tried on a fold, and the better of the
+    two is trained on all sentences later. It is taken to need as much more time than the first encoder as its layers
+    have more parameters.
+    """
+    gold, *others = times.recipe.systems
+    promising = next(system for system in others if system.makes_sentences)
+    training = times.training(promising)
+    before = times.training(gold) + times.making(promising) + training
+    sizes = {model: ModelSource(model).layer_size for model in models}
+
+    def is_affordable(model: str) -> bool:
+        own = times.training(gold) * max(1.0, sizes[model] / (sizes[models[0]] or 1))
+        return CAUTION * (before + own + max(training, own)) <= budget.left
+
+    kept = [model for model in models if model in (models[0], named) or is_affordable(model)]
+    notes = [f"{model} is not tried: the time allows no other encoder" for model in models if model not in kept]
+    return kept, notes
 
 
 def _available(models: list[str], named: str) -> tuple[list[str], list[str]]:
@@ -107,7 +159,7 @@ def _available(models: list[str], named: str) -> tuple[list[str], list[str]]:
     return found, notes
 
 
-def _table(material: Material, models: list[str], schedule: tuple[int, int]) -> dict[str, Any]:
+def _table(material: Material, models: list[str], schedule: tuple[int, int], *, asks: bool = True) -> dict[str, Any]:
     """The recipe with all systems."""
     steps, batch = schedule
     folds = _folds(material)
@@ -120,7 +172,7 @@ def _table(material: Material, models: list[str], schedule: tuple[int, int]) -> 
         "data": data,
         "sample": {"folds": folds},
         "tagger": {"model": models[0], "steps": steps, "batch_size": batch},
-        "systems": systems_for(material.text, material.gold.types, models, **sizes),
+        "systems": systems_for(material.text, material.gold.types if asks else (), models, **sizes),
     }
 
 
@@ -151,7 +203,7 @@ def _fitting(material: Material, times: RunTime, budget: Budget) -> tuple[Materi
 
 
 def _schedule(
-    material: Material, times: RunTime, models: list[str], budget: Budget, named: str = ""
+    material: Material, times: RunTime, models: list[str], budget: Budget, named: str = "", *, asks: bool = True
 ) -> tuple[int, int]:
     """The first schedule with which gold only and the first system can be trained on a fold and on all sentences.
 
@@ -162,7 +214,7 @@ def _schedule(
     scored = len(material.gold) // folds + len(material.test)
     for gold_only in (False, True):
         for schedule in SCHEDULES:
-            trial = replace(times, recipe=_parsed(_table(material, models, schedule)))
+            trial = replace(times, recipe=_parsed(_table(material, models, schedule, asks=asks)))
             gold, *others = trial.recipe.systems
             cost = 2 * trial.training(gold) + trial.scoring(gold, scored)
             if not gold_only:

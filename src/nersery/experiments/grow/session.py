@@ -27,7 +27,7 @@ from nersery.core.files import as_path, content_hash, differences, locked, refus
 from nersery.core.progress import time_limit
 from nersery.core.ranges import Range
 from nersery.core.version import __version__
-from nersery.experiments.execution.run_time import RunTime
+from nersery.experiments.execution.run_time import RunTime, speeds_as_json, speeds_of_json
 from nersery.experiments.grow.budget import Budget
 from nersery.experiments.grow.harvest import Harvest, harvest, remove_taggers
 from nersery.experiments.grow.material import Material, read_material, save_material
@@ -125,6 +125,7 @@ class GrowJob:
         """
         record = self._record()
         budget = Budget(60 * self.minutes, record.get("spent", 0.0))
+        self._speeds = speeds_of_json(record.get("speeds", {}))
         self.folder.mkdir(parents=True, exist_ok=True)
         with locked(self.folder):
             if "recipe" not in record:
@@ -155,7 +156,7 @@ class GrowJob:
             old = record["fingerprint"]
         except (ValueError, LookupError, TypeError):
             raise SettingsError(f"{path} is damaged. Choose another folder (--out)") from None
-        if "recipe" not in record:  # nothing has begun: its files could not be used
+        if "recipe" not in record and old != json.loads(json.dumps(fingerprint)):  # nothing has begun
             return {"fingerprint": fingerprint, "spent": record.get("spent", 0.0)}
         if difference := differences(old, json.loads(json.dumps(fingerprint))):
             raise SettingsError(
@@ -169,15 +170,20 @@ class GrowJob:
         return next(path for path in names if not path.exists())
 
     def _begin(self, record: dict[str, Any], budget: Budget) -> dict[str, Any]:
-        write_json(self.folder / "grow.json", {**record, "spent": budget.used})
-        material = self._material()
-        plan = make_plan(material, self.model, budget, self._say)
-        self._speeds = plan.times.speeds
+        def save() -> None:
+            self._save(record, budget)
+
+        save()
+        plan = make_plan(self._material(), self.model, budget, self._say, self._speeds, save)
         save_material(plan.material, self.folder / "data")
         write_atomic(self.folder / "search.toml", recipe_text(plan.table))
         record = {**record, "recipe": "search.toml", "notes": [*plan.material.notes, *plan.notes], "tried": {}}
-        write_json(self.folder / "grow.json", {**record, "spent": budget.used})
+        self._save(record, budget)
         return record
+
+    def _save(self, record: dict[str, Any], budget: Budget) -> None:
+        more = {"speeds": speeds_as_json(self._speeds), "spent": budget.used}
+        write_json(self.folder / "grow.json", {**record, **more})
 
     def _work(self, record: dict[str, Any], budget: Budget) -> Harvest:
         recipe = self._recipe()
@@ -186,11 +192,11 @@ class GrowJob:
 
         def save() -> None:
             known = {name: asdict(one) for name, one in search.tried.items()}
-            write_json(self.folder / "grow.json", {**record, "tried": known, "spent": budget.used})
+            self._save({**record, "tried": known}, budget)
 
         with run.started():
             gold = run.corpora["train"].sentences
-            run_time = RunTime(recipe, gold, run.corpora["raw"].sentences, speeds=self._speeds)
+            run_time = RunTime(recipe, gold, run.corpora["raw"].sentences, speeds=self._speeds, timed=save)
             search = Search(run, run_time, budget, self._say, save, tried, self.model)
             notes: list[str] = list(record["notes"])
             try:
