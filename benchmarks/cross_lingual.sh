@@ -16,7 +16,7 @@ german() {  # the files: the first 600 sentences of PUD are translated text with
     sed -n "${dev}p" "$work/pud.$language.jsonl" > "$work/dev.$language.jsonl"
     tail -n "$test" "$work/pud.$language.jsonl" > "$work/test.$language.jsonl"
   done
-  nersery dataset convert "$work/train.de.jsonl" "$work/raw.de.txt" --force
+  nersery dataset convert "$work/train.de.jsonl" "$work/raw.de.txt" --to words --force
 }
 
 hindi() {  # the files: an English tagger labels English text, and its labels go over to the Hindi translations

@@ -187,7 +187,7 @@ def test_a_file_without_labels(tmp_path: Path) -> None:
 
 
 def test_files_are_looked_for_first(source: str) -> None:
-    with pytest.raises(MissingResourceError, match=r"missing\.txt is not there"):
+    with pytest.raises(MissingResourceError, match=r"missing\.txt does not exist"):
         ProjectedLabels("missing.txt").check()
     ProjectedLabels(source).check()
 

@@ -68,5 +68,5 @@ def test_a_sentence_without_entities_is_rejected(method: MentionReplacement):
 
 @pytest.mark.parametrize("sentences", [[], [Sentence(("nobody", "came"))]])
 def test_nothing_to_learn_from(sentences: list[Sentence]):
-    with pytest.raises(DataError, match="no entity"):
+    with pytest.raises(DataError, match="no training sentence has an entity"):
         MentionReplacement().fit(sentences)

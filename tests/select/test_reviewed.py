@@ -61,9 +61,9 @@ def test_a_decision_about_other_words_is_none(tmp_path: Path) -> None:
 def test_wrong_settings(tmp_path: Path) -> None:
     with pytest.raises(SettingsError, match="threshold is 2"):
         nersery.select(MADE, "reviewed", Corpus(), threshold=2.0)
-    with pytest.raises(SettingsError, match="no place"):
+    with pytest.raises(SettingsError, match="does not know where to write"):
         nersery.select(MADE, "reviewed", Corpus())
-    with pytest.raises(MissingResourceError, match="not there"):
+    with pytest.raises(MissingResourceError, match="does not exist"):
         nersery.select(MADE, "reviewed", Corpus(), file=str(tmp_path / "none.jsonl"))
 
 
