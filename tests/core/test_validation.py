@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from nersery.core.errors import DataError
 from nersery.core.sentence import Entity, Origin, Sentence, SoftLabel
+from nersery.core.validation import edit_issue, identity_issue
 
 
 @pytest.mark.parametrize(
@@ -34,6 +35,12 @@ from nersery.core.sentence import Entity, Origin, Sentence, SoftLabel
         (("a", 1), "every word must be a string"),
         (("a", None), "every word must be a string"),
         ("abc", r"words is a string, expected a sequence of words, such as 'abc'\.split\(\)"),
+        (("a", "b\x00c"), r"word 1 is 'b\\x00c': it holds the control character U\+0000$"),
+        (("\x85",), r"word 0 is '\\x85': it holds the control character U\+0085$"),
+        (("a", "b", "\x1b[1m", "\x07"), r"word 2 is .*U\+001B$"),
+        (("New York", "a\x7f"), r"word 1 is .*U\+007F$"),
+        (("aX", "b\tc"), "word 1 is 'b\\\\tc'"),
+        (("a\x00", ""), "word 1 is empty"),
     ],
 )
 def test_words_that_cannot_be(words: tuple[str, ...], message: str) -> None:
@@ -78,6 +85,8 @@ def test_every_other_string_is_a_word(word: str) -> None:
         ([(0, 1, " X")], "type"),
         ([(0, 1, "X\u3000")], "type"),
         ([(0, 1, "X\tY")], "type"),
+        ([(0, 1, "X\nY")], r"not 'X\\nY'$"),
+        ([(0, 1, "X\rY")], r"not 'X\\rY'$"),
         ([(0, 1, "X", "high")], r"\[0, 1\) X: its score is 'high', not a number"),
         ([(0, 1, "X", True)], "its score is True"),
     ],
@@ -91,6 +100,33 @@ def test_entities_come_in_the_order_of_the_words() -> None:
     sentence = Sentence(("a", "b", "c"), (Entity(2, 3, "Y"), Entity(0, 1, "X", 0.5)))
     assert sentence.labels == ((0, 1, "X"), (2, 3, "Y"))
     assert sentence.entities[0].score == 0.5
+
+
+@pytest.mark.parametrize(
+    ("words", "entities", "message"),
+    [
+        (("a",), (), None),
+        (("a",), (Entity(0, 1, "X"),), None),
+        (("a", ""), (), "word 1 is empty"),
+        (("a", ""), (Entity(0, 3, "X"),), "word 1 is empty"),
+        (("a",), (Entity(0, 2, "X"),), "entity [0, 2) X does not lie within the 1 words"),
+    ],
+)
+def test_what_an_edit_changes(words: tuple[str, ...], entities: tuple[Entity, ...], message: str | None) -> None:
+    assert edit_issue(words, entities) == message
+
+
+@pytest.mark.parametrize(
+    ("id", "origin", "message"),
+    [
+        ("a~1", Origin("x", ("a",), 1), None),
+        (7, Origin("x"), "an id, language, comment, name of a score, or part of an origin is no string"),
+        ("a~1", Origin("x", (), 0.5), "the copy of an origin is 0.5, not a whole number"),  # type: ignore[arg-type]
+        ("a~1", Origin("x", ["a"]), "the parents of an origin must be a tuple, got ['a']"),  # type: ignore[arg-type]
+    ],
+)
+def test_what_tells_a_generated_sentence_from_others(id: Any, origin: Origin, message: str | None) -> None:
+    assert identity_issue(id, origin) == message
 
 
 def test_lists_are_taken_for_words_and_entities() -> None:
