@@ -30,6 +30,7 @@ from nersery.crosslingual.hmm.texts import TextNumbers
 from nersery.crosslingual.hmm.vocabulary import Numbers, Vocabulary, WordCounts
 from nersery.crosslingual.padded_shapes import padded_shapes
 from nersery.crosslingual.symmetrization import LEAST, Heuristic, Point, mutually_best, symmetrize
+from nersery.models.training.memory import give_back
 
 TOO_LONG = "a side has more words than max_words"
 CELLS = 1 << 19
@@ -128,6 +129,7 @@ class Statistical(Aligner):
             self._adopt(self._opened(place))
             return
         self._adopt(self._learnt(pairs, training.progress))
+        give_back()
         if place is not None:
             self.save(place)
 
@@ -151,6 +153,7 @@ class Statistical(Aligner):
         stems = len(self._source), len(self._target)
         lexicon = SlicedLexicon(Batches(sources, targets), known, supposed.counts, stems)
         del supposed  # what it knows of each word is large
+        give_back()
         steps = Steps(self.ibm1_steps, self.hmm_steps, self.null, 2 * SUPPOSED)  # of most pairs nothing was learnt
         return learn(sources, targets, known, lexicon, steps, progress)
 

@@ -9,10 +9,12 @@ from numpy.typing import NDArray
 
 from nersery.core.progress import Progress
 from nersery.crosslingual.hmm import hidden_markov
-from nersery.crosslingual.hmm.batches import Batch, Stemmed
+from nersery.crosslingual.hmm.batches import PADDING, Batch, Stemmed, Stems
 from nersery.crosslingual.hmm.hidden_markov import Array
 from nersery.crosslingual.hmm.lexicon import Lexicon, Values
 from nersery.crosslingual.hmm.sliced_lexicon import SlicedLexicon
+from nersery.crosslingual.hmm.texts import UNKNOWN
+from nersery.models.training.memory import give_back
 
 ALONE_SMOOTHING = 0.1
 """How often each stem counts as seen without a counterpart, if all were equally frequent."""
@@ -97,28 +99,43 @@ class Parameters:
 
 
 class Rates:
-    """What turns counts into probabilities; behind the ends stand values for unknown stems and for padding."""
+    """What turns counts into probabilities, and what is taken for unknown stems and for padding."""
 
     def __init__(
         self, totals: tuple[Values, Values], parameters: Parameters | Lexicon, null: float, kind: type[np.floating]
     ) -> None:
-        self._source_rate, self._target_rate = (
-            np.concatenate([(1 - null) / np.maximum(of_side, 1e-12), [0, 1 - null]]).astype(kind) for of_side in totals
-        )
-        self._source_alone, self._target_alone = (
-            np.concatenate([null * alone, [1, null * alone.min(initial=1)]]).astype(kind)
-            for alone in (parameters.source_alone, parameters.target_alone)
-        )
+        self._totals, self._null, self._kind = totals, null, kind
+        self._alone = parameters.source_alone, parameters.target_alone
+        self._rarest = [null * float(alone.min(initial=1)) for alone in self._alone]
 
     def chances(self, batch: Batch, counts: Array) -> Chances:
         """What the lexicon says of the words of a batch, whose pairs have these counts."""
         source, target = batch.source, batch.target.T
         return Chances(
-            counts * self._source_rate[source],
-            counts * self._target_rate[target][:, :, None],
-            self._target_alone[target],
-            self._source_alone[source.T],
+            counts * self._rates(0, source),
+            counts * self._rates(1, target)[:, :, None],
+            self._chances_alone(1, target),
+            self._chances_alone(0, source.T),
         )
+
+    def _rates(self, side: int, stems: Stems) -> Array:
+        """The factor for the counts of each word. Those of all stems would take too much memory."""
+        rates = (1 - self._null) / np.maximum(_of_stems(self._totals[side], stems), 1e-12)
+        return self._completed(rates, stems, 1 - self._null, 0)
+
+    def _chances_alone(self, side: int, stems: Stems) -> Array:
+        chances = self._null * _of_stems(self._alone[side], stems)
+        return self._completed(chances, stems, self._rarest[side], 1)
+
+    def _completed(self, values: Values, stems: Stems, unknown: float, padding: float) -> Array:
+        values[stems == UNKNOWN] = unknown
+        values[stems == PADDING] = padding
+        return values.astype(self._kind, copy=False)
+
+
+def _of_stems(values: Values, stems: Stems) -> Values:
+    """The value of each stem; any value where there is none."""
+    return values[np.maximum(stems, 0)] if len(values) else np.ones(stems.shape)
 
 
 def by_words(chances: Chances, batch: Batch) -> Both:
@@ -154,29 +171,41 @@ def learn(
     uses = sources.uses(known.source_uses), targets.uses(known.target_uses)
     alone = uses[0] / max(uses[0].sum(), 1), uses[1] / max(uses[1].sum(), 1)
     parameters = Parameters(*alone, known.forward, known.backward)
+    del alone
     count = steps.ibm1 + steps.hmm
     if progress is not None:
         progress.total = (progress.total or 0) + count * len(sources)
     for step in range(count):
-        rates = Rates(lexicon.totals(is_linked=step > 0), parameters, steps.null, np.float32)
-        seen = Parameters(*map(np.zeros_like, vars(parameters).values()))
-        for batch, parts in lexicon.batches():
-            chances = rates.chances(batch, lexicon.counts(batch, parts))
-            if step < steps.ibm1:
-                both = by_words(chances, batch)
-                lexicon.link(parts, both.agreed)  # the product would forget rare words at once
-            else:
-                both = by_places(chances, batch, parameters)
-                lexicon.link(parts, both.forward * both.backward)  # so a rare word cannot collect leftovers alone
-            seen.add(batch, both)
-            if progress is not None:
-                progress.advance(len(batch.source), note=f"step {step + 1} of {count}")
-        alone = _smoothed(seen.source_alone, uses[0]), _smoothed(seen.target_alone, uses[1])
-        jumps = parameters.forward, parameters.backward
-        if step >= steps.ibm1:
-            jumps = hidden_markov.normalized(seen.forward), hidden_markov.normalized(seen.backward)
-        parameters = Parameters(*alone, *jumps)
+        give_back()
+        seen = _seen(lexicon, parameters, steps, step, progress)
+        parameters = Parameters(
+            _smoothed(seen.source_alone, uses[0]),
+            _smoothed(seen.target_alone, uses[1]),
+            parameters.forward if step < steps.ibm1 else hidden_markov.normalized(seen.forward),
+            parameters.backward if step < steps.ibm1 else hidden_markov.normalized(seen.backward),
+        )
+        del seen  # the next step begins with what takes the most memory
     return Lexicon(*lexicon.frequent(steps.least, is_linked=count > 0), *uses, **vars(parameters))
+
+
+def _seen(
+    lexicon: SlicedLexicon, parameters: Parameters, steps: Steps, step: int, progress: Progress | None
+) -> Parameters:
+    """Go through the pairs once: link the words, and count what the links show besides."""
+    rates = Rates(lexicon.totals(is_linked=step > 0), parameters, steps.null, np.float32)
+    seen = Parameters(*map(np.zeros_like, vars(parameters).values()))
+    for batch, parts in lexicon.batches():
+        chances = rates.chances(batch, lexicon.counts(batch, parts))
+        if step < steps.ibm1:
+            both = by_words(chances, batch)
+            lexicon.link(parts, both.agreed)  # the product would forget rare words at once
+        else:
+            both = by_places(chances, batch, parameters)
+            lexicon.link(parts, both.forward * both.backward)  # so a rare word cannot collect leftovers alone
+        seen.add(batch, both)
+        if progress is not None:
+            progress.advance(len(batch.source), note=f"step {step + 1} of {steps.ibm1 + steps.hmm}")
+    return seen
 
 
 def _smoothed(alone: NDArray[np.float64], uses: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -17,7 +17,7 @@ from nersery.crosslingual.hmm.vocabulary import Numbers
 
 SLICE = 1 << 18
 """A slice holds about this many word pairs of the text, so that its keys fit into a processor's cache."""
-MOST_SLICES = 64
+MOST_SLICES = 160
 """Each batch reads and writes a part of every slice, so more slices would be slow. For longer text, slices grow."""
 NO_KEY = np.iinfo(np.int64).max
 """Stands for padding; sorted last."""
