@@ -14,7 +14,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -26,6 +26,7 @@ from tests.standins import environment
 from tests.torture.faults import watch
 
 ROOT = Path(__file__).parent.parent
+UNREAD = "unread"
 
 
 @dataclass
@@ -76,6 +77,25 @@ class Process:
         return self.log.with_suffix(".err").read_text("utf-8")
 
 
+@dataclass
+class Options:
+    """What is special about a process.
+
+    Args:
+        largest_file: No file may grow beyond this many bytes; 0: without limit.
+        strike: See `tests.torture.faults.watch`.
+        output: A file for standard output, `UNREAD` for a pipe that nobody reads, or the log.
+        grow_with: An encoder with which `nersery grow` takes seconds.
+        function: What is called with the arguments in place of the command: ``module:name``.
+    """
+
+    largest_file: int = 0
+    strike: Mapping[str, Any] | None = None
+    output: str = ""
+    grow_with: str = ""
+    function: str = ""
+
+
 class Server:
     """The process that forks."""
 
@@ -97,20 +117,15 @@ class Server:
         answer: dict[str, Any] = json.loads(self._process.stdout.readline())
         return answer
 
-    def start(
-        self, *args: str, cwd: Path, largest_file: int = 0, strike: Mapping[str, Any] | None = None, function: str = ""
-    ) -> Process:
+    def start(self, *args: str, cwd: Path, **options: Any) -> Process:
         """Start ``nersery ARGS``.
 
         Args:
-            largest_file: No file may grow beyond this many bytes; 0: without limit.
-            strike: See `tests.torture.faults.watch`.
-            function: What is called with the arguments in place of the command: ``module:name``.
+            options: See `Options`.
         """
         self._number += 1
         log = self._logs / str(self._number)
-        options = {"largest_file": largest_file, "strike": strike, "function": function}
-        answer = self.ask(start=list(args), cwd=str(cwd), log=str(log), **options)
+        answer = self.ask(start=list(args), cwd=str(cwd), log=str(log), **asdict(Options(**options)))
         return Process(self, answer["pid"], log)
 
     def run(self, *args: str, cwd: Path, **options: Any) -> tuple[int, str, str]:
@@ -164,6 +179,31 @@ def serve() -> None:
         print(json.dumps(answer), file=answers, flush=True)
 
 
+def _unread() -> int:
+    """A pipe whose reader is gone."""
+    reader, writer = os.pipe()
+    os.close(reader)
+    return writer
+
+
+def grow_quickly(encoder: str) -> None:
+    """Have `nersery grow` in this process try one tiny encoder and two methods, for a few steps."""
+    from nersery.experiments.grow import candidates, plan, search
+
+    systems_for = plan.systems_for
+
+    def two_methods(*args: Any, **sizes: int) -> list[dict[str, Any]]:
+        return [one for one in systems_for(*args, **sizes) if one["name"] in ("self-training", "mention replacement")]
+
+    patch = pytest.MonkeyPatch()
+    patch.setattr(plan, "systems_for", two_methods)
+    patch.setattr(plan, "SCHEDULES", ((20, 4),))
+    patch.setattr(plan, "FEWEST_STEPS", 20)
+    patch.setattr(candidates, "ENGLISH_MODELS", (encoder,))
+    patch.setattr(candidates, "MULTILINGUAL", encoder)
+    patch.setattr(search, "CLOSING", 1.0)
+
+
 def become(question: dict[str, Any]) -> None:
     """Be the command that was asked for, to the end."""
     import resource
@@ -172,6 +212,10 @@ def become(question: dict[str, Any]) -> None:
 
     for stream, suffix in ((sys.stdout, ".out"), (sys.stderr, ".err")):
         os.dup2(os.open(f"{question['log']}{suffix}", os.O_WRONLY | os.O_CREAT), stream.fileno())
+    if question["output"]:
+        os.dup2(_unread() if question["output"] == UNREAD else os.open(question["output"], os.O_WRONLY), 1)
+    if question["grow_with"]:
+        grow_quickly(question["grow_with"])
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
     os.chdir(question["cwd"])
     if question["largest_file"]:

@@ -25,7 +25,7 @@ def watch(folder: Path, log: Path, wanted: Mapping[str, Any]) -> None:
     """Write the changes of this process below a folder into a log, one a line, and strike at one of them.
 
     Args:
-        wanted: The ``fault``, and the ``place`` in the log, from 0.
+        wanted: The ``fault``, the ``place`` in the log, from 0, and ``reads`` if files that are only read count too.
     """
     stream = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
     count, owner, is_busy = 0, os.getpid(), False
@@ -36,7 +36,7 @@ def watch(folder: Path, log: Path, wanted: Mapping[str, Any]) -> None:
             return
         is_busy = True  # the hook itself opens nothing, but a signal handler may
         try:
-            if (path := _changed(event, args, folder)) is None:
+            if (path := _changed(event, args, folder, reads=wanted.get("reads", False))) is None:
                 return
             os.write(stream, f"{event} {path}\n".encode("utf-8", "surrogateescape"))
             count += 1
@@ -52,9 +52,9 @@ def watch(folder: Path, log: Path, wanted: Mapping[str, Any]) -> None:
     sys.addaudithook(hook)
 
 
-def _changed(event: str, args: tuple[Any, ...], folder: Path) -> Path | None:
-    """What is changed, relative to the folder; None for what is elsewhere, and for files that are only read."""
-    if event == "open" and not _writes(args[1], args[2]):
+def _changed(event: str, args: tuple[Any, ...], folder: Path, *, reads: bool) -> Path | None:
+    """What is changed, relative to the folder; None for what is elsewhere, and as a rule for what is only read."""
+    if event == "open" and not reads and not _writes(args[1], args[2]):
         return None
     name = args[1] if event == "os.rename" else args[0]
     if not isinstance(name, str | bytes | os.PathLike):
