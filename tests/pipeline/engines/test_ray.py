@@ -50,11 +50,11 @@ class SilentRay:
             }
             for number, one in enumerate(alive)
         ]
-        self.waited = 0
-
-        self.waited = 0
+        self.waited, self.has_started = 0, False
 
     def wait(self, references: list[Any], num_returns: int, timeout: float) -> tuple[list[Any], list[Any]]:
+        if not timeout and self.waited:  # who has started?
+            return (references if self.has_started else []), []
         self.waited += 1
         assert timeout <= CHECK_SECONDS, "it would never look at the nodes"
         return (references[:1] if self.waited == 20 else []), references
@@ -76,7 +76,8 @@ class SilentRay:
 
     def remote(self, **options: Any) -> Any:
         call = SimpleNamespace(remote=lambda *args: object())
-        return lambda actor: SimpleNamespace(remote=lambda task: SimpleNamespace(prepare=call, answer=call))
+        actor = SimpleNamespace(prepare=call, answer=call, __ray_ready__=call)
+        return lambda _: SimpleNamespace(remote=lambda task: actor)
 
 
 class TestDeadNodes:
@@ -96,6 +97,16 @@ class TestDeadNodes:
     def test_the_node_of_this_process_is_named(self, monkeypatch: pytest.MonkeyPatch) -> None:
         with pytest.raises(EngineLostError, match=r"this process, 10\.0\.0\.0 \(00000000\), is dead"):
             self.waited(monkeypatch, SilentRay(False, True))
+
+    @pytest.mark.parametrize("has_started", [True, False])
+    def test_workers_that_never_start_are_mentioned_once(
+        self, has_started: bool, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+    ) -> None:
+        monkeypatch.setattr("nersery.pipeline.engines.ray.START_SECONDS", 0)
+        ray = SilentRay(True)
+        ray.has_started = has_started
+        self.waited(monkeypatch, ray)
+        assert capfd.readouterr().err.count("Ray has started no worker") == (not has_started)
 
     def test_without_room_for_a_worker_the_dead_node_is_named(self, monkeypatch: pytest.MonkeyPatch) -> None:
         with pytest.raises(EngineLostError, match=r"10\.0\.0\.1 \(11111111\) is dead, and no other"):
@@ -122,7 +133,7 @@ class TestDeadNodes:
 def ray() -> Iterator[Any]:
     """A Ray of this process, as a user's own program may have one."""
     ray = pytest.importorskip("ray")
-    root = str(Path(__file__).parent.parent.parent)
+    root = str(Path(__file__).parents[3])
     ray.init(
         address="local", num_cpus=3, include_dashboard=False, logging_level="error", log_to_driver=False,
         runtime_env={"env_vars": {**environment(), "PYTHONPATH": root}},

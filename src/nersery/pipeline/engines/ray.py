@@ -14,12 +14,16 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from nersery.core.errors import MissingResourceError, SettingsError
+from nersery.core.progress import print_line
 from nersery.pipeline.engines.worker import MessageHandler
 from nersery.pipeline.stage import EngineLostError, Message, WorkerDiedError
 
 LOCAL = "local"
+LOGS = "/tmp/ray/session_latest/logs"
 CHECK_SECONDS = 5.0
 """While no worker answers, the nodes are looked at this often. Ray itself takes 15 s to notice that one is dead."""
+START_SECONDS = 60.0
+"""Ray restarts processes that end at once and tells only its log; after this time of silence, users hear of it."""
 SETTINGS = {
     "RAY_USAGE_STATS_ENABLED": "0",  # nothing is sent anywhere
     "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0",  # workers without GPUs of their own share what is there, as local ones
@@ -49,6 +53,7 @@ class RayEngine:
             _start(self._ray, workers, quiet=quiet)
         self._check_gpus(workers * gpus)
         self._wanted = {"CPU": 1.0, "GPU": gpus}
+        self._is_noted = False
         # No restarts: a restarted actor would have lost its step, and the pool replaces dead workers itself.
         self._actor = self._ray.remote(num_cpus=1, num_gpus=gpus, max_restarts=0)(MessageHandler)
 
@@ -67,13 +72,29 @@ class RayEngine:
     def wait(self, workers: Sequence[RayWorker], seconds: float | None) -> list[RayWorker]:
         """See `nersery.pipeline.stage.Engine`."""
         by_reference = {worker.references[0]: worker for worker in workers}
-        until = math.inf if seconds is None else time.monotonic() + seconds
+        began = time.monotonic()
+        until = math.inf if seconds is None else began + seconds
         while True:
             left = max(0.0, until - time.monotonic())
             ready, _ = self._ray.wait([*by_reference], num_returns=1, timeout=min(left, CHECK_SECONDS))
             if ready or left <= CHECK_SECONDS:
                 return [by_reference[reference] for reference in ready]
             self._check_nodes()
+            if time.monotonic() - began > START_SECONDS:
+                self._mention_missing(workers)
+
+    def _mention_missing(self, workers: Sequence[RayWorker]) -> None:
+        """Say once that Ray has started none of the workers: they may be waiting for a node, or end at once."""
+        if self._is_noted:
+            return
+        started, _ = self._ray.wait([worker.started for worker in workers], num_returns=1, timeout=0)
+        if not started:
+            print_line(
+                f"note: Ray has started no worker for {START_SECONDS:g} s. Either no node is free, or their processes "
+                f"end at once: see raylet.out and the newest files of workers in {LOGS}, on each node",
+                end="\n",
+            )
+        self._is_noted = True
 
     def _check_nodes(self) -> None:
         """Notice dead nodes, without which Ray waits forever for a place to start a worker."""
@@ -124,6 +145,7 @@ class RayWorker:
 
     def __init__(self, ray: Any, actor: Any) -> None:
         self._ray, self._actor = ray, actor
+        self.started = actor.__ray_ready__.remote()
         self.references: deque[Any] = deque([actor.prepare.remote()])
 
     def send(self, rows: bytes) -> None:
