@@ -13,7 +13,7 @@ import nersery
 from nersery import Sentence, io
 from nersery.core.errors import DataError, NerseryError, OutOfTimeError, SettingsError
 from nersery.experiments.execution import run_time
-from nersery.experiments.grow import candidates, plan, search
+from nersery.experiments.grow import candidates, final_training, plan, search
 from nersery.experiments.grow.harvest import Harvest
 from nersery.experiments.grow.search import Search
 from nersery.experiments.recipe import load
@@ -54,6 +54,7 @@ def prepare(folder: Path, monkeypatch: pytest.MonkeyPatch, tiny_model: str) -> P
 
     monkeypatch.setattr(plan, "_table", table)
     monkeypatch.setattr(plan, "SCHEDULES", ((8, 4),))
+    monkeypatch.setattr(final_training, "SCHEDULES", ((12, 4), (8, 4)))
     monkeypatch.setattr(plan, "FEWEST_STEPS", 8)
     monkeypatch.setattr(candidates, "MULTILINGUAL", tiny_model)
     monkeypatch.setattr(search, "CLOSING", 1.0)
@@ -87,6 +88,8 @@ def test_it_leaves_a_tagger_a_corpus_a_recipe_and_a_report(grown: Harvest) -> No
 def test_the_recipe_repeats_the_best_system(grown: Harvest) -> None:
     recipe = load("out/recipe.toml")
     assert recipe.systems[-1].name == grown.best
+    steps = {name: load(f"out/{name}").tagger.settings["steps"] for name in ("search.toml", "recipe.toml")}
+    assert steps == {"search.toml": 8, "recipe.toml": 12}, "the time that was left makes the last training longer"
     report = Run(recipe, Path("again"), quiet=True).execute()
     again = {system.name: system.f1.mean for system in report.systems}
     assert (again["gold"], again[grown.best]) == pytest.approx(grown.test_f1)
@@ -152,7 +155,7 @@ def test_a_kill_while_planning_loses_one_timing(folder: Path, monkeypatch: pytes
 
     monkeypatch.setattr(run_time, "tagger_speed", tagger_speed)
     with monkeypatch.context() as patch:
-        patch.setattr(plan, "_schedule", killed)
+        patch.setattr(plan._Least, "schedule", killed)
         with pytest.raises(Killed):
             grow(minutes=10)
     record = json.loads(Path("out/grow.json").read_text("utf-8"))
@@ -161,7 +164,7 @@ def test_a_kill_while_planning_loses_one_timing(folder: Path, monkeypatch: pytes
     assert len(timed) == 1
     io.write(sentences(25), "train.conll")
     with monkeypatch.context() as patch:
-        patch.setattr(plan, "_schedule", killed)
+        patch.setattr(plan._Least, "schedule", killed)
         with pytest.raises(Killed):
             grow(minutes=10, output="other")
     io.write(sentences(26), "train.conll")
@@ -268,3 +271,30 @@ def test_growing_on_with_more_labels_names_a_new_folder(grown: Harvest) -> None:
     assert "out-2" in str(refused.value)
     nersery.grow(more, output="out-2", minutes=10, language="xx", quiet=True)
     assert len([s for s in io.read("out-2/corpus.jsonl") if s.origin is None]) == 30
+
+
+def test_another_winner_gets_its_own_schedule_and_no_other_training_is_compared(folder: Path) -> None:
+    grow(minutes=10)
+    record = json.loads(Path("out/grow.json").read_text("utf-8"))
+    record["final"] = {"system": "another", "schedule": [8, 4]}
+    Path("out/grow.json").write_text(json.dumps(record), "utf-8")
+    results = [*Path("out/run/seed-3").rglob("result.json")]
+    before = {path: path.stat().st_mtime_ns for path in results}
+    grow(minutes=10)
+    assert before
+    assert all(path.stat().st_mtime_ns > before[path] for path in results)
+
+
+def test_a_training_on_all_sentences_that_is_cut_off_leaves_the_recipe_of_the_search(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    original = Run.run_system
+
+    def run_system(self: Run, seed: int, system: Any) -> None:
+        if seed == 3:
+            raise OutOfTimeError
+        original(self, seed, system)
+
+    monkeypatch.setattr(Run, "run_system", run_system)
+    assert any("has not seen those" in note for note in grow(minutes=10).notes)
+    assert load("out/recipe.toml").tagger.settings["steps"] == 8

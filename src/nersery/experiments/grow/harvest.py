@@ -205,6 +205,8 @@ def _winning_recipe(search: Search, folder: Path, system: System) -> str:
     table = tomllib.loads((folder / "search.toml").read_text("utf-8"))
     names = {one.name for one in search.chain(system)}
     table["systems"] = [entry for entry in table["systems"] if entry["name"] in names]
+    used = search.run.recipe.tagger.settings  # the training on all sentences may have had more steps than the search
+    table["tagger"] |= {name: used[name] for name in ("steps", "batch_size")}
     table["description"] = f"{system.name} beside gold only, as nersery grow has chosen it"
     if search.run.recipe.data.test:
         del table["sample"]

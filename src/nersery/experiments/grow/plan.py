@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -14,32 +15,13 @@ from nersery.experiments.execution.run_time import RunTime
 from nersery.experiments.grow.budget import CAUTION, Budget
 from nersery.experiments.grow.candidates import models_for, systems_for
 from nersery.experiments.grow.material import Material
+from nersery.experiments.grow.schedules import ENOUGH, FEWEST_STEPS, POOR, SCHEDULES, STAGE_STEPS, Schedule, described
 from nersery.experiments.recipe import Recipe, parse
 from nersery.models.loading import ModelSource
 
-SCHEDULES = (
-    (600, 16),
-    (450, 16),
-    (300, 16),
-    (300, 8),
-    (200, 8),
-    (150, 8),
-    (100, 8),
-    (100, 4),
-    (60, 4),
-    (30, 4),
-    (10, 4),
-)
-"""Training steps and sentences in each, from the best to the shortest. In the same time, many small steps beat few
-large ones, but steps of four sentences suffer from wrong labels; see docs/results.md.
-"""
 SHARE = 0.8
 """Of the time that is left after the timing, for the least that is worth it: gold only and the most promising system,
 on a fold and on all data."""
-STAGE_STEPS = 100
-"""Of a second training on gold alone; fewer leave too much of the wrong labels."""
-FEWEST_STEPS = 60
-"""Fewer are taken only if not even gold only could be trained with this number."""
 LABELLING = 0.25
 """Of the time, at most, for labelling the raw text once."""
 ASKING = 0.5
@@ -96,10 +78,9 @@ def make_plan(
     times = replace(times, recipe=_parsed(_table(material, models, SCHEDULES[0], asks=asks)))
     material, drawn = _fitting(material, times, budget)
     times = replace(times, raw=material.raw.sentences)
-    chosen = _schedule(material, times, models, budget, named, asks=asks)
-    if chosen != SCHEDULES[0]:
-        given, full = (f"{steps} steps with {batch} sentences" for steps, batch in (chosen, SCHEDULES[0]))
-        notes.append(f"each training has {given} instead of {full}: the time allows no more")
+    least = _Least(material, times, models, named, asks=asks)
+    chosen = least.schedule(budget)
+    notes += least.note(chosen, budget)
     times = replace(times, recipe=_parsed(_table(material, models, chosen, asks=asks)))
     models, left_out = _affordable(models, times, budget, named)
     table = _table(material, models, chosen, asks=asks)
@@ -159,7 +140,7 @@ def _available(models: list[str], named: str) -> tuple[list[str], list[str]]:
     return found, notes
 
 
-def _table(material: Material, models: list[str], schedule: tuple[int, int], *, asks: bool = True) -> dict[str, Any]:
+def _table(material: Material, models: list[str], schedule: Schedule, *, asks: bool = True) -> dict[str, Any]:
     """The recipe with all systems."""
     steps, batch = schedule
     folds = _folds(material)
@@ -202,29 +183,53 @@ def _fitting(material: Material, times: RunTime, budget: Budget) -> tuple[Materi
     return replace(material, raw=Corpus(s for s in material.raw if s.id in chosen)), [note]
 
 
-def _schedule(
-    material: Material, times: RunTime, models: list[str], budget: Budget, named: str = "", *, asks: bool = True
-) -> tuple[int, int]:
-    """The first schedule with which gold only and the first system can be trained on a fold and on all sentences.
+@dataclass(frozen=True)
+class _Least:
+    """The least that is worth the time: gold only and the most promising system, on a fold and on all sentences.
 
-    That system has the encoder that the user named, if any, which is tried on gold only before. If the schedule has few
-    steps, then the first with which gold only can.
+    That system has the encoder that the user named, if any, which is tried on gold only before.
     """
-    folds = _folds(material)
-    scored = len(material.gold) // folds + len(material.test)
-    for gold_only in (False, True):
-        for schedule in SCHEDULES:
-            trial = replace(times, recipe=_parsed(_table(material, models, schedule, asks=asks)))
-            gold, *others = trial.recipe.systems
-            cost = 2 * trial.training(gold) + trial.scoring(gold, scored)
-            if not gold_only:
-                own = [system for system in others if system.tagger_settings.get("model", models[0]) == named]
-                best = next(system for system in own or others if system.makes_sentences)
-                cost += trial.making(best) + 2 * trial.training(best) + trial.scoring(best, scored)
-                cost += sum(trial.training(system) for system in own if not system.makes_sentences)
-            if CAUTION * cost <= SHARE * budget.left and (gold_only or schedule[0] >= FEWEST_STEPS):
-                return schedule
-    return SCHEDULES[-1]
+
+    material: Material
+    times: RunTime
+    models: list[str]
+    named: str = ""
+    asks: bool = True
+
+    def seconds(self, schedule: Schedule, *, gold_only: bool = False) -> float:
+        """An estimate, with that schedule."""
+        scored = len(self.material.gold) // _folds(self.material) + len(self.material.test)
+        table = _table(self.material, self.models, schedule, asks=self.asks)
+        trial = replace(self.times, recipe=_parsed(table))
+        gold, *others = trial.recipe.systems
+        cost = 2 * trial.training(gold) + trial.scoring(gold, scored)
+        if not gold_only:
+            own = [one for one in others if one.tagger_settings.get("model", self.models[0]) == self.named]
+            best = next(system for system in own or others if system.makes_sentences)
+            cost += trial.making(best) + 2 * trial.training(best) + trial.scoring(best, scored)
+            cost += sum(trial.training(system) for system in own if not system.makes_sentences)
+        return CAUTION * cost / SHARE
+
+    def schedule(self, budget: Budget) -> Schedule:
+        """The first schedule that the time allows; if that has few steps, then the first that it allows gold only."""
+        for gold_only in (False, True):
+            for schedule in SCHEDULES:
+                is_long = gold_only or schedule[0] >= FEWEST_STEPS
+                if is_long and self.seconds(schedule, gold_only=gold_only) <= budget.left:
+                    return schedule
+        return SCHEDULES[-1]
+
+    def note(self, chosen: Schedule, budget: Budget) -> list[str]:
+        """What a short schedule means."""
+        number = SCHEDULES.index(chosen)
+        if not number:
+            return []
+        given, full = described(chosen), described(SCHEDULES[0])
+        text = f"each training has {given} instead of {full}: the time allows no more"
+        if number >= POOR:
+            minutes = math.ceil((budget.used + self.seconds(ENOUGH)) / 60)
+            text += f". That is too little for a good tagger: allow {minutes} minutes (--minutes)"
+        return [text]
 
 
 def recipe_text(table: Mapping[str, Any]) -> str:

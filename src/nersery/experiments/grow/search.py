@@ -253,8 +253,7 @@ class Search:
         if not is_needed and self.budget.expected(estimate) + reserve > self.budget.left:
             if not one.folds:
                 one.fate = f"not tried: it needs about {in_minutes(self.budget.expected(estimate))}"
-                free = in_minutes(max(0.0, self.budget.left - reserve))
-                self.say(f"{one.name}: {one.fate}; {free} are free{' beside the systems before it' * bool(beyond)}")
+                self.say(f"{one.name}: {one.fate}; {_free(self.budget.left - reserve, is_later=bool(beyond))}")
             return False
         minutes, left = (in_minutes(max(0.0, s)) for s in (self.budget.expected(estimate), self.budget.left))
         self.say(f"fold {fold + 1} of {self.folds} · {one.name}: about {minutes}; {left} are left")
@@ -279,3 +278,9 @@ class Search:
     def _reserve(self) -> float:
         best = self.best()
         return self.final_cost(self.run.recipe.system(best.name)) if best else 0.0
+
+
+def _free(seconds: float, *, is_later: bool) -> str:
+    """The time that is left for a system, in words."""
+    others = "more promising systems and the training on all sentences" if is_later else "the training on all sentences"
+    return f"{others} leave {in_minutes(seconds) if seconds > 0 else 'no time'}"

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from itertools import count
 from pathlib import Path
@@ -23,15 +23,26 @@ from typing import Any
 
 from nersery import io
 from nersery.core.errors import NerseryError, OutOfTimeError, SettingsError
-from nersery.core.files import as_path, content_hash, differences, locked, refuse_unwritable, write_atomic, write_json
+from nersery.core.files import (
+    as_path,
+    content_hash,
+    differences,
+    locked,
+    refuse_unwritable,
+    remove_folder,
+    write_atomic,
+    write_json,
+)
 from nersery.core.progress import time_limit
 from nersery.core.ranges import Range
 from nersery.core.version import __version__
 from nersery.experiments.execution.run_time import RunTime, speeds_as_json, speeds_of_json
 from nersery.experiments.grow.budget import Budget
+from nersery.experiments.grow.final_training import longest_schedule, with_schedule
 from nersery.experiments.grow.harvest import Harvest, harvest, remove_taggers
 from nersery.experiments.grow.material import Material, read_material, save_material
 from nersery.experiments.grow.plan import Plan, make_plan, recipe_text
+from nersery.experiments.grow.schedules import Schedule, described
 from nersery.experiments.grow.search import CLOSING, Search, Tried
 from nersery.experiments.recipe import Recipe, load
 from nersery.experiments.runner import Run
@@ -201,7 +212,7 @@ class GrowJob:
             notes: list[str] = list(record["notes"])
             try:
                 search.execute()
-                seed = self._finish(search, budget)
+                seed = self._finish(search, budget, record, save)
             except KeyboardInterrupt:
                 self._say("interrupted: the best tagger so far is put in its place")
                 if search.best():
@@ -214,7 +225,7 @@ class GrowJob:
                 remove_taggers(search, keep=(seed, recipe.system(result.best)))
             return result
 
-    def _finish(self, search: Search, budget: Budget) -> int | None:
+    def _finish(self, search: Search, budget: Budget, record: dict[str, Any], save: Callable[[], None]) -> int | None:
         """Train the best system on all sentences; the seed of that training, or None if the time was too short."""
         best = search.best()
         if best is None:
@@ -222,9 +233,12 @@ class GrowJob:
                 f"{self.minutes:g} minutes were too short to train one tagger. Allow more time (--minutes); "
                 "the same command then resumes"
             )
-        recipe, seed = search.run.recipe, search.folds
+        before, seed = search.run.recipe, search.folds
+        schedule = self._final_schedule(search, best.name, record)
+        save()
+        recipe = search.run.recipe = with_schedule(before, schedule)
         system = recipe.system(best.name)
-        self._say(f"all sentences · {best.name}")
+        self._say(f"all sentences · {best.name}: {described(schedule)}")
         compared = [recipe.systems[0]] if search.run.corpora["test"] else []
         try:
             with time_limit(budget.left - budget.expected(CLOSING) / 2):
@@ -232,8 +246,20 @@ class GrowJob:
                     search.run.run_system(seed, recipe.system(one))
         except OutOfTimeError:
             if not search.run.path(seed, system, "tagger").exists():
+                search.run.recipe = before
                 return None
         return seed
+
+    def _final_schedule(self, search: Search, best: str, record: dict[str, Any]) -> Schedule:
+        """How long to train on all sentences: as an earlier call has begun it, unless another system is best now."""
+        begun = record.get("final", {})
+        if begun.get("system") != best:
+            schedule = longest_schedule(search, best)
+            if begun and begun["schedule"] != [*schedule]:  # what was trained by it cannot be compared
+                remove_folder(search.run.folder / f"seed-{search.folds}")
+            record["final"] = {"system": best, "schedule": [*schedule]}
+        steps, sentences = record["final"]["schedule"]
+        return steps, sentences
 
     def _recipe(self) -> Recipe:
         """The recipe of the search, with one more seed that trains on all sentences and is scored on test."""
