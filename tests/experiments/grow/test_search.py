@@ -193,12 +193,21 @@ def test_the_schedule_leaves_time_for_the_encoder_that_the_user_named(monkeypatc
     monkeypatch.setattr(RunTime, "making", lambda *_: 0.0)
     monkeypatch.setattr(RunTime, "scoring", lambda *_: 0.0)
     steps = 300
-    needed = plan.CAUTION * steps * (2 + 10 + 2 * 10)  # gold only twice; the named encoder on gold, then with a method
+    needed = plan.CAUTION * steps * (1 + 10 + 10)  # gold only; the named encoder on gold, then with a method
     recipe = plan._parsed(plan._table(material, ["bundled", "mine"], plan.SCHEDULES[0]))
     times = RunTime(recipe, gold.sentences, gold.sentences)
-    budgets = [Budget((needed + more) / plan.SHARE) for more in (60, -60)]
-    chosen = [plan._Least(material, times, ["bundled", "mine"], "mine").schedule(budget)[0] for budget in budgets]
-    assert chosen == [300, 200]
+    budgets = [Budget((needed + more) / plan.SEARCH) for more in (60, -60)]
+    least = plan._Least(material, times, ["bundled", "mine"], "mine")
+    assert [least.schedules(budget)[0][0] for budget in budgets] == [300, 200]
+
+
+def test_the_last_training_is_longer_than_those_of_the_search(monkeypatch: pytest.MonkeyPatch) -> None:
+    material, _ = timed(monkeypatch, {})
+    for minutes in (20, 60, 200):
+        found = plan.make_plan(material, "", Budget(60.0 * minutes), lambda _: None)
+        of_search, last = found.table["tagger"], found.last
+        steps = of_search["steps"] * of_search["batch_size"]
+        assert steps < last[0] * last[1] or last == plan.SCHEDULES[0]
 
 
 def test_a_system_without_a_fold_drops_no_other(monkeypatch: pytest.MonkeyPatch) -> None:

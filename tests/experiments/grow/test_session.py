@@ -13,7 +13,7 @@ import nersery
 from nersery import Sentence, io
 from nersery.core.errors import DataError, NerseryError, OutOfTimeError, SettingsError
 from nersery.experiments.execution import run_time
-from nersery.experiments.grow import candidates, final_training, plan, search
+from nersery.experiments.grow import candidates, plan, search
 from nersery.experiments.grow.harvest import Harvest
 from nersery.experiments.grow.search import Search
 from nersery.experiments.recipe import load
@@ -54,7 +54,7 @@ def prepare(folder: Path, monkeypatch: pytest.MonkeyPatch, tiny_model: str) -> P
 
     monkeypatch.setattr(plan, "_table", table)
     monkeypatch.setattr(plan, "SCHEDULES", ((8, 4),))
-    monkeypatch.setattr(final_training, "SCHEDULES", ((12, 4), (8, 4)))
+    monkeypatch.setattr(search, "SCHEDULES", ((12, 4), (8, 4)))
     monkeypatch.setattr(plan, "FEWEST_STEPS", 8)
     monkeypatch.setattr(candidates, "MULTILINGUAL", tiny_model)
     monkeypatch.setattr(search, "CLOSING", 1.0)
@@ -155,7 +155,7 @@ def test_a_kill_while_planning_loses_one_timing(folder: Path, monkeypatch: pytes
 
     monkeypatch.setattr(run_time, "tagger_speed", tagger_speed)
     with monkeypatch.context() as patch:
-        patch.setattr(plan._Least, "schedule", killed)
+        patch.setattr(plan._Least, "schedules", killed)
         with pytest.raises(Killed):
             grow(minutes=10)
     record = json.loads(Path("out/grow.json").read_text("utf-8"))
@@ -164,7 +164,7 @@ def test_a_kill_while_planning_loses_one_timing(folder: Path, monkeypatch: pytes
     assert len(timed) == 1
     io.write(sentences(25), "train.conll")
     with monkeypatch.context() as patch:
-        patch.setattr(plan._Least, "schedule", killed)
+        patch.setattr(plan._Least, "schedules", killed)
         with pytest.raises(Killed):
             grow(minutes=10, output="other")
     io.write(sentences(26), "train.conll")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -19,10 +19,12 @@ from nersery.experiments.grow.schedules import ENOUGH, FEWEST_STEPS, POOR, SCHED
 from nersery.experiments.recipe import Recipe, parse
 from nersery.models.loading import ModelSource
 
-SHARE = 0.8
-"""Of the time that is left after the timing, for the least that is worth it: gold only and the most promising system,
-on a fold and on all data."""
-LABELLING = 0.25
+SEARCH, LAST = 0.4, 0.4
+"""Of the time that is left after the timing, at most: for gold only and the most promising system on a fold; for the
+training on all sentences. The rest is for other systems and folds."""
+GOLD_SEARCH, GOLD_LAST = 0.2, 0.6
+"""The same where the time allows gold only and no more."""
+LABELLING = 0.15
 """Of the time, at most, for labelling the raw text once."""
 ASKING = 0.5
 """Of the time: if labelling the fewest raw sentences by questions takes more, no question is timed or asked."""
@@ -38,11 +40,13 @@ class Plan:
     Args:
         material: With as much raw text as the time allows.
         table: The recipe of the search.
+        last: How long the training on all sentences is, at least.
     """
 
     material: Material
     table: dict[str, Any]
     times: RunTime
+    last: Schedule
     notes: tuple[str, ...] = ()
 
     def seconds(self) -> dict[str, float]:
@@ -79,13 +83,13 @@ def make_plan(
     material, drawn = _fitting(material, times, budget)
     times = replace(times, raw=material.raw.sentences)
     least = _Least(material, times, models, named, asks=asks)
-    chosen = least.schedule(budget)
-    notes += least.note(chosen, budget)
+    chosen, last = least.schedules(budget)
+    notes += least.note(chosen, last, budget)
     times = replace(times, recipe=_parsed(_table(material, models, chosen, asks=asks)))
     models, left_out = _affordable(models, times, budget, named)
     table = _table(material, models, chosen, asks=asks)
     times = replace(times, recipe=_parsed(table))
-    return Plan(material, table, times, (*notes, *no_questions, *drawn, *left_out))
+    return Plan(material, table, times, last, (*notes, *no_questions, *drawn, *left_out))
 
 
 def _asks(material: Material, times: RunTime, budget: Budget) -> tuple[bool, list[str]]:
@@ -185,7 +189,7 @@ def _fitting(material: Material, times: RunTime, budget: Budget) -> tuple[Materi
 
 @dataclass(frozen=True)
 class _Least:
-    """The least that is worth the time: gold only and the most promising system, on a fold and on all sentences.
+    """The least that is worth the time: gold only and the most promising system on a fold, the best on all sentences.
 
     That system has the encoder that the user named, if any, which is tried on gold only before.
     """
@@ -196,38 +200,47 @@ class _Least:
     named: str = ""
     asks: bool = True
 
-    def seconds(self, schedule: Schedule, *, gold_only: bool = False) -> float:
-        """An estimate, with that schedule."""
-        scored = len(self.material.gold) // _folds(self.material) + len(self.material.test)
+    def seconds(self, schedule: Schedule, *, is_last: bool, gold_only: bool = False) -> float:
+        """An estimate with that schedule: of the search, or of the training on all sentences."""
         table = _table(self.material, self.models, schedule, asks=self.asks)
-        trial = replace(self.times, recipe=_parsed(table))
-        gold, *others = trial.recipe.systems
-        cost = 2 * trial.training(gold) + trial.scoring(gold, scored)
-        if not gold_only:
-            own = [one for one in others if one.tagger_settings.get("model", self.models[0]) == self.named]
-            best = next(system for system in own or others if system.makes_sentences)
-            cost += trial.making(best) + 2 * trial.training(best) + trial.scoring(best, scored)
-            cost += sum(trial.training(system) for system in own if not system.makes_sentences)
-        return CAUTION * cost / SHARE
+        times = replace(self.times, recipe=_parsed(table))
+        gold, *others = times.recipe.systems
+        own = [one for one in others if one.tagger_settings.get("model", self.models[0]) == self.named]
+        best = next(system for system in own or others if system.makes_sentences)
+        if is_last:
+            trained = [gold if gold_only else best, *([gold] if self.material.test and not gold_only else [])]
+        else:
+            trained = [gold] if gold_only else [gold, *(one for one in own if not one.makes_sentences), best]
+        scored = len(self.material.test) if is_last else len(self.material.gold) // _folds(self.material)
+        made = 0.0 if is_last or gold_only else times.making(best)
+        return CAUTION * (made + sum(times.training(one) + times.scoring(one, scored) for one in trained))
 
-    def schedule(self, budget: Budget) -> Schedule:
-        """The first schedule that the time allows; if that has few steps, then the first that it allows gold only."""
-        for gold_only in (False, True):
-            for schedule in SCHEDULES:
-                is_long = gold_only or schedule[0] >= FEWEST_STEPS
-                if is_long and self.seconds(schedule, gold_only=gold_only) <= budget.left:
-                    return schedule
-        return SCHEDULES[-1]
+    def schedules(self, budget: Budget) -> tuple[Schedule, Schedule]:
+        """The longest that the time allows: of the search, and of the training on all sentences."""
+        for gold_only, search, last in ((False, SEARCH, LAST), (True, GOLD_SEARCH, GOLD_LAST)):
+            longest = self._first(SCHEDULES, last * budget.left, is_last=True, gold_only=gold_only)
+            shorter = SCHEDULES[SCHEDULES.index(longest) :] if longest else ()
+            own = self._first(shorter, search * budget.left, is_last=False, gold_only=gold_only)
+            if own and longest and (gold_only or own[0] >= FEWEST_STEPS):
+                return own, longest
+        return SCHEDULES[-1], SCHEDULES[-1]
 
-    def note(self, chosen: Schedule, budget: Budget) -> list[str]:
-        """What a short schedule means."""
-        number = SCHEDULES.index(chosen)
-        if not number:
+    def _first(self, schedules: Sequence[Schedule], seconds: float, **of: bool) -> Schedule | None:
+        return next((one for one in schedules if self.seconds(one, **of) <= seconds), None)
+
+    def note(self, search: Schedule, last: Schedule, budget: Budget) -> list[str]:
+        """What short schedules mean."""
+        if search == SCHEDULES[0]:
             return []
-        given, full = described(chosen), described(SCHEDULES[0])
-        text = f"each training has {given} instead of {full}: the time allows no more"
-        if number >= POOR:
-            minutes = math.ceil((budget.used + self.seconds(ENOUGH)) / 60)
+        text = f"each training has {described(search)}"
+        if last != search:
+            text = f"each training of the search has {described(search)}, the one on all sentences {described(last)}"
+        if last != SCHEDULES[0]:
+            text += f", instead of {described(SCHEDULES[0])}"
+        text += ": the time allows no more"
+        if SCHEDULES.index(last) >= POOR:
+            needed = [self.seconds(ENOUGH, is_last=False) / SEARCH, self.seconds(ENOUGH, is_last=True) / LAST]
+            minutes = math.ceil((budget.used + max(needed)) / 60)
             text += f". That is too little for a good tagger: allow {minutes} minutes (--minutes)"
         return [text]
 

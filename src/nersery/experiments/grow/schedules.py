@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+from nersery.experiments.recipe import Recipe
+
 Schedule = tuple[int, int]
 """Training steps, and sentences in each."""
 SCHEDULES: tuple[Schedule, ...] = (
@@ -34,3 +38,10 @@ def described(schedule: Schedule) -> str:
     """For readers."""
     steps, sentences = schedule
     return f"{steps} steps with {sentences} sentences"
+
+
+def with_schedule(recipe: Recipe, schedule: Schedule) -> Recipe:
+    """A recipe whose taggers are trained by that schedule."""
+    steps, sentences = schedule
+    settings = {**recipe.tagger.settings, "steps": steps, "batch_size": sentences}
+    return replace(recipe, tagger=replace(recipe.tagger, settings=settings))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from nersery.core.errors import OutOfTimeError
@@ -15,6 +15,7 @@ from nersery.evaluate.significance import Comparison, paired_bootstrap
 from nersery.experiments.analysis import counts
 from nersery.experiments.execution.run_time import RunTime
 from nersery.experiments.grow.budget import Budget
+from nersery.experiments.grow.schedules import SCHEDULES, Schedule, with_schedule
 from nersery.experiments.runner import Run
 from nersery.experiments.systems import GOLD, System
 from nersery.report.number_format import in_minutes
@@ -53,6 +54,7 @@ class Search:
         run: Its recipe has a seed for each fold, and one more for all sentences.
         save: Called after each system with what was tried.
         named: The encoder that the user asked for, if any.
+        last: How long the training on all sentences is, at least; None: as long as those of the search.
     """
 
     run: Run
@@ -62,6 +64,7 @@ class Search:
     save: Callable[[], None]
     tried: dict[str, Tried] = field(default_factory=dict)
     named: str = ""
+    last: Schedule | None = None
 
     @property
     def folds(self) -> int:
@@ -205,24 +208,28 @@ class Search:
         before = [self.run.recipe.system(system.base)] if system.base else []
         return [*(one for base in before for one in self.chain(base)), system] if system.name != GOLD else []
 
-    def cost(self, system: System, seed: int, after: System | None = None) -> float:
+    def cost(self, system: System, seed: int, after: System | None = None, schedule: Schedule | None = None) -> float:
         """Estimated seconds of a system and of what it goes on from, without what is done.
 
         Args:
             after: Count what this one makes for all folds at once as done, too.
+            schedule: Of the training; None: that of the search.
         """
+        times = self.run_time
+        if schedule:
+            times = replace(times, recipe=with_schedule(times.recipe, schedule))
         ready = self.chain(after) if after else []
         seconds = 0.0
         for one in self.chain(system) or [system]:
             if not self.run.path(seed, one, "tagger").exists():
-                seconds += self.run_time.training(one)
+                seconds += times.training(one)
             if not self.run.path(seed, one, "result.json").exists():
-                seconds += self.run_time.scoring(one, self._scored_on(seed))
+                seconds += times.scoring(one, self._scored_on(seed))
             labels_once = one.method is not None and one.method.method == "qa_prompting"
             seeds = range(self.folds + 1) if labels_once else [seed]
             is_made = any(self.run.generated(other, one).exists() for other in seeds)
             if not is_made and not (labels_once and one in ready):
-                seconds += self.run_time.making(one)
+                seconds += times.making(one)
         return seconds
 
     def _scored_on(self, seed: int) -> int:
@@ -230,13 +237,26 @@ class Search:
         corpora = self.run.corpora
         return len(corpora["test"]) if seed == self.folds else math.ceil(len(corpora["train"]) / self.folds)
 
-    def final_cost(self, system: System) -> float:
+    def final_cost(self, system: System, schedule: Schedule | None = None) -> float:
         """Estimated seconds to train it on all sentences once it was tried on a fold, and gold only for comparison
         where there is a test file.
+
+        Args:
+            schedule: None: the planned one.
         """
         gold = self.run.recipe.systems[0]
         compared = [gold] if self.run.corpora["test"] and system is not gold else []
-        return sum(self.cost(one, self.folds, after=system) for one in [*compared, system])
+        schedule = schedule or self.last
+        return sum(self.cost(one, self.folds, system, schedule) for one in [*compared, system])
+
+    def longest_schedule(self, system: System) -> Schedule:
+        """The longest schedule by which it can be trained on all sentences in the time that is left, or the shortest
+        that was planned."""
+        settings = self.run.recipe.tagger.settings
+        own = settings["steps"], settings["batch_size"]
+        free = self.budget.left - self.budget.expected(CLOSING)
+        longer = SCHEDULES[: SCHEDULES.index(own)]
+        return next((one for one in longer if self.budget.expected(self.final_cost(system, one)) <= free), own)
 
     def attempt(self, system: System, fold: int, beyond: float = 0.0) -> bool:
         """Train and score a system on a fold if the time allows; whether that was done.

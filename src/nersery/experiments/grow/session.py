@@ -38,11 +38,10 @@ from nersery.core.ranges import Range
 from nersery.core.version import __version__
 from nersery.experiments.execution.run_time import RunTime, speeds_as_json, speeds_of_json
 from nersery.experiments.grow.budget import Budget
-from nersery.experiments.grow.final_training import longest_schedule, with_schedule
 from nersery.experiments.grow.harvest import Harvest, harvest, remove_taggers
 from nersery.experiments.grow.material import Material, read_material, save_material
 from nersery.experiments.grow.plan import Plan, make_plan, recipe_text
-from nersery.experiments.grow.schedules import Schedule, described
+from nersery.experiments.grow.schedules import Schedule, described, with_schedule
 from nersery.experiments.grow.search import CLOSING, Search, Tried
 from nersery.experiments.recipe import Recipe, load
 from nersery.experiments.runner import Run
@@ -189,6 +188,7 @@ class GrowJob:
         save_material(plan.material, self.folder / "data")
         write_atomic(self.folder / "search.toml", recipe_text(plan.table))
         record = {**record, "recipe": "search.toml", "notes": [*plan.material.notes, *plan.notes], "tried": {}}
+        record["last"] = [*plan.last]
         self._save(record, budget)
         return record
 
@@ -208,7 +208,7 @@ class GrowJob:
         with run.started():
             gold = run.corpora["train"].sentences
             run_time = RunTime(recipe, gold, run.corpora["raw"].sentences, speeds=self._speeds, timed=save)
-            search = Search(run, run_time, budget, self._say, save, tried, self.model)
+            search = Search(run, run_time, budget, self._say, save, tried, self.model, _schedule(record["last"]))
             notes: list[str] = list(record["notes"])
             try:
                 search.execute()
@@ -254,12 +254,11 @@ class GrowJob:
         """How long to train on all sentences: as an earlier call has begun it, unless another system is best now."""
         begun = record.get("final", {})
         if begun.get("system") != best:
-            schedule = longest_schedule(search, best)
+            schedule = search.longest_schedule(search.run.recipe.system(best))
             if begun and begun["schedule"] != [*schedule]:  # what was trained by it cannot be compared
                 remove_folder(search.run.folder / f"seed-{search.folds}")
             record["final"] = {"system": best, "schedule": [*schedule]}
-        steps, sentences = record["final"]["schedule"]
-        return steps, sentences
+        return _schedule(record["final"]["schedule"])
 
     def _recipe(self) -> Recipe:
         """The recipe of the search, with one more seed that trains on all sentences and is scored on test."""
@@ -271,3 +270,8 @@ class GrowJob:
     def _say(self, text: str) -> None:
         if not self.quiet:
             print(text, file=sys.stderr, flush=True)
+
+
+def _schedule(saved: Sequence[int]) -> Schedule:
+    steps, sentences = saved
+    return steps, sentences
