@@ -84,7 +84,7 @@ class RayEngine:
                 self._mention_missing(workers)
 
     def _mention_missing(self, workers: Sequence[RayWorker]) -> None:
-        """Say once that Ray has started none of the workers: they may be waiting for a node, or end at once."""
+        """Say once that no worker has started: all may be waiting for a node, or end at once."""
         if self._is_noted:
             return
         started, _ = self._ray.wait([worker.started for worker in workers], num_returns=1, timeout=0)
