@@ -32,7 +32,7 @@ USUAL = (
 REPEATED = "; may be repeated"
 """What help says of an option that a dot-dot-dot marks here."""
 INTRODUCTION = (
-    "`nersery COMMAND --help` shows the same in the terminal, with more examples. An option with `…` may be repeated. "
+    "`nersery COMMAND --help` shows the same, with more examples. An option with `…` may be repeated. "
     "[Use in scripts](how-to.md#use-nersery-in-scripts) explains output and exit codes."
 )
 

@@ -33,7 +33,7 @@ from nersery.taggers.components.training_settings import TrainingSettings
 from nersery.taggers.transformer import TransformerTagger
 
 FOLDER = Path(__file__).parent
-NOTICE = "<!-- Written by docs/generate.py. Change the docstrings instead, then run: make docs -->"
+NOTICE = "<!-- Generated from docstrings by make docs -->"
 
 KINDS: Mapping[str, tuple[str, str]] = {
     "augment": (
@@ -79,7 +79,7 @@ def page(title: str, introduction: str, parts: Iterable[str]) -> str:
 def methods_page() -> str:
     """Every method of nersery's own, then the other names that a recipe or command takes."""
     introduction = (
-        "`nersery list METHOD` shows the same in the terminal. A setting without a default shows its type: `text`, "
+        "`nersery list METHOD` shows the same. A setting without a default shows its type: `text`, "
         "`integer`. *Departures* say where a method differs from its paper."
     )
     parts = [_contents()]
@@ -164,7 +164,7 @@ def _shared_page(shared: Sequence[Setting]) -> str:
     groups = {title: _settings(group) for title, group in SETTING_GROUPS.items() if not issubclass(group, Tagger)}
     grouped = {_without_default(row) for rows in groups.values() for row in rows}
     rest = [row for row in shared if _without_default(row) not in grouped]
-    parts = ["## Shared settings", "Settings of several methods.", table(SETTING_COLUMNS, rest)]
+    parts = ["## Shared settings", table(SETTING_COLUMNS, rest)]
     return "\n\n".join([*parts, *(f"### {title}\n\n{table(SETTING_COLUMNS, rows)}" for title, rows in groups.items())])
 
 
@@ -203,13 +203,14 @@ def _presets() -> str:
         rows.append((f"`{name}`", preset["description"], settings))
     introduction = (
         "The papers' settings of their taggers: `preset = …` under `[tagger]`, or "
-        "`nersery train --preset`. Settings beside a preset win."
+        "`nersery train --preset`. Settings beside a preset win, so remove the demo's `model` and `steps`. Most "
+        "presets need a GPU."
     )
     return f"## Tagger presets\n\n{introduction}\n\n{table(('preset', 'of', 'settings'), rows)}"
 
 
 def _protocols() -> str:
-    parts = ["## Sampling protocols", "How a small sample is drawn: `protocol = …` under `[sample]`, or `--protocol`."]
+    parts = ["## Sampling protocols", "Ways to draw a small sample: `protocol = …` under `[sample]`, or `--protocol`."]
     for name, protocol in sorted(sampling.PROTOCOLS.items()):
         text = sections(inspect.getdoc(protocol) or "")
         parts += [f"### {name}", text.pop(""), *_titled({key: text[key] for key in text if key != "Raises"})]
@@ -235,7 +236,7 @@ SECTIONS: Sequence[tuple[str, type[Any], Sequence[str], str]] = (
         (),
         "Paths are relative to the recipe. `example:NAME` is a file that comes with nersery.",
     ),
-    ("`[sample]`", recipe.SampleSettings, (), "How much of the data is used, to simulate a small data set."),
+    ("`[sample]`", recipe.SampleSettings, (), "Simulates a small data set."),
     ("`[evaluate]`", recipe.EvaluateSettings, (), ""),
     (
         "`[sweep]`",

@@ -154,7 +154,7 @@ def test_each_item_has_a_generator_of_its_own():
 
 
 def test_unfitted_names_the_method():
-    assert "Fixed has learned nothing yet" in str(unfitted(Fixed(PARENT)))
+    assert "Fixed has learnt nothing yet" in str(unfitted(Fixed(PARENT)))
 
 
 def test_a_method_says_how_a_sentence_changes_or_how_a_batch_does():

@@ -44,7 +44,7 @@ def test_each_word_is_guessed_under_the_definition_of_its_type(tiny_masked_lm: s
 
 
 def method_without_fit(method: LabelConditioned) -> LabelConditioned:
-    """The same, but what it has learned stays."""
+    """The same, but what it has learnt stays."""
     method.fit = lambda sentences, training=None: None  # type: ignore[method-assign, assignment]
     return method
 

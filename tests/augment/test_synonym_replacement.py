@@ -68,7 +68,7 @@ def test_a_table_without_a_synonym_is_not_taken_for_no_table(tmp_path: Path):
 
 
 @pytest.mark.parametrize("setting", ["table", "stop_words", "wordnet"])
-def test_files_that_are_not_there_are_found_before_anything_is_learned(table: str, setting: str):
+def test_files_that_are_not_there_are_found_before_anything_is_learnt(table: str, setting: str):
     files = {"table": "" if setting == "wordnet" else table, setting: "/none/such"}
     with pytest.raises(MissingResourceError, match="/none/such"):
         SynonymReplacement(**files)

@@ -169,7 +169,7 @@ def test_what_cannot_be_kept_is_not_lost(folder: Path, monkeypatch: pytest.Monke
         patch.setattr("nersery.crosslingual.aligner_checkpoint.shutil.copytree", full)
         result = call(*ALIGN, "links", "--keep", "known")
     assert result.code == 5
-    assert "links is written, but what was learned could not be saved in known: [Errno 28] No space left" in result.err
+    assert "links is written, but what was learnt could not be saved in known: [Errno 28] No space left" in result.err
     assert not (folder / "known").exists()
     again = call(*ALIGN, "again", "--set", "priors=links.training/learnt", "--set", "learn=false")
     assert again.code == 0, again.err
@@ -220,9 +220,9 @@ def test_alignments_that_were_there_before_are_not_overwritten(folder: Path) -> 
         (("--keep", "links", "--force"), "the alignments, or files that belong to them, are written there"),
         (
             ("--keep", "new", "--method", "external"),
-            "external cannot reuse what it learned, because it has no setting priors",
+            "external cannot reuse what it learnt, because it has no setting priors",
         ),
-        (("--keep", "new", "--set", "learn=false", "--set", "priors=there"), "nothing is learned"),
+        (("--keep", "new", "--set", "learn=false", "--set", "priors=there"), "nothing is learnt"),
     ],
 )
 def test_what_cannot_be_kept_is_said_before_any_work(options: tuple[str, ...], told: str, folder: Path) -> None:

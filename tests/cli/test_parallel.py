@@ -22,7 +22,7 @@ from tests.cli.calls import Result, call
 from tests.standins import register
 
 FITTED: list[int] = []
-"""How many pairs each aligner has learned from."""
+"""How many pairs each aligner has learnt from."""
 BROKEN: list[int] = []
 """In which call of `align`, from 1, the process stops; none where empty."""
 

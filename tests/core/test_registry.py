@@ -85,7 +85,7 @@ def test_a_value_out_of_range_says_what_was_expected():
         registry.create("augment", "mention_replacement", {"rate": 1.5})
 
 
-def test_what_a_method_has_learned_is_no_setting():
+def test_what_a_method_has_learnt_is_no_setting():
     assert registry.check("augment", "melm", {"descriptions": "person"}) == [
         "melm.descriptions is 'person': expected a table, e.g. { name = \"text\" }"
     ]

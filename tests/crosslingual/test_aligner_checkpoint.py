@@ -78,7 +78,7 @@ def test_it_is_of_these_pairs_and_settings(aligner: type[Statistical | External]
 def test_a_call_that_failed_before_it_learnt_stands_in_nobodys_way(tmp_path: Path) -> None:
     Statistical().fit(PAIRS, Training(folder=tmp_path / "first"))
     training = Training(folder=tmp_path / "kept")
-    with pytest.raises(SettingsError, match="learned with other settings"):
+    with pytest.raises(SettingsError, match="learnt with other settings"):
         Statistical(prefix=3, priors=str(tmp_path / "first" / PLACE)).fit(PAIRS, training)
     Statistical(priors=str(tmp_path / "first" / PLACE)).fit(PAIRS, training)
     assert (tmp_path / "kept" / PLACE).is_dir()

@@ -30,8 +30,8 @@ def test_every_sentence_is_held_out_once(folder: Path) -> None:
     held_out = [id for seed in range(3) for id in ids(f"run/seed-{seed}/gold/predicted.jsonl")]
     assert sorted(held_out) == sorted(everything)
     for seed in range(3):
-        learned, scored = ids(f"run/seed-{seed}/gold/train.jsonl"), ids(f"run/seed-{seed}/gold/predicted.jsonl")
-        assert sorted([*learned, *scored]) == sorted(everything)
+        learnt, scored = ids(f"run/seed-{seed}/gold/train.jsonl"), ids(f"run/seed-{seed}/gold/predicted.jsonl")
+        assert sorted([*learnt, *scored]) == sorted(everything)
     assert system(report, "one")["against_gold"]["sentences"] == len(everything)
     assert "test" not in report["data"]
 

@@ -29,9 +29,9 @@ class TestOn:
         append_system('name = "more"\nbase = "one"\nmethod = "shuffle_within_segments"\ncopies = 2')
 
     def test_what_the_other_kept_is_to_it_as_gold(self, memory: Trainings, monkeypatch: pytest.MonkeyPatch):
-        learned: list[list[str]] = []
+        learnt: list[list[str]] = []
         compared: list[list[str]] = []
-        monkeypatch.setattr(ShuffleWithinSegments, "fit", lambda _, gold, training: learned.append(ids(gold)))
+        monkeypatch.setattr(ShuffleWithinSegments, "fit", lambda _, gold, training: learnt.append(ids(gold)))
         original = Duplicates.fit
 
         def fit(selector: Duplicates, gold: Any, **known: Any) -> None:
@@ -42,7 +42,7 @@ class TestOn:
         report = execute('systems.more.select=["duplicates", "agreement"]', "systems.more.gold_copies=2")
         gold, kept = ids("run/seed-0/sample/train.jsonl"), ids("run/seed-0/one/1-duplicates.jsonl")
         assert kept
-        assert learned == [[*gold, *kept]]
+        assert learnt == [[*gold, *kept]]
         assert compared == [gold, gold, [*gold, *kept]]
         path = Path("run/seed-0/more/generated.jsonl")
         made = [*io.read(path), *(reject.sentence for reject in io.read_rejects(rejects_of(path)) if reject.sentence)]

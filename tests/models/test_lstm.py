@@ -30,21 +30,21 @@ def generators(count: int) -> list[random.Random]:
 
 
 @pytest.fixture(scope="module")
-def learned() -> LSTMLanguageModel:
+def learnt() -> LSTMLanguageModel:
     model = make()
     model.fit(TEXTS, PLAN)
     return model
 
 
-def test_it_learns_words_order_and_end(learned: LSTMLanguageModel) -> None:
-    counts = Counter(learned.sample(generators(60), most_words=10))
+def test_it_learns_words_order_and_end(learnt: LSTMLanguageModel) -> None:
+    counts = Counter(learnt.sample(generators(60), most_words=10))
     assert {text for text, count in counts.items() if count > 5} == set(TEXTS)
     assert counts[TEXTS[0]] + counts[TEXTS[1]] > 45
 
 
-def test_a_low_temperature_writes_what_is_most_probable(learned: LSTMLanguageModel) -> None:
-    assert len(set(learned.sample(generators(20), most_words=10, temperature=0.01))) == 1
-    assert len(set(learned.sample(generators(60), most_words=10, temperature=5.0))) > 10
+def test_a_low_temperature_writes_what_is_most_probable(learnt: LSTMLanguageModel) -> None:
+    assert len(set(learnt.sample(generators(20), most_words=10, temperature=0.01))) == 1
+    assert len(set(learnt.sample(generators(60), most_words=10, temperature=5.0))) > 10
 
 
 def test_words_that_it_does_not_know_are_one() -> None:
@@ -80,9 +80,9 @@ def test_all_words_come_as_often_as_their_probability() -> None:
     assert all(4000 / 16 * 0.7 < count < 4000 / 16 * 1.3 for count in firsts)
 
 
-def test_texts_go_on_from_their_starts(learned: LSTMLanguageModel) -> None:
+def test_texts_go_on_from_their_starts(learnt: LSTMLanguageModel) -> None:
     starts = [("a",), ("d",), ("a", "b")] * 5
-    texts = learned.sample(generators(15), most_words=10, starts=starts)
+    texts = learnt.sample(generators(15), most_words=10, starts=starts)
     assert all(text is not None and text[: len(start)] == start for text, start in zip(texts, starts, strict=True))
     assert texts.count(TEXTS[0]) > 7
     assert texts.count(TEXTS[1]) > 3

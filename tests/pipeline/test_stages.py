@@ -122,7 +122,7 @@ class Learner(Stage[Sentence, Sentence]):
         weights = folder / "weights"
         trained = weights.exists() and f"{weights.stat().st_nlink} names"
         folder.mkdir(exist_ok=True)
-        write_atomic(weights, "learned")
+        write_atomic(weights, "learnt")
         assert not (folder / "lock").exists()
         with Path(self.log).open("a") as stream:
             stream.write(f"{folder.name} {trained} {NO_NOTES.get()}\n")
@@ -149,4 +149,4 @@ def test_one_worker_trains_and_the_others_go_on_from_a_copy(
         "out.training False False", f"training {names} True", f"training {names} True",
     ]  # fmt: skip
     assert {path.name for path in tmp_path.iterdir()} == {"log", "out.training"}
-    assert (folder / "weights").read_text() == "learned"
+    assert (folder / "weights").read_text() == "learnt"

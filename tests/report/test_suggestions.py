@@ -179,8 +179,8 @@ class TestMethods:
         method.fit(sentences(8))
         assert len(method.suggest([sentence("the [wrote|PROD] came")], [(1,)], 3)[0][0]) == 3
 
-    def test_before_it_has_learned(self, name: str, tiny_masked_lm: str):
-        with pytest.raises(NerseryError, match="has learned nothing yet"):
+    def test_before_it_has_learnt(self, name: str, tiny_masked_lm: str):
+        with pytest.raises(NerseryError, match="has learnt nothing yet"):
             on(tiny_masked_lm, name).suggest([OSLO.sentence], [OSLO.places], 1)
 
 

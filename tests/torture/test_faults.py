@@ -31,7 +31,7 @@ CASES = {
     "select": "train.conll out.jsonl --method duplicates --gold dev.conll -q",
     "label next": "raw.jsonl out.jsonl --tagger my-tagger --count 5 -q",
     "label review": "train.conll out.jsonl --no-page -q",
-    "crosslingual align": "train.jsonl raw.jsonl out.align --keep learned -q",
+    "crosslingual align": "train.jsonl raw.jsonl out.align --keep learnt -q",
     "crosslingual project": "train.jsonl raw.jsonl out.jsonl --alignments links -q",
     "dataset publish": "train.conll out -q",
     "dataset sample": "train.conll out.jsonl --size 5 -q",

@@ -23,13 +23,13 @@ WEIGHTS = "model.safetensors"
 class GlinerLabels(Annotator):
     """Finds entities with a GLiNER model, which needs no labelled sentence, only short names of the types.
 
-    An entity that begins or ends within a word becomes the whole word. Of overlapping entities, the best-scored stays.
-    Needs the extra `gliner`, which installs transformers 5.16.
+    Entities are extended to whole words; of overlapping ones, the best-scored stays. Needs the extra `gliner`, which
+    installs transformers 5.16.
 
     Args:
         model: A GLiNER model by folder or name, e.g. ``urchade/gliner_multi-v2.1``.
         types: Types to find. None: those of gold, or else those in `definitions`.
-        definitions: Short names of types for the model. Without one: the default (`nersery list types`), or the name.
+        definitions: Short names of types. Without one: the default (`nersery list types`), or the name.
         threshold: Minimum score of an entity, in [0, 1].
         device: ``auto``, ``cpu``, ``cuda`` or ``cuda:0``.
 

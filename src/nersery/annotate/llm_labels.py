@@ -36,23 +36,23 @@ SEEDS = 2**31
 class LlmLabels(EndpointSettings, Annotator):
     """Asks a large language model behind an OpenAI-compatible endpoint for the entities of each sentence.
 
-    Each request has one sentence, the definitions of the types and some gold sentences. An answer is rejected if its
-    entities are not exactly in the sentence, overlap, or have other types.
+    Each request has one sentence, type definitions and some gold sentences. An answer is rejected if its entities are
+    not exactly in the sentence, overlap, or have other types.
 
     Args:
         types: Types to find. None: those of gold, or else those in `definitions`.
         definitions: Definitions of types. Without one: the default (`nersery list types`), or the name.
         examples: Gold sentences shown with each request.
-        samples: Answers per sentence. Entities in more than half of them are kept, scored by their share. With more
-            than one, raise `temperature`.
+        samples: Answers per sentence. Entities in more than half are kept, scored by their share. With more than one,
+            raise `temperature`.
 
     Reference:
         Wang et al. (2025). GPT-NER: Named Entity Recognition via Large Language Models. Findings of NAACL. Votes: Xie
         et al. (2024). Self-Improving for Zero-Shot NER with LLMs. NAACL, section 2.
 
     Departures:
-        - GPT-NER marks entities in the text, one type per request. Here one request lists all types, which costs less,
-          and a listed mention is labelled wherever it occurs.
+        - GPT-NER marks entities in the text, one type per request. Here one request lists all types, which is cheaper;
+          a listed mention is labelled wherever it occurs.
         - GPT-NER retrieves similar gold sentences; here they are drawn at random; those that add types come first.
     """
 

@@ -33,12 +33,12 @@ _LINE = re.compile(r":\d+$", re.ASCII)
 class ProjectedLabels(Annotator):
     """Projects the labels of a translation onto the sentence by word alignment.
 
-    An aligner learns from all pairs. Each sentence gets the entities of its translation, or is rejected if one cannot
-    be projected. Filter the output with `alignment_quality`. For text larger than memory, use `nersery crosslingual
-    align` and `project`.
+    An aligner learns from all pairs. A sentence gets the entities of its translation, or is rejected if one cannot be
+    projected. Filter the output with `alignment_quality`. For text larger than memory, use `nersery crosslingual align`
+    and `project`.
 
     Args:
-        source: File of translations, one per sentence; paired by ids if both files have the same, else by order.
+        source: File of translations, paired by ids if both files have the same, else by order.
         source_language: Language of the translations.
         split: How plain text in these files is split into words. For the text to label: `--split`, or `split` under
             `[data]`.

@@ -28,8 +28,8 @@ LONG = 200
 class QaPrompting(Annotator, ModelSettings):
     """Asks a question-answering model for the mentions of each type, so no labelled sentence is needed.
 
-    For each sentence, the model answers one question per type, made from its definition ("Who is the named person or
-    family mentioned in texts?"). An answer becomes an entity, scored by its probability against "no answer".
+    The model answers one question per type, made from its definition ("Who is the named person or family mentioned in
+    texts?"). An answer becomes an entity, scored by its probability against "no answer".
 
     Args:
         model: ``bundled``, or an extractive question-answering model by name or folder, trained with unanswerable
@@ -45,12 +45,12 @@ class QaPrompting(Annotator, ModelSettings):
         Liu, Chen and Xu (2022), PromptDA, IJCAI, section 3.2.
 
     Departures:
-        - The paper finds one mention and does not say how it detects absence. Here a sentence may have several of a
-          type, each compared with "no answer".
+        - The paper finds one mention and does not say how it detects absence. Here a type may have several, each
+          compared with "no answer".
         - The paper does not say which of two types gets a mention; here the higher score decides.
-        - The paper shows questions for two types. The others, and the one for places, are ours.
+        - The paper shows questions for two types. The others, and that for places, are ours.
         - Answers become whole words; those without a letter or digit are dropped.
-        - The paper uses BERT fine-tuned on SQuAD 2.0; the bundled model is a fifth of its size, trained on questions
+        - The paper uses BERT fine-tuned on SQuAD 2.0; the bundled model, a fifth of its size, is trained on questions
           about types of names.
     """
 

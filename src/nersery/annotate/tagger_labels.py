@@ -21,8 +21,8 @@ from nersery.taggers.components.gold_tagger import gold_tagger, trained_on_gold
 class TaggerLabels(Annotator):
     """Labels sentences with the predictions of a tagger, the teacher; a student is then trained on them.
 
-    In a recipe, systems with the same teacher share it. If the system's `base` has labelled raw text, the teacher
-    learns from that too: one more round.
+    In a recipe, systems with the same teacher share it. If the system's `base` has labelled raw text, the teacher also
+    learns from that (another round).
 
     Args:
         tagger: Folder or Hugging Face name of a tagger. None: in a run, that of the system's base; elsewhere the

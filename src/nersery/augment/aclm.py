@@ -41,23 +41,23 @@ class ACLM(FineTuningSettings, TypeDescriptions, AdaptationSettings, Augmenter, 
     Keywords are the words to which entities attend most in a tagger trained on gold. Entities and keywords form a
     template. For each copy, some keywords are hidden at random (dynamic masking). An encoder-decoder then writes a
     whole sentence, as in the paper; a masked language model, such as the bundled one, fills the gaps. Filter the output
-    with `duplicates`, as the paper does, and with `agreement`, as its code does.
+    with `duplicates` (as in the paper) and `agreement` (as in its code).
 
     Args:
         model: `bundled`, a masked language model, or an encoder-decoder with a mask token, by name or folder.
         keywords: ``attention``, or the paper's ablations ``random`` and ``none``.
         keyword_rate: Keywords per entity, as a share in [0, 1] of the words outside entities (the paper's p).
-        layers: Number of last layers of the tagger whose attention is added up; 0: all.
+        layers: Last layers of the tagger whose attention is summed; 0: all.
         tagger: Folder or Hugging Face name of a tagger. None: in a run, that of the system's base; elsewhere the
             default tagger, trained on gold first.
         stop_words: File of words that cannot be keywords, one per line. Empty: the language's list.
         mixner: Join the template with that of a similar sentence, in two of five copies.
-        neighbours: Number of nearest sentences from which the similar one is drawn.
+        neighbours: Nearest sentences from which the similar one is drawn.
         sentence_encoder: Encoder for this similarity: `bundled`, or a name or folder.
         top_k: Draw each word or subword from this many most probable ones, in proportion to their probability.
-        candidates: Number of samples or beams; the most probable text is used.
+        candidates: Samples or beams; the most probable is used.
         decoding: How an encoder-decoder writes: ``sample``, or ``beams`` (the paper's).
-        passes: Passes in which a masked language model fills the gaps, the most certain words first.
+        passes: Passes in which a masked language model fills the gaps, most certain words first.
         max_subwords: Maximum output of an encoder-decoder; longer texts are rejected.
         similarity: Reject a sentence that shares at least this share of words with its parent, in (0, 1].
         language: Language of sentences that name none, for models with language codes such as mBART.
@@ -69,17 +69,17 @@ class ACLM(FineTuningSettings, TypeDescriptions, AdaptationSettings, Augmenter, 
     Departures:
         - The paper uses `beams` and mixner, as do our recipes for it. By default, we sample and do not mix.
         - The paper's five rounds are `copies = 5`.
-        - The constants of mixner and dynamic masking are the paper's. It does not give mixner's standard deviation;
-          ours, 0.79, mixes in two of five rounds, as its code does.
-        - For K keywords, the paper calls 1/K the variance of dynamic masking. Its code, and we, use it as standard
+        - Constants of mixner and dynamic masking are the paper's, except mixner's standard deviation, which it does not
+          give. Ours, 0.79, mixes in two of five rounds, as its code does.
+        - For K keywords, the paper calls 1/K the variance of dynamic masking; its code and we use it as standard
           deviation.
         - Stop words count as words for `keyword_rate`, but are never keywords; the paper does not say.
         - The code has one stop list for ten languages. Here each has its own, limited to words common in gold; English
           also has all function words.
         - If attention fails, the code keeps only entities; here that is an error.
-        - The masked language model is our addition: it fills gaps as long as those in gold with whole words or
-          punctuation.
-        - The paper uses mBART-50-large at 1e-5, and XLM-R large at 1e-2 for attention. The bundled model learns at
+        - The masked language model is our addition. It fills gaps with whole words or punctuation, whose number is
+          drawn from the gaps of gold.
+        - The paper uses mBART-50-large at 1e-5, and XLM-R large at 1e-2 for attention; the bundled model learns at
           1e-4.
     """
 

@@ -99,8 +99,8 @@ def _generated(method: Augmenter, sentence: Sentence, rng: random.Random) -> Sen
 
 
 def unfitted(method: object) -> NerseryError:
-    """The error of a method that is asked to generate before it has learned."""
-    return NerseryError(f"{name_of(method)} has learned nothing yet: call fit(corpus) before generate")
+    """The error of a method that is asked to generate before it has learnt."""
+    return NerseryError(f"{name_of(method)} has learnt nothing yet: call fit(corpus) before generate")
 
 
 def tasks(sentences: Iterable[Sentence | Reject], copies: int) -> Iterator[Task | Reject]:

@@ -18,7 +18,7 @@ from nersery.models.model_settings import ModelSettings
 class BDA(WordPredictions, AdaptationSettings, Augmenter, ModelSettings):
     """Replaces words by predictions of a pretrained masked language model, given only the context.
 
-    The model sees no labels, so a new word may not fit the type. The baseline of `label_conditioned`.
+    The model sees no labels, so a new word may not fit the type.
 
     Args:
         model: ``bundled``, or a masked language model by Hugging Face name or folder.
@@ -29,7 +29,7 @@ class BDA(WordPredictions, AdaptationSettings, Augmenter, ModelSettings):
 
     Departures:
         - Zhou et al. mask the word only in part, and rank predictions by how little they change the sentence. Here it
-          is masked, as in `label_conditioned`, but without its label.
+          is masked as in `label_conditioned`, without its label.
         - As in `label_conditioned`: the cut-off, whole new words, and the model's size.
     """
 

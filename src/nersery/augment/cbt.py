@@ -20,8 +20,7 @@ OUTSIDE = "O"
 class CBT(WordPredictions, FineTuningSettings, AdaptationSettings, Augmenter, ModelSettings):
     """Replaces words by predictions of a masked language model that is fine-tuned with their labels.
 
-    The label itself, `PER` or `O`, precedes the sentence; the model does not see what it means. A baseline of
-    `label_conditioned`.
+    The label itself, `PER` or `O`, precedes the sentence; the model does not see what it means.
 
     Args:
         model: ``bundled``, or a masked language model by Hugging Face name or folder.
@@ -31,8 +30,8 @@ class CBT(WordPredictions, FineTuningSettings, AdaptationSettings, Augmenter, Mo
         Augmentation using Pre-trained Transformer Models.
 
     Departures:
-        - Kumar et al. prepend a sentence's label; Liu et al. do not say where a word's label goes. Here it replaces the
-          definition in `label_conditioned`, the same for all words of a mention.
+        - Kumar et al. prepend a sentence's label; Liu et al. do not say where a word's label goes. Here it takes the
+          place of `label_conditioned`'s definition, the same for all words of a mention.
         - Otherwise as in `label_conditioned`.
     """
 

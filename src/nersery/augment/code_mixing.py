@@ -52,12 +52,12 @@ FIX = (
 class CodeMixing(Augmenter, ModelSettings):
     """Replaces mentions by entities of their type from gold sentences in other languages.
 
-    With probability `rate`, a mention becomes an entity of its type from another language, which is drawn at random.
-    Its words always change; the sentence keeps its language. Gold needs at least two languages, and every sentence must
-    name its own.
+    With probability `rate`, a mention becomes an entity of its type from another language, drawn at random. Its words
+    always change; the sentence keeps its language. Gold needs at least two languages, and every sentence must name its
+    own.
 
     Args:
-        rate: Probability in [0, 1] of replacing a mention.
+        rate: Probability of replacing a mention.
         similarity: ``ess`` (entity similarity search) inserts the most similar entity, ``random`` any.
         vectors: File of word vectors per language for `ess`, in fastText's text format, all in one space, e.g. `{ en =
             "wiki.en.align.vec", hi = … }`.
@@ -69,11 +69,11 @@ class CodeMixing(Augmenter, ModelSettings):
         "Code-Mix-random".
 
     Departures:
-        - The paper does not say whether all mentions are replaced. By default, ours are, each with a language of its
+        - The paper does not say whether all mentions are replaced. By default, ours are, each from a language of its
           own.
         - The paper aligns languages in pairs; here all share one space.
         - The paper draws from all other languages, and may insert the same words. We skip languages without an entity
-          of the type, and entities without any word vector; a mention's vector is the average of its known words.
+          of the type, and entities without word vectors; a mention's vector averages its known words.
         - The sentence encoder is our addition.
     """
 

@@ -28,11 +28,11 @@ OTHER_LANGUAGE = "a language that gold does not have"
 class DAGA(FineTuningSettings, Augmenter):
     """Generates new labelled sentences with a small language model trained on gold alone.
 
-    An LSTM learns gold sentences with a tag token before each entity word, then writes new ones. A new sentence shares
-    only its language with its parent. Filter the output with `duplicates`.
+    An LSTM learns gold sentences with a tag token before each entity word, then writes new ones, which share only the
+    language with their parents. Filter the output with `duplicates`.
 
     Args:
-        min_count: Words rarer than this in gold become an unknown token. Where the model generates it, a rare word with
+        min_count: Words rarer than this in gold become an unknown token. Where the model writes it, a rare word with
             the same tag is drawn.
         embedding_size: Dimension of word embeddings.
         hidden_size: Dimension of the LSTM.
@@ -47,8 +47,8 @@ class DAGA(FineTuningSettings, Augmenter):
 
     Departures:
         - The code writes unknown tokens, replaces numbers and truncates long texts. We do not; long texts are rejected.
-        - The code halves the learning rate after an epoch without a lower dev loss and stops after two; here it falls
-          at every step.
+        - The code halves the learning rate after an epoch without a lower dev loss and stops after two; here the rate
+          falls at every step.
         - With several languages, each sentence begins with a language token, as in MulDA.
         - The variants with raw text or a knowledge base are not implemented.
     """

@@ -29,8 +29,8 @@ MOST_DRAWS = 100
 class Eda(Augmenter):
     """Changes a sentence by one of several simple operations, drawn at random.
 
-    `synonyms` replaces words, `insertion` adds synonyms of words outside entities, `shuffle` shuffles words within
-    mentions or between them, `swap` and `deletion` swap and delete words outside entities. Without WordNet or a table,
+    `synonyms` replaces words, `insertion` adds synonyms of words outside entities, `shuffle` shuffles words within or
+    between mentions, `swap` and `deletion` swap and delete words outside entities. Without WordNet or a table,
     operations that need synonyms are skipped.
 
     Args:
@@ -47,10 +47,10 @@ class Eda(Augmenter):
         cited by Liu et al. (2022), PromptDA.
 
     Departures:
-        - Like Liu et al., we replace, insert and shuffle. Swap and deletion remove the evidence for labels, so they are
-          off by default and never touch mentions.
-        - The papers do not say how labels stay right. We shuffle within segments, as Dai and Adel do, and insert
-          nothing inside mentions and no synonyms of mentions.
+        - Like Liu et al., we replace, insert and shuffle. Swap and deletion remove evidence for labels: they are off by
+          default and never touch mentions.
+        - The papers do not say how labels stay right. We shuffle within segments, as Dai and Adel do, and insert no
+          synonyms in or of mentions.
         - EDA makes a fixed number of sentences per operation; we draw one operation per copy.
         - EDA lower-cases and removes punctuation; we do not. Stop words are those of `synonym_replacement`.
     """

@@ -36,17 +36,17 @@ NOT_NEW = "no candidate with new words"
 class FlipDA(FineTuningSettings, TypeDescriptions, AdaptationSettings, Augmenter, ModelSettings):
     """Gives entities other types and other words; a tagger selects the best of several candidates.
 
-    With probability `flip_rate`, an entity gets another type and new words. Some other words are replaced too. New
+    With probability `flip_rate`, an entity gets another type and new words; some other words are replaced too. New
     words come from a masked language model fine-tuned on labelled gold or, as in the paper, from T5 without
-    fine-tuning. A tagger trained on gold must predict exactly the intended labels. The candidate with the most probable
+    fine-tuning. A tagger trained on gold must predict exactly the intended labels; the candidate with the most probable
     entities is used.
 
     Args:
         model: ``bundled``, a masked language model, or an encoder-decoder with sentinels (T5, mT5), by name or folder.
         tagger: Folder or Hugging Face name of a tagger. None: in a run, that of the system's base; elsewhere the
             default tagger, trained on gold first.
-        flip_rate: Probability in [0, 1] that an entity gets another type.
-        mask_rate: Probability in [0, 1] that any other word is replaced, or in fine-tuning that a subword is masked.
+        flip_rate: Probability that an entity gets another type.
+        mask_rate: Probability that any other word is replaced, or in fine-tuning that a subword is masked.
         candidates: Candidates per sentence.
         top_k: Draw each word or subword from this many most probable ones, in proportion to their probability.
         in_turn: Replace words one by one, each in view of the previous ones; takes longer.
@@ -58,10 +58,10 @@ class FlipDA(FineTuningSettings, TypeDescriptions, AdaptationSettings, Augmenter
     Departures:
         - The paper classifies texts. Here the label is the types of all entities, and each may flip.
         - The paper gives T5 the label as a sentence; here the type's description precedes each entity, in brackets. T5
-          samples; the paper also uses greedy and beam search. A word right after a hidden entity stays.
+          samples; the paper also uses greedy and beam search. The word after a hidden entity stays.
         - The masked language model is our addition; it keeps the length of entities.
-        - The paper keeps the most probable candidate per label. Here, as in its code, candidates with other predicted
-          labels are removed first.
+        - The paper keeps the most probable candidate per label. Here, as in its code, those with other predicted labels
+          are removed first.
         - A flipped entity must change its words; the paper leaves this to the classifier.
     """
 

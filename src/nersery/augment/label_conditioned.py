@@ -23,7 +23,7 @@ class LabelConditioned(WordPredictions, FineTuningSettings, AdaptationSettings, 
     """Replaces words by predictions of a masked language model that sees definitions of their types.
 
     The definition of the masked word's type ("named person or family"; "other" outside entities) precedes the sentence.
-    The paper generates ten sentences per gold sentence (`copies = 10`) and filters them with `self_training`.
+    The paper makes ten copies and filters them with `self_training`.
 
     Args:
         model: ``bundled``, or a masked language model by Hugging Face name or folder.
@@ -34,7 +34,7 @@ class LabelConditioned(WordPredictions, FineTuningSettings, AdaptationSettings, 
 
     Departures:
         - The paper draws from all words, often improbable ones. We draw from 50; for the paper's way, set `top_k` to
-          the size of the vocabulary.
+          the vocabulary size.
         - The paper takes definitions from spaCy; ours also cover MultiCoNER and MaSciP.
         - The paper does not report epochs, learning rate or number of replaced words. We use three, its tagger's, and
           one.

@@ -24,10 +24,10 @@ from nersery.core.training_context import NO_TRAINING, Training
 class LabelWiseTokenReplacement(Augmenter):
     """Replaces words by training words with the same tag.
 
-    The new word always differs. It is drawn in proportion to its frequency with the same IOB2 tag.
+    A word is drawn in proportion to its frequency with the same IOB2 tag.
 
     Args:
-        rate: Probability in [0, 1] of replacing a word.
+        rate: Probability of replacing a word.
         stop_words: File of words that are neither replaced nor inserted, one per line.
 
     Reference:

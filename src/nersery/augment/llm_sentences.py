@@ -46,8 +46,8 @@ SEEDS = 31
 class LlmSentences(EndpointSettings, Augmenter):
     """Asks a large language model for sentences around given entities, or for other entities.
 
-    Each request has one sentence or its entities, the definitions of the types and some gold sentences, which vary with
-    seed and copy. A sentence that does not contain a given entity word for word is rejected.
+    Each request has one sentence or its entities, type definitions, and some gold sentences, which vary with seed and
+    copy. Answers without a given entity, word for word, are rejected.
 
     Args:
         write: ``sentences`` writes a new sentence around given entities; ``entities`` keeps the sentence and replaces

@@ -18,7 +18,7 @@ from nersery.models.model_settings import ModelSettings
 class MaskedEntity(MentionPredictions, AdaptationSettings, Augmenter, ModelSettings):
     """Replaces words of mentions by predictions of a pretrained masked language model from context alone.
 
-    The model sees no labels, so a new word may not fit the type. The baseline of `melm`.
+    The model sees no labels, so a new word may not fit the type.
 
     Args:
         model: ``bundled``, or a masked language model by Hugging Face name or folder.

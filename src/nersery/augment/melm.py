@@ -26,23 +26,23 @@ if TYPE_CHECKING:
 class MELM(MentionPredictions, FineTuningSettings, TypeDescriptions, AdaptationSettings, Augmenter, ModelSettings):
     """Replaces words of mentions by predictions of a masked language model that sees their labels.
 
-    Tag tokens around each word of a mention show the model its label. Filter the output with `agreement`, as the paper
-    does.
+    Tag tokens around each word of a mention show the model its label. Filter the output with `agreement`, as in the
+    paper.
 
     Args:
         model: ``bundled``, or a masked language model by Hugging Face name or folder.
         linearize: If false, the model sees no tags: the paper's ablation.
-        mask_rate: Probability in [0, 1] of masking a subword of a mention in fine-tuning (the paper's η).
+        mask_rate: Probability of masking a subword of a mention in fine-tuning (the paper's η).
 
     Reference:
         Zhou et al. (2022). MELM: Data Augmentation with Masked Entity Language Modeling for Low-Resource NER. ACL.
 
     Departures:
-        - The paper masks and samples subwords, which joins halves of different words. Here a new word is one whole word
+        - The paper masks and samples subwords, which joins halves of different words. Here a new word is a whole word
           of the vocabulary, unless `by_subword`.
         - The code cuts the first character of every word and never uses the best prediction. We do neither.
-        - At least one word of each sentence is masked and replaced, which the paper does not ensure. Words without a
-          letter or digit stay.
+        - At least one word of each sentence is masked and replaced, which the paper does not ensure. Words without
+          letters or digits stay.
         - The paper makes three rounds: `copies = 3`.
         - With several languages, one marker precedes each entity. Mentions inserted by `code_mixing` keep their own
           language.

@@ -22,7 +22,7 @@ class MentionReplacement(Augmenter):
     The new mention always differs, possibly also in length. The only mention of a type stays.
 
     Args:
-        rate: Probability in [0, 1] of replacing a mention.
+        rate: Probability of replacing a mention.
 
     Reference:
         Dai and Adel (2020), COLING, section 3, "mention replacement"; MELM's "label-wise substitution".

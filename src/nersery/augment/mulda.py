@@ -33,8 +33,8 @@ NO_ENTITIES = "no entities"
 class MulDA(FineTuningSettings, TypeDescriptions, Augmenter, ModelSettings):
     """Continues the beginnings of gold sentences, including entities, with a fine-tuned encoder-decoder.
 
-    A tag token precedes each entity word. The model learns to write a whole sentence from a beginning of random length,
-    in all languages of gold. Filter the output with `duplicates` and `agreement`.
+    A tag token precedes each entity word. The model learns to continue beginnings of random length, in all languages of
+    gold. Filter the output with `duplicates` and `agreement`.
 
     Args:
         model: An encoder-decoder with a mask token or sentinels, by name or folder.
@@ -51,7 +51,7 @@ class MulDA(FineTuningSettings, TypeDescriptions, Augmenter, ModelSettings):
     Departures:
         - The paper first translates gold into other languages; we do not.
         - The paper uses mBART; the default is mBART-50, with which ACLM compares.
-        - The share to start from is our choice; other settings are ACLM's.
+        - The share to start from is ours; other settings are ACLM's.
     """
 
     model: ModelName = "facebook/mbart-large-50"

@@ -19,7 +19,7 @@ class ShuffleWithinSegments(Augmenter):
     Entities stay where they are; values of extra columns move with their words.
 
     Args:
-        rate: Probability in [0, 1] of shuffling a segment.
+        rate: Probability of shuffling a segment.
 
     Reference:
         Dai and Adel (2020), COLING, section 3, "shuffle within segments".

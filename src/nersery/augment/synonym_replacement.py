@@ -21,10 +21,10 @@ class SynonymReplacement(Augmenter):
     """Replaces words by synonyms from WordNet (English) or from your own table.
 
     Each word, inside and outside entities, becomes any of its synonyms with probability `rate`. Lookup ignores case; a
-    capital first letter is kept. An entity grows with a synonym of several words.
+    capital first letter is kept. A synonym of several words makes an entity longer.
 
     Args:
-        rate: Probability in [0, 1] of replacing a word.
+        rate: Probability of replacing a word.
         wordnet: Folder of WordNet's `data.*` files (Debian: `wordnet-base`). Entries of one or two characters, or
             spelled like a function word, are skipped.
         table: File with lines of ``word<TAB>synonym[<TAB>synonym …]``, used instead of WordNet.
@@ -35,8 +35,8 @@ class SynonymReplacement(Augmenter):
         38(11).
 
     Departures:
-        - The code looks up base forms through NLTK (`cars` becomes `automobile`, a singular). We look up the written
-          form, so inflected words stay.
+        - The code looks up base forms through NLTK (`cars` becomes `automobile`). We look up the written form, so
+          inflected words stay.
         - The code skips NLTK's English stop words; we skip English function words with WordNet, and only `stop_words`
           with a table.
         - The code also splits synonyms at hyphens; we keep `self-made` one word.

@@ -14,7 +14,7 @@ from nersery.cli import options
 from nersery.cli.app import crosslingual_group
 from nersery.cli.job_options import StageCommand, run_job
 from nersery.core.errors import SettingsError, printable
-from nersery.crosslingual.aligner_checkpoint import check_keep, keep_learned
+from nersery.crosslingual.aligner_checkpoint import check_keep, keep_learnt
 from nersery.crosslingual.bitext import Bitext, PairedBy, WholePairs, open_side
 from nersery.crosslingual.projection import Voting
 from nersery.experiments.recipe_file.overrides import settings_of
@@ -56,7 +56,7 @@ def align(
     first: First = 0,
     probabilities: Annotated[bool, Option("--probabilities/--plain", help="Write links as 0-0:0.83, or 0-0.")] = True,
     seed: options.Seed = 0,
-    keep: Annotated[Path | None, Option(help="Save what is learned in this folder, for --set priors=FOLDER.")] = None,
+    keep: Annotated[Path | None, Option(help="Save what is learnt in this folder, for --set priors=FOLDER.")] = None,
     json: options.AsJson = False,
 ) -> None:
     """Align the words of sentences and their translations (Pharaoh format). A rejected pair gets an empty line."""
@@ -77,7 +77,7 @@ def align(
     if keep is None:
         run_job(stage, pairs, output, job, *bitext.sides, as_json=json)
     else:
-        tally = keep_learned(stage_job(stage, pairs, output, job), keep)
+        tally = keep_learnt(stage_job(stage, pairs, output, job), keep)
         options.print_tally(output, tally, *bitext.sides, as_json=json)
 
 

@@ -54,7 +54,7 @@ def review(
     """Correct, accept or reject sentences on a web page. The same command resumes.
 
     Decisions are saved in OUTPUT.review at once. When you end the review (on the page, or with Ctrl-C), accepted
-    sentences are written to OUTPUT, all others to OUTPUT.rejects.jsonl.
+    sentences go to OUTPUT, all others to OUTPUT.rejects.jsonl.
     """
     from nersery.review.decisions import FILE, Decisions
     from nersery.review.review_loader import ReviewLoader

@@ -71,10 +71,10 @@ def check_keep(folder: Path, aligner: Aligner, output: Path, *, force: bool) -> 
 
     if not hasattr(aligner, "priors"):
         raise SettingsError(
-            f"--keep {folder}: {name_of(aligner)} cannot reuse what it learned, because it has no setting priors"
+            f"--keep {folder}: {name_of(aligner)} cannot reuse what it learnt, because it has no setting priors"
         )
     if getattr(aligner, "learn", None) is False:
-        raise SettingsError(f"--keep {folder}: with learn = false, nothing is learned. Leave out --keep")
+        raise SettingsError(f"--keep {folder}: with learn = false, nothing is learnt. Leave out --keep")
     taken = (output, rejects_of(output), output.with_name(f"{output.name}.training"))
     if folder.resolve() in [path.resolve() for path in taken]:
         raise SettingsError(
@@ -83,36 +83,36 @@ def check_keep(folder: Path, aligner: Aligner, output: Path, *, force: bool) -> 
     check_replaceable(folder, RECORD, "priors", (RECORD, TENSORS), force=force)
 
 
-def keep_learned(job: StageJob, keep: Path) -> Tally:
-    """Run a job of an aligner, and save what it learned in a folder.
+def keep_learnt(job: StageJob, keep: Path) -> Tally:
+    """Run a job of an aligner, and save what it learnt in a folder.
 
-    After an earlier call ended between the two, the pairs are aligned once more with what it had learned.
+    After an earlier call ended between the two, the pairs are aligned once more with what it had learnt.
 
     Raises:
-        DiskError: If what was learned cannot be copied; it is then still in the folder of the training.
+        DiskError: If what was learnt cannot be copied; it is then still in the folder of the training.
     """
-    learned = job.training / PLACE
+    learnt = job.training / PLACE
     if _only_copy_is_missing(job, keep):
         job = replace(job, options=replace(job.options, force=True))
     with replaced_folder(keep) as folder:
         tally = job.execute()
         try:
-            shutil.copytree(learned, folder, dirs_exist_ok=True)
+            shutil.copytree(learnt, folder, dirs_exist_ok=True)
         except (OSError, shutil.Error) as error:
             raise DiskError(
-                f"{job.target} is written, but what was learned could not be saved in {keep}: {_reason(error)}. "
-                f"It is in {learned}. Run the same command again, or set priors to that folder"
+                f"{job.target} is written, but what was learnt could not be saved in {keep}: {_reason(error)}. "
+                f"It is in {learnt}. Run the same command again, or set priors to that folder"
             ) from None
     shutil.rmtree(job.training, ignore_errors=True)
     return tally
 
 
 def _only_copy_is_missing(job: StageJob, keep: Path) -> bool:
-    """Whether an earlier call of the same job has learned and then aligned everything, but has kept nothing."""
-    learned = job.training / PLACE
-    if keep.exists() or not job.target.exists() or not learned.is_dir():
+    """Whether an earlier call of the same job has learnt and then aligned everything, but has kept nothing."""
+    learnt = job.training / PLACE
+    if keep.exists() or not job.target.exists() or not learnt.is_dir():
         return False
-    if job.target.stat().st_mtime_ns < learned.stat().st_mtime_ns:  # the alignments of another job
+    if job.target.stat().st_mtime_ns < learnt.stat().st_mtime_ns:  # the alignments of another job
         return False
     assert isinstance(job.stage, AlignStage)
     try:

@@ -67,8 +67,8 @@ class SampleSettings:
     """How much of the training data is used.
 
     Args:
-        folds: Cross-validation: a seed is the number of a fold, from 0, to score on; the other folds are trained on.
-            Needs no test file.
+        folds: Cross-validation: a seed is the number of the fold to score on, from 0; the others are trained on. Needs
+            no test file.
         size: Sentences to draw for each seed and each language with its own file; all by default.
         protocol: How to draw; see `nersery list protocols`.
         dev_size: Sentences of dev to draw; all by default.

@@ -33,7 +33,7 @@ from nersery.report.training_parts import GridReport, SelfTrainingReport, Teache
 
 SHOWN_EXAMPLES = 20
 SHOWN_REJECTS = 12
-NOTHING_LEARNT = "no training sentence has an entity, so the tagger learned nothing and finds no entity in test"
+NOTHING_LEARNT = "no training sentence has an entity, so the tagger learnt nothing and finds no entity in test"
 
 
 def build_report(run: RunFolder, inputs: Mapping[str, Any]) -> Report:

@@ -174,16 +174,15 @@ def _densest_cover(shuffled: Sequence[Sentence]) -> list[Sentence]:
 def stratified(shuffled: Sequence[Sentence], size: int) -> Iterable[Sentence]:
     """Keep each type's share of the sentences as in the corpus, by iterative stratification.
 
-    Sentences are assigned to the sample or the rest, those of the rarest type first, each to the side that lacks more
-    of that type. Sentences without entities count as one more type.
+    Sentences go to the sample or the rest, those of the rarest type first, each to the side that lacks more of that
+    type. Sentences without entities count as another type.
 
     Reference:
         Sechidis et al. 2011, On the Stratification of Multi-Label Data; used by Ghosh et al. 2023, ACLM.
 
     Departures:
-        The paper meets the size only approximately. Here it is met exactly, by moving the sentences that change the
-        shares least. Then sentences are exchanged while that improves the shares (with up to 2,000 distinct sets of
-        types).
+        The paper meets the size approximately. Here it is exact: the sentences that change the shares least are moved,
+        then sentences are exchanged while that improves the shares (with up to 2,000 distinct sets of types).
     """
     type_sets = [frozenset(_types(sentence) or {NO_ENTITY}) for sentence in shuffled]
     dealt = _deal(type_sets, size)

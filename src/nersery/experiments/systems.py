@@ -82,11 +82,10 @@ class System:
 
     Args:
         name: Name in the report.
-        method: An augmentation method or an annotator; none for merged systems and those that only train another
-            tagger.
-        base: A system above this one, whose kept sentences count as gold: the method learns from them and starts from
-            them, and the tagger trains on them.
-        merge: Systems above this one, whose kept sentences the selectors choose from; there is no method. If several
+        method: Left out in merged systems and those that only train another tagger.
+        base: A system above this one, whose kept sentences count as gold: the method learns and starts from them, and
+            the tagger trains on them.
+        merge: Systems above this one, whose kept sentences the selectors choose from, without a method. If several
             labelled the same raw sentence, the last one's labels count.
         vote: In merged systems, use the entities of raw text that more than half of them found.
         copies: New sentences to try for each sentence.

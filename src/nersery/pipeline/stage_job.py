@@ -223,7 +223,7 @@ class StageJob:
         return tally
 
     def execute(self) -> Tally:
-        """As `run`, but the state of the training stays, for callers that keep what was learned."""
+        """As `run`, but the state of the training stays, for callers that keep what was learnt."""
         return self._into_file() if self.options.shards is None else self._into_shards(self.options.shards)
 
     def _into_file(self) -> Tally:

@@ -24,14 +24,14 @@ ROUNDING = 1e-9
 
 @dataclass
 class AlignmentQuality(Selector):
-    """Scores a projected sentence by its alignment quality, and keeps the best share of the sentences.
+    """Scores a projected sentence by its alignment quality, and keeps the best share.
 
     Args:
         measure: Quality over all ``words``, as in the paper; over the words of ``entities``; or ``both``, the product.
             The latter two keep more correct labels.
         threshold: Minimum score, in [0, 1].
         keep: Share in (0, 1] of the sentences with entities to keep: the best, with ties.
-        empty_rate: Probability in [0, 1] of keeping a sentence without entities.
+        empty_rate: Probability of keeping a sentence without entities.
 
     Reference:
         Mhaske et al. (2023), Naamapadam, ACL, section 3.4.

@@ -51,7 +51,7 @@ class Selector(ABC):
         """Learn from gold sentences; called once, before scoring.
 
         Args:
-            held_out: Sentences of dev and test, which must not be learned from.
+            held_out: Sentences of dev and test, which must not be learnt from.
             training: For selectors that need or train a tagger.
         """
 

@@ -21,12 +21,12 @@ if TYPE_CHECKING:
 class Perplexity(Selector, ModelSettings):
     """Scores a sentence by minus its perplexity under a language model, so that -20 is better than -200.
 
-    A masked model gives the pseudo-perplexity. Values depend on the model: compare with gold (`nersery inspect
-    quality`) before you choose a threshold. A model finds its own text more fluent than human text.
+    A masked model gives the pseudo-perplexity. Values depend on the model, which favours its own text: compare with
+    gold (`nersery inspect quality`) before you choose a threshold.
 
     Args:
-        threshold: Minimum score, below 0. The default suits the bundled model: most human English scores above it, most
-            text with random words below.
+        threshold: Minimum score, below 0. The default suits the bundled model: most human English scores above, most
+            random text below.
         model: ``bundled``, or a causal or masked language model by Hugging Face name or folder.
 
     Reference:

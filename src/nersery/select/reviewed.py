@@ -47,7 +47,7 @@ class Reviewed(Selector):
     def fit(
         self, gold: Sequence[Sentence], *, held_out: Iterable[Sentence] = (), training: Training = NO_TRAINING
     ) -> None:
-        """Find the files; nothing is learned from gold."""
+        """Find the files; nothing is learnt from gold."""
         if self.file is None and training.folder is None:
             raise SettingsError(
                 "reviewed does not know where to write the sentences to review: name an output, or set file"

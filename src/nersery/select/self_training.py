@@ -43,10 +43,10 @@ CHUNK = 512
 class SelfTraining(Selector):
     """Adds sentences to gold step by step, and keeps those that joined before dev F1 stopped rising.
 
-    At each step, a tagger is trained on gold and the sentences that have joined. It judges the other candidates, and
-    some of them join next. Sentences that joined up to the step with the best dev F1 score 1 divided by the number of
-    their step; all others score 0. If no step beats gold alone, no sentence is kept. Without dev, all that joined are
-    kept. The score `self_training.certainty` is the certainty on joining.
+    At each step, a tagger is trained on gold and the sentences that have joined; it judges the other candidates, of
+    which some join next. A sentence scores 1 divided by the number of its step, or 0 if it joined after the step with
+    the best dev F1 or never. If no step beats gold alone, all score 0. Without dev, all that joined are kept. The score
+    `self_training.certainty` is the certainty on joining.
 
     Args:
         threshold: Minimum score, in (0, 1]: the default keeps all that joined, 0.5 those of the first two steps.
@@ -59,7 +59,7 @@ class SelfTraining(Selector):
         examined: Judge only this many candidates at each step, drawn at random. None: all.
         relabel: For candidates that a tagger labelled: at each step, relabel all and draw a new set, larger by
             `per_step`. The best step's set is kept.
-        with_entities: Only sentences with an entity join. Taggers are most certain about the others, often wrongly.
+        with_entities: Only sentences with an entity join. Taggers are most certain of the others, often wrongly.
         upsampling: Repeat gold until it is this share of the training data, in [0, 1).
         second_stage: Settings of a second training on gold alone at each step. Empty: none.
         warm_start: Start each tagger from the weights of the previous one.
@@ -69,7 +69,7 @@ class SelfTraining(Selector):
         Liu et al. (2022), PromptDA, section 3.3 (uncertainty-guided self-training) and Figure 3 (the other strategies).
 
     Departures:
-        - The paper only says "stop by dev F1". We stop `patience` steps after the best, and keep the best.
+        - The paper only says "stop by dev F1". We stop `patience` steps after the best, which is kept.
         - Dropout is that of `certainty`.
     """
 

@@ -71,8 +71,8 @@ class BiLSTMCRF(Tagger, TrainingSettings):
         Sequence Labeling via Bi-directional LSTM-CNNs-CRF. ACL.
 
     Departures:
-        - Both papers use gradient descent for 50 to 100 epochs; here AdamW takes a few hundred steps, with a rate that
-          rises and falls.
+        - Both papers use gradient descent for 50 to 100 epochs; here AdamW takes a few hundred steps, with a rising and
+          falling rate.
         - Lample et al. show half of the words that occur once as unknown. Here any word may become unknown, but keeps
           its vector.
         - Word vectors are frozen, and training adds to them; both papers change them.

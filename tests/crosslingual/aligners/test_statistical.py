@@ -151,7 +151,7 @@ def test_priors_help_with_little_new_text(text, tmp_path):
 
 
 def test_priors_that_are_not_there_or_not_whole(aligner, tmp_path):
-    with pytest.raises(MissingResourceError, match="no learned lexicon"):
+    with pytest.raises(MissingResourceError, match="no learnt lexicon"):
         Statistical(priors=str(tmp_path / "nowhere")).check()
     aligner.save(tmp_path)
     (tmp_path / "lexicon.safetensors").write_bytes(b"short")

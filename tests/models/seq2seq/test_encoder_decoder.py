@@ -264,7 +264,7 @@ class TestLength:
             model.fine_tune([long], lambda words, rng: TextPair(("we",), words), fine_tuning_plan(1, 1, 1e-3, "fp32"))
 
     @pytest.mark.parametrize("kind", KINDS)
-    def test_the_longest_pair_can_be_learned_and_drawn(self, tiny_seq2seqs: dict[str, Path], kind: str) -> None:
+    def test_the_longest_pair_can_be_learnt_and_drawn(self, tiny_seq2seqs: dict[str, Path], kind: str) -> None:
         model = opened(tiny_seq2seqs[kind])
         most = ("saw",) * (64 - len(model.tokenization.source((), model.tokenization.frame("en"))))
         model.fine_tune([most], copied, fine_tuning_plan(1, 1, 1e-3, "fp32"))

@@ -39,7 +39,7 @@ def fine_tuned_writer(
     issue: Callable[[Seq2Seq, Sentence], str],
     **fingerprint: Any,
 ) -> Seq2Seq:
-    """A model that has learned tag tokens for types, and to write gold sentences with them.
+    """A model that has learnt tag tokens for types, and to write gold sentences with them.
 
     Args:
         settings: Of a method with `FineTuningSettings`, `TypeDescriptions` and `ModelSettings`.
@@ -73,7 +73,7 @@ def written(
     """For each sentence what the model writes from the source of its pair, or why it writes nothing.
 
     Args:
-        types: Those that the model has learned.
+        types: Those that the model has learnt.
         too_long: The reason for a source that does not fit into the model.
     """
     known = [types.issuperset(entity.type for entity in sentence.entities) for sentence in sentences]

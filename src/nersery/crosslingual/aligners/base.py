@@ -133,7 +133,7 @@ class AlignStage(Stage[Row, Row]):
 
     Args:
         method: A name of `nersery list align`.
-        pairs: Pairs to learn from, if it learns; each worker reads them, unless the first one has learned already.
+        pairs: Pairs to learn from, if it learns; each worker reads them, unless the first one has learnt already.
         first: Number of the first word, 0 or 1.
         probabilities: Whether to write the probabilities of the links.
     """

@@ -62,16 +62,16 @@ class Embeddings(Aligner, ModelSettings):
 
     Args:
         model: ``bundled-multilingual``, or any multilingual encoder by Hugging Face name or folder.
-        layer: Layer whose states are compared, from 1. None: a fine-tuned model's own, else the one two thirds of the
-            way up (8 of 12).
+        layer: Layer whose states are compared, from 1. None: a fine-tuned model's own, else two thirds of the way up (8
+            of 12).
         extraction: ``softmax`` and ``entmax`` link what is probable in both directions; ``argmax`` links mutual nearest
             neighbours, ``itermax`` does so twice, ``match`` links one to one with the largest sum. None: ``argmax`` for
             multilingual E5, otherwise ``softmax``.
         threshold: Minimum probability of a link of subwords for `softmax` and `entmax`, in [0, 1).
         distortion: Penalty of `argmax`, `itermax` and `match` for different positions in the sentences, in [0, 1].
-        temperature: If set (above 0), ``softmax`` and ``entmax`` compare words by the cosine divided by this number;
-            the vector of a word is the mean of its subwords minus the sentence's mean. None: they compare subwords by
-            dot product, as in the paper.
+        temperature: If set, ``softmax`` and ``entmax`` compare words by cosine divided by this (above 0); a word's
+            vector is the mean of its subwords minus the sentence's. None: they compare subwords by dot product, as in
+            the paper.
         fine_tune: Train the model on the pairs first, which must fit in memory. A table with any of the objectives'
             weights `tlm`, `mlm`, `so`, `co`, and `threshold`, `mask_rate`, `epochs`, `batch_size`, `learning_rate`.
 

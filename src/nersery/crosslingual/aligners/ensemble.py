@@ -51,8 +51,8 @@ class Ensemble(Aligner, ModelSettings):
     The probability of a link is the weighted mean of the members' probabilities; a member without the link counts as 0.
     Two words are linked above `threshold` if each is the other's most probable one, or if they touch such a link.
 
-    First, the links of the other members are suggested to the statistical aligner, which counts them as observed while
-    it learns, and prefers them when it aligns. This helps more than the vote itself, most with a few hundred pairs.
+    Before that, the statistical aligner counts the other members' links as observed while it learns, and prefers them
+    when it aligns. These suggestions help more than the vote, most with a few hundred pairs.
 
     Args:
         members: Settings of each aligner by name, or by any name with `method`, e.g. `{ other = { method = "embeddings"
@@ -61,9 +61,8 @@ class Ensemble(Aligner, ModelSettings):
         weights: Votes of members by name, above 0; by default 1.
         threshold: Minimum probability of a link, in (0, 1).
         counts: Observations that a suggested link is worth in learning, at least 0.
-        trust: How much suggestions count when a pair is aligned: the exponent of their probabilities, at least 0.
-        learn_from: Maximum number of pairs for which links are suggested in learning; 0: all. One core handles about 40
-            pairs a second.
+        trust: Weight of suggestions when a pair is aligned: the exponent of their probabilities, at least 0.
+        learn_from: Maximum pairs with suggestions in learning; 0: all. One core handles about 40 pairs a second.
         join: In scripts without spaces, align words of `model`'s vocabulary, not characters; all characters of a word
             get its links.
         model: Encoder of members that need one and name none.

@@ -121,7 +121,7 @@ class Lexicon:
             {key: facts.get(key) for key in ("format", *settings)}, {"format": FORMAT, **settings}
         ):
             raise SettingsError(
-                f"the lexicon in {folder} was learned with other settings:\n{changed}\nUse its settings, or learn again"
+                f"the lexicon in {folder} was learnt with other settings:\n{changed}\nUse its settings, or learn again"
             )
         return lexicon, facts
 
@@ -162,7 +162,7 @@ def check_folder(folder: Path) -> None:
     missing = [name for name in (RECORD, TENSORS) if not (folder / name).is_file()]
     if missing:
         raise MissingResourceError(
-            f"there is no learned lexicon in {folder}, which lacks {' and '.join(missing)}. "
+            f"there is no learnt lexicon in {folder}, which lacks {' and '.join(missing)}. "
             "Name a folder that `nersery crosslingual align --keep` wrote, or leave out priors to learn from the "
             "pairs alone"
         )
