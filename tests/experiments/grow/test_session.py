@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -298,3 +299,15 @@ def test_a_training_on_all_sentences_that_is_cut_off_leaves_the_recipe_of_the_se
     monkeypatch.setattr(Run, "run_system", run_system)
     assert any("has not seen those" in note for note in grow(minutes=10).notes)
     assert load("out/recipe.toml").tagger.settings["steps"] == 8
+
+
+def test_gold_with_more_columns_than_raw_text(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    gold = [replace(one, columns=(("NN",) * len(one),)) for one in io.read("train.conll")]
+    io.write(gold, "train.conll")
+    monkeypatch.setattr(Search, "best", lambda self: self.tried.get("self-training") or self.tried.get(GOLD))
+    assert grow(minutes=10).best == "self-training"
+    columns = {sentence.words: sentence.columns for sentence in io.read("out/corpus.conll")}
+    assert columns.keys() == {sentence.words for sentence in io.read("out/corpus.jsonl")}
+    for sentence in gold:
+        assert columns.pop(sentence.words) == sentence.columns
+    assert {value for (column,) in columns.values() for value in column} == {"_"}

@@ -11,6 +11,7 @@ from typing import Any
 
 from nersery import io
 from nersery.core.files import remove_folder, replaced_folder, write_atomic
+from nersery.core.sentence import UNKNOWN_COLUMN, Sentence
 from nersery.evaluate.scores import Counts
 from nersery.evaluate.significance import Comparison, paired_bootstrap
 from nersery.experiments.active_learning.next_sentences import SCORE, next_sentences
@@ -105,12 +106,23 @@ def harvest(search: Search, folder: Path, seed: int | None, notes: Sequence[str]
         sentence.id: sentence
         for sentence in [*run.corpora["train"], *io.read(run.path(trained, system, "train.jsonl"))]
     }
-    for name in ("corpus.jsonl", "corpus.conll"):
-        io.write(made.values(), folder / name)
+    io.write(made.values(), folder / "corpus.jsonl")
+    io.write(_with_equal_columns([*made.values()]), folder / "corpus.conll")
     write_atomic(folder / "recipe.toml", _winning_recipe(search, folder, system))
     result = _result(search, folder, best, seed if run.corpora["test"] else None, found)
     _report(search, folder, system, seed if result.test else None, result)
     return result
+
+
+def _with_equal_columns(sentences: Sequence[Sentence]) -> list[Sentence]:
+    """The sentences with as many extra columns as the one with the most: raw text has none."""
+    most = max((len(one.columns) for one in sentences), default=0)
+
+    def filled(one: Sentence) -> Sentence:
+        missing = most - len(one.columns)
+        return replace(one, columns=(*one.columns, *[(UNKNOWN_COLUMN,) * len(one)] * missing)) if missing else one
+
+    return [*map(filled, sentences)]
 
 
 def remove_taggers(search: Search, keep: tuple[int, System]) -> None:

@@ -82,5 +82,5 @@ def data_notes(gold: Sequence[Sentence]) -> list[str]:
     notes = [f"only {len(gold)} labelled sentences: every figure is uncertain"] * (len(gold) < 50)
     if rare := sorted(type_ for type_, count in counts.items() if count < 5):
         listed = ", ".join(f"{type_} ({counts[type_]})" for type_ in rare)
-        notes.append(f"types with fewer than five mentions, which can hardly be learned: {listed}")
+        notes.append(f"types with fewer than five mentions, which can hardly be learnt: {listed}")
     return notes
