@@ -15,6 +15,7 @@ from nersery.experiments.grow.budget import Budget
 from nersery.experiments.grow.candidates import systems_for
 from nersery.experiments.grow.material import Material
 from nersery.experiments.grow.plan import Plan
+from nersery.experiments.grow.schedules import Schedule
 from nersery.experiments.grow.search import Search
 from nersery.experiments.grow.text_profile import TextProfile
 from nersery.experiments.recipe import parse
@@ -37,6 +38,7 @@ def searched(
     names: tuple[str, ...] = (),
     takes: float = 60,
     said: list[str] | None = None,
+    last: Schedule | None = None,
 ) -> Search:
     """A search that has ended, in which each system is said to take a minute.
 
@@ -54,7 +56,7 @@ def searched(
         "seeds": [0],
         "data": {"train": "x.conll", "raw": "y.txt"},
         "sample": {"folds": 2},
-        "tagger": {"model": "bundled"},
+        "tagger": {"model": "bundled", "steps": 300, "batch_size": 8},
         "systems": entries,
     }
     problems: list[str] = []
@@ -72,7 +74,7 @@ def searched(
     monkeypatch.setattr(Search, "best", lambda self: self.tried.get("gold"))
     monkeypatch.setattr(Budget, "learn", lambda *_: None)
     search = Search(
-        run, SimpleNamespace(), budget, (said if said is not None else []).append, lambda: None, named=named
+        run, SimpleNamespace(), budget, (said if said is not None else []).append, lambda: None, named=named, last=last
     )  # type: ignore[arg-type]
     search.execute()
     return search
@@ -114,6 +116,15 @@ def test_gold_only_is_not_tried_alone_on_another_fold(
 ) -> None:
     search = searched(monkeypatch, minutes, {"gold": 0.6, "questions": 0.7}, names=("questions",))
     assert set(search.tried["gold"].folds) == set(search.tried["questions"].folds) == folds
+
+
+def test_a_second_fold_is_worth_a_shorter_training_on_all_sentences(monkeypatch: pytest.MonkeyPatch) -> None:
+    """That training takes ten minutes, or two with the schedule of the search."""
+    monkeypatch.setattr(Search, "final_cost", lambda self, *_: 120 if self.last == (300, 8) else 600)
+    f1 = {"gold": 0.6, "questions": 0.7}
+    for minutes, last in ((13, (300, 8)), (20, (600, 16))):
+        search = searched(monkeypatch, minutes, f1, names=("questions",), last=(600, 16))
+        assert (search.tried["questions"].folds, search.last) == ([0, 1], last)
 
 
 def timed(monkeypatch: pytest.MonkeyPatch, slower: dict[str, float]) -> tuple[Material, list[str]]:

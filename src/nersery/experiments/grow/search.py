@@ -132,11 +132,26 @@ class Search:
             if not rivals:
                 return
             systems = [self.run.recipe.system(one.name) for one in rivals]
-            shortest = min(self.cost(system, number) + self.final_cost(system) for system in systems)
+            shortest = self._shortest(systems, number)
+            while not self._fits(gold, number, shortest) and self._shorten_last():
+                shortest = self._shortest(systems, number)
             if not self.attempt(gold, number, beyond=shortest):  # alone it would say nothing
                 return
             for system in systems:
                 self.attempt(system, number)
+
+    def _shortest(self, systems: Sequence[System], fold: int) -> float:
+        """Estimated seconds of the quickest system on a fold and on all sentences."""
+        return min(self.cost(system, fold) + self.final_cost(system) for system in systems)
+
+    def _shorten_last(self) -> bool:
+        """Plan a shorter training on all sentences, because another fold is worth more; whether there is one."""
+        settings = self.run.recipe.tagger.settings
+        own = settings.get("steps"), settings.get("batch_size")
+        if self.last in (None, own):
+            return False
+        self.last = SCHEDULES[SCHEDULES.index(self.last) + 1]
+        return True
 
     def _goes_before(self, encoder: System) -> float:
         """Estimated seconds of what is tried before an encoder if there is no time for both.
@@ -271,9 +286,9 @@ class Search:
         if fold in one.folds:
             return True
         estimate = self.cost(system, fold)
-        reserve = self.budget.expected(CLOSING + max(self._reserve(), self.final_cost(system), beyond))
+        reserve = self._reserved(system, beyond)
         is_needed = system.name == GOLD and fold == 0
-        if not is_needed and self.budget.expected(estimate) + reserve > self.budget.left:
+        if not is_needed and not self._fits(system, fold, beyond):
             if not one.folds:
                 one.fate = f"not tried: it needs about {in_minutes(self.budget.expected(estimate))}"
                 self.say(f"{one.name}: {one.fate}; {_free(self.budget.left - reserve, is_later=bool(beyond))}")
@@ -298,9 +313,15 @@ class Search:
         self.say(f"  F1 {100 * self.f1(one):.1f} on held-out sentences, after {in_minutes(seconds)}")
         return True
 
-    def _reserve(self) -> float:
+    def _fits(self, system: System, fold: int, beyond: float) -> bool:
+        """Whether there is time for a system on a fold."""
+        return self.budget.expected(self.cost(system, fold)) + self._reserved(system, beyond) <= self.budget.left
+
+    def _reserved(self, system: System, beyond: float) -> float:
+        """Seconds that are kept for what comes after a system on a fold."""
         best = self.best()
-        return self.final_cost(self.run.recipe.system(best.name)) if best else 0.0
+        last = self.final_cost(self.run.recipe.system(best.name)) if best else 0.0
+        return self.budget.expected(CLOSING + max(last, self.final_cost(system), beyond))
 
 
 def _free(seconds: float, *, is_later: bool) -> str:
