@@ -14,7 +14,7 @@ from nersery.core.errors import SettingsError
 from nersery.core.progress import Progress
 from nersery.models.inference import Inference
 from nersery.models.loading import ModelSource, autocast, positions
-from nersery.models.subwords.subwords import SubwordEncoder, Window, by_length, collate
+from nersery.models.subwords.subwords import SubwordEncoder, Window, collate, window_passes
 
 Embeddings = NDArray[np.float32]
 Text = Sequence[str]
@@ -94,8 +94,7 @@ class TextEncoder(Inference):
         for start in range(0, len(texts), CHUNK):
             chunk = enumerate(texts[start : start + CHUNK], start)
             owned = [(number, window) for number, text in chunk for window in self.subwords.windows(text)]
-            for part in by_length([len(window.subwords) for _, window in owned], lambda _: ROWS, LENGTH_MULTIPLE):
-                yield [owned[index][0] for index in part], [owned[index][1] for index in part]
+            yield from window_passes(owned, lambda _: ROWS, LENGTH_MULTIPLE)
 
     def _counted(self, window: Window) -> list[int]:
         """Positions of the special tokens, and of the subwords of the words in the core of the window."""

@@ -30,7 +30,6 @@ from nersery.models.model_settings import ModelSettings
 from nersery.models.packed_encoder import can_pack, in_one_row
 from nersery.models.sizes import parameters_of
 from nersery.models.subwords.subwords import SubwordEncoder, Window, collate
-from nersery.models.training.dropout import thinned
 from nersery.models.training.trainer import TrainingPlan, seeded
 from nersery.models.training.vocabulary_pruning import pruned_vocabulary
 from nersery.taggers.base import Tagger, require_labels
@@ -60,7 +59,7 @@ PIPELINE = {
 
 
 @dataclass
-class TransformerTagger(Tagger, ModelSettings, TrainingSettings):
+class TransformerTagger(decoding.Decoding, Tagger, ModelSettings, TrainingSettings):
     """A pretrained encoder with a linear or CRF head on each word's first subword.
 
     Args:
@@ -107,11 +106,6 @@ class TransformerTagger(Tagger, ModelSettings, TrainingSettings):
         check_length(self)
         if self.co_regularization and self.head != "linear":
             raise SettingsError('co_regularization needs head = "linear", because the encoders agree about each word')
-
-    @property
-    def types(self) -> tuple[str, ...]:
-        """The types that a trained tagger can predict."""
-        return self._tags.types
 
     def check(self) -> None:
         """Look for the pretrained model and the device; see `Tagger.check`."""
@@ -263,29 +257,16 @@ class TransformerTagger(Tagger, ModelSettings, TrainingSettings):
         rows = torch.arange(len(logits), device=logits.device).unsqueeze(1)
         return logits[rows, firsts], batch.word_mask
 
-    @torch.no_grad()
-    def predict(self, sentences: Sequence[Sentence], progress: Progress | None = None) -> list[Sentence]:
-        """Label sentences; see `Tagger.predict`. An entity's score is the mean probability of its words' tags."""
-        return decoding.labelled(sentences, self._emissions(sentences, 1, progress), self._tags, self._crf)
-
-    @torch.no_grad()
-    def predict_soft(self, sentences: Sequence[Sentence]) -> list[Sentence]:
-        """Label sentences with probabilities; see `Tagger.predict_soft`."""
-        return decoding.labelled(sentences, self._emissions(sentences, 1), self._tags, self._crf, soft=True)
-
-    @torch.no_grad()
-    def certainty(self, sentences: Sequence[Sentence], *, passes: int = 10, seed: int = 0) -> list[tuple[float, ...]]:
-        """Judge labels; see `Tagger.certainty`."""
-        with thinned(self.parts[0], passes, seed):
-            found = self._emissions(sentences, passes, packed=False)
-        return decoding.shares(sentences, found, self._tags, self._crf)
+    @property
+    def _scored_by(self) -> tuple[Any, ConditionalRandomField | None]:
+        return self.parts[0], self._crf
 
     def _emissions(
-        self, sentences: Sequence[Sentence], passes: int, progress: Progress | None = None, *, packed: bool = True
+        self, sentences: Sequence[Sentence], progress: Progress | None = None, *, thinned_passes: int = 0
     ) -> list[Tensor]:
         network, encoder = self.parts
         network.eval()
-        packed = packed and can_pack(network)
+        packed, passes = not thinned_passes and can_pack(network), thinned_passes or 1
 
         def score(windows: Sequence[Window], rows: int) -> Tensor:
             shape = {} if packed else {"rows": rows, "multiple": decoding.LENGTH_MULTIPLE}

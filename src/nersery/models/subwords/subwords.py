@@ -11,7 +11,7 @@ import unicodedata
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol, TypeVar
 
 import torch
 from torch import Tensor
@@ -304,3 +304,29 @@ def by_length(lengths: Iterable[int], rows: Callable[[int], int], multiple: int)
     for length in sorted(groups, reverse=True):
         group, most = groups[length], rows(length)
         yield from (group[start : start + most] for start in range(0, len(group), most))
+
+
+class HasSubwords(Protocol):
+    """What a model reads at once."""
+
+    @property
+    def subwords(self) -> tuple[int, ...]:
+        """Their ids."""
+
+
+Read = TypeVar("Read", bound=HasSubwords)
+
+
+def window_passes(
+    owned: Sequence[tuple[int, Read]], rows: Callable[[int], int], multiple: int
+) -> Iterator[tuple[list[int], list[Read]]]:
+    """Split windows into forward passes by `by_length`.
+
+    Args:
+        owned: Windows, each behind the number of its text.
+
+    Yields:
+        The numbers of the texts in a pass, and their windows.
+    """
+    for part in by_length([len(window.subwords) for _, window in owned], rows, multiple):
+        yield [owned[place][0] for place in part], [owned[place][1] for place in part]
