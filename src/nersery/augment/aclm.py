@@ -7,12 +7,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal
 
-from nersery.augment.base import Augmenter, unfitted
+from nersery.augment.base import NO_ENTITIES, Augmenter, unfitted
 from nersery.augment.denoising.back_end import BackEnd
 from nersery.augment.denoising.masked_backend import MaskedBackEnd
 from nersery.augment.denoising.mixner import Partners, is_mixed
 from nersery.augment.denoising.seq2seq_backend import Seq2SeqBackEnd
-from nersery.augment.denoising.templates import NO_TEMPLATE, Template, attention_keywords, random_keywords
+from nersery.augment.denoising.templates import Template, attention_keywords, random_keywords
 from nersery.augment.linearized.parsing import check_new
 from nersery.augment.masked_lm.model_setup import sentences_with_entities, warn_of_unused
 from nersery.augment.masked_lm.shared_settings import AdaptationSettings, FineTuningSettings, TypeDescriptions
@@ -153,7 +153,7 @@ class ACLM(FineTuningSettings, TypeDescriptions, AdaptationSettings, Augmenter, 
         """The sentences with rewritten contexts."""
         if self._back_end is None:
             raise unfitted(self)
-        made: list[Sentence | Reject] = [Reject(NO_TEMPLATE if not s.entities else NO_GAP) for s in sentences]
+        made: list[Sentence | Reject] = [Reject(NO_GAP if s.entities else NO_ENTITIES) for s in sentences]
         mixed = self._mixed(sentences, rngs)
         templates = [template.thinned(rng) for (template, _), rng in zip(mixed, rngs, strict=True)]
         due = [n for n, template in enumerate(templates) if template.sentence.entities and template.gaps()]

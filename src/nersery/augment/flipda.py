@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from nersery.augment.base import Augmenter, unfitted
+from nersery.augment.base import NO_WORD, Augmenter, unfitted
 from nersery.augment.denoising.span_filling import SpanFiller, check_span_model
 from nersery.augment.linearized.linearization import linearized_input, token_descriptions
 from nersery.augment.masked_lm import model_setup
@@ -27,7 +27,6 @@ from nersery.taggers.components.gold_tagger import check_gold_tagger, gold_tagge
 if TYPE_CHECKING:
     from nersery.models.masked.masked_lm import MaskedLM
 
-NO_WORD = "no word to replace"
 NO_AGREEMENT = "no candidate with its labels"
 NOT_NEW = "no candidate with new words"
 

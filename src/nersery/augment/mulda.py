@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from nersery.augment.base import Augmenter, unfitted
+from nersery.augment.base import NO_ENTITIES, Augmenter, unfitted
 from nersery.augment.linearized.linearization import apart, linearize
 from nersery.augment.linearized.parsing import check_new, child_of, parse
 from nersery.augment.linearized.tagged_writing import check_writer, fine_tuned_writer, written
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from nersery.models.seq2seq.encoder_decoder import Seq2Seq
 
 TOO_LONG = "beginning longer than the model"
-NO_ENTITIES = "no entities"
 
 
 @dataclass

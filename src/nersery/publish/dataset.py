@@ -6,12 +6,13 @@ import json
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
-from itertools import chain, islice
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 from nersery import io
 from nersery.core import tags
+from nersery.core.batched import batched
 from nersery.core.errors import MissingResourceError, SettingsError
 from nersery.core.files import replaced_folder, write_atomic
 from nersery.core.sentence import Sentence
@@ -145,7 +146,7 @@ def _write_parquet(sentences: Iterable[Sentence], path: Path, names: Sequence[st
     rows = _rows(sentences, {name: number for number, name in enumerate(names)})
     path.parent.mkdir(exist_ok=True)
     with pyarrow.parquet.ParquetWriter(path, schema) as stream:
-        while part := list(islice(rows, ROWS)):
+        for part in batched(rows, ROWS):
             stream.write_table(pyarrow.Table.from_pylist(part, schema))
 
 

@@ -72,9 +72,9 @@ class SubwordEncoder:
     def __init__(self, tokenizer: Any, *limits: int | None, borders: bool = False) -> None:
         self.tokenizer = tokenizer
         self._borders = borders
-        self.max_subwords = min(MAX_SUBWORDS, tokenizer.model_max_length, *(limit for limit in limits if limit))
+        self.max_subwords: int = min(MAX_SUBWORDS, tokenizer.model_max_length, *(limit for limit in limits if limit))
         self.prefix, self.suffix = frame(tokenizer)
-        if self.max_subwords <= len(self.prefix) + len(self.suffix):
+        if self.room < 1:
             raise SettingsError(
                 f"a window of {self.max_subwords} subwords has no room for a word. Use a larger max_subwords"
             )
@@ -82,6 +82,11 @@ class SubwordEncoder:
         self._special = frozenset(tokenizer.all_special_ids)  # a unigram vocabulary finds them in words, too
         self._cache: dict[str, tuple[int, ...]] = {}
         self.own: dict[str, tuple[int, ...]] = {}
+
+    @property
+    def room(self) -> int:
+        """Subwords of a text that fit into a window, beside the special tokens."""
+        return self.max_subwords - len(self.prefix) - len(self.suffix)
 
     @property
     def pad(self) -> int:
@@ -178,7 +183,7 @@ class SubwordEncoder:
         """The special tokens before a sentence, and the condition with a separator."""
         if not condition:
             return self.prefix
-        room = (self.max_subwords - len(self.prefix) - len(self.suffix)) // 2
+        room = self.room // 2
         ids = [subword for word in self.subwords(condition) for subword in word]
         if len(ids) > room:
             raise SettingsError(
