@@ -14,13 +14,13 @@ from nersery.augment.denoising.mixner import Partners, is_mixed
 from nersery.augment.denoising.seq2seq_backend import Seq2SeqBackEnd
 from nersery.augment.denoising.templates import Template, attention_keywords, random_keywords
 from nersery.augment.linearized.parsing import check_new
-from nersery.augment.masked_lm.model_setup import sentences_with_entities, warn_of_unused
+from nersery.augment.masked_lm.model_setup import is_encoder_decoder, sentences_with_entities, warn_of_unused
 from nersery.augment.masked_lm.shared_settings import AdaptationSettings, FineTuningSettings, TypeDescriptions
 from nersery.augment.words.stop_words import stop_words
 from nersery.core.outcome import Reject
 from nersery.core.random import item_rng
 from nersery.core.ranges import Count, CountOrZero, Rate, RateAboveZero
-from nersery.core.registry import BUNDLED, FileName, ModelName, name_of
+from nersery.core.registry import FileName, ModelName, name_of
 from nersery.core.sentence import Origin, Sentence
 from nersery.core.training_context import NO_TRAINING, Training
 from nersery.models.model_settings import ModelSettings
@@ -212,8 +212,7 @@ class ACLM(FineTuningSettings, TypeDescriptions, AdaptationSettings, Augmenter, 
 
     def _new_back_end(self) -> BackEnd:
         """The back end that suits the model."""
-        is_seq2seq = self.model not in BUNDLED and bool(self.source.config().is_encoder_decoder)
-        return Seq2SeqBackEnd(self) if is_seq2seq else MaskedBackEnd(self)
+        return Seq2SeqBackEnd(self) if is_encoder_decoder(self) else MaskedBackEnd(self)
 
     def _checked(
         self, draft: Sentence | Reject, template: Template, sources: tuple[Sentence, ...]

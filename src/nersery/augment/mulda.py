@@ -87,11 +87,7 @@ class MulDA(FineTuningSettings, TypeDescriptions, Augmenter, ModelSettings):
         shown = [rng.randint(0, int(self.shown_rate * len(s))) for s, rng in zip(sentences, rngs, strict=True)]
         pairs = [_pair(self._lm, sentence, count) for sentence, count in zip(sentences, shown, strict=True)]
         sampling = Sampling(self.top_k, self.candidates, self.max_subwords)
-        texts = written(self._lm, self._types, sentences, pairs, rngs, sampling, too_long=TOO_LONG)
-        return [
-            text if isinstance(text, Reject) else self._read(text, sentence)
-            for text, sentence in zip(texts, sentences, strict=True)
-        ]
+        return written(self._lm, self._types, sentences, pairs, rngs, sampling, self._read, too_long=TOO_LONG)
 
     def _misfit(self, model: Seq2Seq, sentence: Sentence) -> str:
         """Why the model cannot learn from a sentence; from one that reads back as another it would learn wrong labels.

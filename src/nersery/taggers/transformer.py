@@ -37,7 +37,13 @@ from nersery.taggers.components import decoding
 from nersery.taggers.components.crf import ConditionalRandomField
 from nersery.taggers.components.description import DESCRIPTION, from_settings, read_description, write_description
 from nersery.taggers.components.onnx_network import OnnxNetwork
-from nersery.taggers.components.pretrained_head import CRF_FILE, fit_transitions, network_with_head, set_dropout
+from nersery.taggers.components.pretrained_head import (
+    CRF_FILE,
+    fit_transitions,
+    known_tags,
+    network_with_head,
+    set_dropout,
+)
 from nersery.taggers.components.tag_set import TagSet
 from nersery.taggers.components.training_settings import TrainingSettings, check_length, plan_of, train_tagger
 
@@ -304,13 +310,13 @@ class TransformerTagger(decoding.Decoding, Tagger, ModelSettings, TrainingSettin
         settings = {**saved.get("settings", {"model": str(folder)}), "trust_remote_code": trust_remote_code}
         tagger: Self = from_settings(cls, settings, device, Path(folder) / DESCRIPTION)
         source = ModelSource(str(folder), trust_remote_code=trust_remote_code)
-        config = source.config()
-        if not any("TokenClassification" in name for name in config.architectures or ()):
+        names = known_tags(source)
+        if not names:
             raise MissingResourceError(
-                f"{folder} holds {', '.join(config.architectures or ['no known model'])}; expected a "
+                f"{folder} holds {', '.join(source.config().architectures or ['no known model'])}; expected a "
                 "token-classification model. Train a tagger on it with: nersery train --set model=…"
             )
-        tags = TagSet(tuple(config.id2label[index] for index in range(config.num_labels)), strict=bool(saved))
+        tags = TagSet(tuple(names), strict=bool(saved))
         crf = None
         if saved and tagger.head == "crf":
             crf = ConditionalRandomField(tags.allowed, tags.allowed_start, tags.allowed_end)
