@@ -15,7 +15,7 @@ from nersery.core.errors import DataError, Issue, NerseryError, SettingsError
 from nersery.core.progress import Progress
 from nersery.core.random import item_rng, item_seed
 from nersery.core.ranges import Count, RateAboveZero, RateBelowOne
-from nersery.core.registry import create, name_of, settings_of
+from nersery.core.registry import create_within, name_of, settings_of
 from nersery.core.sentence import Corpus, Sentence, types_in
 from nersery.core.training_context import NO_TRAINING, Training, copies_for_upsampling
 from nersery.core.warnings import NO_NOTES
@@ -267,10 +267,9 @@ class SelfTraining(Selector):
 
     def _new_tagger(self) -> Tagger:
         if not self.tagger and self._training.new_tagger is not None:
-            untrained: Tagger = self._training.new_tagger()
-            return untrained
-        settings = dict(self.tagger)
-        tagger: Tagger = create("tagger", settings.pop("method", "transformer"), settings)
+            tagger: Tagger = self._training.new_tagger()
+        else:
+            tagger = create_within("tagger", self.tagger)
         return tagger
 
     def _last_tagger(self, folder: Path) -> Tagger:
