@@ -224,7 +224,7 @@ class Decoding(ABC):
     def _emissions(
         self, sentences: Sequence[Sentence], progress: Progress | None = None, *, thinned_passes: int = 0
     ) -> list[Tensor]:
-        """Scores as from `emissions`; with ``thinned_passes`` those of so many passes of a network under `thinned`."""
+        """Scores as from `emissions`; with ``thinned_passes``, those of this number of passes under `thinned`."""
 
     @property
     def types(self) -> tuple[str, ...]:
