@@ -42,7 +42,7 @@ ALL = all_commands()
 def _files_of_settings_are_there(monkeypatch: pytest.MonkeyPatch) -> None:
     """A page may name a reader's own file."""
     for method, check in (
-        ("synonym_replacement", "check_file"),
+        ("words.thesaurus", "check_file"),
         ("synonym_replacement", "check_wordnet"),
         ("label_wise_token_replacement", "check_file"),
     ):

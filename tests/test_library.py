@@ -14,7 +14,6 @@ import numpy as np
 import pytest
 
 import nersery
-from nersery.annotate.base import types_to_find
 from nersery.annotate.qa_prompting import QaPrompting
 from nersery.augment.base import Augmenter
 from nersery.augment.mention_replacement import MentionReplacement
@@ -253,5 +252,5 @@ def test_numpy_s_numbers_are_seeds_and_copies() -> None:
 
 def test_an_annotator_without_gold_asks_for_it_and_for_no_option() -> None:
     with pytest.raises(SettingsError, match=r"sentences with them as gold$") as caught:
-        types_to_find(QaPrompting(), [])
+        QaPrompting().types_to_find([])
     assert "--" not in str(caught.value)

@@ -8,7 +8,10 @@ import pytest
 
 from nersery import Corpus, Entity, Sentence
 from nersery.annotate.base import Annotator, annotate
-from nersery.core.errors import NerseryError
+from nersery.annotate.gliner import GlinerLabels
+from nersery.annotate.llm_labels import LlmLabels
+from nersery.annotate.qa_prompting import QaPrompting
+from nersery.core.errors import NerseryError, SettingsError
 from nersery.core.outcome import Reject
 from nersery.core.sentence import Origin
 from nersery.core.training_context import NO_TRAINING, Training
@@ -81,3 +84,11 @@ def test_scores_of_the_sentence_are_the_annotator_s() -> None:
     scored = Corpus([RAW[0].with_scores(old=0.1)])
     result = annotate(scored, Capitals(lambda s: replace(s, scores={"new": 1.0})))
     assert result.corpus[0].scores == {"new": 1.0}
+
+
+@pytest.mark.parametrize("cls", [GlinerLabels, LlmLabels, QaPrompting])
+def test_types_that_the_labelled_sentences_lack_are_refused(cls: type[Any]) -> None:
+    method = cls(model="m", types=["PRE", "LOC"])
+    with pytest.raises(SettingsError, match="types has PRE, which the labelled sentences lack"):
+        method.check_types({"PER", "LOC"})
+    method.check_types({"PRE", "LOC", "PER"})

@@ -23,7 +23,7 @@ def labelled(monkeypatch: pytest.MonkeyPatch, words: str, *found: tuple[int, int
         data_processor=SimpleNamespace(words_splitter=str.split),
     )
     monkeypatch.setattr("nersery.annotate.gliner.load_gliner", lambda name, device: model)
-    return annotate(Corpus([Sentence(tuple(words.split()))]), GlinerLabels("m", ["PER", "LOC"], **settings))
+    return annotate(Corpus([Sentence(tuple(words.split()))]), GlinerLabels("m", types=["PER", "LOC"], **settings))
 
 
 def test_characters_become_whole_words(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -45,7 +45,7 @@ def test_types_are_needed_and_differ() -> None:
     with pytest.raises(SettingsError, match="does not know which types to find"):
         GlinerLabels("m").fit([])
     with pytest.raises(SettingsError, match="same definition"):
-        GlinerLabels("m", ["A", "B"], {"A": "thing", "B": "thing"}).fit([])
+        GlinerLabels("m", types=["A", "B"], definitions={"A": "thing", "B": "thing"}).fit([])
 
 
 @pytest.fixture(scope="module")

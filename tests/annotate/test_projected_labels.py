@@ -61,7 +61,7 @@ class Nothing:
 @pytest.fixture(autouse=True)
 def aligner(monkeypatch: pytest.MonkeyPatch) -> Same:
     made = Same()
-    monkeypatch.setattr(projected_labels, "create", lambda kind, name, settings: made)
+    monkeypatch.setattr(projected_labels, "create_within", lambda setting, table: made)
     return made
 
 

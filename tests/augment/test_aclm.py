@@ -12,10 +12,10 @@ import pytest
 from nersery import Corpus, Entity, Sentence
 from nersery.augment import aclm
 from nersery.augment.aclm import ACLM, NO_GAP
-from nersery.augment.base import augment
+from nersery.augment.base import NO_ENTITIES, augment
 from nersery.augment.denoising import mixner
 from nersery.augment.denoising.masked_backend import MaskedBackEnd
-from nersery.augment.denoising.templates import NO_TEMPLATE, Template
+from nersery.augment.denoising.templates import Template
 from nersery.augment.linearized.parsing import NEAR_COPY
 from nersery.core.errors import DataError, MissingResourceError, SettingsError
 from nersery.core.outcome import Reject
@@ -121,7 +121,7 @@ def test_without_keywords_only_the_entities_are_given(tiny_masked_lm: str, writt
 def test_what_cannot_be_rewritten_says_why(tiny_masked_lm: str) -> None:
     method = fitted(tiny_masked_lm, keywords="none")
     outcomes = method.generate_batch(GOLD[3:], [random.Random(0), random.Random(1)])
-    assert [outcome.reason for outcome in outcomes if isinstance(outcome, Reject)] == [NO_TEMPLATE, NO_GAP]
+    assert [outcome.reason for outcome in outcomes if isinstance(outcome, Reject)] == [NO_ENTITIES, NO_GAP]
 
 
 def test_a_near_copy_is_rejected(tiny_masked_lm: str) -> None:

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from nersery import Corpus, Entity, Sentence
-from nersery.augment.base import augment
-from nersery.augment.daga import DAGA, NO_ENTITIES, OTHER_LANGUAGE, UNFINISHED
+from nersery.augment.base import NO_ENTITIES, augment
+from nersery.augment.daga import DAGA, OTHER_LANGUAGE, UNFINISHED
 from nersery.augment.linearized.linearization import language_token, tag_token
 from nersery.augment.linearized.parsing import EMPTY_WORD, ILLEGAL, LEFT_OVER
 from nersery.core.errors import DataError, SettingsError

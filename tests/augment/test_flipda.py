@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from nersery import Corpus, Entity, Sentence
-from nersery.augment.base import augment
-from nersery.augment.flipda import NO_AGREEMENT, NO_WORD, NOT_NEW, FlipDA
+from nersery.augment.base import NO_WORD, augment
+from nersery.augment.flipda import NO_AGREEMENT, NOT_NEW, FlipDA
 from nersery.augment.linearized.linearization import tag_token
 from nersery.core.errors import DataError, MissingResourceError, SettingsError
 from nersery.core.outcome import Reject

@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 
 from nersery import Corpus, Entity, Sentence
-from nersery.augment.base import augment_step, tasks
+from nersery.augment.base import NO_ENTITIES, augment_step, tasks
 from nersery.augment.linearized.linearization import tag_token
 from nersery.augment.linearized.parsing import NEAR_COPY, UNBALANCED, UNKNOWN_TYPE
 from nersery.augment.linearized.tagged_writing import UNFINISHED
-from nersery.augment.mulda import NO_ENTITIES, TOO_LONG, MulDA, _pair
+from nersery.augment.mulda import TOO_LONG, MulDA, _pair
 from nersery.core.errors import DataError, MissingResourceError, SettingsError
 from nersery.core.outcome import Reject, collect
 from nersery.core.training_context import Training

@@ -48,7 +48,7 @@ class Identity(Aligner):
 @pytest.fixture(autouse=True)
 def _no_model_is_opened(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setitem(SETTINGS, "projected_labels", {"source": str(tmp_path / "source.jsonl")})
-    monkeypatch.setattr("nersery.annotate.projected_labels.create", lambda *args: Identity())
+    monkeypatch.setattr("nersery.annotate.projected_labels.create_within", lambda *args: Identity())
     kinds = owners(make_scripts())
     monkeypatch.setattr("nersery.annotate.gliner.load_gliner", lambda name, device: fakes.FakeGliner(kinds))
     monkeypatch.setattr("nersery.models.llm.chat_client.ChatClient.check", lambda client: None)

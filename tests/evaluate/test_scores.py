@@ -20,7 +20,6 @@ from nersery.evaluate.scores import (
     score,
     score_languages,
     sentence_counts,
-    summarise,
 )
 
 TYPES = ("LOC", "ORG", "PER")
@@ -289,27 +288,3 @@ def test_repeated_ids_are_an_error_on_either_side():
         score([one], [one, one])
     with pytest.raises(DataError, match="2 gold sentences share the id 'a'"):
         sentence_counts([one, one], [one])
-
-
-def test_summary_over_seeds():
-    summary = summarise([0.36, 0.38, 0.41])
-    assert summary.mean == pytest.approx(0.3833333)
-    assert summary.std == pytest.approx(0.0251661)
-    assert (summary.n, summary.values) == (3, (0.36, 0.38, 0.41))
-    assert str(summary) == "38.3 ± 2.5"
-
-
-def test_one_seed_has_no_spread():
-    summary = summarise([0.3781])
-    assert summary.std is None
-    assert str(summary) == "37.8"
-
-
-def test_no_seed_is_an_error():
-    with pytest.raises(DataError, match="no run") as caught:
-        summarise([])
-    assert "give the figure of one run at least" in str(caught.value)
-
-
-def test_two_seeds_have_a_spread():
-    assert summarise([0.2, 0.4]).std == pytest.approx(0.02**0.5)

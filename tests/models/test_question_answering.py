@@ -21,7 +21,6 @@ from transformers import (
 )
 
 from nersery.core.errors import MissingResourceError, SettingsError
-from nersery.core.progress import Progress
 from nersery.core.warnings import warn
 from nersery.models import bundled_heads, question_answering
 from nersery.models.loading import ModelSource
@@ -152,10 +151,8 @@ def test_chunks_do_not_matter(bert: str, monkeypatch: pytest.MonkeyPatch) -> Non
     answerer = QuestionAnswerer(ModelSource(bert), device="cpu", precision="fp32")
     expected = ask(answerer, PAIRS)
     monkeypatch.setattr(question_answering, "CHUNK", 3)
-    progress = Progress("ask", quiet=True)
     questions, sentences = zip(*PAIRS, strict=True)
-    assert answerer.answers(questions, sentences, top=3, longest=4, progress=progress) == expected
-    assert progress.done == len(PAIRS)
+    assert answerer.answers(questions, sentences, top=3, longest=4) == expected
 
 
 def test_answers_lie_in_the_sentence_apart_and_short(model: str) -> None:

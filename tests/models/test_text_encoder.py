@@ -8,7 +8,6 @@ import pytest
 import torch
 
 from nersery.core.errors import MissingResourceError, SettingsError
-from nersery.core.progress import Progress
 from nersery.models.loading import ModelSource
 from nersery.models.text_encoder import TextEncoder
 
@@ -108,13 +107,6 @@ def test_every_word_of_a_long_text_counts_once_in_the_window_that_it_is_the_core
     assert encoder.sentences([text])[0] == pytest.approx(total / np.linalg.norm(total), abs=1e-5)
     expected = np.stack([word / np.linalg.norm(word) for word in words])
     assert encoder.words([text])[0] == pytest.approx(expected, abs=1e-5)
-
-
-def test_progress_counts_windows(encoder: TextEncoder) -> None:
-    progress = Progress("embed", quiet=True)
-    encoder.sentences(TEXTS[:3], progress)
-    encoder.words(TEXTS[:3], progress)
-    assert progress.done == 6
 
 
 def test_the_bundled_model_knows_what_is_alike() -> None:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import KW_ONLY, dataclass, field, replace
 from pathlib import Path
 from typing import Any, ClassVar, overload
 
+from nersery.core.definitions import check_texts, check_types
 from nersery.core.errors import ContractError, NerseryError, SettingsError
 from nersery.core.outcome import Outcome, Reject, Result, Step, Tally
 from nersery.core.progress import Progress
@@ -62,19 +63,43 @@ class Annotator(ABC):
         """
 
 
-def types_to_find(annotator: Any, gold: Iterable[Sentence]) -> list[str]:
-    """The types for an annotator that can find any: its own, or else those of gold, or those that it defines.
+@dataclass
+class TypeSettings:
+    """Settings of annotators that can find any type.
 
-    Raises:
-        SettingsError: If there is none.
+    Args:
+        types: Types to find. None: those of gold, or else those in `definitions`.
+        definitions: Definitions of types. Without one: the default (`nersery list types`), or the name.
     """
-    of_gold = sorted(types_in(gold))
-    if types := list(dict.fromkeys(annotator.types or of_gold or annotator.definitions)):
-        return types
-    raise SettingsError(
-        f'{name_of(annotator)} does not know which types to find. Name them (types = ["PER", "LOC"]), define them '
-        "(definitions), or give labelled sentences with them as gold"
-    )
+
+    _: KW_ONLY
+    types: list[str] | None = None
+    definitions: dict[str, str] = field(default_factory=dict)
+
+    def check_definitions(self) -> None:
+        """Raise `SettingsError` for what cannot be a type, and for empty definitions."""
+        check_texts(self.definitions, "definitions")
+        check_types(self.definitions, "definitions")
+        check_types(self.types or (), "types")
+
+    def check_types(self, types: Collection[str]) -> None:
+        """Refuse types that the labelled sentences lack; see `Annotator.check_types`."""
+        if unknown := sorted({*(self.types or ())} - {*types}):
+            raise SettingsError(f"types has {', '.join(unknown)}, which the labelled sentences lack")
+
+    def types_to_find(self, gold: Iterable[Sentence]) -> list[str]:
+        """The types in the settings, or else those of gold, or those that have a definition.
+
+        Raises:
+            SettingsError: If there is none.
+        """
+        of_gold = sorted(types_in(gold))
+        if types := list(dict.fromkeys(self.types or of_gold or self.definitions)):
+            return types
+        raise SettingsError(
+            f'{name_of(self)} does not know which types to find. Name them (types = ["PER", "LOC"]), define them '
+            "(definitions), or give labelled sentences with them as gold"
+        )
 
 
 def best_apart(entities: Iterable[Entity]) -> list[Entity]:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from nersery.annotate.base import Annotator, best_apart, types_to_find
-from nersery.core.definitions import check_texts, check_types, description
+from nersery.annotate.base import Annotator, TypeSettings, best_apart
+from nersery.core.definitions import description
 from nersery.core.errors import MissingResourceError, NerseryError, SettingsError
 from nersery.core.outcome import Reject
 from nersery.core.ranges import Rate
@@ -20,7 +20,7 @@ WEIGHTS = "model.safetensors"
 
 
 @dataclass
-class GlinerLabels(Annotator):
+class GlinerLabels(TypeSettings, Annotator):
     """Finds entities with a GLiNER model, which needs no labelled sentence, only short names of the types.
 
     Entities are extended to whole words; of overlapping ones, the best-scored stays. Needs the extra `gliner`, which
@@ -28,7 +28,6 @@ class GlinerLabels(Annotator):
 
     Args:
         model: A GLiNER model by folder or name, e.g. ``urchade/gliner_multi-v2.1``.
-        types: Types to find. None: those of gold, or else those in `definitions`.
         definitions: Short names of types. Without one: the default (`nersery list types`), or the name.
         threshold: Minimum score of an entity, in [0, 1].
         device: ``auto``, ``cpu``, ``cuda`` or ``cuda:0``.
@@ -42,8 +41,6 @@ class GlinerLabels(Annotator):
     """
 
     model: ModelName
-    types: list[str] | None = None
-    definitions: dict[str, str] = field(default_factory=dict)
     threshold: Rate = 0.5
     device: str = "auto"
     _model: Any = field(default=None, init=False, repr=False, compare=False)
@@ -51,8 +48,7 @@ class GlinerLabels(Annotator):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check_texts(self.definitions, "definitions")
-        check_types([*self.definitions, *(self.types or ())], "types")
+        self.check_definitions()
 
     @property
     def learns(self) -> bool:
@@ -63,18 +59,13 @@ class GlinerLabels(Annotator):
         """Open the model; see `Annotator.check`."""
         self._opened()
 
-    def check_types(self, types: Collection[str]) -> None:
-        """Refuse types that the labelled sentences lack; see `Annotator.check_types`."""
-        if unknown := sorted({*(self.types or ())} - {*types}):
-            raise SettingsError(f"types has {', '.join(unknown)}, which the labelled sentences lack")
-
     def fit(self, gold: Sequence[Sentence], training: Training = NO_TRAINING) -> None:
         """Choose the types; nothing is learnt.
 
         Raises:
             SettingsError: When there is no type to find.
         """
-        types = types_to_find(self, gold)
+        types = self.types_to_find(gold)
         self._names = {description(type_, self.definitions): type_ for type_ in types}
         if len(self._names) < len(types):
             raise SettingsError(f"gliner has two types with the same definition: {', '.join(types)}")

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from nersery.annotate.base import Annotator, types_to_find
-from nersery.core.definitions import check_texts, check_types
+from nersery.annotate.base import Annotator, TypeSettings
 from nersery.core.errors import NerseryError, SettingsError
 from nersery.core.outcome import Reject
 from nersery.core.random import item_seed
@@ -33,15 +32,13 @@ SEEDS = 2**31
 
 
 @dataclass
-class LlmLabels(EndpointSettings, Annotator):
+class LlmLabels(EndpointSettings, TypeSettings, Annotator):
     """Asks a large language model behind an OpenAI-compatible endpoint for the entities of each sentence.
 
     Each request has one sentence, type definitions and some gold sentences. An answer is rejected if its entities are
     not exactly in the sentence, overlap, or have other types.
 
     Args:
-        types: Types to find. None: those of gold, or else those in `definitions`.
-        definitions: Definitions of types. Without one: the default (`nersery list types`), or the name.
         examples: Gold sentences shown with each request.
         samples: Answers per sentence. Entities in more than half are kept, scored by their share. With more than one,
             raise `temperature`.
@@ -56,8 +53,6 @@ class LlmLabels(EndpointSettings, Annotator):
         - GPT-NER retrieves similar gold sentences; here they are drawn at random; those that add types come first.
     """
 
-    types: list[str] | None = None
-    definitions: dict[str, str] = field(default_factory=dict)
     examples: CountOrZero = 6
     samples: Count = 1
     _types: tuple[str, ...] = field(default=(), init=False, repr=False, compare=False)
@@ -69,18 +64,12 @@ class LlmLabels(EndpointSettings, Annotator):
         self.check_endpoint()
         if self.samples > 1 and not self.temperature:
             raise SettingsError("samples is above 1 and temperature is 0: all answers would be equal. Set temperature")
-        check_texts(self.definitions, "definitions")
-        check_types([*self.definitions, *(self.types or ())], "types")
+        self.check_definitions()
 
     @property
     def learns(self) -> bool:
         """Whether gold sentences or the seed matter; see `Annotator.learns`."""
         return not (self.types and self.examples == 0 and self.samples == 1)
-
-    def check_types(self, types: Collection[str]) -> None:
-        """Refuse types that the labelled sentences lack; see `Annotator.check_types`."""
-        if unknown := sorted({*(self.types or ())} - {*types}):
-            raise SettingsError(f"types has {', '.join(unknown)}, which the labelled sentences lack")
 
     def fit(self, gold: Sequence[Sentence], training: Training = NO_TRAINING) -> None:
         """Choose the types and the gold sentences to show.
@@ -89,7 +78,7 @@ class LlmLabels(EndpointSettings, Annotator):
             SettingsError: When there is no type to ask for.
         """
         self.follow(training.progress)
-        self._types = tuple(types_to_find(self, gold))
+        self._types = tuple(self.types_to_find(gold))
         kept = [s.with_entities(e for e in s.entities if e.type in self._types) for s in gold]
         self._seed = training.seed
         self._shown = chosen_examples(kept, self.examples, training.seed, name_of(self))

@@ -13,7 +13,7 @@ from nersery.annotate.base import Annotator
 from nersery.core.alignments import Pair
 from nersery.core.errors import DataError, Issue, MissingResourceError, NerseryError, SettingsError
 from nersery.core.outcome import Reject
-from nersery.core.registry import FileName, ModelName, create, name_of, validated
+from nersery.core.registry import FileName, ModelName, create_within, name_of, validated
 from nersery.core.sentence import Corpus, Sentence
 from nersery.core.training_context import NO_TRAINING, Training
 from nersery.crosslingual.projection import Projection, Translation
@@ -85,8 +85,7 @@ class ProjectedLabels(Annotator):
         self._new_aligner()
 
     def _new_aligner(self) -> Aligner:
-        settings = dict(self.aligner)
-        aligner: Aligner = create("align", settings.pop("method", "statistical"), settings)
+        aligner: Aligner = create_within("aligner", self.aligner)
         return aligner
 
     def check(self) -> None:

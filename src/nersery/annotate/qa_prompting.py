@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from nersery.annotate.base import Annotator, best_apart, types_to_find
-from nersery.core.definitions import check_texts, check_types, is_known, question
+from nersery.annotate.base import Annotator, TypeSettings, best_apart
+from nersery.core.definitions import is_known, question
 from nersery.core.errors import NerseryError, did_you_mean, printable
 from nersery.core.ranges import Count, Rate
 from nersery.core.sentence import Entity, Sentence
@@ -25,7 +25,7 @@ LONG = 200
 
 
 @dataclass
-class QaPrompting(Annotator, ModelSettings):
+class QaPrompting(TypeSettings, Annotator, ModelSettings):
     """Asks a question-answering model for the mentions of each type, so no labelled sentence is needed.
 
     The model answers one question per type, made from its definition ("Who is the named person or family mentioned in
@@ -34,7 +34,6 @@ class QaPrompting(Annotator, ModelSettings):
     Args:
         model: ``bundled``, or an extractive question-answering model by name or folder, trained with unanswerable
             questions (SQuAD 2.0).
-        types: Types to find. None: those of gold, or else those in `definitions`.
         definitions: Definitions of types, or whole questions. Without one: the default (`nersery list types`), or the
             name.
         answers: Maximum mentions of a type per 50 words.
@@ -54,8 +53,6 @@ class QaPrompting(Annotator, ModelSettings):
           about types of names.
     """
 
-    types: list[str] | None = None
-    definitions: dict[str, str] = field(default_factory=dict)
     answers: Count = 3
     longest: Count = 10
     threshold: Rate = 0.5
@@ -66,9 +63,7 @@ class QaPrompting(Annotator, ModelSettings):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check_texts(self.definitions, "definitions")
-        check_types(self.definitions, "definitions")
-        check_types(self.types or (), "types")
+        self.check_definitions()
 
     @property
     def learns(self) -> bool:
@@ -85,7 +80,7 @@ class QaPrompting(Annotator, ModelSettings):
         Raises:
             SettingsError: When there is no type to ask for, or a question is too long for the model.
         """
-        types = types_to_find(self, gold)
+        types = self.types_to_find(gold)
         self._warn_of_definitions(types)
         self._questions = {type_: question(type_, self.definitions) for type_ in types}
         self._opened().check_questions(self._questions.values())

@@ -9,7 +9,7 @@ from typing import Any, Literal
 from nersery.annotate.base import Annotator
 from nersery.core.definitions import check_types
 from nersery.core.errors import NerseryError, SettingsError, did_you_mean
-from nersery.core.registry import ModelName, create, name_of
+from nersery.core.registry import ModelName, create_within, name_of
 from nersery.core.sentence import Sentence
 from nersery.core.training_context import NO_TRAINING, Training
 from nersery.core.warnings import warn
@@ -59,9 +59,8 @@ class TaggerLabels(Annotator):
             self._new_teacher()
 
     def _new_teacher(self) -> Tagger:
-        settings = dict(self.teacher)
         try:
-            tagger: Tagger = create("tagger", settings.pop("method", "transformer"), settings)
+            tagger: Tagger = create_within("teacher", self.teacher)
         except SettingsError as error:
             raise SettingsError("\n".join(f"teacher: {line}" for line in str(error).split("\n"))) from error
         return tagger

@@ -7,20 +7,20 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal
 
-from nersery.augment.base import Augmenter, unfitted
+from nersery.augment.base import NO_ENTITIES, Augmenter, unfitted
 from nersery.augment.denoising.back_end import BackEnd
 from nersery.augment.denoising.masked_backend import MaskedBackEnd
 from nersery.augment.denoising.mixner import Partners, is_mixed
 from nersery.augment.denoising.seq2seq_backend import Seq2SeqBackEnd
-from nersery.augment.denoising.templates import NO_TEMPLATE, Template, attention_keywords, random_keywords
+from nersery.augment.denoising.templates import Template, attention_keywords, random_keywords
 from nersery.augment.linearized.parsing import check_new
-from nersery.augment.masked_lm.model_setup import sentences_with_entities, warn_of_unused
+from nersery.augment.masked_lm.model_setup import is_encoder_decoder, sentences_with_entities, warn_of_unused
 from nersery.augment.masked_lm.shared_settings import AdaptationSettings, FineTuningSettings, TypeDescriptions
 from nersery.augment.words.stop_words import stop_words
 from nersery.core.outcome import Reject
 from nersery.core.random import item_rng
 from nersery.core.ranges import Count, CountOrZero, Rate, RateAboveZero
-from nersery.core.registry import BUNDLED, FileName, ModelName, name_of
+from nersery.core.registry import FileName, ModelName, name_of
 from nersery.core.sentence import Origin, Sentence
 from nersery.core.training_context import NO_TRAINING, Training
 from nersery.models.model_settings import ModelSettings
@@ -153,7 +153,7 @@ class ACLM(FineTuningSettings, TypeDescriptions, AdaptationSettings, Augmenter, 
         """The sentences with rewritten contexts."""
         if self._back_end is None:
             raise unfitted(self)
-        made: list[Sentence | Reject] = [Reject(NO_TEMPLATE if not s.entities else NO_GAP) for s in sentences]
+        made: list[Sentence | Reject] = [Reject(NO_GAP if s.entities else NO_ENTITIES) for s in sentences]
         mixed = self._mixed(sentences, rngs)
         templates = [template.thinned(rng) for (template, _), rng in zip(mixed, rngs, strict=True)]
         due = [n for n, template in enumerate(templates) if template.sentence.entities and template.gaps()]
@@ -212,8 +212,7 @@ class ACLM(FineTuningSettings, TypeDescriptions, AdaptationSettings, Augmenter, 
 
     def _new_back_end(self) -> BackEnd:
         """The back end that suits the model."""
-        is_seq2seq = self.model not in BUNDLED and bool(self.source.config().is_encoder_decoder)
-        return Seq2SeqBackEnd(self) if is_seq2seq else MaskedBackEnd(self)
+        return Seq2SeqBackEnd(self) if is_encoder_decoder(self) else MaskedBackEnd(self)
 
     def _checked(
         self, draft: Sentence | Reject, template: Template, sources: tuple[Sentence, ...]

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from nersery.taggers.base import Tagger
 
 UNCHANGED = "unchanged"
+NO_ENTITIES = "no entities"
+NO_WORD = "no word to replace"
 Task = tuple[Sentence, int]
 """A sentence and the number of the copy to make of it, from 1."""
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
-from nersery.augment.base import Augmenter, unfitted
+from nersery.augment.base import NO_ENTITIES, Augmenter, unfitted
 from nersery.augment.words.gazetteer import Gazetteer, Mention, known
 from nersery.augment.words.word_lists import check_file
 from nersery.core.errors import DataError, Issue, NerseryError, SettingsError
@@ -37,7 +37,6 @@ Nearest = Mapping[str, Mention]
 MULTILINGUAL = "sentence-transformers/paraphrase-multilingual-MiniLM-L12-v2"
 """A model that is made for what ours does with it: the mean over the subwords."""
 
-NO_ENTITY = "no entities"
 NO_LANGUAGE = "no language"
 NOTHING_TO_PUT_IN = "no entity of its types in another language"
 UNKNOWN = "no known word in its mentions"
@@ -275,7 +274,7 @@ class CodeMixing(Augmenter, ModelSettings):
         self, sentence: Sentence, rng: random.Random, unseen: Mapping[Place, Mapping[Mention, Nearest]]
     ) -> Sentence | Reject:
         if not sentence.entities:
-            return Reject(NO_ENTITY)
+            return Reject(NO_ENTITIES)
         if not sentence.language:
             return Reject(NO_LANGUAGE)
         edits: list[Edit] = []

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from nersery.augment.base import Augmenter, unfitted
+from nersery.augment.base import NO_ENTITIES, Augmenter, unfitted
 from nersery.augment.linearized.linearization import language_token, linearize
 from nersery.augment.linearized.parsing import child_of, parse
 from nersery.augment.masked_lm.model_setup import sentences_with_entities
@@ -20,7 +20,6 @@ from nersery.models.masked.masked_inputs import OWN
 from nersery.models.seq2seq.seq2seq_inputs import UNKNOWN
 
 UNFINISHED = "longer than max_words"
-NO_ENTITIES = "no entities"
 OTHER_LANGUAGE = "a language that gold does not have"
 
 

@@ -9,24 +9,21 @@ from typing import Literal
 
 from nersery.augment.base import Augmenter, unfitted
 from nersery.augment.words.segments import segments, shuffled
-from nersery.augment.words.thesaurus import Thesaurus, check_wordnet, warn_of_foreign
-from nersery.augment.words.word_lists import check_file
+from nersery.augment.words.thesaurus import WORDNET, SynonymSettings, Thesaurus, check_wordnet
 from nersery.core.errors import MissingResourceError, SettingsError
 from nersery.core.outcome import Reject
 from nersery.core.ranges import Rate
-from nersery.core.registry import FileName
 from nersery.core.sentence import Edit, Sentence
 from nersery.core.training_context import NO_TRAINING, Training
 from nersery.core.warnings import warn
 
 Operation = Literal["synonyms", "insertion", "shuffle", "swap", "deletion"]
 WITH_SYNONYMS = ("synonyms", "insertion")
-WORDNET = "/usr/share/wordnet"
 MOST_DRAWS = 100
 
 
 @dataclass
-class Eda(Augmenter):
+class Eda(SynonymSettings, Augmenter):
     """Changes a sentence by one of several simple operations, drawn at random.
 
     `synonyms` replaces words, `insertion` adds synonyms of words outside entities, `shuffle` shuffles words within or
@@ -36,10 +33,6 @@ class Eda(Augmenter):
     Args:
         operations: Operations to draw from, all equally likely.
         rate: Share in [0, 1] of words (for `shuffle`, segments) to change; at least one.
-        wordnet: Folder of WordNet's `data.*` files (Debian: `wordnet-base`). Entries of one or two characters, or
-            spelled like a function word, are skipped.
-        table: File with lines of ``word<TAB>synonym[<TAB>synonym …]``, used instead of WordNet.
-        stop_words: File of words that are neither replaced nor inserted, one per line.
 
     Reference:
         Wei and Zou (2019). EDA: Easy Data Augmentation Techniques for Boosting Performance on Text Classification
@@ -57,15 +50,9 @@ class Eda(Augmenter):
 
     operations: list[Operation] = field(default_factory=lambda: ["synonyms", "insertion", "shuffle"])
     rate: Rate = 0.1
-    wordnet: FileName = WORDNET
-    table: FileName = ""
-    stop_words: FileName = ""
-    _thesaurus: Thesaurus | None = field(default=None, init=False, repr=False)
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check_file(self.stop_words)
-        check_file(self.table)
         if not self.operations or len(set(self.operations)) < len(self.operations):
             raise SettingsError(f"operations is {self.operations}, expected one or more, each named once")
         if self._needs_synonyms and not self.table and not self._can_do_without:
@@ -91,13 +78,11 @@ class Eda(Augmenter):
         if not self._needs_synonyms:
             return
         try:
-            self._thesaurus = Thesaurus.read(self.wordnet, self.table, self.stop_words)
+            self.read_thesaurus(sentences)
         except MissingResourceError as error:
             if self.table or not self._can_do_without:
                 raise
             _warn_of_missing(self.operations, error)
-        else:
-            warn_of_foreign(sentences, self.table)
 
     def generate(self, sentence: Sentence, rng: random.Random) -> Sentence | Reject:
         """The sentence changed by the first of the operations, in random order, that can change it."""

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from nersery.augment.base import Augmenter, unfitted
+from nersery.augment.base import NO_WORD, Augmenter, unfitted
 from nersery.augment.denoising.span_filling import SpanFiller, check_span_model
 from nersery.augment.linearized.linearization import linearized_input, token_descriptions
 from nersery.augment.masked_lm import model_setup
@@ -16,7 +16,7 @@ from nersery.augment.masked_lm.mention_masking import fill, with_words
 from nersery.augment.masked_lm.shared_settings import AdaptationSettings, FineTuningSettings, TypeDescriptions
 from nersery.core.outcome import Reject
 from nersery.core.ranges import Count, Rate
-from nersery.core.registry import BUNDLED, ModelName, name_of
+from nersery.core.registry import ModelName, name_of
 from nersery.core.sentence import Entity, Sentence, types_in
 from nersery.core.training_context import NO_TRAINING, Training
 from nersery.models.masked.masked_inputs import Drawing, MaskedInput, replaceable_places
@@ -27,7 +27,6 @@ from nersery.taggers.components.gold_tagger import check_gold_tagger, gold_tagge
 if TYPE_CHECKING:
     from nersery.models.masked.masked_lm import MaskedLM
 
-NO_WORD = "no word to replace"
 NO_AGREEMENT = "no candidate with its labels"
 NOT_NEW = "no candidate with new words"
 
@@ -80,7 +79,7 @@ class FlipDA(FineTuningSettings, TypeDescriptions, AdaptationSettings, Augmenter
 
     def check(self) -> None:
         """Look for the models; see `Augmenter.check`."""
-        (check_span_model if self._fills_spans() else model_setup.check_model)(self)
+        (check_span_model if model_setup.is_encoder_decoder(self) else model_setup.check_model)(self)
         check_gold_tagger(self.tagger)
 
     def fit(self, sentences: Iterable[Sentence], training: Training = NO_TRAINING) -> None:
@@ -94,7 +93,7 @@ class FlipDA(FineTuningSettings, TypeDescriptions, AdaptationSettings, Augmenter
         self._types = tuple(sorted(types_in(labelled)))
         model_setup.warn_of_unused(self.descriptions, "descriptions", gold)
         self._tagger = gold_tagger(name_of(self), self.tagger, gold, training)
-        if self._fills_spans():
+        if model_setup.is_encoder_decoder(self):
             from nersery.models.seq2seq.encoder_decoder import Seq2Seq
 
             sampling = Sampling(self.top_k, candidates=1, max_subwords=self.max_subwords)
@@ -125,9 +124,6 @@ class FlipDA(FineTuningSettings, TypeDescriptions, AdaptationSettings, Augmenter
         masked_inputs = [linearized_input(target, places) for target, places in drafts]
         filled = fill(self._lm, masked_inputs, rngs, Drawing(self.top_k, weighted=True), in_turn=self.in_turn)
         return [with_words(*draft, words) for draft, words in zip(drafts, filled, strict=True)]
-
-    def _fills_spans(self) -> bool:
-        return self.model not in BUNDLED and bool(self.source.config().is_encoder_decoder)
 
     def _add_tokens(self, model: MaskedLM, sentences: Sequence[Sentence]) -> None:
         """Tokens for types; those that gold does not have are still told by their descriptions."""

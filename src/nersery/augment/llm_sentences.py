@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
-from nersery.augment.base import Augmenter, unfitted
+from nersery.augment.base import NO_ENTITIES, Augmenter, unfitted
 from nersery.core.definitions import check_texts, check_types
 from nersery.core.errors import SettingsError
 from nersery.core.outcome import Reject
@@ -103,7 +103,7 @@ class LlmSentences(EndpointSettings, Augmenter):
         }
         answers = dict(zip(prompts, self.ask([*prompts.values()]), strict=True))
         return [
-            self._made(sentence, answers[number]) if number in answers else Reject("no entities")
+            self._made(sentence, answers[number]) if number in answers else Reject(NO_ENTITIES)
             for number, sentence in enumerate(sentences)
         ]
 

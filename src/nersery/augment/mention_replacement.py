@@ -6,7 +6,7 @@ import random
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from nersery.augment.base import Augmenter, unfitted
+from nersery.augment.base import NO_ENTITIES, Augmenter, unfitted
 from nersery.augment.words.gazetteer import Gazetteer, Mention
 from nersery.core.errors import DataError
 from nersery.core.outcome import Reject
@@ -57,7 +57,7 @@ class MentionReplacement(Augmenter):
         if not self._gazetteers:
             raise unfitted(self)
         if not sentence.entities:
-            return Reject("no entities")
+            return Reject(NO_ENTITIES)
         edits: list[Edit] = []
         for entity in sentence.entities:
             if rng.random() < self.rate:

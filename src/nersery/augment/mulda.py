@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from nersery.augment.base import Augmenter, unfitted
+from nersery.augment.base import NO_ENTITIES, Augmenter, unfitted
 from nersery.augment.linearized.linearization import apart, linearize
 from nersery.augment.linearized.parsing import check_new, child_of, parse
 from nersery.augment.linearized.tagged_writing import check_writer, fine_tuned_writer, written
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from nersery.models.seq2seq.encoder_decoder import Seq2Seq
 
 TOO_LONG = "beginning longer than the model"
-NO_ENTITIES = "no entities"
 
 
 @dataclass
@@ -88,11 +87,7 @@ class MulDA(FineTuningSettings, TypeDescriptions, Augmenter, ModelSettings):
         shown = [rng.randint(0, int(self.shown_rate * len(s))) for s, rng in zip(sentences, rngs, strict=True)]
         pairs = [_pair(self._lm, sentence, count) for sentence, count in zip(sentences, shown, strict=True)]
         sampling = Sampling(self.top_k, self.candidates, self.max_subwords)
-        texts = written(self._lm, self._types, sentences, pairs, rngs, sampling, too_long=TOO_LONG)
-        return [
-            text if isinstance(text, Reject) else self._read(text, sentence)
-            for text, sentence in zip(texts, sentences, strict=True)
-        ]
+        return written(self._lm, self._types, sentences, pairs, rngs, sampling, self._read, too_long=TOO_LONG)
 
     def _misfit(self, model: Seq2Seq, sentence: Sentence) -> str:
         """Why the model cannot learn from a sentence; from one that reads back as another it would learn wrong labels.

@@ -4,20 +4,18 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from nersery.augment.base import Augmenter, unfitted
-from nersery.augment.words.thesaurus import Thesaurus, check_wordnet, warn_of_foreign
-from nersery.augment.words.word_lists import check_file
+from nersery.augment.words.thesaurus import SynonymSettings, check_wordnet
 from nersery.core.outcome import Reject
 from nersery.core.ranges import Rate
-from nersery.core.registry import FileName
 from nersery.core.sentence import Sentence
 from nersery.core.training_context import NO_TRAINING, Training
 
 
 @dataclass
-class SynonymReplacement(Augmenter):
+class SynonymReplacement(SynonymSettings, Augmenter):
     """Replaces words by synonyms from WordNet (English) or from your own table.
 
     Each word, inside and outside entities, becomes any of its synonyms with probability `rate`. Lookup ignores case; a
@@ -25,10 +23,6 @@ class SynonymReplacement(Augmenter):
 
     Args:
         rate: Probability of replacing a word.
-        wordnet: Folder of WordNet's `data.*` files (Debian: `wordnet-base`). Entries of one or two characters, or
-            spelled like a function word, are skipped.
-        table: File with lines of ``word<TAB>synonym[<TAB>synonym …]``, used instead of WordNet.
-        stop_words: File of words that are neither replaced nor inserted, one per line.
 
     Reference:
         Dai and Adel (2020), COLING, section 3, "synonym replacement". Miller (1995), WordNet, Communications of the ACM
@@ -43,15 +37,11 @@ class SynonymReplacement(Augmenter):
     """
 
     rate: Rate = 0.3
-    wordnet: FileName = "/usr/share/wordnet"
-    table: FileName = ""
-    stop_words: FileName = ""
-    _thesaurus: Thesaurus | None = field(default=None, init=False, repr=False)
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check_file(self.stop_words)
-        check_file(self.table) if self.table else check_wordnet(self.wordnet)
+        if not self.table:
+            check_wordnet(self.wordnet)
 
     def fit(self, sentences: Iterable[Sentence], training: Training = NO_TRAINING) -> None:
         """Read the synonyms; of the sentences only the languages matter, for a note.
@@ -60,8 +50,7 @@ class SynonymReplacement(Augmenter):
             DataError: When a file is broken.
             MissingResourceError: When there is neither WordNet nor a table.
         """
-        self._thesaurus = Thesaurus.read(self.wordnet, self.table, self.stop_words)
-        warn_of_foreign(sentences, self.table)
+        self.read_thesaurus(sentences)
 
     def generate(self, sentence: Sentence, rng: random.Random) -> Sentence | Reject:
         """The sentence with some words replaced."""

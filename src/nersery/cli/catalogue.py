@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Iterator, Mapping
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -14,7 +16,7 @@ from nersery.cli.app import app
 from nersery.core import registry
 from nersery.core.errors import SettingsError, did_you_mean
 from nersery.core.files import write_atomic
-from nersery.io.shipped import EXAMPLE_PREFIX, input_path, shipped
+from nersery.io.shipped import EXAMPLE_PREFIX, examples, input_path
 
 
 @app.command(name="list", epilog="Examples:\n\n  nersery list augment\n\n  nersery list mention_replacement")
@@ -32,13 +34,14 @@ def list_(
     listings = _listings()
     if what is None or what in listings:
         chosen = {what: listings[what]()} if what else {key: make() for key, make in listings.items()}
-        options.print_json(chosen) if json else _print_listings(_by_paper(chosen))
+        options.print_json(chosen) if json else _print_listings(chosen)
         return
-    methods = [(kind, name) for kind in registry.KINDS for name in registry.names(kind)]
-    description = next((registry.describe(kind, name) for kind, name in methods if name == what), None)
-    if description is None:
-        known = [*listings, *(name for _, name in methods)]
+    methods = {kind: registry.names(kind) for kind in registry.KINDS}
+    kind = next((kind for kind, names in methods.items() if what in names), None)
+    if kind is None:
+        known = [*listings, *chain.from_iterable(methods.values())]
         raise SettingsError(f'there is nothing called "{what}"; {did_you_mean(what, known)}')
+    description = registry.describe(kind, what)
     options.print_json(description) if json else _print_method(description)
 
 
@@ -51,10 +54,6 @@ def _listings() -> dict[str, Any]:
     def methods(kind: str) -> dict[str, str]:
         return {name: registry.summary(kind, name) for name in registry.names(kind)}
 
-    def examples() -> dict[str, str]:
-        files = sorted(shipped("recipes/example").iterdir())
-        return {f"{EXAMPLE_PREFIX}{file.name}": f"{file.stat().st_size:,} bytes" for file in files}
-
     return {
         **{kind: partial(methods, kind) for kind in registry.KINDS},
         "recipes": lambda: {name: text for paper in recipe.PAPERS for name, text in recipe.recipes_of(paper).items()},
@@ -64,21 +63,23 @@ def _listings() -> dict[str, Any]:
         },
         "repairs": lambda: {name: repair.summary for name, repair in repairs.REPAIRS.items()},
         "types": definitions.known,
-        "examples": examples,
+        "examples": lambda: {name: f"{path.stat().st_size:,} bytes" for name, path in examples().items()},
     }
 
 
-def _by_paper(listings: dict[str, dict[str, str]]) -> dict[str, dict[str, str]]:
-    """The listings with the recipes grouped by the paper whose experiment they are."""
+def _sections(listings: Mapping[str, Mapping[str, str]]) -> Iterator[tuple[str, Mapping[str, str]]]:
+    """The titles and entries to print: recipes by the paper whose experiment they are."""
     from nersery.experiments.recipe import PAPERS, recipes_of
 
-    groups = {f"recipes: {title}" if paper else "recipes": recipes_of(paper) for paper, title in PAPERS.items()}
-    parts = (groups if title == "recipes" else {title: entries} for title, entries in listings.items())
-    return {title: entries for part in parts for title, entries in part.items()}
-
-
-def _print_listings(listings: dict[str, dict[str, str]]) -> None:
     for title, entries in listings.items():
+        if title == "recipes":
+            yield from ((f"{title}: {name}" if paper else title, recipes_of(paper)) for paper, name in PAPERS.items())
+        else:
+            yield title, entries
+
+
+def _print_listings(listings: Mapping[str, Mapping[str, str]]) -> None:
+    for title, entries in _sections(listings):
         print(title)
         width = max(map(len, entries), default=0)
         for name, text in entries.items():

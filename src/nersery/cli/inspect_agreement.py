@@ -78,7 +78,7 @@ def _print(found: AnnotatorAgreement) -> None:
 def evaluate_links(
     gold: Annotated[str, Argument(help="Made by hand: 0-0 is a sure link, 0p0 a possible one.")],
     found: Annotated[str, Argument(help="Made by an aligner, for the same pairs.", metavar="LINKS")],
-    first: Annotated[int, Option(min=0, max=1, help="Number of the first word in alignment files: 0 or 1.")] = 0,
+    first: options.First = 0,
     gold_first: Annotated[
         int | None, Option(min=0, max=1, help="Number of the first word in GOLD, if it differs.")
     ] = None,

@@ -13,6 +13,7 @@ import typer
 
 from nersery.cli import options
 from nersery.cli.app import inspect_group
+from nersery.core.own_process import cores
 from nersery.core.version import __version__
 
 EXTRAS: Mapping[str, tuple[str, str]] = {
@@ -59,16 +60,11 @@ def examined() -> dict[str, dict[str, Any]]:
     cached = [name.removeprefix("models--").replace("--", "/") for name in cached if name.startswith("models--")]
     return {
         "versions": {"nersery": __version__, "python": platform.python_version(), **_versions()},
-        "machine": {"system": platform.platform(), "cores": _cores(), **_accelerator()},
+        "machine": {"system": platform.platform(), "cores": cores(), **_accelerator()},
         "models": {name: "installed" if there else "not installed" for name, there in models.items()},
         "cache": {"folder": HF_HUB_CACHE, "offline": bool(HF_HUB_OFFLINE), "models": ", ".join(cached) or "none"},
         "extras": {name: _extra(name, there) for name, there in modules.items()},
     }
-
-
-def _cores() -> int:
-    """The cores that this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def _extra(name: str, there: bool) -> str:

@@ -109,12 +109,12 @@ def _drawn(shown: Sequence[Sentence]) -> Sequence[Sentence]:
 
 
 def _print(shown: Sequence[Sentence], made: Mapping[str, Template]) -> None:
-    from nersery.augment.denoising.templates import NO_TEMPLATE
+    from nersery.augment.base import NO_ENTITIES
 
     parts: list[Any] = []
     for sentence in shown:
         template = made.get(sentence.id)
-        line = _marked(template) if template else tables.text(f"no template: {NO_TEMPLATE}", "dim")
+        line = _marked(template) if template else tables.text(f"no template: {NO_ENTITIES}", "dim")
         parts += [tables.text(sentence.id, "bold"), line, ""]
     tables.show(*parts)
     kept = sum(len(template.keywords) for template in made.values())

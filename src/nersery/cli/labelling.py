@@ -11,7 +11,6 @@ from nersery import io
 from nersery.cli import options
 from nersery.cli.app import label_group
 from nersery.core.errors import SettingsError
-from nersery.core.random import LARGEST_SEED
 from nersery.pipeline.stage_job import output_format
 
 
@@ -33,7 +32,7 @@ def next_(
     labelled: Annotated[list[str] | None, Option(help="Sentences that already have labels; may be repeated.")] = None,
     most: Annotated[int, Option(min=1, help="Maximum raw sentences to read, drawn at random.")] = 10_000,
     to: options.Format = None,
-    seed: Annotated[int, Option(min=0, max=LARGEST_SEED, help="The same seed gives the same bytes.")] = 0,
+    seed: options.Seed = 0,
     force: options.Force = False,
     json: options.AsJson = False,
     quiet: options.Quiet = False,

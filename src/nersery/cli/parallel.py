@@ -32,7 +32,6 @@ PairBy = Annotated[PairedBy, Option(help="auto: by id if both files have the sam
 TargetSplit = Annotated[Splitting, Option(help="How lines of the target become words; --split is the source's.")]
 TargetFormat = Annotated[str, Option(help="Format of the target; --format is the source's.")]
 TargetLanguage = Annotated[str, Option(help="Language of the target; --language is the source's.")]
-First = Annotated[int, Option(min=0, max=1, help="Number of the first word in alignment files: 0 or 1.")]
 
 
 @crosslingual_group.command(
@@ -53,7 +52,7 @@ def align(
     target_format: TargetFormat = "auto",
     target_language: TargetLanguage = "",
     pair_by: PairBy = "auto",
-    first: First = 0,
+    first: options.First = 0,
     probabilities: Annotated[bool, Option("--probabilities/--plain", help="Write links as 0-0:0.83, or 0-0.")] = True,
     seed: options.Seed = 0,
     keep: Annotated[Path | None, Option(help="Save what is learnt in this folder, for --set priors=FOLDER.")] = None,
@@ -108,7 +107,7 @@ def project(
     target_format: TargetFormat = "auto",
     target_language: TargetLanguage = "",
     pair_by: PairBy = "auto",
-    first: First = 0,
+    first: options.First = 0,
     json: options.AsJson = False,
 ) -> None:
     """Project labels onto translations. Sentences with an entity that cannot be projected whole are rejected."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import os
 
 FEW_COLLECTIONS = 100_000
 """New objects between two garbage collections. Rows are many small objects without cycles, and at Python's default of
@@ -11,6 +12,11 @@ _owned: list[bool] = []
 
 THREADS = "OMP_NUM_THREADS"
 """The environment variable that sets the threads of numeric libraries; they read it once, when they are imported."""
+
+
+def cores() -> int:
+    """The cores that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def own_this_process() -> None:

@@ -182,6 +182,12 @@ def create(kind: str, method: str | type[Any], settings: Mapping[str, Any] | Non
     return made
 
 
+def create_within(setting: str, table: Mapping[str, Any]) -> Any:
+    """Build the method that one of `KINDS_WITHIN` holds: its ``method``, or the default, and the settings of that."""
+    kind = KINDS_WITHIN[setting]
+    return create(kind, table.get("method", DEFAULTS[kind]), {k: v for k, v in table.items() if k != "method"})
+
+
 def check(kind: str, name: str, settings: Mapping[str, Any]) -> list[str]:
     """All problems of a method's settings, one line each.
 

@@ -10,8 +10,11 @@ NO_NOTES: ContextVar[bool] = ContextVar("NO_NOTES", default=False)
 """Whether notes are suppressed; the commands set it for ``--quiet``."""
 
 
-@cache  # prints each message once in a process
-def warn(message: str) -> None:
-    """Print a note on standard error, once per message."""
+def note(message: str) -> None:
+    """Print a note on standard error."""
     if not NO_NOTES.get():
         print(f"note: {message}", file=sys.stderr)
+
+
+warn = cache(note)
+"""Print a note on standard error, once per message in a process."""

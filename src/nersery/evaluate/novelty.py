@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import asdict, dataclass
 from hashlib import blake2b
-from itertools import islice
 from typing import Any
 
+from nersery.core.batched import batched
 from nersery.core.errors import SettingsError
 from nersery.core.progress import Progress
 from nersery.core.sentence import Sentence
@@ -86,7 +86,7 @@ def novelty(
     table = _MentionTable()
     for sentence in gold:
         table.mark("is_known", _mentions(sentence))
-    for batch in _batches(generated):
+    for batch in batched(generated, BATCH_SIZE):
         table.mark("is_generated", (mention for sentence in batch for mention in _mentions(sentence)))
         if oracle is not None:
             table.mark("is_valid", _valid(batch, table, oracle))
@@ -170,9 +170,3 @@ def _valid(batch: list[Sentence], table: _MentionTable, oracle: Tagger) -> set[M
 
 def _mentions(sentence: Sentence) -> list[Mention]:
     return [(sentence.mention(entity), entity.type) for entity in sentence.entities]
-
-
-def _batches(sentences: Iterable[Sentence]) -> Iterator[list[Sentence]]:
-    rest = iter(sentences)
-    while batch := list(islice(rest, BATCH_SIZE)):
-        yield batch

@@ -11,7 +11,7 @@ from nersery.core.sentence import Corpus, Entity, Sentence
 from nersery.evaluate.changes import Change, count_changes, find_changes
 from nersery.evaluate.entity_groups import LENGTHS, NOVELTY, length_group, novelty_groups, score_groups
 from nersery.evaluate.error_analysis import find_errors, spread
-from nersery.evaluate.scores import Counts, sentence_counts, summarise
+from nersery.evaluate.scores import Counts, sentence_counts
 from nersery.evaluate.significance import f1_interval, paired_bootstrap, sign_flip
 from nersery.experiments.run_state.run_folder import RunFolder
 from nersery.experiments.systems import System
@@ -63,12 +63,6 @@ def _as_dicts(groups: Mapping[str, Counts]) -> dict[str, Any]:
     return {name: counts.as_dict() for name, counts in groups.items()}
 
 
-def measure(values: Iterable[float]) -> Measure:
-    """A number of each seed as the report has it."""
-    summary = summarise(values)
-    return Measure(mean=summary.mean, std=summary.std, values=list(summary.values))
-
-
 def group_scores(groups: Iterable[Mapping[str, Any]], order: Sequence[str] = ()) -> dict[str, GroupScores]:
     """The scores of each type, language or other group over seeds.
 
@@ -81,9 +75,9 @@ def group_scores(groups: Iterable[Mapping[str, Any]], order: Sequence[str] = ())
     rows = {name: [one.get(name, none) for one in groups] for name in order or sorted(found) if name in found}
     return {
         name: GroupScores(
-            precision=measure(c["precision"] for c in counts),
-            recall=measure(c["recall"] for c in counts),
-            f1=measure(c["f1"] for c in counts),
+            precision=Measure.of(c["precision"] for c in counts),
+            recall=Measure.of(c["recall"] for c in counts),
+            f1=Measure.of(c["f1"] for c in counts),
             gold=max(c["gold"] for c in counts),
         )
         for name, counts in rows.items()

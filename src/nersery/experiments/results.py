@@ -17,7 +17,7 @@ from nersery.core.version import __version__
 from nersery.evaluate.diversity import diversity
 from nersery.evaluate.error_analysis import spread
 from nersery.evaluate.novelty import novelty
-from nersery.experiments.analysis import Predictions, analyse, group_scores, measure, predictions, shown
+from nersery.experiments.analysis import Predictions, analyse, group_scores, predictions, shown
 from nersery.experiments.grid import grid_record
 from nersery.experiments.recipe import Recipe
 from nersery.experiments.run_state.clock import Clock
@@ -28,7 +28,7 @@ from nersery.experiments.systems import GOLD, System
 from nersery.models.sizes import parameters_of_method
 from nersery.pipeline.job import rejects_of
 from nersery.report.model import DiversityReport, FileLink, Report, SampleReport, SplitReport, StageCounts, SystemReport
-from nersery.report.parts import Example, RejectExample, ShownSentence
+from nersery.report.parts import Example, Measure, RejectExample, ShownSentence
 from nersery.report.training_parts import GridReport, SelfTrainingReport, TeacherReport, TrainingReport
 
 SHOWN_EXAMPLES = 20
@@ -170,9 +170,9 @@ def _system(run: RunFolder, system: System, baseline: Predictions) -> SystemRepo
         method=_made_by(system),
         select=[selector.method for selector in system.select],
         settings={} if system.is_baseline else _settings(system),
-        precision=measure(score["micro"]["precision"] for score in scores),
-        recall=measure(score["micro"]["recall"] for score in scores),
-        f1=measure(score["micro"]["f1"] for score in scores),
+        precision=Measure.of(score["micro"]["precision"] for score in scores),
+        recall=Measure.of(score["micro"]["recall"] for score in scores),
+        f1=Measure.of(score["micro"]["f1"] for score in scores),
         per_type=group_scores(score.get("per_type", {}) for score in scores),
         per_language=group_scores(score.get("per_language", {}) for score in scores),
         train_sentences=[result["train_sentences"] for result in results],
@@ -236,7 +236,7 @@ def _diversity(run: RunFolder, system: System) -> DiversityReport:
         found = diversity((sentence for sentence in known if sentence.id not in gold), known).as_dict()
         for name, values in measures.items():
             values += [found[name]] if found[name] is not None else []
-    return DiversityReport(**{name: measure(values) if values else None for name, values in measures.items()})
+    return DiversityReport(**{name: Measure.of(values) if values else None for name, values in measures.items()})
 
 
 def _with_gold(run: RunFolder, seed: int, system: System) -> Corpus:

@@ -21,7 +21,6 @@ from typing import Any
 from nersery.core.errors import NerseryError
 from nersery.core.files import as_path, locked, write_json
 from nersery.core.progress import print_line
-from nersery.experiments.analysis import measure
 from nersery.experiments.execution.jobs import Cells, failure_text, threads_of_jobs
 from nersery.experiments.recipe import Recipe, load
 from nersery.experiments.recipe_file.data_files import DataSettings
@@ -264,4 +263,4 @@ def _mean(values: Sequence[float | None]) -> float | None:
 def _measure(values: Sequence[float | None]) -> Measure | None:
     """Mean and deviation over seeds; None if a seed is not finished."""
     known = [value for value in values if value is not None]
-    return measure(known) if len(known) == len(values) else None
+    return Measure.of(known) if len(known) == len(values) else None

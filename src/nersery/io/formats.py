@@ -1,4 +1,4 @@
-"""The registry of formats. A module of `nersery.io` or `nersery.io.annotation_tools` declares its own as ``FORMATS``.
+"""The registry of formats. A module in `nersery.io`, or in a package there, declares its own as ``FORMATS``.
 
 A new format touches one file; reading, writing, help and errors find it here.
 """
@@ -17,7 +17,6 @@ from nersery.io.text_file import BLANKS, MOST_CHARACTERS, TextFile
 
 FIRST_LINES = 5
 """The first of these that can be read says what a file of objects holds."""
-PACKAGES = ("nersery.io", "nersery.io.annotation_tools")
 
 
 @dataclass
@@ -87,11 +86,9 @@ class Format:
 def formats() -> dict[str, Format]:
     """All formats by name."""
     found: dict[str, Format] = {}
-    for name in PACKAGES:
-        package = importlib.import_module(name)
-        for module in pkgutil.iter_modules(package.__path__):
-            declared = getattr(importlib.import_module(f"{name}.{module.name}"), "FORMATS", ())
-            found |= {format.name: format for format in declared}
+    for module in pkgutil.walk_packages([str(Path(__file__).parent)], f"{__package__}."):
+        declared = getattr(importlib.import_module(module.name), "FORMATS", ())
+        found |= {format.name: format for format in declared}
     return dict(sorted(found.items()))
 
 

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import islice
 from pathlib import Path
 from typing import Any
 
+from nersery.core.batched import batched
 from nersery.core.errors import DataError, Issue, MissingResourceError
 from nersery.io.base import ReadOptions
 from nersery.io.formats import Format
@@ -123,9 +123,9 @@ def write_objects(objects: Iterable[Object], path: Path) -> None:
         MissingResourceError: If pyarrow is not installed.
     """
     arrow = load_pyarrow()
-    schema, iterator = _schema(arrow), iter(objects)
+    schema = _schema(arrow)
     with arrow.parquet.ParquetWriter(path, schema) as stream:
-        while rows := [_with_columns(value) for value in islice(iterator, GROUP_ROWS)]:
+        for rows in batched(map(_with_columns, objects), GROUP_ROWS):
             stream.write_table(arrow.Table.from_pylist(rows, schema))
 
 

@@ -17,14 +17,18 @@ def shipped(kind: str) -> Path:
     return Path(str(resources.files("nersery") / kind))
 
 
+def examples() -> dict[str, Path]:
+    """The example files that come with nersery, by name with the prefix."""
+    return {EXAMPLE_PREFIX + path.name: path for path in sorted(shipped("recipes/example").iterdir())}
+
+
 def example(name: str) -> Path:
     """The path of an example file that comes with nersery, e.g. ``train.conll``, or ``example:train.conll``.
 
     Raises:
         SettingsError: When there is no such example.
     """
-    known = {EXAMPLE_PREFIX + path.name: path for path in sorted(shipped("recipes/example").iterdir())}
-    prefixed = EXAMPLE_PREFIX + name.removeprefix(EXAMPLE_PREFIX)
+    known, prefixed = examples(), EXAMPLE_PREFIX + name.removeprefix(EXAMPLE_PREFIX)
     if prefixed not in known:
         raise SettingsError(f'there is no example file "{prefixed}"; {did_you_mean(prefixed, known)}')
     return known[prefixed]

@@ -13,7 +13,7 @@ from torch import Tensor, nn
 from nersery.core.errors import SettingsError
 from nersery.models.inference import Inference
 from nersery.models.loading import ModelSource, autocast, positions, quiet_transformers, refuse_nan
-from nersery.models.subwords.subwords import MAX_SUBWORDS, SubwordEncoder, by_length
+from nersery.models.subwords.subwords import MAX_SUBWORDS, SubwordEncoder, window_passes
 
 Text = Sequence[str]
 """Its words."""
@@ -123,8 +123,7 @@ class CausalLM(Inference):
             for number, subwords in enumerate(self._subwords(texts) if texts else [])
             for window in _windows((*self.begin, *subwords), self.max_subwords)
         ]
-        for part in by_length([len(window.subwords) for _, window in owned], _rows, LENGTH_MULTIPLE):
-            yield [owned[place][0] for place in part], [owned[place][1] for place in part]
+        return window_passes(owned, _rows, LENGTH_MULTIPLE)
 
     @torch.no_grad()
     def _scores(self, windows: Sequence[_Window]) -> list[list[float]]:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import islice
 from typing import Literal, Protocol
 
 import torch
 from transformers.models.auto.modeling_auto import MODEL_FOR_CAUSAL_LM_MAPPING_NAMES as CAUSAL
 from transformers.models.auto.modeling_auto import MODEL_FOR_MASKED_LM_MAPPING_NAMES as MASKED
 
+from nersery.core.batched import batched
 from nersery.core.errors import SettingsError
 from nersery.core.progress import Progress
 from nersery.core.registry import Precision
@@ -77,8 +77,7 @@ class PseudoLM:
     def likelihoods(self, texts: Sequence[Text]) -> list[Likelihood]:
         """The pseudo-likelihood of each text, independent of the others; a `SettingsError` if it is NaN."""
         found = [Likelihood()] * len(texts)
-        gaps = self._gaps(texts)
-        while part := list(islice(gaps, MASKED_INPUTS)):
+        for part in batched(self._gaps(texts), MASKED_INPUTS):
             logs = [log for (log,) in self._lm.log_probabilities([masked_input for _, masked_input in part])]
             refuse_nan(torch.tensor(logs), self._lm.source)
             for (number, _), log in zip(part, logs, strict=True):
@@ -137,8 +136,7 @@ def is_causal(source: ModelSource) -> bool:
 def likelihood(model: Scorer, sentences: Iterable[Sentence], progress: Progress | None = None) -> Likelihood:
     """The likelihood of all sentences together; they are read once, in batches."""
     total = Likelihood()
-    rest = iter(sentences)
-    while batch := list(islice(rest, SENTENCES)):
+    for batch in batched(sentences, SENTENCES):
         total = sum(model.likelihoods([sentence.words for sentence in batch]), total)
         if progress is not None:
             progress.advance(len(batch))

@@ -80,8 +80,7 @@ class LayerEncoder:
 
     def can_read(self, text: Text) -> bool:
         """Whether every word of a text fits into a window."""
-        room = self.subwords.max_subwords - len(self.subwords.prefix) - len(self.subwords.suffix)
-        return all(len(ids) <= room for ids in self.subwords.subwords(text))
+        return all(len(ids) <= self.subwords.room for ids in self.subwords.subwords(text))
 
     def subword_count(self, text: Text) -> int:
         """The number of subwords of a text."""

@@ -12,7 +12,6 @@ import torch
 from torch import Tensor, nn
 
 from nersery.core.errors import SettingsError
-from nersery.core.progress import Progress
 from nersery.core.warnings import warn
 from nersery.models import bundled
 from nersery.models.inference import Inference
@@ -97,13 +96,7 @@ class QuestionAnswerer(Inference):
             self.pairs.readings([question], [["a"]])
 
     def answers(
-        self,
-        questions: Sequence[str],
-        sentences: Sequence[Sequence[str]],
-        *,
-        top: int,
-        longest: int,
-        progress: Progress | None = None,
+        self, questions: Sequence[str], sentences: Sequence[Sequence[str]], *, top: int, longest: int
     ) -> list[list[ExtractedAnswer]]:
         """The best non-overlapping answers to each question in its sentence, best first.
 
@@ -111,7 +104,6 @@ class QuestionAnswerer(Inference):
             sentences: The words of the sentence of each question.
             top: The most answers per `STRETCH` of words, including those less probable than no answer.
             longest: The most words of an answer.
-            progress: Counts pairs.
 
         Raises:
             SettingsError: If a question is empty or too long, or the model computes NaN.
@@ -130,8 +122,6 @@ class QuestionAnswerer(Inference):
                 widest = max(most[reading.pair] for reading in batch)
                 for reading, best in zip(batch, self._best(batch, widest, longest), strict=False):
                     found[reading.pair] += best[: most[reading.pair]]
-            if progress is not None:
-                progress.advance(len(part))
         return [_apart(answers, limit) for answers, limit in zip(found, most, strict=True)]
 
     @torch.no_grad()

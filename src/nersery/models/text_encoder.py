@@ -11,10 +11,9 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from nersery.core.errors import SettingsError
-from nersery.core.progress import Progress
 from nersery.models.inference import Inference
 from nersery.models.loading import ModelSource, autocast, positions
-from nersery.models.subwords.subwords import SubwordEncoder, Window, by_length, collate
+from nersery.models.subwords.subwords import SubwordEncoder, Window, collate, window_passes
 
 Embeddings = NDArray[np.float32]
 Text = Sequence[str]
@@ -49,7 +48,7 @@ class TextEncoder(Inference):
         """Numbers in each vector."""
         return int(self.network.config.hidden_size)
 
-    def sentences(self, texts: Sequence[Text], progress: Progress | None = None) -> Embeddings:
+    def sentences(self, texts: Sequence[Text]) -> Embeddings:
         """A vector per text: the mean over its subwords and special tokens, as in sentence encoders. Shape: (texts,
         dimension).
 
@@ -67,11 +66,9 @@ class TextEncoder(Inference):
             pooled = (hidden * mask.unsqueeze(2)).sum(1).cpu().numpy()
             np.add.at(sums, numbers, pooled[: len(windows)])
             np.add.at(counts, numbers, mask.sum(1).cpu().numpy()[: len(windows)])
-            if progress is not None:
-                progress.advance(len(windows))
         return self._unit(sums / np.maximum(counts, 1)[:, None])
 
-    def words(self, texts: Sequence[Text], progress: Progress | None = None) -> list[Embeddings]:
+    def words(self, texts: Sequence[Text]) -> list[Embeddings]:
         """For each text the vectors of its words, each the mean over the word's subwords. Shape: (words, dimension).
 
         Raises:
@@ -85,8 +82,6 @@ class TextEncoder(Inference):
                 for word in range(*window.core):
                     start, end = spans[word - window.start]
                     embeddings[number][word] = row[start:end].mean(0)
-            if progress is not None:
-                progress.advance(len(windows))
         return [self._unit(rows) for rows in embeddings]
 
     def _batches(self, texts: Sequence[Text]) -> Iterator[tuple[list[int], list[Window]]]:
@@ -94,8 +89,7 @@ class TextEncoder(Inference):
         for start in range(0, len(texts), CHUNK):
             chunk = enumerate(texts[start : start + CHUNK], start)
             owned = [(number, window) for number, text in chunk for window in self.subwords.windows(text)]
-            for part in by_length([len(window.subwords) for _, window in owned], lambda _: ROWS, LENGTH_MULTIPLE):
-                yield [owned[index][0] for index in part], [owned[index][1] for index in part]
+            yield from window_passes(owned, lambda _: ROWS, LENGTH_MULTIPLE)
 
     def _counted(self, window: Window) -> list[int]:
         """Positions of the special tokens, and of the subwords of the words in the core of the window."""

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, TypeVar
 
 from nersery.core import files
+from nersery.core.batched import batched
 from nersery.core.errors import NerseryError, SettingsError
 from nersery.core.outcome import Outcome, Reject, Step, Tally
 from nersery.core.progress import Progress
@@ -70,8 +71,7 @@ def outcomes_of(
     """As `run`, for jobs that keep one policy over several calls or count failures of their own."""
     if batch_size < 1:
         raise SettingsError(f"batch_size is {batch_size}, expected 1 or more")
-    iterator = iter(items)
-    while batch := list(islice(iterator, batch_size)):
+    for batch in batched(items, batch_size):
         tasks = [item for item in batch if not isinstance(item, Reject)]
         done = iter(policy(tasks) if tasks else ())
         for item in batch:

@@ -134,10 +134,7 @@ def gather(inputs: Sequence[tuple[io.Source, str]]) -> tuple[SentenceTable, dict
 def _record(source: io.Source, split: str, sentences: int) -> dict[str, Any]:
     """What is to be known of a file: its name, content, split, and what earlier stages left out of it, by reason."""
     path = source.file.path
-    reasons = Counter(reject.reason for reject in source.rejects)
-    beside = rejects_of(path)
-    if beside.exists():
-        reasons.update(reject.reason for reject in io.read_rejects(beside))
+    reasons = Counter(reject.reason for reject in (*source.rejects, *io.read_rejects(rejects_of(path))))
     return {
         "file": Path(source.file.name).name.encode("utf-8", "backslashreplace").decode(),
         "sha256": content_hash(path),

@@ -6,25 +6,25 @@ import json
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
-from itertools import chain, islice
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 from nersery import io
 from nersery.core import tags
+from nersery.core.batched import batched
 from nersery.core.errors import MissingResourceError, SettingsError
 from nersery.core.files import replaced_folder, write_atomic
 from nersery.core.sentence import Sentence
 from nersery.core.version import __version__
-from nersery.io.folder import RECORD, SPANS
-from nersery.io.parquet import FEATURES
+from nersery.io.folder import CARD, RECORD, SPANS
+from nersery.io.parquet import FEATURES, load_pyarrow
 from nersery.publish.about import About
 from nersery.publish.card import CardLayout, card, front_matter
 from nersery.publish.splits import Divided
 
 TAGS = "tags"
 """The folder of the Parquet files."""
-CARD = "README.md"
 FILES = (CARD, RECORD, SPANS, TAGS)
 """All that a published dataset holds."""
 ROWS = 10_000
@@ -35,11 +35,9 @@ Feature = Mapping[str, Any]
 def check_parquet() -> None:
     """Raise `MissingResourceError` if pyarrow is not installed."""
     try:
-        import pyarrow.parquet  # noqa: F401 - to see whether it is there
-    except ImportError:
-        raise MissingResourceError(
-            'Parquet needs pyarrow. Install it (pip install "pyarrow>=18"), or write JSONL alone (--no-parquet)'
-        ) from None
+        load_pyarrow()
+    except MissingResourceError as error:
+        raise MissingResourceError(f"{error}, or write JSONL alone (--no-parquet)") from None
 
 
 def publish(
@@ -139,9 +137,7 @@ def _span_features(sentences: Iterable[Sentence]) -> list[Feature]:
 
 
 def _write_parquet(sentences: Iterable[Sentence], path: Path, names: Sequence[str]) -> None:
-    import pyarrow
-    import pyarrow.parquet
-
+    pyarrow = load_pyarrow()
     texts = pyarrow.list_(pyarrow.string())
     origin = pyarrow.struct({"method": pyarrow.string(), "parents": texts, "copy": pyarrow.int64()})
     columns = {"id": pyarrow.string(), "language": pyarrow.string(), "tokens": texts,
@@ -150,7 +146,7 @@ def _write_parquet(sentences: Iterable[Sentence], path: Path, names: Sequence[st
     rows = _rows(sentences, {name: number for number, name in enumerate(names)})
     path.parent.mkdir(exist_ok=True)
     with pyarrow.parquet.ParquetWriter(path, schema) as stream:
-        while part := list(islice(rows, ROWS)):
+        for part in batched(rows, ROWS):
             stream.write_table(pyarrow.Table.from_pylist(part, schema))
 
 

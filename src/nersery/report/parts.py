@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Annotated, Any, TypeVar
+import statistics
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Annotated, Any, Self, TypeVar
 
 from pydantic import BaseModel, BeforeValidator, Field, model_validator
 
@@ -50,6 +51,20 @@ class Measure(ReportPart):
     mean: float | None = None
     std: float | None = None
     values: list[float | None] = []
+
+    @classmethod
+    def of(cls, values: Iterable[float]) -> Self:
+        """The number in each run of several that differ only in their seed.
+
+        The deviation is that of the population that the runs are a sample from (divisor n - 1). A single run has none:
+        0 would claim that there is no spread.
+
+        >>> print(Measure.of([0.36, 0.38, 0.40]))
+        38.0 ± 2.0
+        """
+        values = tuple(values)
+        std = statistics.stdev(values) if len(values) > 1 else None
+        return cls(mean=statistics.fmean(values), std=std, values=[*values])
 
     def __str__(self) -> str:
         """The mean, with the standard deviation if there are several seeds."""

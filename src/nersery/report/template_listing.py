@@ -6,7 +6,8 @@ import random
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
-from nersery.augment.denoising.templates import NO_TEMPLATE, Attention, Template, attention_keywords, random_keywords
+from nersery.augment.base import NO_ENTITIES
+from nersery.augment.denoising.templates import Attention, Template, attention_keywords, random_keywords
 from nersery.augment.words.stop_words import stop_words
 from nersery.core.sentence import Corpus, Sentence
 
@@ -68,6 +69,6 @@ def templates_as_json(shown: Sequence[Sentence], made: Mapping[str, Template]) -
         row: dict[str, Any] = {"id": sentence.id, "words": sentence.words}
         row["entities"] = [{"start": e.start, "end": e.end, "type": e.type} for e in sentence.entities]
         template = made.get(sentence.id)
-        found = {"keywords": template.keywords, "gaps": template.gaps()} if template else {"no_template": NO_TEMPLATE}
+        found = {"keywords": template.keywords, "gaps": template.gaps()} if template else {"no_template": NO_ENTITIES}
         rows.append(row | found)
     return rows

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from nersery.core.ranges import Rate
-from nersery.core.registry import ModelName
 from nersery.core.sentence import Sentence
 from nersery.select.base import Selector, TaggerJudge
 from nersery.taggers.base import strict_f1
@@ -20,8 +19,6 @@ class Agreement(TaggerJudge, Selector):
 
     Args:
         threshold: Minimum score, in [0, 1].
-        tagger: Folder or Hugging Face name of a tagger. None: in a run, that of the system's base; elsewhere the
-            default tagger, trained on gold first.
 
     Reference:
         The post-processing of MELM (Zhou et al. 2022, section 2.4) and of ACLM's code (Ghosh et al. 2023).
@@ -31,7 +28,6 @@ class Agreement(TaggerJudge, Selector):
     """
 
     threshold: Rate = 1.0
-    tagger: ModelName | None = None
 
     def score(self, sentences: Sequence[Sentence]) -> list[float]:
         """Agreement of each sentence, in [0, 1]; 1 if neither has an entity. An error before `fit`."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass, field
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, ClassVar, overload
@@ -13,7 +13,7 @@ from typing import Any, ClassVar, overload
 from nersery.core.errors import ContractError, NerseryError
 from nersery.core.outcome import Outcome, Reject, Result, Step, Tally
 from nersery.core.progress import Progress
-from nersery.core.registry import check_values, name_of
+from nersery.core.registry import ModelName, check_values, name_of
 from nersery.core.sentence import Sentence
 from nersery.core.training_context import NO_TRAINING, Training, in_job, training_from
 from nersery.pipeline.stage import Stage
@@ -75,11 +75,18 @@ class Selector(ABC):
         return f"{name_of(self)} < {self.threshold:g}"
 
 
+@dataclass
 class TaggerJudge:
-    """What selectors share that judge by a tagger trained on gold; a dataclass with it has a field ``tagger``."""
+    """What selectors share that judge by a tagger trained on gold.
 
-    tagger: str | None
-    _tagger: Tagger | None = None
+    Args:
+        tagger: Folder or Hugging Face name of a tagger. None: in a run, that of the system's base; elsewhere the
+            default tagger, trained on gold first.
+    """
+
+    _: KW_ONLY
+    tagger: ModelName | None = None
+    _tagger: Tagger | None = field(default=None, init=False, repr=False, compare=False)
 
     def check(self) -> None:
         """Look for the tagger, if one is named; see `Selector.check`."""

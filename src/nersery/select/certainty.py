@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from nersery.core.ranges import Count, Rate
-from nersery.core.registry import ModelName
 from nersery.core.sentence import Sentence
 from nersery.select.base import Selector, TaggerJudge
 
@@ -20,8 +19,6 @@ class Certainty(TaggerJudge, Selector):
     Args:
         threshold: Minimum score, in [0, 1].
         passes: Forward passes over each sentence.
-        tagger: Folder or Hugging Face name of a tagger. None: in a run, that of the system's base; elsewhere the
-            default tagger, trained on gold first.
 
     Reference:
         Liu et al. 2022, PromptDA, section 3.3 (the certainty of uncertainty-guided self-training).
@@ -33,7 +30,6 @@ class Certainty(TaggerJudge, Selector):
 
     threshold: Rate = 0.9
     passes: Count = 10
-    tagger: ModelName | None = None
 
     def score(self, sentences: Sequence[Sentence]) -> list[float]:
         """The certainty of each sentence, in [0, 1]; an error before `fit`."""

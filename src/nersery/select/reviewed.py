@@ -18,6 +18,9 @@ from nersery.evaluate.acceptance import acceptance
 from nersery.pipeline.job import rejects_of
 from nersery.select.base import Selector
 
+Shown = tuple[str, tuple[str, ...]]
+"""The id and the words that a person has decided about; for other words the decision does not count."""
+
 
 @dataclass
 class Reviewed(Selector):
@@ -35,9 +38,9 @@ class Reviewed(Selector):
     file: FileName | None = None
     wait: bool = True
     history: Mapping[str, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
-    _output: Path | None = field(default=None, init=False, repr=False, compare=False)
-    _accepted: dict[str, Sentence] = field(default_factory=dict, init=False, repr=False, compare=False)
-    _rejected: dict[str, tuple[str, ...]] = field(default_factory=dict, init=False, repr=False, compare=False)
+    _to_review: Path | None = field(default=None, init=False, repr=False, compare=False)
+    _decisions: Path | None = field(default=None, init=False, repr=False, compare=False)
+    _verdicts: dict[Shown, Sentence | None] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def check(self) -> None:
         """Look for the file, if one is named; see `Selector.check`."""
@@ -48,55 +51,49 @@ class Reviewed(Selector):
         self, gold: Sequence[Sentence], *, held_out: Iterable[Sentence] = (), training: Training = NO_TRAINING
     ) -> None:
         """Find the files; nothing is learnt from gold."""
-        if self.file is None and training.folder is None:
+        self.check()
+        if self.file is not None:
+            self._decisions = Path(self.file)
+        elif training.folder is not None:
+            name = training.folder.name.removesuffix(".training").removesuffix(".jsonl")
+            self._to_review = training.folder.with_name(f"{name}.to-review.jsonl")
+            self._decisions = training.folder.with_name(f"{name}.checked.jsonl")
+        else:
             raise SettingsError(
                 "reviewed does not know where to write the sentences to review: name an output, or set file"
             )
-        self.check()
-        if training.folder is not None:
-            name = training.folder.name.removesuffix(".training").removesuffix(".jsonl")
-            self._output = training.folder.with_name(f"{name}.to-review.jsonl")
 
     def fit_candidates(self, candidates: Iterable[Sentence]) -> None:
         """Read the decisions; a `DataError` while candidates are undecided, unless ``wait`` is false."""
-        own = self._output.with_name(self._output.name.replace(".to-review.", ".checked.")) if self._output else None
-        checked = Path(self.file) if self.file else own
-        assert checked is not None
-        if checked.is_file():
-            self._accepted = {sentence.id: sentence for sentence in io.open_corpus(checked)}
-        rejects = [one for one in io.read_rejects(rejects_of(checked)) if one.reason == REJECTED_BY_HAND]
-        self._rejected = {one.sentence.id: one.sentence.words for one in rejects if one.sentence is not None}
+        assert self._decisions is not None
+        rejects = [one for one in io.read_rejects(rejects_of(self._decisions)) if one.reason == REJECTED_BY_HAND]
+        self._verdicts = {_shown(one.sentence): None for one in rejects if one.sentence is not None}
+        if self._decisions.is_file():
+            self._verdicts |= {_shown(sentence): sentence for sentence in io.open_corpus(self._decisions)}
         sentences = list(candidates)
-        decided = [sentence for sentence in sentences if self._of(sentence) != NOT_REVIEWED]
+        decided = [sentence for sentence in sentences if _shown(sentence) in self._verdicts]
         undecided = len(sentences) - len(decided)
         if undecided and self.wait:
-            raise self._waiting(sentences, undecided, checked)
-        pairs = [(one, None if self._of(one) else self._accepted[one.id]) for one in decided]
+            raise self._waiting(sentences, undecided)
+        pairs = [(sentence, self._verdicts[_shown(sentence)]) for sentence in decided]
         self.history = {**acceptance(pairs).as_dict(), "undecided": undecided}
 
-    def _waiting(self, sentences: Sequence[Sentence], count: int, checked: Path) -> DataError:
-        shown = self._output if self._output and not self.file else "INPUT"
-        if isinstance(shown, Path):
-            io.write(sentences, shown)
+    def _waiting(self, sentences: Sequence[Sentence], count: int) -> DataError:
+        if self._to_review is not None:
+            io.write(sentences, self._to_review)
+        command = f"nersery label review {self._to_review or 'INPUT'} {self._decisions}"
         return DataError(
             f"{count} of {len(sentences)} sentences wait for a decision by a person",
-            fix=f"decide, then repeat this command: nersery label review {shown} {checked}",
+            fix=f"decide, then repeat this command: {command}",
         )
-
-    def _of(self, sentence: Sentence) -> str:
-        """Why a sentence is not kept; empty if it is. A decision about other words is none."""
-        found = self._accepted.get(sentence.id)
-        if found is not None and found.words == sentence.words:
-            return ""
-        return REJECTED_BY_HAND if self._rejected.get(sentence.id) == sentence.words else NOT_REVIEWED
 
     def transform(self, sentences: Sequence[Sentence]) -> list[Sentence]:
         """The accepted sentences under the labels that the person gave them."""
-        return [sentence if self._of(sentence) else self._checked(sentence) for sentence in sentences]
+        return [self._checked(sentence) for sentence in sentences]
 
     def _checked(self, sentence: Sentence) -> Sentence:
-        found = self._accepted[sentence.id]
-        if found.labels == sentence.labels:
+        found = self._verdicts.get(_shown(sentence))
+        if found is None or found.labels == sentence.labels:
             return sentence
         return replace(sentence.with_entities(found.entities), comments=found.comments)
 
@@ -104,8 +101,12 @@ class Reviewed(Selector):
         """1.0 for accepted sentences, 0.0 for others; an error before `fit_candidates`."""
         if not self.history:
             raise NerseryError("reviewed was asked for scores before fit_candidates")
-        return [float(not self._of(sentence)) for sentence in sentences]
+        return [float(self._verdicts.get(_shown(sentence)) is not None) for sentence in sentences]
 
     def reason(self, sentence: Sentence, score: float) -> str:
         """Whether a person rejected it, or nobody has decided; see `Selector.reason`."""
-        return self._of(sentence)
+        return REJECTED_BY_HAND if _shown(sentence) in self._verdicts else NOT_REVIEWED
+
+
+def _shown(sentence: Sentence) -> Shown:
+    return sentence.id, sentence.words

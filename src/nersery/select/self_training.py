@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import os
 import shutil
-import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -15,10 +14,10 @@ from nersery.core.errors import DataError, Issue, NerseryError, SettingsError
 from nersery.core.progress import Progress
 from nersery.core.random import item_rng, item_seed
 from nersery.core.ranges import Count, RateAboveZero, RateBelowOne
-from nersery.core.registry import create, name_of, settings_of
+from nersery.core.registry import create_within, name_of, settings_of
 from nersery.core.sentence import Corpus, Sentence, types_in
 from nersery.core.training_context import NO_TRAINING, Training, copies_for_upsampling
-from nersery.core.warnings import NO_NOTES
+from nersery.core.warnings import note
 from nersery.select.base import Selector
 from nersery.select.checkpoints.self_training_checkpoint import (
     CERTAINTY,
@@ -137,11 +136,10 @@ class SelfTraining(Selector):
         require_labels(self._gold)
         if not self.relabel:
             warn_of_unknown_labels(types_in(self._gold), pool, set())
-        if not (self._training.dev or NO_NOTES.get()):
-            print(
-                "note: without dev sentences nothing says when to stop, so self_training takes all its steps "
-                f"({self.steps}) and keeps all that joins",
-                file=sys.stderr,
+        if not self._training.dev:
+            note(
+                "without dev sentences nothing says when to stop, so self_training takes all its steps "
+                f"({self.steps}) and keeps all that joins"
             )
         folder = self._training.folder
         self._fingerprint = self._depends_on(pool)
@@ -201,8 +199,8 @@ class SelfTraining(Selector):
                 "self_training has no gold sentence to begin with" + (f": {what}" if shared else ""),
                 fix="give labelled sentences as gold that are not the candidates, under ids of their own",
             )
-        if shared and not NO_NOTES.get():
-            print(f"note: {what}, and are judged rather than learnt from", file=sys.stderr)
+        if shared:
+            note(f"{what}, and are judged rather than learnt from")
         return rest
 
     # --- one step -------------------------------------------------------------------------------------------------
@@ -267,10 +265,9 @@ class SelfTraining(Selector):
 
     def _new_tagger(self) -> Tagger:
         if not self.tagger and self._training.new_tagger is not None:
-            untrained: Tagger = self._training.new_tagger()
-            return untrained
-        settings = dict(self.tagger)
-        tagger: Tagger = create("tagger", settings.pop("method", "transformer"), settings)
+            tagger: Tagger = self._training.new_tagger()
+        else:
+            tagger = create_within("tagger", self.tagger)
         return tagger
 
     def _last_tagger(self, folder: Path) -> Tagger:

@@ -26,11 +26,11 @@ from nersery.core.warnings import warn
 from nersery.models.loading import autocast, pick_device
 from nersery.models.sizes import parameters_of
 from nersery.models.subwords.subwords import Window, collate
-from nersery.models.training.dropout import thinned
 from nersery.models.training.trainer import seeded
 from nersery.models.word_vectors import read_first, read_head
 from nersery.taggers.base import Tagger, require_labels
-from nersery.taggers.components.decoding import LENGTH_MULTIPLE, Example, emissions, examples, labelled, loss, shares
+from nersery.taggers.components.crf import ConditionalRandomField
+from nersery.taggers.components.decoding import LENGTH_MULTIPLE, Decoding, Example, emissions, examples, loss
 from nersery.taggers.components.description import DESCRIPTION, from_settings, read_description, write_description
 from nersery.taggers.components.recurrent import RecurrentNetwork, Sizes
 from nersery.taggers.components.tag_set import TagSet
@@ -48,7 +48,7 @@ LEXICON_FILE = "lexicon.json"
 
 
 @dataclass
-class BiLSTMCRF(Tagger, TrainingSettings):
+class BiLSTMCRF(Decoding, Tagger, TrainingSettings):
     """A BiLSTM over words and their characters with a CRF on top, trained from scratch: the quick tagger.
 
     Args:
@@ -107,11 +107,6 @@ class BiLSTMCRF(Tagger, TrainingSettings):
             raise SettingsError("vectors is empty, expected the name of a file")
         if self.spelling_size % 2:
             raise SettingsError(f"spelling_size is {self.spelling_size}, expected an even number")
-
-    @property
-    def types(self) -> tuple[str, ...]:
-        """The types that a trained tagger can predict."""
-        return self._tags.types
 
     @property
     def network(self) -> RecurrentNetwork:
@@ -203,25 +198,14 @@ class BiLSTMCRF(Tagger, TrainingSettings):
 
     # --- prediction -------------------------------------------------------------------------------------------------
 
-    @torch.no_grad()
-    def predict(self, sentences: Sequence[Sentence], progress: Progress | None = None) -> list[Sentence]:
-        """Label sentences; see `Tagger.predict`. An entity's score is the mean probability of its words' tags."""
-        return labelled(sentences, self._emissions(sentences, 1, progress), self._tags, self.network.crf)
+    @property
+    def _scored_by(self) -> tuple[RecurrentNetwork, ConditionalRandomField]:
+        return self.network, self.network.crf
 
-    @torch.no_grad()
-    def predict_soft(self, sentences: Sequence[Sentence]) -> list[Sentence]:
-        """Label sentences with probabilities; see `Tagger.predict_soft`."""
-        return labelled(sentences, self._emissions(sentences, 1), self._tags, self.network.crf, soft=True)
-
-    @torch.no_grad()
-    def certainty(self, sentences: Sequence[Sentence], *, passes: int = 10, seed: int = 0) -> list[tuple[float, ...]]:
-        """Judge labels; see `Tagger.certainty`."""
-        with thinned(self.network, passes, seed):
-            found = self._emissions(sentences, passes)
-        return shares(sentences, found, self._tags, self.network.crf)
-
-    def _emissions(self, sentences: Sequence[Sentence], passes: int, progress: Progress | None = None) -> list[Tensor]:
-        network = self.network.eval()
+    def _emissions(
+        self, sentences: Sequence[Sentence], progress: Progress | None = None, *, thinned_passes: int = 0
+    ) -> list[Tensor]:
+        network, passes = self.network.eval(), thinned_passes or 1
         table = WordTable((word for sentence in sentences for word in sentence.words), self._known_words, self._given)
 
         def score(windows: Sequence[Window], rows: int) -> Tensor:

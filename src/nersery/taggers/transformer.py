@@ -30,7 +30,6 @@ from nersery.models.model_settings import ModelSettings
 from nersery.models.packed_encoder import can_pack, in_one_row
 from nersery.models.sizes import parameters_of
 from nersery.models.subwords.subwords import SubwordEncoder, Window, collate
-from nersery.models.training.dropout import thinned
 from nersery.models.training.trainer import TrainingPlan, seeded
 from nersery.models.training.vocabulary_pruning import pruned_vocabulary
 from nersery.taggers.base import Tagger, require_labels
@@ -38,7 +37,13 @@ from nersery.taggers.components import decoding
 from nersery.taggers.components.crf import ConditionalRandomField
 from nersery.taggers.components.description import DESCRIPTION, from_settings, read_description, write_description
 from nersery.taggers.components.onnx_network import OnnxNetwork
-from nersery.taggers.components.pretrained_head import CRF_FILE, fit_transitions, network_with_head, set_dropout
+from nersery.taggers.components.pretrained_head import (
+    CRF_FILE,
+    fit_transitions,
+    known_tags,
+    network_with_head,
+    set_dropout,
+)
 from nersery.taggers.components.tag_set import TagSet
 from nersery.taggers.components.training_settings import TrainingSettings, check_length, plan_of, train_tagger
 
@@ -60,7 +65,7 @@ PIPELINE = {
 
 
 @dataclass
-class TransformerTagger(Tagger, ModelSettings, TrainingSettings):
+class TransformerTagger(decoding.Decoding, Tagger, ModelSettings, TrainingSettings):
     """A pretrained encoder with a linear or CRF head on each word's first subword.
 
     Args:
@@ -107,11 +112,6 @@ class TransformerTagger(Tagger, ModelSettings, TrainingSettings):
         check_length(self)
         if self.co_regularization and self.head != "linear":
             raise SettingsError('co_regularization needs head = "linear", because the encoders agree about each word')
-
-    @property
-    def types(self) -> tuple[str, ...]:
-        """The types that a trained tagger can predict."""
-        return self._tags.types
 
     def check(self) -> None:
         """Look for the pretrained model and the device; see `Tagger.check`."""
@@ -263,29 +263,16 @@ class TransformerTagger(Tagger, ModelSettings, TrainingSettings):
         rows = torch.arange(len(logits), device=logits.device).unsqueeze(1)
         return logits[rows, firsts], batch.word_mask
 
-    @torch.no_grad()
-    def predict(self, sentences: Sequence[Sentence], progress: Progress | None = None) -> list[Sentence]:
-        """Label sentences; see `Tagger.predict`. An entity's score is the mean probability of its words' tags."""
-        return decoding.labelled(sentences, self._emissions(sentences, 1, progress), self._tags, self._crf)
-
-    @torch.no_grad()
-    def predict_soft(self, sentences: Sequence[Sentence]) -> list[Sentence]:
-        """Label sentences with probabilities; see `Tagger.predict_soft`."""
-        return decoding.labelled(sentences, self._emissions(sentences, 1), self._tags, self._crf, soft=True)
-
-    @torch.no_grad()
-    def certainty(self, sentences: Sequence[Sentence], *, passes: int = 10, seed: int = 0) -> list[tuple[float, ...]]:
-        """Judge labels; see `Tagger.certainty`."""
-        with thinned(self.parts[0], passes, seed):
-            found = self._emissions(sentences, passes, packed=False)
-        return decoding.shares(sentences, found, self._tags, self._crf)
+    @property
+    def _scored_by(self) -> tuple[Any, ConditionalRandomField | None]:
+        return self.parts[0], self._crf
 
     def _emissions(
-        self, sentences: Sequence[Sentence], passes: int, progress: Progress | None = None, *, packed: bool = True
+        self, sentences: Sequence[Sentence], progress: Progress | None = None, *, thinned_passes: int = 0
     ) -> list[Tensor]:
         network, encoder = self.parts
         network.eval()
-        packed = packed and can_pack(network)
+        packed, passes = not thinned_passes and can_pack(network), thinned_passes or 1
 
         def score(windows: Sequence[Window], rows: int) -> Tensor:
             shape = {} if packed else {"rows": rows, "multiple": decoding.LENGTH_MULTIPLE}
@@ -323,13 +310,13 @@ class TransformerTagger(Tagger, ModelSettings, TrainingSettings):
         settings = {**saved.get("settings", {"model": str(folder)}), "trust_remote_code": trust_remote_code}
         tagger: Self = from_settings(cls, settings, device, Path(folder) / DESCRIPTION)
         source = ModelSource(str(folder), trust_remote_code=trust_remote_code)
-        config = source.config()
-        if not any("TokenClassification" in name for name in config.architectures or ()):
+        names = known_tags(source)
+        if not names:
             raise MissingResourceError(
-                f"{folder} holds {', '.join(config.architectures or ['no known model'])}; expected a "
+                f"{folder} holds {', '.join(source.config().architectures or ['no known model'])}; expected a "
                 "token-classification model. Train a tagger on it with: nersery train --set model=…"
             )
-        tags = TagSet(tuple(config.id2label[index] for index in range(config.num_labels)), strict=bool(saved))
+        tags = TagSet(tuple(names), strict=bool(saved))
         crf = None
         if saved and tagger.head == "crf":
             crf = ConditionalRandomField(tags.allowed, tags.allowed_start, tags.allowed_end)

@@ -12,7 +12,7 @@ from nersery.augment.denoising.templates import Template
 from nersery.augment.linearized.linearization import apart, linearize
 from nersery.augment.linearized.parsing import check_kept, child_of, parse
 from nersery.augment.linearized.tagged_writing import check_writer, fine_tuned_writer, written
-from nersery.core.errors import SettingsError
+from nersery.augment.masked_lm.model_setup import refuse_adaptation
 from nersery.core.outcome import Reject
 from nersery.core.sentence import Sentence, types_in
 from nersery.core.training_context import Training
@@ -30,10 +30,8 @@ class Seq2SeqBackEnd(BackEnd):
 
     def check(self) -> None:
         """See `BackEnd`."""
-        own = self._settings
-        if own.adapt:
-            raise SettingsError(f'adapt is for masked language models, and "{own.model}" is an encoder-decoder')
-        check_writer(own)
+        refuse_adaptation(self._settings)
+        check_writer(self._settings)
 
     def learn(self, gold: Sequence[Sentence], training: Training, templates: Mapping[Sentence, Template]) -> None:
         """See `BackEnd`."""
@@ -54,11 +52,7 @@ class Seq2SeqBackEnd(BackEnd):
         sampling = Sampling(own.top_k, own.candidates, own.max_subwords, beams=own.decoding == "beams")
         sentences = [template.sentence for template in templates]
         pairs = (pair(model, template) for template in templates)
-        texts = written(model, self._types, sentences, pairs, rngs, sampling, too_long=TOO_LONG)
-        return [
-            text if isinstance(text, Reject) else self._read(text, sentence)
-            for text, sentence in zip(texts, sentences, strict=True)
-        ]
+        return written(model, self._types, sentences, pairs, rngs, sampling, self._read, too_long=TOO_LONG)
 
     def _read(self, words: Sequence[str], given: Sentence) -> Sentence | Reject:
         """What the model wrote as a sentence that has the given one's entities, spelled as they are there."""

@@ -11,8 +11,9 @@ from collections.abc import Collection, Mapping, Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
+from nersery.augment.masked_lm.model_setup import refuse_adaptation
 from nersery.core.definitions import description
-from nersery.core.errors import MissingResourceError, SettingsError
+from nersery.core.errors import MissingResourceError
 from nersery.core.outcome import Reject
 from nersery.core.sentence import Sentence
 from nersery.models.masked.masked_inputs import GAP, OWN
@@ -36,8 +37,7 @@ def check_span_model(settings: Any) -> None:
     from nersery.models.loading import pick_device
     from nersery.models.seq2seq.encoder_decoder import check
 
-    if settings.adapt:
-        raise SettingsError(f'adapt is for masked language models, and "{settings.model}" is an encoder-decoder')
+    refuse_adaptation(settings)
     if not check(settings.source).has_sentinels:
         raise MissingResourceError(
             f'the model "{settings.model}" has a mask token and writes whole sentences; expected one that fills gaps: '

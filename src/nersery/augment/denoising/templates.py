@@ -22,8 +22,6 @@ Attention: TypeAlias = "NDArray[np.floating[Any]]"
 """How much words attend to words. Shape: (from words, to words)."""
 Span = tuple[int, int]
 """Words ``[start, end)``."""
-NO_TEMPLATE = "no entities"
-"""Why a sentence has none."""
 MEAN_RATE = 0.5
 """Of dynamic masking: the mean share of the keywords that it takes out."""
 ROUNDING = 1e-9

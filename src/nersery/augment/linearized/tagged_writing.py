@@ -13,7 +13,7 @@ from nersery.augment.masked_lm.model_setup import fine_tuning
 from nersery.core.outcome import Reject
 from nersery.core.sentence import Sentence
 from nersery.core.training_context import Training
-from nersery.models.seq2seq.seq2seq_inputs import Generated, Sampling, TextPair, generate_fitting
+from nersery.models.seq2seq.seq2seq_inputs import Sampling, TextPair, generate_fitting
 
 if TYPE_CHECKING:
     from nersery.models.seq2seq.encoder_decoder import Seq2Seq
@@ -63,28 +63,31 @@ def fine_tuned_writer(
 def written(
     model: Seq2Seq,
     types: frozenset[str],
-    sentences: Iterable[Sentence],
+    sentences: Sequence[Sentence],
     pairs: Iterable[TextPair],
     rngs: Sequence[random.Random],
     sampling: Sampling,
+    read: Callable[[Sequence[str], Sentence], Sentence | Reject],
     *,
     too_long: str,
-) -> list[tuple[str, ...] | Reject]:
-    """For each sentence what the model writes from the source of its pair, or why it writes nothing.
+) -> list[Sentence | Reject]:
+    """For each sentence the one that the model writes from the source of its pair, or why it writes none.
 
     Args:
         types: Those that the model has learnt.
+        read: Makes a sentence of the words that are written for one.
         too_long: The reason for a source that does not fit into the model.
     """
     known = [types.issuperset(entity.type for entity in sentence.entities) for sentence in sentences]
     sources = [  # the sentence itself is not read, so it may be longer than the model
         replace(pair, target=()) if is_known else None for pair, is_known in zip(pairs, known, strict=True)
     ]
-    texts = zip(generate_fitting(model, sources, rngs, sampling), known, strict=True)
-    return [_words(text, too_long if is_known else UNKNOWN_TYPE) for text, is_known in texts]
-
-
-def _words(text: Generated | None, reason: str) -> tuple[str, ...] | Reject:
-    if text is None:
-        return Reject(reason)
-    return text.words if text.finished else Reject(UNFINISHED)
+    made: list[Sentence | Reject] = []
+    for text, sentence, is_known in zip(
+        generate_fitting(model, sources, rngs, sampling), sentences, known, strict=True
+    ):
+        if text is None:
+            made.append(Reject(too_long if is_known else UNKNOWN_TYPE))
+        else:
+            made.append(read(text.words, sentence) if text.finished else Reject(UNFINISHED))
+    return made

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from nersery.augment.base import unfitted
+from nersery.augment.base import NO_ENTITIES, NO_WORD, unfitted
 from nersery.augment.masked_lm.model_setup import check_model
 from nersery.augment.masked_lm.shared_settings import Adapted
 from nersery.core.outcome import Reject
@@ -125,5 +125,5 @@ def fill(
 def with_words(sentence: Sentence, places: Sequence[int], words: Sequence[str]) -> Sentence | Reject:
     """The sentence with other words at some places, or why there is no such place."""
     if not places:
-        return Reject("no word to replace" if sentence.entities else "no entities")
+        return Reject(NO_WORD if sentence.entities else NO_ENTITIES)
     return sentence.replace_spans([(place, place + 1, (word,)) for place, word in zip(places, words, strict=True)])

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from nersery.augment.masked_lm.shared_settings import Adapted, FineTuned
-from nersery.core.errors import DataError, MissingResourceError
+from nersery.core.errors import DataError, MissingResourceError, SettingsError
 from nersery.core.random import item_seed
 from nersery.core.registry import BUNDLED, name_of
 from nersery.core.sentence import Sentence, types_in
@@ -39,6 +39,17 @@ def check_model(settings: Adapted) -> None:
     tokenizer_with_mask(source)
     pick_device(settings.device)
     check_text(settings.adapt)
+
+
+def is_encoder_decoder(settings: Adapted) -> bool:
+    """Whether the model is an encoder-decoder rather than a masked language model."""
+    return settings.model not in BUNDLED and bool(settings.source.config().is_encoder_decoder)
+
+
+def refuse_adaptation(settings: Adapted) -> None:
+    """Raise `SettingsError` if an encoder-decoder shall learn from raw text first."""
+    if settings.adapt:
+        raise SettingsError(f'adapt is for masked language models, and "{settings.model}" is an encoder-decoder')
 
 
 def _check_kind(name: str, config: Any) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from nersery.augment.base import unfitted
+from nersery.augment.base import NO_WORD, unfitted
 from nersery.augment.masked_lm.model_setup import check_model, fine_tune, open_model
 from nersery.augment.masked_lm.shared_settings import Adapted
 from nersery.core.errors import DataError
@@ -76,7 +76,7 @@ class WordPredictions:
             filled = self._lm.fill(masked_inputs, [rngs[number] for number in due], drawing)
             for (number, place), word in zip(due.items(), filled, strict=True):
                 made[number] = made[number].replace_span(place, place + 1, word)
-        return [new if places else Reject("no word to replace") for new, places in zip(made, chosen, strict=True)]
+        return [new if places else Reject(NO_WORD) for new, places in zip(made, chosen, strict=True)]
 
     def suggest(
         self, sentences: Sequence[Sentence], places: Sequence[Sequence[int]], top_k: int

@@ -6,17 +6,19 @@ import random
 import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass, field
 from pathlib import Path
 
-from nersery.augment.words.word_lists import read_lines, read_words
+from nersery.augment.words.word_lists import check_file, read_lines, read_words
 from nersery.core.errors import DataError, Issue, MissingResourceError
+from nersery.core.registry import FileName
 from nersery.core.sentence import Sentence
 from nersery.core.warnings import warn
 
 Synonyms = Mapping[str, tuple[str, ...]]
 """For each word, as `key` writes it, its synonyms, sorted; one may be several words with single spaces between."""
 
+WORDNET = "/usr/share/wordnet"
 PARTS_OF_SPEECH = ("noun", "verb", "adj", "adv")
 SHORTEST_LEMMA = 3
 FUNCTION_WORDS = frozenset(Path(__file__).with_name("function_words.txt").read_text("utf-8").split())
@@ -65,6 +67,39 @@ class Thesaurus:
         """As `draw`, with a capital first letter where the word has one."""
         words = self.draw(word, rng)
         return [words[0][0].title() + words[0][1:], *words[1:]] if words and word[0].isupper() else words
+
+
+@dataclass
+class SynonymSettings:
+    """Settings of methods that draw synonyms.
+
+    Args:
+        wordnet: Folder of WordNet's `data.*` files (Debian: `wordnet-base`). Entries of one or two characters, or
+            spelled like a function word, are skipped.
+        table: File with lines of ``word<TAB>synonym[<TAB>synonym …]``, used instead of WordNet.
+        stop_words: File of words that are neither replaced nor inserted, one per line.
+    """
+
+    _: KW_ONLY
+    wordnet: FileName = WORDNET
+    table: FileName = ""
+    stop_words: FileName = ""
+    _thesaurus: Thesaurus | None = field(default=None, init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()  # type: ignore[misc]  # that of `Augmenter`
+        check_file(self.stop_words)
+        check_file(self.table)
+
+    def read_thesaurus(self, sentences: Iterable[Sentence]) -> None:
+        """Read the synonyms, and say where the sentences are in a language that WordNet does not know.
+
+        Raises:
+            DataError: When a file is broken.
+            MissingResourceError: When there is neither WordNet nor a table.
+        """
+        self._thesaurus = Thesaurus.read(self.wordnet, self.table, self.stop_words)
+        warn_of_foreign(sentences, self.table)
 
 
 def key(word: str) -> str:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import islice
 from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from nersery.core.batched import batched
 from nersery.core.errors import SettingsError
 from nersery.core.outcome import Reject
 from nersery.core.progress import Progress
@@ -166,7 +166,7 @@ class Statistical(Aligner):
         """The keys of the links that other aligners suggest, and how often each counts as linked."""
         keys, counts = [np.zeros(0, np.int64)], [np.zeros(0)]
         examples = _spread(self._examples(pairs), count, suggestions.learn_from)
-        while batch := list(islice(examples, SUGGESTED_AT_ONCE)):
+        for batch in batched(examples, SUGGESTED_AT_ONCE):
             for pair, alignment in zip(batch, suggestions.vote(batch), strict=True):
                 if alignment:
                     sources, targets, probabilities = map(np.array, zip(*alignment, strict=True))

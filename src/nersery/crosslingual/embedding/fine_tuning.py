@@ -188,7 +188,7 @@ class _Learner:
 
     def readable(self, pairs: Sequence[Pair]) -> list[Pair]:
         """The pairs with words on both sides that fit into one window together; a note tells how many do not."""
-        room = self._subwords.max_subwords - len(self._subwords.prefix) - len(self._subwords.suffix) - 1
+        room = self._subwords.room - 1
         count = self._encoder.subword_count
         short = [pair for pair in pairs if count(pair.source) + count(pair.target) <= room]
         if len(short) < len(pairs):

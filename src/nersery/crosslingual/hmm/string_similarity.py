@@ -96,16 +96,15 @@ def kind(word: str) -> int:
     return WORD if is_word else PUNCTUATION
 
 
-def essence(word: str) -> str:
+def essence(word: str, what: int) -> str:
     """What is the same in a number or a mark of any script: the digits, or what the mark is for.
 
-    >>> essence("१,०००"), essence("1.000"), essence("।"), essence("«")
+    Args:
+        what: See `kind`.
+
+    >>> essence("१,०००", NUMBER), essence("1.000", NUMBER), essence("।", PUNCTUATION), essence("«", PUNCTUATION)
     ('1000', '1000', '.', '"')
     """
-    return _essence(word, kind(word))
-
-
-def _essence(word: str, what: int) -> str:
     if what == WORD:
         return word.casefold()
     if what == NUMBER:
@@ -141,7 +140,7 @@ class Looks:
         first, scripts = len(self._cores), self._scripts_seen
         for word in words:
             what = kind(word)
-            roman, core = romanized(word), _essence(word, what)
+            roman, core = romanized(word), essence(word, what)
             bones = skeleton(roman)
             self._beginnings.append(_sound(bones[0]) if bones and what == WORD else _digest(f"{what} {core}"))
             self._scripts.append(scripts.setdefault(_script(word), len(scripts)))

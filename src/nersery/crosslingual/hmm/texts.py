@@ -103,10 +103,6 @@ class TextNumbers:
 
     def _spread(self) -> None:
         """Double the slots."""
-        slots = self._slots = array("i", [_EMPTY]) * (2 * len(self._slots))
-        last = len(slots) - 1
+        self._slots = array("i", [_EMPTY]) * (2 * len(self._slots))
         for number in range(len(self._texts)):
-            slot = crc32(self._texts.packed(number)) & last
-            while slots[slot] != _EMPTY:
-                slot = (slot + 1) & last
-            slots[slot] = number
+            self._slots[self._slot(self._texts.packed(number))] = number

@@ -20,7 +20,7 @@ from typing import Any
 
 from nersery.core.errors import JobFailedError, NerseryError, OutOfTimeError
 from nersery.core.outcome import Step
-from nersery.core.own_process import THREADS
+from nersery.core.own_process import THREADS, cores
 from nersery.core.progress import Progress, print_line
 from nersery.core.warnings import NO_NOTES
 from nersery.experiments.execution.cells import Cell, Schedule, makespan
@@ -46,9 +46,8 @@ def threads_of_jobs(folders: Sequence[Path], jobs: int) -> int | None:
     """
     if jobs == 1:
         return None
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     began = next(filter(None, map(first_threads, folders)), None)
-    return int(os.environ.get(THREADS) or began or max(1, cores // jobs))
+    return int(os.environ.get(THREADS) or began or max(1, cores() // jobs))
 
 
 class Cells:

@@ -11,7 +11,7 @@ import unicodedata
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol, TypeVar
 
 import torch
 from torch import Tensor
@@ -72,9 +72,9 @@ class SubwordEncoder:
     def __init__(self, tokenizer: Any, *limits: int | None, borders: bool = False) -> None:
         self.tokenizer = tokenizer
         self._borders = borders
-        self.max_subwords = min(MAX_SUBWORDS, tokenizer.model_max_length, *(limit for limit in limits if limit))
+        self.max_subwords: int = min(MAX_SUBWORDS, tokenizer.model_max_length, *(limit for limit in limits if limit))
         self.prefix, self.suffix = frame(tokenizer)
-        if self.max_subwords <= len(self.prefix) + len(self.suffix):
+        if self.room < 1:
             raise SettingsError(
                 f"a window of {self.max_subwords} subwords has no room for a word. Use a larger max_subwords"
             )
@@ -82,6 +82,11 @@ class SubwordEncoder:
         self._special = frozenset(tokenizer.all_special_ids)  # a unigram vocabulary finds them in words, too
         self._cache: dict[str, tuple[int, ...]] = {}
         self.own: dict[str, tuple[int, ...]] = {}
+
+    @property
+    def room(self) -> int:
+        """Subwords of a text that fit into a window, beside the special tokens."""
+        return self.max_subwords - len(self.prefix) - len(self.suffix)
 
     @property
     def pad(self) -> int:
@@ -178,7 +183,7 @@ class SubwordEncoder:
         """The special tokens before a sentence, and the condition with a separator."""
         if not condition:
             return self.prefix
-        room = (self.max_subwords - len(self.prefix) - len(self.suffix)) // 2
+        room = self.room // 2
         ids = [subword for word in self.subwords(condition) for subword in word]
         if len(ids) > room:
             raise SettingsError(
@@ -304,3 +309,29 @@ def by_length(lengths: Iterable[int], rows: Callable[[int], int], multiple: int)
     for length in sorted(groups, reverse=True):
         group, most = groups[length], rows(length)
         yield from (group[start : start + most] for start in range(0, len(group), most))
+
+
+class HasSubwords(Protocol):
+    """What a model reads at once."""
+
+    @property
+    def subwords(self) -> tuple[int, ...]:
+        """Their ids."""
+
+
+Read = TypeVar("Read", bound=HasSubwords)
+
+
+def window_passes(
+    owned: Sequence[tuple[int, Read]], rows: Callable[[int], int], multiple: int
+) -> Iterator[tuple[list[int], list[Read]]]:
+    """Split windows into forward passes by `by_length`.
+
+    Args:
+        owned: Windows, each behind the number of its text.
+
+    Yields:
+        The numbers of the texts in a pass, and their windows.
+    """
+    for part in by_length([len(window.subwords) for _, window in owned], rows, multiple):
+        yield [owned[place][0] for place in part], [owned[place][1] for place in part]

@@ -70,23 +70,31 @@ def partly_trained_vocabulary(network: Any, subwords: Iterable[int]) -> Iterator
             table.weight[rows.subwords] = rows.weight
 
 
-class _PartlyTrainedEmbedding(nn.Module):
-    """An embedding matrix of which some rows learn."""
+class _SomeRows(nn.Module):
+    """Some rows of an embedding matrix, addressed by their original numbers."""
 
-    frozen: Tensor
     subwords: Tensor
     places: Tensor
 
     def __init__(self, table: nn.Embedding, subwords: list[int]) -> None:
         super().__init__()
         device = table.weight.device
-        self.num_embeddings = table.num_embeddings
-        self.register_buffer("frozen", table.weight.detach(), persistent=False)
         self.register_buffer("subwords", torch.tensor(subwords, dtype=torch.long, device=device), persistent=False)
         places = torch.full((len(table.weight),), -1, device=device)
         places[self.subwords] = torch.arange(len(subwords), device=device)
         self.register_buffer("places", places, persistent=False)
-        self.weight = nn.Parameter(self.frozen[self.subwords])
+        self.weight = nn.Parameter(table.weight.detach()[self.subwords])
+
+
+class _PartlyTrainedEmbedding(_SomeRows):
+    """An embedding matrix of which some rows learn."""
+
+    frozen: Tensor
+
+    def __init__(self, table: nn.Embedding, subwords: list[int]) -> None:
+        super().__init__(table, subwords)
+        self.num_embeddings = table.num_embeddings
+        self.register_buffer("frozen", table.weight.detach(), persistent=False)
 
     def forward(self, ids: Tensor) -> Tensor:
         places = self.places[ids]
@@ -109,21 +117,13 @@ class _PartlyTrainedOutput(nn.Module):
         return scores if self.bias is None else scores + self.bias
 
 
-class _PrunedEmbedding(nn.Module):
-    """Some rows of an embedding matrix, addressed by their original numbers."""
-
-    subwords: Tensor
-    places: Tensor
+class _PrunedEmbedding(_SomeRows):
+    """An embedding matrix that has these rows alone."""
 
     def __init__(self, table: nn.Embedding, subwords: list[int]) -> None:
-        super().__init__()
-        device, padding = table.weight.device, table.padding_idx
+        super().__init__(table, subwords)
+        padding = table.padding_idx
         self.padding = subwords.index(padding) if padding is not None and padding in subwords else None
-        self.register_buffer("subwords", torch.tensor(subwords, device=device), persistent=False)
-        places = torch.full((len(table.weight),), -1, device=device)
-        places[self.subwords] = torch.arange(len(subwords), device=device)
-        self.register_buffer("places", places, persistent=False)
-        self.weight = nn.Parameter(table.weight.detach()[self.subwords])
 
     def forward(self, ids: Tensor) -> Tensor:
         return functional.embedding(self.places[ids], self.weight, self.padding)

@@ -16,7 +16,7 @@ from nersery.core.outcome import Reject
 from nersery.core.sentence import Entity, Sentence
 from nersery.crosslingual.projection import Projection, Task, alignment_issue
 from nersery.report.pictures.charts import shortened
-from nersery.report.pictures.matrix import CELL, Label, cell, frame, matrix
+from nersery.report.pictures.matrix import Label, band, cell, frame, matrix
 
 LONGEST = 24
 """Characters of a label; wide ones count twice."""
@@ -55,6 +55,7 @@ def draw_pair(path: Path, id: str, tasks: Iterable[Task | Reject], projection: P
         id: Of the target; empty takes the first pair with an entity.
 
     Raises:
+        DataError: When the alignment does not fit the pair.
         SettingsError: When there is no such pair.
     """
     whole = ((task.target, task.translations[0]) for task in tasks if not isinstance(task, Reject))
@@ -104,7 +105,5 @@ def _labels(sentence: Sentence, lost: Sequence[Entity]) -> list[Label]:
 
 
 def _bands(source: Sentence, target: Sentence) -> list[Markup]:
-    band = Markup('<rect class="band" x="{}" y="{}" width="{}" height="{}"/>')
-    width, height = CELL * len(target), CELL * len(source)
-    across = [band.format(0, CELL * e.start, width, CELL * (e.end - e.start)) for e in source.entities]
-    return across + [band.format(CELL * e.start, 0, CELL * (e.end - e.start), height) for e in target.entities]
+    across = [band((entity.start, entity.end), (0, len(target))) for entity in source.entities]
+    return across + [band((0, len(source)), (entity.start, entity.end)) for entity in target.entities]

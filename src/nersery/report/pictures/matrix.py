@@ -42,7 +42,7 @@ def matrix(
     """The whole picture.
 
     Args:
-        inside: What stands in the matrix, whose first row and column begin at (0, 0); `cell` and `frame` make it.
+        inside: What stands in the matrix, whose first row and column begin at (0, 0): of `cell`, `frame` and `band`.
         legend: Two lines, which may have `tspan`.
     """
     left, top = (GAP + max(_pixels(label.shown) for label in labels) for labels in (rows, columns))
@@ -72,6 +72,16 @@ def cell(row: int, column: int, value: float, shade: float, names: tuple[str, st
 
 def frame(rows: tuple[int, int], columns: tuple[int, int]) -> Markup:
     """A frame around the cells of rows and columns, each ``[start, end)``."""
-    (y, width), (x, height) = (rows[0], columns[1] - columns[0]), (columns[0], rows[1] - rows[0])
-    rect = Markup('<rect class="chosen" x="{}" y="{}" width="{}" height="{}"/>')
-    return rect.format(CELL * x + 1, CELL * y + 1, CELL * width - 2, CELL * height - 2)
+    return _area("chosen", rows, columns, inset=1)
+
+
+def band(rows: tuple[int, int], columns: tuple[int, int]) -> Markup:
+    """A coloured ground behind the cells of rows and columns, each ``[start, end)``."""
+    return _area("band", rows, columns)
+
+
+def _area(kind: str, rows: tuple[int, int], columns: tuple[int, int], inset: int = 0) -> Markup:
+    (top, bottom), (left, right) = rows, columns
+    width, height = CELL * (right - left) - 2 * inset, CELL * (bottom - top) - 2 * inset
+    rect = Markup('<rect class="{}" x="{}" y="{}" width="{}" height="{}"/>')
+    return rect.format(kind, CELL * left + inset, CELL * top + inset, width, height)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
@@ -14,6 +15,7 @@ from nersery.core.progress import Progress
 from nersery.core.sentence import Entity, Sentence, SoftLabel
 from nersery.models.packed_encoder import rows as packed_rows
 from nersery.models.subwords.subwords import Window, by_length
+from nersery.models.training.dropout import thinned
 from nersery.taggers.components.crf import ConditionalRandomField
 from nersery.taggers.components.tag_set import TagSet
 
@@ -206,6 +208,48 @@ def shares(
         for number, counts in zip(numbers, agrees.sum(1).tolist(), strict=True):
             found[number] = tuple(count / passes for count in counts[: len(sentences[number])])
     return [found[number] for number in range(len(sentences))]
+
+
+class Decoding(ABC):
+    """What taggers have in common whose network scores the tags of each word, and which may have a CRF on top."""
+
+    _tags: TagSet
+
+    @property
+    @abstractmethod
+    def _scored_by(self) -> tuple[nn.Module, ConditionalRandomField | None]:
+        """The network and the CRF; an error before training."""
+
+    @abstractmethod
+    def _emissions(
+        self, sentences: Sequence[Sentence], progress: Progress | None = None, *, thinned_passes: int = 0
+    ) -> list[Tensor]:
+        """Scores as from `emissions`; with ``thinned_passes``, those of this number of passes under `thinned`."""
+
+    @property
+    def types(self) -> tuple[str, ...]:
+        """The types that a trained tagger can predict."""
+        return self._tags.types
+
+    @torch.no_grad()
+    def predict(self, sentences: Sequence[Sentence], progress: Progress | None = None) -> list[Sentence]:
+        """Label sentences; see `Tagger.predict`. An entity's score is the mean probability of its words' tags."""
+        _, crf = self._scored_by
+        return labelled(sentences, self._emissions(sentences, progress), self._tags, crf)
+
+    @torch.no_grad()
+    def predict_soft(self, sentences: Sequence[Sentence]) -> list[Sentence]:
+        """Label sentences with probabilities; see `Tagger.predict_soft`."""
+        _, crf = self._scored_by
+        return labelled(sentences, self._emissions(sentences), self._tags, crf, soft=True)
+
+    @torch.no_grad()
+    def certainty(self, sentences: Sequence[Sentence], *, passes: int = 10, seed: int = 0) -> list[tuple[float, ...]]:
+        """Judge labels; see `Tagger.certainty`."""
+        network, crf = self._scored_by
+        with thinned(network, passes, seed):
+            found = self._emissions(sentences, thinned_passes=passes)
+        return shares(sentences, found, self._tags, crf)
 
 
 def _decoder(tags: TagSet, crf: ConditionalRandomField | None) -> ConditionalRandomField:

@@ -47,7 +47,7 @@ def network_with_head(source: ModelSource, names: Sequence[str]) -> Any:
             return network
     network = source.model("AutoModelForTokenClassification", **labels_of(names))
     if known:
-        for part in _outside_base(network):
+        for part in _outside_base(network).values():
             _renew(part, network.config)
     return network
 
@@ -81,7 +81,9 @@ def fit_transitions(crf: ConditionalRandomField, names: Sequence[str], source: M
 
 def set_dropout(network: Any, rate: float, model: str) -> None:
     """Set the dropout before the head; a `SettingsError` if the network has none there."""
-    layers = [layer for part in _outside_base(network) for layer in part.modules() if isinstance(layer, nn.Dropout)]
+    layers = [
+        layer for part in _outside_base(network).values() for layer in part.modules() if isinstance(layer, nn.Dropout)
+    ]
     if not layers:
         raise SettingsError(f'dropout cannot be set for "{model}": it has none before its head. Leave dropout out')
     for layer in layers:
@@ -90,8 +92,7 @@ def set_dropout(network: Any, rate: float, model: str) -> None:
 
 def _resize(network: Any, names: Sequence[str], known: Sequence[str]) -> bool:
     """Replace the output layer, if it is a linear one in the usual place; tells whether it is."""
-    layers = [(n, part) for n, part in network.named_children() if n != network.base_model_prefix]
-    outputs = [(name, layer) for name, layer in layers if isinstance(layer, nn.Linear)]
+    outputs = [(name, layer) for name, layer in _outside_base(network).items() if isinstance(layer, nn.Linear)]
     if [layer.out_features for _, layer in outputs] != [len(known)]:
         return False
     [(name, old)] = outputs
@@ -108,8 +109,8 @@ def _resize(network: Any, names: Sequence[str], known: Sequence[str]) -> bool:
     return True
 
 
-def _outside_base(network: Any) -> list[nn.Module]:
-    return [module for name, module in network.named_children() if name != network.base_model_prefix]
+def _outside_base(network: Any) -> dict[str, nn.Module]:
+    return {name: part for name, part in network.named_children() if name != network.base_model_prefix}
 
 
 def _renew(part: nn.Module, config: Any) -> None:

@@ -11,12 +11,11 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from nersery.core.errors import SettingsError
-from nersery.core.progress import Progress
 from nersery.core.registry import name_of
 from nersery.core.sentence import Sentence
 from nersery.core.warnings import warn
 from nersery.models.loading import ModelSource, autocast, eager_attention, refuse_nan
-from nersery.models.subwords.subwords import Window, by_length, collate
+from nersery.models.subwords.subwords import Window, collate, window_passes
 from nersery.taggers.base import Tagger
 from nersery.taggers.components.decoding import LENGTH_MULTIPLE, ROWS
 from nersery.taggers.transformer import TransformerTagger
@@ -26,9 +25,7 @@ MOST_PAIRS = ROWS * 256**2
 OTHER_WAYS = 'Use another tagger, or keywords = "random" or "none"'
 
 
-def word_attention(
-    tagger: Tagger, sentences: Sequence[Sentence], layers: int = 4, progress: Progress | None = None
-) -> list[NDArray[np.float32]]:
+def word_attention(tagger: Tagger, sentences: Sequence[Sentence], layers: int = 4) -> list[NDArray[np.float32]]:
     """For each sentence the attention from word (row) to word (column), summed over heads and layers.
 
     Attention to a word is the sum over its subwords, attention from it the mean over its subwords (Clark et al. 2019);
@@ -39,7 +36,6 @@ def word_attention(
     Args:
         layers: From how many layers, counted from the last; 0 takes all of them, and so do, with a note, more than
             there are.
-        progress: Advanced by the number of sentences.
 
     Returns:
         Shape: (words, words) each.
@@ -59,14 +55,10 @@ def word_attention(
     windows = [(number, w) for number, sentence in enumerate(sentences) for w in encoder.windows(sentence.words)]
     network.eval()
     with torch.no_grad(), eager_attention(network), autocast(network.device, transformer.precision):
-        lengths = [len(window.subwords) for _, window in windows]
-        for numbers in by_length(lengths, _rows, LENGTH_MULTIPLE):
-            part = [windows[number] for number in numbers]
-            attentions = _attentions(transformer, [window for _, window in part], layers)
-            for (number, window), subwords in zip(part, attentions, strict=False):
+        for numbers, part in window_passes(windows, _rows, LENGTH_MULTIPLE):
+            attentions = _attentions(transformer, part, layers)
+            for number, window, subwords in zip(numbers, part, attentions, strict=False):
                 _fill(found[number], window, subwords, len(encoder.suffix))
-            if progress is not None:
-                progress.advance(sum(window.start == 0 for _, window in part))
     return found
 
 

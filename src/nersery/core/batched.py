@@ -1,0 +1,20 @@
+"""Long inputs, part by part."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from itertools import islice
+from typing import TypeVar
+
+T = TypeVar("T")
+
+
+def batched(items: Iterable[T], size: int) -> Iterator[list[T]]:
+    """The items in lists of a size, the last of which may be shorter; as `itertools.batched` of Python 3.12.
+
+    >>> list(batched("abcde", 2))
+    [['a', 'b'], ['c', 'd'], ['e']]
+    """
+    iterator = iter(items)
+    while batch := list(islice(iterator, size)):
+        yield batch
