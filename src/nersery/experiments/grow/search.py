@@ -326,5 +326,6 @@ class Search:
 
 def _free(seconds: float, *, is_later: bool) -> str:
     """The time that is left for a system, in words."""
-    others = "more promising systems and the training on all sentences" if is_later else "the training on all sentences"
-    return f"{others} leave {in_minutes(seconds) if seconds > 0 else 'no time'}"
+    time = in_minutes(seconds) if seconds > 0 else "no time"
+    last = "the training on all sentences"
+    return f"more promising systems and {last} leave {time}" if is_later else f"{last} leaves {time}"
