@@ -125,6 +125,10 @@ def test_a_second_fold_is_worth_a_shorter_training_on_all_sentences(monkeypatch:
     for minutes, last in ((13, (300, 8)), (20, (600, 16))):
         search = searched(monkeypatch, minutes, f1, names=("questions",), last=(600, 16))
         assert (search.tried["questions"].folds, search.last) == ([0, 1], last)
+    with monkeypatch.context() as patch:
+        patch.setattr(Search, "folds", 3)
+        search = searched(monkeypatch, 15.5, f1, names=("questions",), last=(600, 16))
+    assert search.tried["questions"].folds == [0, 1], "a third one is not"
 
 
 def timed(monkeypatch: pytest.MonkeyPatch, slower: dict[str, float]) -> tuple[Material, list[str]]:

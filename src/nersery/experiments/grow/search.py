@@ -126,14 +126,16 @@ class Search:
         self._try_methods(self.run.recipe.system(max(scored, key=lambda one: self.f1(one, 1)).name))
         for system in others:
             self.attempt(system, 0)
+        planned = self.last
         for number in range(1, self.folds):
             self._halve(number)
             rivals = self._racing(number)
             if not rivals:
                 return
             systems = [self.run.recipe.system(one.name) for one in rivals]
+            self.last = planned
             shortest = self._shortest(systems, number)
-            while not self._fits(gold, number, shortest) and self._shorten_last():
+            while number == 1 and not self._fits(gold, number, shortest) and self._shorten_last():
                 shortest = self._shortest(systems, number)
             if not self.attempt(gold, number, beyond=shortest):  # alone it would say nothing
                 return
@@ -145,7 +147,7 @@ class Search:
         return min(self.cost(system, fold) + self.final_cost(system) for system in systems)
 
     def _shorten_last(self) -> bool:
-        """Plan a shorter training on all sentences, because another fold is worth more; whether there is one."""
+        """Plan a shorter training on all sentences, because a second fold is worth more; whether there is one."""
         settings = self.run.recipe.tagger.settings
         own = settings.get("steps"), settings.get("batch_size")
         if self.last in (None, own):
