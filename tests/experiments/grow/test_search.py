@@ -119,10 +119,10 @@ def test_gold_only_is_not_tried_alone_on_another_fold(
 
 
 def test_a_second_fold_is_worth_a_shorter_training_on_all_sentences(monkeypatch: pytest.MonkeyPatch) -> None:
-    """That training takes ten minutes, or two with the schedule of the search."""
-    monkeypatch.setattr(Search, "final_cost", lambda self, *_: 120 if self.last == (300, 8) else 600)
+    """That training takes ten minutes, or two with half the steps."""
+    monkeypatch.setattr(Search, "final_cost", lambda self, *_: 120 if self.last == (300, 16) else 600)
     f1 = {"gold": 0.6, "questions": 0.7}
-    for minutes, last in ((13, (300, 8)), (20, (600, 16))):
+    for minutes, last in ((13, (300, 16)), (20, (600, 16))):
         search = searched(monkeypatch, minutes, f1, names=("questions",), last=(600, 16))
         assert (search.tried["questions"].folds, search.last) == ([0, 1], last)
     with monkeypatch.context() as patch:

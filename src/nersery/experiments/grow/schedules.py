@@ -28,6 +28,8 @@ STAGE_STEPS = 100
 """Of a second training on gold alone; fewer leave too much of the wrong labels."""
 FEWEST_STEPS = 60
 """Fewer are taken only if not even gold only could be trained with this number."""
+HALF: Schedule = (300, 16)
+"""The training on all sentences is not made shorter than this for a second fold; see docs/results.md."""
 ENOUGH: Schedule = (300, 8)
 """Usually enough for a good tagger."""
 POOR = SCHEDULES.index((100, 8))

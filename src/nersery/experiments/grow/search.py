@@ -15,7 +15,7 @@ from nersery.evaluate.significance import Comparison, paired_bootstrap
 from nersery.experiments.analysis import counts
 from nersery.experiments.execution.run_time import RunTime
 from nersery.experiments.grow.budget import Budget
-from nersery.experiments.grow.schedules import SCHEDULES, Schedule, with_schedule
+from nersery.experiments.grow.schedules import HALF, SCHEDULES, Schedule, with_schedule
 from nersery.experiments.runner import Run
 from nersery.experiments.systems import GOLD, System
 from nersery.report.number_format import in_minutes
@@ -148,9 +148,7 @@ class Search:
 
     def _shorten_last(self) -> bool:
         """Plan a shorter training on all sentences, because a second fold is worth more; whether there is one."""
-        settings = self.run.recipe.tagger.settings
-        own = settings.get("steps"), settings.get("batch_size")
-        if self.last in (None, own):
+        if self.last is None or math.prod(self.last) <= math.prod(HALF):
             return False
         self.last = SCHEDULES[SCHEDULES.index(self.last) + 1]
         return True
