@@ -273,7 +273,7 @@ class Search:
         settings = self.run.recipe.tagger.settings
         own = settings["steps"], settings["batch_size"]
         free = self.budget.left - self.budget.expected(CLOSING)
-        longer = SCHEDULES[: SCHEDULES.index(own)]
+        longer = [one for one in SCHEDULES if math.prod(one) > math.prod(own)]
         return next((one for one in longer if self.budget.expected(self.final_cost(system, one)) <= free), own)
 
     def attempt(self, system: System, fold: int, beyond: float = 0.0) -> bool:
