@@ -22,7 +22,7 @@ from nersery.report.number_format import in_minutes
 
 SAMPLES = 2000
 CLEARLY = 0.5
-"""Standard errors by which a system must beat gold only. More would keep gold only where another encoder gains ten F1,
+"""Standard errors by which a system must beat gold only. One would keep gold only where another system gains 14 F1,
 because folds are small; none would take small gains by chance for real ones; see docs/results.md."""
 CLOSING = 20.0
 """Seconds to write the results, before they are corrected for the machine."""
@@ -326,6 +326,6 @@ class Search:
 
 def _free(seconds: float, *, is_later: bool) -> str:
     """The time that is left for a system, in words."""
-    time = in_minutes(seconds) if seconds > 0 else "no time"
+    left = in_minutes(seconds) if seconds > 0 else "no time"
     last = "the training on all sentences"
-    return f"more promising systems and {last} leave {time}" if is_later else f"{last} leaves {time}"
+    return f"more promising systems and {last} leave {left}" if is_later else f"{last} leaves {left}"

@@ -244,6 +244,9 @@ class GrowJob:
             with time_limit(budget.left - budget.expected(CLOSING) / 2):
                 for one in dict.fromkeys(s.name for s in [*(search.chain(system) or [system]), *compared]):
                     search.run.run_system(seed, recipe.system(one))
+        except KeyboardInterrupt:
+            search.run.recipe = before  # it leaves the tagger of a fold
+            raise
         except OutOfTimeError:
             if not search.run.path(seed, system, "tagger").exists():
                 search.run.recipe = before
