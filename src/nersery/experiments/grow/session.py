@@ -214,8 +214,8 @@ class GrowJob:
                 search.execute()
                 seed = self._finish(search, budget, record, save)
             except KeyboardInterrupt:
-                self._say("interrupted: the best tagger so far is put in its place")
                 if search.best():
+                    self._say("interrupted: the best tagger so far is put in its place")
                     harvest(search, self.folder, None, [*notes, "interrupted: not all systems were tried"])
                 raise
             finally:
