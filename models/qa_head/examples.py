@@ -28,6 +28,13 @@ NAMED_TYPES = {
     "LOC": "place",
     "ORG": "organization",
     "MISC": "misc",
+    "CORP": "company",
+    "GRP": "group",
+    "CW": "work",
+    "PROD": "product",
+    "FAC": "building",
+    "EVENT": "event",
+    "NORP": "nationality",
     "Organ": "organ",
     "Cell": "cell",
     "Cellular_component": "cell_part",
@@ -52,12 +59,39 @@ DEFAULTS = {
     "product": ("PROD", "PRODUCT"),
     "event": ("EVENT",),
     "building": ("FAC",),
+    "disease": ("DISEASE",),
+    "chemical": ("CHEMICAL",),
+    "material": ("MATERIAL",),
+    "gene": ("GENE",),
+    "date": ("DATE",),
+    "time": ("TIME",),
+    "percent": ("PERCENT",),
+    "money": ("MONEY",),
+    "quantity": ("QUANTITY",),
+    "ordinal": ("ORDINAL",),
+    "cardinal": ("CARDINAL",),
 }
 """Kinds that have types with a question of nersery's own, which is asked as it stands."""
 
 ODD_RATE = 0.35
-USUAL = ("nationality", "country", "drug", "food")
+USUAL = (
+    "nationality",
+    "country",
+    "drug",
+    "food",
+    "disease",
+    "chemical",
+    "gene",
+    "organism",
+    "material",
+    "discipline",
+    "genre",
+)
 """Kinds whose names are not any words."""
+FIGURE, FIGURE_RATE = "figure", 0.25
+"""Figures are in many texts: how often a question asks for them where it could ask for a name instead."""
+SPLIT_RATE = 0.3
+"""Filled sentences whose hyphens are words, as in some corpora."""
 LETTER = r"[\w\u0900-\u0963\u0971-\u097f\u200c\u200d]"
 Names = dict[str, list[tuple[str, ...]]]
 
@@ -71,6 +105,8 @@ class Kind(NamedTuple):
     endings: frozenset[str]
     names: tuple[tuple[str, ...], ...]
     things: frozenset[str]
+    also: str
+    """Another kind, whose names are of this one too."""
 
 
 class Mention(NamedTuple):
@@ -125,6 +161,7 @@ class Kinds:
                 frozenset(table.get("endings", "").split()),
                 tuple(tuple(words_of(text)) for text in table.get("names", "").split("; ") if text),
                 frozenset(table.get("things", "").split()),
+                table.get("also", ""),
             )
             for name, table in tomllib.loads(path.read_text("utf-8")).items()
         }
@@ -174,7 +211,7 @@ def words_of(text: str) -> list[str]:
 
 
 def labelled(path: Path, covers: Sequence[str], **layout: int) -> list[Text]:
-    """The sentences of a corpus in columns."""
+    """The sentences of a labelled corpus."""
     texts = []
     for sentence in io.read(path, **layout, repair=("lost-prefix", "ragged-lines", "outer-space", "drop-sentence")):
         mentions = tuple(Mention(e.start, e.end, NAMED_TYPES[e.type]) for e in sentence.entities)
@@ -230,13 +267,26 @@ def filled(kinds: Kinds, names: Names, phrases: Sequence[tuple[str, ...]], copie
                     words.append(str(rng.randint(1800, 2020)))
                 elif kind in kinds.kinds and word != kind:
                     odd = phrases if "work" in kinds.line(kind) else names[ANY]
-                    name = rng.choice(odd if rng.random() < ODD_RATE and kind not in USUAL else names[kind])
+                    is_usual = kind in USUAL or FIGURE in kinds.line(kind)
+                    name = rng.choice(odd if rng.random() < ODD_RATE and not is_usual else names[kind])
                     mentions.append(Mention(len(words), len(words) + len(name), kind))
                     words += name
                 else:
                     words.append(word)
-            texts.append(Text(tuple(words), tuple(mentions), covers))
+            text = Text(tuple(words), tuple(mentions), covers)
+            texts.append(_split(text) if rng.random() < SPLIT_RATE else text)
     return texts
+
+
+def _split(text: Text) -> Text:
+    """The text with words apart at their hyphens."""
+    places, words = [], list[str]()
+    for word in text.words:
+        places.append(len(words))
+        words += [part for part in re.split(r"(-)", word) if part]
+    places.append(len(words))
+    mentions = tuple(Mention(places[m.start], places[m.end], m.kind) for m in text.mentions)
+    return replace(text, words=tuple(words), mentions=mentions)
 
 
 # --- questions ----------------------------------------------------------------------------------------------------
@@ -268,7 +318,9 @@ class Questions:
         if rng.random() < self.replaced:
             text = self._with_other_names(text, rng)
         targets = self._targets(text, rng)
+        also = {self.kinds.kinds[target].also for target in targets} - targets
         answers = tuple((m.start, m.end) for m in text.mentions if targets & set(self.kinds.line(m.kind)))
+        answers += tuple((m.start, m.end) for m in text.mentions if m.kind in also)
         above = {kind for target in targets for kind in self.kinds.line(target)[1:]}
         unknown = {
             word
@@ -294,10 +346,10 @@ class Questions:
 
     def _targets(self, text: Text, rng: random.Random) -> set[str]:
         """The kinds that are asked for: one, or several that have a parent in common."""
-        lines = [self.kinds.line(mention.kind)[:-1] for mention in text.mentions]
-        lines = [line for line in lines if line]
+        kinds = sorted({mention.kind for mention in text.mentions} - {ANY})
+        lines = [self.kinds.line(kind)[:-1] for kind in kinds]
         if lines and rng.random() < 0.65:
-            line = rng.choice(lines)
+            line = rng.choices(lines, [FIGURE_RATE if FIGURE in line else 1 for line in lines])[0]
             target = line[-1] if rng.random() < 0.3 else rng.choice(line)
         else:
             branch = rng.choice(text.covers) if text.covers else rng.choice(list(self.kinds.kinds))

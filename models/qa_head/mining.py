@@ -14,7 +14,9 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from examples import ANY, LONGEST_TEXT, Kinds, Mention, Text, words_of
+from examples import ANY, FIGURE, LONGEST_TEXT, Kinds, Mention, Text, words_of
+from terms import COVERS as TERM_COVERS
+from terms import Terms
 
 from nersery.augment.words.thesaurus import FUNCTION_WORDS
 
@@ -162,8 +164,8 @@ def sentences_of(path: Path) -> list[tuple[str, ...]]:
     return list(found.values())
 
 
-def mine(sentences: Sequence[tuple[str, ...]], miner: Miner) -> list[Text]:
-    """The sentences with at least a name of a known kind."""
+def mine(sentences: Sequence[tuple[str, ...]], miner: Miner, terms: Terms) -> list[Text]:
+    """The sentences with at least a name or a term of a known kind."""
     runs = [miner.runs(words) for words in sentences]
     told: dict[tuple[str, ...], Counter[str]] = defaultdict(Counter)
     for words, found in zip(sentences, runs, strict=True):
@@ -181,8 +183,8 @@ def mine(sentences: Sequence[tuple[str, ...]], miner: Miner) -> list[Text]:
             Mention(run.start, run.end, kinds.get(words[run.start : run.end], ANY) if run.kind == ANY else run.kind)
             for run in found
         ]
-        text = with_things(Text(words, tuple(mentions), COVERS), miner.kinds)
-        if any(mention.kind != ANY for mention in text.mentions):
+        text = terms.add(with_things(Text(words, tuple(mentions), COVERS), miner.kinds), TERM_COVERS)
+        if any(mention.kind != ANY and FIGURE not in miner.kinds.line(mention.kind) for mention in text.mentions):
             texts.append(text)
     return texts
 

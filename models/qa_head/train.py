@@ -21,8 +21,11 @@ from typing import Any
 
 import torch
 from examples import Example, Kinds, Questions, Text, asked, filled, labelled
+from made_up import made_up
 from mining import COVERS, Miner, balanced, common_words, mine, pools, refined, sentences_of, with_things
 from safetensors.torch import load_file
+from terms import BIOMEDICAL, Terms
+from terms import COVERS as TERM_COVERS
 from torch import Tensor, nn
 
 from nersery.core import definitions
@@ -30,7 +33,7 @@ from nersery.core.progress import Progress
 from nersery.core.random import item_rng
 from nersery.models import bundled, bundled_heads
 from nersery.models.loading import ModelSource, autocast, pick_device
-from nersery.models.question_answering import best_spans, word_scores
+from nersery.models.question_answering import best_spans, token_types, word_scores
 from nersery.models.subwords.pair_inputs import PairEncoder
 from nersery.models.subwords.subwords import SubwordEncoder
 from nersery.models.training.trainer import TrainingPlan, seeded, train
@@ -46,16 +49,16 @@ GROUP = 24
 """Texts of like length that make a step."""
 MOST_SUBWORDS = 40
 """Longer sentences are left out: they cost more than they teach."""
-MINED = 60_000
+MINED = 150_000
 """Sentences of plain text that are looked through for names."""
-MOST = {"tweets": 3000, "anatomy": 1000, "asked": 2500}
-ASKED = {bundled.NAME: ("en",), bundled.MULTILINGUAL: ("en", "de", "hi")}
-"""Languages of XQuAD, by the encoder."""
+MOST = {"tweets": 5000, "anatomy": 2000, "asked": 2500, "translated": 10_000}
+ASKED = {bundled.MULTILINGUAL: ("en", "de", "hi")}
+"""Languages of XQuAD, by the encoder; for others English."""
 HELD_OUT = 120
 """Sentences of Wikigold, its last, that are only measured on."""
 TYPES = {"PER": "person", "LOC": "place", "ORG": "organization", "MISC": "misc"}
 MOST_OF_A_KIND = 300
-COPIES = 50
+COPIES = 40
 """Times that each sentence of ``sentences.txt`` is filled."""
 RATE, NEW_RATE = 5e-4, 1.5e-3
 
@@ -73,9 +76,14 @@ class Material:
     """With the type that is asked for."""
 
 
-def material(folder: Path, encoder: str, seed: int) -> Material:
-    """All texts, those of like length in groups."""
+def material(folder: Path, encoder: str, seed: int, translated: Path | None = None) -> Material:
+    """All texts, those of like length in groups.
+
+    Args:
+        translated: What `translate.sh` has written.
+    """
     kinds = Kinds()
+    terms = Terms(kinds)
     wikigold = labelled(folder / "ner_en/wikigold/wikigold.conll.txt", COVERS)
     wikigold, held_out = wikigold[:-HELD_OUT], wikigold[-HELD_OUT:]
     tweets = [
@@ -93,16 +101,27 @@ def material(folder: Path, encoder: str, seed: int) -> Material:
     chance = random.Random(seed)
     sentences = chance.sample(sentences, MINED)
     miner = Miner(kinds, wikigold + tweets, common_words(sentences, 50))
-    mined = mine(sentences, miner)
+    mined = mine(sentences, miner, terms)
     names = pools([*wikigold, *mined], kinds)
+    for kind, made in made_up(names["person"], seed).items():
+        names[kind] += made
     phrases = [phrase for words in chance.sample(sentences, 8000) if (phrase := _phrase(words, chance))]
     parts = {
-        "wikigold": 2 * [refined(with_things(text, kinds), kinds, miner) for text in wikigold],
-        "tweets": [refined(text, kinds, miner) for text in tweets if text.mentions or chance.random() < 0.5],
-        "anatomy": bodies,
+        "wikigold": 4 * [terms.add(refined(with_things(text, kinds), kinds, miner), TERM_COVERS) for text in wikigold],
+        "tweets": [
+            terms.add(refined(text, kinds, miner), ()) for text in tweets if text.mentions or chance.random() < 0.5
+        ],
+        "anatomy": [terms.add(text, BIOMEDICAL) for text in bodies],
         "mined": balanced(mined, MOST_OF_A_KIND, seed),
         "filled": filled(kinds, names, phrases, COPIES, seed),
-        "asked": [text for language in ASKED[encoder] for text in asked(folder / f"qa/xquad.{language}.json")],
+        "translated": [
+            text
+            for path in (sorted(translated.glob("???.jsonl")) if translated else ())
+            for text in labelled(path, COVERS)
+        ],
+        "asked": [
+            text for language in ASKED.get(encoder, ("en",)) for text in asked(folder / f"qa/xquad.{language}.json")
+        ],
     }
     subwords_of = SubwordEncoder(ModelSource(encoder).tokenizer()).subwords
     lengths = []
@@ -153,12 +172,13 @@ def build(encoder: str, start: Path | None = None) -> Any:
     """
     # "eager": on CPUs the backward pass of torch's fused attention takes longer than all the rest
     model = ModelSource(encoder).model("AutoModelForQuestionAnswering", attn_implementation="eager")
+    layers = f"{model.base_model_prefix}.encoder.layer."
     for name, parameter in model.named_parameters():
-        parameter.requires_grad_(name.startswith((bundled_heads.LAYERS, QA_OUTPUTS)))
+        parameter.requires_grad_(name.startswith((layers, QA_OUTPUTS)))
     for layer in model.modules():
         if isinstance(layer, nn.Dropout):
             layer.p = 0.0  # no question is asked twice
-    add_adapters(model, bundled_heads.LAYERS, RANK)
+    add_adapters(model, layers, RANK)
     if start is not None:
         stored = load_file(start)
         learnt = {
@@ -176,7 +196,7 @@ class Asker:
 
     def __init__(self, model: Any, encoder: str, device: torch.device) -> None:
         self.model, self.device = model, device
-        self.pairs = PairEncoder(SubwordEncoder(ModelSource(encoder).tokenizer()), token_types=2)
+        self.pairs = PairEncoder(SubwordEncoder(ModelSource(encoder).tokenizer()), token_types(model))
 
     def loss(self, examples: Sequence[Example]) -> Tensor:
         """Answers above, all other spans below no answer; spans with a word that nobody knows of do not count."""
@@ -306,14 +326,15 @@ def main() -> None:
     parser.add_argument("--work", type=Path, required=True, help="folder for the state and the results")
     parser.add_argument("--steps", type=int, default=600, help="length of the training")
     parser.add_argument("--start", type=Path, help="a qa_head.safetensors to go on from, with --seed of its own")
+    parser.add_argument("--translated", type=Path, help="folder of translate.sh, with labelled text in other languages")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--device", default="auto")
-    parser.add_argument("--encoder", choices=list(ASKED), default=bundled.NAME)
+    parser.add_argument("--encoder", default=bundled.NAME, help="a bundled encoder, or a folder")
     arguments = parser.parse_args()
     encoder = arguments.encoder
     arguments.work.mkdir(parents=True, exist_ok=True)
     device = pick_device(arguments.device)
-    data = material(arguments.data, encoder, arguments.seed)
+    data = material(arguments.data, encoder, arguments.seed, arguments.translated)
     with seeded(arguments.seed):
         model = build(encoder, arguments.start).to(device)
     run(data, model, encoder, arguments.work, arguments.steps, arguments.seed)
@@ -321,6 +342,9 @@ def main() -> None:
     save_adapters(model, target)
     shipped = ModelSource(encoder).model("AutoModelForQuestionAnswering")
     bundled_heads.add_head(shipped, target, "question-answering model")
+    if not bundled.is_bundled(encoder):
+        shipped.save_pretrained(arguments.work / "model")
+        ModelSource(encoder).tokenizer().save_pretrained(arguments.work / "model")
     figures = f1(
         data.dev, Asker(shipped.to(device).eval(), encoder, device).answers([example for _, example in data.dev])
     )

@@ -16,6 +16,26 @@ SETS = {
     "MaSciP": "Material Number Operation Amount-Unit Condition-Unit Material-Descriptor Condition-Misc "
     "Synthesis-Apparatus Nonrecipe-Material Brand Apparatus-Descriptor Amount-Misc Meta Characterization-Apparatus "
     "Apparatus-Property-Type Condition-Type Property-Misc Property-Unit Property-Type Reference Apparatus-Unit",
+    "WNUT 2017": "corporation creative-work group location person product",
+    "MultiCoNER 2": "Facility OtherLOC HumanSettlement Station VisualWork MusicalWork WrittenWork ArtWork Software "
+    "OtherCW MusicalGRP PublicCorp PrivateCorp AerospaceManufacturer SportsGRP CarManufacturer ORG TechCORP Scientist "
+    "Artist Athlete Politician Cleric SportsManager OtherPER Clothing Vehicle Food Drink OtherPROD Medication/Vaccine "
+    "MedicalProcedure AnatomicalStructure Symptom Disease",
+    "CrossNER, music": "musicgenre song band album musicalartist musicalinstrument award event country location "
+    "organisation person misc",
+    "CrossNER, science": "scientist person university organisation country location discipline enzyme protein "
+    "chemicalelement chemicalcompound astronomicalobject academicjournal event theory award misc",
+    "CrossNER, AI": "field task product algorithm researcher metrics university country person organisation location "
+    "programlang conference misc",
+    "CrossNER, literature": "book writer award poem event magazine person location organisation country misc "
+    "literarygenre",
+    "CrossNER, politics": "politician person organisation politicalparty event election country location misc",
+    "MIT restaurants": "Rating Amenity Location Restaurant_Name Price Hours Dish Cuisine",
+    "MIT films": "ACTOR YEAR TITLE GENRE DIRECTOR SONG PLOT REVIEW CHARACTER RATING RATINGS_AVERAGE TRAILER",
+    "BC5CDR": "Chemical Disease",
+    "JNLPBA": "DNA RNA protein cell_line cell_type",
+    "i2b2 2010": "problem test treatment",
+    "HiNER": "PERSON LOCATION ORGANIZATION NUMEX TIMEX RELIGION LITERATURE FESTIVAL GAME LANGUAGE MISC",
 }
 
 
@@ -29,8 +49,9 @@ def test_every_type_of_the_common_sets_has_texts_of_its_own(name: str) -> None:
 
 def test_defaults_are_a_few_words_each() -> None:
     for name, texts in copy.deepcopy(_defaults()).items():
-        assert texts.keys() == {"description", "definition", "question"}, name
-        asked = texts.pop("question")
+        assert {"description", "definition"} <= texts.keys() <= {"description", "definition", "question"}, name
+        texts.pop("question", "")
+        asked = question(name, {})
         assert re.fullmatch(r"[A-Z][^?]+\?", asked), name
         assert 4 <= len(asked.split()) <= 20, f"{name}: it stands in front of every sentence"
         assert 1 <= len(texts["description"].split()) <= 4, name
@@ -45,6 +66,10 @@ def test_defaults_are_a_few_words_each() -> None:
 def test_sets_write_the_same_type_in_different_ways(spelled: str) -> None:
     assert is_known(spelled)
     assert definition(spelled, {}) == definition("WORK_OF_ART", {})
+
+
+def test_without_a_question_of_its_own_a_type_is_asked_for_by_its_definition() -> None:
+    assert question("Politician", {}) == "Which named politician or ruler is mentioned in texts?"
 
 
 def test_the_user_s_texts_go_before_the_defaults() -> None:

@@ -41,7 +41,7 @@ def question(type: str, own: Mapping[str, str]) -> str:
     >>> question("PER", {}), question("GENE", {"GENE": "gene of a plant"})
     ('Who is the named person or family mentioned in texts?', 'Which gene of a plant is mentioned in texts?')
     """
-    said = _said_of(type, own, "question").strip()
+    said = (_said_of(type, own, "question") or definition(type, own)).strip()
     return said if said.endswith(QUESTION_MARKS) else f"Which {said} is mentioned in texts?"
 
 
@@ -66,14 +66,18 @@ def is_known(type: str) -> bool:
 
 
 def known() -> dict[str, str]:
-    """All types that have a default, with what is said of them."""
-    return {name: f"{texts['description']}: {texts['definition']}" for name, texts in _table().items()}
+    """All types that have a default, by their names in order, with what is said of them."""
+    table = _table()
+    return {
+        name: f"{table[name]['description']}: {table[name]['definition']}" for name in sorted(table, key=str.casefold)
+    }
 
 
 def _said_of(type: str, own: Mapping[str, str], what: str) -> str:
     if type in own:
         return own[type]
-    return _defaults().get(_key(type), {}).get(what) or _readable(type)
+    known = _defaults().get(_key(type))
+    return known.get(what, "") if known else _readable(type)
 
 
 @cache
@@ -87,7 +91,7 @@ def _table() -> dict[str, dict[str, str]]:
 
 def _key(type: str) -> str:
     """Sets write the same type in different ways: ``Work_of_Art``, ``WORK-OF-ART``."""
-    return re.sub(r"[\s_-]+", "-", type).upper()
+    return re.sub(r"[\s_/-]+", "-", type).upper()
 
 
 def _readable(type: str) -> str:
