@@ -25,7 +25,7 @@ for language in "${languages[@]}"; do
   case $language in jpn | zho) split=characters ;; esac
   target="$data/bitext/ntrex.$language.txt"
   nersery crosslingual align "$work/eng.jsonl" "$target" "$work/$language.align" --target-split $split \
-    --target-language "$language" --pair-by order --method ensemble --set model=bundled-multilingual
+    --target-language "$language" --pair-by order --repair control-characters --method ensemble --set model=bundled-multilingual
   nersery crosslingual project "$work/eng.jsonl" "$target" "$work/$language.jsonl" --target-split $split \
-    --target-language "$language" --pair-by order --alignments "$work/$language.align"
+    --target-language "$language" --pair-by order --repair control-characters --alignments "$work/$language.align"
 done

@@ -41,6 +41,13 @@ def test_another_language_is_asked_in_the_multilingual_model() -> None:
     assert "questions" not in systems(HINDI, ["mine"])
 
 
+def test_english_is_asked_in_the_multilingual_model_where_capitals_help() -> None:
+    first = ["bundled-multilingual"]
+    assert systems(ENGLISH, first)["questions"]["model"] == "bundled-multilingual"
+    assert "model" not in systems(LOWER_CASE, first)["questions"]
+    assert "model" not in systems(ENGLISH, ["bundled", *first])["questions"]
+
+
 def test_without_raw_text_nothing_is_labelled() -> None:
     methods = {entry.get("method") for entry in systems(ENGLISH, ["bundled"], raw=0).values()}
     assert methods == {"melm", "mention_replacement"}

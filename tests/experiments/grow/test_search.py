@@ -173,9 +173,21 @@ def test_an_encoder_that_the_time_does_not_allow_is_not_even_timed(monkeypatch: 
     assert "bundled-multilingual" not in asked
     assert not any("multilingual" in name for name in systems_of(short))
     assert any("bundled-multilingual is not tried" in note for note in short.notes)
-    long = plan.make_plan(material, "", Budget(60_000.0), lambda _: None)
-    assert "gold, bundled-multilingual" in systems_of(long)
-    assert not any("not tried" in note for note in long.notes)
+
+
+@pytest.mark.parametrize(("slower", "first"), [(2.0, "bundled-multilingual"), (100.0, "bundled")])
+def test_english_gets_the_stronger_encoder_if_it_can_be_trained_long_enough(
+    monkeypatch: pytest.MonkeyPatch, slower: float, first: str
+) -> None:
+    """Its layers have four times the parameters; where it takes longer than that, the other one stays."""
+    material, asked = timed(monkeypatch, {"bundled-multilingual": slower})
+    found = plan.make_plan(material, "", Budget(8000.0), lambda _: None)
+    assert found.table["tagger"]["model"] == first
+    assert asked.count("bundled-multilingual") == 1
+    is_asked = {entry["name"]: entry for entry in found.table["systems"]}["questions"].get("model", "bundled")
+    assert is_asked == first
+    named = plan.make_plan(material, "bundled-qa", Budget(8000.0), lambda _: None)
+    assert named.table["tagger"]["model"] == "bundled", "the user has chosen another one"
 
 
 def test_the_encoder_that_the_user_named_stays(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -26,7 +26,7 @@ BATCH = 16
 STEP_OVERHEAD = 0.25
 """Share of a step of `BATCH` sentences that does not depend on their number: with both bundled encoders, 4, 8 and 16
 sentences take 0.44, 0.65 and 1 times as long."""
-TIMED_STEPS = 4
+TIMED_STEPS = 6
 TIMED_SENTENCES = 24
 LANGUAGE_MODEL_STEP = 2.0
 """A step of a masked language model in steps of the tagger: it also predicts subwords."""
@@ -76,7 +76,7 @@ def tagger_speed(settings: MethodSettings, gold: Sequence[Sentence]) -> Speed:
     )
     import_libraries()  # once in a process, so it is no part of the start
     watch, began = Stopwatch(), time.monotonic()
-    labelled = [sentence for sentence in gold if sentence.entities][:TIMED_SENTENCES]
+    labelled = _spread([sentence for sentence in gold if sentence.entities])
     batch = batch_size(settings.settings)
     tagger.fit([*islice(cycle(labelled), TIMED_STEPS * batch)], progress=watch)  # no step has fewer sentences
     gaps = [later - earlier for earlier, later in zip(watch.times, watch.times[1:], strict=False)]
@@ -88,11 +88,16 @@ def tagger_speed(settings: MethodSettings, gold: Sequence[Sentence]) -> Speed:
     return Speed(start, step / _relative(batch), (time.monotonic() - began) / len(labelled))
 
 
+def _spread(sentences: Sequence[Sentence]) -> list[Sentence]:
+    """Some of all parts of a corpus: the first ones may be shorter than the rest."""
+    return list(sentences[:: max(1, len(sentences) // TIMED_SENTENCES)][:TIMED_SENTENCES])
+
+
 def annotator_speed(settings: MethodSettings, gold: Sequence[Sentence], raw: Sequence[Sentence]) -> float:
     """Seconds that an annotator with a model of its own takes for a sentence."""
     annotator = registry.create(settings.kind, settings.method, settings.settings)
     annotator.fit(list(gold))
-    few = list(raw[:TIMED_SENTENCES])
+    few = _spread(raw)
     annotator.annotate(few[: TIMED_SENTENCES // 4])  # the first pass is slower
     began = time.monotonic()
     annotator.annotate(few)

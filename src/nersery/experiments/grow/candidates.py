@@ -58,7 +58,7 @@ def _questions(text: TextProfile, types: Sequence[str], models: Sequence[str]) -
     if not types:
         return {}
     asked = {"method": "qa_prompting", "types": list(types)}  # named types make the labels independent of the fold
-    if text.is_english:
+    if text.is_english and not (text.cased and models[0] == MULTILINGUAL):
         return asked
     return {**asked, "model": ANSWERS_IN_MANY_LANGUAGES} if ANSWERS_IN_MANY_LANGUAGES in models else {}
 

@@ -13,7 +13,7 @@ from nersery.core.random import item_seed
 from nersery.core.sentence import Corpus
 from nersery.experiments.execution.run_time import RunTime
 from nersery.experiments.grow.budget import CAUTION, Budget
-from nersery.experiments.grow.candidates import models_for, systems_for
+from nersery.experiments.grow.candidates import MULTILINGUAL, models_for, systems_for
 from nersery.experiments.grow.material import Material
 from nersery.experiments.grow.schedules import ENOUGH, FEWEST_STEPS, POOR, SCHEDULES, STAGE_STEPS, Schedule, described
 from nersery.experiments.recipe import Recipe, parse
@@ -76,20 +76,46 @@ def make_plan(
     say("plan: a few steps of each training are timed")
     models, notes = _available(models_for(material.text, named, has_raw=bool(material.raw)), named)
     recipe = _parsed(_table(material, models, SCHEDULES[0]))
-    speeds = {} if speeds is None else speeds
-    times = RunTime(recipe, material.gold.sentences, material.raw.sentences, speeds=speeds, timed=timed)
+    times = RunTime(recipe, material.gold.sentences, speeds={} if speeds is None else speeds, timed=timed)
+    plan = _plan_with(models, material, times, named, budget)
+    if not named and (stronger := _stronger(plan, models, budget)):
+        other = _plan_with([stronger], material, times, named, budget)
+        if SCHEDULES.index(other.last) <= SCHEDULES.index(ENOUGH):
+            plan = other
+    return replace(plan, notes=(*notes, *plan.notes))
+
+
+def _plan_with(models: list[str], material: Material, times: RunTime, named: str, budget: Budget) -> Plan:
+    """The plan with these encoders, or those of them that the time allows."""
+    recipe = _parsed(_table(material, models, SCHEDULES[0]))
+    times = replace(times, recipe=recipe, raw=material.raw.sentences)
     asks, no_questions = _asks(material, times, budget)
     times = replace(times, recipe=_parsed(_table(material, models, SCHEDULES[0], asks=asks)))
     material, drawn = _fitting(material, times, budget)
     times = replace(times, raw=material.raw.sentences)
     least = _Least(material, times, models, named, asks=asks)
     chosen, last = least.schedules(budget)
-    notes += least.note(chosen, last, budget)
+    notes = least.note(chosen, last, budget)
     times = replace(times, recipe=_parsed(_table(material, models, chosen, asks=asks)))
     models, left_out = _affordable(models, times, budget, named)
     table = _table(material, models, chosen, asks=asks)
     times = replace(times, recipe=_parsed(table))
     return Plan(material, table, times, last, (*notes, *no_questions, *drawn, *left_out))
+
+
+def _stronger(plan: Plan, models: Sequence[str], budget: Budget) -> str:
+    """An encoder that is better than the first one, if it can surely be trained long enough; empty if there is none.
+
+    It is taken to need as much more time as its layers have more parameters.
+    """
+    if MULTILINGUAL not in models[1:] or not plan.material.text.is_english:
+        return ""
+    ratio = ModelSource(MULTILINGUAL).layer_size / (ModelSource(models[0]).layer_size or 1)
+    asks = any(entry.get("method") == "qa_prompting" for entry in plan.table["systems"])
+    least = _Least(plan.material, plan.times, [models[0]], asks=asks)
+    shares = ((SEARCH, False), (LAST, True))
+    is_enough = all(ratio * least.seconds(ENOUGH, is_last=last) <= share * budget.left for share, last in shares)
+    return MULTILINGUAL if is_enough else ""
 
 
 def _asks(material: Material, times: RunTime, budget: Budget) -> tuple[bool, list[str]]:
