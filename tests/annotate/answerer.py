@@ -26,7 +26,7 @@ class FakeAnswerer:
 
     def __init__(self, source: Any, *, device: str = "auto", precision: str = "auto") -> None:
         self.calls = []
-        self._types = {question(type_, {}): type_ for type_ in self.types}
+        self._types = {question(type_, own): type_ for type_ in self.types for own in ({}, {type_: type_})}
 
     def warn_if_unsuited(self, words: Sequence[str], languages: Collection[str]) -> None:
         assert words

@@ -11,6 +11,8 @@ from transformers import BertConfig, BertModel
 from nersery.core.errors import MissingResourceError, SettingsError
 from nersery.core.progress import Progress
 from nersery.core.sentence import Entity, Sentence
+from nersery.core.warnings import warn
+from nersery.models import bundled
 from nersery.models.loading import ModelSource
 from nersery.taggers.base import check_tagger_folder, load_tagger, strict_f1
 from nersery.taggers.components.tag_set import TagSet
@@ -340,3 +342,14 @@ def test_weights_of_other_shapes_are_refused(tmp_path: Path, tiny_model: str) ->
     path.write_text(json.dumps({**config, "hidden_size": 2 * config["hidden_size"]}), "utf-8")
     with pytest.raises(MissingResourceError, match="have other shapes"):
         TransformerTagger(model=str(tmp_path / "other"), steps=1).fit(GOLD)
+
+
+@pytest.mark.parametrize("cased", [True, False])
+def test_a_lower_case_encoder_on_text_with_capitals_is_told(
+    cased: bool, tiny_model: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    warn.cache_clear()
+    monkeypatch.setattr(bundled, "is_lower_case", lambda name: name == tiny_model)
+    gold = [Sentence(tuple(map(str if cased else str.lower, one.words)), one.entities) for one in GOLD[:4]]
+    small(tiny_model, steps=1).fit(gold)
+    assert ("capitals tell it nothing" in capsys.readouterr().err) == cased

@@ -87,7 +87,7 @@ class QuestionAnswerer(Inference):
         elif bundled.is_lower_case(name) and any(word != word.lower() for word in words):
             warn(
                 "the bundled question-answering model knows English in lower case only: capitals tell it nothing. For "
-                "cased text name a cased model, e.g. deepset/bert-base-cased-squad2"
+                "cased text name a cased model, e.g. bundled-multilingual or deepset/bert-base-cased-squad2"
             )
 
     def check_questions(self, questions: Iterable[str]) -> None:
