@@ -199,7 +199,8 @@ class Search:
         if self.f1(self.tried[best.name], 1) < self.f1(self.tried[gold.name], 1) - HOPELESS:
             return 0.0
         last = min(self.final_cost(best), self.final_cost(best, HALF))
-        return self.cost(gold, 1) + self.cost(best, 1) + last
+        seconds = self.cost(gold, 1) + self.cost(best, 1) + last
+        return seconds if self.budget.expected(CLOSING + seconds) <= self.budget.left else 0.0
 
     def _is_round(self, system: System) -> bool:
         """Whether it relabels what another system labelled."""
