@@ -11,6 +11,7 @@ from typer import Argument, Option
 from nersery import io
 from nersery.cli.app import app
 from nersery.cli.options import AsJson, Quiet, ReadingCommand, print_json, refuse_odd_bytes, shared
+from nersery.core.errors import SettingsError, printable
 
 if TYPE_CHECKING:
     from nersery.experiments.grow.plan import Plan
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     cls=ReadingCommand,
     epilog="Examples:\n\n  nersery grow train.conll --raw unlabelled.txt --minutes 30 --out runs/grow\n\n"
     "  nersery grow train.conll --raw unlabelled.txt --plan\n\n"
+    "  nersery grow train.conll --raw unlabelled.txt --define PER='named person' --define LOC='named place'\n\n"
     "  nersery grow train.conll labelled.jsonl --raw unlabelled.txt --out runs/grow-2",
 )
 def grow(
@@ -30,6 +32,10 @@ def grow(
     test: Annotated[str | None, Option(help="Labelled sentences used only to score the result.")] = None,
     minutes: Annotated[float, Option(help="Total minutes, over all calls.")] = 30,
     model: Annotated[str, Option(help="An encoder or tagger to try too.")] = "",
+    define: Annotated[
+        list[str] | None,
+        Option(metavar="TYPE=WORDS", help="What a type means, for questions about raw text; may be repeated."),
+    ] = None,
     out: Annotated[Path, Option(help="Output folder.")] = Path("runs/grow"),
     plan: Annotated[bool, Option("--plan", help="Print the plan and its estimated time.")] = False,
     json: AsJson = False,
@@ -41,7 +47,9 @@ def grow(
 
     raw_file, test_file = (io.input_path(name) if name else None for name in (raw, test))
     files = tuple(map(io.input_path, train))
-    job = GrowJob(files, out, raw_file, test_file, model, shared(io.ReadOptions), minutes, quiet)
+    definitions = _definitions(define or [])
+    options = shared(io.ReadOptions)
+    job = GrowJob(files, out, raw_file, test_file, model, options, minutes, quiet, definitions=definitions)
     if plan:
         made = job.plan()
         print_json({"seconds": made.seconds(), "notes": [*made.material.notes, *made.notes]}) if json else _show(made)
@@ -51,6 +59,16 @@ def grow(
         print_json({**asdict(result), "folder": str(result.folder)})
     else:
         print(result)
+
+
+def _definitions(pairs: list[str]) -> dict[str, str]:
+    """What types mean, from ``TYPE=WORDS``."""
+    if wrong := [pair for pair in pairs if not all(part.strip() for part in pair.partition("="))]:
+        raise SettingsError(f'--define is "{printable(wrong[0])}", expected TYPE=WORDS, e.g. GENE="gene or protein"')
+    found = dict(pair.partition("=")[::2] for pair in pairs)
+    if len(found) < len(pairs):
+        raise SettingsError("--define names a type twice: give each one definition")
+    return found
 
 
 def _show(plan: Plan) -> None:

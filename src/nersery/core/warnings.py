@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import cache
 
@@ -18,3 +20,14 @@ def note(message: str) -> None:
 
 warn = cache(note)
 """Print a note on standard error, once per message in a process."""
+
+
+@contextmanager
+def without_notes() -> Iterator[None]:
+    """Print no notes within; they are printed if they are due again afterwards."""
+    token = NO_NOTES.set(True)
+    try:
+        yield
+    finally:
+        NO_NOTES.reset(token)
+        warn.cache_clear()

@@ -188,6 +188,7 @@ class TriedReport(ReportPart):
     Args:
         folds: How many it was scored on.
         difference: From gold only on the same folds, with its interval.
+        expected: Gain that is expected on other sentences, by which the system is chosen.
         estimate: Of the time, in words.
         took: The time, in words.
         fate: Whether it was chosen, or why it was dropped.
@@ -197,6 +198,7 @@ class TriedReport(ReportPart):
     folds: int = 0
     f1: float | None = None
     difference: str = ""
+    expected: str = ""
     estimate: str = ""
     took: str = ""
     fate: str = ""

@@ -10,7 +10,7 @@ import pytest
 from nersery import Corpus, Entity, Sentence
 from nersery.experiments.execution import run_time
 from nersery.experiments.execution.run_time import RunTime, Speed
-from nersery.experiments.grow import plan
+from nersery.experiments.grow import plan, search
 from nersery.experiments.grow.budget import Budget
 from nersery.experiments.grow.candidates import systems_for
 from nersery.experiments.grow.material import Material
@@ -39,6 +39,7 @@ def searched(
     takes: float = 60,
     said: list[str] | None = None,
     last: Schedule | None = None,
+    answers: float = 1.0,
 ) -> Search:
     """A search that has ended, in which each system is said to take a minute.
 
@@ -46,6 +47,7 @@ def searched(
         names: Of the systems that are tried; empty: all.
         takes: Seconds that it really takes.
         said: Collects the messages.
+        answers: F1 of questions without a tagger.
     """
     models = ["bundled", *filter(None, [named]), "bundled-multilingual"]
     entries = systems_for(ENGLISH, ["PER"], models, gold=100, raw=100, stage_steps=50)
@@ -67,17 +69,18 @@ def searched(
     def run_system(seed: int, system: Any) -> None:
         budget.spent += takes
 
-    run: Any = SimpleNamespace(recipe=recipe, run_system=run_system, corpora={"test": []})
+    run: Any = SimpleNamespace(recipe=recipe, run_system=run_system, corpora={"test": [], "train": []})
     monkeypatch.setattr(Search, "cost", lambda *_, **__: 60.0)
     monkeypatch.setattr(Search, "chain", lambda _, system: [system])
     monkeypatch.setattr(Search, "f1", lambda _, one, first=None: (f1 or {}).get(one.name, 0.5))
     monkeypatch.setattr(Search, "best", lambda self: self.tried.get("gold"))
+    monkeypatch.setattr(Search, "gain", lambda self, one, first=None: self.f1(one) - self.f1(self.tried["gold"]))
+    monkeypatch.setattr(search, "_zero_shot", lambda *_: answers)
     monkeypatch.setattr(Budget, "learn", lambda *_: None)
-    search = Search(
-        run, SimpleNamespace(), budget, (said if said is not None else []).append, lambda: None, named=named, last=last
-    )  # type: ignore[arg-type]
-    search.execute()
-    return search
+    say = (said if said is not None else []).append
+    found = Search(run, SimpleNamespace(), budget, say, lambda: None, named=named, last=last)  # type: ignore[arg-type]
+    found.execute()
+    return found
 
 
 def test_another_encoder_is_tried_first_if_there_is_time_for_all(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -143,6 +146,19 @@ def test_a_second_fold_of_what_labels_raw_text_goes_before_methods_on_gold_alone
     assert search.tried["mention replacement"].folds == others
 
 
+@pytest.mark.parametrize(("answers", "is_tried"), [(0.31, True), (0.3, False), (0.0, False)])
+def test_questions_with_bad_answers_are_not_tried(
+    answers: float, is_tried: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Half of gold only's F1 is not enough. What needs no questions goes on."""
+    said: list[str] = []
+    names = ("questions", "self-training")
+    found = searched(monkeypatch, 30, {"gold": 0.6}, names=names, answers=answers, said=said)
+    assert bool(found.tried["questions"].folds) == is_tried
+    assert found.tried["self-training"].folds
+    assert any("Say what the types mean (--define)" in line for line in said) != is_tried
+
+
 def timed(monkeypatch: pytest.MonkeyPatch, slower: dict[str, float]) -> tuple[Material, list[str]]:
     """Six sentences, and the encoders that are timed: a step takes a second, more with some encoders."""
     gold = Corpus([Sentence(("Ada", "wrote"), (Entity(0, 1, "PER"),), id=str(number)) for number in range(9)])
@@ -195,6 +211,7 @@ def test_english_gets_the_stronger_encoder_if_it_can_be_trained_long_enough(
     material, asked = timed(monkeypatch, {"bundled-multilingual": slower})
     found = plan.make_plan(material, "", Budget(8000.0), lambda _: None)
     assert found.table["tagger"]["model"] == first
+    assert any("bundled is not tried: the time is enough" in note for note in found.notes) == (first != "bundled")
     assert asked.count("bundled-multilingual") == 1
     is_asked = {entry["name"]: entry for entry in found.table["systems"]}["questions"].get("model", "bundled")
     assert is_asked == first

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from nersery.experiments.grow.text_profile import TextProfile
@@ -31,15 +31,23 @@ def models_for(text: TextProfile, named: str = "", *, has_raw: bool = False) -> 
 
 
 def systems_for(
-    text: TextProfile, types: Sequence[str], models: Sequence[str], *, gold: int, raw: int, stage_steps: int
+    text: TextProfile,
+    types: Sequence[str],
+    models: Sequence[str],
+    *,
+    gold: int,
+    raw: int,
+    stage_steps: int,
+    definitions: Mapping[str, str] | None = None,
 ) -> list[Entry]:
     """All systems that might be tried, the most promising first, as entries of ``[[systems]]``.
 
     Args:
         types: That questions ask about; empty: none are asked.
+        definitions: The user's own, of some of them.
     """
     entries: list[Entry] = []
-    asked = _questions(text, types, models)
+    asked = _questions(text, types, models, definitions or {})
     for model in models:
         is_first = model == models[0]
         own: Entry = {} if is_first else {"tagger_settings": {"model": model}}
@@ -53,11 +61,16 @@ def systems_for(
     return entries
 
 
-def _questions(text: TextProfile, types: Sequence[str], models: Sequence[str]) -> Entry:
+def _questions(text: TextProfile, types: Sequence[str], models: Sequence[str], definitions: Mapping[str, str]) -> Entry:
     """The entry that labels raw text by questions; empty where no model can answer them, or nothing is asked."""
     if not types:
         return {}
-    asked = {"method": "qa_prompting", "types": list(types)}  # named types make the labels independent of the fold
+    asked: Entry = {
+        "method": "qa_prompting",
+        "types": list(types),
+    }  # named types make the labels independent of the fold
+    if definitions:
+        asked["definitions"] = dict(definitions)
     if text.is_english and not (text.cased and models[0] == MULTILINGUAL):
         return asked
     return {**asked, "model": ANSWERS_IN_MANY_LANGUAGES} if ANSWERS_IN_MANY_LANGUAGES in models else {}

@@ -42,6 +42,7 @@ class Harvest:
         test: The difference of the two, if both are known.
         notes: What weakens the result.
         compared: How many other systems were scored.
+        expected: Gain in F1 that the best is expected to have on other sentences; see `Search.gain`.
     """
 
     folder: Path
@@ -52,16 +53,23 @@ class Harvest:
     test: Comparison | None = None
     notes: list[str] = field(default_factory=list)
     compared: int = 0
+    expected: float = 0.0
 
     def __str__(self) -> str:
         """Five lines for readers."""
         gold, best = (100 * value for value in self.dev_f1)
-        why = "No other system was clearly better" if self.compared else "The time was too short to try another system"
+        why = (
+            "No other system is expected to be better"
+            if self.compared
+            else "The time was too short to try another system"
+        )
         if self.best == GOLD:
             first = f"best: gold only, F1 {best:.1f} on held-out sentences. {why}"
         else:
             first = (
-                f"best: {self.best}, F1 {best:.1f} on held-out sentences, gold only {gold:.1f} ({_interval(self.dev)})"
+                f"best: {self.best}, F1 {best:.1f} on held-out sentences, "
+                f"gold only {gold:.1f} ({_interval(self.dev)}); "
+                f"expected gain on others: {100 * self.expected:+.1f}"
             )
         return "\n".join([
             first,
@@ -138,7 +146,8 @@ def _result(search: Search, folder: Path, best: Tried, seed: int | None, notes: 
     gold = Tried(GOLD, best.folds)
     dev_f1 = search.f1(gold), search.f1(best)
     compared = sum(bool(one.folds) for one in search.tried.values()) - 1
-    result = Harvest(folder, best.name, dev_f1, search.against_gold(best), notes=notes, compared=compared)
+    dev, expected = search.against_gold(best), search.gain(best)
+    result = Harvest(folder, best.name, dev_f1, dev, notes=notes, compared=compared, expected=expected)
     if seed is None:
         return result
     run = search.run
@@ -208,8 +217,10 @@ def _tried(search: Search, one: Tried) -> TriedReport:
         return row
     comparison = search.against_gold(one) if one.name != GOLD else None
     interval = _interval(comparison) if comparison else ""
+    expected = f"{100 * search.gain(one):+z.1f}" if comparison else ""
     times = {"estimate": in_minutes(one.estimate), "took": in_minutes(one.seconds)}
-    return row.model_copy(update={"folds": len(one.folds), "f1": search.f1(one), "difference": interval, **times})
+    scores = {"f1": search.f1(one), "difference": interval, "expected": expected}
+    return row.model_copy(update={"folds": len(one.folds), **scores, **times})
 
 
 def _winning_recipe(search: Search, folder: Path, system: System) -> str:

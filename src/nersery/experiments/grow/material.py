@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import count
 from pathlib import Path
 
 from nersery import io
-from nersery.core.errors import DataError, Issue
+from nersery.core.definitions import check_texts
+from nersery.core.errors import DataError, Issue, SettingsError, did_you_mean, printable
 from nersery.core.random import item_seed
 from nersery.core.sentence import Corpus, Sentence
 from nersery.experiments.grow.text_profile import TextProfile, data_notes, profile, refuse_other_language
@@ -25,6 +26,7 @@ class Material:
     Args:
         raw: Sentences without labels; those in gold or test are left out.
         notes: What the user should know of it.
+        definitions: The user's own, of some types.
     """
 
     gold: Corpus
@@ -32,10 +34,16 @@ class Material:
     test: Corpus
     text: TextProfile
     notes: tuple[str, ...]
+    definitions: Mapping[str, str] = field(default_factory=dict)
 
 
 def read_material(
-    train: Sequence[str], raw: str | Path | None, test: str | Path | None, options: io.ReadOptions, most_raw: int
+    train: Sequence[str],
+    raw: str | Path | None,
+    test: str | Path | None,
+    options: io.ReadOptions,
+    most_raw: int,
+    definitions: Mapping[str, str] | None = None,
 ) -> Material:
     """Read and check all files.
 
@@ -56,6 +64,7 @@ def read_material(
             Issue(f"the number of labelled sentences is {len(gold)}, expected at least {LEAST_SENTENCES}", train[0]),
             fix="label more, or label raw text by questions: nersery annotate --method qa_prompting",
         )
+    _check_definitions(definitions or {}, gold)
     tested = Corpus(io.open_corpus(test, options)) if test else Corpus([])
     text = profile(gold, options.language)
     notes = [*relabelled, *data_notes(gold.sentences)]
@@ -68,7 +77,17 @@ def read_material(
         if not unlabelled:
             raise DataError(Issue("all sentences are also in gold or test", str(raw)), fix="give raw text")
         refuse_other_language(text, profile(unlabelled, options.language))
-    return Material(gold, unlabelled, tested, text, tuple(notes))
+    return Material(gold, unlabelled, tested, text, tuple(notes), definitions or {})
+
+
+def _check_definitions(definitions: Mapping[str, str], gold: Corpus) -> None:
+    """Raise `SettingsError` for definitions without words, and for those of types that gold lacks."""
+    check_texts(definitions, "definitions")
+    if unknown := [type_ for type_ in definitions if type_ not in gold.types]:
+        raise SettingsError(
+            f"no labelled sentence has the type {printable(unknown[0])}, which is defined; "
+            f"{did_you_mean(unknown[0], gold.types)}"
+        )
 
 
 def _joined(train: Sequence[str], options: io.ReadOptions) -> tuple[Corpus, list[str]]:

@@ -8,9 +8,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from nersery.core.errors import MissingResourceError
+from nersery.core.definitions import is_known, question
+from nersery.core.errors import MissingResourceError, printable
 from nersery.core.random import item_seed
 from nersery.core.sentence import Corpus
+from nersery.core.warnings import without_notes
 from nersery.experiments.execution.run_time import RunTime
 from nersery.experiments.grow.budget import CAUTION, Budget
 from nersery.experiments.grow.candidates import MULTILINGUAL, models_for, systems_for
@@ -29,6 +31,8 @@ LABELLING = 0.15
 ASKING = 0.5
 """Of the time: if labelling the fewest raw sentences by questions takes more, no question is timed or asked."""
 FEWEST_RAW = 300
+SHOWN_TYPES = 8
+"""Names of types in a note."""
 FEW_FOLDS, MANY_FOLDS, MANY = 3, 5, 1000
 """From `MANY` sentences on, a fifth of them is enough to compare systems on."""
 
@@ -77,11 +81,13 @@ def make_plan(
     models, notes = _available(models_for(material.text, named, has_raw=bool(material.raw)), named)
     recipe = _parsed(_table(material, models, SCHEDULES[0]))
     times = RunTime(recipe, material.gold.sentences, speeds={} if speeds is None else speeds, timed=timed)
-    plan = _plan_with(models, material, times, named, budget)
-    if not named and (stronger := _stronger(plan, models, budget)):
-        other = _plan_with([stronger], material, times, named, budget)
-        if SCHEDULES.index(other.last) <= SCHEDULES.index(ENOUGH):
-            plan = other
+    with without_notes():  # on encoders that are timed and then not used
+        plan = _plan_with(models, material, times, named, budget)
+        if not named and (stronger := _stronger(plan, models, budget)):
+            other = _plan_with([stronger], material, times, named, budget)
+            if SCHEDULES.index(other.last) <= SCHEDULES.index(ENOUGH):
+                plan = other
+                notes.append(f"{models[0]} is not tried: the time is enough for {stronger}, which suits English better")
     return replace(plan, notes=(*notes, *plan.notes))
 
 
@@ -100,7 +106,7 @@ def _plan_with(models: list[str], material: Material, times: RunTime, named: str
     models, left_out = _affordable(models, times, budget, named)
     table = _table(material, models, chosen, asks=asks)
     times = replace(times, recipe=_parsed(table))
-    return Plan(material, table, times, last, (*notes, *no_questions, *drawn, *left_out))
+    return Plan(material, table, times, last, (*notes, *no_questions, *_undefined(material, table), *drawn, *left_out))
 
 
 def _stronger(plan: Plan, models: Sequence[str], budget: Budget) -> str:
@@ -128,6 +134,19 @@ def _asks(material: Material, times: RunTime, budget: Budget) -> tuple[bool, lis
     if times.scoring(gold, sentences * len(material.gold.types)) <= ASKING * budget.left:
         return True, []
     return False, [f"no questions are asked: labelling {sentences} raw sentences by them would take most of the time"]
+
+
+def _undefined(material: Material, table: Mapping[str, Any]) -> list[str]:
+    """A note on types that questions ask for by their bare names."""
+    asked: list[str] = next((one["types"] for one in table["systems"] if one.get("method") == "qa_prompting"), [])
+    unknown = [type_ for type_ in asked if type_ not in material.definitions and not is_known(type_)]
+    if not unknown:
+        return []
+    named = ", ".join(map(printable, unknown[:SHOWN_TYPES])) + ", …" * (len(unknown) > SHOWN_TYPES)
+    return [
+        f'no definition is known of {named}: questions ask by the bare name, "{printable(question(unknown[0], {}))}" '
+        f"Say what is meant: --define {printable(unknown[0])}='…'"
+    ]
 
 
 def _affordable(models: list[str], times: RunTime, budget: Budget, named: str) -> tuple[list[str], list[str]]:
@@ -183,7 +202,9 @@ def _table(material: Material, models: list[str], schedule: Schedule, *, asks: b
         "data": data,
         "sample": {"folds": folds},
         "tagger": {"model": models[0], "steps": steps, "batch_size": batch},
-        "systems": systems_for(material.text, material.gold.types if asks else (), models, **sizes),
+        "systems": systems_for(
+            material.text, material.gold.types if asks else (), models, **sizes, definitions=material.definitions
+        ),
     }
 
 

@@ -8,24 +8,28 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from nersery.core import registry
 from nersery.core.errors import OutOfTimeError
 from nersery.core.progress import time_limit
+from nersery.core.random import item_seed
+from nersery.core.sentence import Sentence
 from nersery.evaluate.scores import Counts
 from nersery.evaluate.significance import Comparison, paired_bootstrap
 from nersery.experiments.analysis import counts
 from nersery.experiments.execution.run_time import RunTime
 from nersery.experiments.grow.budget import Budget
+from nersery.experiments.grow.expectation import expected_gain, kind_of
 from nersery.experiments.grow.schedules import HALF, SCHEDULES, Schedule, with_schedule
 from nersery.experiments.runner import Run
-from nersery.experiments.systems import GOLD, System
+from nersery.experiments.systems import GOLD, MethodSettings, System
 from nersery.report.number_format import in_minutes
+from nersery.taggers.base import strict_f1
 
 SAMPLES = 2000
-CLEARLY = 0.5
-"""Standard errors by which a system must beat gold only. One would keep gold only where another system gains 14 F1,
-because folds are small; none would take small gains by chance for real ones; see docs/results.md."""
-HOPELESS = 0.05
-"""F1 below gold only on the first fold that no second fold is kept for."""
+ASKED = 60
+"""Labelled sentences on which questions are tried first."""
+HOPELESS = 0.5
+"""Share of gold only's F1 that questions must reach there without a tagger: others teach it too many mistakes."""
 CLOSING = 20.0
 """Seconds to write the results, before they are corrected for the machine."""
 LEAST = 60.0
@@ -41,6 +45,7 @@ class Tried:
         seconds: What they took together.
         fate: Why it was dropped; empty while it is in the race.
         dropped: After that many folds it was in the weaker half; 0 if it never was.
+        answers: F1 of its questions alone on some labelled sentences; None if that was not measured.
     """
 
     name: str
@@ -49,6 +54,7 @@ class Tried:
     seconds: float = 0.0
     fate: str = ""
     dropped: int = 0
+    answers: float | None = None
 
 
 @dataclass
@@ -78,11 +84,6 @@ class Search:
 
     # --- results ------------------------------------------------------------------------------------------------
 
-    def scored(self) -> list[Tried]:
-        """The systems with a score that have not failed, the best first, on the folds that all of them have."""
-        found = [one for one in self.tried.values() if one.folds]
-        return sorted(found, key=lambda one: (-len(one.folds), -self.f1(one)))
-
     def f1(self, tried: Tried, first: int | None = None) -> float:
         """F1 over the sentences of its folds.
 
@@ -100,19 +101,22 @@ class Search:
         return counts(self.run.part(folds), self.run.recipe.system(name))
 
     def best(self) -> Tried | None:
-        """The system with the highest F1 of those that beat gold only by more than `CLEARLY`, or gold only."""
-        scored = self.scored()
-        gold = self.tried.get(GOLD)
-        if gold is None or not gold.folds:
-            return scored[0] if scored else None
-        longest = max((len(one.folds) for one in scored if one is not gold), default=0)
-        better = [one for one in scored if one is not gold and len(one.folds) == longest and self._is_better(one)]
-        return max(better, key=self.f1, default=gold)
+        """The system with the largest expected gain, or gold only if no other is expected to gain."""
+        scored = [one for one in self.tried.values() if one.folds]
+        if GOLD not in [one.name for one in scored]:
+            return max(scored, key=self.f1, default=None)
+        return max(scored, key=self.gain)
 
-    def _is_better(self, tried: Tried) -> bool:
-        comparison = self.against_gold(tried)
-        standard_error = (comparison.high - comparison.low) / (2 * 1.96)
-        return comparison.difference > CLEARLY * standard_error
+    def gain(self, tried: Tried, first: int | None = None) -> float:
+        """F1 over gold only that can be expected of a system; 0 of gold only.
+
+        Args:
+            first: Judged by that many folds only, so that a resumed search decides as before.
+        """
+        if tried.name == GOLD:
+            return 0.0
+        own = replace(tried, folds=tried.folds[:first])
+        return expected_gain(kind_of(self.run.recipe.system(own.name)), self.against_gold(own), len(own.folds))
 
     # --- the search -----------------------------------------------------------------------------------------------
 
@@ -179,8 +183,7 @@ class Search:
         for system in on_raw:
             if not self._is_round(system):
                 self.attempt(system, 0)
-        # before methods on gold alone, which gain less in the same time
-        self._relabel(on_raw, least=self.f1(self.tried[encoder.name], 1))
+        self._relabel(on_raw)  # before methods on gold alone, which gain less in the same time
         second = self._second_fold()
         for system in methods:
             if not system.labels_raw_text:
@@ -195,8 +198,8 @@ class Search:
         tried = [one for one in systems if self.tried[one.name].folds]
         if not tried or self.folds < 2:
             return 0.0
-        best, gold = max(tried, key=lambda one: self.f1(self.tried[one.name], 1)), self.run.recipe.systems[0]
-        if self.f1(self.tried[best.name], 1) < self.f1(self.tried[gold.name], 1) - HOPELESS:
+        best, gold = max(tried, key=lambda one: self.gain(self.tried[one.name], 1)), self.run.recipe.systems[0]
+        if self.gain(self.tried[best.name], 1) < 0:
             return 0.0
         last = min(self.final_cost(best), self.final_cost(best, HALF))
         seconds = self.cost(gold, 1) + self.cost(best, 1) + last
@@ -206,17 +209,13 @@ class Search:
         """Whether it relabels what another system labelled."""
         return bool(system.base) and self.run.recipe.system(system.base).makes_sentences
 
-    def _relabel(self, methods: Sequence[System], least: float) -> None:
-        """Label the raw text again with the tagger of the best system, while that helps.
-
-        Args:
-            least: F1 that it must reach: labels of a worse tagger than that of gold only teach nothing.
-        """
+    def _relabel(self, methods: Sequence[System]) -> None:
+        """Label the raw text again with the tagger of the best system, while that helps."""
         started = [self.tried[one.name] for one in methods if not self._is_round(one) and self.tried[one.name].folds]
         if not started:
             return
-        leader = max(started, key=lambda one: self.f1(one, 1))
-        if self.f1(leader, 1) < least:
+        leader = max(started, key=lambda one: self.gain(one, 1))
+        if self.gain(leader, 1) < 0:
             return
         for system in methods:
             if self._is_round(system) and system.base == leader.name:
@@ -233,11 +232,12 @@ class Search:
         """Drop the weaker half after that many folds, unless an earlier call has done so."""
         if any(one.dropped == number for one in self.tried.values()):
             return
-        racing = sorted(self._racing(number), key=lambda one: self.f1(one, number), reverse=True)
+        racing = sorted(self._racing(number), key=lambda one: self.gain(one, number), reverse=True)
         for one in racing[max(1, (len(racing) + 1) // 2) :]:
-            gap = 100 * (self.f1(racing[0], number) - self.f1(one, number))
+            gap = 100 * (self.gain(racing[0], number) - self.gain(one, number))
             one.dropped = number
-            one.fate = f"dropped after {len(one.folds)} fold{'s' * (len(one.folds) > 1)}: {gap:.1f} F1 below the best"
+            folds = f"{len(one.folds)} fold{'s' * (len(one.folds) > 1)}"
+            one.fate = f"dropped after {folds}: {gap:.1f} F1 less expected than of the best"
             self.say(f"{one.name}: {one.fate}")
 
     def chain(self, system: System) -> list[System]:
@@ -312,6 +312,8 @@ class Search:
                 one.fate = f"not tried: it needs about {in_minutes(self.budget.expected(estimate))}"
                 self.say(f"{one.name}: {one.fate}; {_free(self.budget.left - reserve, is_later=bool(beyond))}")
             return False
+        if self._answers_badly(system):
+            return False
         minutes, left = (in_minutes(max(0.0, s)) for s in (self.budget.expected(estimate), self.budget.left))
         self.say(f"fold {fold + 1} of {self.folds} · {one.name}: about {minutes}; {left} are left")
         began = time.monotonic()
@@ -332,6 +334,24 @@ class Search:
         self.say(f"  F1 {100 * self.f1(one):.1f} on held-out sentences, after {in_minutes(seconds)}")
         return True
 
+    def _answers_badly(self, system: System) -> bool:
+        """Whether a system asks questions, and their answers on labelled sentences are too bad to train on."""
+        one, gold = self.tried[system.name], self.tried[GOLD]
+        if system.method is None or system.method.method != "qa_prompting" or one.folds or not gold.folds:
+            return False
+        if one.answers is None:
+            labelled = sorted(self.run.corpora["train"], key=lambda s: item_seed(0, "asked", s.id))[:ASKED]
+            one.answers = _zero_shot(system.method, labelled)
+            self.save()
+        least = HOPELESS * self.f1(gold, 1)
+        if one.answers > least:
+            return False
+        one.fate = (
+            f"not tried: the answers have F1 {100 * one.answers:.1f} on labelled sentences, too little to learn from"
+        )
+        self.say(f"{one.name}: {one.fate}. Say what the types mean (--define)")
+        return True
+
     def _fits(self, system: System, fold: int, beyond: float) -> bool:
         """Whether there is time for a system on a fold."""
         return self.budget.expected(self.cost(system, fold)) + self._reserved(system, beyond) <= self.budget.left
@@ -341,6 +361,13 @@ class Search:
         best = self.best()
         last = self.final_cost(self.run.recipe.system(best.name)) if best else 0.0
         return self.budget.expected(CLOSING + max(last, self.final_cost(system), beyond))
+
+
+def _zero_shot(method: MethodSettings, labelled: Sequence[Sentence]) -> float:
+    """F1 of an annotator's labels, without a tagger."""
+    annotator = registry.create(method.kind, method.method, method.settings)
+    annotator.fit(labelled)
+    return strict_f1(labelled, annotator.annotate(labelled))
 
 
 def _free(seconds: float, *, is_later: bool) -> str:

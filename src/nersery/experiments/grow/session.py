@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from itertools import count
 from pathlib import Path
@@ -59,6 +59,7 @@ def grow(
     output: str | Path = "runs/grow",
     minutes: float = 30,
     model: str = "",
+    definitions: Mapping[str, str] | None = None,
     language: str = "",
     quiet: bool = False,
 ) -> Harvest:
@@ -73,6 +74,7 @@ def grow(
         output: The folder of the results; the same call resumes after a kill.
         minutes: The time for everything, over all calls.
         model: An encoder or a tagger to try in addition to the bundled encoders.
+        definitions: What types mean, for questions. Without one: the default (`nersery list types`), or the name.
         language: Of the text; detected if empty.
         quiet: Show no progress.
 
@@ -84,7 +86,9 @@ def grow(
     raw_file, test_file = (io.input_path(path) if path not in (None, "") else None for path in (raw, test))
     options = io.ReadOptions(language=language)
     folder = as_path(output, "output")
-    return GrowJob(files, folder, raw_file, test_file, model, options, minutes, quiet).execute()
+    return GrowJob(
+        files, folder, raw_file, test_file, model, options, minutes, quiet, definitions=definitions or {}
+    ).execute()
 
 
 @dataclass
@@ -106,6 +110,7 @@ class GrowJob:
     minutes: float = 30
     quiet: bool = False
     keep_taggers: bool = False
+    definitions: Mapping[str, str] = field(default_factory=dict)
     _speeds: dict[str, Any] = field(default_factory=dict, init=False)
 
     def __post_init__(self) -> None:
@@ -119,7 +124,9 @@ class GrowJob:
         more = {f"train {number}": name for number, name in enumerate(self.train[1:], start=2)}
         files = {"train": self.train[0], **more, "raw": self.raw, "test": self.test}
         hashes = {name: content_hash(path) for name, path in files.items() if path}
-        return {"nersery": __version__, "files": hashes, "model": self.model, "reading": asdict(self.options)}
+        more_settings = {"definitions": dict(self.definitions)} if self.definitions else {}
+        settings = {"model": self.model, **more_settings, "reading": asdict(self.options)}
+        return {"nersery": __version__, "files": hashes, **settings}
 
     def plan(self) -> Plan:
         """What would be done, with estimates; nothing is written."""
@@ -145,7 +152,7 @@ class GrowJob:
             return self._work(record, budget)
 
     def _material(self) -> Material:
-        return read_material(self.train, self.raw, self.test, self.options, MOST_RAW)
+        return read_material(self.train, self.raw, self.test, self.options, MOST_RAW, self.definitions)
 
     def _record(self) -> dict[str, Any]:
         """What an earlier call has left.
