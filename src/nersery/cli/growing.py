@@ -63,9 +63,11 @@ def grow(
 
 def _definitions(pairs: list[str]) -> dict[str, str]:
     """What types mean, from ``TYPE=WORDS``."""
+    if odd := [pair for pair in pairs if pair.encode(errors="replace").decode() != pair]:
+        raise SettingsError(f"--define is {odd[0]!r}, which is not UTF-8")
     if wrong := [pair for pair in pairs if not all(part.strip() for part in pair.partition("="))]:
         raise SettingsError(f'--define is "{printable(wrong[0])}", expected TYPE=WORDS, e.g. GENE="gene or protein"')
-    found = dict(pair.partition("=")[::2] for pair in pairs)
+    found = {type_.strip(): words.strip() for type_, _, words in (pair.partition("=") for pair in pairs)}
     if len(found) < len(pairs):
         raise SettingsError("--define names a type twice: give each one definition")
     return found

@@ -38,8 +38,8 @@ TargetLanguage = Annotated[str, Option(help="Language of the target; --language 
     "align",
     cls=StageCommand,
     epilog="Examples:\n\n"
-    "  nersery crosslingual align text.en text.de en-de.align --split punctuation --target-split punctuation\n\n"
-    "  nersery crosslingual align train.conll text.de en-de.align --method statistical",
+    "  nersery crosslingual align train.conll text.de en-de.align\n\n"
+    "  nersery crosslingual align text.en text.de en-de.align --split punctuation --target-split punctuation",
 )
 def align(
     *,
@@ -85,7 +85,7 @@ def align(
     cls=StageCommand,
     epilog="Examples:\n\n"
     "  nersery crosslingual project train.conll text.de projected.jsonl --alignments en-de.align\n\n"
-    "  nersery crosslingual project train.conll text.de p.jsonl --alignments en-de.align --set keep_incomplete=true",
+    "  nersery crosslingual project train.conll text.de p.jsonl --alignments en-de.align --target-split punctuation",
 )
 def project(
     *,

@@ -67,8 +67,7 @@ class SampleSettings:
     """How much of the training data is used.
 
     Args:
-        folds: Cross-validation: a seed is the number of the fold to score on, from 0; the others are trained on. Needs
-            no test file.
+        folds: Cross-validation: seed *n* scores on fold *n*, from 0, and trains on the others. Needs no test file.
         size: Sentences to draw for each seed and each language with its own file; all by default.
         protocol: How to draw; see `nersery list protocols`.
         dev_size: Sentences of dev to draw; all by default.
@@ -99,7 +98,7 @@ class Recipe:
         name: Title of the report and, without `--out`, name of the run's folder.
         description: Its purpose.
         paper: The paper whose experiment it is: ``aclm``, ``melm``, ``promptda`` or ``naamapadam``.
-        seeds: Every system is trained once for each, on a sample of its own.
+        seeds: Each system is trained once per seed; each seed draws its own sample.
         keep_taggers: Keep the trained taggers, each of the size of its model.
         source: The file, or the name of a shipped recipe.
         overrides: The changes by ``--set``.

@@ -7,8 +7,9 @@ from typing import Any
 import pytest
 
 from nersery.core.sentence import Sentence
-from nersery.experiments.grow.candidates import models_for, systems_for
+from nersery.experiments.grow.candidates import _suffixes, models_for, systems_for
 from nersery.experiments.grow.text_profile import TextProfile, profile
+from nersery.experiments.systems import folder_name
 
 ENGLISH = profile([Sentence(("The", "man", "of", "the", "Year"))])
 LOWER_CASE = profile([Sentence(("the", "man", "of", "the", "year"))])
@@ -51,3 +52,11 @@ def test_english_is_asked_in_the_multilingual_model_where_capitals_help() -> Non
 def test_without_raw_text_nothing_is_labelled() -> None:
     methods = {entry.get("method") for entry in systems(ENGLISH, ["bundled"], raw=0).values()}
     assert methods == {"melm", "mention_replacement"}
+
+
+def test_names_of_encoders_become_names_of_folders() -> None:
+    names = ["bundled", "a\\b", "ünï/" + 200 * "x", "one/same", "two/same", "mine ", "..."]
+    found = _suffixes(names)
+    assert found[:2] == ["", ", b"]
+    assert len({*found}) == len(names)
+    assert all(folder_name(f"gold{suffix}") for suffix in found)

@@ -25,8 +25,8 @@ def test_folds_that_say_nothing_leave_the_usual_gain() -> None:
 
 def test_folds_that_are_sure_decide() -> None:
     assert gain("questions", 0.05, 0.0, folds=10_000) == pytest.approx(0.05, abs=1e-4)
-    assert gain("questions", -0.2, 0.01, folds=100) == pytest.approx(-0.2, abs=0.001), "it does not suit the data"
-    assert gain("", 0.12, 0.02) == pytest.approx(0.12, abs=0.005), "nothing is known of encoders"
+    assert gain("questions", -0.2, 0.01, folds=100) == pytest.approx(-0.2, abs=0.01), "it does not suit the data"
+    assert gain("", 0.12, 0.02) == pytest.approx(0.12, abs=0.01), "nothing is known of encoders"
 
 
 def test_small_losses_on_small_folds_are_taken_for_chance() -> None:

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from nersery import Entity, Sentence, io
-from nersery.core.errors import DataError
+from nersery.core.errors import DataError, SettingsError
 from nersery.experiments.execution.run_time import RunTime
 from nersery.experiments.grow.budget import Budget
 from nersery.experiments.grow.candidates import models_for, systems_for
 from nersery.experiments.grow.material import read_material
-from nersery.experiments.grow.text_profile import data_notes, profile
+from nersery.experiments.grow.text_profile import data_notes, profile, refuse_other_language
 from nersery.experiments.recipe import parse
 from nersery.report.number_format import in_minutes
 from tests.standins import sentences
@@ -129,3 +130,69 @@ def test_empty_files_are_named(tmp_path: Path) -> None:
     for given, message in ((names[:1], "a.conll: the file is empty"), (names, "b.conll: the files are empty")):
         with pytest.raises(DataError, match=rf"{message}\nFix: give labelled sentences$"):
             read_material(given, None, None, io.ReadOptions(), 30)
+
+
+def test_labels_of_every_copy_of_a_text_give_way_to_later_ones(tmp_path: Path) -> None:
+    old = [replace(one, id=f"old/{number}") for number, one in enumerate([*sentences(9), sentences(1)[0]])]
+    first = sentences(1)[0]
+    io.write(old, tmp_path / "train.jsonl")
+    io.write([first.with_entities(())], tmp_path / "since.jsonl")
+    files = [str(tmp_path / name) for name in ("train.jsonl", "since.jsonl")]
+    material = read_material(files, None, None, io.ReadOptions(), 30)
+    assert [one.entities for one in material.gold if one.words == first.words] == [()]
+
+
+def test_raw_text_gets_ids_that_no_labelled_sentence_has(tmp_path: Path) -> None:
+    """Those of an earlier job are reviewed, and grown on."""
+    io.write([replace(one, id=f"raw/{number}") for number, one in enumerate(sentences(9))], tmp_path / "train.jsonl")
+    io.write(sentences(5, 100), tmp_path / "raw.conll")
+    material = read_material([str(tmp_path / "train.jsonl")], tmp_path / "raw.conll", None, io.ReadOptions(), 30)
+    assert sorted(material.raw.by_id) == [f"raw2/{number}" for number in range(5)]
+
+
+@pytest.mark.parametrize(
+    ("test", "message"),
+    [
+        ([], "test.jsonl: the file is empty"),
+        ([Sentence(("Ada", "wrote"), id="1")], "test.jsonl: no sentence of 1 has an entity"),
+        (
+            [Sentence(("Ada",), (Entity(0, 1, "GENE"),), id="1")],
+            r"the types of train \(LOC, PER\) do not occur, only GENE",
+        ),
+    ],
+)
+def test_a_test_file_that_scores_nothing_is_refused_at_once(test: list[Sentence], message: str, tmp_path: Path) -> None:
+    io.write(sentences(9), tmp_path / "train.jsonl")
+    io.write(test, tmp_path / "test.jsonl")
+    with pytest.raises(DataError, match=message):
+        read_material([str(tmp_path / "train.jsonl")], None, tmp_path / "test.jsonl", io.ReadOptions(), 30)
+
+
+def test_empty_raw_text_is_named(tmp_path: Path) -> None:
+    io.write(sentences(9), tmp_path / "train.jsonl")
+    (tmp_path / "raw.txt").touch()
+    with pytest.raises(DataError, match=r"raw\.txt: the file is empty"):
+        read_material([str(tmp_path / "train.jsonl")], tmp_path / "raw.txt", None, io.ReadOptions(), 30)
+
+
+def test_japanese_with_few_chinese_characters_is_the_same_script() -> None:
+    labelled, raw = (profile([Sentence((text,))]) for text in ("東京都庁舎", "ここではきものをぬぐ"))
+    assert labelled.script == raw.script == "CJK"
+    refuse_other_language(labelled, raw)
+
+
+def test_a_named_language_may_have_several_scripts() -> None:
+    labelled, raw = (profile([Sentence((text,))], "sr") for text in ("Београд", "Novi"))
+    refuse_other_language(labelled, raw)
+    with pytest.raises(DataError, match="same language"):
+        refuse_other_language(*(profile([Sentence((text,))]) for text in ("Београд", "Novi")))
+
+
+@pytest.mark.parametrize(
+    ("definitions", "message"),
+    [({"PER": " "}, "definitions has no text for PER"), ({"PRE": "a person"}, 'type PRE, .* did you mean "PER"')],
+)
+def test_definitions_are_of_types_that_occur(definitions: dict[str, str], message: str, tmp_path: Path) -> None:
+    io.write(sentences(9), tmp_path / "train.jsonl")
+    with pytest.raises(SettingsError, match=message):
+        read_material([str(tmp_path / "train.jsonl")], None, None, io.ReadOptions(), 30, definitions)

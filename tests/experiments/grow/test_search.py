@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import tomllib
+from dataclasses import replace
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from nersery import Corpus, Entity, Sentence
+from nersery.core.errors import DataError
 from nersery.experiments.execution import run_time
 from nersery.experiments.execution.run_time import RunTime, Speed
 from nersery.experiments.grow import plan, search
@@ -18,6 +22,7 @@ from nersery.experiments.grow.plan import Plan
 from nersery.experiments.grow.schedules import Schedule
 from nersery.experiments.grow.search import Search
 from nersery.experiments.grow.text_profile import TextProfile
+from nersery.experiments.grow.zero_shot import asked
 from nersery.experiments.recipe import parse
 from nersery.experiments.systems import MethodSettings
 from nersery.models.loading import ModelSource
@@ -69,13 +74,19 @@ def searched(
     def run_system(seed: int, system: Any) -> None:
         budget.spent += takes
 
-    run: Any = SimpleNamespace(recipe=recipe, run_system=run_system, corpora={"test": [], "train": []})
+    run: Any = SimpleNamespace(
+        recipe=recipe,
+        run_system=run_system,
+        corpora={"test": [], "train": []},
+        path=lambda *_: Path("missing/result.json"),
+    )
     monkeypatch.setattr(Search, "cost", lambda *_, **__: 60.0)
     monkeypatch.setattr(Search, "chain", lambda _, system: [system])
     monkeypatch.setattr(Search, "f1", lambda _, one, first=None: (f1 or {}).get(one.name, 0.5))
     monkeypatch.setattr(Search, "best", lambda self: self.tried.get("gold"))
     monkeypatch.setattr(Search, "gain", lambda self, one, first=None: self.f1(one) - self.f1(self.tried["gold"]))
-    monkeypatch.setattr(search, "_zero_shot", lambda *_: answers)
+    monkeypatch.setattr(search, "asked", lambda gold: ["a sentence"])
+    monkeypatch.setattr(search, "zero_shot_f1", lambda *_: answers)
     monkeypatch.setattr(Budget, "learn", lambda *_: None)
     say = (said if said is not None else []).append
     found = Search(run, SimpleNamespace(), budget, say, lambda: None, named=named, last=last)  # type: ignore[arg-type]
@@ -156,7 +167,47 @@ def test_questions_with_bad_answers_are_not_tried(
     found = searched(monkeypatch, 30, {"gold": 0.6}, names=names, answers=answers, said=said)
     assert bool(found.tried["questions"].folds) == is_tried
     assert found.tried["self-training"].folds
-    assert any("Say what the types mean (--define)" in line for line in said) != is_tried
+    assert any("Better definitions may help (--define" in line for line in said) != is_tried
+
+
+def test_a_system_that_fails_leaves_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fails(self: Search, system: Any) -> bool:
+        if system.name == "self-training":
+            raise DataError("no word is left")
+        return False
+
+    monkeypatch.setattr(Search, "_answers_badly", fails)
+    found = searched(monkeypatch, 30, names=("self-training", "mention replacement"))
+    assert found.tried["self-training"].fate == "failed: no word is left"
+    assert found.tried["mention replacement"].folds == [0, 1]
+
+
+def test_a_system_that_was_stopped_races_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    search = searched(monkeypatch, 4, names=("self-training",))
+    assert search.tried["self-training"].folds == [0]
+    search.tried["self-training"].fate = "stopped: it took longer than the time allows"
+    search.budget.seconds = 1800
+    search.execute()
+    assert search.tried["self-training"].folds == [0, 1]
+
+
+def test_a_resumed_search_keeps_the_encoder_of_the_methods(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The other one is better, but was tried after them."""
+    f1 = {"gold, bundled-multilingual": 0.9}
+    search = searched(monkeypatch, 6.6, f1, takes=20)
+    first = [*search.tried["questions"].folds]
+    assert search.tried["gold, bundled-multilingual"].folds
+    search.budget.seconds = 1800
+    search.execute()
+    assert first
+    assert not any(one.folds for name, one in search.tried.items() if name == "questions, bundled-multilingual")
+
+
+@pytest.mark.parametrize(("mentions", "drawn"), [(40, 40), (29, 0)])
+def test_few_mentions_say_nothing_of_questions(mentions: int, drawn: int) -> None:
+    with_entity = [Sentence(("Ada", "wrote"), (Entity(0, 1, "PER"),), id=str(n)) for n in range(mentions)]
+    assert len(asked(Corpus(with_entity))) == drawn
+    assert len(asked(Corpus([*with_entity, *(Sentence(("He", "wrote"), id=f"x{n}") for n in range(9999))]))) == 0
 
 
 def timed(monkeypatch: pytest.MonkeyPatch, slower: dict[str, float]) -> tuple[Material, list[str]]:
@@ -178,6 +229,22 @@ def timed(monkeypatch: pytest.MonkeyPatch, slower: dict[str, float]) -> tuple[Ma
     monkeypatch.setattr(run_time, "tagger_speed", tagger_speed)
     monkeypatch.setattr(run_time, "annotator_speed", annotator_speed)
     return Material(gold, gold, Corpus(()), ENGLISH, ()), asked
+
+
+def test_types_without_a_definition_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    material, _ = timed(monkeypatch, {})
+    own = [Sentence(("Ada", "wrote"), (Entity(0, 1, "MY TYPE"),), id=str(number)) for number in range(9)]
+    material = replace(material, gold=Corpus(own))
+    notes = plan.make_plan(material, "", Budget(300.0), lambda _: None).notes
+    assert any(
+        """no definition is known of MY TYPE: questions ask by the bare name, "Which my type is""" in n for n in notes
+    )
+    assert any("--define 'MY TYPE'='…'" in note for note in notes)
+    told = replace(material, definitions={"MY TYPE": 'a "🧪" \\ \x7f thing\nof mine'})
+    found = plan.make_plan(told, "", Budget(300.0), lambda _: None)
+    assert not any("no definition" in note for note in found.notes)
+    table = tomllib.loads(plan.recipe_text(found.table))
+    assert {one.get("name"): one for one in table["systems"]}["questions"]["definitions"] == told.definitions
 
 
 def systems_of(found: Plan) -> list[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 from contextlib import suppress
 from dataclasses import replace
@@ -16,8 +17,10 @@ from nersery import Sentence, io
 from nersery.core.errors import DataError, NerseryError, OutOfTimeError, SettingsError
 from nersery.experiments.execution import run_time
 from nersery.experiments.grow import candidates, plan, search
+from nersery.experiments.grow.budget import Budget
 from nersery.experiments.grow.harvest import Harvest
 from nersery.experiments.grow.search import Search
+from nersery.experiments.grow.session import GrowJob
 from nersery.experiments.recipe import load
 from nersery.experiments.runner import Run
 from nersery.experiments.systems import GOLD
@@ -315,3 +318,74 @@ def test_gold_with_more_columns_than_raw_text(folder: Path, monkeypatch: pytest.
     for sentence in gold:
         assert columns.pop(sentence.words) == sentence.columns
     assert {value for (column,) in columns.values() for value in column} == {"_"}
+
+
+def test_ctrl_c_in_a_job_with_more_time_leaves_its_tagger(grown: Harvest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The taggers of the folds are gone."""
+
+    def interrupted(self: Search) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Search, "execute", interrupted)
+    before = Path("out/tagger/model.safetensors").read_bytes()
+    with pytest.raises(KeyboardInterrupt):
+        grow(minutes=20)
+    assert Path("out/tagger/model.safetensors").read_bytes() == before
+    assert "interrupted" in Path("out/report.md").read_text("utf-8")
+    shutil.rmtree("out/run/seed-3")
+    with pytest.raises(KeyboardInterrupt):
+        grow(minutes=20)
+    assert Path("out/tagger/model.safetensors").read_bytes() == before
+    assert "tagger/ is still that of an earlier call" in Path("out/report.md").read_text("utf-8")
+
+
+def test_the_correction_of_estimates_survives_a_kill(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is left of a training says nothing of the whole."""
+    learnt: list[float] = []
+    original = Budget.learn
+
+    def learn(self: Budget, estimate: float, actual: float) -> None:
+        learnt.append(estimate)
+        original(self, estimate, actual)
+        self.factor = 2.5
+
+    def killed(self: Run, seed: int, system: Any) -> None:
+        self.path(seed, system, "x").parent.mkdir(parents=True)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Budget, "learn", learn)
+    run_system = Run.run_system
+    monkeypatch.setattr(Search, "_try_methods", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
+    with pytest.raises(KeyboardInterrupt):
+        grow(minutes=10)
+    assert json.loads(Path("out/grow.json").read_text("utf-8"))["factor"] == 2.5
+    shutil.rmtree("out")
+    learnt.clear()
+    monkeypatch.setattr(Run, "run_system", killed)
+    with pytest.raises(KeyboardInterrupt):
+        grow(minutes=10)
+    monkeypatch.setattr(Run, "run_system", run_system)
+    with pytest.raises(KeyboardInterrupt):
+        grow(minutes=10)
+    assert learnt == []
+
+
+def test_the_time_of_a_killed_call_counts(grown: Harvest, folder: Path) -> None:
+    record = json.loads(Path("out/grow.json").read_text("utf-8"))
+    saved = Path("out/grow.json").stat().st_mtime
+    os.utime(next(Path("out/run").rglob("result.json")), (saved + 100, saved + 100))
+    grow(minutes=10)
+    assert json.loads(Path("out/grow.json").read_text("utf-8"))["spent"] >= record["spent"] + 100
+
+
+def test_pipes_are_refused(folder: Path) -> None:
+    os.mkfifo("pipe")
+    for given in ({"raw": "pipe"}, {"test": "-"}):
+        with pytest.raises(SettingsError, match=r"is a pipe, expected a file"):
+            grow(**given)
+
+
+def test_a_model_in_a_folder_stays_the_same_folder(grown: Harvest, folder: Path) -> None:
+    """The job's folder may have one of that name, too."""
+    job = GrowJob(("train.conll",), folder / "new", model="out/tagger")
+    assert job.model == str(folder / "out" / "tagger")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -14,6 +15,9 @@ HEAD_RATE = 1e-3
 ROUNDS = ("relabelled", "relabelled twice", "relabelled three times")
 ENOUGH_FOR_CONTEXT = 300
 """From this number of sentences on, new context around known names can help; see docs/results.md."""
+
+LONGEST_NAME = 60
+"""Characters of an encoder's name in names of systems, which are names of folders."""
 
 Entry = dict[str, Any]
 
@@ -48,10 +52,9 @@ def systems_for(
     """
     entries: list[Entry] = []
     asked = _questions(text, types, models, definitions or {})
-    for model in models:
+    for model, suffix in zip(models, _suffixes(models), strict=True):
         is_first = model == models[0]
         own: Entry = {} if is_first else {"tagger_settings": {"model": model}}
-        suffix = "" if is_first else f", {model.rstrip('/').rpartition('/')[2]}"
         if not is_first:
             entries.append({"name": f"gold{suffix}", **own})
         if raw:
@@ -59,6 +62,17 @@ def systems_for(
             entries += _with_raw_text(asked, suffix, own, "" if is_first else f"gold{suffix}", second)
         entries += _from_gold(text, suffix, own, gold)
     return entries
+
+
+def _suffixes(models: Sequence[str]) -> list[str]:
+    """What the names of systems with each encoder end in: nothing for the first, else its name, or part of it."""
+    found = [""]
+    for model in models[1:]:
+        last = re.split(r"[/\\]", model.rstrip("/\\"))[-1]
+        short = re.sub(r"[^\w.+-]+", "-", last)[:LONGEST_NAME].strip(".-")
+        name = f", {short or 'encoder'}"
+        found.append(name + f" {len(found) + 1}" * (name in found))
+    return found
 
 
 def _questions(text: TextProfile, types: Sequence[str], models: Sequence[str], definitions: Mapping[str, str]) -> Entry:

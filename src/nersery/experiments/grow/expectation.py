@@ -23,6 +23,8 @@ UNUSUAL = (0.0, 0.15)
 """The same where a method does not suit the data at all, or an encoder of which nothing is known."""
 SUITS = 0.9
 """The probability that a method suits the data."""
+LEAST_ERROR = 0.2
+"""Standard error of a difference on one sentence, at least: few sentences may agree by chance."""
 RETRAINING = 0.014
 """Standard deviation of a difference between two taggers if both are trained again with another seed."""
 
@@ -38,7 +40,7 @@ def expected_gain(kind: str, compared: Comparison, folds: int) -> float:
         compared: The system and gold only on the folds.
         folds: How many taggers of each were compared.
     """
-    error = (compared.high - compared.low) / (2 * 1.96)
+    error = max((compared.high - compared.low) / (2 * 1.96), LEAST_ERROR / math.sqrt(compared.sentences))
     noise = error**2 + RETRAINING**2 / folds
     priors = [(SUITS, *USUAL[kind]), (1 - SUITS, *UNUSUAL)] if kind in USUAL else [(1.0, *UNUSUAL)]
     weighted = [

@@ -11,7 +11,7 @@ from typing import Any
 
 from nersery import io
 from nersery.core.files import remove_folder, replaced_folder, write_atomic
-from nersery.core.sentence import UNKNOWN_COLUMN, Sentence
+from nersery.core.sentence import UNKNOWN_COLUMN, Corpus, Sentence
 from nersery.evaluate.scores import Counts
 from nersery.evaluate.significance import Comparison, paired_bootstrap
 from nersery.experiments.active_learning.next_sentences import SCORE, next_sentences
@@ -26,7 +26,7 @@ from nersery.report.number_format import in_minutes
 from nersery.report.rendering import write_report
 
 SHOWN, PREDICTED = 20, 1000
-"""Raw sentences that the report lists as worth labelling, and from how many they are chosen."""
+"""Raw sentences that the report lists as worth labelling; from how many they are chosen, unlike how many of gold."""
 
 
 @dataclass(frozen=True)
@@ -105,11 +105,15 @@ def harvest(search: Search, folder: Path, seed: int | None, notes: Sequence[str]
     assert best is not None
     run, system = search.run, search.run.recipe.system(best.name)
     found = list(notes)
-    trained = seed if seed is not None else best.folds[0]
-    if seed is None:
+    folds = [fold for fold in best.folds if run.path(fold, system, "tagger").exists()]
+    trained = seed if seed is not None else [*folds, best.folds[0]][0]
+    if seed is None and folds:
         found.append("the time was too short to train on all sentences: the tagger has not seen those of one fold")
-    with replaced_folder(folder / "tagger") as new:
-        shutil.copytree(run.path(trained, system, "tagger"), new, dirs_exist_ok=True)
+    elif seed is None:
+        found.append("the time was too short to train on all sentences: tagger/ is still that of an earlier call")
+    if run.path(trained, system, "tagger").exists():
+        with replaced_folder(folder / "tagger") as new:
+            shutil.copytree(run.path(trained, system, "tagger"), new, dirs_exist_ok=True)
     made = {
         sentence.id: sentence
         for sentence in [*run.corpora["train"], *io.read(run.path(trained, system, "train.jsonl"))]
@@ -174,7 +178,8 @@ def _report(search: Search, folder: Path, system: System, seed: int | None, resu
     report.files = _files(report.files)
     report.notes = [*result.notes, *report.notes]
     report.next_sentences = _valuable(search, folder)
-    report.search = [_tried(search, one) for one in sorted(search.tried.values(), key=lambda one: -len(one.folds))]
+    best, tried = search.best(), sorted(search.tried.values(), key=lambda one: -len(one.folds))
+    report.search = [_tried(search, one, best) for one in tried]
     write_report(report, folder)
 
 
@@ -183,7 +188,8 @@ def _valuable(search: Search, folder: Path) -> list[ScoredSentence]:
     raw, gold = search.run.corpora["raw"], search.run.corpora["train"]
     if not raw:
         return []
-    found = next_sentences(raw, folder / "tagger", SHOWN, labelled=gold, most=PREDICTED, quiet=True)
+    known = Corpus(gold.sentences[:PREDICTED])
+    found = next_sentences(raw, folder / "tagger", SHOWN, labelled=known, most=PREDICTED, quiet=True)
     return [
         ScoredSentence(
             id=sentence.id,
@@ -206,8 +212,8 @@ def _files(found: Sequence[FileLink]) -> list[FileLink]:
     return [*(FileLink(label=label, path=path) for path, label in own.items()), *inner]
 
 
-def _tried(search: Search, one: Tried) -> TriedReport:
-    best, fate = search.best(), one.fate
+def _tried(search: Search, one: Tried, best: Tried | None) -> TriedReport:
+    fate = one.fate
     if best is one:
         fate = "chosen"
     elif best and not fate and one.name != GOLD and len(one.folds) < len(best.folds):

@@ -16,7 +16,7 @@ from nersery.experiments.grow.text_profile import TextProfile, data_notes, profi
 from nersery.taggers.base import require_labels
 
 LEAST_SENTENCES = 6
-"""Fewer cannot be divided into folds that each have something to learn from."""
+"""With entities; fewer cannot be divided into folds that each have something to learn from."""
 
 
 @dataclass(frozen=True)
@@ -59,23 +59,27 @@ def read_material(
         message = "the file is empty" if len(train) == 1 else "the files are empty"
         raise DataError(Issue(message, ", ".join(train)), fix="give labelled sentences")
     require_labels(gold.sentences, ", ".join(train))
-    if len(gold) < LEAST_SENTENCES:
+    useful = sum(bool(sentence.entities) for sentence in gold)
+    if useful < LEAST_SENTENCES:
         raise DataError(
-            Issue(f"the number of labelled sentences is {len(gold)}, expected at least {LEAST_SENTENCES}", train[0]),
+            Issue(f"the number of sentences with entities is {useful}, expected at least {LEAST_SENTENCES}", train[0]),
             fix="label more, or label raw text by questions: nersery annotate --method qa_prompting",
         )
     _check_definitions(definitions or {}, gold)
-    tested = Corpus(io.open_corpus(test, options)) if test else Corpus([])
+    tested = _tested(test, options, gold) if test else Corpus([])
     text = profile(gold, options.language)
     notes = [*relabelled, *data_notes(gold.sentences)]
     unlabelled = Corpus([])
+    if definitions and not raw:
+        notes.append("there is no raw text to ask questions about: definitions are not used")
     if raw:
         known = {sentence.words for corpus in (gold, tested) for sentence in corpus}
         own = replace(options, format=io.AUTO)  # the user names the format of the labelled sentences
-        unlabelled, more = _raw(io.open_text(raw, own), known, most_raw)
+        unlabelled, more = _raw(io.open_text(raw, own), known, most_raw, {*gold.by_id, *tested.by_id})
         notes += more
         if not unlabelled:
-            raise DataError(Issue("all sentences are also in gold or test", str(raw)), fix="give raw text")
+            message = "all sentences are also in train or test" if more else "the file is empty"
+            raise DataError(Issue(message, str(raw)), fix="give other raw text")
         refuse_other_language(text, profile(unlabelled, options.language))
     return Material(gold, unlabelled, tested, text, tuple(notes), definitions or {})
 
@@ -90,19 +94,40 @@ def _check_definitions(definitions: Mapping[str, str], gold: Corpus) -> None:
         )
 
 
+def _tested(test: str | Path, options: io.ReadOptions, gold: Corpus) -> Corpus:
+    """The sentences of test.
+
+    Raises:
+        DataError: If nothing can be scored on them.
+    """
+    found = Corpus(io.open_corpus(test, options))
+    if not found:
+        raise DataError(Issue("the file is empty", str(test)), fix="give labelled sentences, or leave out --test")
+    if not found.types:
+        raise DataError(Issue(f"no sentence of {len(found)} has an entity", str(test)), fix="give labelled sentences")
+    if not {*found.types} & {*gold.types}:
+        types = ", ".join(map(printable, found.types))
+        message = f"the types of train ({', '.join(map(printable, gold.types))}) do not occur, only {types}"
+        raise DataError(Issue(message, str(test)), fix="give sentences with the types of train, or leave out --test")
+    return found
+
+
 def _joined(train: Sequence[str], options: io.ReadOptions) -> tuple[Corpus, list[str]]:
     """The sentences of all files; an id that an earlier file has gets the name of its file in front."""
     first, *others = (Corpus(io.open_corpus(name, options)) for name in train)
-    ids, texts = {*first.by_id}, {sentence.words: sentence.id for sentence in first}
+    ids, texts = {*first.by_id}, dict[tuple[str, ...], list[str]]()
+    for sentence in first:
+        texts.setdefault(sentence.words, []).append(sentence.id)
     found, repeated = dict(first.by_id), 0
     for name, corpus in zip(train[1:], others, strict=True):
         for sentence in corpus:
             if sentence.words in texts:
                 repeated += 1
-                found.pop(texts[sentence.words], None)
+                for old in texts[sentence.words]:
+                    found.pop(old, None)
             id = next(id for n in count() if (id := _renamed(sentence.id, name, n)) not in ids)
             ids.add(id)
-            texts[sentence.words] = id
+            texts[sentence.words] = [id]
             found[id] = replace(sentence, id=id)
     notes = [f"{repeated} sentences are in several train files: the labels in the last one are used"] * (repeated > 0)
     return Corpus(found.values()), notes
@@ -112,8 +137,8 @@ def _renamed(id: str, file: str, times: int) -> str:
     return f"{Path(file).stem}/{id}" + f"/{times}" * (times > 1) if times else id
 
 
-def _raw(source: Iterable[Sentence], known: set[tuple[str, ...]], most: int) -> tuple[Corpus, list[str]]:
-    """Raw sentences under ids that no gold sentence has, in the order of the file, each text once."""
+def _raw(source: Iterable[Sentence], known: set[tuple[str, ...]], most: int, ids: set[str]) -> tuple[Corpus, list[str]]:
+    """Raw sentences under ids that no labelled sentence has, in the order of the file, each text once."""
     found: dict[tuple[str, ...], int] = {}
     read = 0
     for number, sentence in enumerate(source):
@@ -125,7 +150,9 @@ def _raw(source: Iterable[Sentence], known: set[tuple[str, ...]], most: int) -> 
     notes = notes * (len(found) < read)
     if len(drawn) < len(found):
         notes.append(f"{len(drawn):,} of {len(found):,} raw sentences were drawn at random: the time allows no more")
-    return Corpus(Sentence(words, id=f"raw/{number}") for words, number in drawn), notes
+    taken = {id.partition("/")[0] for id in ids}
+    folder = next(name for n in count(1) if (name := "raw" + str(n) * (n > 1)) not in taken)
+    return Corpus(Sentence(words, id=f"{folder}/{number}") for words, number in drawn), notes
 
 
 def save_material(material: Material, folder: Path) -> None:

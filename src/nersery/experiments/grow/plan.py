@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import shlex
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -145,7 +146,7 @@ def _undefined(material: Material, table: Mapping[str, Any]) -> list[str]:
     named = ", ".join(map(printable, unknown[:SHOWN_TYPES])) + ", …" * (len(unknown) > SHOWN_TYPES)
     return [
         f'no definition is known of {named}: questions ask by the bare name, "{printable(question(unknown[0], {}))}" '
-        f"Say what is meant: --define {printable(unknown[0])}='…'"
+        f"Say what is meant: --define {shlex.quote(printable(unknown[0]))}='…'"
     ]
 
 
@@ -306,7 +307,7 @@ def recipe_text(table: Mapping[str, Any]) -> str:
 
 def _toml(value: Any) -> str:
     if isinstance(value, Mapping):
-        return "{ " + ", ".join(f"{json.dumps(key)} = {_toml(part)}" for key, part in value.items()) + " }"
+        return "{ " + ", ".join(f"{_toml(key)} = {_toml(part)}" for key, part in value.items()) + " }"
     if isinstance(value, list):
         return "[" + ", ".join(map(_toml, value)) + "]"
-    return json.dumps(value)
+    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")  # TOML has no surrogates, and refuses DEL

@@ -8,11 +8,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from nersery.core import registry
-from nersery.core.errors import OutOfTimeError
+from nersery.core.errors import DataError, MissingResourceError, OutOfTimeError, SettingsError
 from nersery.core.progress import time_limit
-from nersery.core.random import item_seed
-from nersery.core.sentence import Sentence
 from nersery.evaluate.scores import Counts
 from nersery.evaluate.significance import Comparison, paired_bootstrap
 from nersery.experiments.analysis import counts
@@ -20,16 +17,12 @@ from nersery.experiments.execution.run_time import RunTime
 from nersery.experiments.grow.budget import Budget
 from nersery.experiments.grow.expectation import expected_gain, kind_of
 from nersery.experiments.grow.schedules import HALF, SCHEDULES, Schedule, with_schedule
+from nersery.experiments.grow.zero_shot import HOPELESS, asked, zero_shot_f1
 from nersery.experiments.runner import Run
-from nersery.experiments.systems import GOLD, MethodSettings, System
+from nersery.experiments.systems import GOLD, System
 from nersery.report.number_format import in_minutes
-from nersery.taggers.base import strict_f1
 
 SAMPLES = 2000
-ASKED = 60
-"""Labelled sentences on which questions are tried first."""
-HOPELESS = 0.5
-"""Share of gold only's F1 that questions must reach there without a tagger: others teach it too many mistakes."""
 CLOSING = 20.0
 """Seconds to write the results, before they are corrected for the machine."""
 LEAST = 60.0
@@ -45,7 +38,9 @@ class Tried:
         seconds: What they took together.
         fate: Why it was dropped; empty while it is in the race.
         dropped: After that many folds it was in the weaker half; 0 if it never was.
-        answers: F1 of its questions alone on some labelled sentences; None if that was not measured.
+        answers: F1 of its questions alone on some labelled sentences; None if that was not measured, 1 if they say
+            too little.
+        leads: Whether the methods have its encoder, so that a resumed search decides as before.
     """
 
     name: str
@@ -55,6 +50,7 @@ class Tried:
     fate: str = ""
     dropped: int = 0
     answers: float | None = None
+    leads: bool = False
 
 
 @dataclass
@@ -76,6 +72,7 @@ class Search:
     tried: dict[str, Tried] = field(default_factory=dict)
     named: str = ""
     last: Schedule | None = None
+    _compared: dict[tuple[str, tuple[int, ...]], Comparison] = field(default_factory=dict, init=False)
 
     @property
     def folds(self) -> int:
@@ -94,8 +91,11 @@ class Search:
 
     def against_gold(self, tried: Tried) -> Comparison:
         """The difference from gold only on its folds."""
-        ours, theirs = (self._counts(name, tried.folds) for name in (tried.name, GOLD))
-        return paired_bootstrap(theirs, ours, samples=SAMPLES)
+        key = tried.name, tuple(tried.folds)
+        if key not in self._compared:
+            ours, theirs = (self._counts(name, tried.folds) for name in (tried.name, GOLD))
+            self._compared[key] = paired_bootstrap(theirs, ours, samples=SAMPLES)
+        return self._compared[key]
 
     def _counts(self, name: str, folds: Sequence[int]) -> Any:
         return counts(self.run.part(folds), self.run.recipe.system(name))
@@ -129,7 +129,9 @@ class Search:
         scored = [self.tried[one.name] for one in encoders if self.tried[one.name].folds]
         if not scored:
             return
-        self._try_methods(self.run.recipe.system(max(scored, key=lambda one: self.f1(one, 1)).name))
+        leader = next((one for one in scored if one.leads), None) or max(scored, key=lambda one: self.f1(one, 1))
+        leader.leads = True
+        self._try_methods(self.run.recipe.system(leader.name))
         for system in others:
             self.attempt(system, 0, beyond=self._second_fold())
         planned = self.last
@@ -225,7 +227,7 @@ class Search:
 
     def _racing(self, number: int) -> list[Tried]:
         """The systems that were scored on the first folds, that many, and not dropped; others cannot be compared."""
-        systems = [one for one in self.tried.values() if one.name != GOLD and not one.fate]
+        systems = [one for one in self.tried.values() if one.name != GOLD and not one.dropped]
         return [one for one in systems if len(one.folds) >= number]
 
     def _halve(self, number: int) -> None:
@@ -312,27 +314,38 @@ class Search:
                 one.fate = f"not tried: it needs about {in_minutes(self.budget.expected(estimate))}"
                 self.say(f"{one.name}: {one.fate}; {_free(self.budget.left - reserve, is_later=bool(beyond))}")
             return False
-        if self._answers_badly(system):
-            return False
         minutes, left = (in_minutes(max(0.0, s)) for s in (self.budget.expected(estimate), self.budget.left))
         self.say(f"fold {fold + 1} of {self.folds} · {one.name}: about {minutes}; {left} are left")
-        began = time.monotonic()
+        parts, began = self.chain(system) or [system], time.monotonic()
+        is_new = not any(self.run.path(fold, part, "result.json").parent.exists() for part in parts)
         try:
             kept = self.budget.expected(CLOSING) if is_needed else reserve / 2
             with time_limit(max(self.budget.left - kept, LEAST * is_needed)):
-                for part in self.chain(system) or [system]:
+                if self._answers_badly(system):
+                    return False
+                began = time.monotonic()
+                for part in parts:
                     self.run.run_system(fold, part)
         except OutOfTimeError:
-            one.fate = "stopped: it took longer than the time allows"
-            self.say(f"{one.name}: {one.fate}")
-            return False
+            self.budget.learn(estimate, max(estimate, time.monotonic() - began))
+            return self._failed(one, "stopped: it took longer than the time allows")
+        except (DataError, SettingsError, MissingResourceError) as error:
+            if system.name == GOLD:
+                raise
+            return self._failed(one, f"failed: {error}")
         seconds = time.monotonic() - began
-        self.budget.learn(estimate, seconds)
+        if is_new:  # the rest of an interrupted training says nothing of the whole
+            self.budget.learn(estimate, seconds)
         one.fate = ""
         one.estimate, one.seconds, one.folds = one.estimate + estimate, one.seconds + seconds, [*one.folds, fold]
         self.save()
         self.say(f"  F1 {100 * self.f1(one):.1f} on held-out sentences, after {in_minutes(seconds)}")
         return True
+
+    def _failed(self, one: Tried, fate: str) -> bool:
+        one.fate = fate
+        self.say(f"{one.name}: {fate}")
+        return False
 
     def _answers_badly(self, system: System) -> bool:
         """Whether a system asks questions, and their answers on labelled sentences are too bad to train on."""
@@ -340,16 +353,15 @@ class Search:
         if system.method is None or system.method.method != "qa_prompting" or one.folds or not gold.folds:
             return False
         if one.answers is None:
-            labelled = sorted(self.run.corpora["train"], key=lambda s: item_seed(0, "asked", s.id))[:ASKED]
-            one.answers = _zero_shot(system.method, labelled)
+            labelled = asked(self.run.corpora["train"])
+            one.answers = zero_shot_f1(system.method, labelled) if labelled else 1.0
             self.save()
         least = HOPELESS * self.f1(gold, 1)
         if one.answers > least:
             return False
-        one.fate = (
-            f"not tried: the answers have F1 {100 * one.answers:.1f} on labelled sentences, too little to learn from"
-        )
-        self.say(f"{one.name}: {one.fate}. Say what the types mean (--define)")
+        f1 = f"{100 * one.answers:.1f}"
+        one.fate = f"not tried: the answers have F1 {f1} on labelled sentences, too little to learn from"
+        self.say(f"{one.name}: {one.fate}. Better definitions may help (--define, with another --out)")
         return True
 
     def _fits(self, system: System, fold: int, beyond: float) -> bool:
@@ -361,13 +373,6 @@ class Search:
         best = self.best()
         last = self.final_cost(self.run.recipe.system(best.name)) if best else 0.0
         return self.budget.expected(CLOSING + max(last, self.final_cost(system), beyond))
-
-
-def _zero_shot(method: MethodSettings, labelled: Sequence[Sentence]) -> float:
-    """F1 of an annotator's labels, without a tagger."""
-    annotator = registry.create(method.kind, method.method, method.settings)
-    annotator.fit(labelled)
-    return strict_f1(labelled, annotator.annotate(labelled))
 
 
 def _free(seconds: float, *, is_later: bool) -> str:

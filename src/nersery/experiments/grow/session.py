@@ -37,7 +37,7 @@ from nersery.core.progress import time_limit
 from nersery.core.ranges import Range
 from nersery.core.version import __version__
 from nersery.experiments.execution.run_time import RunTime, speeds_as_json, speeds_of_json
-from nersery.experiments.grow.budget import Budget
+from nersery.experiments.grow.budget import CAUTION, Budget
 from nersery.experiments.grow.harvest import Harvest, harvest, remove_taggers
 from nersery.experiments.grow.material import Material, read_material, save_material
 from nersery.experiments.grow.plan import Plan, make_plan, recipe_text
@@ -116,6 +116,11 @@ class GrowJob:
     def __post_init__(self) -> None:
         if not self.train:
             raise SettingsError("there is no train file, expected one or more")
+        for path in filter(None, (*self.train, self.raw, self.test)):
+            if path == "-" or Path(path).is_fifo():
+                raise SettingsError(f"{path} is a pipe, expected a file: a resumed job reads it again")
+        if self.model and not self.model.startswith("bundled") and Path(self.model).is_dir():
+            self.model = str(Path(self.model).resolve())  # the job's own folder has a `tagger`, too
         if isinstance(self.minutes, bool) or self.minutes not in Range(0, without=(0,)):
             raise SettingsError(f"minutes is {self.minutes!r:.60}, expected {Range(0, without=(0,))}")
 
@@ -141,7 +146,8 @@ class GrowJob:
             KeyboardInterrupt: After the best tagger so far was put in its place.
         """
         record = self._record()
-        budget = Budget(60 * self.minutes, record.get("spent", 0.0))
+        spent = record.get("spent", 0.0) + self._since_saved()
+        budget = Budget(60 * self.minutes, spent, factor=record.get("factor", CAUTION))
         self._speeds = speeds_of_json(record.get("speeds", {}))
         self.folder.mkdir(parents=True, exist_ok=True)
         with locked(self.folder):
@@ -199,8 +205,14 @@ class GrowJob:
         self._save(record, budget)
         return record
 
+    def _since_saved(self) -> float:
+        """Seconds that a killed call has worked since it saved its record."""
+        saved = self.folder / "grow.json"
+        files = [path.stat().st_mtime for path in (self.folder / "run").rglob("*") if path.is_file()]
+        return min(60 * self.minutes, max(0.0, max(files) - saved.stat().st_mtime)) if files and saved.exists() else 0.0
+
     def _save(self, record: dict[str, Any], budget: Budget) -> None:
-        more = {"speeds": speeds_as_json(self._speeds), "spent": budget.used}
+        more = {"speeds": speeds_as_json(self._speeds), "spent": budget.used, "factor": budget.factor}
         write_json(self.folder / "grow.json", {**record, **more})
 
     def _work(self, record: dict[str, Any], budget: Budget) -> Harvest:
@@ -221,9 +233,10 @@ class GrowJob:
                 search.execute()
                 seed = self._finish(search, budget, record, save)
             except KeyboardInterrupt:
-                if search.best():
+                if best := search.best():
                     self._say("interrupted: the best tagger so far is put in its place")
-                    harvest(search, self.folder, None, [*notes, "interrupted: not all systems were tried"])
+                    seed = self._trained(search, best.name, record)
+                    harvest(search, self.folder, seed, [*notes, "interrupted: not all systems were tried"])
                 raise
             finally:
                 save()
@@ -231,6 +244,15 @@ class GrowJob:
             if seed is not None and not self.keep_taggers:
                 remove_taggers(search, keep=(seed, recipe.system(result.best)))
             return result
+
+    def _trained(self, search: Search, best: str, record: dict[str, Any]) -> int | None:
+        """The seed of the training on all sentences if the best system has ended it; sets its schedule."""
+        final = record.get("final", {})
+        seed, system = search.folds, search.run.recipe.system(best)
+        if final.get("system") != best or not search.run.path(seed, system, "tagger").exists():
+            return None
+        search.run.recipe = with_schedule(search.run.recipe, _schedule(final["schedule"]))
+        return seed
 
     def _finish(self, search: Search, budget: Budget, record: dict[str, Any], save: Callable[[], None]) -> int | None:
         """Train the best system on all sentences; the seed of that training, or None if the time was too short."""

@@ -18,6 +18,8 @@ ENGLISH = 0.15
 """From this share of English function words on, text in Latin script counts as English."""
 CASED = 0.02
 """From this share of capitalized words on, text counts as cased."""
+JAPANESE = ("HIRAGANA", "KATAKANA")
+"""Scripts that are mixed with Chinese characters."""
 
 
 @dataclass(frozen=True)
@@ -54,7 +56,8 @@ def profile(sentences: Iterable[Sentence], language: str = "") -> TextProfile:
     few = list(islice(sentences, READ))
     words = [word for sentence in few for word in sentence.words]
     letters = (letter for word in words for letter in word[:3] if letter.isalpha())
-    scripts = Counter(unicodedata.name(letter, "UNKNOWN").split()[0] for letter in letters)
+    names = (unicodedata.name(letter, "UNKNOWN").split()[0] for letter in letters)
+    scripts = Counter("CJK" if name in JAPANESE else name for name in names)
     script = scripts.most_common(1)[0][0] if scripts else "UNKNOWN"
     named = language or Counter(sentence.language for sentence in few).most_common(1)[0][0]
     function_words = sum(word.lower() in FUNCTION_WORDS for word in words) / max(1, len(words))
@@ -69,6 +72,8 @@ def refuse_other_language(train: TextProfile, raw: TextProfile) -> None:
     Raises:
         DataError: Then.
     """
+    if train.language and train.language == raw.language:
+        return
     if train.script != raw.script or train.is_english != raw.is_english:
         raise DataError(
             f"the labelled sentences are {train}, and the raw text is {raw}: expected the same language",

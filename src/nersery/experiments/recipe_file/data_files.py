@@ -54,13 +54,13 @@ class DataSettings:
         dev: Labelled sentences for choosing the best weights.
         test: Labelled sentences to score on, used for nothing else. Not for cross-validation.
         raw: Sentences for methods that label raw text; their labels are ignored.
-        languages: Such as `["en", "hi"]`. In a file name, `{language}` stands for each.
-        language: Of sentences that name none.
+        languages: For example `["en", "hi"]`. In a file name, `{language}` stands for each.
+        language: For sentences that name none.
         format: ``auto``, ``conll``, ``jsonl``, ``parquet``, ``text``, ``spans`` or ``brat``.
-        encoding: Such as `latin-1`.
+        encoding: For example `latin-1`.
         repair: Repairs to apply, see `nersery list repairs`.
         word_column: Of CoNLL files, counted from 1; detected by default.
-        tag_column: Of the tags, likewise.
+        tag_column: Column of the tags, likewise.
         scheme: Tag scheme, such as `IOB1`; detected by default.
         split: How lines of text become words: at `spaces`, at `punctuation` too, at all `signs`, or `characters`.
     """

@@ -1,0 +1,41 @@
+"""Whether questions suit the data: their answers alone, on labelled sentences."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from nersery.core import registry
+from nersery.core.batched import batched
+from nersery.core.outcome import Reject
+from nersery.core.progress import Progress
+from nersery.core.random import item_seed
+from nersery.core.sentence import Corpus, Sentence
+from nersery.experiments.execution.run_time import BATCH
+from nersery.experiments.systems import MethodSettings
+from nersery.taggers.base import strict_f1
+
+ASKED = 60
+"""Sentences, at most."""
+LEAST_MENTIONS = 30
+"""In these sentences; with fewer, F1 is mostly chance."""
+HOPELESS = 0.5
+"""Share of gold only's F1 that the answers must reach: worse ones teach a tagger too many mistakes."""
+
+
+def asked(gold: Corpus) -> list[Sentence]:
+    """The labelled sentences to ask; none if they say too little."""
+    drawn = sorted(gold, key=lambda sentence: item_seed(0, "asked", sentence.id))[:ASKED]
+    return drawn if sum(len(sentence.entities) for sentence in drawn) >= LEAST_MENTIONS else []
+
+
+def zero_shot_f1(method: MethodSettings, labelled: Sequence[Sentence]) -> float:
+    """F1 of an annotator's labels, without a tagger."""
+    annotator = registry.create(method.kind, method.method, method.settings)
+    annotator.fit(labelled)
+    progress, found = Progress("questions", quiet=True), list[Sentence]()
+    for batch in batched(labelled, BATCH):
+        answers = annotator.annotate(batch)
+        pairs = zip(batch, answers, strict=True)
+        found += [one.with_entities(()) if isinstance(answer, Reject) else answer for one, answer in pairs]
+        progress.advance()  # which stops it when the time is up
+    return strict_f1(labelled, found)
