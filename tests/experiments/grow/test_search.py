@@ -145,6 +145,14 @@ def test_a_second_fold_is_worth_a_shorter_training_on_all_sentences(monkeypatch:
     assert search.tried["questions"].folds == [0, 1], "a third one is not"
 
 
+def test_a_system_on_raw_text_is_worth_a_shorter_training_on_all_sentences(monkeypatch: pytest.MonkeyPatch) -> None:
+    """That training takes ten minutes, or two with half the steps; a method on gold alone is not worth it."""
+    monkeypatch.setattr(Search, "final_cost", lambda self, *_: 120 if self.last == (300, 16) else 600)
+    for name, folds in (("questions", [0]), ("mention replacement", [])):
+        search = searched(monkeypatch, 5, names=(name,), last=(600, 16))
+        assert search.tried[name].folds == folds
+
+
 @pytest.mark.parametrize(("f1", "folds", "others"), [(0.6, [0, 1], []), (0.5, [0], [0])])
 def test_a_second_fold_of_what_labels_raw_text_goes_before_methods_on_gold_alone(
     f1: float, folds: list[int], others: list[int], monkeypatch: pytest.MonkeyPatch

@@ -155,7 +155,9 @@ class Search:
         return min(self.cost(system, fold) + self.final_cost(system) for system in systems)
 
     def _shorten_last(self) -> bool:
-        """Plan a shorter training on all sentences, because a second fold is worth more; whether there is one."""
+        """Plan a shorter training on all sentences, because a promising system or a second fold is worth more; whether
+        there is one.
+        """
         if self.last is None or math.prod(self.last) <= math.prod(HALF):
             return False
         self.last = SCHEDULES[SCHEDULES.index(self.last) + 1]
@@ -306,9 +308,10 @@ class Search:
         one = self.tried.setdefault(system.name, Tried(system.name))
         if fold in one.folds:
             return True
-        estimate = self.cost(system, fold)
-        reserve = self._reserved(system, beyond)
         is_needed = system.name == GOLD and fold == 0
+        while system.labels_raw_text and fold == 0 and not self._fits(system, fold, beyond) and self._shorten_last():
+            pass
+        estimate, reserve = self.cost(system, fold), self._reserved(system, beyond)
         if not is_needed and not self._fits(system, fold, beyond):
             if not one.folds:
                 one.fate = f"not tried: it needs about {in_minutes(self.budget.expected(estimate))}"
