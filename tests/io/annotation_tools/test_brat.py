@@ -125,3 +125,12 @@ def test_a_blank_document_has_no_sentence(folder: Path) -> None:
 def test_it_is_not_written() -> None:
     with pytest.raises(SettingsError, match=r'"\.ann" names no format'):
         format_of("a.ann")
+
+
+@pytest.mark.parametrize("text", ["", "\n"])
+def test_labels_of_a_blank_text_are_an_error(folder: Path, text: str) -> None:
+    (folder / "a.txt").write_text(text, "utf-8")
+    with pytest.raises(DataError, match=rf"a\.ann:1 .*does not lie within the {len(text)} characters of its text"):
+        read(folder)
+    (folder / "a.ann").write_text("T1\tLive 0 0\t\nE1\tLive:T1\n", "utf-8")
+    assert not read(folder), "a trigger of an event is no label"
