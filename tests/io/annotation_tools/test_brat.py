@@ -38,11 +38,15 @@ def test_a_document_is_read_by_either_name_or_with_its_folder(folder: Path, name
     ]
 
 
-def test_a_text_without_labels_beside_it_is_text(folder: Path) -> None:
+def test_a_text_whose_labels_are_lost_is_an_error_among_others(folder: Path) -> None:
     (folder / "b.txt").write_text("plain, here\n", "utf-8")
-    assert [s.id for s in read(folder)] == ["a:1", "a:3", "b:1"]
+    for options in ({}, {"format": "brat"}):
+        with pytest.raises(DataError, match=r"b\.txt: there is no b\.ann .*: make an empty one if .*--format text"):
+            read(folder, **options)
     assert read(folder / "b.txt")[0].words == ("plain,", "here")
     assert [s.entities for s in read(folder, format="text")] == [()] * 3
+    (folder / "b.ann").touch()
+    assert [s.words for s in read(folder)][2:] == [("plain", ",", "here")]
 
 
 def test_both_files_are_its_content(folder: Path) -> None:
