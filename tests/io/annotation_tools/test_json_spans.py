@@ -242,10 +242,11 @@ def test_a_long_line_is_told_at_once(tmp_path: Path) -> None:
     assert "more than 100,000 characters" in problem
 
 
+@pytest.mark.parametrize("format", ["spans", "prodigy"])
 @pytest.mark.parametrize("word", ["\u3000", "a\xa0"])
-def test_words_that_would_not_come_back_are_not_written(tmp_path: Path, word: str) -> None:
-    with pytest.raises(DataError, match="begins or ends with white space"):
-        write([Sentence(("b", word), id="a")], tmp_path / "a.jsonl", format="spans")
+def test_words_that_would_not_come_back_are_not_written(tmp_path: Path, word: str, format: str) -> None:
+    with pytest.raises(DataError, match=r"sentence a: the word .* begins or ends with white space"):
+        write([Sentence(("b", word), id="a")], tmp_path / "a.jsonl", format=format)
 
 
 def test_ids_are_distinct_among_lines_too(tmp_path: Path) -> None:

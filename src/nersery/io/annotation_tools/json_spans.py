@@ -17,7 +17,7 @@ from typing import Any
 
 from nersery.core.errors import DataError, Issue
 from nersery.core.sentence import Sentence
-from nersery.io.annotation_tools.standoff import Document, Place, Span, StandoffSource, layout
+from nersery.io.annotation_tools.standoff import Document, Place, Span, StandoffSource, layout, refuse_outer_space
 from nersery.io.base import Pass, Writer, unread
 from nersery.io.formats import Beginning, Format
 from nersery.io.objects import DECODER, ENCODER, BrokenError, Object, parsed
@@ -294,9 +294,7 @@ class SpansWriter(Writer):
         Raises:
             DataError: If a word begins or ends with white space, which would be lost.
         """
-        if odd := next((word for word in sentence.words if word.strip() != word), None):
-            message = f"the word {odd!r} begins or ends with white space, which labels by characters cannot keep"
-            raise DataError(Issue(message, sentence=sentence.id or None), fix="write .jsonl, which holds everything")
+        refuse_outer_space(sentence)
         text, places = layout(sentence)
         label = [[places[start][0], places[end - 1][1], type_] for start, end, type_ in sentence.labels]
         value: Object = {"id": sentence.id, "text": text, "label": label, "language": sentence.language or None}

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from nersery.core.files import LABELS, TEXT
 from nersery.core.sentence import Corpus, Sentence
-from nersery.io.annotation_tools.standoff import layout
+from nersery.io.annotation_tools.standoff import layout, refuse_outer_space
 from nersery.io.base import ReadOptions, Writer
 from nersery.io.formats import Format
 from nersery.io.jsonl import JsonlSource, JsonlWriter
@@ -64,7 +64,12 @@ class ProdigyWriter(Writer):
     """Writes tasks with ``tokens`` and ``spans`` for ``ner.manual`` and ``db-in``."""
 
     def encode(self, sentence: Sentence) -> str:
-        """One task."""
+        """One task.
+
+        Raises:
+            DataError: If a word begins or ends with white space, which would be lost.
+        """
+        refuse_outer_space(sentence)
         text, places = layout(sentence)
         following = [*(start for start, _ in places[1:]), places[-1][1]]
         tokens = [
