@@ -360,7 +360,8 @@ class Writer(ABC):
     header = ""
     """Text in front of the first sentence."""
     pack: Callable[[Path, Path], None] | None = None
-    """See `nersery.io.formats.Format`."""
+    makes_folder = False
+    """See `nersery.io.formats.Format`, as for ``pack``."""
 
     @abstractmethod
     def encode(self, sentence: Sentence) -> str:

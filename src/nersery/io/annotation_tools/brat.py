@@ -79,6 +79,7 @@ FORMATS = (
         reader=BratSource,
         writer=JsonlWriter,
         pack=pack_brat,
+        makes_folder=True,
         holds_words=False,
         holds_ids=False,
         recognises=lambda start: (

@@ -20,8 +20,8 @@ from nersery.io.objects import ENCODER, Object
 from nersery.io.text_file import TextFile
 
 _UNSAFE = re.compile(r"[^\w.-]+")
-LONGEST_NAME = 100
-"""Characters of a document's file name."""
+LONGEST_NAME = 200
+"""Bytes of a document's file name, without number and extension; file systems allow 255 in all."""
 
 
 def _places(sentence: Sentence) -> Iterator[tuple[int, int, str, str]]:
@@ -122,7 +122,8 @@ def pack_brat(lines: Path, target: Path) -> None:
     target.mkdir(exist_ok=True)
     names: set[str] = set()
     for document, sentences in documents.items():
-        name = stem = _UNSAFE.sub("_", document).strip(".")[:LONGEST_NAME] or "sentences"
+        whole = _UNSAFE.sub("_", document).strip(".").encode()
+        name = stem = whole[:LONGEST_NAME].decode(errors="ignore") or "sentences"  # without half a character
         number = 1
         while name.casefold() in names:
             number += 1
