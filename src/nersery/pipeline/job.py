@@ -243,10 +243,15 @@ class BrokenRecordError(NerseryError):
     """The record of an unfinished job that cannot be read."""
 
     def __init__(self, path: Path) -> None:
+        self.path = path
         super().__init__(
             f"{path} is broken, perhaps by a loss of power. Delete the folder {path.parent} to start the job again, or "
             "use --force"
         )
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """As other processes get it."""
+        return type(self), (self.path,)
 
 
 def take_over(record: Path, load: Callable[[], str], *, overwrite: bool) -> None:
