@@ -1,4 +1,5 @@
 import random
+import unicodedata
 from collections import Counter
 from pathlib import Path
 
@@ -64,6 +65,15 @@ def test_stop_words_are_neither_replaced_nor_put_in(tmp_path: Path):
     method.fit(CORPUS)
     drawn = draws(method, CORPUS[0], 50)
     assert {words[3:] for words in drawn} == {("queen", "the", "the", "the", "met")}
+
+
+@pytest.mark.parametrize(("in_file", "in_corpus"), [("NFC", "NFD"), ("NFD", "NFC")])
+def test_how_accents_of_stop_words_are_encoded_does_not_matter(in_file: str, in_corpus: str, tmp_path: Path):
+    (tmp_path / "stop.txt").write_text(unicodedata.normalize(in_file, "Ọmọ\n"), "utf-8")
+    word = unicodedata.normalize(in_corpus, "ọmọ")
+    method = LabelWiseTokenReplacement(rate=1.0, stop_words=str(tmp_path / "stop.txt"))
+    method.fit([Sentence((word, "a", "b"))])
+    assert {*draws(method, Sentence((word, "a", "b")), 5)} == {(word, "b", "a")}
 
 
 def test_a_tag_of_stop_words_alone_is_left_alone(tmp_path: Path):

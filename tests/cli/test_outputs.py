@@ -138,6 +138,18 @@ class TestOutputs:
         assert call(*sample, "new/ids.txt").code == 0
         assert Path("new/ids.txt").read_text().splitlines() == [s.id for s in io.read("x.jsonl")]
 
+    def test_files_of_the_user_that_are_called_as_temporary_ones_stay(self):
+        names = ["ids.txt.tmp", "x.jsonl.rejects.jsonl.tmp", "copied.toml.tmp"]
+        for name in names:
+            Path(name).write_text("precious")
+        Path("broken.conll").write_text(Path("train.conll").read_text("utf-8") + "x I-PER\n", "utf-8")
+        sample = ["dataset", "sample", "broken.conll", "x.jsonl", "--size", "3", "--ids", "ids.txt"]
+        assert call(*sample, "--repair", "drop-sentence", "--scheme-in", "IOB2").code == 0
+        assert Path("x.jsonl.rejects.jsonl").exists()
+        assert call("copy", "demo", "copied.toml").code == 0
+        assert [Path(name).read_text() for name in names] == ["precious"] * len(names)
+        assert {path.name for path in Path().glob("*.tmp")} == {*names}, "nothing is left over"
+
     def test_a_sample_of_each_language(self):
         both = [replace(s, id=f"{n}/{i}", language=n) for n in ("en", "hi") for i, s in enumerate(sentences(6))]
         io.write(both, "both.jsonl")

@@ -28,6 +28,7 @@ from nersery.core.files import (
     turn,
     write_atomic,
     write_json,
+    write_output,
     written_beside,
 )
 from nersery.core.warnings import warn
@@ -176,7 +177,12 @@ class TestWriting:
 class TestLinks:
     def test_nothing_is_written_through_one(self, tmp_path: Path):
         precious = tmp_path / "precious"
-        for write in (lambda path: write_atomic(path, "new"), lambda path: copy_atomic(tmp_path / "source", path)):
+        for write in (
+            lambda path: write_atomic(path, "new"),
+            lambda path: write_output(path, "new"),
+            lambda path: copy_atomic(tmp_path / "source", path),
+        ):
+            (tmp_path / "x.tmp").unlink(missing_ok=True)
             precious.write_text("thesis")
             (tmp_path / "source").write_text("new")
             (tmp_path / "x.tmp").symlink_to(precious)
@@ -186,7 +192,9 @@ class TestLinks:
             assert not (tmp_path / "x").is_symlink()
 
 
-@pytest.mark.parametrize("write", [write_atomic, lambda path, text: copy_atomic(source_of(path, text), path)])
+@pytest.mark.parametrize(
+    "write", [write_atomic, write_output, lambda path, text: copy_atomic(source_of(path, text), path)]
+)
 def test_a_reader_of_the_old_file_reads_it_to_its_end(write: Callable[[Path, str], None], tmp_path: Path):
     """The new file takes the place of the old one, whose content a kill so cannot cut."""
     path = tmp_path / "folder/x"

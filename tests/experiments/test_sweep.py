@@ -63,6 +63,21 @@ class TestSettings:
             assert ours == theirs
         assert Path("alone/seed-0/one copies=1/generated.jsonl").stat().st_size
 
+    def test_values_may_be_lists_and_tables(self, memory: Trainings):
+        stages = "[{ steps = 2 }, { steps = 1 }]"
+        overrides = [
+            'systems=[{ name = "one", method = "mention_replacement", select = [] }]',
+            'sweep.settings=[{ system = "one", select = [["duplicates"], []] }, '
+            f'{{ system = "one", second_stage = {stages} }}]',
+        ]
+        sweep(*overrides).execute()
+        made = "one select=['duplicates']", "one second_stage={'steps': 1}", "one second_stage={'steps': 2}"
+        names = {path.name for path in Path("sweep/run/seed-0").iterdir()}
+        assert names == {"gold", "one", "sample", *made}
+        assert table("1-select")[0][1::2] == ["select = ['duplicates']", "select = []"]
+        assert all(table("1-select")[1][1::2])
+        assert table("2-second_stage")[0][1::2] == ["second_stage = {'steps': 2}", "second_stage = {'steps': 1}"]
+
     @pytest.mark.parametrize(
         ("settings", "message"),
         [

@@ -48,6 +48,18 @@ def test_bytes_of_another_encoding_are_named_with_their_lines(encoding: str, tmp
     assert fix == "name the encoding that the file was written in, e.g. --encoding latin-1"
 
 
+def test_bytes_that_are_controls_in_latin_1_are_of_windows(tmp_path: Path) -> None:
+    path = tmp_path / "x"
+    path.write_bytes("Zoë O’Brien".encode("cp1252"))
+    assert issues(path) == (
+        [("the byte 0x92 is not utf-8", str(path), 1)],
+        "name the encoding that the file was written in, e.g. --encoding cp1252",
+    )
+    path.write_bytes(b"\x81")
+    for encoding in ("utf-8", "cp1252"):
+        assert issues(path, encoding)[1].endswith("--encoding latin-1"), "cp1252 has no such byte"
+
+
 def test_what_is_text_in_another_encoding_alone(tmp_path: Path) -> None:
     path = tmp_path / "x"
     path.write_text("b\u00e9", "utf-8")

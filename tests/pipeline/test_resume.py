@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import os
+import pickle
 import random
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -94,8 +95,9 @@ class TestResume:
         folder = tmp_path / "killed"
         part = start_and_kill(folder, 12).part
         (part / "journal.json").write_text(content)
-        with pytest.raises(NerseryError, match=r"journal\.json is broken.*or use --force"):
+        with pytest.raises(NerseryError, match=r"journal\.json is broken.*or use --force") as caught:
             job(folder).run(ITEMS, step)
+        assert str(pickle.loads(pickle.dumps(caught.value))) == str(caught.value), "a job may be in another process"
         job(folder).run(ITEMS, step, overwrite=True)
         assert files(folder) == undisturbed
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from itertools import accumulate
 
 from nersery.augment.base import Augmenter, unfitted
+from nersery.augment.words.thesaurus import key
 from nersery.augment.words.word_lists import check_file, read_words
 from nersery.core.errors import DataError
 from nersery.core.outcome import Reject
@@ -55,7 +56,7 @@ class LabelWiseTokenReplacement(Augmenter):
             DataError: When there is no sentence, or the file of stop words is broken.
             MissingResourceError: When the file of stop words is not there.
         """
-        self._stop_words = read_words(self.stop_words) if self.stop_words else frozenset()
+        self._stop_words = frozenset(map(key, read_words(self.stop_words))) if self.stop_words else frozenset()
         counts: dict[str, Counter[str]] = {}
         for sentence in sentences:
             for word, tag in zip(sentence.words, _tags(sentence), strict=True):
@@ -85,7 +86,7 @@ class LabelWiseTokenReplacement(Augmenter):
         return sentence.replace_spans(edits)
 
     def _is_stop_word(self, word: str) -> bool:
-        return bool(self._stop_words) and word.lower() in self._stop_words
+        return bool(self._stop_words) and key(word) in self._stop_words
 
 
 @dataclass(frozen=True, slots=True)

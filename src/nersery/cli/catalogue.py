@@ -15,7 +15,7 @@ from nersery.cli import options
 from nersery.cli.app import app
 from nersery.core import registry
 from nersery.core.errors import SettingsError, did_you_mean
-from nersery.core.files import write_atomic
+from nersery.core.files import write_output
 from nersery.io.shipped import EXAMPLE_PREFIX, examples, input_path
 
 
@@ -109,7 +109,7 @@ def copy(
     options.refuse_same_file(target, str(path))
     options.refuse_existing(target, force=force)
     target.parent.mkdir(parents=True, exist_ok=True)
-    write_atomic(target, path.read_text("utf-8"))
+    write_output(target, path.read_text("utf-8"))
     print(target)
     if target.suffix == ".toml":
         command = shlex.join(["nersery", "run", str(target), "--out", f"runs/{target.stem}"])

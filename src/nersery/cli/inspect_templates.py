@@ -11,7 +11,7 @@ from typer import Option
 from nersery.cli import options, tables
 from nersery.cli.app import inspect_group
 from nersery.core.errors import DataError, SettingsError, printable
-from nersery.core.files import write_atomic
+from nersery.core.files import write_output
 from nersery.core.sentence import Corpus, Entity, Sentence
 
 if TYPE_CHECKING:
@@ -77,7 +77,7 @@ def templates(
 
         (one,) = drawn
         image = attention_map(one, attentions[one.id], made[one.id].keywords)
-        write_atomic(picture, image)
+        write_output(picture, image)
     if json:
         options.print_json(
             {"file": source, "keywords": keywords, "rate": rate, "sentences": templates_as_json(shown, made)}

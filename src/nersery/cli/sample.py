@@ -12,7 +12,7 @@ from nersery import io
 from nersery.cli import options
 from nersery.cli.app import dataset_group
 from nersery.core.errors import DataError, Issue, SettingsError, printable
-from nersery.core.files import write_atomic
+from nersery.core.files import write_output
 from nersery.core.outcome import Tally
 from nersery.core.sentence import Corpus
 from nersery.pipeline.job import rejects_of
@@ -62,12 +62,12 @@ def sample(
     options.report_repairs(everything)
     io.write(corpus, target)
     if everything.rejects:
-        write_atomic(rejects_of(target), "".join(map(io.reject_line, everything.rejects)))
+        write_output(rejects_of(target), "".join(map(io.reject_line, everything.rejects)))
     else:
         rejects_of(target).unlink(missing_ok=True)
     if ids is not None:
         ids.parent.mkdir(parents=True, exist_ok=True)
-        write_atomic(ids, sampling.id_list(corpus))
+        write_output(ids, sampling.id_list(corpus))
     _print_sample(target, corpus, tally, as_json=json)
 
 

@@ -106,9 +106,19 @@ def _appearing_whole(path: Path) -> Iterator[BinaryIO]:
 
 
 def write_atomic(path: Path, text: str | Iterable[str]) -> None:
-    """Write a file, whole or part by part, so that a reader or a later run sees the old one or the new one."""
+    """Write a file, whole or part by part, so that a reader or a later run sees the old one or the new one.
+
+    It is written as ``NAME.tmp`` first, so only folders that are nersery's own are safe; see `write_output`.
+    """
     with _appearing_whole(path) as stream:
         stream.writelines(part.encode() for part in ([text] if isinstance(text, str) else text))
+
+
+def write_output(path: Path, text: str) -> None:
+    """As `write_atomic`, beside files of the user, one of which may be called ``NAME.tmp``."""
+    with naming_the_full_disk(path), written_beside(path) as temporary:
+        temporary.write_text(text, "utf-8", newline="\n")
+        os.replace(temporary, path)
 
 
 def write_json(path: Path, content: Any) -> None:

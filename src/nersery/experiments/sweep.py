@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import json
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Annotated, Any, Literal
 
@@ -62,13 +63,22 @@ class SettingsTable:
 
     Args:
         keys: One or two settings: that of the columns, then that of the rows.
-        systems: The system of each combination of values.
+        systems: The system of each combination of values, by `_text`.
     """
 
     system: str
     keys: tuple[str, ...]
     values: tuple[tuple[Any, ...], ...]
-    systems: dict[tuple[Any, ...], str]
+    systems: dict[str, str]
+
+    def system_with(self, *values: Any) -> str:
+        """The name of the system with a value of each setting."""
+        return self.systems[_text(values)]
+
+
+def _text(values: Iterable[Any]) -> str:
+    """Values as a key: those of ``select`` and ``second_stage`` are lists and tables, which cannot be keys."""
+    return json.dumps([*values], sort_keys=True, default=str)
 
 
 def expanded(table: Mapping[str, Any], problems: list[str]) -> tuple[dict[str, Any], list[SettingsTable]]:
@@ -90,7 +100,7 @@ def expanded(table: Mapping[str, Any], problems: list[str]) -> tuple[dict[str, A
             name = " ".join([varied[SYSTEM], *(f"{key}={value}".replace("/", "_") for key, value in changed.items())])
             if changed:
                 added[name] = {**entry, **changed, "name": name}
-            systems[tuple(one.values())] = name
+            systems[_text(one.values())] = name
         found.append(SettingsTable(varied[SYSTEM], tuple(own), tuple(map(tuple, own.values())), systems))
     return {**table, "systems": [*entries, *added.values()]}, found
 

@@ -227,8 +227,8 @@ class Sweep:
         first, *others = table.values
         rows = []
         for (part, run), second in itertools.product(self.runs(), others[0] if others else [None]):
-            values = [(value, *([second] if others else [])) for value in first]
-            scores = [_measure(self._scores(run, systems[table.systems[one]])) for one in values]
+            names = [table.system_with(value, *([second] if others else [])) for value in first]
+            scores = [_measure(self._scores(run, systems[name])) for name in names]
             rows.append((part.name, *([f"{table.keys[1]} = {second}"] if others else []), *scores))
         columns = [Column("Run", NAME), *([Column(table.keys[1], TEXT)] if others else [])]
         columns += [Column(f"{table.keys[0]} = {value}", MEASURE) for value in first]

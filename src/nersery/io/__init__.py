@@ -13,7 +13,8 @@ labels by characters, as annotation tools write it.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+import shutil
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -159,7 +160,7 @@ def writer(format: str, *, scheme: str = "IOB2", separator: str = "\t", columns:
     if known.writer is None:
         raise SettingsError(known.unwritable)
     made: Writer = known.writer(scheme, separator, columns) if format == "conll" else known.writer()
-    made.pack = known.pack
+    made.pack, made.makes_folder = known.pack, known.makes_folder
     return made
 
 
@@ -183,6 +184,8 @@ def write(
     encoder = writer(format_of(path) if format == AUTO else format, scheme=scheme, separator=separator)
     refuse_unwritable(path)
     path.parent.mkdir(parents=True, exist_ok=True)
+    if encoder.makes_folder and os.path.lexists(path):
+        raise SettingsError(f"{path} exists already, expected the name of a new folder. Choose another name")
     if path.is_dir():
         raise SettingsError(f"{path} is a folder that exists already. Choose another name")
     count = 0
@@ -192,8 +195,18 @@ def write(
             for sentence in checked_sentences(sentences):
                 stream.write(encoder.encode(sentence))
                 count += 1
-        packed = temporary.with_suffix(".packed")
-        if encoder.pack is not None:
-            encoder.pack(temporary, packed)
-        os.replace(temporary if encoder.pack is None else packed, path)
+        if encoder.pack is None:
+            os.replace(temporary, path)
+        else:
+            _pack(encoder.pack, temporary, path)
     return count
+
+
+def _pack(pack: Callable[[Path, Path], None], lines: Path, target: Path) -> None:
+    """Make the target of what a writer wrote, whole or not at all."""
+    packed = lines.with_suffix(".packed")
+    try:
+        pack(lines, packed)
+        os.replace(packed, target)
+    finally:  # it is still there after an error
+        shutil.rmtree(packed) if packed.is_dir() else packed.unlink(missing_ok=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import hashlib
 import re
 from abc import ABC, abstractmethod
@@ -34,6 +35,8 @@ MOST_PAIRS = 100_000
 """So many different pairs of neighbouring tags show that they are no tags at all."""
 _ARGUMENTS = {"--repair": "repair", "--scheme-in": "scheme"}
 _OPTION = re.compile(rf"({'|'.join(_ARGUMENTS)}) ([\w-]+)")
+_BYTE_OF_WINDOWS = re.compile(rf"{CONTROL} U\+00(8[02-9A-CE]|9[1-9A-CEF])")
+WINDOWS_HINT = "--encoding cp1252 if the file is from Windows, where these are quotes, dashes or letters"
 RETURN_HINT = r"convert the line ends, e.g. with tr '\r' '\n'"
 
 
@@ -195,6 +198,7 @@ class Pass:
         self.skipped: Counter[str] = Counter()
         self._ids = Ids()
         self._fixes: dict[str, None] = {}
+        self._is_latin_1 = codecs.lookup(options.encoding).name == "iso8859-1"
 
     def decode(
         self, written: Sequence[str], scheme: str
@@ -247,6 +251,8 @@ class Pass:
             self.repaired[repairs.DROP_SENTENCE] += 1
             return
         self.issues += issues
+        if self._is_latin_1 and any(_BYTE_OF_WINDOWS.search(issue.message) for issue in issues):
+            self._fixes[WINDOWS_HINT] = None  # before the repair, which would delete them
         self._fixes.update(dict.fromkeys(fix for issue in issues for fix in issue.fixes))
         if len(self.issues) >= MOST_ISSUES:
             self.issues.append(Issue(f"reading stopped after {len(self.issues):,} issues", self.file.name))
@@ -354,7 +360,8 @@ class Writer(ABC):
     header = ""
     """Text in front of the first sentence."""
     pack: Callable[[Path, Path], None] | None = None
-    """See `nersery.io.formats.Format`."""
+    makes_folder = False
+    """See `nersery.io.formats.Format`, as for ``pack``."""
 
     @abstractmethod
     def encode(self, sentence: Sentence) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from nersery.core.errors import DataError, Issue
-from nersery.core.files import LABELS, files_of
+from nersery.core.files import LABELS, TEXT, files_of
 from nersery.core.sentence import Sentence
 from nersery.io.base import AUTO, Pass, ReadOptions, Source
 from nersery.io.text_file import TextFile
@@ -35,7 +35,8 @@ class FolderSource(Source):
     files are read, all splits together.
 
     Raises:
-        DataError: If there is no file, a subfolder, two files with one name, or an unfinished job.
+        DataError: If there is no file, a subfolder, two files with one name, an unfinished job, or in a folder of brat
+            a text without its labels.
     """
 
     def __init__(self, file: TextFile, options: ReadOptions, open_file: Open) -> None:
@@ -58,11 +59,19 @@ class FolderSource(Source):
             yield Issue("there is no file in the folder", self.file.name)
         if _is_unfinished(self.file.path / MANIFEST):
             yield Issue("the job that writes the folder is not finished; the same command goes on", self.file.name)
+        is_brat = any(path.suffix == LABELS for path in self.paths)
         for path in self.paths:
             if not path.is_file():
                 yield Issue("this is no file", str(path))
             elif (other := stems.setdefault(path.stem, path)) is not path:
                 yield Issue(f"sentences without ids would get the same ones as those of {other.name}", str(path))
+            elif is_brat and path.suffix == TEXT:  # brat writes an empty file of labels where there are none
+                labels = path.with_suffix(LABELS).name
+                yield Issue(
+                    f"there is no {labels} with its labels: make an empty one if it has none, or give --format text to "
+                    "read all texts without labels",
+                    str(path),
+                )
 
     @property
     def description(self) -> str:

@@ -60,6 +60,7 @@ class Format:
         writer: Makes a `Writer` from the options of `nersery.io.writer`; None for formats that are only read.
         unwritable: Why it has no writer, and what to choose instead.
         pack: Makes the file or folder of what the writer wrote, where that is not the format itself.
+        makes_folder: What it packs is a folder.
         holds_words: Words survive a round trip; otherwise the text does, and is split again.
         holds_labels: Entities survive a round trip.
         holds_ids: Ids survive a round trip.
@@ -74,6 +75,7 @@ class Format:
     writer: Callable[..., Any] | None = None
     unwritable: str = ""
     pack: Callable[[Path, Path], None] | None = None
+    makes_folder: bool = False
     holds_words: bool = True
     holds_labels: bool = True
     holds_ids: bool = True

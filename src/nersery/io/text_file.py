@@ -30,6 +30,8 @@ MOST_LINES = 10_000_000
 _CONSUMED = WeakSet[TextIO]()
 """What was standard input when it was read; the second time it would be empty."""
 _BAD_BYTE = re.compile("[\udc80-\udcff]")
+_BYTE_OF_WINDOWS = re.compile("[\udc80\udc82-\udc8c\udc8e\udc91-\udc9c\udc9e\udc9f]")
+"""A quote, dash or letter in Windows-1252 where Latin-1 has a control character."""
 
 
 _COMPRESSED = {
@@ -164,16 +166,22 @@ class TextFile:
             beginning = stream.read(8)
         if kind := next((_COMPRESSED[mark] for mark in _COMPRESSED if beginning.startswith(mark)), None):
             return DataError(Issue(f"this is compressed ({kind})", self.name), fix="unpack it first")
-        likely = "utf-16" if beginning[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE) else "latin-1"
-        fix = f"name the encoding that the file was written in, e.g. --encoding {likely}"
         try:
             # Which reads a byte 0xNN that has no meaning as U+DCNN, and goes on.
             with self.path.open(encoding=self.encoding, newline="\n", errors="surrogateescape") as stream:
-                lines = enumerate(map(_BAD_BYTE.search, iter(partial(stream.readline, MOST_CHARACTERS), "")), 1)
+                lines = enumerate(map(_bad_byte, iter(partial(stream.readline, MOST_CHARACTERS), "")), 1)
                 bad = [(number, match[0]) for number, match in islice(lines, MOST_LINES) if match]
         except UnicodeError:  # an encoding of several bytes a character cannot be read past its first issue
             bad = []
+        likely = "cp1252" if any(_BYTE_OF_WINDOWS.match(byte) for _, byte in bad) else "latin-1"
+        likely = "utf-16" if beginning[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE) else likely
+        fix = f"name the encoding that the file was written in, e.g. --encoding {likely}"
         issues = [
             Issue(f"the byte 0x{ord(byte) - 0xDC00:02x} is not {encoding}", self.name, number) for number, byte in bad
         ]
         return DataError(issues or Issue(f"the bytes are not {encoding}", self.name), fix=fix)
+
+
+def _bad_byte(line: str) -> re.Match[str] | None:
+    """A byte without a meaning; one of Windows-1252 first, because it tells the encoding."""
+    return _BYTE_OF_WINDOWS.search(line) or _BAD_BYTE.search(line)

@@ -96,6 +96,7 @@ class FileJob:
         header: Text before the first sentence.
         blank: Text in place of a reject, if lines must match those of other files.
         pack: Makes the target of the output, in one go at the end; None where the output is the target.
+        makes_folder: The target is a folder, which takes the place of no file.
         sentence_of: The sentence that the reject of a failed item shows.
     """
 
@@ -106,6 +107,7 @@ class FileJob:
     header: str = ""
     blank: str = ""
     pack: Callable[[Path, Path], None] | None = None
+    makes_folder: bool = False
     sentence_of: Callable[[Any], Sentence | None] = sentence_in
 
     @property
@@ -126,6 +128,8 @@ class FileJob:
                 of the unfinished job holds other files.
         """
         files.refuse_unwritable(self.target)
+        if self.makes_folder and os.path.lexists(self.target):
+            raise SettingsError(f"{self.target} exists already, expected the name of a new folder. Choose another name")
         if self.target.is_dir():
             raise SettingsError(f"{self.target} is a folder, expected the name of a file to write")
         begun = (self.part / "journal.json").exists()
@@ -239,10 +243,15 @@ class BrokenRecordError(NerseryError):
     """The record of an unfinished job that cannot be read."""
 
     def __init__(self, path: Path) -> None:
+        self.path = path
         super().__init__(
             f"{path} is broken, perhaps by a loss of power. Delete the folder {path.parent} to start the job again, or "
             "use --force"
         )
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """As other processes get it."""
+        return type(self), (self.path,)
 
 
 def take_over(record: Path, load: Callable[[], str], *, overwrite: bool) -> None:

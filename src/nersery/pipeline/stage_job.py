@@ -173,9 +173,11 @@ def corpus_job(target: Path, made_by: Mapping[str, Any], writer: io.Writer | Non
         writer: None uses that of the target's extension.
     """
     writer = writer or io.writer(output_format(target))
+    made_by = {"nersery": __version__, **made_by}
     return FileJob(
-        target, writer.encode, io.reject_line, {"nersery": __version__, **made_by}, writer.header, pack=writer.pack
-    )
+        target, writer.encode, io.reject_line, made_by, writer.header, pack=writer.pack,
+        makes_folder=writer.makes_folder,
+    )  # fmt: skip
 
 
 def output_format(path: Path, wanted: str | None = None) -> str:

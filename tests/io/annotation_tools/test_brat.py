@@ -38,11 +38,15 @@ def test_a_document_is_read_by_either_name_or_with_its_folder(folder: Path, name
     ]
 
 
-def test_a_text_without_labels_beside_it_is_text(folder: Path) -> None:
+def test_a_text_whose_labels_are_lost_is_an_error_among_others(folder: Path) -> None:
     (folder / "b.txt").write_text("plain, here\n", "utf-8")
-    assert [s.id for s in read(folder)] == ["a:1", "a:3", "b:1"]
+    for options in ({}, {"format": "brat"}):
+        with pytest.raises(DataError, match=r"b\.txt: there is no b\.ann .*: make an empty one if .*--format text"):
+            read(folder, **options)
     assert read(folder / "b.txt")[0].words == ("plain,", "here")
     assert [s.entities for s in read(folder, format="text")] == [()] * 3
+    (folder / "b.ann").touch()
+    assert [s.words for s in read(folder)][2:] == [("plain", ",", "here")]
 
 
 def test_both_files_are_its_content(folder: Path) -> None:
@@ -125,3 +129,12 @@ def test_a_blank_document_has_no_sentence(folder: Path) -> None:
 def test_it_is_not_written() -> None:
     with pytest.raises(SettingsError, match=r'"\.ann" names no format'):
         format_of("a.ann")
+
+
+@pytest.mark.parametrize("text", ["", "\n"])
+def test_labels_of_a_blank_text_are_an_error(folder: Path, text: str) -> None:
+    (folder / "a.txt").write_text(text, "utf-8")
+    with pytest.raises(DataError, match=rf"a\.ann:1 .*does not lie within the {len(text)} characters of its text"):
+        read(folder)
+    (folder / "a.ann").write_text("T1\tLive 0 0\t\nE1\tLive:T1\n", "utf-8")
+    assert not read(folder), "a trigger of an event is no label"

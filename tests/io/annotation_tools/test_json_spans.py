@@ -67,6 +67,11 @@ def problems(path: Path, *repair: str) -> list[str]:
             "answer": "accept",
         },
         {"id": 5, "text": DOCCANO["text"], "ner": [{**PERSON, "labels": ["PER"]}, [22, 28, "LOC"]]},
+        {
+            "id": 5,
+            "text": DOCCANO["text"],
+            "annotations": [{"begin": 0, "end": 12, "type": "PER"}, {"begin": 22, "end": 28, "type": "LOC"}],
+        },
         {**TASK, "data": {"body": DOCCANO["text"], "source": "b.pdf", "meta": {}}},
         {**TASK, "annotations": [{"result": []}, {"result": RESULT, "ground_truth": True}]},
     ],
@@ -74,6 +79,40 @@ def problems(path: Path, *repair: str) -> list[str]:
 def test_every_tool_says_the_same(tmp_path: Path, value: dict[str, Any]) -> None:
     [sentence] = read(save(tmp_path / "a.jsonl", value))
     assert (sentence.id, sentence.words, sentence.labels) == ("5", WORDS, LABELS)
+
+
+@pytest.mark.parametrize(
+    ("key", "label"),
+    [
+        ("annotations", {"start": 0, "end": 3, "tag": "PER"}),
+        ("mentions", [0, 3, "PER", "Q7259"]),
+        ("annotation", ["PER", 0, 3]),
+        ("mentions", {"offset": 0, "length": 3, "type": "PER"}),
+        ("Entities", {"BeginOffset": 0, "EndOffset": 3, "Type": "PERSON"}),
+        ("predictions", {"entity_group": "PER", "score": 0.9, "word": "ada", "start": 0, "end": 3}),
+    ],
+)
+def test_labels_of_an_unknown_form_are_an_error_instead_of_no_labels(tmp_path: Path, key: str, label: Any) -> None:
+    path = save(tmp_path / "a.jsonl", {"text": "Bo"}, {"text": "Ada in Oslo", key: [label]})
+    with pytest.raises(DataError) as caught:
+        read(path)
+    [issue] = map(str, caught.value.issues)
+    assert issue.startswith(f'{path}:2 (sentence a:2): "{key}" has {label!r:.60}, which seems to be a label, expected ')
+    assert f'if "{key}" has no labels, remove it' in caught.value.fix
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        {"sents": [{"start": 0, "end": 11}]},
+        {"tokens": [{"start": 0, "end": 3}, {"start": 4, "end": 6}, {"start": 7, "end": 11}], "relations": []},
+        {"offset_mapping": [[0, 3], [4, 6], [7, 11]], "meta": {"start": 0, "end": 11}},
+        {"spans": [], "predictions": [{"entity_group": "PER", "start": 0, "end": 3}]},
+    ],
+)
+def test_what_has_places_and_no_types_is_no_label(tmp_path: Path, more: dict[str, Any]) -> None:
+    [sentence] = read(save(tmp_path / "a.jsonl", {"text": "Ada in Oslo", **more}))
+    assert (sentence.words, sentence.entities) == (("Ada", "in", "Oslo"), ())
 
 
 def test_an_array_is_read_as_lines_are(tmp_path: Path) -> None:
@@ -203,10 +242,11 @@ def test_a_long_line_is_told_at_once(tmp_path: Path) -> None:
     assert "more than 100,000 characters" in problem
 
 
+@pytest.mark.parametrize("format", ["spans", "prodigy"])
 @pytest.mark.parametrize("word", ["\u3000", "a\xa0"])
-def test_words_that_would_not_come_back_are_not_written(tmp_path: Path, word: str) -> None:
-    with pytest.raises(DataError, match="begins or ends with white space"):
-        write([Sentence(("b", word), id="a")], tmp_path / "a.jsonl", format="spans")
+def test_words_that_would_not_come_back_are_not_written(tmp_path: Path, word: str, format: str) -> None:
+    with pytest.raises(DataError, match=r"sentence a: the word .* begins or ends with white space"):
+        write([Sentence(("b", word), id="a")], tmp_path / "a.jsonl", format=format)
 
 
 def test_ids_are_distinct_among_lines_too(tmp_path: Path) -> None:

@@ -97,7 +97,7 @@ def test_brat_puts_entities_where_they_were(tmp_path: Path) -> None:
 
 
 def test_names_of_documents_cannot_leave_the_folder(tmp_path: Path) -> None:
-    names = ["../../evil", "..", "/etc/passwd", "a/b", "a_b", "x" * 300, "A_B"]
+    names = ["../../evil", "..", "/etc/passwd", "a/b", "a_b", "x" * 300, "A_B", "नि" * 300, "नि" * 301, "文" * 86]
     sentences = [
         Sentence(("Oslo",), (Entity(0, 1, "LOC"),), str(n), document=d, offsets=((0, 4),)) for n, d in enumerate(names)
     ]
@@ -105,6 +105,31 @@ def test_names_of_documents_cannot_leave_the_folder(tmp_path: Path) -> None:
     assert len(list((tmp_path / "out" / "brat").glob("*.txt"))) == len(names)
     assert [path.name for path in tmp_path.iterdir()] == ["out"]
     assert len(read(tmp_path / "out" / "brat")) == len(names)
+
+
+def test_a_folder_does_not_take_the_place_of_a_file(tmp_path: Path) -> None:
+    taken, source = tmp_path / "taken", str(tmp_path / "in.jsonl")
+    taken.write_text("precious")
+    write(CORPUS, source)
+    with pytest.raises(SettingsError, match="taken exists already, expected the name of a new folder"):
+        write(CORPUS, taken, format="brat")
+    done = call("dataset", "convert", source, str(taken), "--to", "brat", "--force", "--quiet")
+    assert (done.code, taken.read_text()) == (2, "precious")
+    assert "taken exists already, expected the name of a new folder" in done.err
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["in.jsonl", "taken"]
+
+
+@pytest.mark.parametrize("name", ["brat", "gliner"])
+def test_nothing_is_left_of_what_could_not_be_packed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    def fail(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("nersery.io.os.replace", fail)
+    with pytest.raises(OSError, match="No space left"):
+        write(CORPUS, tmp_path / "a", format=name)
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_reading_brat_splits_signs_from_words(tmp_path: Path) -> None:

@@ -21,6 +21,7 @@ from nersery import Corpus, Sentence, annotate
 from nersery.annotate.llm_labels import LlmLabels
 from nersery.core.errors import JobFailedError, MissingResourceError, NerseryError, SettingsError
 from nersery.core.outcome import Result
+from nersery.models.llm.connection import ServerError
 from nersery.pipeline.stage_job import opened, stage_job
 from tests.llm_server import Running, serving
 
@@ -292,3 +293,10 @@ def test_a_killed_job_repeats_no_answered_request(tmp_path: Path) -> None:
         assert len((tmp_path / "out.jsonl").read_text().splitlines()) == 400
         repeated = len(server.answered()) - len({*server.answered()})
         assert repeated <= 8, "only answers that had not arrived"
+
+
+def test_an_error_of_a_server_is_the_same_in_another_process() -> None:
+    error = ServerError("status 429, slow down", "status 429", 429, {"retry-after": "7"})
+    again = pickle.loads(pickle.dumps(error))
+    assert (str(again), vars(again)) == (str(error), vars(error))
+    assert again.is_rate_limit

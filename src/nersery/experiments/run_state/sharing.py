@@ -53,7 +53,7 @@ def take_first_copies(made: Path, path: Path, copies: int) -> bool:
     """
     found: dict[Path, list[str]] = {}
     for source, target in ((rejects_of(made), rejects_of(path)), (made, path)):
-        lines = source.read_text("utf-8").splitlines(keepends=True) if source.exists() else []
+        lines = _lines(source) if source.exists() else []
         numbers = [_COPY.search(str(json.loads(line).get("id", ""))) for line in lines]
         if not all(numbers):
             return False
@@ -63,3 +63,9 @@ def take_first_copies(made: Path, path: Path, copies: int) -> bool:
     for target, lines in found.items():  # the sentences last, because they mark the stage as finished
         write_atomic(target, "".join(lines))
     return True
+
+
+def _lines(path: Path) -> list[str]:
+    """The lines of a JSONL file, which end at line feeds only: words may hold other line breaks, such as U+2028."""
+    with path.open(encoding="utf-8", newline="\n") as stream:
+        return [*stream]

@@ -54,8 +54,9 @@ class BratSource(StandoffSource):
         ]
         if issues := [_issue(number, line) for number, line, read in labels if read is None]:
             found.broken(self.file.stem, issues, unread(text))
-        elif text.strip():
-            spans = [_span(read, number) for number, _, read in labels if read and read["id"] not in triggers]
+            return
+        spans = [_span(read, number) for number, _, read in labels if read and read["id"] not in triggers]
+        if text.strip() or spans:  # labels of a blank text are out of place, which reading the document reports
             yield Document(self.file.stem, text, spans)
 
 
@@ -78,6 +79,7 @@ FORMATS = (
         reader=BratSource,
         writer=JsonlWriter,
         pack=pack_brat,
+        makes_folder=True,
         holds_words=False,
         holds_ids=False,
         recognises=lambda start: (

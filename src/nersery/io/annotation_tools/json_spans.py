@@ -1,11 +1,11 @@
 """Texts with character spans in JSON, as doccano, Prodigy, Label Studio and spaCy use them.
 
 An object has a ``text`` and a list of labels under ``label``, ``labels``, ``entities``, ``spans`` or any other key. A
-label is ``[start, end, type]``, or an object with ``start`` or ``start_offset``, ``end`` or ``end_offset``, and
-``label``, ``labels`` or ``type``; it may repeat its ``text``. Pairs ``["text", {"entities": […]}]`` and tasks of Label
-Studio (``data`` and ``annotations``) are read too. Prodigy's ``tokens`` are the words; otherwise the text is tokenized.
-Objects stand one per line or in an array. Other keys except ``id`` and ``language`` are ignored. The output is
-doccano's format: ``text`` and ``label``.
+label is ``[start, end, type]``, or an object with ``start``, ``start_offset`` or ``begin``, ``end`` or ``end_offset``,
+and ``label``, ``labels`` or ``type``; it may repeat its ``text``. Pairs ``["text", {"entities": […]}]`` and tasks of
+Label Studio (``data`` and ``annotations``) are read too. Prodigy's ``tokens`` are the words; otherwise the text is
+tokenized. Objects stand one per line or in an array. Other keys except ``id`` and ``language`` are ignored, but what
+seems to be labels in another form is an error. The output is doccano's format: ``text`` and ``label``.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import Any
 
 from nersery.core.errors import DataError, Issue
 from nersery.core.sentence import Sentence
-from nersery.io.annotation_tools.standoff import Document, Place, Span, StandoffSource, layout
+from nersery.io.annotation_tools.standoff import Document, Place, Span, StandoffSource, layout, refuse_outer_space
 from nersery.io.base import Pass, Writer, unread
 from nersery.io.formats import Beginning, Format
 from nersery.io.objects import DECODER, ENCODER, BrokenError, Object, parsed
@@ -29,7 +29,10 @@ ARRAYS = (".json", ".jsonl", "")
 _ARRAY = re.compile(r'\s*\[\s*(?:[{\]]|\[\s*")')
 LABEL_KEYS = ("label", "labels", "entities", "spans")
 ANNOTATIONS = ("annotations", "completions")
-STARTS, ENDS, TYPES = ("start", "start_offset"), ("end", "end_offset"), ("label", "labels", "type")
+STARTS, ENDS, TYPES = ("start", "start_offset", "begin"), ("end", "end_offset"), ("label", "labels", "type")
+OTHER_PLACES = ("tokens", "relations", "sents", "sentences", "segments", "paragraphs", "chunks")
+"""Keys of lists that have places in the text, and are not its labels."""
+_START_KEY, _END_KEY = re.compile("start|begin|offset", re.IGNORECASE), re.compile("end|stop|length", re.IGNORECASE)
 REFUSALS = ("reject", "ignore")
 """Answers in Prodigy to a text whose labels are not to be used."""
 ASCII_ENCODER = json.JSONEncoder(allow_nan=False)
@@ -189,7 +192,11 @@ def _text_of(data: Object, labels: Sequence[Object], line: int) -> Any:
 
 
 def _labels(value: Object, line: int) -> Sequence[Any]:
-    """The labels as they stand; none where there is no key for them, as in text that nobody has labelled."""
+    """The labels as they stand; none where there is no key for them, as in text that nobody has labelled.
+
+    Raises:
+        BrokenError: If two keys have labels, or none has them and one seems to, in a form that is unknown.
+    """
     named = {key: value[key] for key in LABEL_KEYS if value.get(key) not in (None, [])}
     named |= {
         key: content for key, content in value.items() if isinstance(content, list) and any(map(_is_label, content))
@@ -200,7 +207,20 @@ def _labels(value: Object, line: int) -> Sequence[Any]:
         if not isinstance(labels, list):
             raise _broken(line, f'"{key}" is {labels!r:.60}, expected a list of labels, each {EXPECTED_LABEL}')
         return labels
+    if not any(isinstance(value.get(key), list) for key in LABEL_KEYS):  # an empty one says that there are no labels
+        _refuse_other_forms(value, line)
     return ()
+
+
+def _refuse_other_forms(value: Object, line: int) -> None:
+    """Raise `BrokenError` for labels in an unknown form, without which the text would seem to have no entities."""
+    lists = {key: content for key, content in value.items() if isinstance(content, list) and key not in OTHER_PLACES}
+    seeming = ((key, one) for key, content in lists.items() for one in content if _seems_label(one))
+    if (found := next(seeming, None)) is not None:
+        key, one = found
+        fix = f'write these labels as "label": [[start, end, type], …]; if "{key}" has no labels, remove it'
+        message = f'"{key}" has {one!r:.60}, which seems to be a label, expected {EXPECTED_LABEL}'
+        raise BrokenError(Issue(message, line=line, kind="labels of unknown form", fixes=(fix,)))
 
 
 def _is_label(value: Any) -> bool:
@@ -208,6 +228,15 @@ def _is_label(value: Any) -> bool:
     if isinstance(value, list):
         return len(value) == 3 and [*map(type, value)] == [int, int, str]
     return isinstance(value, dict) and all(value.keys() & {*keys} for keys in (STARTS, ENDS, TYPES))
+
+
+def _seems_label(value: Any) -> bool:
+    """Whether a value has two places and, in a list, a text, as labels of any form do."""
+    if isinstance(value, list):
+        types = [*map(type, value)]
+        return str in types and types.count(int) > 1
+    whole = [key for key, number in value.items() if type(number) is int] if isinstance(value, dict) else []
+    return any(map(_START_KEY.search, whole)) and any(map(_END_KEY.search, whole))
 
 
 def _spans(label: Any, line: int) -> Iterator[Span]:
@@ -265,9 +294,7 @@ class SpansWriter(Writer):
         Raises:
             DataError: If a word begins or ends with white space, which would be lost.
         """
-        if odd := next((word for word in sentence.words if word.strip() != word), None):
-            message = f"the word {odd!r} begins or ends with white space, which labels by characters cannot keep"
-            raise DataError(Issue(message, sentence=sentence.id or None), fix="write .jsonl, which holds everything")
+        refuse_outer_space(sentence)
         text, places = layout(sentence)
         label = [[places[start][0], places[end - 1][1], type_] for start, end, type_ in sentence.labels]
         value: Object = {"id": sentence.id, "text": text, "label": label, "language": sentence.language or None}

@@ -220,6 +220,13 @@ def layout(sentence: Sentence) -> tuple[str, list[Place]]:
     return "".join(text), places
 
 
+def refuse_outer_space(sentence: Sentence) -> None:
+    """Raise `DataError` for a word that begins or ends with white space, which reading strips."""
+    if odd := next((word for word in sentence.words if word.strip() != word), None):
+        message = f"the word {odd!r} begins or ends with white space, which labels by characters cannot keep"
+        raise DataError(Issue(message, sentence=sentence.id or None), fix="write .jsonl, which holds everything")
+
+
 class StandoffSource(Source):
     """Sentences from texts with labels by code points.
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from nersery.core.files import LABELS, TEXT
 from nersery.core.sentence import Corpus, Sentence
-from nersery.io.annotation_tools.standoff import layout
+from nersery.io.annotation_tools.standoff import layout, refuse_outer_space
 from nersery.io.base import ReadOptions, Writer
 from nersery.io.formats import Format
 from nersery.io.jsonl import JsonlSource, JsonlWriter
@@ -20,8 +20,8 @@ from nersery.io.objects import ENCODER, Object
 from nersery.io.text_file import TextFile
 
 _UNSAFE = re.compile(r"[^\w.-]+")
-LONGEST_NAME = 100
-"""Characters of a document's file name."""
+LONGEST_NAME = 200
+"""Bytes of a document's file name, without number and extension; file systems allow 255 in all."""
 
 
 def _places(sentence: Sentence) -> Iterator[tuple[int, int, str, str]]:
@@ -64,7 +64,12 @@ class ProdigyWriter(Writer):
     """Writes tasks with ``tokens`` and ``spans`` for ``ner.manual`` and ``db-in``."""
 
     def encode(self, sentence: Sentence) -> str:
-        """One task."""
+        """One task.
+
+        Raises:
+            DataError: If a word begins or ends with white space, which would be lost.
+        """
+        refuse_outer_space(sentence)
         text, places = layout(sentence)
         following = [*(start for start, _ in places[1:]), places[-1][1]]
         tokens = [
@@ -117,7 +122,8 @@ def pack_brat(lines: Path, target: Path) -> None:
     target.mkdir(exist_ok=True)
     names: set[str] = set()
     for document, sentences in documents.items():
-        name = stem = _UNSAFE.sub("_", document).strip(".")[:LONGEST_NAME] or "sentences"
+        whole = _UNSAFE.sub("_", document).strip(".").encode()
+        name = stem = whole[:LONGEST_NAME].decode(errors="ignore") or "sentences"  # without half a character
         number = 1
         while name.casefold() in names:
             number += 1

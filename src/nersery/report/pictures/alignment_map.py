@@ -11,7 +11,7 @@ from markupsafe import Markup
 
 from nersery.core.alignments import Alignment
 from nersery.core.errors import DataError, Issue, SettingsError, printable
-from nersery.core.files import write_atomic
+from nersery.core.files import write_output
 from nersery.core.outcome import Reject
 from nersery.core.sentence import Entity, Sentence
 from nersery.crosslingual.projection import Projection, Task, alignment_issue
@@ -66,7 +66,7 @@ def draw_pair(path: Path, id: str, tasks: Iterable[Task | Reject], projection: P
                 raise DataError(Issue(fault, sentence=target.id), fix="choose another pair by --picture-of")
             outcome = projection.project(source, target, alignment)
             shown = outcome.sentence if isinstance(outcome, Reject) else outcome
-            write_atomic(path, str(alignment_map(source, shown or target, alignment)))
+            write_output(path, str(alignment_map(source, shown or target, alignment)))
             return
     reason = "no pair has an entity to draw" if not id else f"--picture-of {id}: no pair has a target of that id"
     raise SettingsError(reason)

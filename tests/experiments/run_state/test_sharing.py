@@ -1,0 +1,24 @@
+"""What one system takes over from another."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from nersery import Sentence, io
+from nersery.core.outcome import Reject
+from nersery.experiments.run_state.sharing import take_first_copies
+from nersery.pipeline.job import rejects_of
+
+
+@pytest.mark.parametrize("word", ["Oslo", "a\u2028b", "a\u2029b"])
+def test_the_first_copies_are_taken_whatever_the_words(word: str, tmp_path: Path) -> None:
+    """JSONL keeps U+2028 and U+2029 as they are, and they end no line."""
+    copies = [Sentence((word,), id=f"a~shuffle-{number}") for number in (1, 2, 3)]
+    made, path = tmp_path / "made.jsonl", tmp_path / "new/path.jsonl"
+    io.write(copies, made)
+    rejects_of(made).write_text("".join(io.reject_line(Reject("no", one)) for one in copies), "utf-8")
+    assert take_first_copies(made, path, 2)
+    assert io.read(path).sentences == tuple(copies[:2])
+    assert rejects_of(path).read_bytes().split(b"\n")[:2] == rejects_of(made).read_bytes().split(b"\n")[:2]
