@@ -63,7 +63,8 @@ def test_the_card_has_what_the_user_says():
         (["all.conll", "data", "--leaks", "dorp"], 'did you mean "drop"'),
         (["all.conll", "data", "--dev-share", "1"], "leave something for train"),
         (["all.conll", "all.conll", "--force"], "all.conll is a file"),
-        (["train=all.conll", ".", "--force"], "all.conll is an input and lies in ."),
+        (["train=all.conll", ".", "--force"], "all.conll is an input in ., the folder to write"),
+        ([".", ".", "--force"], ". is an input in ., the folder to write"),
     ],
 )
 def test_wrong_usage_is_told_before_anything_is_written(args: list[str], message: str):
@@ -81,6 +82,14 @@ def test_nothing_is_overwritten_without_force():
     assert "data exists already" in again.err
     assert call("dataset", "publish", "all.conll", "data", "--no-parquet", "--force").code == 0
     assert sorted(path.name for path in Path().iterdir() if path.is_dir()) == ["data"]
+
+
+def test_a_dataset_is_not_its_own_input():
+    """Divided anew, sentences of test would be in train."""
+    assert call("dataset", "publish", "all.conll", "data", "--no-parquet").code == 0
+    Path("link").symlink_to("data", target_is_directory=True)
+    for name in ("./data", "link"):
+        assert "Choose another folder" in call("dataset", "publish", name, "data", "--no-parquet", "--force").err
 
 
 def test_what_may_not_be_meant_is_told():

@@ -167,10 +167,13 @@ class TestPipes:
         assert process.wait() == 141
 
     @pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no /dev/full")
-    def test_results_onto_a_full_disk(self):
+    @pytest.mark.parametrize(
+        "args", [("list", "repairs"), ("--help",), ("--version",), ("list", "--help")], ids=" ".join
+    )
+    def test_results_onto_a_full_disk(self, args: tuple[str, ...]):
         with open("/dev/full", "w") as full:
             done = subprocess.run(
-                [sys.executable, "-m", "nersery", "list", "repairs"],
+                [sys.executable, "-m", "nersery", *args],
                 stdout=full,
                 stderr=subprocess.PIPE,
                 text=True,

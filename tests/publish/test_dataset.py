@@ -1,6 +1,7 @@
 import json
 import re
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -8,6 +9,7 @@ import yaml
 from markdown_it import MarkdownIt
 
 from nersery import Entity, Origin, Sentence, io
+from nersery.core.entity import SoftLabel
 from nersery.core.errors import DataError, MissingResourceError, SettingsError
 from nersery.core.files import check_replaceable, content_hash, replaced_folder
 from nersery.evaluate.error_analysis import find_errors
@@ -120,6 +122,18 @@ def test_datasets_opens_it_offline(tmp_path: Path, monkeypatch, part: str):
         assert tags.int2str(loaded["validation"][0]["ner_tags"]) == ["B-creative work", "O"]
         alone = datasets.Dataset.from_parquet(str(folder / "tags/test.parquet"), cache_dir=str(tmp_path / "cache"))
         assert alone.features["ner_tags"].feature.names == tags.names
+
+
+def test_datasets_opens_sentences_with_offsets_and_soft_labels(tmp_path: Path, monkeypatch):
+    datasets = pytest.importorskip("datasets", reason="needs the package datasets")
+    monkeypatch.setattr(datasets.config, "HF_HUB_OFFLINE", True)
+    own = replace(GOLD[0], document="d", offsets=tuple((3 * n, 3 * n + 2) for n in range(len(GOLD[0]))))
+    own = replace(own, soft_labels=(SoftLabel(0, "PER", 0.9, 0.05),))
+    folder = tmp_path / "data"
+    publish(divide([own, NEW], {"a": "train", "a~m-1": "train"}, Division()), folder, About(), RECORD, parquet=False)
+    loaded = datasets.load_dataset(str(folder), cache_dir=str(tmp_path / "cache"))
+    assert [row["document"] for row in loaded["train"]] == ["d", None]
+    assert loaded["train"][0]["soft_labels"] == [{"word": 0, "type": "PER", "begin": 0.9, "inside": 0.05}]
 
 
 def test_the_head_of_the_card(tmp_path: Path):

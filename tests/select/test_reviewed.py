@@ -87,3 +87,23 @@ def test_a_run_waits_and_the_report_shows_acceptance(
     assert "Reviewed by people" in report
     assert f"| one | mention_replacement | 0 | {100 / len(waiting):.1f} | {len(waiting)} | 0 | 1.00 |" in report
     assert "Reviewed by people" in Path("run/report.html").read_text("utf-8")
+
+
+def test_another_file_of_that_name_is_kept(tmp_path: Path) -> None:
+    mine = tmp_path / "out.to-review.jsonl"
+    mine.write_text("mine", "utf-8")
+    with pytest.raises(SettingsError, match="exists, with other sentences"):
+        nersery.select(MADE, "reviewed", Corpus(), output=tmp_path / "out.jsonl", quiet=True)
+    assert mine.read_text("utf-8") == "mine"
+
+
+def test_names_in_the_command_are_quoted(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match=r"label review '.*/my out\.to-review\.jsonl' '.*/my out\.checked\.jsonl'"):
+        nersery.select(MADE, "reviewed", Corpus(), output=tmp_path / "my out.jsonl", quiet=True)
+
+
+def test_a_file_without_ids_is_refused(tmp_path: Path) -> None:
+    """A decision is about a sentence by its id, so all would wait for ever."""
+    io.write(MADE, tmp_path / "checked.conll")
+    with pytest.raises(SettingsError, match=r"expected \.jsonl: other formats lose the ids"):
+        nersery.select(MADE, "reviewed", Corpus(), file=str(tmp_path / "checked.conll"))

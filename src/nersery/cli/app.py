@@ -9,7 +9,8 @@ from __future__ import annotations
 import errno
 import os
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import typer
@@ -60,7 +61,8 @@ class Commands(TyperGroup):
         if not args and not ctx.resilient_parsing:
             print(ctx.get_help(), file=sys.stderr)
             raise typer.Exit(2)
-        return super().parse_args(ctx, args)
+        with _errors_as_messages():  # help and version are printed here
+            return super().parse_args(ctx, args)
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """The command; when it is unknown but a group has one of this name, the error says so."""
@@ -86,20 +88,27 @@ class Commands(TyperGroup):
 
     def invoke(self, ctx: Any) -> Any:
         """Run a command. An error that the user can fix is printed without a traceback."""
+        with _errors_as_messages():
+            return super().invoke(ctx)
+
+
+@contextmanager
+def _errors_as_messages() -> Iterator[None]:
+    try:
         try:
-            result = super().invoke(ctx)
+            yield
+        finally:
             sys.stdout.flush()  # so that a full disk or a closed pipe shows here
-            return result
-        except NerseryError as error:
-            _fail(str(error), error.exit_code)
-        except KeyboardInterrupt as error:
-            _fail(*stopped(error))
-        except BrokenPipeError:
-            _drop_results()
-            raise typer.Exit(UNREAD_EXIT_CODE) from None
-        except OSError as error:
-            _drop_results()
-            _fail(_os_message(error), DISK_EXIT_CODE)
+    except NerseryError as error:
+        _fail(str(error), error.exit_code)
+    except KeyboardInterrupt as error:
+        _fail(*stopped(error))
+    except BrokenPipeError:
+        _drop_results()
+        raise typer.Exit(UNREAD_EXIT_CODE) from None
+    except OSError as error:
+        _drop_results()
+        _fail(_os_message(error), DISK_EXIT_CODE)
 
 
 def _drop_results() -> None:

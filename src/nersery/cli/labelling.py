@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 from typing import Annotated
 
@@ -10,7 +11,7 @@ from typer import Option
 from nersery import io
 from nersery.cli import options
 from nersery.cli.app import label_group
-from nersery.core.errors import SettingsError
+from nersery.core.errors import SettingsError, printable
 from nersery.pipeline.stage_job import output_format
 
 
@@ -53,11 +54,15 @@ def next_(
     found = next_sentences(raw, taggers, count, labelled=done, most=most, seed=seed, quiet=quiet)
     options.report_repairs(raw)
     io.write(found.corpus, target, format=format)
+    options.write_rejects(target, raw.rejects)
+    rejected = len(raw.rejects)
     if json:
-        ids = [sentence.id for sentence in found.corpus]
-        options.print_json({"output": str(target), "read": found.read, "predicted": found.predicted, "ids": ids})
+        counts = {"read": found.read + rejected, "rejected": rejected, "predicted": found.predicted}
+        options.print_json({"output": str(target), **counts, "ids": [sentence.id for sentence in found.corpus]})
         return
-    print(f"{target}: {found}")
+    print(f"{target}: {found}" + f"; {rejected} rejected when read" * bool(rejected))
     if format == "jsonl" and not quiet:
-        print(f"label them: nersery label review {target} labelled.jsonl --types '{','.join(found.types)}' --open")
+        known = [] if any("," in type_ for type_ in found.types) else ["--types", ",".join(found.types)]
+        command = shlex.join(["nersery", "label", "review", str(target), "labelled.jsonl", *known, "--open"])
+        print(f"label them: {printable(command)}")
         print("then grow on:  nersery grow TRAIN labelled.jsonl")

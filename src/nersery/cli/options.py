@@ -18,8 +18,8 @@ from typer.core import TyperCommand
 from nersery import io
 from nersery.core import registry
 from nersery.core.errors import SettingsError
-from nersery.core.files import files_of, lies_in, refuse_unwritable
-from nersery.core.outcome import Tally
+from nersery.core.files import files_of, lies_in, refuse_unwritable, write_output
+from nersery.core.outcome import Reject, Tally
 from nersery.core.random import LARGEST_SEED
 from nersery.core.sentence import Corpus
 from nersery.core.warnings import NO_NOTES
@@ -212,6 +212,14 @@ def refuse_odd_bytes(folder: Path) -> None:
         str(folder).encode()
     except UnicodeEncodeError:
         raise SettingsError(f"the folder name {str(folder)!r} is not UTF-8. Choose another one") from None
+
+
+def write_rejects(target: Path, rejects: Sequence[Reject]) -> None:
+    """Write what reading has rejected beside an output, or remove such a file if there is nothing."""
+    if rejects:
+        write_output(rejects_of(target), "".join(map(io.reject_line, rejects)))
+    else:
+        rejects_of(target).unlink(missing_ok=True)
 
 
 def refuse_existing(target: Path, *, force: bool) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -119,8 +120,7 @@ def _inputs(names: Sequence[str], folder: Path) -> list[tuple[str, str]]:
     for name in names:
         split, _, path = name.partition("=")
         inputs.append((GIVEN[split], path) if split in GIVEN and path else ("", name))
-        if lies_in(Path(inputs[-1][1]), folder):
-            raise SettingsError(
-                f"{inputs[-1][1]} is an input and lies in {folder}, the folder to write. Choose another folder"
-            )
+        own = Path(inputs[-1][1])
+        if lies_in(own, folder) or (own.is_dir() and os.path.realpath(own) == os.path.realpath(folder)):
+            raise SettingsError(f"{own} is an input in {folder}, the folder to write. Choose another folder")
     return inputs

@@ -61,10 +61,7 @@ def sample(
     tally = Tally(len(whole) + len(everything.rejects), len(corpus), reasons)
     options.report_repairs(everything)
     io.write(corpus, target)
-    if everything.rejects:
-        write_output(rejects_of(target), "".join(map(io.reject_line, everything.rejects)))
-    else:
-        rejects_of(target).unlink(missing_ok=True)
+    options.write_rejects(target, everything.rejects)
     if ids is not None:
         ids.parent.mkdir(parents=True, exist_ok=True)
         write_output(ids, sampling.id_list(corpus))

@@ -121,16 +121,21 @@ def _span_features(sentences: Iterable[Sentence]) -> list[Feature]:
     """Of the keys of native JSONL those that occur."""
     entity = [_value("start", "int64"), _value("end", "int64"), _value("type"), _value("score", "float64")]
     features = [_value("id"), _texts("words"), _value("language"), {"name": "entities", "list": entity}, _origin()]
-    scores: set[str] = set()
-    columns = comments = False
+    label = [_value("word", "int64"), _value("type"), _value("begin", "float64"), _value("inside", "float64")]
+    optional: dict[str, Feature] = {
+        "columns": {"name": "columns", "list": {"list": "string"}},
+        "comments": _texts("comments"),
+        "soft_labels": {"name": "soft_labels", "list": label},
+        "document": _value("document"),
+        "offsets": {"name": "offsets", "list": {"list": "int64"}},
+    }
+    scores, found = set[str](), set[str]()
     for sentence in sentences:
         scores.update(sentence.scores)
-        columns, comments = columns or bool(sentence.columns), comments or bool(sentence.comments)
+        found.update(name for name in optional.keys() - found if getattr(sentence, name))
     if scores:
         features.append({"name": "scores", "struct": [_value(name, "float64") for name in sorted(scores)]})
-    if columns:
-        features.append({"name": "columns", "list": {"list": "string"}})
-    return [*features, _texts("comments")] if comments else features
+    return [*features, *(feature for name, feature in optional.items() if name in found)]
 
 
 # --- Parquet ----------------------------------------------------------------------------------------------------------

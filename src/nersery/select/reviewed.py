@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -9,6 +10,7 @@ from typing import Any
 
 from nersery import io
 from nersery.core.errors import DataError, MissingResourceError, NerseryError, SettingsError
+from nersery.core.files import write_output
 from nersery.core.outcome import NOT_REVIEWED, REJECTED_BY_HAND
 from nersery.core.ranges import RateAboveZero
 from nersery.core.registry import FileName
@@ -20,6 +22,9 @@ from nersery.select.base import Selector
 
 Shown = tuple[str, tuple[str, ...]]
 """The id and the words that a person has decided about; for other words the decision does not count."""
+
+
+JSONL = ".jsonl"
 
 
 @dataclass
@@ -46,6 +51,8 @@ class Reviewed(Selector):
         """Look for the file, if one is named; see `Selector.check`."""
         if self.file is not None and not Path(self.file).is_file():
             raise MissingResourceError(f"{self.file} does not exist: expected the output of `nersery label review`")
+        if self.file is not None and JSONL not in Path(self.file).suffixes:
+            raise SettingsError(f"file is {self.file}, expected {JSONL}: other formats lose the ids of the sentences")
 
     def fit(
         self, gold: Sequence[Sentence], *, held_out: Iterable[Sentence] = (), training: Training = NO_TRAINING
@@ -80,11 +87,11 @@ class Reviewed(Selector):
 
     def _waiting(self, sentences: Sequence[Sentence], count: int) -> DataError:
         if self._to_review is not None:
-            io.write(sentences, self._to_review)
-        command = f"nersery label review {self._to_review or 'INPUT'} {self._decisions}"
+            _write(sentences, self._to_review)
+        files = shlex.join([str(self._to_review or "INPUT"), str(self._decisions)])
         return DataError(
             f"{count} of {len(sentences)} sentences wait for a decision by a person",
-            fix=f"decide, then repeat this command: {command}",
+            fix=f"decide, then repeat this command: nersery label review {files}",
         )
 
     def transform(self, sentences: Sequence[Sentence]) -> list[Sentence]:
@@ -110,3 +117,11 @@ class Reviewed(Selector):
 
 def _shown(sentence: Sentence) -> Shown:
     return sentence.id, sentence.words
+
+
+def _write(sentences: Sequence[Sentence], path: Path) -> None:
+    """Write what is to be reviewed; a `SettingsError` if a file with other content is there."""
+    text = "".join(map(io.writer("jsonl").encode, sentences))
+    if path.exists() and path.read_bytes() != text.encode():
+        raise SettingsError(f"{path} exists, with other sentences. Move or delete it, or name another output")
+    write_output(path, text)

@@ -123,7 +123,7 @@ def test_the_command_writes_what_review_and_annotation_tools_read(tagger: Path, 
     result = call("label", "next", raw, "next.jsonl", "--tagger", str(tagger), "-n", "7")
     assert result.code == 0, result.err
     assert "7 of 40 sentences" in result.out
-    assert "nersery label review next.jsonl labelled.jsonl --types 'LOC,PER'" in result.out
+    assert "nersery label review next.jsonl labelled.jsonl --types LOC,PER --open" in result.out
     assert call("label", "next", raw, "spans.jsonl", "--tagger", str(tagger), "-n", "7", "--to", "spans").code == 0
     assert json.loads(Path("spans.jsonl").read_text("utf-8").splitlines()[0]).keys() >= {"text", "label"}
     written = call(
@@ -132,6 +132,21 @@ def test_the_command_writes_what_review_and_annotation_tools_read(tagger: Path, 
     first, second = ({s.words for s in io.read(name)} for name in ("next.jsonl", "more.jsonl"))
     assert not first & second
     assert json.loads(written.out)["ids"] == [s.id for s in io.read("more.jsonl")]
+
+
+def test_the_command_it_suggests_is_quoted(tagger: Path, raw: str) -> None:
+    result = call("label", "next", raw, "my next.jsonl", "--tagger", str(tagger), "-n", "7")
+    assert "nersery label review 'my next.jsonl' labelled.jsonl" in result.out
+
+
+def test_sentences_that_a_repair_drops_are_rejects(tagger: Path, raw: str) -> None:
+    Path("bad.conll").write_text("Ada B-PER\nwrote O\n\nOslo I-LOC\n\nGrace B-PER\n", "utf-8")
+    args = ["--tagger", str(tagger), "-n", "2", "--repair", "drop-sentence"]
+    result = call("label", "next", "bad.conll", "next.jsonl", *args, "--json")
+    told = json.loads(result.out)
+    assert (told["read"], told["rejected"], len(told["ids"])) == (3, 1, 2)
+    assert len(list(io.read_rejects(Path("next.jsonl.rejects.jsonl")))) == 1
+    assert "1 rejected when read" in call("label", "next", "bad.conll", "next.jsonl", *args, "--force").out
 
 
 @pytest.mark.parametrize(
