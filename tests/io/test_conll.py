@@ -173,6 +173,12 @@ def test_what_a_comment_says_of_ids_may_be_no_id(path: Path, comment: str, id: s
     assert [sentence.id for sentence in opened(path, f"{comment}\na\tO\n")] == [id]
 
 
+def test_an_id_of_a_sentence_without_words_is_not_that_of_the_next(path: Path) -> None:
+    (sentence,) = opened(path, "# id = 1\n\n# id = 2\n# a remark\nAda B-PER\n")
+    assert sentence.id == "2"
+    assert sentence.comments == ("# id = 1", "# id = 2", "# a remark")
+
+
 def test_clashing_ids_name_both_lines(path: Path) -> None:
     text = "# id a\nx\tO\n\n# id train:3\ny\tO\n\nz\tO\n\n# id a\nv\tO\n"
     assert problems(path, text) == [

@@ -87,8 +87,8 @@ class ConllSource(base.Source):
         if self.layout is None:
             return
         for number, paragraph in enumerate(self._paragraphs(self.layout), start=1):
-            named = (match["marked"] or match["alone"] for match in map(_ID.match, paragraph.comments) if match)
-            id = next(named, f"{self.file.stem}:{number}")
+            named = [match["marked"] or match["alone"] for match in map(_ID.match, paragraph.comments) if match]
+            id = named[-1] if named else f"{self.file.stem}:{number}"  # those before belong to sentences without words
             sentence = self._sentence(paragraph, id, self.layout, found)
             if sentence is not None:
                 yield sentence
