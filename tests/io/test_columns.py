@@ -92,6 +92,33 @@ def test_comments(line: str, is_comment: bool) -> None:
 
 
 @pytest.mark.parametrize(
+    ("line", "is_comment"),
+    [
+        ("#MH17\tB-X", False),
+        ("#MH17\t_X", True),
+        ("#MH17\tB-X\t", False),  # of another width, so it is reported
+        ("#MH17\tNN\tO", False),
+        ("#MH17\tNN\t-", True),
+        ("# U-Bahn\ttext", True),
+        ("# id = 7\tsplit\tB-12", True),
+        ("# sent_id = B-12", True),
+        ("#id:\tO", False),
+        ("# O", True),
+    ],
+)
+def test_comments_between_tabs(line: str, is_comment: bool) -> None:
+    assert Layout(2, 0, 1, tabs=True).is_comment(line) is is_comment
+
+
+@pytest.mark.parametrize("line", ["# sent_id = B-12", "#  id = B-12", "# id: B-12"])
+def test_an_id_may_look_like_a_tag(line: str) -> None:
+    assert Layout(4, 0, 3, tabs=False).is_comment(line)
+    assert Layout(3, 0, 2, tabs=False).count_comments([line, "a x y B-X"]) == 1
+    ragged = Layout(3, 0, 2, tabs=False, ragged=True)
+    assert ragged.count_comments(["# sent_id = B-12", "a x y B-X"]) == 1
+
+
+@pytest.mark.parametrize(
     ("lines", "ragged", "count"),
     [
         (["# one", "# two", "a O"], False, 2),

@@ -138,6 +138,20 @@ def test_words_that_begin_with_a_hash_are_no_comments(path: Path) -> None:
     assert corpus[3].comments == ("# sent_id = t2", "# a remark")
 
 
+def test_a_hash_word_with_too_many_columns_is_reported(path: Path) -> None:
+    (problem,) = problems(path, "Ada\tB-PER\nwrote\tO\n\n#MH17\tB-MISC\t\ncrashed\tO\n")
+    assert problem.startswith(":4 (sentence train:2): the number of columns is 3, expected 2")
+
+
+def test_an_id_that_looks_like_a_tag_is_an_id(path: Path) -> None:
+    text = "# sent_id = B-12\nEU NNP B-NP B-ORG\nrejects VBZ B-VP O\n"
+    (sentence,) = opened(path, text)
+    assert (sentence.id, sentence.words, sentence.labels) == ("B-12", ("EU", "rejects"), ((0, 1, "ORG"),))
+    word = Sentence(("#", "a"), columns=(("id", "b"), ("=", "c")))
+    write([word], path, separator=" ")
+    assert [sentence.words for sentence in read(path)] == [("#", "a")]
+
+
 def test_a_file_of_hash_words_alone(path: Path) -> None:
     text = "#MH17 O\n\n#Oslo B-LOC\n"
     assert labels(path, text) == [(("#MH17",), ()), (("#Oslo",), ((0, 1, "LOC"),))]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -19,6 +20,7 @@ NEARLY_ALL = 0.9
 DOCUMENT_MARK = "-DOCSTART-"
 WORD_MARK = "# nersery: the next line is a word"
 """Written in front of a sentence that would else begin like a document mark or a byte order mark."""
+_NAMES_ID = re.compile(r"#[ \t]*(?:sent_id|id)[ \t]*[=:]")
 
 
 def split_line(line: str) -> list[str]:
@@ -95,12 +97,22 @@ class Layout:
         if lone_return(line, 0):
             return False
         values = split_line(line)
-        regular = len(values) == self.width
         if line[0] == "#":
-            regular = regular and ("\t" in line) == self.tabs
-            return not (regular and looks_like_tag(values[self.tag], broken=True))
+            return not self._is_word(line, values)
+        regular = len(values) == self.width
         entity = regular and values[self.tag] != OUTSIDE and looks_like_tag(values[self.tag])
         return values[0] == DOCUMENT_MARK and not entity
+
+    def _is_word(self, line: str, values: Sequence[str]) -> bool:
+        """Whether a line that begins with ``#`` holds a word, which a tag shows.
+
+        Between tabs, a tag in a wrong column shows it too, so that the line is reported. Between spaces, the id of a
+        sentence may look like a tag.
+        """
+        tabs = "\t" in line
+        if tabs == self.tabs and len(values) == self.width and looks_like_tag(values[self.tag], broken=True):
+            return tabs or not _NAMES_ID.match(line)
+        return tabs and self.tabs and not _NAMES_ID.match(line) and any(map(looks_like_tag, values[1:]))
 
     def count_comments(self, lines: Sequence[str]) -> int:
         """How many lines of a paragraph stand before its first word."""
@@ -117,7 +129,7 @@ class Layout:
         """Whether a line of another width can be a word because the next one is of that width too."""
         values = split_line(line)
         same = len(values) == len(split_line(following)) and ("\t" in line) == ("\t" in following)
-        return same and following[0] != "#" and self.fitted(values) is not values
+        return same and following[0] != "#" and not _NAMES_ID.match(line) and self.fitted(values) is not values
 
 
 def detect_layout(file: TextFile, options: ReadOptions, *, sure: bool = False) -> Layout | None:
