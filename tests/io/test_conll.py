@@ -105,6 +105,37 @@ def test_an_empty_file_is_an_empty_corpus(path: Path, text: str) -> None:
     assert labels(path, text) == []
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "0\tAda\tB-PER\n1\twrote\tO\n\n0\tIn\tO\n1\tOslo\tB-LOC\n",
+        "1\tAda\tB-PER\n2\twrote\tO\n\n3\tIn\tO\n4\tOslo\tB-LOC\n",
+        "doc1 0 Ada B-PER\ndoc1 1 wrote O\n\ndoc1 0 In O\ndoc1 1 Oslo B-LOC\n",
+    ],
+)
+def test_numbers_and_documents_are_no_words(path: Path, text: str) -> None:
+    assert labels(path, text) == [ADA, (("In", "Oslo"), ((1, 2, "LOC"),))]
+
+
+def test_a_range_of_words_is_reported_where_its_words_follow(path: Path) -> None:
+    text = "1\tfin\tO\n2-3\tdel\tO\n2\tde\tO\n3\tel\tO\n4\tNilo\tB-LOC\n"
+    for named in ({}, {"word_column": 2, "tag_column": 3}):
+        (problem,) = problems(path, text, **named)
+        assert (
+            problem == ":2 (sentence train:1): 'del' is the words 2-3 together, which follow; expected each word once"
+        )
+    with pytest.raises(DataError, match="delete the lines of ranges such as 1-2"):
+        read(path)
+    source = opened(path, f"{text}\n1\tAda\tB-PER\n2\twrote\tO\n", repair="drop-sentence")
+    assert [(sentence.words, sentence.labels) for sentence in source] == [ADA]
+    assert [reject.reason for reject in source.rejects] == ["range of words"]
+
+
+def test_a_range_may_stand_for_its_words(path: Path) -> None:
+    assert labels(path, "1\tfin\tO\n2-3\tdel\tO\n4\tNilo\tB-LOC\n")[0][0] == ("fin", "del", "Nilo")
+    assert labels(path, "1-1\tAda\tB-PER\n1-2\twrote\tO\n") == [ADA]
+
+
 def test_a_file_without_entities(path: Path) -> None:
     assert labels(path, "a O\n\nb O\n") == [(("a",), ()), (("b",), ())]
 

@@ -6,6 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from nersery.core.errors import DataError, Issue
 from nersery.core.sentence import UNKNOWN_COLUMN
@@ -20,6 +21,8 @@ NEARLY_ALL = 0.9
 DOCUMENT_MARK = "-DOCSTART-"
 WORD_MARK = "# nersery: the next line is a word"
 """Written in front of a sentence that would else begin like a document mark or a byte order mark."""
+NUMBER = re.compile(r"(\d{1,9})(?:[-.](\d{1,9}))?")
+"""Of a word, or of words as in CoNLL-U: ``3``, the range ``3-4``, and ``3.1`` for a word that is not in the text."""
 _NAMES_ID = re.compile(r"#[ \t]*(?:sent_id|id)[ \t]*[=:]")
 
 
@@ -63,6 +66,7 @@ class Layout:
         tabs: Columns are separated by tabs, else by spaces.
         ragged: Lines of another width are words too.
         rivals: Other columns that look like tags.
+        number: Position of the number of a word in its sentence, if there is one.
     """
 
     width: int
@@ -71,6 +75,7 @@ class Layout:
     tabs: bool
     ragged: bool = False
     rivals: tuple[int, ...] = ()
+    number: int | None = None
 
     def fitted(self, values: list[str]) -> list[str]:
         """The word and the tag of a line of another width; the tag's position counts from the end.
@@ -136,7 +141,7 @@ def detect_layout(file: TextFile, options: ReadOptions, *, sure: bool = False) -
     """The layout of a file, from its first lines.
 
     The tag is the last column in which nearly all values look like tags, unless that is an inner level of nested
-    entities (see `_outer`). The word is the first other column that does not count the words.
+    entities (see `_outer`). The word is the first other column that neither numbers the words nor names a document.
 
     Args:
         options: Columns named by the user are not detected.
@@ -153,28 +158,37 @@ def detect_layout(file: TextFile, options: ReadOptions, *, sure: bool = False) -
     if not rows:
         return None
     width, count = Counter(map(len, rows)).most_common(1)[0]
+    _check_named_columns(file, options, width)
+    columns = list(zip(*(row for row in rows if len(row) == width), strict=True))
+    tags = _tag_positions(columns, options, _SURE_SIGNS if sure else _ALL_SIGNS)
+    if sure and (not tags or count < NEARLY_ALL * len(rows)):
+        return None
+    if not tags:
+        if any(lone_return(line, 0) for sentence in sentences for line in sentence):
+            raise DataError(
+                Issue("its lines end with carriage returns, expected line feeds", file.name), fix=RETURN_HINT
+            )
+        if all(_may_be_comment(row[0]) for row in rows):
+            return None
+        raise _no_tags(file, columns)
+    tag = _outer(columns, tags)
+    by_sentence = [[row for row in map(split_line, sentence) if len(row) == width] for sentence in sentences]
+    word, number = _word_and_number(by_sentence, [tag, *tags], options)
+    tabs = 2 * sum("\t" in line for sentence in sentences for line in sentence) > len(rows)
+    rivals = tuple(at for at in tags if at not in (tag, word))
+    return Layout(width, word, tag, tabs, RAGGED_LINES in options.repair, rivals, number)
+
+
+def _check_named_columns(file: TextFile, options: ReadOptions, width: int) -> None:
     for role, column in (("word", options.word_column), ("tag", options.tag_column)):
         if column is not None and column > width:
             raise DataError(
                 Issue(f"there is no {role} column {column}: its lines have {width} columns", file.name),
                 fix=f"name one of them by --{role}-column, or leave it out to detect it",
             )
-    columns = list(zip(*(row for row in rows if len(row) == width), strict=True))
-    tags = _tag_positions(columns, options, _SURE_SIGNS if sure else _ALL_SIGNS)
-    if not tags or (sure and count < NEARLY_ALL * len(rows)):
-        lines = (line for sentence in sentences for line in sentence)
-        if not sure and any(lone_return(line, 0) for line in lines):
-            raise DataError(
-                Issue("its lines end with carriage returns, expected line feeds", file.name), fix=RETURN_HINT
-            )
-        if sure or all(_may_be_comment(row[0]) for row in rows):
-            return None
-        raise _no_tags(file, columns)
-    tag = _outer(columns, tags)
-    word = _word_position(sentences, width, tag, options)
-    tabs = 2 * sum("\t" in line for sentence in sentences for line in sentence) > len(rows)
-    rivals = tuple(at for at in tags if at not in (tag, word))
-    return Layout(width, word, tag, tabs, RAGGED_LINES in options.repair, rivals)
+    if options.tag_column is not None and width == 1:
+        issue = Issue("its lines have one column, expected a word and a tag", file.name)
+        raise DataError(issue, fix="part word and tag by a tab or a space, or name the format by --format text")
 
 
 def _may_be_comment(line: str) -> bool:
@@ -246,20 +260,62 @@ def _tagged(column: Sequence[str]) -> list[str]:
     return [tag for tag in column if tag != OUTSIDE]
 
 
-def _word_position(sentences: Sequence[Sequence[str]], width: int, tag: int, options: ReadOptions) -> int:
-    if options.word_column is not None:
-        return options.word_column - 1
-    first, *others = (at for at in range(width) if at != tag)
-    return others[0] if others and _counts_words(sentences, first, width) else first
+_BySentence = Sequence[Sequence[str]]
+"""The values of a column in each sentence."""
 
 
-def _counts_words(sentences: Sequence[Sequence[str]], column: int, width: int) -> bool:
-    """Whether a column says 1, 2, 3 … in nearly every sentence, and in at least one of several words."""
-    counted = [[row[column] for row in map(split_line, sentence) if len(row) == width] for sentence in sentences]
-    running = [values == [str(number) for number in range(1, len(values) + 1)] for values in counted]
-    return sum(running) >= NEARLY_ALL * len(counted) and any(
-        is_running and len(values) > 1 for is_running, values in zip(running, counted, strict=True)
-    )
+def _word_and_number(
+    sentences: Sequence[Sequence[Sequence[str]]], tags: Sequence[int], options: ReadOptions
+) -> tuple[int, int | None]:
+    """The column of the words, and the one that numbers them, if there is one.
+
+    Args:
+        sentences: The rows of each sentence.
+        tags: Columns of tags, first the one that is read.
+    """
+    width = next(len(row) for rows in sentences for row in rows)
+    named = None if options.word_column is None else options.word_column - 1
+    others = [at for at in range(width) if at not in (tags[0], named)]
+    numbers = [at for at in others if _numbers_words(_column(sentences, at))]
+    number = numbers[0] if numbers else None
+    if named is not None:
+        return named, number
+    first, *rest = [at for at in others if at not in numbers] or others[-1:]
+    varied = [at for at in rest if at not in tags and not _names_document(_column(sentences, at))]
+    word = varied[0] if varied and _names_document(_column(sentences, first)) else first
+    return word, None if word == number else number
+
+
+def _column(sentences: Sequence[Sequence[Sequence[str]]], at: int) -> _BySentence:
+    return [[row[at] for row in rows] for rows in sentences]
+
+
+def _names_document(values: _BySentence) -> bool:
+    """Whether a column says the same of all words in nearly every sentence of several words."""
+    several = [sentence for sentence in values if len(sentence) > 1]
+    return bool(several) and sum(len(set(sentence)) == 1 for sentence in several) >= NEARLY_ALL * len(several)
+
+
+def _numbers_words(values: _BySentence) -> bool:
+    """Whether nearly all values of a column are numbers, and nearly all within a sentence follow the one before."""
+    everything = [value for sentence in values for value in sentence]
+    steps = [step for sentence in values for step in pairwise(sentence)]
+    numbers = sum(NUMBER.fullmatch(value) is not None for value in everything)
+    follow = sum(_follows(*step) for step in steps)
+    return bool(steps) and numbers >= NEARLY_ALL * len(everything) and follow >= NEARLY_ALL * len(steps)
+
+
+def _follows(before: str, after: str) -> bool:
+    """Whether a number can stand in the line after another.
+
+    >>> _follows("3", "4"), _follows("1-2", "1"), _follows("1-2", "3"), _follows("8", "8.1"), _follows("3", "3")
+    (True, True, True, True, False)
+    """
+    old, new = NUMBER.fullmatch(before), NUMBER.fullmatch(after)
+    if old is None or new is None:
+        return False
+    first, last, number = int(old[1]), int(old[2] or old[1]), int(new[1])
+    return number in (first + 1, last + 1) or (number == first and bool(old[2] or new[2]))
 
 
 def _no_tags(file: TextFile, columns: Sequence[Sequence[str]]) -> DataError:

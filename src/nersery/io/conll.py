@@ -10,14 +10,14 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from itertools import chain
+from itertools import chain, pairwise
 from typing import NamedTuple
 
 from nersery.core import tags
 from nersery.core.errors import DataError, Issue, SettingsError
 from nersery.core.sentence import UNKNOWN_COLUMN, Sentence
 from nersery.io import base
-from nersery.io.columns import DOCUMENT_MARK, WORD_MARK, Layout, detect_layout, paragraphs, split_line
+from nersery.io.columns import DOCUMENT_MARK, NUMBER, WORD_MARK, Layout, detect_layout, paragraphs, split_line
 from nersery.io.formats import Format
 from nersery.io.repairs import OUTER_SPACE, RAGGED_LINES
 from nersery.io.text_file import TextFile
@@ -27,6 +27,7 @@ BYTE_ORDER_MARK = "\ufeff"
 WORD_NAMES = frozenset({"form", "text", "token", "tokens", "word", "words"})
 TAG_NAMES = frozenset({"bio", "entity", "iob", "label", "labels", "ner", "ner_tag", "ner_tags", "tag", "tags"})
 """What the columns of words and tags are called in the headers of tables, in lower case."""
+_RANGE_FIX = "delete the lines of ranges such as 1-2, or those of their words if the ranges have the right tags"
 _NOTHING: Mapping[str, int] = {}
 
 _ID = re.compile(
@@ -128,6 +129,7 @@ class ConllSource(base.Source):
                 base.tag_issue(found_issue, self.scheme, paragraph.line + found_issue.index)
                 for found_issue in tag_issues
             )
+            issues += _range_issues(paragraph, layout)
             words, cleaned = found.clean(columns[layout.word])
             extra = tuple(column for at, column in enumerate(columns) if at not in (layout.word, layout.tag))
             language, comments = self.options.language, paragraph.comments
@@ -152,6 +154,17 @@ def _header(paragraph: Paragraph) -> Issue:
     found = ", ".join(map(repr, paragraph.rows[0]))
     message = f"the line looks like the header of a table, expected a word and its tag: {found:.100}"
     return Issue(message, line=paragraph.line, kind="header", fixes=("delete the line",))
+
+
+def _range_issues(paragraph: Paragraph, layout: Layout) -> Iterator[Issue]:
+    """Lines such as ``1-2 del`` of CoNLL-U, if the lines of the words 1 and 2 follow, as ``de`` and ``el``."""
+    if layout.number is None:
+        return
+    for line, (row, after) in enumerate(pairwise(paragraph.rows), start=paragraph.line):
+        number = row[layout.number]
+        if "-" in number and number.partition("-")[0] == after[layout.number] and NUMBER.fullmatch(number):
+            message = f"{row[layout.word]!r} is the words {number} together, which follow; expected each word once"
+            yield Issue(message, line=line, kind="range of words", fixes=(_RANGE_FIX,))
 
 
 def _mended(
