@@ -8,7 +8,7 @@ import pytest
 
 from nersery.core.errors import DataError
 from nersery.io.base import ReadOptions
-from nersery.io.columns import WORD_MARK, Layout, detect_layout, paragraphs, split_line
+from nersery.io.columns import TAG_MARK, WORD_MARK, Layout, detect_layout, paragraphs, split_line
 from nersery.io.text_file import TextFile
 
 
@@ -89,6 +89,14 @@ def test_the_outer_level_of_nested_entities_is_read(inner: str, outer: str, tag:
     layout = found(tmp_path, "\n".join(rows) + "\n")
     assert layout is not None
     assert (layout.tag, layout.rivals) == (tag, (3 - tag,))
+
+
+def test_the_last_column_is_the_tag_if_a_mark_says_so(tmp_path: Path) -> None:
+    rows = "".join(f"w {tag} O\n" for tag in "B-X I-X I-X B-X O O O O O O O O".split())
+    for text, tag in ((rows, 1), (f"a O O\n\n# x\n{TAG_MARK} \n{rows}", 2), (f"a O O\n{TAG_MARK}\n{rows}", 1)):
+        layout = found(tmp_path, text)
+        assert layout is not None
+        assert layout.tag == tag
 
 
 def test_lines_of_another_width() -> None:

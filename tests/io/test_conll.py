@@ -419,6 +419,44 @@ def test_comments_and_words_that_look_like_them_come_back(
     assert (second.words, second.comments) == ((word,), ())
 
 
+NESTED = (
+    "1\tDie\tO\tO\n2\tUni\tB-ORG\tO\n3\tKiel\tI-ORG\tB-ORG\n4\tgab\tO\tO\n\n"
+    "1\tDer\tO\tO\n2\tTSV\tB-ORG\tO\n3\tAda\tI-ORG\tO\n4\ttrat\tO\tO\n5\tan\tO\tO\n6\t.\tO\tO\n7\t!\tO\tO\n\n"
+)
+
+
+@pytest.mark.parametrize("separator", ["\t", " "])
+def test_the_inner_level_that_was_written_as_the_tag_is_read_as_one(path: Path, separator: str) -> None:
+    inner = list(opened(path, NESTED, tag_column=4))
+    write(inner, path, separator=separator)
+    source = open_corpus(path)
+    assert "tag 4; columns 3 and 4 look like tags, 4 is read" in source.description
+    assert list(source) == inner
+    assert path.read_text("utf-8").count("# nersery: the last column is the tag\n") == 1
+
+
+def test_predictions_without_entities_are_not_the_extra_columns(path: Path) -> None:
+    predicted = [sentence.with_entities(()) for sentence in opened(path, NESTED, tag_column=4)]
+    write(predicted, path)
+    assert [sentence.labels for sentence in read(path)] == [(), ()]
+    assert list(read(path)) == predicted
+    assert read(path, tag_column=3)[0].labels == ((1, 3, "ORG"),), "a named column is read all the same"
+
+
+def test_what_is_read_right_anyway_is_not_marked(path: Path) -> None:
+    outer = opened(path, NESTED)
+    written = path.with_name("outer.conll")
+    write(outer, written)
+    assert "nersery" not in written.read_text("utf-8")
+    text = "U-Bahn\tU-Bahn\tB-NP\tO\nhalt\thalten\tB-VP\tO\n\nEU\tEU\tB-NP\tB-ORG\n\n"
+    write(opened(path, text), path)
+    assert path.read_text("utf-8") == text
+
+
+def test_words_that_look_like_tags_are_words(path: Path) -> None:
+    assert labels(path, "O O\nB-PER O\n") == [(("O", "B-PER"), ())]
+
+
 def test_a_header_is_named_as_one(path: Path) -> None:
     text = "Token\tTag\nAda\tB-PER\nwrote\tO\n\n"
     with pytest.raises(DataError, match=r"1.*looks like the header of a table.*'Token', 'Tag'") as caught:

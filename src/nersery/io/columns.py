@@ -21,6 +21,9 @@ NEARLY_ALL = 0.9
 DOCUMENT_MARK = "-DOCSTART-"
 WORD_MARK = "# nersery: the next line is a word"
 """Written in front of a sentence that would else begin like a document mark or a byte order mark."""
+TAG_MARK = "# nersery: the last column is the tag"
+"""Written in front of a sentence by whose columns another would be read, see `last_looks_inner`."""
+MARKS = (WORD_MARK, TAG_MARK)
 NUMBER = re.compile(r"(\d{1,9})(?:[-.](\d{1,9}))?")
 """Of a word, or of words as in CoNLL-U: ``3``, the range ``3-4``, and ``3.1`` for a word that is not in the text."""
 _NAMES_ID = re.compile(r"#[ \t]*(?:sent_id|id)[ \t]*[=:]")
@@ -153,30 +156,28 @@ def detect_layout(file: TextFile, options: ReadOptions, *, sure: bool = False) -
     Raises:
         DataError: If no column looks like tags, or a named column does not exist.
     """
-    sentences = _sample(file.lines())
-    rows = [split_line(line) for sentence in sentences for line in sentence]
-    if not rows:
+    sample = _Sample(file)
+    if not sample.rows:
         return None
-    width, count = Counter(map(len, rows)).most_common(1)[0]
-    _check_named_columns(file, options, width)
-    columns = list(zip(*(row for row in rows if len(row) == width), strict=True))
+    _check_named_columns(file, options, sample.width)
+    columns = sample.columns
     tags = _tag_positions(columns, options, _SURE_SIGNS if sure else _ALL_SIGNS)
-    if sure and (not tags or count < NEARLY_ALL * len(rows)):
+    if sure and (not tags or sample.share < NEARLY_ALL):
         return None
     if not tags:
-        if any(lone_return(line, 0) for sentence in sentences for line in sentence):
+        if any(lone_return(line, 0) for line in sample.lines):
             raise DataError(
                 Issue("its lines end with carriage returns, expected line feeds", file.name), fix=RETURN_HINT
             )
-        if all(_may_be_comment(row[0]) for row in rows):
+        if all(_may_be_comment(row[0]) for row in sample.rows):
             return None
         raise _no_tags(file, columns)
-    tag = _outer(columns, tags)
-    by_sentence = [[row for row in map(split_line, sentence) if len(row) == width] for sentence in sentences]
-    word, number = _word_and_number(by_sentence, [tag, *tags], options)
-    tabs = 2 * sum("\t" in line for sentence in sentences for line in sentence) > len(rows)
+    is_last = sample.last_is_tag or len(columns) == 2 or not _is_sparse(columns[tags[0]])
+    tag = tags[0] if is_last else _outer(columns, tags)
+    word, number = _word_and_number(sample.by_sentence, [tag, *tags], options)
+    tabs = 2 * sum("\t" in line for line in sample.lines) > len(sample.rows)
     rivals = tuple(at for at in tags if at not in (tag, word))
-    return Layout(width, word, tag, tabs, RAGGED_LINES in options.repair, rivals, number)
+    return Layout(sample.width, word, tag, tabs, RAGGED_LINES in options.repair, rivals, number)
 
 
 def _check_named_columns(file: TextFile, options: ReadOptions, width: int) -> None:
@@ -195,23 +196,42 @@ def _may_be_comment(line: str) -> bool:
     return line[:1] == "#" or line.startswith(DOCUMENT_MARK)
 
 
-def _sample(lines: Iterable[str]) -> list[list[str]]:
-    """The first sentences of a file without their comments, or if there are none, what may be comments."""
-    sentences: list[list[str]] = [[]]
-    doubtful: list[str] = []
-    taken, marked = 0, False
-    for line in lines:
-        if not line.strip(BLANKS):
-            sentences.append([])
-        elif not sentences[-1] and not marked and _may_be_comment(line):
-            marked = line.rstrip(BLANKS) == WORD_MARK
-            doubtful += [line] * (len(doubtful) < SAMPLE_LINES)
-        else:
-            sentences[-1].append(line)
-            taken, marked = taken + 1, False
-            if taken == SAMPLE_LINES:
-                break
-    return [sentence for sentence in sentences if sentence] or [[line] for line in doubtful]
+class _Sample:
+    """The first lines of a file, without comments, and the columns of those that have the usual number.
+
+    Args:
+        file: One without sentences is sampled by what may be comments.
+    """
+
+    def __init__(self, file: TextFile) -> None:
+        self.last_is_tag = False
+        sentences = self._sentences(file.lines())
+        self.lines = [line for sentence in sentences for line in sentence]
+        self.rows = list(map(split_line, self.lines))
+        self.width, count = Counter(map(len, self.rows)).most_common(1)[0] if self.rows else (0, 0)
+        self.share = count / max(len(self.rows), 1)
+        """How many lines have the usual number of columns."""
+        rows_of = ([row for row in map(split_line, sentence) if len(row) == self.width] for sentence in sentences)
+        self.by_sentence = list(rows_of)
+        self.columns = list(zip(*(row for rows in self.by_sentence for row in rows), strict=True))
+
+    def _sentences(self, lines: Iterable[str]) -> list[list[str]]:
+        sentences: list[list[str]] = [[]]
+        doubtful: list[str] = []
+        taken, marked = 0, False
+        for line in lines:
+            if not line.strip(BLANKS):
+                sentences.append([])
+            elif not sentences[-1] and not marked and _may_be_comment(line):
+                mark = line.rstrip(BLANKS)
+                marked, self.last_is_tag = mark == WORD_MARK, self.last_is_tag or mark == TAG_MARK
+                doubtful += [line] * (len(doubtful) < SAMPLE_LINES)
+            else:
+                sentences[-1].append(line)
+                taken, marked = taken + 1, False
+                if taken == SAMPLE_LINES:
+                    break
+        return [sentence for sentence in sentences if sentence] or [[line] for line in doubtful]
 
 
 _SURE_SIGNS = ((NEARLY_ALL, False), (NEARLY_ALL, True))
@@ -239,21 +259,30 @@ def _looks_like_tags(column: Sequence[str], share: float, broken: bool) -> bool:
     return like >= share * len(column) and any(map(looks_like_tag, column))
 
 
+def last_looks_inner(columns: Sequence[Sequence[str]]) -> bool:
+    """Whether the columns of a sentence suggest that the last one, which is its tags, is an inner level."""
+    tags = [at for at in reversed(range(len(columns))) if _looks_like_tags(columns[at], NEARLY_ALL, broken=False)]
+    return _outer(columns, tags) != tags[0]
+
+
 def _outer(columns: Sequence[Sequence[str]], tags: Sequence[int]) -> int:
     """Of the columns that look like tags, the last one, or the outer level of nested entities.
 
-    The last column is an inner level if it is nearly always ``O``, and another column with all its types tags more than
-    twice as many words, but at most half of all, which distinguishes entities from chunks.
+    The last column, if it is sparse, is an inner level if another column with all its types tags more than twice as
+    many words, but at most half of all, which distinguishes entities from chunks.
     """
     inner = _tagged(columns[tags[0]])
-    if len(inner) > (1 - NEARLY_ALL) * len(columns[tags[0]]):
-        return tags[0]
     types = {tag[2:] for tag in inner}
     for at in tags[1:]:
         tagged = _tagged(columns[at])
         if 2 * len(inner) < len(tagged) <= len(columns[at]) / 2 and types <= {tag[2:] for tag in tagged}:
             return at
     return tags[0]
+
+
+def _is_sparse(tags: Sequence[str]) -> bool:
+    """Whether tags are nearly always ``O``."""
+    return len(_tagged(tags)) <= (1 - NEARLY_ALL) * len(tags)
 
 
 def _tagged(column: Sequence[str]) -> list[str]:

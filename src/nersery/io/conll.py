@@ -17,7 +17,18 @@ from nersery.core import tags
 from nersery.core.errors import DataError, Issue, SettingsError
 from nersery.core.sentence import UNKNOWN_COLUMN, Sentence
 from nersery.io import base
-from nersery.io.columns import DOCUMENT_MARK, NUMBER, WORD_MARK, Layout, detect_layout, paragraphs, split_line
+from nersery.io.columns import (
+    DOCUMENT_MARK,
+    MARKS,
+    NUMBER,
+    TAG_MARK,
+    WORD_MARK,
+    Layout,
+    detect_layout,
+    last_looks_inner,
+    paragraphs,
+    split_line,
+)
 from nersery.io.formats import Format
 from nersery.io.repairs import OUTER_SPACE, RAGGED_LINES
 from nersery.io.text_file import TextFile
@@ -101,7 +112,7 @@ class ConllSource(base.Source):
             if skip:
                 waiting += (text.rstrip("\r\n") for text in lines[:skip])
             if skip < len(lines):
-                comments = tuple(text for text in waiting if text != WORD_MARK)
+                comments = tuple(text for text in waiting if text not in MARKS)
                 waiting = []
                 rows, repaired = list(map(split_line, lines[skip:])), _NOTHING
                 if self._line_repairs:
@@ -246,23 +257,30 @@ class ConllWriter(base.Writer):
         columns = (*sentence.columns, tags.encode(sentence.entities, len(sentence), self.scheme))
         rows = list(map(self.separator.join, zip(sentence.words, *columns, strict=True)))
         text = "\n".join(rows)
-        if self.separator == " " and (  # no sentence has a tab in a value
-            text.count(" ") != len(sentence) * (len(sentence.columns) + 1) or not all(map(all, sentence.columns))
-        ):
-            types = (entity.type for entity in sentence.entities)
-            values = (*sentence.words, *types, *chain.from_iterable(sentence.columns))
-            odd = next(value for value in values if not value or " " in value)
-            raise _refused(sentence, f"{odd!r} cannot be a value between spaces")
+        if self.separator == " ":  # no sentence has a tab in a value
+            _refuse_spaces(sentence, text)
         layout = Layout(len(columns) + 1, 0, len(columns), self.separator == TAB)
         mark = f"{WORD_MARK}\n" if layout.is_comment(rows[0]) or text[0] == BYTE_ORDER_MARK else ""
-        return f"{_head(sentence, layout)}{mark}{text}\n\n"
+        # In front of each such sentence, because what a job wrote before it was killed is not known here.
+        tag_mark = f"{TAG_MARK}\n" if sentence.columns and last_looks_inner((sentence.words, *columns)) else ""
+        return f"{tag_mark}{_head(sentence, layout)}{mark}{text}\n\n"
+
+
+def _refuse_spaces(sentence: Sentence, text: str) -> None:
+    """Raise `DataError` if a value would be parted at its spaces, or lost between them."""
+    if text.count(" ") == len(sentence) * (len(sentence.columns) + 1) and all(map(all, sentence.columns)):
+        return
+    types = (entity.type for entity in sentence.entities)
+    values = (*sentence.words, *types, *chain.from_iterable(sentence.columns))
+    odd = next(value for value in values if not value or " " in value)
+    raise _refused(sentence, f"{odd!r} cannot be a value between spaces")
 
 
 def _head(sentence: Sentence, layout: Layout) -> str:
     """The comments of a sentence; a blank line follows a document mark."""
     lines = []
     for comment in sentence.comments:
-        if comment[:1] not in ("#", "-") or comment == WORD_MARK or not layout.is_comment(comment):
+        if comment[:1] not in ("#", "-") or comment in MARKS or not layout.is_comment(comment):
             raise _refused(sentence, f"its comment {comment!r} would not be read as a comment")
         lines.append(f"{comment}\n\n" if comment.startswith(DOCUMENT_MARK) else f"{comment}\n")
     return "".join(lines)
