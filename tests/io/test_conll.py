@@ -453,6 +453,37 @@ def test_what_is_read_right_anyway_is_not_marked(path: Path) -> None:
     assert path.read_text("utf-8") == text
 
 
+@pytest.mark.parametrize(
+    ("second", "sentence"),
+    [
+        ("In\tO\nOslo\tB-LOC\n", 2),
+        ("-DOCSTART-\tO\n\nIn\tO\nOslo\tB-LOC\n", 2),
+        ("# id = 7\nIn\tO\nOslo\tB-LOC\n", 2),
+        ("\nIn\tO\nOslo\tB-LOC\n", 2),
+    ],
+)
+def test_the_byte_order_mark_of_a_joined_file_is_reported(path: Path, second: str, sentence: int) -> None:
+    text = f"\ufeffAda\tB-PER\nwrote\tO\n\n\ufeff{second}\nBo\tB-PER\n\n\ufeff"
+    found = problems(path, text)
+    assert found[0].startswith(f":4 (sentence train:{sentence}): there is a byte order mark (U+FEFF) inside the file")
+    with pytest.raises(DataError, match="--repair byte-order-mark"):
+        read(path)
+    source = opened(path, text, repair="byte-order-mark")
+    assert [(s.words, s.labels) for s in source] == [
+        ADA,
+        (("In", "Oslo"), ((1, 2, "LOC"),)),
+        (("Bo",), ((0, 1, "PER"),)),
+    ]
+    assert source.repaired == {"byte-order-mark": 1}
+
+
+def test_a_word_may_begin_with_a_byte_order_mark(path: Path) -> None:
+    corpus = [Sentence(("\ufeffIn", "\ufeff"), id="train:1"), Sentence(("\ufeff",), id="train:2", comments=("# a",))]
+    write(corpus, path)
+    assert list(read(path)) == corpus
+    assert list(read(path, repair="byte-order-mark")) == corpus
+
+
 def test_words_that_look_like_tags_are_words(path: Path) -> None:
     assert labels(path, "O O\nB-PER O\n") == [(("O", "B-PER"), ())]
 

@@ -30,8 +30,8 @@ from nersery.io.columns import (
     split_line,
 )
 from nersery.io.formats import Format
-from nersery.io.repairs import OUTER_SPACE, RAGGED_LINES
-from nersery.io.text_file import TextFile
+from nersery.io.repairs import INNER_MARK, OUTER_SPACE, RAGGED_LINES
+from nersery.io.text_file import BLANKS, TextFile
 
 TAB = "\t"
 BYTE_ORDER_MARK = "\ufeff"
@@ -55,12 +55,22 @@ class Paragraph(NamedTuple):
         rows: Values of each line.
         comments: Comment lines before it.
         repaired: Number of lines that each repair changed.
+        skipped: Number of lines in front of the first word, without a blank line between.
     """
 
     line: int
     rows: list[list[str]]
     comments: tuple[str, ...]
     repaired: Mapping[str, int]
+    skipped: int
+
+    @property
+    def mark_issue(self) -> Issue | None:
+        """What is wrong with a byte order mark in front; behind a comment or `WORD_MARK` it belongs to the word."""
+        if self.skipped or not self.rows[0][0].startswith(BYTE_ORDER_MARK):
+            return None
+        message = "there is a byte order mark (U+FEFF) inside the file, expected none: were files joined here?"
+        return Issue(message, line=self.line, kind="byte order mark", fixes=(base.repair_hint(INNER_MARK),))
 
 
 class ConllSource(base.Source):
@@ -106,18 +116,22 @@ class ConllSource(base.Source):
                 yield sentence
 
     def _paragraphs(self, layout: Layout) -> Iterator[Paragraph]:
-        waiting: list[str] = []
+        waiting, marks = list[str](), 0
         for line, lines in paragraphs(self.file):
+            if INNER_MARK in self.options.repair and lines[0].startswith(BYTE_ORDER_MARK):
+                line, lines, marks = *_without_mark(line, lines), marks + 1
             skip = layout.count_comments(lines)
             if skip:
                 waiting += (text.rstrip("\r\n") for text in lines[:skip])
             if skip < len(lines):
                 comments = tuple(text for text in waiting if text not in MARKS)
-                waiting = []
                 rows, repaired = list(map(split_line, lines[skip:])), _NOTHING
                 if self._line_repairs:
                     rows, repaired = _mended(rows, layout, self._line_repairs)
-                yield Paragraph(line + skip, rows, comments, repaired)
+                if marks:
+                    repaired = {**repaired, INNER_MARK: marks}
+                yield Paragraph(line + skip, rows, comments, repaired, skip)
+                waiting, marks = [], 0
 
     def _tags(self) -> Iterator[list[str]]:
         """The tags of the sentences whose lines all have the usual columns."""
@@ -129,7 +143,7 @@ class ConllSource(base.Source):
 
     def _sentence(self, paragraph: Paragraph, id: str, layout: Layout, found: base.Pass) -> Sentence | None:
         clash = found.clash(id, paragraph.line)
-        issues, invalid = [clash] if clash else [], list[Issue]()
+        issues, invalid = list(filter(None, (clash, paragraph.mark_issue))), list[Issue]()
         if set(map(len, paragraph.rows)) == {layout.width}:
             columns = list(zip(*paragraph.rows, strict=True))
             entities, tag_issues, repaired = found.decode(columns[layout.tag], self.scheme)
@@ -154,6 +168,12 @@ class ConllSource(base.Source):
         issues = [*issues, *_row_issues(paragraph, layout)] or invalid
         found.broken(id, sorted(issues, key=lambda issue: issue.line or 0), _remains(paragraph, layout))
         return None
+
+
+def _without_mark(line: int, lines: Sequence[str]) -> tuple[int, list[str]]:
+    """A paragraph and its first line's number without the byte order mark in front, which may leave a blank line."""
+    first, rest = lines[0].removeprefix(BYTE_ORDER_MARK), list(lines[1:])
+    return (line, [first, *rest]) if first.strip(BLANKS) else (line + 1, rest)
 
 
 def _names_columns(word: str, tag: str) -> bool:
