@@ -6,7 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import chain, pairwise
 
 from nersery.core.errors import DataError, Issue
 from nersery.core.sentence import UNKNOWN_COLUMN
@@ -180,6 +180,19 @@ def detect_layout(file: TextFile, options: ReadOptions, *, sure: bool = False) -
     return Layout(sample.width, word, tag, tabs, RAGGED_LINES in options.repair, rivals, number)
 
 
+def resembles_columns(file: TextFile, options: ReadOptions, *, strict: bool) -> bool:
+    """Whether at least half of a file's first lines are columns, one of them with tags such as ``O``.
+
+    Args:
+        strict: The tag of an entity must stand in the same column, which is so in no text.
+    """
+    sample = _Sample(file)
+    if 2 * sample.share < 1:
+        return False
+    columns = [sample.columns[at] for at in _tag_positions(sample.columns, options, _ALL_SIGNS)]
+    return any(OUTSIDE in column and (not strict or any(map(looks_like_tag, _tagged(column)))) for column in columns)
+
+
 def _check_named_columns(file: TextFile, options: ReadOptions, width: int) -> None:
     for role, column in (("word", options.word_column), ("tag", options.tag_column)):
         if column is not None and column > width:
@@ -206,14 +219,14 @@ class _Sample:
     def __init__(self, file: TextFile) -> None:
         self.last_is_tag = False
         sentences = self._sentences(file.lines())
-        self.lines = [line for sentence in sentences for line in sentence]
-        self.rows = list(map(split_line, self.lines))
+        self.lines = list(chain.from_iterable(sentences))
+        split = [list(map(split_line, sentence)) for sentence in sentences]
+        self.rows = list(chain.from_iterable(split))
         self.width, count = Counter(map(len, self.rows)).most_common(1)[0] if self.rows else (0, 0)
         self.share = count / max(len(self.rows), 1)
         """How many lines have the usual number of columns."""
-        rows_of = ([row for row in map(split_line, sentence) if len(row) == self.width] for sentence in sentences)
-        self.by_sentence = list(rows_of)
-        self.columns = list(zip(*(row for rows in self.by_sentence for row in rows), strict=True))
+        self.by_sentence = [[row for row in rows if len(row) == self.width] for rows in split]
+        self.columns = list(zip(*chain.from_iterable(self.by_sentence), strict=True))
 
     def _sentences(self, lines: Iterable[str]) -> list[list[str]]:
         sentences: list[list[str]] = [[]]

@@ -27,10 +27,11 @@ from nersery.io.columns import (
     detect_layout,
     last_looks_inner,
     paragraphs,
+    resembles_columns,
     split_line,
 )
-from nersery.io.formats import Format
-from nersery.io.repairs import INNER_MARK, OUTER_SPACE, RAGGED_LINES
+from nersery.io.formats import Beginning, Format
+from nersery.io.repairs import INNER_MARK, OUTER_SPACE, RAGGED_LINES, REPAIRS
 from nersery.io.text_file import BLANKS, TextFile
 
 TAB = "\t"
@@ -313,6 +314,22 @@ def _refused(sentence: Sentence, message: str) -> DataError:
     )
 
 
+def _recognises(start: Beginning) -> bool:
+    """Whether a file holds columns; raises `DataError` if only some of its lines do, and nothing says what it is."""
+    if start.names_columns or detect_layout(start.file, start.options, sure=True) is not None:
+        return True
+    repairs_tags = any(name == RAGGED_LINES or REPAIRS[name].mend for name in start.options.repair)
+    expected = repairs_tags or start.options.scheme is not None
+    if not resembles_columns(start.file, start.options, strict=not expected):
+        return False
+    if expected:
+        return True
+    raise DataError(
+        Issue("some lines are a word and its tag, others are not: this may be text or broken columns", start.file.name),
+        fix="name the format: --format conll shows the wrong lines, --format text reads each line as a sentence",
+    )
+
+
 FORMATS = (
     Format(
         "conll",
@@ -321,7 +338,7 @@ FORMATS = (
         ConllSource,
         ConllWriter,
         holds_ids=False,
-        recognises=lambda start: start.names_columns or detect_layout(start.file, start.options, sure=True) is not None,
+        recognises=_recognises,
         rank=3,
     ),
 )
