@@ -184,10 +184,10 @@ def resembles_columns(file: TextFile, options: ReadOptions, *, strict: bool) -> 
     """Whether at least half of a file's first lines are columns, one of them with tags such as ``O``.
 
     Args:
-        strict: The tag of an entity must stand in the same column, which is so in no text.
+        strict: The tag of an entity must stand in the same column, which no text has.
     """
     sample = _Sample(file)
-    if 2 * sample.share < 1:
+    if sample.share < 0.5:
         return False
     columns = [sample.columns[at] for at in _tag_positions(sample.columns, options, _ALL_SIGNS)]
     return any(OUTSIDE in column and (not strict or any(map(looks_like_tag, _tagged(column)))) for column in columns)
@@ -224,7 +224,7 @@ class _Sample:
         self.rows = list(chain.from_iterable(split))
         self.width, count = Counter(map(len, self.rows)).most_common(1)[0] if self.rows else (0, 0)
         self.share = count / max(len(self.rows), 1)
-        """How many lines have the usual number of columns."""
+        """Of the lines with the usual number of columns, from 0 to 1."""
         self.by_sentence = [[row for row in rows if len(row) == self.width] for rows in split]
         self.columns = list(zip(*chain.from_iterable(self.by_sentence), strict=True))
 
