@@ -8,7 +8,7 @@ import pytest
 
 from nersery.core.errors import DataError
 from nersery.io.base import ReadOptions
-from nersery.io.columns import WORD_MARK, Layout, detect_layout, paragraphs, split_line
+from nersery.io.columns import TAG_MARK, WORD_MARK, Layout, detect_layout, paragraphs, split_line
 from nersery.io.text_file import TextFile
 
 
@@ -27,8 +27,21 @@ def found(folder: Path, text: str, **options: int) -> Layout | None:
         ("1 a O\n2 b B-X\n\n7 c O\n9 d O\n", 0),
         ("1 a O\n\n" * 9 + "5 b O\n7 c B-X\n", 0),
         ("1 a O\n2 b O\n\n" * 9 + "5 b O\n7 c B-X\n", 1),  # nearly all
-        ("0 a O\n1 b B-X\n", 0),
+        ("1 a O\n2 b O\n\n" * 8 + "5 b O\n7 c B-X\n", 0),
+        ("0 a O\n1 b B-X\n", 1),
+        ("0 a O\n1 b O\n\n0 c O\n1 d B-X\n", 1),
+        ("5 a O\n6 b O\n\n7 c O\n8 d B-X\n", 1),  # over all sentences
+        ("1-2 a O\n1 b O\n2 c B-X\n\n1 d O\n2-3 e O\n2 f O\n3 g O\n", 1),
+        ("1-2 a O\n3 b O\n4-5 c B-X\n", 1),  # the words of a range may be left out
+        ("1 a O\n1.1 b O\n1.2 c O\n2 d B-X\n", 1),
+        ("1-1 a O\n1-2 b O\n\n2-1 c O\n2-2 d B-X\n", 1),  # sentence and word
+        ("12 1 a O\n13 2 b B-X\n", 2),
         ("1 O\n2 B-X\n", 0),
+        ("1 1 O\n2 2 B-X\n", 1),
+        ("3 a O\n3 b B-X\n", 1),  # of a document
+        ("a NN O\n\nb VB O\n\n" * 9 + "1 c O\n2 d B-X\n", 0),
+        ("1999 a O\n1998 b B-X\n", 0),
+        (f"{'1' * 5000} a O\n2 b B-X\n", 0),
     ],
 )
 def test_the_word_is_the_first_column_that_does_not_count_the_words(text: str, word: int, tmp_path: Path) -> None:
@@ -38,6 +51,25 @@ def test_the_word_is_the_first_column_that_does_not_count_the_words(text: str, w
     named = found(tmp_path, text, word_column=1)
     assert named is not None
     assert named.word == 0
+
+
+@pytest.mark.parametrize(
+    ("text", "word", "number"),
+    [
+        ("d1 0 Ada B-X\nd1 1 saw O\n\nd2 0 Bo B-X\nd2 1 ran O\n", 2, 1),
+        ("d1 Ada B-X\nd1 saw O\n", 1, None),
+        ("d1 Ada B-X\n\nd2 saw O\n", 0, None),  # no sentence of several words
+        ("d1 s1 Ada B-X\nd1 s1 saw O\n", 2, None),
+        ("ha a B-X\nha a O\n", 0, None),
+        ("w B-NP O\nw I-NP O\nw O B-X\n", 0, None),  # tags are no words
+        ("Ada 1 B-X\nAda 2 O\n", 0, 1),
+        ("w a O\n" * 2 + "\nx b B-X\ny c O\n", 0, None),
+    ],
+)
+def test_the_word_is_not_the_document(text: str, word: int, number: int | None, tmp_path: Path) -> None:
+    layout = found(tmp_path, text)
+    assert layout is not None
+    assert (layout.word, layout.number) == (word, number)
 
 
 @pytest.mark.parametrize(
@@ -57,6 +89,14 @@ def test_the_outer_level_of_nested_entities_is_read(inner: str, outer: str, tag:
     layout = found(tmp_path, "\n".join(rows) + "\n")
     assert layout is not None
     assert (layout.tag, layout.rivals) == (tag, (3 - tag,))
+
+
+def test_the_last_column_is_the_tag_if_a_mark_says_so(tmp_path: Path) -> None:
+    rows = "".join(f"w {tag} O\n" for tag in "B-X I-X I-X B-X O O O O O O O O".split())
+    for text, tag in ((rows, 1), (f"a O O\n\n# x\n{TAG_MARK} \n{rows}", 2), (f"a O O\n{TAG_MARK}\n{rows}", 1)):
+        layout = found(tmp_path, text)
+        assert layout is not None
+        assert layout.tag == tag
 
 
 def test_lines_of_another_width() -> None:
@@ -89,6 +129,33 @@ def test_lines_of_another_width() -> None:
 )
 def test_comments(line: str, is_comment: bool) -> None:
     assert Layout(2, 0, 1, tabs=False).is_comment(line) is is_comment
+
+
+@pytest.mark.parametrize(
+    ("line", "is_comment"),
+    [
+        ("#MH17\tB-X", False),
+        ("#MH17\t_X", True),
+        ("#MH17\tB-X\t", False),  # of another width, so it is reported
+        ("#MH17\tNN\tO", False),
+        ("#MH17\tNN\t-", True),
+        ("# U-Bahn\ttext", True),
+        ("# id = 7\tsplit\tB-12", True),
+        ("# sent_id = B-12", True),
+        ("#id:\tO", False),
+        ("# O", True),
+    ],
+)
+def test_comments_between_tabs(line: str, is_comment: bool) -> None:
+    assert Layout(2, 0, 1, tabs=True).is_comment(line) is is_comment
+
+
+@pytest.mark.parametrize("line", ["# sent_id = B-12", "#  id = B-12", "# id: B-12"])
+def test_an_id_may_look_like_a_tag(line: str) -> None:
+    assert Layout(4, 0, 3, tabs=False).is_comment(line)
+    assert Layout(3, 0, 2, tabs=False).count_comments([line, "a x y B-X"]) == 1
+    ragged = Layout(3, 0, 2, tabs=False, ragged=True)
+    assert ragged.count_comments(["# sent_id = B-12", "a x y B-X"]) == 1
 
 
 @pytest.mark.parametrize(
@@ -141,11 +208,12 @@ def test_lines_are_parted(line: str, values: list[str]) -> None:
     [
         ("a B-X\n", {"word_column": 3}, "no word column 3: its lines have 2 columns\nFix: name one of them by --word"),
         ("a B-X\n", {"tag_column": 3}, "no tag column 3: its lines have 2 columns\nFix: name one of them by --tag-"),
+        ("a\nb\n", {"tag_column": 1}, "its lines have one column, expected a word and a tag\nFix: part word and tag"),
         ("a b\nc d\n", {}, "looks like tags .*; the first line has: 'a', 'b'\nFix: name the column by --tag-col"),
     ],
 )
 def test_what_is_no_file_of_columns(text: str, options: dict[str, int], message: str, tmp_path: Path) -> None:
-    with pytest.raises(DataError, match=r"^.*/a\.conll: (there is|no column) " + message):
+    with pytest.raises(DataError, match=r"^.*/a\.conll: (there is |no column |)" + message):
         found(tmp_path, text, **options)
 
 

@@ -105,6 +105,37 @@ def test_an_empty_file_is_an_empty_corpus(path: Path, text: str) -> None:
     assert labels(path, text) == []
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "0\tAda\tB-PER\n1\twrote\tO\n\n0\tIn\tO\n1\tOslo\tB-LOC\n",
+        "1\tAda\tB-PER\n2\twrote\tO\n\n3\tIn\tO\n4\tOslo\tB-LOC\n",
+        "doc1 0 Ada B-PER\ndoc1 1 wrote O\n\ndoc1 0 In O\ndoc1 1 Oslo B-LOC\n",
+    ],
+)
+def test_numbers_and_documents_are_no_words(path: Path, text: str) -> None:
+    assert labels(path, text) == [ADA, (("In", "Oslo"), ((1, 2, "LOC"),))]
+
+
+def test_a_range_of_words_is_reported_where_its_words_follow(path: Path) -> None:
+    text = "1\tfin\tO\n2-3\tdel\tO\n2\tde\tO\n3\tel\tO\n4\tNilo\tB-LOC\n"
+    for named in ({}, {"word_column": 2, "tag_column": 3}):
+        (problem,) = problems(path, text, **named)
+        assert (
+            problem == ":2 (sentence train:1): 'del' is the words 2-3 together, which follow; expected each word once"
+        )
+    with pytest.raises(DataError, match="delete the lines of ranges such as 1-2"):
+        read(path)
+    source = opened(path, f"{text}\n1\tAda\tB-PER\n2\twrote\tO\n", repair="drop-sentence")
+    assert [(sentence.words, sentence.labels) for sentence in source] == [ADA]
+    assert [reject.reason for reject in source.rejects] == ["range of words"]
+
+
+def test_a_range_may_stand_for_its_words(path: Path) -> None:
+    assert labels(path, "1\tfin\tO\n2-3\tdel\tO\n4\tNilo\tB-LOC\n")[0][0] == ("fin", "del", "Nilo")
+    assert labels(path, "1-1\tAda\tB-PER\n1-2\twrote\tO\n") == [ADA]
+
+
 def test_a_file_without_entities(path: Path) -> None:
     assert labels(path, "a O\n\nb O\n") == [(("a",), ()), (("b",), ())]
 
@@ -136,6 +167,20 @@ def test_words_that_begin_with_a_hash_are_no_comments(path: Path) -> None:
     assert [sentence.words for sentence in corpus] == [("#MH17", "#down"), ("#",), ("#",), ("#",)]
     assert [sentence.id for sentence in corpus] == ["t1", "train:2", "train:3", "t2"]
     assert corpus[3].comments == ("# sent_id = t2", "# a remark")
+
+
+def test_a_hash_word_with_too_many_columns_is_reported(path: Path) -> None:
+    (problem,) = problems(path, "Ada\tB-PER\nwrote\tO\n\n#MH17\tB-MISC\t\ncrashed\tO\n")
+    assert problem.startswith(":4 (sentence train:2): the number of columns is 3, expected 2")
+
+
+def test_an_id_that_looks_like_a_tag_is_an_id(path: Path) -> None:
+    text = "# sent_id = B-12\nEU NNP B-NP B-ORG\nrejects VBZ B-VP O\n"
+    (sentence,) = opened(path, text)
+    assert (sentence.id, sentence.words, sentence.labels) == ("B-12", ("EU", "rejects"), ((0, 1, "ORG"),))
+    word = Sentence(("#", "a"), columns=(("id", "b"), ("=", "c")))
+    write([word], path, separator=" ")
+    assert [sentence.words for sentence in read(path)] == [("#", "a")]
 
 
 def test_a_file_of_hash_words_alone(path: Path) -> None:
@@ -171,6 +216,12 @@ def test_ids(path: Path) -> None:
 )
 def test_what_a_comment_says_of_ids_may_be_no_id(path: Path, comment: str, id: str) -> None:
     assert [sentence.id for sentence in opened(path, f"{comment}\na\tO\n")] == [id]
+
+
+def test_an_id_of_a_sentence_without_words_is_not_that_of_the_next(path: Path) -> None:
+    (sentence,) = opened(path, "# id = 1\n\n# id = 2\n# a remark\nAda B-PER\n")
+    assert sentence.id == "2"
+    assert sentence.comments == ("# id = 1", "# id = 2", "# a remark")
 
 
 def test_clashing_ids_name_both_lines(path: Path) -> None:
@@ -366,6 +417,75 @@ def test_comments_and_words_that_look_like_them_come_back(
     first, second = read(path)
     assert (first.words, first.comments, first.labels) == ((word, "x"), tuple(comments), ((1, 2, "X"),))
     assert (second.words, second.comments) == ((word,), ())
+
+
+NESTED = (
+    "1\tDie\tO\tO\n2\tUni\tB-ORG\tO\n3\tKiel\tI-ORG\tB-ORG\n4\tgab\tO\tO\n\n"
+    "1\tDer\tO\tO\n2\tTSV\tB-ORG\tO\n3\tAda\tI-ORG\tO\n4\ttrat\tO\tO\n5\tan\tO\tO\n6\t.\tO\tO\n7\t!\tO\tO\n\n"
+)
+
+
+@pytest.mark.parametrize("separator", ["\t", " "])
+def test_the_inner_level_that_was_written_as_the_tag_is_read_as_one(path: Path, separator: str) -> None:
+    inner = list(opened(path, NESTED, tag_column=4))
+    write(inner, path, separator=separator)
+    source = open_corpus(path)
+    assert "tag 4; columns 3 and 4 look like tags, 4 is read" in source.description
+    assert list(source) == inner
+    assert path.read_text("utf-8").count("# nersery: the last column is the tag\n") == 1
+
+
+def test_predictions_without_entities_are_not_the_extra_columns(path: Path) -> None:
+    predicted = [sentence.with_entities(()) for sentence in opened(path, NESTED, tag_column=4)]
+    write(predicted, path)
+    assert [sentence.labels for sentence in read(path)] == [(), ()]
+    assert list(read(path)) == predicted
+    assert read(path, tag_column=3)[0].labels == ((1, 3, "ORG"),), "a named column is read all the same"
+
+
+def test_what_is_read_right_anyway_is_not_marked(path: Path) -> None:
+    outer = opened(path, NESTED)
+    written = path.with_name("outer.conll")
+    write(outer, written)
+    assert "nersery" not in written.read_text("utf-8")
+    text = "U-Bahn\tU-Bahn\tB-NP\tO\nhalt\thalten\tB-VP\tO\n\nEU\tEU\tB-NP\tB-ORG\n\n"
+    write(opened(path, text), path)
+    assert path.read_text("utf-8") == text
+
+
+@pytest.mark.parametrize(
+    ("second", "sentence"),
+    [
+        ("In\tO\nOslo\tB-LOC\n", 2),
+        ("-DOCSTART-\tO\n\nIn\tO\nOslo\tB-LOC\n", 2),
+        ("# id = 7\nIn\tO\nOslo\tB-LOC\n", 2),
+        ("\nIn\tO\nOslo\tB-LOC\n", 2),
+    ],
+)
+def test_the_byte_order_mark_of_a_joined_file_is_reported(path: Path, second: str, sentence: int) -> None:
+    text = f"\ufeffAda\tB-PER\nwrote\tO\n\n\ufeff{second}\nBo\tB-PER\n\n\ufeff"
+    found = problems(path, text)
+    assert found[0].startswith(f":4 (sentence train:{sentence}): there is a byte order mark (U+FEFF) inside the file")
+    with pytest.raises(DataError, match="--repair byte-order-mark"):
+        read(path)
+    source = opened(path, text, repair="byte-order-mark")
+    assert [(s.words, s.labels) for s in source] == [
+        ADA,
+        (("In", "Oslo"), ((1, 2, "LOC"),)),
+        (("Bo",), ((0, 1, "PER"),)),
+    ]
+    assert source.repaired == {"byte-order-mark": 1}
+
+
+def test_a_word_may_begin_with_a_byte_order_mark(path: Path) -> None:
+    corpus = [Sentence(("\ufeffIn", "\ufeff"), id="train:1"), Sentence(("\ufeff",), id="train:2", comments=("# a",))]
+    write(corpus, path)
+    assert list(read(path)) == corpus
+    assert list(read(path, repair="byte-order-mark")) == corpus
+
+
+def test_words_that_look_like_tags_are_words(path: Path) -> None:
+    assert labels(path, "O O\nB-PER O\n") == [(("O", "B-PER"), ())]
 
 
 def test_a_header_is_named_as_one(path: Path) -> None:

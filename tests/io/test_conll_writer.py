@@ -18,6 +18,7 @@ from nersery.io import writer
         (Sentence(("a",), (Entity(0, 1, "creative work"),)), " ", "'creative work'"),
         (Sentence(("a",), columns=(("",),)), " ", "'' cannot be a value between spaces"),
         (Sentence(("a",), comments=("no hash",)), "\t", "comment 'no hash'"),
+        (Sentence(("a",), comments=("# nersery: the last column is the tag",)), "\t", "would not be read as a comment"),
         (Sentence(("a",), comments=("#a\tO",)), "\t", "would not be read as a comment"),
     ],
 )

@@ -13,6 +13,7 @@ import threading
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -50,6 +51,59 @@ def test_the_format_is_recognised(tmp_path: Path, name: str, text: str, format: 
     path = tmp_path / name
     path.write_text(text, "utf-8")
     assert open_corpus(path).description.partition(",")[0] == format
+
+
+MIXED = "Ada B-PER\nwrote O\nx\ny\n\nIn O\nOslo B-LOC\n"
+BARE = "Ada PER\nLovelace PER\nwrote O\nin O\nOslo LOC\n. O\n"
+
+
+def test_text_with_some_columns_is_not_read_without_a_word(tmp_path: Path) -> None:
+    path = tmp_path / "a.txt"
+    path.write_text(MIXED, "utf-8")
+    for open_ in (open_corpus, open_text):
+        with pytest.raises(
+            DataError, match=r"a\.txt: some lines are a word and its tag.*\n.*--format conll .*--format text"
+        ):
+            open_(path)
+    assert len(read(path, format="text")) == 6
+    with pytest.raises(DataError, match=r":3 .*number of columns is 1, expected 2"):
+        read(path, format="conll")
+
+
+@pytest.mark.parametrize(
+    ("text", "options", "found"),
+    [
+        (BARE, {"repair": ("bare-type",), "scheme": "IOB2"}, [(0, 2, "PER"), (4, 5, "LOC")]),
+        (BARE, {"repair": ("bare-type",)}, [(0, 2, "PER"), (4, 5, "LOC")]),
+        (MIXED.replace("x\ny", "saw\tO"), {"repair": ("ragged-lines",)}, [(0, 1, "PER")]),
+        (MIXED.replace("x\ny", "x _ O\ny _ O"), {"repair": ("ragged-lines",)}, [(0, 1, "PER")]),
+    ],
+)
+def test_options_about_tags_mean_columns(
+    tmp_path: Path, text: str, options: dict[str, Any], found: list[tuple[int, int, str]]
+) -> None:
+    path = tmp_path / "a.txt"
+    path.write_text(text, "utf-8")
+    assert list(read(path, **options)[0].labels) == found
+
+
+@pytest.mark.parametrize("options", [{}, {"scheme": "IOB2"}, {"repair": ("bare-type", "drop-sentence")}])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Ada took the U-Bahn to work .\nShe wrote an E-Mail .\nBo did not .\n",
+        "Type O\nType A\nType B-\nNone\n",
+        "O menino come maçã\nEla canta bem hoje\nO gato dorme muito\nNós vamos para o Rio\nE-Mail é bom\nSim\nNão\n",
+        "- Yes .\n- No .\n- O captain !\nSilence\n",
+        "I-95 is closed\nTake I-94 instead\nB-52 O\nGo\n",
+        "",
+        "\n\n",
+    ],
+)
+def test_prose_is_text_whatever_the_options(tmp_path: Path, text: str, options: dict[str, Any]) -> None:
+    path = tmp_path / "a.txt"
+    path.write_text(text, "utf-8")
+    assert open_corpus(path, ReadOptions(**options)).description.startswith("text")
 
 
 def test_a_file_of_some_other_format_is_not_taken_for_text(tmp_path: Path) -> None:

@@ -52,6 +52,59 @@ def test_a_dataset_with_other_columns_is_read_by_their_names() -> None:
     assert content(corpus) == [("7", ("Ada", "wrote"), ((0, 1, "PER"),))]
 
 
+TWO_LEVELS = {
+    "tokens": ["EU", "rejects", "German", "call"],
+    "chunk_tags": ["B-NP", "B-VP", "B-NP", "I-NP"],
+    "ner_tags": ["B-ORG", "O", "B-MISC", "O"],
+}
+CHUNKS = ((0, 1, "NP"), (1, 2, "VP"), (2, 4, "NP"))
+NAMES = ((0, 1, "ORG"), (2, 3, "MISC"))
+
+
+def test_the_named_columns_are_read_whatever_else_there_is() -> None:
+    rows = [{**TWO_LEVELS, "words": ["a", "b", "c", "d"], "tags": ["O"] * 4, "entities": [{"start": 0}]}]
+    for tags, labels in {"chunk_tags": CHUNKS, "ner_tags": NAMES, "tags": ()}.items():
+        assert content(Corpus.from_dataset(rows, words="tokens", tags=tags)) == [
+            ("dataset:1", tuple(TWO_LEVELS["tokens"]), labels)
+        ]
+    (sentence,) = Corpus.from_dataset(rows, words="words", tags="chunk_tags")
+    assert sentence.words == ("a", "b", "c", "d")
+    rows = [{"tokens": ["a", "b"], "ner_tags": ["O", "O"], "entities": [{"start": 1, "end": 2, "type": "X"}]}]
+    (sentence,) = Corpus.from_dataset(rows, tags="entities")
+    assert sentence.labels == ((1, 2, "X"),)
+
+
+def test_numbers_have_the_names_of_the_column_that_is_read() -> None:
+    labels = {"ner_tags": ["O", "B-ORG", "B-MISC"], "chunk_tags": ["B-NP", "B-VP", "I-NP"]}
+    numbers = {name: [known.index(tag) for tag in TWO_LEVELS[name]] for name, known in labels.items()}
+    text = datasets.Value("string")
+    for order in (["ner_tags", "chunk_tags"], ["chunk_tags", "ner_tags"]):
+        named = {name: datasets.List(datasets.ClassLabel(names=labels[name])) for name in order}
+        features = datasets.Features({"tokens": datasets.List(text), **named})
+        row = {"tokens": [TWO_LEVELS["tokens"]], **{name: [numbers[name]] for name in order}}
+        dataset = datasets.Dataset.from_dict(row, features)
+        assert [s.labels for s in Corpus.from_dataset(dataset, tags="chunk_tags")] == [CHUNKS]
+        assert [s.labels for s in Corpus.from_dataset(dataset)] == [NAMES]
+
+
+@pytest.mark.parametrize(
+    ("more", "message"),
+    [
+        ({"tags": ["O"] * 4}, r"ner_tags and tags may hold the tags.*\n.*tags='ner_tags'"),
+        ({"entities": []}, "ner_tags and entities may hold the tags"),
+        ({"words": ["a"] * 4}, r"tokens and words may hold the words.*\n.*words='tokens'"),
+    ],
+)
+def test_several_columns_to_read_must_be_told_apart_by_name(more: dict[str, Any], message: str) -> None:
+    with pytest.raises(DataError, match=message):
+        Corpus.from_dataset([{**TWO_LEVELS, **more}])
+
+
+def test_rows_may_differ_in_the_names_of_their_columns() -> None:
+    rows = [{"tokens": ["a"], "ner_tags": ["B-X"]}, {"words": ["b"], "tags": ["B-Y"]}]
+    assert [s.labels for s in Corpus.from_dataset(rows)] == [((0, 1, "X"),), ((0, 1, "Y"),)]
+
+
 @pytest.mark.parametrize(
     ("rows", "message"),
     [

@@ -37,7 +37,7 @@ class Conversions:
         Args:
             dataset: One split; each row holds a sentence.
             words: Column of the words; None takes ``tokens`` or ``words``.
-            tags: Column of the tags; None takes ``ner_tags`` or ``tags``.
+            tags: Column of the tags, or ``entities``; None takes ``ner_tags``, ``tags`` or ``entities``.
             names: Of the tags, where they are numbers and the dataset has no ``ClassLabel``.
             options: ``language``, ``scheme`` and ``repair``, as in `nersery.read`.
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain, pairwise
 
 from nersery.core.errors import DataError, Issue
 from nersery.core.sentence import UNKNOWN_COLUMN
@@ -19,6 +21,12 @@ NEARLY_ALL = 0.9
 DOCUMENT_MARK = "-DOCSTART-"
 WORD_MARK = "# nersery: the next line is a word"
 """Written in front of a sentence that would else begin like a document mark or a byte order mark."""
+TAG_MARK = "# nersery: the last column is the tag"
+"""Written in front of a sentence by whose columns another would be read, see `last_looks_inner`."""
+MARKS = (WORD_MARK, TAG_MARK)
+NUMBER = re.compile(r"(\d{1,9})(?:[-.](\d{1,9}))?")
+"""Of a word, or of words as in CoNLL-U: ``3``, the range ``3-4``, and ``3.1`` for a word that is not in the text."""
+_NAMES_ID = re.compile(r"#[ \t]*(?:sent_id|id)[ \t]*[=:]")
 
 
 def split_line(line: str) -> list[str]:
@@ -61,6 +69,7 @@ class Layout:
         tabs: Columns are separated by tabs, else by spaces.
         ragged: Lines of another width are words too.
         rivals: Other columns that look like tags.
+        number: Position of the number of a word in its sentence, if there is one.
     """
 
     width: int
@@ -69,6 +78,7 @@ class Layout:
     tabs: bool
     ragged: bool = False
     rivals: tuple[int, ...] = ()
+    number: int | None = None
 
     def fitted(self, values: list[str]) -> list[str]:
         """The word and the tag of a line of another width; the tag's position counts from the end.
@@ -95,12 +105,22 @@ class Layout:
         if lone_return(line, 0):
             return False
         values = split_line(line)
-        regular = len(values) == self.width
         if line[0] == "#":
-            regular = regular and ("\t" in line) == self.tabs
-            return not (regular and looks_like_tag(values[self.tag], broken=True))
+            return not self._is_word(line, values)
+        regular = len(values) == self.width
         entity = regular and values[self.tag] != OUTSIDE and looks_like_tag(values[self.tag])
         return values[0] == DOCUMENT_MARK and not entity
+
+    def _is_word(self, line: str, values: Sequence[str]) -> bool:
+        """Whether a line that begins with ``#`` holds a word, which a tag shows.
+
+        Between tabs, a tag in a wrong column shows it too, so that the line is reported. Between spaces, the id of a
+        sentence may look like a tag.
+        """
+        tabs = "\t" in line
+        if tabs == self.tabs and len(values) == self.width and looks_like_tag(values[self.tag], broken=True):
+            return tabs or not _NAMES_ID.match(line)
+        return tabs and self.tabs and not _NAMES_ID.match(line) and any(map(looks_like_tag, values[1:]))
 
     def count_comments(self, lines: Sequence[str]) -> int:
         """How many lines of a paragraph stand before its first word."""
@@ -117,14 +137,14 @@ class Layout:
         """Whether a line of another width can be a word because the next one is of that width too."""
         values = split_line(line)
         same = len(values) == len(split_line(following)) and ("\t" in line) == ("\t" in following)
-        return same and following[0] != "#" and self.fitted(values) is not values
+        return same and following[0] != "#" and not _NAMES_ID.match(line) and self.fitted(values) is not values
 
 
 def detect_layout(file: TextFile, options: ReadOptions, *, sure: bool = False) -> Layout | None:
     """The layout of a file, from its first lines.
 
     The tag is the last column in which nearly all values look like tags, unless that is an inner level of nested
-    entities (see `_outer`). The word is the first other column that does not count the words.
+    entities (see `_outer`). The word is the first other column that neither numbers the words nor names a document.
 
     Args:
         options: Columns named by the user are not detected.
@@ -136,56 +156,95 @@ def detect_layout(file: TextFile, options: ReadOptions, *, sure: bool = False) -
     Raises:
         DataError: If no column looks like tags, or a named column does not exist.
     """
-    sentences = _sample(file.lines())
-    rows = [split_line(line) for sentence in sentences for line in sentence]
-    if not rows:
+    sample = _Sample(file)
+    if not sample.rows:
         return None
-    width, count = Counter(map(len, rows)).most_common(1)[0]
+    _check_named_columns(file, options, sample.width)
+    columns = sample.columns
+    tags = _tag_positions(columns, options, _SURE_SIGNS if sure else _ALL_SIGNS)
+    if sure and (not tags or sample.share < NEARLY_ALL):
+        return None
+    if not tags:
+        if any(lone_return(line, 0) for line in sample.lines):
+            raise DataError(
+                Issue("its lines end with carriage returns, expected line feeds", file.name), fix=RETURN_HINT
+            )
+        if all(_may_be_comment(row[0]) for row in sample.rows):
+            return None
+        raise _no_tags(file, columns)
+    is_last = sample.last_is_tag or len(columns) == 2 or not _is_sparse(columns[tags[0]])
+    tag = tags[0] if is_last else _outer(columns, tags)
+    word, number = _word_and_number(sample.by_sentence, [tag, *tags], options)
+    tabs = 2 * sum("\t" in line for line in sample.lines) > len(sample.rows)
+    rivals = tuple(at for at in tags if at not in (tag, word))
+    return Layout(sample.width, word, tag, tabs, RAGGED_LINES in options.repair, rivals, number)
+
+
+def resembles_columns(file: TextFile, options: ReadOptions, *, strict: bool) -> bool:
+    """Whether at least half of a file's first lines are columns, one of them with tags such as ``O``.
+
+    Args:
+        strict: The tag of an entity must stand in the same column, which no text has.
+    """
+    sample = _Sample(file)
+    if sample.share < 0.5:
+        return False
+    columns = [sample.columns[at] for at in _tag_positions(sample.columns, options, _ALL_SIGNS)]
+    return any(OUTSIDE in column and (not strict or any(map(looks_like_tag, _tagged(column)))) for column in columns)
+
+
+def _check_named_columns(file: TextFile, options: ReadOptions, width: int) -> None:
     for role, column in (("word", options.word_column), ("tag", options.tag_column)):
         if column is not None and column > width:
             raise DataError(
                 Issue(f"there is no {role} column {column}: its lines have {width} columns", file.name),
                 fix=f"name one of them by --{role}-column, or leave it out to detect it",
             )
-    columns = list(zip(*(row for row in rows if len(row) == width), strict=True))
-    tags = _tag_positions(columns, options, _SURE_SIGNS if sure else _ALL_SIGNS)
-    if not tags or (sure and count < NEARLY_ALL * len(rows)):
-        lines = (line for sentence in sentences for line in sentence)
-        if not sure and any(lone_return(line, 0) for line in lines):
-            raise DataError(
-                Issue("its lines end with carriage returns, expected line feeds", file.name), fix=RETURN_HINT
-            )
-        if sure or all(_may_be_comment(row[0]) for row in rows):
-            return None
-        raise _no_tags(file, columns)
-    tag = _outer(columns, tags)
-    word = _word_position(sentences, width, tag, options)
-    tabs = 2 * sum("\t" in line for sentence in sentences for line in sentence) > len(rows)
-    rivals = tuple(at for at in tags if at not in (tag, word))
-    return Layout(width, word, tag, tabs, RAGGED_LINES in options.repair, rivals)
+    if options.tag_column is not None and width == 1:
+        issue = Issue("its lines have one column, expected a word and a tag", file.name)
+        raise DataError(issue, fix="part word and tag by a tab or a space, or name the format by --format text")
 
 
 def _may_be_comment(line: str) -> bool:
     return line[:1] == "#" or line.startswith(DOCUMENT_MARK)
 
 
-def _sample(lines: Iterable[str]) -> list[list[str]]:
-    """The first sentences of a file without their comments, or if there are none, what may be comments."""
-    sentences: list[list[str]] = [[]]
-    doubtful: list[str] = []
-    taken, marked = 0, False
-    for line in lines:
-        if not line.strip(BLANKS):
-            sentences.append([])
-        elif not sentences[-1] and not marked and _may_be_comment(line):
-            marked = line.rstrip(BLANKS) == WORD_MARK
-            doubtful += [line] * (len(doubtful) < SAMPLE_LINES)
-        else:
-            sentences[-1].append(line)
-            taken, marked = taken + 1, False
-            if taken == SAMPLE_LINES:
-                break
-    return [sentence for sentence in sentences if sentence] or [[line] for line in doubtful]
+class _Sample:
+    """The first lines of a file, without comments, and the columns of those that have the usual number.
+
+    Args:
+        file: One without sentences is sampled by what may be comments.
+    """
+
+    def __init__(self, file: TextFile) -> None:
+        self.last_is_tag = False
+        sentences = self._sentences(file.lines())
+        self.lines = list(chain.from_iterable(sentences))
+        split = [list(map(split_line, sentence)) for sentence in sentences]
+        self.rows = list(chain.from_iterable(split))
+        self.width, count = Counter(map(len, self.rows)).most_common(1)[0] if self.rows else (0, 0)
+        self.share = count / max(len(self.rows), 1)
+        """Of the lines with the usual number of columns, from 0 to 1."""
+        self.by_sentence = [[row for row in rows if len(row) == self.width] for rows in split]
+        self.columns = list(zip(*chain.from_iterable(self.by_sentence), strict=True))
+
+    def _sentences(self, lines: Iterable[str]) -> list[list[str]]:
+        sentences: list[list[str]] = [[]]
+        doubtful: list[str] = []
+        taken, marked = 0, False
+        for line in lines:
+            if not line.strip(BLANKS):
+                sentences.append([])
+            elif not sentences[-1] and not marked and _may_be_comment(line):
+                mark = line.rstrip(BLANKS)
+                marked, self.last_is_tag = mark == WORD_MARK, self.last_is_tag or mark == TAG_MARK
+                doubtful += [line] * (len(doubtful) < SAMPLE_LINES)
+            else:
+                sentences[-1].append(line)
+                taken, marked = taken + 1, False
+                if taken == SAMPLE_LINES:
+                    break
+        return [sentence for sentence in sentences if sentence] or [[line] for line in doubtful]
 
 
 _SURE_SIGNS = ((NEARLY_ALL, False), (NEARLY_ALL, True))
@@ -213,15 +272,19 @@ def _looks_like_tags(column: Sequence[str], share: float, broken: bool) -> bool:
     return like >= share * len(column) and any(map(looks_like_tag, column))
 
 
+def last_looks_inner(columns: Sequence[Sequence[str]]) -> bool:
+    """Whether the columns of a sentence suggest that the last one, which is its tags, is an inner level."""
+    tags = [at for at in reversed(range(len(columns))) if _looks_like_tags(columns[at], NEARLY_ALL, broken=False)]
+    return _outer(columns, tags) != tags[0]
+
+
 def _outer(columns: Sequence[Sequence[str]], tags: Sequence[int]) -> int:
     """Of the columns that look like tags, the last one, or the outer level of nested entities.
 
-    The last column is an inner level if it is nearly always ``O``, and another column with all its types tags more than
-    twice as many words, but at most half of all, which distinguishes entities from chunks.
+    The last column, if it is sparse, is an inner level if another column with all its types tags more than twice as
+    many words, but at most half of all, which distinguishes entities from chunks.
     """
     inner = _tagged(columns[tags[0]])
-    if len(inner) > (1 - NEARLY_ALL) * len(columns[tags[0]]):
-        return tags[0]
     types = {tag[2:] for tag in inner}
     for at in tags[1:]:
         tagged = _tagged(columns[at])
@@ -230,24 +293,71 @@ def _outer(columns: Sequence[Sequence[str]], tags: Sequence[int]) -> int:
     return tags[0]
 
 
+def _is_sparse(tags: Sequence[str]) -> bool:
+    """Whether tags are nearly always ``O``."""
+    return len(_tagged(tags)) <= (1 - NEARLY_ALL) * len(tags)
+
+
 def _tagged(column: Sequence[str]) -> list[str]:
     return [tag for tag in column if tag != OUTSIDE]
 
 
-def _word_position(sentences: Sequence[Sequence[str]], width: int, tag: int, options: ReadOptions) -> int:
-    if options.word_column is not None:
-        return options.word_column - 1
-    first, *others = (at for at in range(width) if at != tag)
-    return others[0] if others and _counts_words(sentences, first, width) else first
+_BySentence = Sequence[Sequence[str]]
+"""The values of a column in each sentence."""
 
 
-def _counts_words(sentences: Sequence[Sequence[str]], column: int, width: int) -> bool:
-    """Whether a column says 1, 2, 3 … in nearly every sentence, and in at least one of several words."""
-    counted = [[row[column] for row in map(split_line, sentence) if len(row) == width] for sentence in sentences]
-    running = [values == [str(number) for number in range(1, len(values) + 1)] for values in counted]
-    return sum(running) >= NEARLY_ALL * len(counted) and any(
-        is_running and len(values) > 1 for is_running, values in zip(running, counted, strict=True)
-    )
+def _word_and_number(
+    sentences: Sequence[Sequence[Sequence[str]]], tags: Sequence[int], options: ReadOptions
+) -> tuple[int, int | None]:
+    """The column of the words, and the one that numbers them, if there is one.
+
+    Args:
+        sentences: The rows of each sentence.
+        tags: Columns of tags, first the one that is read.
+    """
+    width = next(len(row) for rows in sentences for row in rows)
+    named = None if options.word_column is None else options.word_column - 1
+    others = [at for at in range(width) if at not in (tags[0], named)]
+    numbers = [at for at in others if _numbers_words(_column(sentences, at))]
+    number = numbers[0] if numbers else None
+    if named is not None:
+        return named, number
+    first, *rest = [at for at in others if at not in numbers] or others[-1:]
+    varied = [at for at in rest if at not in tags and not _names_document(_column(sentences, at))]
+    word = varied[0] if varied and _names_document(_column(sentences, first)) else first
+    return word, None if word == number else number
+
+
+def _column(sentences: Sequence[Sequence[Sequence[str]]], at: int) -> _BySentence:
+    return [[row[at] for row in rows] for rows in sentences]
+
+
+def _names_document(values: _BySentence) -> bool:
+    """Whether a column says the same of all words in nearly every sentence of several words."""
+    several = [sentence for sentence in values if len(sentence) > 1]
+    return bool(several) and sum(len(set(sentence)) == 1 for sentence in several) >= NEARLY_ALL * len(several)
+
+
+def _numbers_words(values: _BySentence) -> bool:
+    """Whether nearly all values of a column are numbers, and nearly all within a sentence follow the one before."""
+    everything = [value for sentence in values for value in sentence]
+    steps = [step for sentence in values for step in pairwise(sentence)]
+    numbers = sum(NUMBER.fullmatch(value) is not None for value in everything)
+    follow = sum(_follows(*step) for step in steps)
+    return bool(steps) and numbers >= NEARLY_ALL * len(everything) and follow >= NEARLY_ALL * len(steps)
+
+
+def _follows(before: str, after: str) -> bool:
+    """Whether a number can stand in the line after another.
+
+    >>> _follows("3", "4"), _follows("1-2", "1"), _follows("1-2", "3"), _follows("8", "8.1"), _follows("3", "3")
+    (True, True, True, True, False)
+    """
+    old, new = NUMBER.fullmatch(before), NUMBER.fullmatch(after)
+    if old is None or new is None:
+        return False
+    first, last, number = int(old[1]), int(old[2] or old[1]), int(new[1])
+    return number in (first + 1, last + 1) or (number == first and bool(old[2] or new[2]))
 
 
 def _no_tags(file: TextFile, columns: Sequence[Sequence[str]]) -> DataError:

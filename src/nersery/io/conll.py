@@ -10,23 +10,36 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from itertools import chain
+from itertools import chain, pairwise
 from typing import NamedTuple
 
 from nersery.core import tags
 from nersery.core.errors import DataError, Issue, SettingsError
 from nersery.core.sentence import UNKNOWN_COLUMN, Sentence
 from nersery.io import base
-from nersery.io.columns import DOCUMENT_MARK, WORD_MARK, Layout, detect_layout, paragraphs, split_line
-from nersery.io.formats import Format
-from nersery.io.repairs import OUTER_SPACE, RAGGED_LINES
-from nersery.io.text_file import TextFile
+from nersery.io.columns import (
+    DOCUMENT_MARK,
+    MARKS,
+    NUMBER,
+    TAG_MARK,
+    WORD_MARK,
+    Layout,
+    detect_layout,
+    last_looks_inner,
+    paragraphs,
+    resembles_columns,
+    split_line,
+)
+from nersery.io.formats import Beginning, Format
+from nersery.io.repairs import INNER_MARK, OUTER_SPACE, RAGGED_LINES, REPAIRS
+from nersery.io.text_file import BLANKS, TextFile
 
 TAB = "\t"
 BYTE_ORDER_MARK = "\ufeff"
 WORD_NAMES = frozenset({"form", "text", "token", "tokens", "word", "words"})
 TAG_NAMES = frozenset({"bio", "entity", "iob", "label", "labels", "ner", "ner_tag", "ner_tags", "tag", "tags"})
 """What the columns of words and tags are called in the headers of tables, in lower case."""
+_RANGE_FIX = "delete the lines of ranges such as 1-2, or those of their words if the ranges have the right tags"
 _NOTHING: Mapping[str, int] = {}
 
 _ID = re.compile(
@@ -43,12 +56,22 @@ class Paragraph(NamedTuple):
         rows: Values of each line.
         comments: Comment lines before it.
         repaired: Number of lines that each repair changed.
+        skipped: Number of lines in front of the first word, without a blank line between.
     """
 
     line: int
     rows: list[list[str]]
     comments: tuple[str, ...]
     repaired: Mapping[str, int]
+    skipped: int
+
+    @property
+    def mark_issue(self) -> Issue | None:
+        """What is wrong with a byte order mark in front; behind a comment or `WORD_MARK` it belongs to the word."""
+        if self.skipped or not self.rows[0][0].startswith(BYTE_ORDER_MARK):
+            return None
+        message = "there is a byte order mark (U+FEFF) inside the file, expected none: were files joined here?"
+        return Issue(message, line=self.line, kind="byte order mark", fixes=(base.repair_hint(INNER_MARK),))
 
 
 class ConllSource(base.Source):
@@ -87,25 +110,29 @@ class ConllSource(base.Source):
         if self.layout is None:
             return
         for number, paragraph in enumerate(self._paragraphs(self.layout), start=1):
-            named = (match["marked"] or match["alone"] for match in map(_ID.match, paragraph.comments) if match)
-            id = next(named, f"{self.file.stem}:{number}")
+            named = [match["marked"] or match["alone"] for match in map(_ID.match, paragraph.comments) if match]
+            id = named[-1] if named else f"{self.file.stem}:{number}"  # those before belong to sentences without words
             sentence = self._sentence(paragraph, id, self.layout, found)
             if sentence is not None:
                 yield sentence
 
     def _paragraphs(self, layout: Layout) -> Iterator[Paragraph]:
-        waiting: list[str] = []
+        waiting, marks = list[str](), 0
         for line, lines in paragraphs(self.file):
+            if INNER_MARK in self.options.repair and lines[0].startswith(BYTE_ORDER_MARK):
+                line, lines, marks = *_without_mark(line, lines), marks + 1
             skip = layout.count_comments(lines)
             if skip:
                 waiting += (text.rstrip("\r\n") for text in lines[:skip])
             if skip < len(lines):
-                comments = tuple(text for text in waiting if text != WORD_MARK)
-                waiting = []
+                comments = tuple(text for text in waiting if text not in MARKS)
                 rows, repaired = list(map(split_line, lines[skip:])), _NOTHING
                 if self._line_repairs:
                     rows, repaired = _mended(rows, layout, self._line_repairs)
-                yield Paragraph(line + skip, rows, comments, repaired)
+                if marks:
+                    repaired = {**repaired, INNER_MARK: marks}
+                yield Paragraph(line + skip, rows, comments, repaired, skip)
+                waiting, marks = [], 0
 
     def _tags(self) -> Iterator[list[str]]:
         """The tags of the sentences whose lines all have the usual columns."""
@@ -117,7 +144,7 @@ class ConllSource(base.Source):
 
     def _sentence(self, paragraph: Paragraph, id: str, layout: Layout, found: base.Pass) -> Sentence | None:
         clash = found.clash(id, paragraph.line)
-        issues, invalid = [clash] if clash else [], list[Issue]()
+        issues, invalid = list(filter(None, (clash, paragraph.mark_issue))), list[Issue]()
         if set(map(len, paragraph.rows)) == {layout.width}:
             columns = list(zip(*paragraph.rows, strict=True))
             entities, tag_issues, repaired = found.decode(columns[layout.tag], self.scheme)
@@ -128,6 +155,7 @@ class ConllSource(base.Source):
                 base.tag_issue(found_issue, self.scheme, paragraph.line + found_issue.index)
                 for found_issue in tag_issues
             )
+            issues += _range_issues(paragraph, layout)
             words, cleaned = found.clean(columns[layout.word])
             extra = tuple(column for at, column in enumerate(columns) if at not in (layout.word, layout.tag))
             language, comments = self.options.language, paragraph.comments
@@ -143,6 +171,12 @@ class ConllSource(base.Source):
         return None
 
 
+def _without_mark(line: int, lines: Sequence[str]) -> tuple[int, list[str]]:
+    """A paragraph and its first line's number without the byte order mark in front, which may leave a blank line."""
+    first, rest = lines[0].removeprefix(BYTE_ORDER_MARK), list(lines[1:])
+    return (line, [first, *rest]) if first.strip(BLANKS) else (line + 1, rest)
+
+
 def _names_columns(word: str, tag: str) -> bool:
     """Whether a line names its columns instead of holding a word and its tag."""
     return word.casefold() in WORD_NAMES and tag.casefold() in TAG_NAMES
@@ -152,6 +186,17 @@ def _header(paragraph: Paragraph) -> Issue:
     found = ", ".join(map(repr, paragraph.rows[0]))
     message = f"the line looks like the header of a table, expected a word and its tag: {found:.100}"
     return Issue(message, line=paragraph.line, kind="header", fixes=("delete the line",))
+
+
+def _range_issues(paragraph: Paragraph, layout: Layout) -> Iterator[Issue]:
+    """Lines such as ``1-2 del`` of CoNLL-U, if the lines of the words 1 and 2 follow, as ``de`` and ``el``."""
+    if layout.number is None:
+        return
+    for line, (row, after) in enumerate(pairwise(paragraph.rows), start=paragraph.line):
+        number = row[layout.number]
+        if "-" in number and number.partition("-")[0] == after[layout.number] and NUMBER.fullmatch(number):
+            message = f"{row[layout.word]!r} is the words {number} together, which follow; expected each word once"
+            yield Issue(message, line=line, kind="range of words", fixes=(_RANGE_FIX,))
 
 
 def _mended(
@@ -233,23 +278,30 @@ class ConllWriter(base.Writer):
         columns = (*sentence.columns, tags.encode(sentence.entities, len(sentence), self.scheme))
         rows = list(map(self.separator.join, zip(sentence.words, *columns, strict=True)))
         text = "\n".join(rows)
-        if self.separator == " " and (  # no sentence has a tab in a value
-            text.count(" ") != len(sentence) * (len(sentence.columns) + 1) or not all(map(all, sentence.columns))
-        ):
-            types = (entity.type for entity in sentence.entities)
-            values = (*sentence.words, *types, *chain.from_iterable(sentence.columns))
-            odd = next(value for value in values if not value or " " in value)
-            raise _refused(sentence, f"{odd!r} cannot be a value between spaces")
+        if self.separator == " ":  # no sentence has a tab in a value
+            _refuse_spaces(sentence, text)
         layout = Layout(len(columns) + 1, 0, len(columns), self.separator == TAB)
         mark = f"{WORD_MARK}\n" if layout.is_comment(rows[0]) or text[0] == BYTE_ORDER_MARK else ""
-        return f"{_head(sentence, layout)}{mark}{text}\n\n"
+        # In front of each such sentence, because what a job wrote before it was killed is not known here.
+        tag_mark = f"{TAG_MARK}\n" if sentence.columns and last_looks_inner((sentence.words, *columns)) else ""
+        return f"{tag_mark}{_head(sentence, layout)}{mark}{text}\n\n"
+
+
+def _refuse_spaces(sentence: Sentence, text: str) -> None:
+    """Raise `DataError` if a value would be parted at its spaces, or lost between them."""
+    if text.count(" ") == len(sentence) * (len(sentence.columns) + 1) and all(map(all, sentence.columns)):
+        return
+    types = (entity.type for entity in sentence.entities)
+    values = (*sentence.words, *types, *chain.from_iterable(sentence.columns))
+    odd = next(value for value in values if not value or " " in value)
+    raise _refused(sentence, f"{odd!r} cannot be a value between spaces")
 
 
 def _head(sentence: Sentence, layout: Layout) -> str:
     """The comments of a sentence; a blank line follows a document mark."""
     lines = []
     for comment in sentence.comments:
-        if comment[:1] not in ("#", "-") or comment == WORD_MARK or not layout.is_comment(comment):
+        if comment[:1] not in ("#", "-") or comment in MARKS or not layout.is_comment(comment):
             raise _refused(sentence, f"its comment {comment!r} would not be read as a comment")
         lines.append(f"{comment}\n\n" if comment.startswith(DOCUMENT_MARK) else f"{comment}\n")
     return "".join(lines)
@@ -262,6 +314,22 @@ def _refused(sentence: Sentence, message: str) -> DataError:
     )
 
 
+def _recognises(start: Beginning) -> bool:
+    """Whether a file holds columns; raises `DataError` if only some of its lines do, and nothing says what it is."""
+    if start.names_columns or detect_layout(start.file, start.options, sure=True) is not None:
+        return True
+    repairs_tags = any(name == RAGGED_LINES or REPAIRS[name].mend for name in start.options.repair)
+    expected = repairs_tags or start.options.scheme is not None
+    if not resembles_columns(start.file, start.options, strict=not expected):
+        return False
+    if expected:
+        return True
+    raise DataError(
+        Issue("some lines are a word and its tag, others are not: this may be text or broken columns", start.file.name),
+        fix="name the format: --format conll shows the wrong lines, --format text reads each line as a sentence",
+    )
+
+
 FORMATS = (
     Format(
         "conll",
@@ -270,7 +338,7 @@ FORMATS = (
         ConllSource,
         ConllWriter,
         holds_ids=False,
-        recognises=lambda start: start.names_columns or detect_layout(start.file, start.options, sure=True) is not None,
+        recognises=_recognises,
         rank=3,
     ),
 )

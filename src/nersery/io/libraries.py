@@ -28,6 +28,8 @@ WORDS = ("tokens", "words", "token", "word")
 TAGS = ("ner_tags", "tags", "ner_tag", "tag", "labels", "label")
 SENTENCES = ("sentence", "sentence_id", "id")
 """Names of columns, tried in this order."""
+_READ_BY_NAME = frozenset({"tokens", "words", "entities", "tags", "ner_tags"})
+"""Columns that the reader of JSONL takes for words or labels, whatever the user names."""
 
 
 def required(module: str, extra: str) -> Any:
@@ -75,20 +77,23 @@ def dataset_sentences(
         )
     rows = dataset if hasattr(dataset, "features") else list(dataset)  # an iterator is read once only
     columns = getattr(rows, "column_names", None) or _keys(rows)
-    tags = tags or ("entities" if "entities" in columns else None)
-    word_column, tag_column = _column(columns, words, WORDS[:2]), _column(columns, tags, TAGS[:2])
+    word_column = _only_column(columns, words, "words", WORDS[:2])
+    tag_column = _only_column(columns, tags, "tags", (*TAGS[:2], "entities"))
     labelled = "entities" if tag_column == "entities" else "ner_tags"
     renamed: dict[Any, str] = {word_column: "tokens", tag_column: labelled}
+    unread = _READ_BY_NAME.intersection(columns) - renamed.keys()
     labels = {"ner_tags": names} if names else {}
     for column, feature in (getattr(rows, "features", None) or {}).items():
-        if found := getattr(getattr(feature, "feature", feature), "names", None):
+        found = getattr(getattr(feature, "feature", feature), "names", None)
+        if found and column not in unread:
             labels.setdefault(renamed.get(column, column), found)
 
     def objects() -> Iterator[Object]:
         for number, row in enumerate(rows, start=1):
             if not isinstance(row, Mapping):
                 raise DataError(f"row {number} is {row!r:.60}, expected a mapping such as {{'tokens': …}}")
-            plain: Object = {renamed.get(key, str(key)): _listed(value) for key, value in row.items()}
+            read = {key: value for key, value in row.items() if key not in unread}
+            plain: Object = {renamed.get(key, str(key)): _listed(value) for key, value in read.items()}
             if "id" in plain:
                 plain["id"] = str(plain["id"])
             yield with_names(without_nulls(plain), labels)
@@ -104,6 +109,15 @@ def _keys(rows: Any) -> list[str]:
 
 def _listed(value: Any) -> Any:
     return list(value) if isinstance(value, tuple) else value.tolist() if hasattr(value, "tolist") else value
+
+
+def _only_column(columns: Sequence[str], wanted: str | None, role: str, known: Sequence[str]) -> str:
+    """As `_column`, but raises `DataError` if several known columns exist and the user names none."""
+    found = [name for name in known if name in columns]
+    if wanted is None and len(found) > 1:
+        message = f"the columns {' and '.join(found)} may hold the {role}, expected one of them"
+        raise DataError(message, fix=f"name the one to read: {role}={found[0]!r}")
+    return _column(columns, wanted, known)
 
 
 def _column(columns: Sequence[str], wanted: str | None, known: Sequence[str]) -> str:

@@ -92,10 +92,11 @@ def _open_end_repair(tags: list[str], scheme: Scheme) -> list[str]:
 
 
 RAGGED_LINES, OUTER_SPACE, DROP_SENTENCE = "ragged-lines", "outer-space", "drop-sentence"
-CONTROL_CHARACTERS = "control-characters"
+CONTROL_CHARACTERS, INNER_MARK = "control-characters", "byte-order-mark"
 UTF16_OFFSETS, CUT_WORDS = "utf16-offsets", "cut-words"
 REPAIRS: Mapping[str, Repair] = MappingProxyType(
     {
+        INNER_MARK: Repair("a sentence of columns loses the byte order mark in front of it"),
         RAGGED_LINES: Repair("a line with other columns than most keeps only its word and tag"),
         OUTER_SPACE: Repair("a word or tag between tabs loses the spaces at its ends", _outer_space),
         "small-letter": Repair("b-per becomes B-per, and o becomes O", _small_letter),
