@@ -15,7 +15,8 @@ HEAD = ("item", "what it shows", "command", "our result", "how it differs, and w
 INTRODUCTION = (
     "One row for each table and figure of results in the four papers. The commands use the papers' models and "
     'settings. Name your files with `--set "data.train=multiconer/{language}/train.conll"`, and likewise `dev` and '
-    "`test`. Our [results](results.md) come from small models: add `--models bundled` (English) or `bundled-multilingual`."
+    "`test`. Our [results](results.md) come from small models: add `--models bundled` (English) or "
+    "`bundled-multilingual`."
 )
 
 
