@@ -131,6 +131,7 @@ def test_a_review_begun_anew_keeps_the_old_decisions_aside(monkeypatch: pytest.M
         (["in.jsonl", "out.jsonl", "--by", "shure"], 'no sentence has the score "shure"; did you mean "sure"?'),
         (["empty.jsonl", "out.jsonl"], "empty.jsonl has no sentence"),
         (["in.jsonl", "there.jsonl"], "there.jsonl exists already"),
+        *[(["in.jsonl", target], 'the extension "" names no format') for target in ("", ".", "/")],
         (
             ["in.jsonl", "out.jsonl", "--beside", "other.jsonl"],
             "--beside other.jsonl has no sentence that belongs to one",

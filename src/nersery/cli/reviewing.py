@@ -60,6 +60,7 @@ def review(
     from nersery.review.review_loader import ReviewLoader
     from nersery.review.server import Review
 
+    format = output_format(target)
     options.refuse_same_file(target, source, *filter(None, (beside,)))
     names = [name.strip() for name in types.split(",") if name.strip()]
     check_types(names, "--types")
@@ -72,7 +73,7 @@ def review(
     opened = options.open_corpus(source)
     labelled = replace(options.shared(io.ReadOptions), format=io.AUTO)
     others = io.open_corpus(beside, labelled) if beside else None
-    writer = io.writer(output_format(target))
+    writer = io.writer(format)
     with Decisions.opened(SentenceTable(searchable=True), folder, writer.encode) as decisions:
         loader = ReviewLoader(opened, decisions, others, by, goal)
         loader.start()
