@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import signal
 import subprocess
@@ -16,8 +17,9 @@ import pytest
 
 from nersery import Entity, Sentence, io
 from nersery.core.sentence import Origin
+from nersery.io.sentence_table import SentenceTable
 from nersery.pipeline.job import FileJob
-from nersery.review.decisions import Decision
+from nersery.review.decisions import Decision, Decisions
 from nersery.review.server import ReviewServer
 from tests.cli.calls import call, interrupted_once
 from tests.standins import environment
@@ -122,6 +124,44 @@ def test_a_review_begun_anew_keeps_the_old_decisions_aside(monkeypatch: pytest.M
     assert result.code == 0
     assert "kept in out.jsonl.review/decisions.jsonl.1.old" in result.err
     assert '"verdict": "accept"' in Path("out.jsonl.review/decisions.jsonl.1.old").read_text()
+
+
+def test_a_review_that_runs_keeps_its_decisions() -> None:
+    """`--force` beside it must not put aside the file that it writes to."""
+    file = Path("out.jsonl.review/decisions.jsonl")
+    with Decisions.opened(SentenceTable(SENTENCES), file.parent) as running:
+        running.decide("a", Decision("accept", ()))
+        result = call("label", "review", "in.jsonl", "out.jsonl", "--force", "--no-page")
+        assert result.code == 2
+        assert "another process is writing" in result.err
+        running.decide("n", Decision("reject", ()))
+    assert file.read_text().count("verdict") == 2
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        ["missing.jsonl", "out.jsonl"],
+        ["in.jsonl", "out.jsonl", "--by", "shure"],
+        ["in.jsonl", "out.jsonl", "--beside", "missing.jsonl"],
+        ["in.jsonl", "out.jsonl", "--beside", "other.jsonl"],
+        ["in.jsonl", "out.jsnol"],
+        ["in.jsonl", "out.jsonl", "--port", "1"],
+    ],
+)
+def test_a_wrong_command_puts_no_decisions_aside(options: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*args: object) -> None:
+        raise PermissionError(errno.EACCES, "denied")
+
+    monkeypatch.setattr(ReviewServer, "__init__", refuse)
+    io.write([Sentence(("x",), id="x")], "other.jsonl")
+    file = Path(f"{options[1]}.review/decisions.jsonl")
+    with Decisions.opened(SentenceTable(SENTENCES), file.parent) as decisions:
+        decisions.decide("a", Decision("accept", ()))
+    before = file.read_bytes()
+    assert call("label", "review", *options, "--force").code in (2, 3)
+    assert [path.name for path in file.parent.iterdir()] == [file.name]
+    assert file.read_bytes() == before
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ import os
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from itertools import count
 from pathlib import Path
 from typing import Any, Literal, Self
 
@@ -68,8 +69,13 @@ class Decisions:
 
     @classmethod
     @contextlib.contextmanager
-    def opened(cls, corpus: SentenceTable, folder: Path, encode: Callable[[Sentence], str] = str) -> Iterator[Self]:
+    def opened(
+        cls, corpus: SentenceTable, folder: Path, encode: Callable[[Sentence], str] = str, *, start_over: bool = False
+    ) -> Iterator[Self]:
         """The decisions that are there, and a place for more; a second process is kept out.
+
+        Args:
+            start_over: Leave out the decisions that are there; call `put_aside` before the first new one.
 
         Raises:
             SettingsError: When another process reviews into this folder.
@@ -80,13 +86,28 @@ class Decisions:
             decisions = cls(corpus, folder, encode)
             is_new = not decisions.file.exists()
             decisions.file.touch()
-            decisions._read()
+            if not start_over:
+                decisions._read()
             try:
                 yield decisions
             except NerseryError:
                 if is_new and not decisions.file.stat().st_size:
                     decisions.file.unlink()  # else the next call would take this one for a review that has begun
                 raise
+
+    def put_aside(self) -> Path | None:
+        """Rename the file, for what a person has decided is never deleted, and begin a new one.
+
+        Returns:
+            Where the decisions are now; None if there were none.
+        """
+        if not self.file.stat().st_size:
+            return None
+        names = (self.file.with_name(f"{self.file.name}.{number}.old") for number in count(1))
+        aside = next(path for path in names if not path.exists())
+        self.file.rename(aside)
+        self.file.touch()
+        return aside
 
     def __getitem__(self, id: str) -> Decision:
         """The decision on a sentence; the sentence's own labels where there is none."""
