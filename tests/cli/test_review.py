@@ -68,6 +68,14 @@ def test_what_was_decided_is_written_and_the_same_command_goes_on(monkeypatch: p
     assert [reject.reason for reject in io.read_rejects(Path("out.jsonl.rejects.jsonl"))] == ["rejected by hand"]
 
 
+def test_what_a_repair_left_out_is_among_the_rejects() -> None:
+    Path("bad.conll").write_text("Ada\tB-PER\n\nOslo\tX-Y-\n\nBonn\tB-LOC\n")
+    command = ("label", "review", "bad.conll", "out.jsonl", "--no-page", "--repair", "drop-sentence")
+    assert call(*command).out.startswith("out.jsonl: read 3, wrote 0, rejected 3 (not reviewed yet: 2, ")
+    rejects = list(io.read_rejects(Path("out.jsonl.rejects.jsonl")))
+    assert [reject.sentence and reject.sentence.words for reject in rejects] == [("Ada",), ("Bonn",), ("Oslo",)]
+
+
 def test_without_the_page_it_writes_what_is_there(monkeypatch: pytest.MonkeyPatch) -> None:
     decides(monkeypatch, a=Decision("accept", ()))
     assert call("label", "review", "in.jsonl", "out.jsonl", "-q").code == 0

@@ -7,7 +7,9 @@ import os
 import sys
 import threading
 import webbrowser
+from collections.abc import Iterator
 from dataclasses import replace
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -24,6 +26,8 @@ from nersery.pipeline.job import rejects_of
 from nersery.pipeline.stage_job import corpus_job, output_format
 
 if TYPE_CHECKING:
+    from nersery.core.outcome import Reject
+    from nersery.core.sentence import Sentence
     from nersery.review.decisions import Decisions
     from nersery.review.server import Review, ReviewServer
 
@@ -84,8 +88,8 @@ def review(
         loader.finish()
         options.report_repairs(opened)
         job = corpus_job(target, {"review": opened.fingerprint(), "decisions": content_hash(decisions.file)}, writer)
-        corpus = decisions.corpus
-        tally = job.run(corpus, lambda batch: [decisions.outcome(sentence) for sentence in batch], overwrite=True)
+        items: Iterator[Sentence | Reject] = chain(decisions.corpus, opened.rejects)  # the latter left out by a repair
+        tally = job.run(items, lambda batch: [decisions.outcome(sentence) for sentence in batch], overwrite=True)
     counts = {key: decisions.counts[key] for key in ("accept", "corrected", "reject")}
     if json:
         methods = {name: found.as_dict() for name, found in decisions.by_method().items()}
@@ -94,7 +98,7 @@ def review(
         print(f"{target}: {tally}")
         for name, found in decisions.by_method().items():
             print(f"  {name}: {found}")
-        _print_progress(decisions, len(loader.order or corpus))
+        _print_progress(decisions, len(loader.order or decisions.corpus))
 
 
 def _server(review: Review, port: int) -> ReviewServer:
