@@ -85,6 +85,13 @@ def test_without_the_page_it_writes_what_is_there(monkeypatch: pytest.MonkeyPatc
     assert [sentence.labels for sentence in io.read("out.jsonl")] == [()]
 
 
+def test_what_is_to_go_is_counted_among_the_goal(monkeypatch: pytest.MonkeyPatch) -> None:
+    decides(monkeypatch, a=Decision("accept", ()), n=Decision("reject", ()))
+    assert "1 to go" in call("label", "review", "in.jsonl", "out.jsonl").err
+    for goal, left in (("1", "none to go"), ("2", "1 to go"), ("3", "1 to go")):  # n, then o, then a
+        assert f", {left}" in call("label", "review", "in.jsonl", "out.jsonl", "--no-page", "--goal", goal).err
+
+
 def test_what_the_page_is_given(monkeypatch: pytest.MonkeyPatch) -> None:
     seen = decides(monkeypatch)
     call("label", "review", "in.jsonl", "out.jsonl", "--by", "sure", "--types", "LOC, ORG", "--beside", "in.jsonl")

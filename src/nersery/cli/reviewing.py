@@ -7,7 +7,7 @@ import os
 import sys
 import threading
 import webbrowser
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import chain
 from pathlib import Path
@@ -98,7 +98,7 @@ def review(
         print(f"{target}: {tally}")
         for name, found in decisions.by_method().items():
             print(f"  {name}: {found}")
-        _print_progress(decisions, len(loader.order or decisions.corpus))
+        _print_progress(decisions, loader.order or range(len(decisions.corpus)))
 
 
 def _server(review: Review, port: int) -> ReviewServer:
@@ -137,10 +137,10 @@ def _write_door(door: Path, address: str) -> None:
         )
 
 
-def _print_progress(decisions: Decisions, count: int) -> None:
-    """Say how far the review is."""
-    found = decisions.counts
-    left = count - found["accept"] - found["reject"]
+def _print_progress(decisions: Decisions, order: Sequence[int]) -> None:
+    """Say how far the review of the sentences with these numbers is; others may have been decided before."""
+    found, verdicts = decisions.counts, decisions.verdicts
+    left = sum(not verdicts.get(number) for number in order)
     options.remark(
         f"accepted {found['accept']} ({found['corrected']} corrected), rejected {found['reject']}, "
         + (f"{left} to go: the same command resumes" if left else "none to go")
