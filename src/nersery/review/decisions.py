@@ -7,7 +7,7 @@ import errno
 import json
 import os
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from itertools import count
 from pathlib import Path
@@ -16,7 +16,7 @@ from typing import Any, Literal, Self
 from nersery.core.errors import DataError, Issue, NerseryError
 from nersery.core.files import locked, naming_the_full_disk
 from nersery.core.outcome import NOT_REVIEWED, REJECTED_BY_HAND, Outcome, Reject
-from nersery.core.random import item_seed
+from nersery.core.random import is_whole, item_seed
 from nersery.core.sentence import Entity, Sentence
 from nersery.evaluate.acceptance import Acceptance, acceptance
 from nersery.io.sentence_table import SentenceTable
@@ -46,6 +46,20 @@ class Decision:
     verdict: Verdict
     labels: tuple[tuple[int, int, str], ...]
     note: str = ""
+
+    @classmethod
+    def from_json(cls, value: Any) -> Self:
+        """A decision from an object with verdict, labels and note.
+
+        Raises:
+            LookupError, TypeError, ValueError, AttributeError: When it is something else.
+            NerseryError: When there is no such verdict.
+        """
+        labels = tuple((whole(start), whole(end), type_ + "") for start, end, type_ in value["labels"])
+        decision = cls(value["verdict"], labels, value.get("note", "") + "")
+        if decision.verdict not in VERDICTS:
+            raise NerseryError(f"the verdict is {decision.verdict!r:.60}, expected one of {', '.join(VERDICTS[:2])}")
+        return decision
 
 
 class Decisions:
@@ -139,7 +153,7 @@ class Decisions:
         for id, decision in self._of.items():
             sentence = self._sentence(id)
             if decision.verdict and sentence.origin is not None:
-                kept = self._corrected(id, decision) if decision.verdict == "accept" else None
+                kept = _corrected(sentence, decision) if decision.verdict == "accept" else None
                 pairs.setdefault(sentence.origin.method, []).append((sentence, kept))
         return {method: acceptance(own) for method, own in sorted(pairs.items())}
 
@@ -155,7 +169,8 @@ class Decisions:
             OutdatedError: When there is a newer version.
             OSError: When it cannot be written; what was there before is left as it was.
         """
-        sentence = self._corrected(id, decision)
+        before = self._sentence(id)
+        sentence = _corrected(before, decision)
         if len(decision.note) > LONGEST_NOTE:
             message = f"the note has {len(decision.note):,} characters, expected at most {LONGEST_NOTE}"
             raise DataError(Issue(message, sentence=id), fix="shorten it")
@@ -166,7 +181,7 @@ class Decisions:
         decision = replace(decision, labels=sentence.labels)
         line = {
             "id": id, "verdict": decision.verdict, "labels": decision.labels, "note": decision.note,
-            "shown": _shown(self._sentence(id)),
+            "shown": _shown(before),
         }  # fmt: skip
         self._append(json.dumps(line, ensure_ascii=False).encode() + b"\n")
         self._take(id, decision)
@@ -192,14 +207,8 @@ class Decisions:
         """What was decided about a sentence of the corpus: the accepted one, as corrected, or why there is none."""
         decision = self[sentence.id]
         if decision.verdict == "accept":
-            return _noted(self._corrected(sentence.id, decision), decision.note)
+            return _noted(_corrected(sentence, decision), decision.note)
         return Reject(REJECTED_BY_HAND if decision.verdict else NOT_REVIEWED, _noted(sentence, decision.note))
-
-    def _corrected(self, id: str, decision: Decision) -> Sentence:
-        """The sentence under a decision's labels; an entity that was there before keeps its score."""
-        sentence = self._sentence(id)
-        before = {(entity.start, entity.end, entity.type): entity for entity in sentence.entities}
-        return sentence.with_entities(before.get(label) or Entity(*label) for label in sorted(decision.labels))
 
     def _sentence(self, id: str) -> Sentence:
         if (sentence := self.corpus.find(id)) is None:
@@ -220,26 +229,35 @@ class Decisions:
     def _read(self) -> None:
         for number, line in enumerate(self._lines(), start=1):
             try:
-                found: Mapping[str, Any] = json.loads(line)
-                decision = Decision(found["verdict"], tuple((s, e, t) for s, e, t in found["labels"]), found["note"])
-                id, shown = found["id"], found["shown"]
-            except (ValueError, LookupError, TypeError):
-                raise NerseryError(
-                    f"{self.file}, line {number} is damaged: expected what `nersery label review` "
-                    "wrote. Delete the line, which keeps all other decisions; or start over (--force)"
-                ) from None
+                found = json.loads(line)
+                id, shown, decision = found["id"] + "", found["shown"] + "", Decision.from_json(found)
+            except (ValueError, LookupError, TypeError, AttributeError, RecursionError, NerseryError):
+                raise self._damaged(number) from None
             self._unchecked[id] = number, shown
             self._take(id, decision)
+
+    def _damaged(self, number: int) -> NerseryError:
+        return NerseryError(
+            f"{self.file}, line {number} is damaged: expected what `nersery label review` "
+            "wrote. Delete the line, which keeps all other decisions; or start over (--force)"
+        )
 
     def check(self, sentence: Sentence) -> None:
         """Compare a sentence with the one that a decision was made about.
 
         Raises:
             DataError: When they differ.
+            NerseryError: When the labels of the decision do not fit the sentence.
         """
         number, shown = self._unchecked.pop(sentence.id, (0, ""))
-        if shown and shown != _shown(sentence):
+        if not number:
+            return
+        if shown != _shown(sentence):
             raise self._misplaced(sentence.id, number)
+        try:
+            _corrected(sentence, self._of[sentence.id])
+        except DataError:
+            raise self._damaged(number) from None
 
     def check_all(self) -> None:
         """Refuse decisions on sentences that the corpus does not have.
@@ -255,6 +273,19 @@ class Decisions:
             Issue("the decision is about another sentence than the input has", str(self.file), number, id),
             fix="review the input that it was made about, choose another output, or start over (--force)",
         )
+
+
+def whole(value: Any) -> int:
+    """A whole number as it is; a `TypeError` for anything else, also truth values."""
+    if not is_whole(value):
+        raise TypeError
+    return value
+
+
+def _corrected(sentence: Sentence, decision: Decision) -> Sentence:
+    """The sentence under a decision's labels; an entity that was there before keeps its score."""
+    before = {(entity.start, entity.end, entity.type): entity for entity in sentence.entities}
+    return sentence.with_entities(before.get(label) or Entity(*label) for label in sorted(decision.labels))
 
 
 def _noted(sentence: Sentence, note: str) -> Sentence:

@@ -10,13 +10,12 @@ from collections.abc import Mapping, Sequence
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from importlib.resources import files
-from operator import index
 from typing import Any, Self
 from urllib.parse import parse_qs, urlsplit
 
 from nersery.core.errors import NerseryError
 from nersery.core.sentence import Sentence
-from nersery.review.decisions import VERDICTS, Decision, Decisions, OutdatedError
+from nersery.review.decisions import Decision, Decisions, OutdatedError, whole
 from nersery.review.review_loader import ReviewLoader
 
 HOST = "127.0.0.1"
@@ -101,13 +100,9 @@ class Review:
             OutdatedError: When another page has decided since the version that this one saw.
         """
         try:
-            labels = tuple((_whole(start), _whole(end), type_ + "") for start, end, type_ in answer["labels"])
-            decision = Decision(answer["verdict"], labels, answer.get("note", "") + "")
-            version = _whole(answer["version"])
+            decision, version = Decision.from_json(answer), whole(answer["version"])
         except (LookupError, TypeError, ValueError, AttributeError):
             raise NerseryError("expected an object with verdict, labels, note and version") from None
-        if decision.verdict not in VERDICTS:
-            raise NerseryError(f"the verdict is {decision.verdict!r:.60}, expected one of {', '.join(VERDICTS[:2])}")
         with self._lock:
             if self.over.is_set():
                 raise NerseryError("the review has ended; start it again to go on")
@@ -118,13 +113,6 @@ class Review:
         """Take no more decisions; one that is being written down is written first."""
         with self._lock:
             self.over.set()
-
-
-def _whole(value: Any) -> int:
-    """A whole number; truth values are none."""
-    if isinstance(value, bool):
-        raise TypeError
-    return index(value)
 
 
 def _plain(sentence: Sentence) -> dict[str, Any]:
