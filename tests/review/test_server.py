@@ -5,6 +5,7 @@ from __future__ import annotations
 import http.client
 import json
 import re
+import threading
 from collections.abc import Iterator
 from importlib.resources import files
 from pathlib import Path
@@ -143,6 +144,41 @@ def test_many_pages_may_ask_at_the_same_moment(server: ReviewServer) -> None:
         assert {connection.getresponse().status for connection in connections} == {200}
     for connection in connections:
         connection.close()
+
+
+def test_the_overview_is_given_while_somebody_decides(server: ReviewServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    decisions = server.review.decisions
+    number_of = decisions.corpus.number_of
+    decisions.decide("a", Decision("reject", ()))
+
+    def meanwhile(id: str) -> int | None:
+        if id == "a":
+            Decisions.decide(decisions, "o", Decision("accept", ()))
+        return number_of(id)
+
+    monkeypatch.setattr(decisions.corpus, "number_of", meanwhile)
+    assert ask(server, f"/{server.secret}/overview")[1]["verdicts"] == ["", "reject"]
+
+
+def test_an_answer_has_the_version_of_the_decision_that_it_shows(
+    server: ReviewServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    review = server.review
+    shown = review.shown
+    said = {"verdict": "accept", "labels": [], "version": 0}
+    other = threading.Thread(target=review.decide, args=(1, {"verdict": "reject", "labels": [], "version": 1}))
+
+    def late(number: int) -> dict[str, Any]:
+        monkeypatch.setattr(review, "shown", shown)
+        other.start()
+        other.join(0.2)  # seconds in which another page would be faster
+        return shown(number)
+
+    monkeypatch.setattr(review, "shown", late)
+    answer = review.decide(1, said)
+    other.join()
+    assert (answer["verdict"], answer["version"]) == ("accept", 1)
+    assert review.shown(1)["verdict"] == "reject"
 
 
 def test_a_search_gives_places_in_the_order_shown(server: ReviewServer) -> None:

@@ -130,8 +130,9 @@ class Decisions:
     @property
     def verdicts(self) -> dict[int, Verdict]:
         """The verdicts by the numbers of their sentences."""
-        numbers = {id: self.corpus.number_of(id) for id in self._of}
-        return {number: self._of[id].verdict for id, number in numbers.items() if number is not None}
+        verdicts = {id: decision.verdict for id, decision in self._of.copy().items()}  # others decide meanwhile
+        numbers = {id: self.corpus.number_of(id) for id in verdicts}
+        return {number: verdicts[id] for id, number in numbers.items() if number is not None}
 
     @property
     def counts(self) -> Counter[str]:

@@ -49,7 +49,7 @@ class Review:
         self.decisions, self.loader, self.name = decisions, loader, name
         self._types = types
         self.over = threading.Event()
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()
         loader.whole.add_done_callback(lambda whole: self.over.set() if whole.exception() else None)
 
     @property
@@ -80,13 +80,14 @@ class Review:
     def shown(self, number: int) -> dict[str, Any]:
         """A sentence by its place in the order, with what has been decided about it."""
         sentence = self.decisions.corpus[self.order[number]]
-        decision = self.decisions[sentence.id]
+        with self._lock:  # else a newer version could come with an older decision, and allow to overwrite it
+            decision, version = self.decisions[sentence.id], self.decisions.version(sentence.id)
         return {
             **_plain(sentence),
             "corrected": decision.labels,
             "verdict": decision.verdict,
             "note": decision.note,
-            "version": self.decisions.version(sentence.id),
+            "version": version,
             "scores": dict(sentence.scores),
             "method": sentence.origin.method if sentence.origin else "",
             "beside": [_plain(other) for other in self.loader.shown_beside(sentence)],
@@ -107,7 +108,7 @@ class Review:
             if self.over.is_set():
                 raise NerseryError("the review has ended; start it again to go on")
             self.decisions.decide(self.decisions.corpus[self.order[number]].id, decision, version)
-        return self.shown(number)
+            return self.shown(number)
 
     def end(self) -> None:
         """Take no more decisions; one that is being written down is written first."""
