@@ -120,6 +120,11 @@ def _plain(sentence: Sentence) -> dict[str, Any]:
     return {"id": sentence.id, "words": sentence.words, "labels": sentence.labels, "language": sentence.language}
 
 
+def _short_number(digits: str) -> int | None:
+    """The number that is written; None for anything else, and for more digits than Python would read."""
+    return int(digits) if digits.isascii() and digits.isdecimal() and len(digits) < 12 else None
+
+
 class ReviewServer(ThreadingHTTPServer):
     """Serves a review on this machine, to whoever knows the secret in its address.
 
@@ -180,8 +185,8 @@ class _Handler(BaseHTTPRequestHandler):
     def do_POST(self) -> None:
         """Take a decision, or the end of the review."""
         requested = self._requested()
-        length = self.headers.get("Content-Length", "")
-        body = self.rfile.read(int(length)) if length.isdecimal() and int(length) <= LONGEST_BODY else None
+        length = _short_number(self.headers.get("Content-Length", ""))
+        body = self.rfile.read(length) if length is not None and length <= LONGEST_BODY else None
         if body is None or self.headers.get_content_type() != "application/json":
             self.close_connection = True
             self._refuse(HTTPStatus.BAD_REQUEST, "expected JSON")
@@ -215,10 +220,8 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _number(self, requested: str | None, prefix: str) -> int | None:
         """The place of a sentence that exists."""
-        digits = requested.removeprefix(prefix) if requested and requested.startswith(prefix) else ""
-        if not (digits.isascii() and digits.isdecimal() and len(digits) < 12):
-            return None
-        return number if (number := int(digits)) < len(self.server.review.order) else None
+        number = _short_number(requested.removeprefix(prefix)) if requested and requested.startswith(prefix) else None
+        return number if number is not None and number < len(self.server.review.order) else None
 
     def _send_json(self, value: Any) -> None:
         self._send(HTTPStatus.OK, json.dumps(value).encode(), "application/json")
