@@ -221,6 +221,41 @@ def test_two_pages_never_overwrite_each_other(review, mine: bool) -> None:
     other.close()
 
 
+@pytest.mark.parametrize("between", [[], ["j"]])
+def test_changes_on_their_way_wait_for_the_choice_between_two_decisions(review, between: list[str]) -> None:
+    page, decisions = review
+    other = page.context.browser.new_page()
+    other.goto(page.url)
+    other.wait_for_selector(".word")
+    press(other, "/")
+    other.keyboard.type("lovelace")  # so that the next sentence is this one
+    press(other, "Enter")
+    press(page, "r")
+    other.route("**/sentence/*", lambda route: (other.wait_for_timeout(150), route.continue_()))
+    for key in ("ArrowRight", "1", *between, "a"):
+        other.keyboard.press(key)
+    press(other)
+    assert decisions[EVIL].verdict == "reject", "nothing is overwritten before the choice"
+    assert "accepted" in other.inner_text("#mine")
+    assert "LOC" in other.inner_text("#mine")
+    other.click("#replace")
+    other.evaluate(SETTLED)
+    assert decisions[EVIL] == Decision("accept", ((0, 1, "LOC"), (2, 3, "PER")))
+    assert not other.is_visible("#conflict")
+    other.close()
+
+
+def test_a_label_right_after_undo_is_no_conflict(review) -> None:
+    page, decisions = review
+    press(page, "ArrowRight", "1")
+    page.route("**/sentence/*", lambda route: (page.wait_for_timeout(150), route.continue_()))
+    for key in ("u", "2"):
+        page.keyboard.press(key)
+    press(page)
+    assert decisions[EVIL].labels == ((0, 1, "PER"), (2, 3, "PER"))
+    assert not page.is_visible("#conflict")
+
+
 def test_colours_are_those_of_the_report(review) -> None:
     page, _ = review
     report = Report(data={"train": SplitReport(types={"LOC": 1, "PER": 1})})

@@ -58,7 +58,6 @@ function show(number) {
 function take(sentence, number) {
   one = sentence;
   at = number;
-  versions.set(number, sentence.version);
   labels = sentence.corrected.map((label) => [...label]);
   for (const [, , type] of [...labels, ...sentence.labels]) if (!all.types.includes(type)) all.types.push(type);
   chosen = null;
