@@ -245,6 +245,24 @@ def test_changes_on_their_way_wait_for_the_choice_between_two_decisions(review, 
     other.close()
 
 
+def test_undo_takes_back_the_choice_between_two_decisions(review) -> None:
+    page, decisions = review
+    other = page.context.browser.new_page()
+    other.goto(page.url)
+    other.wait_for_selector(".word")
+    press(other, "j", "a", "k", "k")
+    press(page, "ArrowRight", "1", "r")
+    press(other, "a")
+    other.click("#replace")
+    press(other, "u")
+    assert decisions[EVIL] == Decision("reject", ((0, 1, "LOC"), (2, 3, "PER"))), "the decision of the other page"
+    assert decisions["he"].verdict == "accept", "the change before stays"
+    press(other, "u")
+    assert decisions["he"].verdict == ""
+    assert other.is_disabled("#undo")
+    other.close()
+
+
 def test_a_label_right_after_undo_is_no_conflict(review) -> None:
     page, decisions = review
     press(page, "ArrowRight", "1")

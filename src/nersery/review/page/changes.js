@@ -71,7 +71,9 @@ function compare(number, mine, theirs) {
   $("replace").onclick = () => $("conflict").close("mine");
   $("conflict").onclose = () => inTurn(async () => {
     const isMine = $("conflict").returnValue === "mine";
-    take(isMine ? await send(number, mine, theirs.version) : await ask(`sentence/${number}`), number);
+    const now = isMine ? await send(number, mine, theirs.version) : await ask(`sentence/${number}`);
+    if (isMine) past.push({ number, before: state(theirs), base: theirs.version, version: now.version });
+    take(now, number);
   });
   $("conflict").returnValue = "";
   if (!$("conflict").open) $("conflict").showModal();  // open: the next change of this sentence was on its way
