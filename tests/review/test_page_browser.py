@@ -329,6 +329,33 @@ def test_the_end(review) -> None:
     page.wait_for_selector("text=The review has ended")
 
 
+def test_reading_on_survives_a_request_that_fails_and_stops_at_the_end(review) -> None:
+    page, _ = review
+    asked = []
+
+    def overview(route: sync_api.Route) -> None:
+        """All but the first sentence come late, after a request that fails."""
+        asked.append(route)
+        whole = route.fetch().json()
+        if len(asked) == 2:
+            route.fulfill(status=404, json={"error": "not now"})
+        else:
+            count = 1 if len(asked) == 1 else 3
+            route.fulfill(json={**whole, "verdicts": whole["verdicts"][:count], "isWhole": False})
+
+    page.route("**/overview", overview)
+    page.reload()
+    page.wait_for_selector("text=not now")
+    page.wait_for_selector("text=3 to go (still reading)")
+    assert not page.is_visible("#error")
+    assert page.inner_text("#place") == "1 of 3"
+    page.click("#over")
+    page.wait_for_selector("text=The review has ended")
+    before = len(asked)
+    page.wait_for_timeout(1200)  # milliseconds: two more looks
+    assert len(asked) == before
+
+
 def test_a_text_is_found(review) -> None:
     page, _ = review
     press(page, "/")
