@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import signal
 import subprocess
@@ -16,8 +17,9 @@ import pytest
 
 from nersery import Entity, Sentence, io
 from nersery.core.sentence import Origin
+from nersery.io.sentence_table import SentenceTable
 from nersery.pipeline.job import FileJob
-from nersery.review.decisions import Decision
+from nersery.review.decisions import Decision, Decisions
 from nersery.review.server import ReviewServer
 from tests.cli.calls import call, interrupted_once
 from tests.standins import environment
@@ -66,6 +68,14 @@ def test_what_was_decided_is_written_and_the_same_command_goes_on(monkeypatch: p
     assert [reject.reason for reject in io.read_rejects(Path("out.jsonl.rejects.jsonl"))] == ["rejected by hand"]
 
 
+def test_what_a_repair_left_out_is_among_the_rejects() -> None:
+    Path("bad.conll").write_text("Ada\tB-PER\n\nOslo\tX-Y-\n\nBonn\tB-LOC\n")
+    command = ("label", "review", "bad.conll", "out.jsonl", "--no-page", "--repair", "drop-sentence")
+    assert call(*command).out.startswith("out.jsonl: read 3, wrote 0, rejected 3 (not reviewed yet: 2, ")
+    rejects = list(io.read_rejects(Path("out.jsonl.rejects.jsonl")))
+    assert [reject.sentence and reject.sentence.words for reject in rejects] == [("Ada",), ("Bonn",), ("Oslo",)]
+
+
 def test_without_the_page_it_writes_what_is_there(monkeypatch: pytest.MonkeyPatch) -> None:
     decides(monkeypatch, a=Decision("accept", ()))
     assert call("label", "review", "in.jsonl", "out.jsonl", "-q").code == 0
@@ -73,6 +83,13 @@ def test_without_the_page_it_writes_what_is_there(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(ReviewServer, "__init__", lambda *args: pytest.fail("no page was asked for"))
     assert call("label", "review", "in.jsonl", "out.jsonl", "--no-page").code == 0
     assert [sentence.labels for sentence in io.read("out.jsonl")] == [()]
+
+
+def test_what_is_to_go_is_counted_among_the_goal(monkeypatch: pytest.MonkeyPatch) -> None:
+    decides(monkeypatch, a=Decision("accept", ()), n=Decision("reject", ()))
+    assert "1 to go" in call("label", "review", "in.jsonl", "out.jsonl").err
+    for goal, left in (("1", "none to go"), ("2", "1 to go"), ("3", "1 to go")):  # n, then o, then a
+        assert f", {left}" in call("label", "review", "in.jsonl", "out.jsonl", "--no-page", "--goal", goal).err
 
 
 def test_what_the_page_is_given(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -124,6 +141,44 @@ def test_a_review_begun_anew_keeps_the_old_decisions_aside(monkeypatch: pytest.M
     assert '"verdict": "accept"' in Path("out.jsonl.review/decisions.jsonl.1.old").read_text()
 
 
+def test_a_review_that_runs_keeps_its_decisions() -> None:
+    """`--force` beside it must not put aside the file that it writes to."""
+    file = Path("out.jsonl.review/decisions.jsonl")
+    with Decisions.opened(SentenceTable(SENTENCES), file.parent) as running:
+        running.decide("a", Decision("accept", ()))
+        result = call("label", "review", "in.jsonl", "out.jsonl", "--force", "--no-page")
+        assert result.code == 2
+        assert "another process is writing" in result.err
+        running.decide("n", Decision("reject", ()))
+    assert file.read_text().count("verdict") == 2
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        ["missing.jsonl", "out.jsonl"],
+        ["in.jsonl", "out.jsonl", "--by", "shure"],
+        ["in.jsonl", "out.jsonl", "--beside", "missing.jsonl"],
+        ["in.jsonl", "out.jsonl", "--beside", "other.jsonl"],
+        ["in.jsonl", "out.jsnol"],
+        ["in.jsonl", "out.jsonl", "--port", "1"],
+    ],
+)
+def test_a_wrong_command_puts_no_decisions_aside(options: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*args: object) -> None:
+        raise PermissionError(errno.EACCES, "denied")
+
+    monkeypatch.setattr(ReviewServer, "__init__", refuse)
+    io.write([Sentence(("x",), id="x")], "other.jsonl")
+    file = Path(f"{options[1]}.review/decisions.jsonl")
+    with Decisions.opened(SentenceTable(SENTENCES), file.parent) as decisions:
+        decisions.decide("a", Decision("accept", ()))
+    before = file.read_bytes()
+    assert call("label", "review", *options, "--force").code in (2, 3)
+    assert [path.name for path in file.parent.iterdir()] == [file.name]
+    assert file.read_bytes() == before
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [
@@ -131,6 +186,7 @@ def test_a_review_begun_anew_keeps_the_old_decisions_aside(monkeypatch: pytest.M
         (["in.jsonl", "out.jsonl", "--by", "shure"], 'no sentence has the score "shure"; did you mean "sure"?'),
         (["empty.jsonl", "out.jsonl"], "empty.jsonl has no sentence"),
         (["in.jsonl", "there.jsonl"], "there.jsonl exists already"),
+        *[(["in.jsonl", target], 'the extension "" names no format') for target in ("", ".", "/")],
         (
             ["in.jsonl", "out.jsonl", "--beside", "other.jsonl"],
             "--beside other.jsonl has no sentence that belongs to one",

@@ -97,9 +97,27 @@ def test_a_full_disk_leaves_no_half_line(tmp_path: Path, monkeypatch: pytest.Mon
     assert [type(outcome) for outcome in outcomes(tmp_path)] == [Sentence, Reject]
 
 
-@pytest.mark.parametrize("line", [json.dumps({"id": "a"}).encode(), b"\xff", b"[]"])
+@pytest.mark.parametrize("line", [b"{}", b"\xff", b"[]", b"3", pytest.param(b"[" * 50_000, id="deep")])
 def test_a_damaged_line_is_named(line: bytes, tmp_path: Path) -> None:
     (tmp_path / FILE).write_bytes(line + b"\n")
+    with pytest.raises(NerseryError, match=rf"{FILE}, line 1 is damaged"):
+        outcomes(tmp_path)
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        {"id": ["a"]}, {"id": 3}, {"verdict": "maybe"}, {"verdict": ["accept"]}, {"note": 3}, {"note": None},
+        {"shown": None}, {"labels": 3}, {"labels": [[0, 1]]}, {"labels": [[0, 1, []]]}, {"labels": [[0.0, 1, "PER"]]},
+        {"labels": [[False, True, "PER"]]}, {"labels": [[0, 9, "PER"]]}, {"labels": [[0, 1, ""]]},
+        {"labels": [[0, 2, "PER"], [1, 3, "PER"]]},
+    ],
+)  # fmt: skip
+def test_a_line_that_was_changed_is_named(other: dict[str, object], tmp_path: Path) -> None:
+    with Decisions.opened(CORPUS, tmp_path) as decisions:
+        decisions.decide("a", WHOLE)
+    line = json.loads((tmp_path / FILE).read_text())
+    (tmp_path / FILE).write_text(json.dumps(line | other) + "\n")
     with pytest.raises(NerseryError, match=rf"{FILE}, line 1 is damaged"):
         outcomes(tmp_path)
 

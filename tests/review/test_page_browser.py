@@ -221,6 +221,59 @@ def test_two_pages_never_overwrite_each_other(review, mine: bool) -> None:
     other.close()
 
 
+@pytest.mark.parametrize("between", [[], ["j"]])
+def test_changes_on_their_way_wait_for_the_choice_between_two_decisions(review, between: list[str]) -> None:
+    page, decisions = review
+    other = page.context.browser.new_page()
+    other.goto(page.url)
+    other.wait_for_selector(".word")
+    press(other, "/")
+    other.keyboard.type("lovelace")  # so that the next sentence is this one
+    press(other, "Enter")
+    press(page, "r")
+    other.route("**/sentence/*", lambda route: (other.wait_for_timeout(150), route.continue_()))
+    for key in ("ArrowRight", "1", *between, "a"):
+        other.keyboard.press(key)
+    press(other)
+    assert decisions[EVIL].verdict == "reject", "nothing is overwritten before the choice"
+    assert "accepted" in other.inner_text("#mine")
+    assert "LOC" in other.inner_text("#mine")
+    other.click("#replace")
+    other.evaluate(SETTLED)
+    assert decisions[EVIL] == Decision("accept", ((0, 1, "LOC"), (2, 3, "PER")))
+    assert not other.is_visible("#conflict")
+    other.close()
+
+
+def test_undo_takes_back_the_choice_between_two_decisions(review) -> None:
+    page, decisions = review
+    other = page.context.browser.new_page()
+    other.goto(page.url)
+    other.wait_for_selector(".word")
+    press(other, "j", "a", "k", "k")
+    press(page, "ArrowRight", "1", "r")
+    press(other, "a")
+    other.click("#replace")
+    press(other, "u")
+    assert decisions[EVIL] == Decision("reject", ((0, 1, "LOC"), (2, 3, "PER"))), "the decision of the other page"
+    assert decisions["he"].verdict == "accept", "the change before stays"
+    press(other, "u")
+    assert decisions["he"].verdict == ""
+    assert other.is_disabled("#undo")
+    other.close()
+
+
+def test_a_label_right_after_undo_is_no_conflict(review) -> None:
+    page, decisions = review
+    press(page, "ArrowRight", "1")
+    page.route("**/sentence/*", lambda route: (page.wait_for_timeout(150), route.continue_()))
+    for key in ("u", "2"):
+        page.keyboard.press(key)
+    press(page)
+    assert decisions[EVIL].labels == ((0, 1, "PER"), (2, 3, "PER"))
+    assert not page.is_visible("#conflict")
+
+
 def test_colours_are_those_of_the_report(review) -> None:
     page, _ = review
     report = Report(data={"train": SplitReport(types={"LOC": 1, "PER": 1})})
@@ -274,6 +327,33 @@ def test_the_end(review) -> None:
     page, _ = review
     page.click("#over")
     page.wait_for_selector("text=The review has ended")
+
+
+def test_reading_on_survives_a_request_that_fails_and_stops_at_the_end(review) -> None:
+    page, _ = review
+    asked = []
+
+    def overview(route: sync_api.Route) -> None:
+        """All but the first sentence come late, after a request that fails."""
+        asked.append(route)
+        whole = route.fetch().json()
+        if len(asked) == 2:
+            route.fulfill(status=404, json={"error": "not now"})
+        else:
+            count = 1 if len(asked) == 1 else 3
+            route.fulfill(json={**whole, "verdicts": whole["verdicts"][:count], "isWhole": False})
+
+    page.route("**/overview", overview)
+    page.reload()
+    page.wait_for_selector("text=not now")
+    page.wait_for_selector("text=3 to go (still reading)")
+    assert not page.is_visible("#error")
+    assert page.inner_text("#place") == "1 of 3"
+    page.click("#over")
+    page.wait_for_selector("text=The review has ended")
+    before = len(asked)
+    page.wait_for_timeout(1200)  # milliseconds: two more looks
+    assert len(asked) == before
 
 
 def test_a_text_is_found(review) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import http.client
 import json
 import re
+import threading
 from collections.abc import Iterator
 from importlib.resources import files
 from pathlib import Path
@@ -145,6 +146,41 @@ def test_many_pages_may_ask_at_the_same_moment(server: ReviewServer) -> None:
         connection.close()
 
 
+def test_the_overview_is_given_while_somebody_decides(server: ReviewServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    decisions = server.review.decisions
+    number_of = decisions.corpus.number_of
+    decisions.decide("a", Decision("reject", ()))
+
+    def meanwhile(id: str) -> int | None:
+        if id == "a":
+            Decisions.decide(decisions, "o", Decision("accept", ()))
+        return number_of(id)
+
+    monkeypatch.setattr(decisions.corpus, "number_of", meanwhile)
+    assert ask(server, f"/{server.secret}/overview")[1]["verdicts"] == ["", "reject"]
+
+
+def test_an_answer_has_the_version_of_the_decision_that_it_shows(
+    server: ReviewServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    review = server.review
+    shown = review.shown
+    said = {"verdict": "accept", "labels": [], "version": 0}
+    other = threading.Thread(target=review.decide, args=(1, {"verdict": "reject", "labels": [], "version": 1}))
+
+    def late(number: int) -> dict[str, Any]:
+        monkeypatch.setattr(review, "shown", shown)
+        other.start()
+        other.join(0.2)  # seconds in which another page would be faster
+        return shown(number)
+
+    monkeypatch.setattr(review, "shown", late)
+    answer = review.decide(1, said)
+    other.join()
+    assert (answer["verdict"], answer["version"]) == ("accept", 1)
+    assert review.shown(1)["verdict"] == "reject"
+
+
 def test_a_search_gives_places_in_the_order_shown(server: ReviewServer) -> None:
     assert ask(server, f"/{server.secret}/search?text=ADA%20%3C")[1] == [1]
     assert ask(server, f"/{server.secret}/search?text=o")[1] == [0]
@@ -159,12 +195,13 @@ def test_strangers_get_nothing(server: ReviewServer) -> None:
     assert ask(server, "/wrong/sentence/0", said)[0] == 404
     plain = {"Content-Type": "text/plain"}  # which another site's form could send
     assert ask(server, f"/{server.secret}/sentence/0", said, **plain)[0] == 400
-    connection = http.client.HTTPConnection(HOST, server.server_port, timeout=10)
-    connection.putrequest("POST", f"/{server.secret}/sentence/0")
-    connection.putheader("Content-Length", str(LONGEST_BODY + 1))
-    connection.endheaders()
-    assert connection.getresponse().status == 400, "before it is sent"
-    connection.close()
+    for length in (str(LONGEST_BODY + 1), "9" * 5000, "-1", "x"):
+        connection = http.client.HTTPConnection(HOST, server.server_port, timeout=10)
+        connection.putrequest("POST", f"/{server.secret}/sentence/0")
+        connection.putheader("Content-Length", length)
+        connection.endheaders()
+        assert connection.getresponse().status == 400, "before it is sent"
+        connection.close()
     assert server.review.decisions["o"].verdict == ""
 
 

@@ -7,8 +7,9 @@ import os
 import sys
 import threading
 import webbrowser
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from itertools import count
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -25,8 +26,10 @@ from nersery.pipeline.job import rejects_of
 from nersery.pipeline.stage_job import corpus_job, output_format
 
 if TYPE_CHECKING:
+    from nersery.core.outcome import Reject
+    from nersery.core.sentence import Sentence
     from nersery.review.decisions import Decisions
-    from nersery.review.server import Review
+    from nersery.review.server import Review, ReviewServer
 
 LARGEST_PORT = 65535
 
@@ -60,29 +63,33 @@ def review(
     from nersery.review.review_loader import ReviewLoader
     from nersery.review.server import Review
 
+    format = output_format(target)
     options.refuse_same_file(target, source, *filter(None, (beside,)))
     names = [name.strip() for name in types.split(",") if name.strip()]
     check_types(names, "--types")
     folder = target.with_name(f"{target.name}.review")
-    if force and (folder / FILE).exists():
-        _put_aside(folder / FILE)
-    if not (folder / FILE).exists():
+    if force or not (folder / FILE).exists():
         for file in (target, rejects_of(target)):
             options.refuse_existing(file, force=force)
     opened = options.open_corpus(source)
     labelled = replace(options.shared(io.ReadOptions), format=io.AUTO)
     others = io.open_corpus(beside, labelled) if beside else None
-    writer = io.writer(output_format(target))
-    with Decisions.opened(SentenceTable(searchable=True), folder, writer.encode) as decisions:
+    writer = io.writer(format)
+    with Decisions.opened(SentenceTable(searchable=True), folder, writer.encode, start_over=force) as decisions:
         loader = ReviewLoader(opened, decisions, others, by, goal)
         loader.start()
-        if page:
-            _serve(Review(decisions, loader, names, source), port, folder / "open.html" if browser else None)
+        server = _server(Review(decisions, loader, names, source), port) if page else None
+        if server is None:
+            loader.finish()
+        if force and (aside := decisions.put_aside()):  # nothing that is wrong with the command can stop it any more
+            options.note(f"the decisions that were there are kept in {aside}")
+        if server is not None:
+            _serve(server, folder / "open.html" if browser else None)
         loader.finish()
         options.report_repairs(opened)
         job = corpus_job(target, {"review": opened.fingerprint(), "decisions": content_hash(decisions.file)}, writer)
-        corpus = decisions.corpus
-        tally = job.run(corpus, lambda batch: [decisions.outcome(sentence) for sentence in batch], overwrite=True)
+        items: Iterator[Sentence | Reject] = chain(decisions.corpus, opened.rejects)  # the latter left out by a repair
+        tally = job.run(items, lambda batch: [decisions.outcome(sentence) for sentence in batch], overwrite=True)
     counts = {key: decisions.counts[key] for key in ("accept", "corrected", "reject")}
     if json:
         methods = {name: found.as_dict() for name, found in decisions.by_method().items()}
@@ -91,28 +98,32 @@ def review(
         print(f"{target}: {tally}")
         for name, found in decisions.by_method().items():
             print(f"  {name}: {found}")
-        _print_progress(decisions, len(loader.order or corpus))
+        _print_progress(decisions, loader.order or range(len(decisions.corpus)))
 
 
-def _serve(review: Review, port: int, door: Path | None) -> None:
+def _server(review: Review, port: int) -> ReviewServer:
+    """The server of the page, which does not answer yet."""
+    from nersery.review.server import ReviewServer
+
+    try:
+        return ReviewServer(review, port)
+    except OSError as error:
+        raise SettingsError(f"--port {port} cannot be used: {error.strerror}. Expected another one, or 0") from error
+
+
+def _serve(server: ReviewServer, door: Path | None) -> None:
     """Show the page until the person ends the review, there or with Ctrl-C.
 
     Args:
         door: A file through which a browser is sent there; None opens none.
     """
-    from nersery.review.server import ReviewServer
-
-    try:
-        server = ReviewServer(review, port)
-    except OSError as error:
-        raise SettingsError(f"--port {port} cannot be used: {error.strerror}. Expected another one, or 0") from error
     with contextlib.suppress(KeyboardInterrupt), server:
         print(f"review at {server.address}\nEnd it there, or with Ctrl-C.", file=sys.stderr, flush=True)
         if door is not None:
             _write_door(door, server.address)
             # in a thread, for a browser in the terminal keeps the caller until it ends
             threading.Thread(target=webbrowser.open, args=(door.absolute().as_uri(),), daemon=True).start()
-        review.over.wait()
+        server.review.over.wait()
     if door is not None:
         door.unlink(missing_ok=True)
 
@@ -126,17 +137,10 @@ def _write_door(door: Path, address: str) -> None:
         )
 
 
-def _put_aside(file: Path) -> None:
-    """Start again; decisions of a person are renamed, never deleted."""
-    aside = next(path for n in count(1) if not (path := file.with_name(f"{file.name}.{n}.old")).exists())
-    file.rename(aside)
-    options.note(f"the decisions that were there are kept in {aside}")
-
-
-def _print_progress(decisions: Decisions, count: int) -> None:
-    """Say how far the review is."""
-    found = decisions.counts
-    left = count - found["accept"] - found["reject"]
+def _print_progress(decisions: Decisions, order: Sequence[int]) -> None:
+    """Say how far the review of the sentences with these numbers is; others may have been decided before."""
+    found, verdicts = decisions.counts, decisions.verdicts
+    left = sum(not verdicts.get(number) for number in order)
     options.remark(
         f"accepted {found['accept']} ({found['corrected']} corrected), rejected {found['reject']}, "
         + (f"{left} to go: the same command resumes" if left else "none to go")

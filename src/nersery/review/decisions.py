@@ -7,15 +7,16 @@ import errno
 import json
 import os
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from itertools import count
 from pathlib import Path
 from typing import Any, Literal, Self
 
 from nersery.core.errors import DataError, Issue, NerseryError
 from nersery.core.files import locked, naming_the_full_disk
 from nersery.core.outcome import NOT_REVIEWED, REJECTED_BY_HAND, Outcome, Reject
-from nersery.core.random import item_seed
+from nersery.core.random import is_whole, item_seed
 from nersery.core.sentence import Entity, Sentence
 from nersery.evaluate.acceptance import Acceptance, acceptance
 from nersery.io.sentence_table import SentenceTable
@@ -46,6 +47,20 @@ class Decision:
     labels: tuple[tuple[int, int, str], ...]
     note: str = ""
 
+    @classmethod
+    def from_json(cls, value: Any) -> Self:
+        """A decision from an object with verdict, labels and note.
+
+        Raises:
+            LookupError, TypeError, ValueError, AttributeError: When it is something else.
+            NerseryError: When there is no such verdict.
+        """
+        labels = tuple((whole(start), whole(end), type_ + "") for start, end, type_ in value["labels"])
+        decision = cls(value["verdict"], labels, value.get("note", "") + "")
+        if decision.verdict not in VERDICTS:
+            raise NerseryError(f"the verdict is {decision.verdict!r:.60}, expected one of {', '.join(VERDICTS[:2])}")
+        return decision
+
 
 class Decisions:
     """The decisions on the sentences of a corpus, in a folder of their own; the last on a sentence holds.
@@ -68,8 +83,13 @@ class Decisions:
 
     @classmethod
     @contextlib.contextmanager
-    def opened(cls, corpus: SentenceTable, folder: Path, encode: Callable[[Sentence], str] = str) -> Iterator[Self]:
+    def opened(
+        cls, corpus: SentenceTable, folder: Path, encode: Callable[[Sentence], str] = str, *, start_over: bool = False
+    ) -> Iterator[Self]:
         """The decisions that are there, and a place for more; a second process is kept out.
+
+        Args:
+            start_over: Leave out the decisions that are there; call `put_aside` before the first new one.
 
         Raises:
             SettingsError: When another process reviews into this folder.
@@ -80,13 +100,28 @@ class Decisions:
             decisions = cls(corpus, folder, encode)
             is_new = not decisions.file.exists()
             decisions.file.touch()
-            decisions._read()
+            if not start_over:
+                decisions._read()
             try:
                 yield decisions
             except NerseryError:
                 if is_new and not decisions.file.stat().st_size:
                     decisions.file.unlink()  # else the next call would take this one for a review that has begun
                 raise
+
+    def put_aside(self) -> Path | None:
+        """Rename the file, for what a person has decided is never deleted, and begin a new one.
+
+        Returns:
+            Where the decisions are now; None if there were none.
+        """
+        if not self.file.stat().st_size:
+            return None
+        names = (self.file.with_name(f"{self.file.name}.{number}.old") for number in count(1))
+        aside = next(path for path in names if not path.exists())
+        self.file.rename(aside)
+        self.file.touch()
+        return aside
 
     def __getitem__(self, id: str) -> Decision:
         """The decision on a sentence; the sentence's own labels where there is none."""
@@ -95,8 +130,9 @@ class Decisions:
     @property
     def verdicts(self) -> dict[int, Verdict]:
         """The verdicts by the numbers of their sentences."""
-        numbers = {id: self.corpus.number_of(id) for id in self._of}
-        return {number: self._of[id].verdict for id, number in numbers.items() if number is not None}
+        verdicts = {id: decision.verdict for id, decision in self._of.copy().items()}  # others decide meanwhile
+        numbers = {id: self.corpus.number_of(id) for id in verdicts}
+        return {number: verdicts[id] for id, number in numbers.items() if number is not None}
 
     @property
     def counts(self) -> Counter[str]:
@@ -118,7 +154,7 @@ class Decisions:
         for id, decision in self._of.items():
             sentence = self._sentence(id)
             if decision.verdict and sentence.origin is not None:
-                kept = self._corrected(id, decision) if decision.verdict == "accept" else None
+                kept = _corrected(sentence, decision) if decision.verdict == "accept" else None
                 pairs.setdefault(sentence.origin.method, []).append((sentence, kept))
         return {method: acceptance(own) for method, own in sorted(pairs.items())}
 
@@ -134,7 +170,8 @@ class Decisions:
             OutdatedError: When there is a newer version.
             OSError: When it cannot be written; what was there before is left as it was.
         """
-        sentence = self._corrected(id, decision)
+        before = self._sentence(id)
+        sentence = _corrected(before, decision)
         if len(decision.note) > LONGEST_NOTE:
             message = f"the note has {len(decision.note):,} characters, expected at most {LONGEST_NOTE}"
             raise DataError(Issue(message, sentence=id), fix="shorten it")
@@ -145,7 +182,7 @@ class Decisions:
         decision = replace(decision, labels=sentence.labels)
         line = {
             "id": id, "verdict": decision.verdict, "labels": decision.labels, "note": decision.note,
-            "shown": _shown(self._sentence(id)),
+            "shown": _shown(before),
         }  # fmt: skip
         self._append(json.dumps(line, ensure_ascii=False).encode() + b"\n")
         self._take(id, decision)
@@ -171,14 +208,8 @@ class Decisions:
         """What was decided about a sentence of the corpus: the accepted one, as corrected, or why there is none."""
         decision = self[sentence.id]
         if decision.verdict == "accept":
-            return _noted(self._corrected(sentence.id, decision), decision.note)
+            return _noted(_corrected(sentence, decision), decision.note)
         return Reject(REJECTED_BY_HAND if decision.verdict else NOT_REVIEWED, _noted(sentence, decision.note))
-
-    def _corrected(self, id: str, decision: Decision) -> Sentence:
-        """The sentence under a decision's labels; an entity that was there before keeps its score."""
-        sentence = self._sentence(id)
-        before = {(entity.start, entity.end, entity.type): entity for entity in sentence.entities}
-        return sentence.with_entities(before.get(label) or Entity(*label) for label in sorted(decision.labels))
 
     def _sentence(self, id: str) -> Sentence:
         if (sentence := self.corpus.find(id)) is None:
@@ -199,26 +230,35 @@ class Decisions:
     def _read(self) -> None:
         for number, line in enumerate(self._lines(), start=1):
             try:
-                found: Mapping[str, Any] = json.loads(line)
-                decision = Decision(found["verdict"], tuple((s, e, t) for s, e, t in found["labels"]), found["note"])
-                id, shown = found["id"], found["shown"]
-            except (ValueError, LookupError, TypeError):
-                raise NerseryError(
-                    f"{self.file}, line {number} is damaged: expected what `nersery label review` "
-                    "wrote. Delete the line, which keeps all other decisions; or start over (--force)"
-                ) from None
+                found = json.loads(line)
+                id, shown, decision = found["id"] + "", found["shown"] + "", Decision.from_json(found)
+            except (ValueError, LookupError, TypeError, AttributeError, RecursionError, NerseryError):
+                raise self._damaged(number) from None
             self._unchecked[id] = number, shown
             self._take(id, decision)
+
+    def _damaged(self, number: int) -> NerseryError:
+        return NerseryError(
+            f"{self.file}, line {number} is damaged: expected what `nersery label review` "
+            "wrote. Delete the line, which keeps all other decisions; or start over (--force)"
+        )
 
     def check(self, sentence: Sentence) -> None:
         """Compare a sentence with the one that a decision was made about.
 
         Raises:
             DataError: When they differ.
+            NerseryError: When the labels of the decision do not fit the sentence.
         """
         number, shown = self._unchecked.pop(sentence.id, (0, ""))
-        if shown and shown != _shown(sentence):
+        if not number:
+            return
+        if shown != _shown(sentence):
             raise self._misplaced(sentence.id, number)
+        try:
+            _corrected(sentence, self._of[sentence.id])
+        except DataError:
+            raise self._damaged(number) from None
 
     def check_all(self) -> None:
         """Refuse decisions on sentences that the corpus does not have.
@@ -234,6 +274,19 @@ class Decisions:
             Issue("the decision is about another sentence than the input has", str(self.file), number, id),
             fix="review the input that it was made about, choose another output, or start over (--force)",
         )
+
+
+def whole(value: Any) -> int:
+    """A whole number as it is; a `TypeError` for anything else, also truth values."""
+    if not is_whole(value):
+        raise TypeError
+    return value
+
+
+def _corrected(sentence: Sentence, decision: Decision) -> Sentence:
+    """The sentence under a decision's labels; an entity that was there before keeps its score."""
+    before = {(entity.start, entity.end, entity.type): entity for entity in sentence.entities}
+    return sentence.with_entities(before.get(label) or Entity(*label) for label in sorted(decision.labels))
 
 
 def _noted(sentence: Sentence, note: str) -> Sentence:

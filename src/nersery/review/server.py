@@ -10,13 +10,12 @@ from collections.abc import Mapping, Sequence
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from importlib.resources import files
-from operator import index
 from typing import Any, Self
 from urllib.parse import parse_qs, urlsplit
 
 from nersery.core.errors import NerseryError
 from nersery.core.sentence import Sentence
-from nersery.review.decisions import VERDICTS, Decision, Decisions, OutdatedError
+from nersery.review.decisions import Decision, Decisions, OutdatedError, whole
 from nersery.review.review_loader import ReviewLoader
 
 HOST = "127.0.0.1"
@@ -50,7 +49,7 @@ class Review:
         self.decisions, self.loader, self.name = decisions, loader, name
         self._types = types
         self.over = threading.Event()
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()
         loader.whole.add_done_callback(lambda whole: self.over.set() if whole.exception() else None)
 
     @property
@@ -81,13 +80,14 @@ class Review:
     def shown(self, number: int) -> dict[str, Any]:
         """A sentence by its place in the order, with what has been decided about it."""
         sentence = self.decisions.corpus[self.order[number]]
-        decision = self.decisions[sentence.id]
+        with self._lock:  # else a newer version could come with an older decision, and allow to overwrite it
+            decision, version = self.decisions[sentence.id], self.decisions.version(sentence.id)
         return {
             **_plain(sentence),
             "corrected": decision.labels,
             "verdict": decision.verdict,
             "note": decision.note,
-            "version": self.decisions.version(sentence.id),
+            "version": version,
             "scores": dict(sentence.scores),
             "method": sentence.origin.method if sentence.origin else "",
             "beside": [_plain(other) for other in self.loader.shown_beside(sentence)],
@@ -101,18 +101,14 @@ class Review:
             OutdatedError: When another page has decided since the version that this one saw.
         """
         try:
-            labels = tuple((_whole(start), _whole(end), type_ + "") for start, end, type_ in answer["labels"])
-            decision = Decision(answer["verdict"], labels, answer.get("note", "") + "")
-            version = _whole(answer["version"])
+            decision, version = Decision.from_json(answer), whole(answer["version"])
         except (LookupError, TypeError, ValueError, AttributeError):
             raise NerseryError("expected an object with verdict, labels, note and version") from None
-        if decision.verdict not in VERDICTS:
-            raise NerseryError(f"the verdict is {decision.verdict!r:.60}, expected one of {', '.join(VERDICTS[:2])}")
         with self._lock:
             if self.over.is_set():
                 raise NerseryError("the review has ended; start it again to go on")
             self.decisions.decide(self.decisions.corpus[self.order[number]].id, decision, version)
-        return self.shown(number)
+            return self.shown(number)
 
     def end(self) -> None:
         """Take no more decisions; one that is being written down is written first."""
@@ -120,15 +116,13 @@ class Review:
             self.over.set()
 
 
-def _whole(value: Any) -> int:
-    """A whole number; truth values are none."""
-    if isinstance(value, bool):
-        raise TypeError
-    return index(value)
-
-
 def _plain(sentence: Sentence) -> dict[str, Any]:
     return {"id": sentence.id, "words": sentence.words, "labels": sentence.labels, "language": sentence.language}
+
+
+def _short_number(digits: str) -> int | None:
+    """The number that is written; None for anything else, and for more digits than Python would read."""
+    return int(digits) if digits.isascii() and digits.isdecimal() and len(digits) < 12 else None
 
 
 class ReviewServer(ThreadingHTTPServer):
@@ -191,8 +185,8 @@ class _Handler(BaseHTTPRequestHandler):
     def do_POST(self) -> None:
         """Take a decision, or the end of the review."""
         requested = self._requested()
-        length = self.headers.get("Content-Length", "")
-        body = self.rfile.read(int(length)) if length.isdecimal() and int(length) <= LONGEST_BODY else None
+        length = _short_number(self.headers.get("Content-Length", ""))
+        body = self.rfile.read(length) if length is not None and length <= LONGEST_BODY else None
         if body is None or self.headers.get_content_type() != "application/json":
             self.close_connection = True
             self._refuse(HTTPStatus.BAD_REQUEST, "expected JSON")
@@ -226,10 +220,8 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _number(self, requested: str | None, prefix: str) -> int | None:
         """The place of a sentence that exists."""
-        digits = requested.removeprefix(prefix) if requested and requested.startswith(prefix) else ""
-        if not (digits.isascii() and digits.isdecimal() and len(digits) < 12):
-            return None
-        return number if (number := int(digits)) < len(self.server.review.order) else None
+        number = _short_number(requested.removeprefix(prefix)) if requested and requested.startswith(prefix) else None
+        return number if number is not None and number < len(self.server.review.order) else None
 
     def _send_json(self, value: Any) -> None:
         self._send(HTTPStatus.OK, json.dumps(value).encode(), "application/json")

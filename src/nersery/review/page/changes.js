@@ -1,8 +1,7 @@
 "use strict";
 // What a person changes: saved at once, undone, and compared with what others have changed meanwhile.
 
-let past = [];              // what was changed here, the last change last; undo takes it back
-const versions = new Map(); // of the decision on a sentence, as this page last saw it, by place
+let past = [];  // what was changed here, the last change last; undo takes it back
 
 function state(sentence) {
   return { verdict: sentence.verdict, labels: sentence.corrected, note: sentence.note };
@@ -17,8 +16,9 @@ async function save(verdict) {
   let isSaved = false;
   await inTurn(async () => {
     try {
-      change.base = versions.get(change.number);
+      change.base = change.sentence.version;  // of what the person saw, or of the change before this one
       change.version = (await send(change.number, change.after, change.base)).version;
+      change.sentence.version = change.version;
       past.push(change);
       isSaved = true;
       $("undo").disabled = false;
@@ -34,10 +34,8 @@ async function save(verdict) {
   return isSaved;
 }
 
-async function send(number, said, version) {
-  const answer = await ask(`sentence/${number}`, { ...said, version });
-  versions.set(number, answer.version);
-  return answer;
+function send(number, said, version) {
+  return ask(`sentence/${number}`, { ...said, version });
 }
 
 async function decide(verdict) {
@@ -53,6 +51,7 @@ function undo() {
       const now = await send(change.number, change.before, change.version);
       const earlier = past.findLast((other) => other.number === change.number);
       if (earlier && earlier.version === change.base) earlier.version = now.version;
+      if (at === change.number) one.version = now.version;  // for what was changed since undo was pressed
       take(now, change.number);
     } catch (error) {
       if (!error.now) { past.push(change); throw error; }
@@ -69,12 +68,13 @@ function compare(number, mine, theirs) {
     text.append(...written(theirs.words, said.labels, false), make("small", "", [KNOWN[said.verdict] || "not decided", said.note].filter(Boolean).join(" · ")));
     $(id).replaceChildren(text);
   }
-  versions.set(number, theirs.version);
   $("replace").onclick = () => $("conflict").close("mine");
   $("conflict").onclose = () => inTurn(async () => {
     const isMine = $("conflict").returnValue === "mine";
-    take(isMine ? await send(number, mine, theirs.version) : await ask(`sentence/${number}`), number);
+    const now = isMine ? await send(number, mine, theirs.version) : await ask(`sentence/${number}`);
+    if (isMine) past.push({ number, before: state(theirs), base: theirs.version, version: now.version });
+    take(now, number);
   });
   $("conflict").returnValue = "";
-  $("conflict").showModal();
+  if (!$("conflict").open) $("conflict").showModal();  // open: the next change of this sentence was on its way
 }

@@ -58,7 +58,6 @@ function show(number) {
 function take(sentence, number) {
   one = sentence;
   at = number;
-  versions.set(number, sentence.version);
   labels = sentence.corrected.map((label) => [...label]);
   for (const [, , type] of [...labels, ...sentence.labels]) if (!all.types.includes(type)) all.types.push(type);
   chosen = null;
@@ -227,6 +226,7 @@ async function end() {
   await inTurn(async () => {
     await ask("over", {});
     one = null;
+    all.isWhole = true;  // nothing more is read
     for (const part of document.querySelectorAll("header, main")) part.remove();
     document.body.append(make("p", "", "The review has ended; the command tells what was written. You may close this page."));
   });
@@ -316,23 +316,32 @@ for (const [id, work] of Object.entries({
   accept: KEYS.a, reject: KEYS.r, undo: KEYS.u, next: KEYS.j, before: KEYS.k, over: end, keys: KEYS["?"],
 })) $(id).addEventListener("click", work);
 
+function readLater() {
+  if (!all.isWhole) setTimeout(() => inTurn(readOn), WAIT);
+}
+
 // What was read since the last look; sentences beside come last.
 async function readOn() {
-  const now = await ask("overview");
-  all.verdicts = all.verdicts.concat(now.verdicts.slice(all.verdicts.length));
-  for (const type of now.types) if (!all.types.includes(type)) all.types.push(type);
-  all.isWhole = now.isWhole;
-  if (one) {
-    one.beside = (await ask(`sentence/${at}`)).beside;
-    drawProgress();
-    drawBeside();
+  if (all.isWhole) return;  // the review has ended meanwhile
+  try {
+    const now = await ask("overview");
+    const beside = one && (await ask(`sentence/${at}`)).beside;
+    all.verdicts = all.verdicts.concat(now.verdicts.slice(all.verdicts.length));
+    for (const type of now.types) if (!all.types.includes(type)) all.types.push(type);
+    all.isWhole = now.isWhole;
+    if (one) {
+      one.beside = beside;
+      drawProgress();
+      drawBeside();
+    }
+  } finally {
+    readLater();  // also after a request that failed
   }
-  if (!all.isWhole) setTimeout(() => inTurn(readOn), WAIT);
 }
 
 inTurn(async () => {
   all = await ask("overview");
-  if (!all.isWhole) setTimeout(() => inTurn(readOn), WAIT);
+  readLater();
   const open = all.verdicts.indexOf("");
   const first = open < 0 ? 0 : open;
   take(await ask(`sentence/${first}`), first);
