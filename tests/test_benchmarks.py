@@ -37,6 +37,7 @@ RUNS: dict[str, list[list[str]]] = {
     "alignment.py": [["quality"], ["speed"]],
     "attention.py": [["--model", "MODEL"]],
     "bilstm_crf.py": [["--model", "MODEL"]],
+    "busy.py": [["--model", "MODEL"]],
     "embedding_aligner.py": [["--model", "MODEL"]],
     "engine.py": [[]],
     "english_encoders.py": [["OUT", "--data", "DATA", "--models", "MODEL", "bundled"]],
