@@ -62,9 +62,7 @@ def test_an_answer_has_no_place_in_the_document_of_its_parent(monkeypatch: pytes
 @pytest.mark.parametrize(
     ("write", "answer"), [("sentences", "Ada Lovelace saw the U.S . \0"), ("entities", ["Grace", "Os\0lo"])]
 )
-def test_words_that_no_file_can_hold_are_rejected(
-    write: str, answer: object, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_words_that_no_file_can_hold_are_rejected(write: str, answer: object, monkeypatch: pytest.MonkeyPatch) -> None:
     key = write.removesuffix("s") if write == "sentences" else write
     assert made(monkeypatch, {key: answer}, write=write) == "word that no file can hold"
 
