@@ -251,6 +251,13 @@ def test_a_budget_stops_and_the_same_call_resumes(server: Running, tmp_path: Pat
         labelled([*texts, "PER.7 o.7"], server.url, tmp_path, budget=10)
 
 
+def test_a_budget_is_kept_where_the_server_counts_no_tokens(tmp_path: Path) -> None:
+    with serving(tmp_path / "server", "--no-usage") as server:
+        with pytest.raises(JobFailedError, match="the budget of 1,000 tokens is used up"):
+            labelled([f"o.{n} PER.{n}" for n in range(40)], server.url, tmp_path, budget=1000, concurrency=1)
+        assert 1 <= len(server.answered()) < 40
+
+
 def test_a_plan_sends_nothing(server: Running, tmp_path: Path) -> None:
     method = labeller(server.url, tmp_path, input_price=2.0, output_price=8.0)
     texts = ["PER.1", "PER.2", "PER.2"]
