@@ -76,7 +76,7 @@ class ModelSource:
         return int(getattr(text, "num_hidden_layers", 0) * getattr(text, "hidden_size", 0) ** 2)
 
     def tokenizer(self) -> Any:
-        """The model's tokenizer.
+        """The model's tokenizer, to which special tokens in text are text like any other.
 
         Raises:
             MissingResourceError: If it does not exist or does not fit the weights. Without tokenizer files transformers
@@ -92,6 +92,7 @@ class ModelSource:
                 "model comes from"
             )
         self._check_weights(tokenizer)
+        tokenizer.split_special_tokens = True  # not with each call, because LUKE passes it on twice
         return tokenizer
 
     def _check_weights(self, tokenizer: Any) -> None:

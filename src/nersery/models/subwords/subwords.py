@@ -104,8 +104,7 @@ class SubwordEncoder:
             new = [word for word in new if not word.startswith(OWN)]
         if new:
             texts = [self._lead + word for word in new]
-            plainly = {"add_special_tokens": False, "split_special_tokens": True, "verbose": False}  # of long words
-            encoded = self.tokenizer(texts, **plainly)["input_ids"]
+            encoded = self.tokenizer(texts, add_special_tokens=False, verbose=False)["input_ids"]  # of long words
             unknown = self.tokenizer.unk_token_id
             nothing = (unknown if unknown is not None else self.pad,)
             if unknown is not None:
