@@ -8,7 +8,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tokenizers import Tokenizer, models, normalizers, pre_tokenizers
-from transformers import AutoTokenizer, LukeConfig, LukeModel, LukeTokenizer, PreTrainedTokenizerFast
+from transformers import (
+    AutoTokenizer,
+    ByT5Tokenizer,
+    CanineTokenizer,
+    LukeConfig,
+    LukeModel,
+    LukeTokenizer,
+    PreTrainedTokenizerFast,
+)
 
 from nersery.models.loading import ModelSource
 from nersery.models.subwords.subwords import SubwordEncoder, collate, window_spans
@@ -152,3 +160,9 @@ def test_a_vocabulary_of_another_language_is_noticed() -> None:
     )
     assert "unknown" in encoder.vocabulary_issue(["東京", "は", "日本", "の", "首都"])
     assert "subwords" in encoder.vocabulary_issue("राम दिल्ली में रहता है और काम करता है".split())
+
+
+@pytest.mark.parametrize("tokenizer_class", [ByT5Tokenizer, CanineTokenizer])
+def test_characters_and_bytes_are_of_every_language(tokenizer_class: type) -> None:
+    encoder = SubwordEncoder(tokenizer_class(model_max_length=64))
+    assert encoder.vocabulary_issue("Donaudampfschiffahrt दिल्ली में राम".split()) == ""
