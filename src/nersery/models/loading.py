@@ -10,6 +10,7 @@ import os
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
@@ -34,6 +35,8 @@ FEWEST_SUBWORDS = 3
 """Besides special tokens. Without tokenizer files, transformers makes an empty tokenizer with at most two."""
 PRECISION = "NERSERY_PRECISION"
 """Environment variable: what the precision ``auto`` means."""
+FP32_ALONE = ("deberta", "xmod")
+"""Model types whose code in transformers multiplies bf16 by fp32 within autocast, which is an error."""
 SPECIAL = ("pad", "unk", "cls", "sep", "bos", "eos", "mask")
 """Special tokens around or within text."""
 T = TypeVar("T")
@@ -152,7 +155,7 @@ class ModelSource:
         if self.name == bundled.WITH_QUESTIONS:
             path = bundled_heads.QUESTION_ANSWERING[self.name]
             bundled_heads.add_layers(model, path, "question-answering model")
-        return pack(model)
+        return in_fp32(model) if model.config.model_type in FP32_ALONE else pack(model)
 
     def masked_lm(self) -> Any:
         """The model with its masked language model head; a `MissingResourceError` if it has none."""
@@ -307,6 +310,18 @@ def autocast(device: torch.device, precision: Precision) -> torch.autocast:
     ``torch.no_grad`` and never ``torch.inference_mode``.
     """
     return torch.autocast(device.type, dtype=torch.bfloat16, enabled=resolved(precision, device) == "bf16")
+
+
+def in_fp32(network: Any) -> Any:
+    """Let the base model of a network compute in fp32 also within `autocast`."""
+    base = network.base_model
+    base.forward = partial(_without_autocast, base, base.forward)
+    return network
+
+
+def _without_autocast(base: Any, forward: Callable[..., T], *inputs: Any, **others: Any) -> T:
+    with torch.autocast(base.device.type, enabled=False):
+        return forward(*inputs, **others)
 
 
 def refuse_nan(values: torch.Tensor, source: ModelSource) -> None:
