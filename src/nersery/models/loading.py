@@ -157,6 +157,11 @@ class ModelSource:
             bundled_heads.add_layers(model, path, "question-answering model")
         return in_fp32(model) if model.config.model_type in FP32_ALONE else pack(model)
 
+    def encoder(self) -> Any:
+        """The model without a head; an encoder-decoder whole, unless it was saved without its decoder."""
+        alone = any(kind.endswith("EncoderModel") for kind in self.config().architectures or ())
+        return self.model("AutoModelForTextEncoding" if alone else "AutoModel")
+
     def masked_lm(self) -> Any:
         """The model with its masked language model head; a `MissingResourceError` if it has none."""
         if self.name not in bundled_heads.MASKED_LM:
