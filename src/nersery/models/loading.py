@@ -272,9 +272,12 @@ def pick_device(name: str) -> torch.device:
 
 
 def positions(network: Any) -> int | None:
-    """The number of positions of a network; None if its configuration does not say."""
-    count = getattr(network.config, "max_position_embeddings", None)
-    if count is None or count < 1:
+    """The number of positions of a network, the smaller one if encoder and decoder differ; None if its configuration
+    does not say.
+    """
+    names = ("max_position_embeddings", "max_encoder_position_embeddings", "max_decoder_position_embeddings")
+    count = min((count for name in names if (count := getattr(network.config, name, None)) is not None), default=0)
+    if count < 1:
         return None
     for name, module in network.named_modules():
         if name.endswith("position_embeddings") and getattr(module, "padding_idx", None) is not None:
