@@ -54,6 +54,7 @@ class Handler(BaseHTTPRequestHandler):
     seen: ClassVar[Counter[str]] = Counter()
     busy = 0.0
     first = last = 0.0
+    posts = 0
     lock = threading.Lock()
 
     def log_message(self, format: str, *args: Any) -> None:
@@ -82,6 +83,10 @@ class Handler(BaseHTTPRequestHandler):
             return self.reply(200, "<html>It works!</html>", "text/html")
         if not self.is_allowed():
             return None
+        with self.lock:
+            Handler.posts += 1
+        if Handler.posts <= self.options.busy:
+            return self.reply(429, {"error": {"message": "slow down"}}, **{"Retry-After": "0.05"})
         content = json.loads(body)
         if self.options.plain and {"response_format", "seed"} & content.keys():
             return self.reply(422, {"detail": "Unexpected keys in the request: response_format"})
@@ -119,7 +124,8 @@ class Handler(BaseHTTPRequestHandler):
             "finish_reason": finish,
         }
         self.log(key, asked)
-        return self.reply(200, {"id": "1", "object": "chat.completion", "choices": [choice], "usage": usage})
+        answer = {"id": "1", "object": "chat.completion", "choices": [choice]}
+        return self.reply(200, answer if self.options.no_usage else {**answer, "usage": usage})
 
     def changed(self, wanted: str, text: str) -> str:
         return {
@@ -159,6 +165,8 @@ def main() -> None:
     parser.add_argument("--port", type=int, default=0)
     parser.add_argument("--html", action="store_true")
     parser.add_argument("--plain", action="store_true")
+    parser.add_argument("--busy", type=int, default=0, help="Refuse so many requests first.")
+    parser.add_argument("--no-usage", action="store_true")
     Handler.options = parser.parse_args()
     server = Server(("127.0.0.1", Handler.options.port), Handler)
     port = Handler.options.folder / "port"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -50,6 +51,20 @@ def test_a_sentence_without_the_entities_is_rejected(
     text: object, reason: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert made(monkeypatch, {"sentence": text}) == reason
+
+
+def test_an_answer_has_no_place_in_the_document_of_its_parent(monkeypatch: pytest.MonkeyPatch) -> None:
+    placed = replace(ADA, document="d", offsets=tuple((10 * n, 10 * n + 9) for n in range(len(ADA))))
+    text = "Today Ada Lovelace left the U.S ."
+    assert made(monkeypatch, {"sentence": text}, placed)[0] == text
+
+
+@pytest.mark.parametrize(
+    ("write", "answer"), [("sentences", "Ada Lovelace saw the U.S . \0"), ("entities", ["Grace", "Os\0lo"])]
+)
+def test_words_that_no_file_can_hold_are_rejected(write: str, answer: object, monkeypatch: pytest.MonkeyPatch) -> None:
+    key = write.removesuffix("s") if write == "sentences" else write
+    assert made(monkeypatch, {key: answer}, write=write) == "word that no file can hold"
 
 
 def test_an_entity_that_occurs_twice_is_labelled_twice(monkeypatch: pytest.MonkeyPatch) -> None:

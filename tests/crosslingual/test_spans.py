@@ -12,9 +12,11 @@ from nersery import Entity, Origin, Sentence
 from nersery.core.alignments import Alignment, Link
 from nersery.core.errors import SettingsError
 from nersery.core.outcome import Reject
+from nersery.core.sentence import SoftLabel
 from nersery.crosslingual.projection import (
     ENTITY_QUALITY,
     FAR_APART,
+    IMPROBABLE,
     NO_WORD,
     OUT_OF_RANGE,
     OVERLAP,
@@ -123,15 +125,17 @@ def test_neighbours_of_a_type_stay_two():
 
 
 def test_what_the_target_brings_along():
+    place: dict[str, Any] = {"document": "d", "offsets": ((4, 5), (6, 7))}
     target = Sentence(
-        ("A", "L"), (Entity(1, 2, "OLD"),), "t7", "de", Origin("m"), {"old": 0.5}, (("x", "y"),), ("# text",)
-    )
+        ("A", "L"), (Entity(1, 2, "OLD"),), "t7", "de", Origin("m"), {"old": 0.5}, (("x", "y"),), ("# text",),
+        (SoftLabel(1, "OLD", 0.5, 0.0),), **place,
+    )  # fmt: skip
     source = Sentence(("Ada", "L"), (Entity(0, 1, "PER", 0.7),), id="s3", language="en", comments=("# of the source",))
     outcome = Projection().project(source, target, alignment("0-0:0.25 1-1:0.25"))
     expected = Sentence(
         ("A", "L"), (Entity(0, 1, "PER"),), "t7", "de", Origin("project", ("s3",)),
         {"old": 0.5, QUALITY: 0.25, ENTITY_QUALITY: 0.25},
-        (("x", "y"),), ("# text",),
+        (("x", "y"),), ("# text",), **place,
     )  # fmt: skip
     assert outcome == expected
     assert isinstance(outcome, Sentence)
@@ -265,6 +269,13 @@ def test_links_out_of_range(aligned: str, fault: str):
     assert reject.sentence is not None
     assert reject.sentence.comments == (f"# {fault}",)
     assert reject.sentence.entities == ()
+
+
+@pytest.mark.parametrize("probability", [0.0, -0.1, 1.1, float("nan")])
+def test_a_probability_that_cannot_be(probability: float):
+    reject = Projection().project(ADA, plain("a b c d e f"), (Link(0, 0), Link(1, 1, probability)))
+    assert isinstance(reject, Reject)
+    assert reject.reason == IMPROBABLE
 
 
 def test_labels_of_the_target_are_ignored_where_links_are_wrong_too():

@@ -24,6 +24,7 @@ from nersery.models.question_answering import QuestionAnswerer
 from nersery.models.seq2seq.encoder_decoder import Seq2Seq
 from nersery.models.text_encoder import TextEncoder
 from nersery.taggers.transformer import TransformerTagger
+from tests.conftest import TINY
 from tests.models import test_causal, test_question_answering
 from tests.models.masked_texts import all_words, plan
 
@@ -144,3 +145,23 @@ def test_a_processor_told_to_use_less_than_it_has(
     monkeypatch.setattr(torch.cpu, "_is_avx512_bf16_supported", lambda: True)
     monkeypatch.setattr(torch.backends.cpu, "get_cpu_capability", lambda: capability)
     assert has_fast_bf16(torch.device("cpu")) == expected
+
+
+XMOD = {"languages": ["en_XX"], "default_language": "en_XX"}
+DEBERTA = {"relative_attention": True, "pos_att_type": ["c2p", "p2c"]}
+
+
+@pytest.mark.parametrize(
+    ("name", "settings", "kind"),
+    [("Deberta", DEBERTA, "tagger"), ("Deberta", DEBERTA, "masked_lm"), ("Xmod", XMOD, "tagger")],
+)
+def test_networks_that_cannot_compute_in_bf16_compute_in_fp32(
+    name: str, settings: dict[str, Any], kind: str, tiny_masked_lm: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    config = getattr(transformers, f"{name}Config")(vocab_size=600, **TINY, **settings)
+    model = getattr(transformers, f"{name}{'ForMaskedLM' if kind == 'masked_lm' else 'Model'}")(config)
+    shutil.copytree(tiny_masked_lm, tmp_path / "model")
+    model.save_pretrained(tmp_path / "model")
+    monkeypatch.delenv("NERSERY_PRECISION", raising=False)
+    monkeypatch.setattr(loading, "has_fast_bf16", lambda device: True)
+    KINDS[kind][0](str(tmp_path / "model"))

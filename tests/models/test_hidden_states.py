@@ -1,16 +1,19 @@
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
 from torch import Tensor
+from transformers import FunnelConfig, FunnelModel, T5Config, T5EncoderModel, T5Model, XLMConfig, XLMModel
 
 from nersery.core.errors import SettingsError
 from nersery.models.hidden_states import LayerEncoder
 from nersery.models.loading import ModelSource
 from nersery.models.packed_encoder import ROW
+from nersery.models.text_encoder import TextEncoder
 
 TEXTS = [
     ["Ada", "wrote", "in", "London"],
@@ -158,3 +161,37 @@ def test_which_texts_it_can_read(tiny_model: str) -> None:
     assert encoder.can_read([])
     assert not encoder.can_read(["Ada", "da" * 40])
     assert encoder.subword_count(["Ada", "da" * 40]) == 81
+
+
+T5 = {"vocab_size": 500, "d_model": 32, "d_kv": 16, "d_ff": 64, "num_layers": 2, "num_heads": 2, "pad_token_id": 0}
+XLM = {"vocab_size": 500, "emb_dim": 32, "n_layers": 3, "n_heads": 2, "max_position_embeddings": 64, "pad_index": 0}
+FUNNEL = {"vocab_size": 500, "d_model": 32, "block_sizes": [1, 1], "n_head": 2, "d_head": 16, "d_inner": 64}
+
+
+def saved(model: type, config: type, settings: dict[str, Any], tokenizer: str, folder: Path) -> Path:
+    """A tiny model of another family, with a tokenizer of its own."""
+    shutil.copytree(tokenizer, folder, ignore=lambda *_: ["config.json", "model.safetensors"])
+    torch.manual_seed(0)
+    model(config(**settings)).save_pretrained(folder)
+    return folder
+
+
+def test_an_encoder_that_was_saved_without_its_decoder_is_complete(tiny_model: str, tmp_path: Path) -> None:
+    whole = saved(T5Model, T5Config, T5, tiny_model, tmp_path / "whole")
+    alone = shutil.copytree(whole, tmp_path / "alone")
+    T5EncoderModel.from_pretrained(whole).save_pretrained(alone)
+    assert torch.equal(opened(alone).hidden_states(TEXTS).values, opened(whole).hidden_states(TEXTS).values)
+    vectors = [TextEncoder(ModelSource(str(folder)), precision="fp32").sentences(TEXTS) for folder in (whole, alone)]
+    assert (vectors[0] == vectors[1]).all()
+
+
+def test_a_model_that_counts_its_layers_itself_is_computed_whole(tiny_model: str, tmp_path: Path) -> None:
+    encoder = opened(saved(XLMModel, XLMConfig, XLM, tiny_model, tmp_path / "xlm"))
+    assert not encoder._can_end
+    assert encoder.hidden_states(TEXTS).values[:-1].any()
+
+
+def test_a_model_that_shortens_texts_is_refused(tiny_model: str, tmp_path: Path) -> None:
+    encoder = opened(saved(FunnelModel, FunnelConfig, FUNNEL, tiny_model, tmp_path / "funnel"))
+    with pytest.raises(SettingsError, match="has 2 hidden states for 3 subwords, expected one for each"):
+        encoder.hidden_states(TEXTS)

@@ -7,10 +7,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from transformers import LEDConfig, LEDModel
 
 from nersery.core.errors import MissingResourceError
 from nersery.models import bundled
-from nersery.models.loading import ModelSource
+from nersery.models.loading import ModelSource, positions
 
 
 def test_a_folder_without_a_tokenizer_is_refused(tiny_model: str, tmp_path: Path) -> None:
@@ -81,3 +82,9 @@ def test_a_tagger_that_is_no_hugging_face_model_is_called_so(tmp_path: Path) -> 
     (tmp_path / "nersery.json").write_text("{}", "utf-8")
     with pytest.raises(MissingResourceError, match="is a tagger of nersery, but not a Hugging Face model"):
         ModelSource(str(tmp_path)).config()
+
+
+def test_the_positions_of_an_encoder_decoder_are_those_that_both_have() -> None:
+    sizes = {"d_model": 16, "encoder_layers": 1, "decoder_layers": 1, "attention_window": [8]}
+    config = LEDConfig(vocab_size=9, max_encoder_position_embeddings=64, max_decoder_position_embeddings=32, **sizes)
+    assert positions(LEDModel(config)) == 32

@@ -1,11 +1,16 @@
 import pytest
+from transformers import BertConfig
 
 from nersery import Corpus, Entity, Sentence
 from nersery.core.errors import NerseryError, SettingsError
+from nersery.core.registry import name_of
 from nersery.core.training_context import Training
 from nersery.select.agreement import Agreement
 from nersery.select.base import select
 from nersery.select.certainty import Certainty
+from nersery.select.self_training import SelfTraining
+from nersery.taggers.bilstm_crf import BiLSTMCRF
+from nersery.taggers.transformer import TransformerTagger
 
 GOLD = [Sentence(("Ada", "won"), (Entity(0, 1, "PER"),), id="gold")]
 NEW = Corpus([Sentence(("Ada", "lost"), id="a~1"), Sentence(("Oslo", "is", "far", "away"), id="b~1")])
@@ -33,14 +38,30 @@ def test_the_score_is_the_mean_over_words():
 
 
 def test_a_real_tagger_of_a_folder_is_asked(tmp_path, monkeypatch):
-    from nersery.taggers.bilstm_crf import BiLSTMCRF
-
     tagger = BiLSTMCRF(steps=20, word_size=8, spelling_size=8, hidden_size=8, dropout=0.2)
     tagger.fit(GOLD)
     tagger.save(tmp_path / "tagger")
     selector = Certainty(tagger=str(tmp_path / "tagger"), passes=4)
     selector.fit(GOLD, training=Training(seed=5))
     assert selector.score(NEW) == [sum(words) / len(words) for words in tagger.certainty(NEW, passes=4, seed=5)]
+
+
+@pytest.mark.parametrize("selector", [Certainty(), SelfTraining()], ids=name_of)
+def test_a_tagger_without_dropout_is_refused_before_it_is_trained(selector, tiny_model, tmp_path):
+    selector.check_tagger(TransformerTagger(tiny_model))
+    selector.check_tagger(BiLSTMCRF())
+    selector.check_tagger(TransformerTagger(str(tmp_path / "nowhere")))
+    rates = {"hidden_dropout_prob": 0.0, "attention_probs_dropout_prob": 0.0}
+    BertConfig.from_pretrained(tiny_model, **rates).save_pretrained(tmp_path)
+    for tagger in (TransformerTagger(str(tmp_path)), BiLSTMCRF(dropout=0.0)):
+        with pytest.raises(SettingsError, match="does not have"):
+            selector.check_tagger(tagger)
+    selector.check_tagger(TransformerTagger(str(tmp_path), dropout=0.1))
+
+
+def test_a_tagger_of_its_own_without_dropout_is_refused_when_checked():
+    with pytest.raises(SettingsError, match="does not have"):
+        SelfTraining(tagger={"method": "bilstm_crf", "dropout": 0.0}).check()
 
 
 @pytest.mark.parametrize("settings", [{"threshold": 1.1}, {"threshold": -0.1}, {"passes": 0}], ids=str)

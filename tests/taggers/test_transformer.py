@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 import torch
-from transformers import BertConfig, BertModel
+from transformers import BertConfig, BertModel, CanineConfig, CanineModel, CanineTokenizer
 
 from nersery.core.errors import MissingResourceError, SettingsError
 from nersery.core.progress import Progress
@@ -73,6 +73,16 @@ def test_it_learns_saves_and_loads(kind, head, scheme, tiny_models, tmp_path: Pa
     assert [e.score for s in again.predict(GOLD) for e in s.entities] == [
         e.score for s in predicted for e in s.entities
     ]
+
+
+def test_canine_which_has_several_embeddings_of_a_character_can_be_trained(tmp_path: Path) -> None:
+    sizes = {name: TINY[name] for name in ("hidden_size", "num_hidden_layers", "num_attention_heads")}
+    config = CanineConfig(**sizes, intermediate_size=64, max_position_embeddings=64, num_hash_buckets=64)
+    CanineModel(config).save_pretrained(tmp_path)
+    CanineTokenizer(model_max_length=64).save_pretrained(tmp_path)
+    tagger = small(str(tmp_path), steps=2)
+    tagger.fit(GOLD[:2], GOLD[:2])
+    assert [s.words for s in tagger.predict(GOLD)] == [s.words for s in GOLD]
 
 
 def test_the_saved_folder_opens_as_a_pipeline(tiny_model, tmp_path: Path) -> None:

@@ -126,7 +126,7 @@ def annotate_step(annotator: Annotator) -> Step[Sentence]:
 
 def _labelled(name: str, sentence: Sentence, outcome: Outcome) -> Outcome:
     if isinstance(outcome, Reject):
-        return outcome if outcome.sentence is not None else Reject(outcome.reason, sentence)
+        return outcome if outcome.sentence is not None else replace(outcome, sentence=sentence)
     if outcome.words != sentence.words:
         raise NerseryError(f"{name} changed the words of {sentence.id}: an annotator only labels them")
     given = outcome.origin if outcome.origin != sentence.origin else None  # what made the raw text is no parent of it

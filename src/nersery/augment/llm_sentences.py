@@ -8,8 +8,9 @@ from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from nersery.augment.base import NO_ENTITIES, Augmenter, unfitted
+from nersery.augment.linearized.parsing import UNSTORABLE
 from nersery.core.definitions import check_texts, check_types
-from nersery.core.errors import SettingsError
+from nersery.core.errors import DataError, SettingsError
 from nersery.core.outcome import Reject
 from nersery.core.ranges import CountOrZero, NotNegative
 from nersery.core.sentence import UNKNOWN_COLUMN, Sentence, types_in
@@ -137,7 +138,10 @@ class LlmSentences(EndpointSettings, Augmenter):
         if isinstance(content, Reject):
             return content
         cut = splitter(self.split, sentence.language)
-        return _around(sentence, content, cut) if self.write == "sentences" else _filled(sentence, content, cut)
+        try:
+            return _around(sentence, content, cut) if self.write == "sentences" else _filled(sentence, content, cut)
+        except DataError:
+            return Reject(UNSTORABLE)
 
 
 def _around(sentence: Sentence, text: object, cut: Splitter) -> Sentence | Reject:
@@ -146,7 +150,8 @@ def _around(sentence: Sentence, text: object, cut: Splitter) -> Sentence | Rejec
     if not words:
         return WRONG_FORM
     columns = tuple((UNKNOWN_COLUMN,) * len(words) for _ in sentence.columns)
-    made = replace(sentence, words=words, entities=(), columns=columns, comments=(), soft_labels=())
+    blank = replace(sentence, entities=(), comments=(), soft_labels=(), document="", offsets=())
+    made = replace(blank, words=words, columns=columns)
     entities = placed_mentions(mention_list(sentence), made, {entity.type for entity in sentence.entities})
     if isinstance(entities, Reject):
         return entities

@@ -26,6 +26,7 @@ PROJECTED = "projected"
 """The score that says which share of the entities is there, where incomplete sentences are kept."""
 
 OUT_OF_RANGE = "an alignment link points outside the sentence"
+IMPROBABLE = "an alignment link has no probability above 0 and at most 1"
 NO_WORD = "an entity without an aligned word"
 FAR_APART = "an entity aligned to words far apart"
 STRIPPED = "an entity aligned only to stripped words"
@@ -113,10 +114,12 @@ class Projection:
     def project(self, source: Sentence, target: Sentence, alignment: Alignment) -> Sentence | Reject:
         """The target sentence with the source's labels, or a reject.
 
-        Labels of the target are ignored; its id, columns, comments and other scores stay.
+        Labels of the target are ignored; all else that is known of it stays.
         """
         if fault := alignment_issue(alignment, len(source), len(target)):
             return Reject(OUT_OF_RANGE, replace(target, entities=(), comments=(*target.comments, f"# {fault}")))
+        if any(not 0 < link[2] <= 1 for link in alignment):
+            return Reject(IMPROBABLE, target.with_entities(()))
         if self.threshold:
             alignment = tuple([link for link in alignment if link[2] >= self.threshold])
         wanted: Sequence[Entity] = source.entities
@@ -136,14 +139,12 @@ class Projection:
             scores[ENTITY_QUALITY] = _quality(best, _places(wanted), _places(placed), self.unaligned)
         if self.keep_incomplete:
             scores[PROJECTED] = len(placed) / len(wanted) if wanted else 1.0
-        sentence = Sentence(
-            target.words,
-            tuple(placed),
-            id=target.id,
-            language=target.language,
+        sentence = replace(
+            target,
+            entities=tuple(placed),
+            soft_labels=(),
             origin=Origin(METHOD, (source.id,)),
             scores={**target.scores, **scores},
-            columns=target.columns,
             comments=(*target.comments, *(_lost_comment(source, *pair) for pair in lost)) if lost else target.comments,
         )
         return Reject(lost[0][1], sentence) if lost and not self.keep_incomplete else sentence

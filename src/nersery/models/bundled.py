@@ -32,6 +32,15 @@ LANGUAGES = (
 )
 """The languages of XLM-R's text, whose vocabulary multilingual E5 has, as ISO 639-1 and 639-3 codes."""
 
+MASKED_LANGUAGES = (
+    "ar ara arb bn ben cs ces de deu el ell en eng es spa fa fas fi fin fr fra gu guj he heb hi hin hu hun id ind it "
+    "ita ja jpn kn kan ko kor ml mal mr mar ne nep nl nld pa pan pl pol pt por ru rus si sin sw swa sv swe ta tam te "
+    "tel tr tur ur urd vi vie zh zho cmn"
+)
+"""The 36 languages of the text that the masked language model on multilingual E5 was trained on. Of the others it
+knows the subwords, but fills gaps with words of other languages and scripts.
+"""
+
 
 @cache
 def folder(name: str = NAME) -> Path:
@@ -69,23 +78,31 @@ def is_lower_case(name: str) -> bool:
     return name in (NAME, WITH_QUESTIONS)
 
 
-def knows(language: str, name: str = NAME) -> bool:
+def knows(language: str, name: str = NAME, languages: str = LANGUAGES) -> bool:
     """Whether a bundled model knows a language; an empty language counts as known.
+
+    Args:
+        languages: Those of the multilingual one: `LANGUAGES`, or `MASKED_LANGUAGES` as a masked language model.
 
     >>> knows("en-GB"), knows(""), knows("de"), knows("de", "bundled-multilingual")
     (True, True, False, True)
     """
     code = language.replace("_", "-").split("-")[0].casefold()
-    return code in ENGLISH or (name == MULTILINGUAL and code in LANGUAGES.split())
+    return code in ENGLISH or (name == MULTILINGUAL and code in languages.split())
 
 
-def unknown_languages(name: str, languages: Iterable[str]) -> str:
+def unknown_languages(name: str, present: Iterable[str], languages: str = LANGUAGES) -> str:
     """What a warning says of the languages that a bundled model does not know; empty if it knows all.
 
     Nothing is known of models that are not bundled.
+
+    Args:
+        present: The languages of the text.
+        languages: See `knows`.
     """
-    unknown = sorted({language for language in languages if not knows(language, name)}) if is_bundled(name) else []
+    unknown = sorted({one for one in present if not knows(one, name, languages)}) if is_bundled(name) else []
     if not unknown:
         return ""
-    known = "about 100 languages" if name == MULTILINGUAL else "English alone"
-    return f"it knows {known}, and there is text in {', '.join(unknown)}"
+    known = "knows about 100 languages" if languages == LANGUAGES else "has learnt to fill gaps in 36 languages"
+    known = known if name == MULTILINGUAL else "knows English alone"
+    return f"it {known}, and there is text in {', '.join(unknown)}"

@@ -112,7 +112,7 @@ class CausalLM(Inference):
     def _subwords(self, texts: Sequence[Text]) -> list[list[int]]:
         joined = [" ".join(text) for text in texts]
         with quiet_transformers():  # it warns about texts longer than the model, which we split
-            encoded = self.tokenizer(joined, add_special_tokens=False, split_special_tokens=True)
+            encoded = self.tokenizer(joined, add_special_tokens=False)
         subwords: list[list[int]] = encoded["input_ids"]
         return subwords
 

@@ -149,7 +149,7 @@ def warn_if_unsuited(model: Scorer, source: ModelSource, sentences: Sequence[Sen
     words = [word for sentence in shown for word in sentence.words]
     languages = {sentence.language for sentence in shown}
     issue = model.vocabulary_issue(words)
-    if issue := bundled.unknown_languages(source.name, languages) or issue:
+    if issue := bundled.unknown_languages(source.name, languages, bundled.MASKED_LANGUAGES) or issue:
         warn(
             f'the model "{source.name}" was made for other languages than this text: {issue}. Its {model.kind} says '
             "little there. Name a language model of the language, e.g. xlm-roberta-base"

@@ -71,7 +71,7 @@ class LayerEncoder:
     ) -> None:
         self.source, self.precision = source, precision
         self.device = pick_device(device)
-        network = source.masked_lm() if masked_lm else source.model("AutoModel")
+        network = source.masked_lm() if masked_lm else source.encoder()
         self.network: Any = network.to(self.device).eval()
         inner = network.base_model
         self._encoder: Any = inner.get_encoder() if inner.config.is_encoder_decoder else inner
@@ -186,12 +186,21 @@ class LayerEncoder:
     def _can_end(self) -> bool:
         """Whether the result stays the same without the layers above; some models have a norm after the last layer."""
         ids = torch.tensor([self.subwords.windows(("a",))[0].subwords], device=self.device)
+        mask = torch.ones_like(ids)
         is_training = self.network.training
         self.network.eval()
         with torch.no_grad():
-            whole, ended = (self._forward(ids, torch.ones_like(ids), end) for end in (False, True))
+            whole, ended = self._forward(ids, mask, end=False), None
+            with contextlib.suppress(IndexError):  # XLM counts its layers by a number of its own
+                ended = self._forward(ids, mask, end=True)
         self.network.train(is_training)
-        return torch.equal(whole, ended)
+        if whole.shape[:2] != ids.shape:
+            raise SettingsError(
+                f'layer {self.layer} of "{self.source.name}" has {whole.shape[1]} hidden states for {ids.shape[1]} '
+                "subwords, expected one for each. Name another layer, or a model that does not shorten texts, e.g. "
+                "xlm-roberta-base"
+            )
+        return ended is not None and torch.equal(whole, ended)
 
     def save(self, folder: Path) -> None:
         """Write the whole model as a Hugging Face folder, and the layer in its configuration."""

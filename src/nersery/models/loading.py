@@ -10,6 +10,7 @@ import os
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
@@ -34,6 +35,8 @@ FEWEST_SUBWORDS = 3
 """Besides special tokens. Without tokenizer files, transformers makes an empty tokenizer with at most two."""
 PRECISION = "NERSERY_PRECISION"
 """Environment variable: what the precision ``auto`` means."""
+FP32_ALONE = ("deberta", "xmod")
+"""Model types whose code in transformers multiplies bf16 by fp32 within autocast, which is an error."""
 SPECIAL = ("pad", "unk", "cls", "sep", "bos", "eos", "mask")
 """Special tokens around or within text."""
 T = TypeVar("T")
@@ -76,7 +79,7 @@ class ModelSource:
         return int(getattr(text, "num_hidden_layers", 0) * getattr(text, "hidden_size", 0) ** 2)
 
     def tokenizer(self) -> Any:
-        """The model's tokenizer.
+        """The model's tokenizer, to which special tokens in text are text like any other.
 
         Raises:
             MissingResourceError: If it does not exist or does not fit the weights. Without tokenizer files transformers
@@ -92,6 +95,7 @@ class ModelSource:
                 "model comes from"
             )
         self._check_weights(tokenizer)
+        tokenizer.split_special_tokens = True  # not with each call, because LUKE passes it on twice
         return tokenizer
 
     def _check_weights(self, tokenizer: Any) -> None:
@@ -151,7 +155,12 @@ class ModelSource:
         if self.name == bundled.WITH_QUESTIONS:
             path = bundled_heads.QUESTION_ANSWERING[self.name]
             bundled_heads.add_layers(model, path, "question-answering model")
-        return pack(model)
+        return in_fp32(model) if model.config.model_type in FP32_ALONE else pack(model)
+
+    def encoder(self) -> Any:
+        """The model without a head; an encoder-decoder whole, unless it was saved without its decoder."""
+        alone = any(kind.endswith("EncoderModel") for kind in self.config().architectures or ())
+        return self.model("AutoModelForTextEncoding" if alone else "AutoModel")
 
     def masked_lm(self) -> Any:
         """The model with its masked language model head; a `MissingResourceError` if it has none."""
@@ -263,9 +272,12 @@ def pick_device(name: str) -> torch.device:
 
 
 def positions(network: Any) -> int | None:
-    """The number of positions of a network; None if its configuration does not say."""
-    count = getattr(network.config, "max_position_embeddings", None)
-    if count is None or count < 1:
+    """The number of positions of a network, the smaller one if encoder and decoder differ; None if its configuration
+    does not say.
+    """
+    names = ("max_position_embeddings", "max_encoder_position_embeddings", "max_decoder_position_embeddings")
+    count = min((count for name in names if (count := getattr(network.config, name, None)) is not None), default=0)
+    if count < 1:
         return None
     for name, module in network.named_modules():
         if name.endswith("position_embeddings") and getattr(module, "padding_idx", None) is not None:
@@ -306,6 +318,18 @@ def autocast(device: torch.device, precision: Precision) -> torch.autocast:
     ``torch.no_grad`` and never ``torch.inference_mode``.
     """
     return torch.autocast(device.type, dtype=torch.bfloat16, enabled=resolved(precision, device) == "bf16")
+
+
+def in_fp32(network: Any) -> Any:
+    """Let the base model of a network compute in fp32 also within `autocast`."""
+    base = network.base_model
+    base.forward = partial(_without_autocast, base, base.forward)
+    return network
+
+
+def _without_autocast(base: Any, forward: Callable[..., T], *inputs: Any, **others: Any) -> T:
+    with torch.autocast(base.device.type, enabled=False):
+        return forward(*inputs, **others)
 
 
 def refuse_nan(values: torch.Tensor, source: ModelSource) -> None:

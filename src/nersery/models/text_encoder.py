@@ -36,7 +36,7 @@ class TextEncoder(Inference):
 
     def opened(self, source: ModelSource) -> Any:
         """See `Inference`."""
-        network = source.model("AutoModel")
+        network = source.encoder()
         return network.get_encoder() if network.config.is_encoder_decoder else network
 
     def prepare(self, max_subwords: int | None) -> None:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from nersery.core.ranges import Count, Rate
 from nersery.core.sentence import Sentence
 from nersery.select.base import Selector, TaggerJudge
+from nersery.taggers.base import Tagger
 
 
 @dataclass
@@ -30,6 +31,11 @@ class Certainty(TaggerJudge, Selector):
 
     threshold: Rate = 0.9
     passes: Count = 10
+
+    def check_tagger(self, tagger: Tagger) -> None:
+        """Refuse one without dropout; see `Selector.check_tagger`."""
+        if self.tagger is None:
+            tagger.check_certainty()
 
     def score(self, sentences: Sequence[Sentence]) -> list[float]:
         """The certainty of each sentence, in [0, 1]; an error before `fit`."""

@@ -103,11 +103,16 @@ class SelfTraining(Selector):
     def check(self) -> None:
         """Look for what the tagger needs, if it has settings of its own; see `Selector.check`."""
         if self.tagger:
-            self._new_tagger().check()
+            tagger = self._new_tagger()
+            tagger.check()
+            tagger.check_certainty()
 
     def check_tagger(self, tagger: Tagger) -> None:
-        """Refuse one that cannot be trained as ``second_stage`` says; see `Selector.check_tagger`."""
+        """Refuse one without dropout, or that cannot be trained as ``second_stage`` says; see
+        `Selector.check_tagger`.
+        """
         if not self.tagger:
+            tagger.check_certainty()
             self._check_second_stage(tagger)
 
     def _check_second_stage(self, tagger: Tagger) -> None:

@@ -112,6 +112,11 @@ class Tagger(ABC):
         """
         raise SettingsError(f"the tagger {name_of(self)} cannot say how certain it is: take another tagger")
 
+    def check_certainty(self) -> None:
+        """Raise `SettingsError` if the settings show, before training, that `certainty` will not work."""
+        if type(self).certainty is Tagger.certainty:
+            self.certainty(())
+
     @abstractmethod
     def save(self, folder: str | Path) -> None:
         """Write the tagger, safetensors and JSON only."""

@@ -14,7 +14,7 @@ from typing import Any, Self
 import torch
 from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
-from torch import Tensor
+from torch import Tensor, nn
 
 from nersery.core.errors import MissingResourceError, SettingsError
 from nersery.core.files import os_errors
@@ -26,6 +26,7 @@ from nersery.core.warnings import warn
 from nersery.models.loading import autocast, pick_device
 from nersery.models.sizes import parameters_of
 from nersery.models.subwords.subwords import Window, collate
+from nersery.models.training.dropout import dropout_layers
 from nersery.models.training.trainer import seeded
 from nersery.models.word_vectors import read_first, read_head
 from nersery.taggers.base import Tagger, require_labels
@@ -120,6 +121,10 @@ class BiLSTMCRF(Decoding, Tagger, TrainingSettings):
         if self.vectors is not None:
             read_head(_existing(self.vectors))
         pick_device(self.device)
+
+    def check_certainty(self) -> None:
+        """See `Tagger.check_certainty`."""
+        dropout_layers(nn.Dropout(self.dropout))
 
     # --- training ---------------------------------------------------------------------------------------------------
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -31,6 +31,7 @@ from nersery.models.model_settings import ModelSettings
 from nersery.models.packed_encoder import can_pack, in_one_row
 from nersery.models.sizes import parameters_of
 from nersery.models.subwords.subwords import SubwordEncoder, Window, collate
+from nersery.models.training.dropout import dropout_layers
 from nersery.models.training.trainer import TrainingPlan, seeded
 from nersery.models.training.vocabulary_pruning import pruned_vocabulary
 from nersery.taggers.base import Tagger, require_labels
@@ -43,6 +44,7 @@ from nersery.taggers.components.pretrained_head import (
     fit_transitions,
     known_tags,
     network_with_head,
+    outline,
     set_dropout,
 )
 from nersery.taggers.components.tag_set import TagSet
@@ -118,6 +120,14 @@ class TransformerTagger(decoding.Decoding, Tagger, ModelSettings, TrainingSettin
         """Look for the pretrained model and the device; see `Tagger.check`."""
         self.source.tokenizer()
         pick_device(self.device)
+
+    def check_certainty(self) -> None:
+        """See `Tagger.check_certainty`; nothing is said of a model that is not there."""
+        with suppress(MissingResourceError):
+            network = outline(self.source)
+            if self.dropout is not None:
+                set_dropout(network, self.dropout, self.model)
+            dropout_layers(network)
 
     def fit(
         self,

@@ -8,6 +8,7 @@ import pytest
 from nersery import Entity, Sentence
 from nersery.augment.denoising.span_filling import NOT_FILLED, TOO_LONG, SpanFiller, filled, source, spans
 from nersery.augment.flipda import FlipDA
+from nersery.augment.linearized.parsing import UNSTORABLE
 from nersery.core.errors import MissingResourceError, SettingsError
 from nersery.core.outcome import Reject
 from nersery.core.training_context import Training
@@ -106,6 +107,12 @@ def test_texts_that_leave_a_gap_open_are_rejected(words: str, finished: bool) ->
     made = fill(Writer(words, finished=finished), PARENT, [2, 3, 5])
     assert isinstance(made, Reject)
     assert made.reason == NOT_FILLED
+
+
+def test_words_that_no_file_can_hold_cost_one_candidate() -> None:
+    made = fill(Writer("_ Gra\0ce"), PARENT, [2])
+    assert isinstance(made, Reject)
+    assert made.reason == UNSTORABLE
 
 
 def test_what_follows_the_last_gap_is_not_read() -> None:

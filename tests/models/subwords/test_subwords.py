@@ -7,8 +7,16 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tokenizers import Tokenizer, models, normalizers
-from transformers import PreTrainedTokenizerFast
+from tokenizers import Tokenizer, models, normalizers, pre_tokenizers
+from transformers import (
+    AutoTokenizer,
+    ByT5Tokenizer,
+    CanineTokenizer,
+    LukeConfig,
+    LukeModel,
+    LukeTokenizer,
+    PreTrainedTokenizerFast,
+)
 
 from nersery.models.loading import ModelSource
 from nersery.models.subwords.subwords import SubwordEncoder, collate, window_spans
@@ -28,6 +36,31 @@ def test_words_get_the_subwords_that_transformers_gives_them_inside_a_sentence(t
         expected = tokenizer(WORDS, is_split_into_words=True)["input_ids"]
     (window,) = SubwordEncoder(tokenizer, borders=True).windows(WORDS)
     assert list(window.subwords) == expected
+
+
+def test_words_that_look_like_special_tokens_are_text(tokenizer) -> None:
+    words = ["[SEP]", "[MASK]x", "we"]
+    raw = AutoTokenizer.from_pretrained(tokenizer.name_or_path)
+    lead = " " * ("ByteLevel" in repr(tokenizer.backend_tokenizer.pre_tokenizer))
+    texts = [lead + word for word in words]
+    expected = raw(texts, add_special_tokens=False, split_special_tokens=True)["input_ids"]
+    special = {*raw.all_special_ids}  # a unigram vocabulary has them as subwords, too
+    assert SubwordEncoder(tokenizer).subwords(words) == [
+        tuple(raw.unk_token_id if subword in special else subword for subword in ids) for ids in expected
+    ]
+
+
+def test_luke_reads_words_though_it_takes_no_keyword_for_special_tokens(tmp_path: Path) -> None:
+    names = ["<s>", "<pad>", "</s>", "<unk>", "<mask>", "<ent>", "<ent2>"]
+    vocabulary = [*names, *sorted(pre_tokenizers.ByteLevel.alphabet())]
+    entities = {"[MASK]": 0, "[UNK]": 1, "[PAD]": 2, "[MASK2]": 3}
+    vocab = {subword: number for number, subword in enumerate(vocabulary)}
+    LukeTokenizer(vocab=vocab, merges=[], entity_vocab=entities).save_pretrained(tmp_path)
+    sizes = {"hidden_size": 8, "num_hidden_layers": 1, "num_attention_heads": 1, "intermediate_size": 8}
+    LukeModel(LukeConfig(vocab_size=len(vocab), entity_vocab_size=4, **sizes)).save_pretrained(tmp_path)
+    encoder = SubwordEncoder(ModelSource(str(tmp_path)).tokenizer())
+    assert [encoder.tokenizer.decode(ids) for ids in encoder.subwords(["a", "</s>"])] == [" a", " </s>"]
+    assert not {*encoder.subwords(["</s>"])[0]} & {*encoder.tokenizer.all_special_ids}
 
 
 def test_words_of_a_script_without_spaces_get_the_subwords_that_they_have_in_running_text(tokenizer) -> None:
@@ -127,3 +160,9 @@ def test_a_vocabulary_of_another_language_is_noticed() -> None:
     )
     assert "unknown" in encoder.vocabulary_issue(["東京", "は", "日本", "の", "首都"])
     assert "subwords" in encoder.vocabulary_issue("राम दिल्ली में रहता है और काम करता है".split())
+
+
+@pytest.mark.parametrize("tokenizer_class", [ByT5Tokenizer, CanineTokenizer])
+def test_characters_and_bytes_are_of_every_language(tokenizer_class: type) -> None:
+    encoder = SubwordEncoder(tokenizer_class(model_max_length=64))
+    assert encoder.vocabulary_issue("Donaudampfschiffahrt दिल्ली में राम".split()) == ""

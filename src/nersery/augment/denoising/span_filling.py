@@ -11,9 +11,10 @@ from collections.abc import Collection, Mapping, Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
+from nersery.augment.linearized.parsing import UNSTORABLE
 from nersery.augment.masked_lm.model_setup import refuse_adaptation
 from nersery.core.definitions import description
-from nersery.core.errors import MissingResourceError
+from nersery.core.errors import DataError, MissingResourceError
 from nersery.core.outcome import Reject
 from nersery.core.sentence import Sentence
 from nersery.models.masked.masked_inputs import GAP, OWN
@@ -80,8 +81,12 @@ def _with_gaps_filled(sentence: Sentence, gaps: Sequence[Span], text: Generated 
     if text is None:
         return Reject(TOO_LONG)
     words = filled(text, len(gaps))
-    edits = [(*gap, own) for gap, own in zip(gaps, words, strict=False)]
-    return sentence.replace_spans(edits) if words else Reject(NOT_FILLED)
+    if not words:
+        return Reject(NOT_FILLED)
+    try:
+        return sentence.replace_spans((*gap, own) for gap, own in zip(gaps, words, strict=True))
+    except DataError:
+        return Reject(UNSTORABLE)
 
 
 def spans(sentence: Sentence, hidden: Collection[int]) -> list[Span]:

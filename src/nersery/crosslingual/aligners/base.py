@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, overload
 
@@ -124,7 +124,7 @@ def _with_target(outcome: Alignment | Reject, row: Row) -> Alignment | Reject:
     """The outcome; a reject shows the target where it shows nothing."""
     if not isinstance(outcome, Reject) or outcome.sentence is not None or isinstance(row.target, Reject):
         return outcome
-    return Reject(outcome.reason, row.target)
+    return replace(outcome, sentence=row.target)
 
 
 @dataclass(frozen=True)

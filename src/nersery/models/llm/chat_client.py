@@ -113,14 +113,15 @@ class ChatClient:
 
     def _answer(self, key: str, prompt: Prompt, pacer: Pacer) -> Completion | Reject:
         """Ask, repeat after errors of the server, and store the answer."""
-        reserved, answer = self.spending.reserve(prompt), None
+        self.spending.reserve(prompt)
+        answer = None
         try:
             answer = self._repeated(prompt, pacer)
             self._answers.add(key, answer)
         except ServerError as error:
             return self._failed(error)
         finally:
-            self.spending.settle(reserved, answer)
+            self.spending.settle(prompt, answer)
         self._failures = 0
         return answer
 

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
+import time
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from nersery.core.errors import MissingResourceError, NerseryError, printable
+from nersery.core.errors import JobFailedError, MissingResourceError, NerseryError, printable
 from nersery.core.warnings import warn
 from nersery.models.llm.answer_cache import AnswerCache
 from nersery.models.llm.endpoint import Endpoint
+from nersery.models.llm.pacing import LONGEST_PAUSE, pause_after
 from nersery.models.llm.prompt import Completion, Prompt
 
 VARIANTS: Sequence[frozenset[str]] = (
@@ -25,6 +28,8 @@ PROBE = Prompt(
     (("system", 'Answer with JSON only: {"ok": true}'), ("user", "Are you there?")),
     {"type": "object", "properties": {"ok": {"type": "boolean"}}, "required": ["ok"], "additionalProperties": False},
 )
+MOST_PROBES = 6
+"""Times that a busy server is asked, whatever the retries of requests: without an answer, the job cannot start."""
 REFUSED = (400, 415, 422, 501)
 """Statuses of a request that the server does not understand."""
 NO_KEY = "none"
@@ -84,6 +89,7 @@ class Connection:
         """Find out what requests the server accepts, unless the cache knows it from an earlier check.
 
         Raises:
+            JobFailedError: If the server stays busy.
             MissingResourceError: If there is no server, no language model, or the key is missing or wrong.
         """
         name = f"{self._settings.base_url} {self._settings.model}"
@@ -100,14 +106,29 @@ class Connection:
         for variant in choices:
             self._variant = variant
             try:
-                self.send(PROBE)
+                self._probe()
             except ServerError as error:
                 if error.status in REFUSED and variant != choices[-1]:
                     continue
-                if not error.is_rate_limit:  # a busy server is there, too
-                    raise MissingResourceError(self._no_model(error)) from None
+                raise MissingResourceError(self._no_model(error)) from None
             return variant
         raise AssertionError("the last variant returns or raises")
+
+    def _probe(self) -> None:
+        """Send a request of the present variant; while the server is busy, which says nothing of the variant, wait."""
+        for attempt in itertools.count(1):
+            try:
+                self.send(PROBE)
+                return
+            except ServerError as error:
+                if not error.is_rate_limit:
+                    raise
+                if attempt == MOST_PROBES:
+                    raise JobFailedError(
+                        f"{self._settings.base_url} was busy {attempt} times in a row: {error}. Expected one answer, "
+                        "to learn which requests it accepts. Repeat the command later"
+                    ) from None
+                time.sleep(min(pause_after(attempt, error.headers), LONGEST_PAUSE))
 
     def _check_key(self) -> None:
         """Ask for the list of models, which costs nothing; servers may lack it."""

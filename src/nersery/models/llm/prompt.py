@@ -45,7 +45,7 @@ class Completion:
 
     Args:
         finish: Why it ended: ``stop``, ``length`` (cut off), ``content_filter`` or ``refusal``, or a server's own word.
-        sent: Tokens of the request.
+        sent: Tokens of the request; 0 if the server does not count them.
         received: Tokens of the answer.
     """
 

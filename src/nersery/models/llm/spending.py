@@ -35,7 +35,7 @@ class Spending:
         sent, received = _estimated(prompt)
         self.asked, self.sent, self.received = self.asked + 1, self.sent + sent, self.received + received
 
-    def reserve(self, prompt: Prompt) -> int:
+    def reserve(self, prompt: Prompt) -> None:
         """Set tokens aside for a request; a `JobFailedError` if the budget has fewer left."""
         tokens, budget = sum(_estimated(prompt)), self.settings.budget
         with self._lock:
@@ -46,15 +46,16 @@ class Spending:
                     "with the same budget again"
                 )
             self._reserved += tokens
-        return tokens
 
-    def settle(self, reserved: int, answer: Completion | None) -> None:
-        """Count what a request has cost in place of what was set aside."""
+    def settle(self, prompt: Prompt, answer: Completion | None) -> None:
+        """Count what a request has cost, or may have, in place of what was set aside."""
+        sent, received = _estimated(prompt)
         with self._lock:
-            self._reserved -= reserved
+            self._reserved -= sent + received
             if answer is not None:
                 self.asked += 1
-                self.sent, self.received = self.sent + answer.sent, self.received + answer.received
+                self.sent += answer.sent or sent
+                self.received += answer.received if answer.sent else estimated_tokens(answer.text)
 
     @property
     def dollars(self) -> float:

@@ -91,7 +91,7 @@ class MaskedLM:
                 "not fit. Name a masked language model of the language, e.g. xlm-roberta-base or "
                 "google/muril-base-cased"
             )
-        elif issue := bundled.unknown_languages(name, languages):
+        elif issue := bundled.unknown_languages(name, languages, bundled.MASKED_LANGUAGES):
             warn(
                 f'the words of the model "{name}" will not fit: {issue}. Name a masked language model of the language, '
                 "e.g. xlm-roberta-base"

@@ -140,7 +140,7 @@ class PairEncoder:
         if not question.strip():
             raise SettingsError("a question is empty: expected a few words")
         tokenizer = self.encoder.tokenizer
-        ids = tokenizer(question, add_special_tokens=False, split_special_tokens=True, verbose=False)["input_ids"]
+        ids = tokenizer(question, add_special_tokens=False, verbose=False)["input_ids"]
         most = (self.encoder.max_subwords - self.template.length) // 2
         if len(ids) > most:
             raise SettingsError(

@@ -104,8 +104,7 @@ class SubwordEncoder:
             new = [word for word in new if not word.startswith(OWN)]
         if new:
             texts = [self._lead + word for word in new]
-            plainly = {"add_special_tokens": False, "split_special_tokens": True, "verbose": False}  # of long words
-            encoded = self.tokenizer(texts, **plainly)["input_ids"]
+            encoded = self.tokenizer(texts, add_special_tokens=False, verbose=False)["input_ids"]  # of long words
             unknown = self.tokenizer.unk_token_id
             nothing = (unknown if unknown is not None else self.pad,)
             if unknown is not None:
@@ -140,11 +139,17 @@ class SubwordEncoder:
         subwords = self.subwords(words)
         unknown = sum(self.tokenizer.unk_token_id in ids for ids in subwords) / max(1, len(subwords))
         mean = sum(map(len, subwords)) / max(1, len(subwords))
-        if unknown <= MOST_UNKNOWN and mean <= MOST_SUBWORDS_A_WORD:
+        if unknown <= MOST_UNKNOWN and (mean <= MOST_SUBWORDS_A_WORD or self._has_characters_alone):
             return ""
         signs = [f"{100 * unknown:.0f} % of the words are unknown to it"] * (unknown > 0)
         signs += [f"{'the others' if signs else 'words'} come in {mean:.1f} subwords on average"] * (unknown < 1)
         return ", ".join(signs)
+
+    @property
+    def _has_characters_alone(self) -> bool:
+        """Whether the vocabulary is of characters or bytes, of which words have many in any language."""
+        special = {*self.tokenizer.all_special_tokens}
+        return all(len(subword) == 1 or subword in special for subword in self.tokenizer.get_vocab())
 
     def unmarked(self, words: Sequence[str]) -> float:
         """The share of words whose accents or vowel signs the tokenizer drops, as tokenizers for uncased text do: it

@@ -43,12 +43,7 @@ def thinned(network: nn.Module, passes: int, seed: int) -> Iterator[None]:
     """
     if passes < 1:
         raise SettingsError(f"passes is {passes}, expected 1 or more")
-    layers = [(name, layer) for name, layer in network.named_modules() if isinstance(layer, nn.Dropout) and layer.p]
-    if not layers:
-        raise SettingsError(
-            "certainty is measured with dropout, which this model does not have. Train the tagger with a dropout "
-            "above 0, or use another model"
-        )
+    layers = dropout_layers(network)
     reading = _Reading(passes, seed)
     handles = [layer.register_forward_hook(partial(reading.thin, name)) for name, layer in layers]
     handles.append(network.register_forward_pre_hook(reading.begin, with_kwargs=True))
@@ -58,6 +53,17 @@ def thinned(network: nn.Module, passes: int, seed: int) -> Iterator[None]:
     finally:
         for handle in handles:
             handle.remove()
+
+
+def dropout_layers(network: nn.Module) -> list[tuple[str, nn.Dropout]]:
+    """The layers that drop something, by name; a `SettingsError` if there is none."""
+    layers = [(name, layer) for name, layer in network.named_modules() if isinstance(layer, nn.Dropout) and layer.p]
+    if not layers:
+        raise SettingsError(
+            "certainty is measured with dropout, which this model does not have. Train the tagger with a dropout "
+            "above 0, or use another model"
+        )
+    return layers
 
 
 class _Reading:

@@ -27,7 +27,10 @@ def pruned_vocabulary(network: nn.Module, subwords: Iterable[int]) -> Iterator[N
         subwords: All that the network will read. Any other one is an ``IndexError``.
     """
     embeddings: Any = getattr(network, "get_input_embeddings", lambda: None)
-    table = embeddings()
+    try:
+        table = embeddings()
+    except NotImplementedError:  # CANINE has several, by hashes of characters
+        table = None
     if not isinstance(table, nn.Embedding) or not _is_ours_alone(network, table):
         yield
         return

@@ -12,7 +12,7 @@ from safetensors.torch import load_file
 from torch import nn
 
 from nersery.core.errors import MissingResourceError, SettingsError
-from nersery.models.loading import ModelSource
+from nersery.models.loading import ModelSource, quiet_transformers
 from nersery.taggers.components.crf import ConditionalRandomField
 from nersery.taggers.components.tag_set import OUTSIDE
 
@@ -50,6 +50,19 @@ def network_with_head(source: ModelSource, names: Sequence[str]) -> Any:
         for part in _outside_base(network).values():
             _renew(part, network.config)
     return network
+
+
+def outline(source: ModelSource) -> Any:
+    """A network with a new head as its configuration describes it; no weight is read.
+
+    Raises:
+        MissingResourceError: If there is no configuration.
+    """
+    from transformers import AutoModelForTokenClassification
+
+    config = source.config()
+    with quiet_transformers(), torch.device("meta"):
+        return AutoModelForTokenClassification.from_config(config, trust_remote_code=source.trust_remote_code)
 
 
 def known_tags(source: ModelSource) -> list[str]:

@@ -1,0 +1,34 @@
+"""The loop that runs an aligner."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import pytest
+
+import nersery
+from nersery import Corpus, Sentence
+from nersery.core.outcome import Reject
+from nersery.crosslingual.aligners.base import Aligner, Pair
+
+TEXT = Corpus([Sentence(("a", "b")), Sentence(("c",))])
+
+
+@dataclass
+class Failing(Aligner):
+    """Rejects each pair."""
+
+    error: Exception | None = None
+
+    def align(self, pairs: Sequence[Pair]) -> list[Reject]:
+        return [Reject("too bad", error=self.error) for _ in pairs]
+
+
+def test_a_reject_shows_the_target() -> None:
+    assert nersery.align(TEXT, TEXT, Failing()) == [Reject("too bad", sentence) for sentence in TEXT]
+
+
+def test_a_job_of_which_every_pair_fails_ends_with_the_error() -> None:
+    with pytest.raises(RuntimeError, match="broken"):
+        nersery.align(TEXT, TEXT, Failing(RuntimeError("broken")))
