@@ -8,7 +8,7 @@ from nersery.core import own_process
 
 
 @pytest.mark.parametrize(
-    ("given", "expected"), [({}, "1000"), ({"GOMP_SPINCOUNT": "7"}, "7"), ({"OMP_WAIT_POLICY": "ACTIVE"}, None)]
+    ("given", "expected"), [({}, "2000"), ({"GOMP_SPINCOUNT": "7"}, "7"), ({"OMP_WAIT_POLICY": "ACTIVE"}, None)]
 )
 def test_waiting_threads_sleep_soon_unless_the_user_says_otherwise(
     given: dict[str, str], expected: str | None, monkeypatch: pytest.MonkeyPatch

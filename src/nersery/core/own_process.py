@@ -10,7 +10,7 @@ FEW_COLLECTIONS = 100_000
 some hundreds a fifth of the time goes into collections."""
 _owned: list[bool] = []
 
-SPINS = {"GOMP_SPINCOUNT": "1000"}
+SPINS = {"GOMP_SPINCOUNT": "2000"}
 """How often a thread looks for work before it sleeps. The library's own number is 300,000. If another process has taken
 the core of a thread, those that wait for it then keep their cores busy, too; see docs/results.md."""
 THREADS = "OMP_NUM_THREADS"
