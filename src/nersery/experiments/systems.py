@@ -123,6 +123,12 @@ class System:
         """Whether its method starts from raw text."""
         return self.method is not None and self.method.kind == LABELS_RAW_TEXT
 
+    @property
+    def asks_for_tagger(self) -> bool:
+        """Whether its method or a selector takes the tagger of its base, or of gold only, where settings name none."""
+        settings = [method.settings for method in (self.method, *self.select) if method is not None]
+        return any("tagger" in one and not one["tagger"] for one in settings)
+
     def weigh(self, gold: Sequence[Sentence], kept: Sequence[Sentence]) -> list[Sentence]:
         """The training sentences of its tagger: gold, repeated as the system requires, and the kept sentences."""
         share = copies_for_upsampling(len(gold), len(kept), self.upsampling)

@@ -24,7 +24,7 @@ from nersery.experiments.grow.search import Search
 from nersery.experiments.grow.text_profile import TextProfile
 from nersery.experiments.grow.zero_shot import asked
 from nersery.experiments.recipe import parse
-from nersery.experiments.systems import MethodSettings
+from nersery.experiments.systems import MethodSettings, System
 from nersery.models.loading import ModelSource
 
 ENGLISH = TextProfile("LATIN", "en", cased=True)
@@ -81,6 +81,7 @@ def searched(
         path=lambda *_: Path("missing/result.json"),
     )
     monkeypatch.setattr(Search, "cost", lambda *_, **__: 60.0)
+    monkeypatch.setattr(System, "asks_for_tagger", False)
     monkeypatch.setattr(Search, "chain", lambda _, system: [system])
     monkeypatch.setattr(Search, "f1", lambda _, one, first=None: (f1 or {}).get(one.name, 0.5))
     monkeypatch.setattr(Search, "best", lambda self: self.tried.get("gold"))

@@ -220,6 +220,26 @@ def test_estimates_include_scoring_on_test(folder: Path, monkeypatch: pytest.Mon
         grow(minutes=10)
 
 
+def test_estimates_include_the_tagger_that_labels(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Self-training labels with a gold-only tagger, which must be trained on all sentences, too."""
+
+    class Measured(BaseException):
+        pass
+
+    def execute(self: Search) -> None:
+        system = self.run.recipe.system("self-training")
+        training = self.run_time.training(system)
+        assert self.final_cost(system) == pytest.approx(
+            training + self.run_time.training(self.run.recipe.systems[0]) + self.run_time.making(system)
+        )
+        assert self.final_cost(self.run.recipe.system("mention replacement")) < 2 * training
+        raise Measured
+
+    monkeypatch.setattr(Search, "execute", execute)
+    with pytest.raises(Measured):
+        grow(minutes=10, test=None)
+
+
 def test_ctrl_c_leaves_the_best_so_far(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def interrupted(self: Search, *args: object, **more: object) -> None:
         raise KeyboardInterrupt

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from nersery.experiments.recipe import Recipe
 from nersery.experiments.run_state.sharing import are_labels_shared, with_more_copies
-from nersery.experiments.systems import GOLD, MethodSettings, System
+from nersery.experiments.systems import GOLD, System
 
 
 @dataclass(frozen=True, order=True)
@@ -43,18 +43,13 @@ def cells(recipe: Recipe, number: int = 0) -> dict[Cell, set[Cell]]:
 def _before(recipe: Recipe, system: System) -> set[str]:
     """The systems whose sentences or taggers a system reads, with the same seed."""
     names = {system.base, *system.merge}
-    if any(map(_asks_for_tagger, (system.method, *system.select))):
+    if system.asks_for_tagger:
         names.add(system.base or GOLD)
     if system.makes_sentences:
         names.add(next(other.name for other in recipe.systems if other.makes_the_same_as(system)))
         if larger := with_more_copies(recipe, system):
             names.add(larger.name)
     return names - {"", system.name}
-
-
-def _asks_for_tagger(method: MethodSettings | None) -> bool:
-    """Whether a method takes the tagger of the system's base where its settings name none."""
-    return method is not None and "tagger" in method.settings and not method.settings["tagger"]
 
 
 class Schedule:

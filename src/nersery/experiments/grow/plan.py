@@ -256,7 +256,8 @@ class _Least:
         own = [one for one in others if one.tagger_settings.get("model", self.models[0]) == self.named]
         best = next(system for system in own or others if system.makes_sentences)
         if is_last:
-            trained = [gold if gold_only else best, *([gold] if self.material.test and not gold_only else [])]
+            is_needed = not gold_only and (self.material.test or best.asks_for_tagger)
+            trained = [gold if gold_only else best, *([gold] if is_needed else [])]
         else:
             trained = [gold] if gold_only else [gold, *(one for one in own if not one.makes_sentences), best]
         scored = len(self.material.test) if is_last else len(self.material.gold) // _folds(self.material)

@@ -279,16 +279,17 @@ class Search:
         return len(corpora["test"]) if seed == self.folds else math.ceil(len(corpora["train"]) / self.folds)
 
     def final_cost(self, system: System, schedule: Schedule | None = None) -> float:
-        """Estimated seconds to train it on all sentences once it was tried on a fold, and gold only for comparison
-        where there is a test file.
+        """Estimated seconds to train it on all sentences once it was tried on a fold, and gold only where its tagger
+        is needed: for labels, or for comparison on a test file.
 
         Args:
             schedule: None: the planned one.
         """
         gold = self.run.recipe.systems[0]
-        compared = [gold] if self.run.corpora["test"] and system is not gold else []
+        asks = any(one.asks_for_tagger and not one.base for one in self.chain(system))
+        before = [gold] if system is not gold and (asks or self.run.corpora["test"]) else []
         schedule = schedule or self.last
-        return sum(self.cost(one, self.folds, system, schedule) for one in [*compared, system])
+        return sum(self.cost(one, self.folds, system, schedule) for one in [*before, system])
 
     def longest_schedule(self, system: System) -> Schedule:
         """The longest schedule by which it can be trained on all sentences in the time that is left, or the shortest
