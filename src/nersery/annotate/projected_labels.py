@@ -114,7 +114,9 @@ class ProjectedLabels(Annotator):
         training = replace(self._training, dev=(), folder=folder / "aligner" if folder else None)
         aligner.fit([*pairs, *self._more(targets)], training)
         self._translations = {
-            pair.id: Reject(alignment.reason) if isinstance(alignment, Reject) else Translation(source, alignment)
+            pair.id: replace(alignment, sentence=None)
+            if isinstance(alignment, Reject)
+            else Translation(source, alignment)
             for pair, source, alignment in zip(pairs, sources, aligner.align(pairs), strict=True)
         }
 

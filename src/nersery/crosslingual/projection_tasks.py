@@ -118,10 +118,10 @@ class ProjectionTasks:
 
 def _translation(source: Sentence | Reject, alignment: Alignment | Reject, target: Sentence) -> Translation | Reject:
     if isinstance(source, Reject):
-        return Reject(source.reason, target)
+        return replace(source, sentence=target)
     if isinstance(alignment, Reject):
         comments = alignment.sentence.comments if alignment.sentence is not None else ()
-        return Reject(alignment.reason, replace(target, comments=(*target.comments, *comments)))
+        return replace(alignment, sentence=replace(target, comments=(*target.comments, *comments)))
     return Translation(source, alignment)
 
 

@@ -93,7 +93,7 @@ class Decisions:
 
         Raises:
             SettingsError: When another process reviews into this folder.
-            NerseryError: When a line there is damaged.
+            DataError: When a line there is damaged.
         """
         folder.mkdir(parents=True, exist_ok=True)
         with locked(folder):
@@ -237,18 +237,17 @@ class Decisions:
             self._unchecked[id] = number, shown
             self._take(id, decision)
 
-    def _damaged(self, number: int) -> NerseryError:
-        return NerseryError(
-            f"{self.file}, line {number} is damaged: expected what `nersery label review` "
-            "wrote. Delete the line, which keeps all other decisions; or start over (--force)"
+    def _damaged(self, number: int) -> DataError:
+        return DataError(
+            f"{self.file}, line {number} is damaged: expected what `nersery label review` wrote",
+            fix="delete the line, which keeps all other decisions; or start over (--force)",
         )
 
     def check(self, sentence: Sentence) -> None:
         """Compare a sentence with the one that a decision was made about.
 
         Raises:
-            DataError: When they differ.
-            NerseryError: When the labels of the decision do not fit the sentence.
+            DataError: When they differ, or the labels of the decision do not fit the sentence.
         """
         number, shown = self._unchecked.pop(sentence.id, (0, ""))
         if not number:
