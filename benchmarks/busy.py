@@ -22,7 +22,6 @@ from nersery.core.own_process import SPINS
 from nersery.experiments.execution.run_time import tagger_speed
 from nersery.experiments.systems import MethodSettings
 
-(NAME,) = SPINS
 COUNTS = (300_000, 10_000, 2_000, 1_000, 0)
 REPEATS = 3
 
@@ -63,7 +62,7 @@ def main() -> None:
     for others in (0,) if options.quick else (0, 1, 2):
         first = 0.0
         for count in COUNTS[:2] if options.quick else COUNTS:
-            os.environ[NAME] = str(count)  # read by the next process when it starts
+            os.environ[SPINS] = str(count)  # read by the next process when it starts
             with beside(others):
                 step, sentence = json.loads(measuring.in_own_process(__file__, *given).output.splitlines()[-1])
             first = first or step

@@ -112,42 +112,33 @@ def test_lines_of_another_width() -> None:
 
 
 @pytest.mark.parametrize(
-    ("line", "is_comment"),
+    ("tabs", "line", "is_comment"),
     [
-        ("# text", True),
-        ("#MH17 B-X", False),
-        ("#MH17 -X", False),
-        ("#MH17\tB-X", True),  # parted otherwise
-        ("# id B-X", True),
-        ("# one\rtwo", False),
-        ("-DOCSTART- O", True),
-        ("-DOCSTART- B-X", False),
-        ("-DOCSTART- -X- O O", True),
-        ("-DOCSTART-", True),
-        ("- O", False),
+        (False, "# text", True),
+        (False, "#MH17 B-X", False),
+        (False, "#MH17 -X", False),
+        (False, "#MH17\tB-X", True),  # parted otherwise
+        (False, "# id B-X", True),
+        (False, "# one\rtwo", False),
+        (False, "-DOCSTART- O", True),
+        (False, "-DOCSTART- B-X", False),
+        (False, "-DOCSTART- -X- O O", True),
+        (False, "-DOCSTART-", True),
+        (False, "- O", False),
+        (True, "#MH17\tB-X", False),
+        (True, "#MH17\t_X", True),
+        (True, "#MH17\tB-X\t", False),  # of another width, so it is reported
+        (True, "#MH17\tNN\tO", False),
+        (True, "#MH17\tNN\t-", True),
+        (True, "# U-Bahn\ttext", True),
+        (True, "# id = 7\tsplit\tB-12", True),
+        (True, "# sent_id = B-12", True),
+        (True, "#id:\tO", False),
+        (True, "# O", True),
     ],
 )
-def test_comments(line: str, is_comment: bool) -> None:
-    assert Layout(2, 0, 1, tabs=False).is_comment(line) is is_comment
-
-
-@pytest.mark.parametrize(
-    ("line", "is_comment"),
-    [
-        ("#MH17\tB-X", False),
-        ("#MH17\t_X", True),
-        ("#MH17\tB-X\t", False),  # of another width, so it is reported
-        ("#MH17\tNN\tO", False),
-        ("#MH17\tNN\t-", True),
-        ("# U-Bahn\ttext", True),
-        ("# id = 7\tsplit\tB-12", True),
-        ("# sent_id = B-12", True),
-        ("#id:\tO", False),
-        ("# O", True),
-    ],
-)
-def test_comments_between_tabs(line: str, is_comment: bool) -> None:
-    assert Layout(2, 0, 1, tabs=True).is_comment(line) is is_comment
+def test_comments(tabs: bool, line: str, is_comment: bool) -> None:
+    assert Layout(2, 0, 1, tabs=tabs).is_comment(line) is is_comment
 
 
 @pytest.mark.parametrize("line", ["# sent_id = B-12", "#  id = B-12", "# id: B-12"])

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from nersery.annotate.base import Annotator, TypeSettings, best_apart
-from nersery.core.definitions import is_known, question
+from nersery.core.definitions import question, undefined
 from nersery.core.errors import NerseryError, did_you_mean, printable
 from nersery.core.ranges import Count, Rate
 from nersery.core.sentence import Entity, Sentence
@@ -111,11 +111,11 @@ class QaPrompting(TypeSettings, Annotator, ModelSettings):
     def _warn_of_definitions(self, types: Sequence[str]) -> None:
         if unused := [type_ for type_ in self.definitions if type_ not in types]:
             warn(f'definitions has "{unused[0]}", which is not asked for; {did_you_mean(unused[0], types)}')
-        if undefined := [type_ for type_ in types if type_ not in self.definitions and not is_known(type_)]:
+        if unknown := undefined(types, self.definitions):
             warn(
-                f"qa_prompting has no definition of {', '.join(undefined)}, and asks by the bare name: "
-                f'"{question(undefined[0], {})}" Say what is meant: '
-                f'definitions = {{ {json.dumps(undefined[0], ensure_ascii=False)} = "..." }}'
+                f"qa_prompting has no definition of {', '.join(unknown)}, and asks by the bare name: "
+                f'"{question(unknown[0], {})}" Say what is meant: '
+                f'definitions = {{ {json.dumps(unknown[0], ensure_ascii=False)} = "..." }}'
             )
 
     def _opened(self) -> QuestionAnswerer:

@@ -62,7 +62,7 @@ def next_(
         return
     print(f"{target}: {found}" + f"; {rejected} rejected when read" * bool(rejected))
     if format == "jsonl" and not quiet:
-        known = [] if any("," in type_ for type_ in found.types) else ["--types", ",".join(found.types)]
-        command = shlex.join(["nersery", "label", "review", str(target), "labelled.jsonl", *known, "--open"])
+        types = [] if any("," in type_ for type_ in found.types) else ["--types", ",".join(found.types)]
+        command = shlex.join(["nersery", "label", "review", str(target), "labelled.jsonl", *types, "--open"])
         print(f"label them: {printable(command)}")
         print("then grow on:  nersery grow TRAIN labelled.jsonl")

@@ -65,6 +65,11 @@ def is_known(type: str) -> bool:
     return _key(type) in _defaults()
 
 
+def undefined(types: Iterable[str], own: Mapping[str, str]) -> list[str]:
+    """The types with neither an ``own`` definition nor a default."""
+    return [type for type in types if type not in own and not is_known(type)]
+
+
 def known() -> dict[str, str]:
     """All types that have a default, by their names in order, with what is said of them."""
     table = _table()

@@ -10,7 +10,7 @@ FEW_COLLECTIONS = 100_000
 some hundreds a fifth of the time goes into collections."""
 _owned: list[bool] = []
 
-SPINS = {"GOMP_SPINCOUNT": "2000"}
+SPINS, FEW_SPINS = "GOMP_SPINCOUNT", "2000"
 """How often a thread looks for work before it sleeps. The library's own number is 300,000. If another process has taken
 the core of a thread, those that wait for it then keep their cores busy, too; see docs/results.md."""
 THREADS = "OMP_NUM_THREADS"
@@ -25,8 +25,7 @@ def cores() -> int:
 def own_this_process() -> None:
     """Tune the process; call it only where nersery is its main program, before numeric libraries are imported."""
     if "OMP_WAIT_POLICY" not in os.environ:
-        for name, value in SPINS.items():
-            os.environ.setdefault(name, value)
+        os.environ.setdefault(SPINS, FEW_SPINS)
     gc.set_threshold(FEW_COLLECTIONS, *gc.get_threshold()[1:])
     _owned.append(True)
 

@@ -79,10 +79,7 @@ def _questions(text: TextProfile, types: Sequence[str], models: Sequence[str], d
     """The entry that labels raw text by questions; empty where no model can answer them, or nothing is asked."""
     if not types:
         return {}
-    asked: Entry = {
-        "method": "qa_prompting",
-        "types": list(types),
-    }  # named types make the labels independent of the fold
+    asked: Entry = {"method": "qa_prompting", "types": list(types)}  # named, so that labels do not depend on the fold
     if definitions:
         asked["definitions"] = dict(definitions)
     if text.is_english and not (text.cased and models[0] == MULTILINGUAL):

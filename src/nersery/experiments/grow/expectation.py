@@ -6,6 +6,7 @@ Folds of a few dozen sentences say little: their standard error is often larger 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 from nersery.evaluate.significance import Comparison
 from nersery.experiments.systems import System
@@ -57,10 +58,11 @@ def _density(distance: float, variance: float) -> float:
     return math.exp(-(distance**2) / (2 * variance)) / math.sqrt(variance)
 
 
-def kind_of(system: System) -> str:
-    """The key of `USUAL`."""
+def kind_of(chain: Sequence[System]) -> str:
+    """The key of `USUAL` of the last of some systems, each of which goes on from the one before."""
+    system, methods = chain[-1], [one.method.method for one in chain if one.method is not None]
     if system.method is None or "model" in system.tagger_settings:  # another encoder may outweigh any method
         return ""
-    if system.method.method == "tagger_labels":
-        return "questions again" if system.base.startswith("questions") else "self-training"
-    return "questions" if system.labels_raw_text else system.method.method
+    if methods[0] == "qa_prompting":
+        return "questions again" if len(methods) > 1 else "questions"
+    return "self-training" if system.labels_raw_text else methods[-1]

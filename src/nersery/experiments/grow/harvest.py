@@ -26,7 +26,7 @@ from nersery.report.number_format import in_minutes
 from nersery.report.rendering import write_report
 
 SHOWN, PREDICTED = 20, 1000
-"""Raw sentences that the report lists as worth labelling; from how many they are chosen, unlike how many of gold."""
+"""Raw sentences that the report lists as worth labelling; sentences of raw text and of gold that are read for that."""
 
 
 @dataclass(frozen=True)

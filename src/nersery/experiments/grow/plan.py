@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from nersery.core.definitions import is_known, question
+from nersery.core.definitions import question, undefined
 from nersery.core.errors import MissingResourceError, printable
 from nersery.core.random import item_seed
 from nersery.core.sentence import Corpus
@@ -140,7 +140,7 @@ def _asks(material: Material, times: RunTime, budget: Budget) -> tuple[bool, lis
 def _undefined(material: Material, table: Mapping[str, Any]) -> list[str]:
     """A note on types that questions ask for by their bare names."""
     asked: list[str] = next((one["types"] for one in table["systems"] if one.get("method") == "qa_prompting"), [])
-    unknown = [type_ for type_ in asked if type_ not in material.definitions and not is_known(type_)]
+    unknown = undefined(asked, material.definitions)
     if not unknown:
         return []
     named = ", ".join(map(printable, unknown[:SHOWN_TYPES])) + ", …" * (len(unknown) > SHOWN_TYPES)

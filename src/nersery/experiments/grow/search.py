@@ -116,7 +116,9 @@ class Search:
         if tried.name == GOLD:
             return 0.0
         own = replace(tried, folds=tried.folds[:first])
-        return expected_gain(kind_of(self.run.recipe.system(own.name)), self.against_gold(own), len(own.folds))
+        return expected_gain(
+            kind_of(self.chain(self.run.recipe.system(own.name))), self.against_gold(own), len(own.folds)
+        )
 
     # --- the search -----------------------------------------------------------------------------------------------
 
