@@ -38,7 +38,7 @@ MASKED_LANGUAGES = (
     "tel tr tur ur urd vi vie zh zho cmn"
 )
 """The 36 languages of the text that the masked language model on multilingual E5 was trained on. Of the others it
-knows the subwords, but fills gaps with words of other languages and scripts.
+knows the subwords, but fills gaps with words of other languages.
 """
 
 

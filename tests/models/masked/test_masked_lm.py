@@ -30,7 +30,7 @@ class TestFilling:
 
     def test_every_word_that_could_be_drawn_is_clean(self, model: MaskedLM) -> None:
         ((guesses,),) = model.guesses([MaskedInput(("Ada", "won"), (1,))], 10_000)
-        assert len(guesses) == len(model.vocabulary.allowed(OPENING))
+        assert len(guesses) == len(model.vocabulary.allowed(OPENING, "LATIN"))
         assert not [word for word, _ in guesses if not self.is_clean(word)]
 
     def test_whole_words_are_one_opening_subword(self, model: MaskedLM) -> None:
@@ -56,7 +56,19 @@ class TestFilling:
         options = model._options([masked_input], Drawing(10_000, by_subword=True))[0]
         assert [(1, number) for number in range(len(places))] == list(options)
         for (subwords, _), place in zip(options.values(), places, strict=True):
-            assert sorted(subwords) == vocabulary.allowed(place)
+            assert sorted(subwords) == vocabulary.allowed(place, "LATIN")
+
+    @pytest.mark.parametrize("by_subword", [False, True])
+    def test_a_word_is_replaced_by_one_of_its_script(self, model: MaskedLM, by_subword: bool) -> None:
+        words = ("Ada", "राम", "أحمد", "1843", "🎉")
+        options = model._options([MaskedInput(words, tuple(range(5)))], Drawing(10_000, by_subword=by_subword))[0]
+        found = [set[str]() for _ in words]
+        for (gap, _), (subwords, _) in options.items():
+            found[gap] |= {model.vocabulary.scripts[subword] for subword in subwords}
+        latin, _, _, number, emoji = found
+        assert latin - {""} == {"LATIN"}
+        assert len(number) > 1
+        assert number == emoji, "they have no script, and may become any word"
 
     def test_a_word_of_too_many_subwords_is_filled_all_the_same(self, model: MaskedLM) -> None:
         masked_input = MaskedInput(("Ada", "abcdefghik" * 60, "won"), (1,))

@@ -30,10 +30,10 @@ from nersery.models.subwords.subword_vocabulary import (
     JOINED,
     JOINED_OR_SIGN,
     OPENING,
-    PLACES,
     WORD_OR_SIGN,
     SubwordVocabulary,
     check_decoder,
+    script,
 )
 from nersery.models.subwords.subwords import MOST_UNMARKED, SubwordEncoder, collate
 from nersery.models.subwords.token_embeddings import add_rows, output_at
@@ -71,6 +71,7 @@ class MaskedLM:
         self.encoder = SubwordEncoder(tokenizer, positions(self.network))
         self.gaps = MaskedInputEncoder(self.encoder, self.mask)
         self.vocabulary = SubwordVocabulary.of(self.encoder)
+        self._allowed: dict[tuple[int, str], Tensor] = {}
 
     @cached_property
     def folds_case(self) -> bool:
@@ -122,7 +123,7 @@ class MaskedLM:
         """
         instead = f'"{self.source.name}" cannot be given new tokens. Name another, e.g. {WITH_A_MASK}'
         if add_rows(self.network, self.encoder, descriptions, instead=instead):
-            self.__dict__.pop("_allowed", None)
+            self._allowed.clear()
 
     # --- fine-tuning ------------------------------------------------------------------------------------------------
 
@@ -284,8 +285,8 @@ class MaskedLM:
         with autocast(self.network.device, self.precision):
             for numbers, logits in self._passes([row for _, row, _ in rows]):
                 part = [rows[n] for n in numbers]
-                where = torch.tensor([at[gap][1][number] for _, row, at in part for gap, number in row.places])
-                best = (logits.float() + self._allowed[where.to(logits.device)]).softmax(-1)
+                allowed = [self._allowed_at(*at[gap][1][number]) for _, row, at in part for gap, number in row.places]
+                best = (logits.float() + torch.stack(allowed)).softmax(-1)
                 top = best.topk(min(drawing.top_k, best.shape[-1]))
                 refuse_nan(top.values, self.source)
                 values = iter(zip(top.indices.tolist(), top.values.tolist(), strict=True))
@@ -293,8 +294,8 @@ class MaskedLM:
                     found[number].update((place, _possible(*next(values))) for place in row.places)
         return [dict(sorted(at.items())) for at in found]
 
-    def _template(self, word: str, drawing: Drawing) -> tuple[tuple[int, ...], list[int]]:
-        """The masks that replace a word, and for each of them its place within the word.
+    def _template(self, word: str, drawing: Drawing) -> tuple[tuple[int, ...], list[tuple[int, str]]]:
+        """The masks that replace a word, and for each of them its place within the word and the word's script.
 
         If a subword of its own marks the border of the word, it is not masked.
         """
@@ -304,15 +305,16 @@ class MaskedLM:
             first = places[0] if places[0] in (BEHIND_BORDER, JOINED) else OPENING
             places = [(JOINED_OR_SIGN if first == JOINED else WORD_OR_SIGN) if drawing.signs else first]
         border = subwords[: self.vocabulary.border(subwords)] if places[0] == BEHIND_BORDER else ()
-        return (*border, *[self.mask] * len(places)), places
+        own = script(word)
+        return (*border, *[self.mask] * len(places)), [(place, own) for place in places]
 
-    @cached_property
-    def _allowed(self) -> Tensor:
-        """0 for subwords that may stand at a place, else minus infinity. Shape: (places, subwords)."""
-        table = torch.full((len(PLACES), self.network.get_input_embeddings().num_embeddings), -torch.inf)
-        for place in PLACES:
-            table[place, self.vocabulary.allowed(place)] = 0.0
-        return table.to(self.network.device)
+    def _allowed_at(self, place: int, script: str) -> Tensor:
+        """0 for subwords that may stand at a place in a word of that script, else minus infinity. Shape: (subwords)."""
+        if (place, script) not in self._allowed:
+            scores = torch.full((self.network.get_input_embeddings().num_embeddings,), -torch.inf)
+            scores[self.vocabulary.allowed(place, script)] = 0.0
+            self._allowed[place, script] = scores.to(self.network.device)
+        return self._allowed[place, script]
 
     def _word(self, masked_input: MaskedInput, gap: int, subwords: Sequence[int]) -> str:
         """The text of subwords; an uncased model gets the capitals of the replaced word."""

@@ -6,9 +6,11 @@ import re
 import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 from nersery.core.errors import MissingResourceError
+from nersery.core.scripts import script_of
 from nersery.io.tokenization import follows_without_space
 from nersery.models.subwords.subwords import WORD_BORDER, SubwordEncoder
 
@@ -23,6 +25,7 @@ INSIDE, OPENING, BEHIND_BORDER, JOINED, WORD_OR_SIGN, JOINED_OR_SIGN = PLACES = 
 start in a script without spaces, and where a word or a sign may start."""
 HANGUL_LETTER = re.compile("[\u1100-\u11ff]")
 """Part of a syllable that a tokenizer took apart, as those for uncased text do."""
+KANA = ("HIRAGANA", "KATAKANA")
 LONGEST_SIGN = 3
 """In characters, as in "..."; longer ones are decoration."""
 
@@ -89,8 +92,22 @@ class SubwordVocabulary:
         }
         return cls(texts, begins, marks, signs)
 
-    def allowed(self, place: int) -> list[int]:
-        """The subwords that may stand at a place."""
+    @cached_property
+    def scripts(self) -> tuple[str, ...]:
+        """The script of each subword; see `script`."""
+        return tuple(map(script, self.texts))
+
+    def allowed(self, place: int, script: str = "") -> list[int]:
+        """The subwords that may stand at a place.
+
+        Args:
+            script: Leave out those of other scripts, unless none is left. Empty keeps all.
+        """
+        fit = self._fit(place)
+        same = [subword for subword in fit if self.scripts[subword] in ("", script)] if script else fit
+        return same if any(self.scripts[subword] for subword in same) else fit
+
+    def _fit(self, place: int) -> list[int]:
         opens = place in (OPENING, WORD_OR_SIGN)
         fit = [subword for subword, text in enumerate(self.texts) if text and self.begins[subword] == opens]
         if place in (JOINED, JOINED_OR_SIGN):
@@ -125,6 +142,11 @@ class SubwordVocabulary:
         """The word that subwords form, with composed syllables if it is Korean."""
         word = "".join(self.texts[subword] or self.signs.get(subword, "") for subword in subwords)
         return unicodedata.normalize("NFC", word) if HANGUL_LETTER.search(word) else word
+
+
+def script(text: str) -> str:
+    """The script of a word or subword; Chinese characters and kana are one, because Japanese words have both."""
+    return "CJK" if (found := script_of(text)) in KANA else found
 
 
 def check_decoder(tokenizer: Any) -> None:
