@@ -140,6 +140,17 @@ def test_a_shared_table_learns_in_some_rows_as_if_all_learnt(padding: int | None
 
 
 @pytest.mark.usefixtures("large")
+def test_a_shared_table_learns_in_bf16_what_it_learns_in_fp32() -> None:
+    exact, rough = made(tied=True), made(tied=True)
+    with partly_trained_vocabulary(exact, SUBWORDS):
+        learn_some(exact)
+    with partly_trained_vocabulary(rough, SUBWORDS), torch.autocast("cpu", torch.bfloat16):
+        learn_some(rough)
+    changed = (exact.table.weight - made(tied=True).table.weight).abs().max()
+    assert (rough.table.weight - exact.table.weight).abs().max() < 0.1 * changed
+
+
+@pytest.mark.usefixtures("large")
 def test_all_rows_of_a_shared_table_are_read_and_scored() -> None:
     network = made(tied=True)
     expected = network(torch.arange(50))

@@ -37,6 +37,7 @@ from nersery.models.subwords.subword_vocabulary import (
 )
 from nersery.models.subwords.subwords import MOST_UNMARKED, SubwordEncoder, collate
 from nersery.models.subwords.token_embeddings import add_rows, output_at
+from nersery.models.training.cross_entropy import mean_cross_entropy
 from nersery.models.training.trainer import History, TrainingPlan, seeded, train
 from nersery.models.training.vocabulary_pruning import partly_trained_vocabulary
 
@@ -341,7 +342,7 @@ def masked_loss(network: Any, encoder: SubwordEncoder, rows: Sequence[MaskedWind
 
 def _loss_of(network: Any, encoder: SubwordEncoder, rows: Sequence[MaskedWindow]) -> Tensor:
     targets = torch.tensor([subword for row in rows for subword in row.targets]).to(network.device)
-    return nn.functional.cross_entropy(logits_at_masks(network, encoder, rows).float(), targets)
+    return mean_cross_entropy(logits_at_masks(network, encoder, rows), targets)
 
 
 def logits_at_masks(network: Any, encoder: SubwordEncoder, texts: Sequence[MaskedWindow], multiple: int = 1) -> Tensor:

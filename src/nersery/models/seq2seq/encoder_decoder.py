@@ -22,6 +22,7 @@ from nersery.models.seq2seq.generation import Request, Sampler
 from nersery.models.seq2seq.seq2seq_inputs import Generated, Sampling, TextPair
 from nersery.models.seq2seq.seq2seq_tokenization import WITH_GAPS, Frame, Seq2SeqTokenization
 from nersery.models.subwords.token_embeddings import add_rows, output_at
+from nersery.models.training.cross_entropy import mean_cross_entropy
 from nersery.models.training.trainer import History, TrainingPlan, seeded, train
 
 Example = TypeVar("Example")
@@ -150,7 +151,7 @@ class Seq2Seq:
             return train(
                 self.network,
                 items,
-                lambda rows: self._losses(rows).mean(),
+                lambda rows: mean_cross_entropy(*self._scored(rows)),
                 plan,
                 seed=seed,
                 device=self.network.device,
@@ -166,6 +167,11 @@ class Seq2Seq:
 
     def _losses(self, rows: Sequence[TokenizedPair]) -> Tensor:
         """The loss of each subword of the targets. Shape: (subwords of all targets)."""
+        scores, targets = self._scored(rows)
+        return nn.functional.cross_entropy(scores.float(), targets, reduction="none")
+
+    def _scored(self, rows: Sequence[TokenizedPair]) -> tuple[Tensor, Tensor]:
+        """Scores at all subwords of the targets, and these subwords. Shapes: (subwords, vocabulary), (subwords)."""
         device, pad = self.network.device, self.tokenization.subwords.pad
         sources = _padded([row.source for row in rows], pad, device)
         mask = _padded([(1,) * len(row.source) for row in rows], 0, device)
@@ -175,8 +181,7 @@ class Seq2Seq:
         with output_at(self.network, where, at):
             output = self.network(input_ids=sources, attention_mask=mask, decoder_input_ids=shown, use_cache=False)
         logits = output.logits if output.logits.ndim == 2 else output.logits[where, at]
-        targets = torch.tensor([subword for row in rows for subword in row.target], device=device)
-        return nn.functional.cross_entropy(logits.float(), targets, reduction="none")
+        return logits, torch.tensor([subword for row in rows for subword in row.target], device=device)
 
     @torch.no_grad()  # not inference_mode; see `autocast`
     def _mean_loss(self, rows: Sequence[TokenizedPair]) -> float:

@@ -112,12 +112,40 @@ class _PartlyTrainedOutput(nn.Module):
         super().__init__()
         self._rows = [rows]  # in a list, so that its weights keep one name
         self.bias = bias
+        self._table = rows.frozen
+        """All rows in the precision of the scores. Those that learn are renewed in place, because no one else reads
+        them, and a copy of the matrix takes longer than most layers."""
 
     def forward(self, states: Tensor) -> Tensor:
-        rows = self._rows[0]
-        scores = functional.linear(states, rows.frozen)
-        scores = scores.index_copy(-1, rows.subwords, functional.linear(states, rows.weight).to(scores.dtype))
-        return scores if self.bias is None else scores + self.bias
+        rows, kind = self._rows[0], states.device.type
+        precision = torch.get_autocast_dtype(kind) if torch.is_autocast_enabled(kind) else states.dtype
+        if self._table.dtype != precision:
+            self._table = rows.frozen.to(precision)
+        scores: Tensor = _Scores.apply(states, rows.weight, self.bias, self._table, rows.subwords)  # type: ignore[no-untyped-call]
+        return scores
+
+
+class _Scores(torch.autograd.Function):
+    """A linear layer in which some rows learn."""
+
+    @staticmethod
+    def forward(
+        ctx: Any, states: Tensor, weight: Tensor, bias: Tensor | None, table: Tensor, subwords: Tensor
+    ) -> Tensor:
+        table[subwords] = weight.to(table.dtype)
+        ctx.table, ctx.precision = table, states.dtype
+        states = states.to(table.dtype)
+        ctx.save_for_backward(states, subwords)
+        return functional.linear(states, table, None if bias is None else bias.to(table.dtype))
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, ...]:
+        states, subwords = ctx.saved_tensors
+        gradient = gradients[0].flatten(0, -2)
+        of_states = (gradient @ ctx.table).view(states.shape).to(ctx.precision)
+        of_weight = (gradient[:, subwords].T @ states.flatten(0, -2)).float()
+        of_bias = gradient.sum(0, dtype=torch.float32) if ctx.needs_input_grad[2] else None
+        return of_states, of_weight, of_bias, None, None
 
 
 class _PrunedEmbedding(_SomeRows):
