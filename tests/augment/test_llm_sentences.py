@@ -108,6 +108,21 @@ def test_gold_without_entities_is_refused() -> None:
         LlmSentences("m").fit([Sentence(("so",))])
 
 
+def test_long_gold_sentences_give_their_types_and_are_not_shown(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    long = Sentence(("Ada",) + ("so",) * 99, (Entity(0, 1, "PER"),), id="long")
+    asked: list[Prompt] = []
+    monkeypatch.setattr(LlmSentences, "ask", lambda method, prompts: asked.extend(prompts) or [])
+    method = LlmSentences("m", server="http://localhost", definitions={"PERR": "king"})
+    method.fit([long])
+    with pytest.raises(ValueError, match="zip"):
+        method.generate(ADA, random.Random(0))
+    assert "- PER: " in asked[0].messages[0][1]
+    assert len(asked[0].messages) == 2
+    assert "definitions has PERR, which no sentence has" in capsys.readouterr().err
+
+
 def test_the_same_seed_gives_the_same_prompts(monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[Prompt] = []
 

@@ -9,12 +9,13 @@ from pathlib import Path
 from typing import Any, ClassVar, overload
 
 from nersery.core.definitions import check_texts, check_types
-from nersery.core.errors import ContractError, NerseryError, SettingsError
+from nersery.core.errors import ContractError, NerseryError, SettingsError, did_you_mean
 from nersery.core.outcome import Outcome, Reject, Result, Step, Tally
 from nersery.core.progress import Progress
 from nersery.core.registry import check_values, name_of
 from nersery.core.sentence import Entity, Origin, Sentence, types_in
 from nersery.core.training_context import NO_TRAINING, Training, in_job, training_from
+from nersery.core.warnings import warn
 from nersery.pipeline.stage import Stage
 from nersery.pipeline.stage_job import Sentences, opened, run_stage, split_options
 
@@ -95,6 +96,8 @@ class TypeSettings:
         """
         of_gold = sorted(types_in(gold))
         if types := list(dict.fromkeys(self.types or of_gold or self.definitions)):
+            if unused := [type_ for type_ in self.definitions if type_ not in types]:
+                warn(f'definitions has "{unused[0]}", which is not asked for; {did_you_mean(unused[0], types)}')
             return types
         raise SettingsError(
             f'{name_of(self)} does not know which types to find. Name them (types = ["PER", "LOC"]), define them '

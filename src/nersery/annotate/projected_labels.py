@@ -79,6 +79,8 @@ class ProjectedLabels(Annotator):
         values, problems = validated(Projection, "projection", self.projection)
         if bool(self.more_source) != bool(self.more_target):
             problems.append("more_source and more_target go together: name both files, or none")
+        if self.tagger is not None and self.labels == "given":
+            problems.append('tagger is for labels = "predicted", and labels is "given"')
         if problems:
             raise SettingsError("\n".join(problems))
         self._projection = Projection(**values)

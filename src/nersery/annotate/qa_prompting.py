@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from nersery.annotate.base import Annotator, TypeSettings, best_apart
 from nersery.core.definitions import question, undefined
-from nersery.core.errors import NerseryError, did_you_mean, printable
+from nersery.core.errors import NerseryError, printable
 from nersery.core.ranges import Count, Rate
 from nersery.core.sentence import Entity, Sentence
 from nersery.core.training_context import NO_TRAINING, Training
@@ -81,7 +81,12 @@ class QaPrompting(TypeSettings, Annotator, ModelSettings):
             SettingsError: When there is no type to ask for, or a question is too long for the model.
         """
         types = self.types_to_find(gold)
-        self._warn_of_definitions(types)
+        if unknown := undefined(types, self.definitions):
+            warn(
+                f"qa_prompting has no definition of {', '.join(unknown)}, and asks by the bare name: "
+                f'"{question(unknown[0], {})}" Say what is meant: '
+                f'definitions = {{ {json.dumps(unknown[0], ensure_ascii=False)} = "..." }}'
+            )
         self._questions = {type_: question(type_, self.definitions) for type_ in types}
         self._opened().check_questions(self._questions.values())
 
@@ -107,16 +112,6 @@ class QaPrompting(TypeSettings, Annotator, ModelSettings):
             for answer in answers
             if answer.score >= self.threshold and any(map(is_replaceable, sentence.words[answer.start : answer.end]))
         )
-
-    def _warn_of_definitions(self, types: Sequence[str]) -> None:
-        if unused := [type_ for type_ in self.definitions if type_ not in types]:
-            warn(f'definitions has "{unused[0]}", which is not asked for; {did_you_mean(unused[0], types)}')
-        if unknown := undefined(types, self.definitions):
-            warn(
-                f"qa_prompting has no definition of {', '.join(unknown)}, and asks by the bare name: "
-                f'"{question(unknown[0], {})}" Say what is meant: '
-                f'definitions = {{ {json.dumps(unknown[0], ensure_ascii=False)} = "..." }}'
-            )
 
     def _opened(self) -> QuestionAnswerer:
         from nersery.models.question_answering import QuestionAnswerer

@@ -9,6 +9,7 @@ from typing import Literal
 
 from nersery.augment.base import NO_ENTITIES, Augmenter, unfitted
 from nersery.augment.linearized.parsing import UNSTORABLE
+from nersery.augment.masked_lm.model_setup import warn_of_unused
 from nersery.core.definitions import check_texts, check_types
 from nersery.core.errors import DataError, SettingsError
 from nersery.core.outcome import Reject
@@ -82,16 +83,18 @@ class LlmSentences(EndpointSettings, Augmenter):
         check_types(self.definitions, "definitions")
 
     def fit(self, sentences: Iterable[Sentence], training: Training = NO_TRAINING) -> None:
-        """Keep the gold sentences with entities, to show some of them.
+        """Keep the gold sentences with entities, to show some of the short ones.
 
         Raises:
             SettingsError: If no sentence has an entity.
         """
         self.follow(training.progress)
-        self._gold = sorted((s for s in sentences if s.entities and len(s) <= LONGEST_EXAMPLE), key=lambda s: s.id)
-        self._types = tuple(sorted(types_in(self._gold)))
-        if not self._types:
+        gold = sorted((s for s in sentences if s.entities), key=lambda s: s.id)
+        if not gold:
             raise SettingsError("llm_sentences needs sentences with entities to learn from, and there are none")
+        warn_of_unused(self.definitions, "definitions", gold)
+        self._gold = [sentence for sentence in gold if len(sentence) <= LONGEST_EXAMPLE]
+        self._types = tuple(sorted(types_in(gold)))
 
     def generate_batch(self, sentences: Sequence[Sentence], rngs: Sequence[random.Random]) -> list[Sentence | Reject]:
         """A new sentence for each that has entities; see `Augmenter.generate_batch`."""
