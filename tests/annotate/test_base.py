@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from nersery import Corpus, Entity, Sentence
-from nersery.annotate.base import Annotator, TypeSettings, annotate
+from nersery.annotate.base import Annotator, annotate
 from nersery.annotate.gliner import GlinerLabels
 from nersery.annotate.llm_labels import LlmLabels
 from nersery.annotate.qa_prompting import QaPrompting
@@ -56,7 +56,7 @@ def test_sentences_get_labels_and_an_origin_and_keep_the_rest() -> None:
 def test_a_definition_that_nobody_asks_for_is_told_of(capsys: pytest.CaptureFixture[str]) -> None:
     warn.cache_clear()
     gold = [Sentence(("Ada", "wrote"), (Entity(0, 1, "PER"), Entity(1, 2, "LOC")))]
-    assert TypeSettings(definitions={"PERR": "king"}).types_to_find(gold) == ["LOC", "PER"]
+    assert GlinerLabels("m", definitions={"PERR": "king"}).types_to_find(gold) == ["LOC", "PER"]
     note = 'definitions has "PERR", which is not asked for; did you mean "PER"? Known: LOC, PER'
     assert note in capsys.readouterr().err
 

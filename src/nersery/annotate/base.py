@@ -77,11 +77,17 @@ class TypeSettings:
     types: list[str] | None = None
     definitions: dict[str, str] = field(default_factory=dict)
 
-    def check_definitions(self) -> None:
-        """Raise `SettingsError` for what cannot be a type, and for empty definitions."""
+    def __post_init__(self) -> None:
+        """Refuse what cannot be a type, and empty definitions."""
+        super().__post_init__()  # type: ignore[misc]  # that of `Annotator`
         check_texts(self.definitions, "definitions")
         check_types(self.definitions, "definitions")
         check_types(self.types or (), "types")
+
+    @property
+    def learns(self) -> bool:
+        """Whether the types come from gold; see `Annotator.learns`."""
+        return not self.types
 
     def check_types(self, types: Collection[str]) -> None:
         """Refuse types that the labelled sentences lack; see `Annotator.check_types`."""

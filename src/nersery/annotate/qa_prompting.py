@@ -61,15 +61,6 @@ class QaPrompting(TypeSettings, Annotator, ModelSettings):
     _is_model_checked: bool = field(default=False, init=False, repr=False, compare=False)
     _has_warned: bool = field(default=False, init=False, repr=False, compare=False)
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        self.check_definitions()
-
-    @property
-    def learns(self) -> bool:
-        """Whether the types come from gold; see `Annotator.learns`."""
-        return not self.types
-
     def check(self) -> None:
         """Open the model; see `Annotator.check`."""
         self._opened()
