@@ -40,6 +40,7 @@ Types:
 }
 LONGEST_MENTION = 15
 """Words of a new entity; more is rather a sentence."""
+TWO_TYPES = "entities of the same words and different types"
 SEEDS = 31
 """Bits of the seed of a request."""
 
@@ -100,16 +101,25 @@ class LlmSentences(EndpointSettings, Augmenter):
         """A new sentence for each that has entities; see `Augmenter.generate_batch`."""
         if not self._types:
             raise unfitted(self)
-        prompts = {
-            number: self._prompt(sentence, rng)
-            for number, (sentence, rng) in enumerate(zip(sentences, rngs, strict=True))
-            if sentence.entities
-        }
-        answers = dict(zip(prompts, self.ask([*prompts.values()]), strict=True))
-        return [
-            self._made(sentence, answers[number]) if number in answers else Reject(NO_ENTITIES)
-            for number, sentence in enumerate(sentences)
+        issues = [self._issue(sentence) for sentence in sentences]
+        prompts = [
+            self._prompt(sentence, rng)
+            for sentence, rng, issue in zip(sentences, rngs, issues, strict=True)
+            if not issue
         ]
+        answers = iter(self.ask(prompts))
+        return [
+            Reject(issue) if issue else self._made(sentence, next(answers))
+            for sentence, issue in zip(sentences, issues, strict=True)
+        ]
+
+    def _issue(self, sentence: Sentence) -> str:
+        """Why nothing is asked for a sentence; empty if something is."""
+        mentions = {(spelled(sentence.mention(entity)), entity.type) for entity in sentence.entities}
+        # A new sentence may have them in any order, so nobody could tell which of the two has which type.
+        if self.write == "sentences" and len(mentions) > len({text for text, _ in mentions}):
+            return TWO_TYPES
+        return "" if sentence.entities else NO_ENTITIES
 
     def _prompt(self, sentence: Sentence, rng: random.Random) -> Prompt:
         others = [one for one in self._gold if one.id != sentence.id]
