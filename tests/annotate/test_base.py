@@ -15,6 +15,7 @@ from nersery.core.errors import NerseryError, SettingsError
 from nersery.core.outcome import Reject
 from nersery.core.sentence import Origin
 from nersery.core.training_context import NO_TRAINING, Training
+from nersery.core.warnings import warn
 
 RAW = Corpus(
     [
@@ -50,6 +51,14 @@ def test_sentences_get_labels_and_an_origin_and_keep_the_rest() -> None:
         assert after.origin == Origin("Capitals")
     assert [sentence.labels for sentence in result.corpus] == [((0, 1, "NAME"),), ((0, 1, "NAME"),), ()]
     assert result.corpus[0].entities[0].score == 0.9
+
+
+def test_a_definition_that_nobody_asks_for_is_told_of(capsys: pytest.CaptureFixture[str]) -> None:
+    warn.cache_clear()
+    gold = [Sentence(("Ada", "wrote"), (Entity(0, 1, "PER"), Entity(1, 2, "LOC")))]
+    assert GlinerLabels("m", definitions={"PERR": "king"}).types_to_find(gold) == ["LOC", "PER"]
+    note = 'definitions has "PERR", which is not asked for; did you mean "PER"? Known: LOC, PER'
+    assert note in capsys.readouterr().err
 
 
 def test_it_is_fitted_once_on_what_is_given() -> None:

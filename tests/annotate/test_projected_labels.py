@@ -197,6 +197,11 @@ def test_settings_that_cannot_work(source: str) -> None:
         ProjectedLabels(source, more_source="x", projection={"gap": 1})
 
 
+def test_a_tagger_that_labels_nothing_is_refused(source: str) -> None:
+    with pytest.raises(SettingsError, match='tagger is for labels = "predicted", and labels is "given"'):
+        ProjectedLabels(source, tagger="my-tagger")
+
+
 def test_asked_before_it_has_seen(source: str) -> None:
     with pytest.raises(NerseryError, match="call fit_candidates first"):
         ProjectedLabels(source).annotate(RAW)

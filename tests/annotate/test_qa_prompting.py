@@ -104,10 +104,6 @@ class TestQuestions:
         assert '"Which super conductor is mentioned in texts?"' in notes[0]
         assert 'definitions = { "SuperConductor" = "..." }' in notes[0]
 
-    def test_a_definition_that_nobody_asks_for_is_told_of(self, notes: list[str]) -> None:
-        fitted(Script({}), GOLD, definitions={"PERR": "king"})
-        assert notes == ['definitions has "PERR", which is not asked for; did you mean "PER"? Known: LOC, PER']
-
     def test_the_known_and_the_user_s_need_no_note(self, notes: list[str]) -> None:
         fitted(Script({}), types=["PER", "X"], definitions={"X": "king"})
         assert notes == []

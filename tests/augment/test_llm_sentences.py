@@ -103,9 +103,27 @@ def test_a_sentence_without_entities_asks_nothing(monkeypatch: pytest.MonkeyPatc
     assert made(monkeypatch, {}, Sentence(("so", "what"), id="s")) == "no entities"
 
 
+def test_the_same_words_of_two_types_could_change_places(monkeypatch: pytest.MonkeyPatch) -> None:
+    sentence = Sentence(("Lima", "saw", "Lima"), (Entity(0, 1, "PER"), Entity(2, 3, "LOC")), id="l")
+    reason = "entities of the same words and different types"
+    assert made(monkeypatch, {"sentence": "In Lima sleeps Lima"}, sentence) == reason
+    answer = {"entities": ["Ada", "Oslo"]}
+    assert made(monkeypatch, answer, sentence, write="entities") == ("Ada saw Oslo", sentence.labels)
+
+
 def test_gold_without_entities_is_refused() -> None:
     with pytest.raises(SettingsError, match="needs sentences with entities"):
         LlmSentences("m").fit([Sentence(("so",))])
+
+
+def test_long_gold_sentences_give_their_types_and_are_not_shown(capsys: pytest.CaptureFixture[str]) -> None:
+    long = Sentence(("Ada",) + ("so",) * 99, (Entity(0, 1, "PER"),), id="long")
+    method = LlmSentences("m", server="http://localhost", definitions={"PERR": "king"})
+    method.fit([long])
+    messages = method._prompt(ADA, random.Random(0)).messages
+    assert "- PER: " in messages[0][1]
+    assert len(messages) == 2, "no example"
+    assert "definitions has PERR, which no sentence has" in capsys.readouterr().err
 
 
 def test_the_same_seed_gives_the_same_prompts(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,12 +9,13 @@ from pathlib import Path
 from typing import Any, ClassVar, overload
 
 from nersery.core.definitions import check_texts, check_types
-from nersery.core.errors import ContractError, NerseryError, SettingsError
+from nersery.core.errors import ContractError, NerseryError, SettingsError, did_you_mean
 from nersery.core.outcome import Outcome, Reject, Result, Step, Tally
 from nersery.core.progress import Progress
 from nersery.core.registry import check_values, name_of
 from nersery.core.sentence import Entity, Origin, Sentence, types_in
 from nersery.core.training_context import NO_TRAINING, Training, in_job, training_from
+from nersery.core.warnings import warn
 from nersery.pipeline.stage import Stage
 from nersery.pipeline.stage_job import Sentences, opened, run_stage, split_options
 
@@ -76,11 +77,17 @@ class TypeSettings:
     types: list[str] | None = None
     definitions: dict[str, str] = field(default_factory=dict)
 
-    def check_definitions(self) -> None:
-        """Raise `SettingsError` for what cannot be a type, and for empty definitions."""
+    def __post_init__(self) -> None:
+        """Refuse what cannot be a type, and empty definitions."""
+        super().__post_init__()  # type: ignore[misc]  # that of `Annotator`
         check_texts(self.definitions, "definitions")
         check_types(self.definitions, "definitions")
         check_types(self.types or (), "types")
+
+    @property
+    def learns(self) -> bool:
+        """Whether the types come from gold; see `Annotator.learns`."""
+        return not self.types
 
     def check_types(self, types: Collection[str]) -> None:
         """Refuse types that the labelled sentences lack; see `Annotator.check_types`."""
@@ -95,6 +102,8 @@ class TypeSettings:
         """
         of_gold = sorted(types_in(gold))
         if types := list(dict.fromkeys(self.types or of_gold or self.definitions)):
+            if unused := [type_ for type_ in self.definitions if type_ not in types]:
+                warn(f'definitions has "{unused[0]}", which is not asked for; {did_you_mean(unused[0], types)}')
             return types
         raise SettingsError(
             f'{name_of(self)} does not know which types to find. Name them (types = ["PER", "LOC"]), define them '

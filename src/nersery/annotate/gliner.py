@@ -46,15 +46,6 @@ class GlinerLabels(TypeSettings, Annotator):
     _model: Any = field(default=None, init=False, repr=False, compare=False)
     _names: dict[str, str] = field(default_factory=dict, init=False, repr=False, compare=False)
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        self.check_definitions()
-
-    @property
-    def learns(self) -> bool:
-        """Whether the types come from gold; see `Annotator.learns`."""
-        return not self.types
-
     def check(self) -> None:
         """Open the model; see `Annotator.check`."""
         self._opened()

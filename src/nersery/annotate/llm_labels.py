@@ -64,7 +64,6 @@ class LlmLabels(EndpointSettings, TypeSettings, Annotator):
         self.check_endpoint()
         if self.samples > 1 and not self.temperature:
             raise SettingsError("samples is above 1 and temperature is 0: all answers would be equal. Set temperature")
-        self.check_definitions()
 
     @property
     def learns(self) -> bool:

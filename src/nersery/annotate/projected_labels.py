@@ -79,6 +79,8 @@ class ProjectedLabels(Annotator):
         values, problems = validated(Projection, "projection", self.projection)
         if bool(self.more_source) != bool(self.more_target):
             problems.append("more_source and more_target go together: name both files, or none")
+        if self.tagger is not None and self.labels == "given":
+            problems.append('tagger is for labels = "predicted", and labels is "given"')
         if problems:
             raise SettingsError("\n".join(problems))
         self._projection = Projection(**values)
@@ -182,13 +184,12 @@ def blank_lines_apart(here: Iterable[Sentence], there: Iterable[Sentence]) -> st
     gapless = [*range(1, len(here_lines) + 1)]
     if len(here_lines) != len(there_lines) or gapless in (here_lines, there_lines):
         return ""
-    both = enumerate(zip(here_lines, there_lines, strict=True), start=1)
-    apart = ((number, *lines) for number, lines in both if lines[0] != lines[1])
-    for number, line, other in apart:
-        return (
-            f"its blank lines stand elsewhere than in the other file: sentence {number} is in line {line} here, "
-            f"and in line {other} there"
-        )
+    for number, (line, other) in enumerate(zip(here_lines, there_lines, strict=True), start=1):
+        if line != other:
+            return (
+                f"its blank lines stand elsewhere than in the other file: sentence {number} is in line {line} here, "
+                f"and in line {other} there"
+            )
     return ""
 
 

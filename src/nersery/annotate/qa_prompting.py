@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from nersery.annotate.base import Annotator, TypeSettings, best_apart
 from nersery.core.definitions import question, undefined
-from nersery.core.errors import NerseryError, did_you_mean, printable
+from nersery.core.errors import NerseryError, printable
 from nersery.core.ranges import Count, Rate
 from nersery.core.sentence import Entity, Sentence
 from nersery.core.training_context import NO_TRAINING, Training
@@ -61,15 +61,6 @@ class QaPrompting(TypeSettings, Annotator, ModelSettings):
     _is_model_checked: bool = field(default=False, init=False, repr=False, compare=False)
     _has_warned: bool = field(default=False, init=False, repr=False, compare=False)
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        self.check_definitions()
-
-    @property
-    def learns(self) -> bool:
-        """Whether the types come from gold; see `Annotator.learns`."""
-        return not self.types
-
     def check(self) -> None:
         """Open the model; see `Annotator.check`."""
         self._opened()
@@ -81,7 +72,12 @@ class QaPrompting(TypeSettings, Annotator, ModelSettings):
             SettingsError: When there is no type to ask for, or a question is too long for the model.
         """
         types = self.types_to_find(gold)
-        self._warn_of_definitions(types)
+        if unknown := undefined(types, self.definitions):
+            warn(
+                f"qa_prompting has no definition of {', '.join(unknown)}, and asks by the bare name: "
+                f'"{question(unknown[0], {})}" Say what is meant: '
+                f'definitions = {{ {json.dumps(unknown[0], ensure_ascii=False)} = "..." }}'
+            )
         self._questions = {type_: question(type_, self.definitions) for type_ in types}
         self._opened().check_questions(self._questions.values())
 
@@ -107,16 +103,6 @@ class QaPrompting(TypeSettings, Annotator, ModelSettings):
             for answer in answers
             if answer.score >= self.threshold and any(map(is_replaceable, sentence.words[answer.start : answer.end]))
         )
-
-    def _warn_of_definitions(self, types: Sequence[str]) -> None:
-        if unused := [type_ for type_ in self.definitions if type_ not in types]:
-            warn(f'definitions has "{unused[0]}", which is not asked for; {did_you_mean(unused[0], types)}')
-        if unknown := undefined(types, self.definitions):
-            warn(
-                f"qa_prompting has no definition of {', '.join(unknown)}, and asks by the bare name: "
-                f'"{question(unknown[0], {})}" Say what is meant: '
-                f'definitions = {{ {json.dumps(unknown[0], ensure_ascii=False)} = "..." }}'
-            )
 
     def _opened(self) -> QuestionAnswerer:
         from nersery.models.question_answering import QuestionAnswerer

@@ -114,10 +114,6 @@ class DAGA(FineTuningSettings, Augmenter):
         """Whether texts begin with their language."""
         return len(self._languages) > 1
 
-    def _can_write(self, language: str) -> bool:
-        """Whether gold has the language; where it is not said, it may be any."""
-        return not language or language in self._languages or "" in self._languages
-
     def _text(self, sentence: Sentence) -> tuple[str, ...]:
         return (*self._start(sentence.language), *linearize(sentence, closed=False).words)
 
@@ -144,7 +140,7 @@ class DAGA(FineTuningSettings, Augmenter):
         self, text: Sequence[str] | None, start: tuple[str, ...], parent: Sentence, rng: random.Random
     ) -> Sentence | Reject:
         """The sentence that a text writes, or why it writes none."""
-        if not self._can_write(parent.language):
+        if parent.language and self._languages.isdisjoint({parent.language, ""}):
             return Reject(OTHER_LANGUAGE)
         if text is None:
             return Reject(UNFINISHED)

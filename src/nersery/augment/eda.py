@@ -82,7 +82,8 @@ class Eda(SynonymSettings, Augmenter):
         except MissingResourceError as error:
             if self.table or not self._can_do_without:
                 raise
-            _warn_of_missing(self.operations, error)
+            left = ", ".join(operation for operation in self.operations if operation not in WITH_SYNONYMS)
+            warn(f"eda has no synonyms, so of its operations only these are done: {left}. {error}")
 
     def generate(self, sentence: Sentence, rng: random.Random) -> Sentence | Reject:
         """The sentence changed by the first of the operations, in random order, that can change it."""
@@ -93,11 +94,6 @@ class Eda(SynonymSettings, Augmenter):
             if made is not None and made.words != sentence.words:
                 return made
         return Reject("no operation applies")
-
-
-def _warn_of_missing(operations: Iterable[str], error: MissingResourceError) -> None:
-    left = ", ".join(operation for operation in operations if operation not in WITH_SYNONYMS)
-    warn(f"eda has no synonyms, so of its operations only these are done: {left}. {error}")
 
 
 def _changed(

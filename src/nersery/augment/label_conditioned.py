@@ -10,7 +10,7 @@ from nersery.augment.base import Augmenter
 from nersery.augment.masked_lm.model_setup import warn_of_unused
 from nersery.augment.masked_lm.shared_settings import AdaptationSettings, FineTuningSettings
 from nersery.augment.masked_lm.word_replacement import WordPredictions, fine_tuned_on_words
-from nersery.core.definitions import OUTSIDE, check_texts, definition, is_known
+from nersery.core.definitions import OUTSIDE, check_texts, definition, undefined
 from nersery.core.ranges import Count
 from nersery.core.sentence import Sentence, types_in
 from nersery.core.training_context import NO_TRAINING, Training
@@ -67,8 +67,8 @@ class LabelConditioned(WordPredictions, FineTuningSettings, AdaptationSettings, 
         return tuple((OUTSIDE if type is None else definition(type, self.definitions)).split())
 
     def _warn_of_undefined(self, types: Sequence[str]) -> None:
-        if undefined := [type_ for type_ in types if type_ not in self.definitions and not is_known(type_)]:
+        if unknown := undefined(types, self.definitions):
             warn(
-                f"label_conditioned has no definition of {', '.join(undefined)}, and shows the model the bare name. "
-                f'Say what is meant: definitions = {{ {json.dumps(undefined[0], ensure_ascii=False)} = "..." }}'
+                f"label_conditioned has no definition of {', '.join(unknown)}, and shows the model the bare name. "
+                f'Say what is meant: definitions = {{ {json.dumps(unknown[0], ensure_ascii=False)} = "..." }}'
             )

@@ -9,6 +9,7 @@ from typing import Literal
 
 from nersery.augment.base import NO_ENTITIES, Augmenter, unfitted
 from nersery.augment.linearized.parsing import UNSTORABLE
+from nersery.augment.masked_lm.model_setup import warn_of_unused
 from nersery.core.definitions import check_texts, check_types
 from nersery.core.errors import DataError, SettingsError
 from nersery.core.outcome import Reject
@@ -39,6 +40,7 @@ Types:
 }
 LONGEST_MENTION = 15
 """Words of a new entity; more is rather a sentence."""
+TWO_TYPES = "entities of the same words and different types"
 SEEDS = 31
 """Bits of the seed of a request."""
 
@@ -82,31 +84,42 @@ class LlmSentences(EndpointSettings, Augmenter):
         check_types(self.definitions, "definitions")
 
     def fit(self, sentences: Iterable[Sentence], training: Training = NO_TRAINING) -> None:
-        """Keep the gold sentences with entities, to show some of them.
+        """Keep the gold sentences with entities, to show some of the short ones.
 
         Raises:
             SettingsError: If no sentence has an entity.
         """
         self.follow(training.progress)
-        self._gold = sorted((s for s in sentences if s.entities and len(s) <= LONGEST_EXAMPLE), key=lambda s: s.id)
-        self._types = tuple(sorted(types_in(self._gold)))
-        if not self._types:
+        gold = sorted((s for s in sentences if s.entities), key=lambda s: s.id)
+        if not gold:
             raise SettingsError("llm_sentences needs sentences with entities to learn from, and there are none")
+        warn_of_unused(self.definitions, "definitions", gold)
+        self._gold = [sentence for sentence in gold if len(sentence) <= LONGEST_EXAMPLE]
+        self._types = tuple(sorted(types_in(gold)))
 
     def generate_batch(self, sentences: Sequence[Sentence], rngs: Sequence[random.Random]) -> list[Sentence | Reject]:
         """A new sentence for each that has entities; see `Augmenter.generate_batch`."""
         if not self._types:
             raise unfitted(self)
-        prompts = {
-            number: self._prompt(sentence, rng)
-            for number, (sentence, rng) in enumerate(zip(sentences, rngs, strict=True))
-            if sentence.entities
-        }
-        answers = dict(zip(prompts, self.ask([*prompts.values()]), strict=True))
-        return [
-            self._made(sentence, answers[number]) if number in answers else Reject(NO_ENTITIES)
-            for number, sentence in enumerate(sentences)
+        issues = [self._issue(sentence) for sentence in sentences]
+        prompts = [
+            self._prompt(sentence, rng)
+            for sentence, rng, issue in zip(sentences, rngs, issues, strict=True)
+            if not issue
         ]
+        answers = iter(self.ask(prompts))
+        return [
+            Reject(issue) if issue else self._made(sentence, next(answers))
+            for sentence, issue in zip(sentences, issues, strict=True)
+        ]
+
+    def _issue(self, sentence: Sentence) -> str:
+        """Why nothing is asked for a sentence; empty if something is."""
+        mentions = {(spelled(sentence.mention(entity)), entity.type) for entity in sentence.entities}
+        # A new sentence may have them in any order, so nobody could tell which of the two has which type.
+        if self.write == "sentences" and len(mentions) > len({text for text, _ in mentions}):
+            return TWO_TYPES
+        return "" if sentence.entities else NO_ENTITIES
 
     def _prompt(self, sentence: Sentence, rng: random.Random) -> Prompt:
         others = [one for one in self._gold if one.id != sentence.id]

@@ -63,6 +63,11 @@ def test_a_kind_of_gap_that_was_never_seen_takes_any_length() -> None:
     assert GapLengths([]).draw(TEMPLATE, (6, 10), random.Random(0)) == 4
 
 
+def test_no_more_passes_than_there_are_gaps() -> None:
+    lengths = GapLengths([TEMPLATE])
+    assert len(filled(TEMPLATE, lengths, passes=10**12)[1].asked) == 6
+
+
 def test_some_of_the_words_in_gaps_are_hidden_never_others() -> None:
     begins, inside = tag_token("PER", begins=True), tag_token("PER", begins=False)
     counts = set()

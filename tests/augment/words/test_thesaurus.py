@@ -125,14 +125,14 @@ def test_methods_say_so(method: str, tmp_path: Path, capsys):
 
 
 def test_only_line_feeds_and_tabs_divide_a_table(tmp_path: Path):
-    assert read_table(write(tmp_path, "a\u2028b\tc\x85d\u3000e\n")) == {"a\u2028b": ("c\x85d\u3000e",)}
+    assert read_table(write(tmp_path, "a\u2028b\tc\u2029d\u3000e\n")) == {"a\u2028b": ("c\u2029d\u3000e",)}
 
 
 def test_all_broken_lines_of_a_table_are_named(tmp_path: Path):
-    path = write(tmp_path, "a\tb\nalone\n\tb\na\tb  c\na\t b\na\tb\t\n")
+    path = write(tmp_path, "a\tb\nalone\n\tb\na\tb  c\na\t b\na\tb\t\na\tb\x0bc\n")
     with pytest.raises(DataError) as error:
         read_table(path)
-    assert [problem.line for problem in error.value.issues] == [2, 3, 4, 5, 6]
+    assert [problem.line for problem in error.value.issues] == [2, 3, 4, 5, 6, 7]
     assert "word<TAB>synonym" in str(error.value)
 
 

@@ -62,3 +62,9 @@ def test_another_form_is_rejected(answer: object) -> None:
 def test_emoji_with_joiners_are_words() -> None:
     family = "👩‍👩‍👧‍👦"
     assert list(occurrences(family, ["👩", family, "👩‍👩‍👧"])) == [(1, 2)]
+
+
+def test_words_of_white_space_stay_outside_mentions() -> None:
+    words = ["\u3000", "王", "\u3000", "明", "\u3000"]
+    assert list(occurrences("王明", words)) == [(1, 4)]
+    assert list(occurrences("王", words)) == [(1, 2)]

@@ -132,6 +132,11 @@ class TestOthersBesideIt:
         others = bart.generate([("we", GAP)] * 5, [random.Random(number) for number in range(5)], SAMPLING)
         assert len({text.words for text in others}) > 3
 
+    @pytest.mark.parametrize("sampling", [SAMPLING, BEAMS])
+    def test_numbers_larger_than_the_model_take_no_memory(self, bart: Seq2Seq, sampling: Sampling) -> None:
+        (text,) = drawn(bart, [("we", GAP)], replace(sampling, top_k=10**12, max_subwords=10**12))
+        assert text.words
+
     def test_nothing_comes_of_nothing(self, bart: Seq2Seq) -> None:
         assert bart.generate([], [], SAMPLING) == []
 
@@ -159,7 +164,7 @@ class TestAgainstTransformers:
         self, model: Seq2Seq, width: int, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         noise = BeamSearch._noise
-        monkeypatch.setattr(BeamSearch, "_noise", lambda self, requests: 0 * noise(self, requests))
+        monkeypatch.setattr(BeamSearch, "_noise", lambda *args: 0 * noise(*args))
         frame = model.tokenization.frame("en")
         barred = model.tokenization.nameless(model.network.get_output_embeddings().weight.shape[0])
         bias = torch.zeros(model.network.get_output_embeddings().weight.shape[0])

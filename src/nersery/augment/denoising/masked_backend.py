@@ -52,6 +52,8 @@ class MaskedBackEnd(BackEnd):
         drafts = [[_Draft(draft.sentence, list(draft.gaps)) for _ in range(own.candidates)] for draft in empty]
         for left in range(own.passes, 0, -1):
             due = [(draft, rng) for made, rng in zip(drafts, rngs, strict=True) for draft in made if draft.gaps]
+            if not due:
+                break
             masked_inputs = [linearized_input(draft.sentence, draft.gaps) for draft, _ in due]
             distinct = [*dict.fromkeys(masked_inputs)]  # at first all drafts of a template are alike
             guesses = dict(zip(distinct, self._model.guesses(distinct, own.top_k, signs=True), strict=True))

@@ -9,7 +9,7 @@ from __future__ import annotations
 import unicodedata
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import cache
+from functools import lru_cache
 from pathlib import Path
 
 from nersery.augment.words.thesaurus import FUNCTION_WORDS
@@ -24,6 +24,8 @@ FREQUENT = 1 / 200
 LISTS = Path(__file__).with_name("languages")
 LEAST_COUNT = 5
 """Minimum count of such a word, for short texts in which a few words are a large share."""
+CACHED = 1 << 16
+"""Words that are kept without their case; a large corpus has millions."""
 
 
 def stop_words(gold: Sequence[Sentence], file: str | Path = "") -> Mapping[str, frozenset[str]]:
@@ -60,7 +62,7 @@ class _StopWords(dict[str, frozenset[str]]):
         return self[language]
 
 
-@cache
+@lru_cache(CACHED)
 def bare(word: str) -> str:
     """A word without its case and the signs around it (Unicode's categories P and S), in NFC; empty if it has no more.
 

@@ -13,6 +13,7 @@ from nersery.augment.words.word_lists import check_file, read_lines, read_words
 from nersery.core.errors import DataError, Issue, MissingResourceError
 from nersery.core.registry import FileName
 from nersery.core.sentence import Sentence
+from nersery.core.validation import edit_issue
 from nersery.core.warnings import warn
 
 Synonyms = Mapping[str, tuple[str, ...]]
@@ -204,7 +205,7 @@ def _fault(word: str, synonyms: list[str]) -> str | None:
     if not synonyms:
         return f"{word!r} stands alone, expected a tab and a synonym"
     for text in (word, *synonyms):
-        if "" in text.split(" ") or "\r" in text:
+        if edit_issue(tuple(text.split(" ")), ()):
             return f"{text!r} is no word, nor words with single spaces between"
     return f"{word!r} is several words, and only single words are looked up" if " " in word else None
 

@@ -31,11 +31,13 @@ def occurrences(mention: str, words: Sequence[str]) -> Iterator[Span]:
     [(1, 3), (4, 5)]
     """
     wanted, text = spelled([mention]), spelled(words)
-    ends = accumulate(len(spelled([word])) for word in words)
-    borders = {0: 0} | {end: number for number, end in enumerate(ends, start=1)}
+    ends = list(accumulate(len(spelled([word])) for word in words))
+    # A word of white space alone, such as U+3000, is of no length: it is in no mention at whose edge it stands.
+    starts = {0: 0} | {end: number for number, end in enumerate(ends, start=1)}
+    stops = {end: number for number, end in reversed([*enumerate(ends, start=1)])}
     place = text.find(wanted) if wanted else -1
     while place >= 0:
-        start, end = borders.get(place), borders.get(place + len(wanted))
+        start, end = starts.get(place), stops.get(place + len(wanted))
         if start is not None and end is not None:
             yield start, end
         place = text.find(wanted, place + 1)

@@ -11,7 +11,15 @@ import torch
 from torch import Tensor
 
 from nersery.models.loading import eager_attention, refuse_nan
-from nersery.models.seq2seq.generation import DecoderPass, Draft, Request, Sampler, moved_together, packed
+from nersery.models.seq2seq.generation import (
+    DecoderPass,
+    Draft,
+    Request,
+    Sampler,
+    generators_of,
+    moved_together,
+    packed,
+)
 
 
 @dataclass(slots=True)
@@ -98,16 +106,19 @@ class BeamSearch(Sampler):
     def _drafts(self, requests: Sequence[Request], length: int, rows: int) -> list[Draft]:
         width = self._sampling.candidates
         sources = [Beams(request.end, width) for request in requests]
-        noise = self._noise(requests)
+        generators = generators_of(requests)
         values, ids, *tensors = self._read(requests, length)
         owners = torch.arange(len(sources) * width, device=ids.device) // width
-        self._advance(sources, values[owners], ids[owners], noise[:, 0])
+        self._advance(sources, values[owners], ids[owners], self._noise(generators, values))
         texts = [n for n in range(len(owners)) if not sources[n // width].are_done]
         passes = packed(texts, [text // width for text in texts], tensors, rows)
         with eager_attention(self._network) if ids.device.type == "cpu" else contextlib.nullcontext():
-            for step in range(1, min(self._sampling.max_subwords, self._longest - len(requests[0].lead)) + 1):
+            for _ in range(1, min(self._sampling.max_subwords, self._longest - len(requests[0].lead)) + 1):
+                if not passes:
+                    break
+                noise = self._noise(generators, values)
                 for part in passes:
-                    self._step(part, sources, noise[part.texts, step])
+                    self._step(part, sources, noise[part.texts])
                 passes = moved_together(passes, [draft for beams in sources for draft in beams.running], rows)
         return [draft for beams in sources for draft in beams.best()]
 
@@ -126,13 +137,13 @@ class BeamSearch(Sampler):
         Args:
             values: Log probabilities of the best next subwords. Shape: (texts, top_k).
             ids: Those subwords. Shape: (texts, top_k).
-            noise: Shape: (texts, at least top_k).
+            noise: Shape: (texts, top_k).
         """
         width, choices = self._sampling.candidates, values.shape[1]
         # Gumbel top-k: the largest of log probabilities plus noise are a draw without replacement. The noise decides
         # who goes on; the text keeps its own log probability, without noise.
         before = torch.tensor([draft.log_probability for beams in sources for draft in beams.running])
-        total = before.to(values.device)[:, None] + values + noise[:, :choices]
+        total = before.to(values.device)[:, None] + values + noise
         refuse_nan(values, self._source)
         found = total.view(len(sources), -1).topk(min(2 * width, width * choices)).indices
         subwords, log_probabilities = (

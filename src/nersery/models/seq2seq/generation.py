@@ -176,27 +176,35 @@ class Sampler:
         """Texts for sources of one padded length, the candidates of a source side by side."""
         candidates = self._sampling.candidates
         drafts = [Draft(request.end) for request in requests for _ in range(candidates)]
-        noise = self._noise(requests)
+        generators = generators_of(requests)
         values, ids, *tensors = self._read(requests, length)
         owners = torch.arange(len(drafts), device=ids.device) // candidates
-        self._extend(drafts, values[owners], ids[owners], noise[:, 0])
+        self._extend(drafts, values[owners], ids[owners], self._noise(generators, values))
         texts = [text for text, draft in enumerate(drafts) if not draft.finished]
         passes = packed(texts, [text // candidates for text in texts], tensors, rows)
         with eager_attention(self._network) if ids.device.type == "cpu" else contextlib.nullcontext():
-            for step in range(1, min(self._sampling.max_subwords, self._longest - len(requests[0].lead)) + 1):
+            for _ in range(1, min(self._sampling.max_subwords, self._longest - len(requests[0].lead)) + 1):
+                if not passes:
+                    break
+                noise = self._noise(generators, values)
                 for part in passes:
                     drafted = [drafts[text] for text in part.texts.tolist()]
-                    values, ids = self._next(part, [draft.subwords[-1] for draft in drafted])
-                    self._extend(drafted[: part.size], values, ids, noise[part.texts, step])
+                    best = self._next(part, [draft.subwords[-1] for draft in drafted])
+                    self._extend(drafted[: part.size], *best, noise[part.texts])
                 passes = moved_together(passes, drafts, rows)
         return drafts
 
-    def _noise(self, requests: Sequence[Request]) -> Tensor:
-        """Gumbel noise, with which the argmax becomes a sample. Shape: (texts, steps, top_k)."""
-        shape = (self._sampling.max_subwords + 1, self._sampling.candidates, self._sampling.top_k)
-        drawn = [np.random.default_rng(request.rng.getrandbits(64)).standard_exponential(shape) for request in requests]
-        noise = -np.log(np.stack(drawn)).astype(np.float32)
-        return torch.from_numpy(noise).transpose(1, 2).flatten(0, 1).to(self._network.device)
+    def _noise(self, generators: Sequence[np.random.Generator], values: Tensor) -> Tensor:
+        """Gumbel noise for the next subwords, with which the argmax becomes a sample. Shape: (texts, top_k).
+
+        Args:
+            generators: One for each source.
+            values: As from `_choices`.
+        """
+        # One step at a time: for all of them, the noise of a large `top_k` or `max_subwords` would fill the memory.
+        shape = (self._sampling.candidates, values.shape[1])
+        noise = -np.log(np.stack([generator.standard_exponential(shape) for generator in generators]))
+        return torch.from_numpy(noise.astype(np.float32)).flatten(0, 1).to(self._network.device)
 
     def _read(self, requests: Sequence[Request], length: int) -> list[Tensor]:
         """Choices for the first subword of each source, and what a `DecoderPass` keeps. Shape of each: (sources, …)."""
@@ -241,12 +249,17 @@ class Sampler:
 
     def _extend(self, drafts: Sequence[Draft], values: Tensor, ids: Tensor, noise: Tensor) -> None:
         """Sample the next subword of each text and append it to the unfinished ones."""
-        chosen = (values + noise[:, : values.shape[1]]).argmax(-1, keepdim=True)
+        chosen = (values + noise).argmax(-1, keepdim=True)
         drawn = torch.cat((ids.gather(1, chosen).double(), values.gather(1, chosen).double()), 1).cpu()
         refuse_nan(drawn, self._source)
         for draft, (subword, log_probability) in zip(drafts, drawn.tolist(), strict=False):
             if not draft.finished:
                 draft.add(int(subword), log_probability)
+
+
+def generators_of(requests: Sequence[Request]) -> list[np.random.Generator]:
+    """The source of the noise of each request."""
+    return [np.random.default_rng(request.rng.getrandbits(64)) for request in requests]
 
 
 def largest(scores: Tensor, count: int) -> tuple[Tensor, Tensor]:
