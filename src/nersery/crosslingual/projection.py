@@ -16,6 +16,8 @@ from nersery.core.outcome import Outcome, Reject
 from nersery.core.ranges import CountOrZero, Rate, RateAboveZero
 from nersery.core.registry import check_values, validated
 from nersery.core.sentence import Entity, Origin, Sentence
+from nersery.core.validation import is_type_name
+from nersery.io.base import storable
 
 METHOD = "project"
 QUALITY = "alignment_quality"
@@ -109,6 +111,11 @@ class Projection:
             raise SettingsError(f"keep and drop both name {', '.join(both)}, expected each type in one of them")
         if nameless := [old for old, new in self.rename.items() if not new]:
             raise SettingsError(f"rename gives {', '.join(nameless)} no name; to leave a type out, name it in drop")
+        for old, new in self.rename.items():
+            if not is_type_name(new) or storable(new) != new:
+                raise SettingsError(
+                    f"rename gives {old} the name {new!r}: a type is a name without tabs, line breaks or outer spaces"
+                )
         self._strip = frozenset(word.casefold() for word in self.strip)
 
     def project(self, source: Sentence, target: Sentence, alignment: Alignment) -> Sentence | Reject:
@@ -118,7 +125,7 @@ class Projection:
         """
         if fault := alignment_issue(alignment, len(source), len(target)):
             return Reject(OUT_OF_RANGE, replace(target, entities=(), comments=(*target.comments, f"# {fault}")))
-        if any(not 0 < link[2] <= 1 for link in alignment):
+        if [chance for _, _, chance in alignment if not 0 < chance <= 1]:
             return Reject(IMPROBABLE, target.with_entities(()))
         if self.threshold:
             alignment = tuple([link for link in alignment if link[2] >= self.threshold])
@@ -139,15 +146,23 @@ class Projection:
             scores[ENTITY_QUALITY] = _quality(best, _places(wanted), _places(placed), self.unaligned)
         if self.keep_incomplete:
             scores[PROJECTED] = len(placed) / len(wanted) if wanted else 1.0
-        sentence = replace(
-            target,
-            entities=tuple(placed),
-            soft_labels=(),
-            origin=Origin(METHOD, (source.id,)),
-            scores={**target.scores, **scores},
-            comments=(*target.comments, *(_lost_comment(source, *pair) for pair in lost)) if lost else target.comments,
+        sentence = Sentence.unchecked(  # of parts of checked sentences; the spans do not overlap
+            target.words,
+            tuple(sorted(placed)),
+            target.id,
+            target.language,
+            Origin(METHOD, (source.id,)),
+            {**target.scores, **scores},
+            target.columns,
+            target.comments,
+            (),
+            target.document,
+            target.offsets,
         )
-        return Reject(lost[0][1], sentence) if lost and not self.keep_incomplete else sentence
+        if not lost:
+            return sentence
+        sentence = replace(sentence, comments=(*target.comments, *(_lost_comment(source, *pair) for pair in lost)))
+        return sentence if self.keep_incomplete else Reject(lost[0][1], sentence)
 
     def _renamed(self, entities: Iterable[Entity]) -> list[Entity]:
         """The entities of types to project, under the types of the target."""

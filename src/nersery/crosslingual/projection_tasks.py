@@ -21,8 +21,8 @@ from nersery.io.pharaoh import AlignmentFile
 from nersery.pipeline.stage import Stage
 from nersery.pipeline.stage_job import Sentences, run_stage, split_options
 
-ROWS_AT_ONCE = 64
-"""More do not help; this number fits into the processor's cache."""
+ROWS_AT_ONCE = 16
+"""With more, their words and links no longer fit into the processor's cache."""
 Alignments = AlignmentFile | Sequence[Alignment | Reject]
 """Those of the pairs of a text, in order: a file, or in memory."""
 
@@ -92,7 +92,8 @@ class ProjectionTasks:
                 for translation in translations:
                     if not isinstance(translation, Reject):
                         self._types.update([entity.type for entity in translation.source.entities])
-                        self._has_first_word |= any(link[0] == 0 for link in translation.alignment[:1])
+                        if translation.alignment and translation.alignment[0].source == 0:
+                            self._has_first_word = True
                 yield Task(target, translations)
         for file in files:  # reading to the end reports its errors
             deque(file, maxlen=0)

@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from itertools import zip_longest
+from operator import lt
 from pathlib import Path
 from typing import Any
 
@@ -51,7 +52,7 @@ def parse_alignment(text: str, *, first: int = 0, probabilities: str | None = No
     starts, ends = [*map(int, sources)], [*map(int, targets)]
     chances = [float(chance or 1) for chance in written]
     alignment = [*map(_made, zip(starts, ends, chances, strict=True))]
-    if len({*starts}) < len(starts) or starts != sorted(starts):  # else they are sorted, and none stands twice
+    if not all(map(lt, starts, starts[1:])):  # else they are sorted, and none stands twice
         if len({*zip(starts, ends, strict=True)}) < len(starts):
             raise ValueError("a link occurs twice, expected once")
         alignment.sort()
