@@ -7,11 +7,12 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise, repeat
+from operator import index
 from typing import Any, Literal, NamedTuple
 from unicodedata import category
 
 from nersery.core.alignments import Alignment
-from nersery.core.errors import SettingsError
+from nersery.core.errors import SettingsError, printable
 from nersery.core.outcome import Outcome, Reject
 from nersery.core.ranges import CountOrZero, Rate, RateAboveZero
 from nersery.core.registry import check_values, validated
@@ -139,7 +140,7 @@ class Projection:
             if isinstance(span, str):
                 lost.append((entity, span))
             else:
-                placed.append(Entity(*span, entity.type, entity.score))
+                placed.append(Entity(index(span[0]), index(span[1]), entity.type, entity.score))
         best = _best_chances(alignment)
         scores = {QUALITY: _quality(best, range(len(source)), range(len(target)), self.unaligned)}
         if wanted:
@@ -354,7 +355,7 @@ def _places(entities: Iterable[Entity]) -> list[int]:
 def _lost_comment(source: Sentence, entity: Entity, reason: str) -> str:
     """A comment on an entity that is lost."""
     named = _named(source.mention(entity), entity.start, entity.end)
-    return f"# not projected: {entity.type} {named} of {source.id}: {reason}"
+    return f"# not projected: {entity.type} {named} of {printable(source.id)}: {reason}"
 
 
 def _named(words: Sequence[str], start: int, end: int) -> str:
