@@ -310,13 +310,14 @@ def vote(projections: Sequence[Outcome], voting: Voting = "majority") -> Outcome
     for voter, weight in zip(voters, weights, strict=True):
         for label in voter.labels:
             votes[label] += weight
+    further = dict.fromkeys(comment for voter in voters[1:] for comment in voter.comments)
     elected = [Entity(*label, score=weight / total) for label, weight in votes.items() if weight > total / 2]
     sentence = replace(
         voters[0],
         entities=tuple(sorted(elected)),
         origin=Origin(METHOD, tuple(parent for voter in voters if voter.origin for parent in voter.origin.parents)),
         scores=_mean_scores(voters),
-        comments=tuple(dict.fromkeys(comment for voter in voters for comment in voter.comments)),
+        comments=(*voters[0].comments, *(comment for comment in further if comment not in voters[0].comments)),
     )
     disputed = [label for label in votes if _is_disputed(label, sentence, voters, weights)]
     if not disputed:
