@@ -172,6 +172,7 @@ def test_words_to_strip():
     assert projected(source, "La दिल्ली के", "0-0 0-1 0-2", strip=("la", "के")).labels == ((1, 2, "LOC"),)
     assert projected(labelled("La Paz", (0, 2, "LOC")), "La Paz", "0-0 1-1", strip=("la",)).labels == ((0, 2, "LOC"),)
     assert rejected(source, "La x", "0-0", strip=("la",)).reason == STRIPPED
+    assert rejected(source, "La\u0300 x", "0-0", strip=("l\xe0",)).reason == STRIPPED, "however it is composed"
 
 
 def test_types():

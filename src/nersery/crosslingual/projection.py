@@ -16,7 +16,7 @@ from nersery.core.errors import SettingsError, printable
 from nersery.core.outcome import Outcome, Reject
 from nersery.core.ranges import CountOrZero, Rate, RateAboveZero
 from nersery.core.registry import check_values, validated
-from nersery.core.sentence import Entity, Origin, Sentence
+from nersery.core.sentence import Entity, Origin, Sentence, folded
 from nersery.core.validation import is_type_name
 from nersery.io.base import storable
 
@@ -117,7 +117,7 @@ class Projection:
                 raise SettingsError(
                     f"rename gives {old} the name {new!r}: a type is a name without tabs, line breaks or outer spaces"
                 )
-        self._strip = frozenset(word.casefold() for word in self.strip)
+        self._strip = frozenset(map(folded, self.strip))
 
     def project(self, source: Sentence, target: Sentence, alignment: Alignment) -> Sentence | Reject:
         """The target sentence with the source's labels, or a reject.
@@ -215,7 +215,7 @@ class Projection:
 
     def _is_stripped(self, word: str) -> bool:
         """Whether a word is taken off the ends of a span."""
-        if self._strip and word.casefold() in self._strip:
+        if self._strip and folded(word) in self._strip:
             return True
         return self.strip_punctuation and not word[0].isalnum() and is_punctuation(word)
 

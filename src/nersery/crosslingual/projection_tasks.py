@@ -88,9 +88,8 @@ class ProjectionTasks:
             aligned = [next(file) for file in (files if of is None else [files[of]])]
             if fault := fault_of(row):
                 yield fault
-            elif isinstance(target, Reject):
-                yield target
             else:
+                assert isinstance(target, Sentence)
                 translations = [_translation(*pair, target) for pair in zip(sources, aligned, strict=True)]
                 for translation in translations:
                     if not isinstance(translation, Reject) and translation.alignment:
@@ -234,7 +233,8 @@ def project(
     sources, found = zip((source, alignments), *also, strict=True)
     files = [AlignmentFile(file) if isinstance(file, str | Path) else _checked(file) for file in found]
     rows = ProjectionTasks(Bitext(opened_side(target), tuple(map(opened_side, sources)), pair_by), files)
-    rows.count()
+    if output is None:  # else the job counts
+        rows.count()
     result = run_stage(ProjectStage(projection, voting), rows, output, job)
     for note in () if job.quiet else rows.notes(result.tally if isinstance(result, Result) else result, projection):
         warn(note)
