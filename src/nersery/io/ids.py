@@ -34,7 +34,7 @@ class Ids:
         if len(self._places) < self._in_memory:
             self._places[id] = line, file
             return None
-        key, name = (text.encode("utf-8", "surrogatepass") for text in (id, file))
+        key, name = id.encode("utf-8", "surrogatepass"), file.encode("utf-8", "surrogatepass")
         with naming_the_temporary_folder():
             self._table = self._table or temporary_table(
                 "ids (id blob primary key, line integer, file blob) without rowid"
