@@ -17,7 +17,11 @@ from nersery.annotate.qa_prompting import QaPrompting
 from nersery.augment.base import Augmenter
 from nersery.augment.mention_replacement import MentionReplacement
 from nersery.core import registry
-from nersery.core.errors import SettingsError
+from nersery.core.alignments import Link
+from nersery.core.errors import MissingResourceError, SettingsError
+from nersery.crosslingual.aligners.ensemble import Ensemble
+from nersery.crosslingual.aligners.external import External
+from nersery.crosslingual.projection import NO_WORD
 from nersery.select.duplicates import Duplicates
 from nersery.taggers.bilstm_crf import BiLSTMCRF
 from tests.standins import sentences
@@ -141,8 +145,49 @@ def test_projection_takes_its_settings_and_further_sources_and_refuses_other_tex
         nersery.project(GOLD, GERMAN, alignments[:-1])
     with pytest.raises(SettingsError, match='no setting "treshold"'):
         nersery.project(GOLD, GERMAN, alignments, treshold=0.5)
+    with pytest.raises(SettingsError, match='voting is "weighed"; did you mean "weighted"'):
+        nersery.project(GOLD, GERMAN, alignments, voting="weighed")
+    with pytest.raises(SettingsError, match='pair_by is "ids"; did you mean "id"'):
+        nersery.project(GOLD, GERMAN, alignments, pair_by="ids")
+    with pytest.raises(SettingsError, match="the first word is 2, expected 0 or 1"):
+        nersery.align(GOLD, GERMAN, first=2)
     with pytest.raises(SettingsError, match="name the folder to write"):
         nersery.align(GOLD, GERMAN, shards=3)
+
+
+@pytest.mark.parametrize(
+    ("alignments", "message"),
+    [
+        (iter([()]), "the alignments are <list_iterator .*, expected a list with the alignment of each pair"),
+        ([((0, 0), (1, 1))], r"alignment 1 is \(\(0, 0\), \(1, 1\)\), expected links such as"),
+        ([(), "0-0 1-1"], "alignment 2 is '0-0 1-1', expected links such as"),
+    ],
+    ids=["iterator", "pairs", "text"],
+)
+def test_what_are_no_alignments_is_refused(alignments: Any, message: str) -> None:
+    with pytest.raises(SettingsError, match=message):
+        nersery.project(GOLD, GERMAN, alignments)
+
+
+def test_projection_takes_the_numbers_of_numpy_and_any_id() -> None:
+    source = nersery.Sentence(("Ada", "slept"), (nersery.Entity(0, 1, "PER"),), id="a\nb")
+    target = nersery.Sentence(("schlief", "Ada"), id="t")
+    made = nersery.project([source], [target], [(Link(np.int64(0), np.int64(1)),)], quiet=True)
+    assert [type(value) for value in made.corpus[0].labels[0]] == [int, int, str]
+    (reject,) = nersery.project([source], [target], [(Link(1, 0),)], quiet=True).rejects
+    assert reject.reason == NO_WORD
+    assert reject.sentence is not None
+    assert reject.sentence.comments[0].endswith(rf"of a\nb: {NO_WORD}")
+
+
+def test_the_class_of_an_aligner_is_as_good_as_its_name(tmp_path: Path) -> None:
+    for method, name in ((Ensemble, "class"), ("ensemble", "name")):
+        output = tmp_path / f"{name}.align"
+        nersery.align(GOLD, GERMAN, method, output=output, members={"statistical": {}}, quiet=True)
+    assert (tmp_path / "class.align").read_bytes() == (tmp_path / "name.align").read_bytes()
+    with pytest.raises(MissingResourceError, match="not on the PATH"):
+        nersery.align(GOLD, GERMAN, External, output=tmp_path / "x.align", program="mgiza", quiet=True)
+    assert not (tmp_path / "x.align.training").exists()
 
 
 def test_import_takes_under_0_15_seconds() -> None:

@@ -127,6 +127,11 @@ def test_a_source_without_labels_is_noted():
     assert "note: no source sentence has an entity" in project().err
 
 
+def test_labels_whose_alignments_are_malformed_are_no_lack_of_labels():
+    Path("links").write_text("x\n0-0\nx\nx\n")
+    assert "note:" not in project("--repair", "drop-sentence").err
+
+
 def test_numbers_and_probabilities():
     assert align("--first", "1", "--plain", "--set", "probability=1").code == 0
     assert Path("out.align").read_text().splitlines()[0] == "1-1 2-2 3-3"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -156,6 +157,13 @@ def test_a_reject_has_no_vote():
     assert isinstance(outcome, Sentence)
     assert outcome.labels == (A,)
     assert outcome.comments == ("# one", "# two")
+
+
+def test_comments_of_the_target_that_are_equal_all_stay():
+    twice = replace(voter(A), comments=("#", "# text", "#"))
+    outcome = vote([twice, replace(twice, comments=(*twice.comments, "# lost"))])
+    assert isinstance(outcome, Sentence)
+    assert outcome.comments == ("#", "# text", "#", "# lost")
 
 
 # --- the loop -------------------------------------------------------------------------------------------------------

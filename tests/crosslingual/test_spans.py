@@ -172,6 +172,7 @@ def test_words_to_strip():
     assert projected(source, "La दिल्ली के", "0-0 0-1 0-2", strip=("la", "के")).labels == ((1, 2, "LOC"),)
     assert projected(labelled("La Paz", (0, 2, "LOC")), "La Paz", "0-0 1-1", strip=("la",)).labels == ((0, 2, "LOC"),)
     assert rejected(source, "La x", "0-0", strip=("la",)).reason == STRIPPED
+    assert rejected(source, "La\u0300 x", "0-0", strip=("l\xe0",)).reason == STRIPPED, "however it is composed"
 
 
 def test_types():
@@ -306,6 +307,8 @@ def test_a_link_before_the_first_word():
         ({"unaligned": 0}, "unaligned is 0, expected"),
         ({"keep": ("A", "B"), "drop": ("B",)}, "keep and drop both name B"),
         ({"rename": {"A": ""}}, "rename gives A no name; to leave a type out, name it in drop"),
+        ({"rename": {"A": "B\t"}}, r"rename gives A the name 'B\\t': a type is a name without tabs"),
+        ({"rename": {"A": "\ud800"}}, r"rename gives A the name '\\ud800'"),
     ],
 )
 def test_wrong_settings(settings: dict[str, Any], message: str):

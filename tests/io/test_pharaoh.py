@@ -91,14 +91,14 @@ def test_a_file_names_all_its_malformed_lines(tmp_path: Path):
 
 def test_malformed_lines_as_rejects(tmp_path: Path):
     path = tmp_path / "x.align"
-    path.write_text("0-0\n0_0\n\n")
+    path.write_text("0-0\n0_0\x01\n\n")
     first, reject, last = AlignmentFile(path, reject=True)
     assert (first, last) == ((Link(0, 0),), ())
     assert isinstance(reject, Reject)
     assert reject.reason == MALFORMED
     assert reject.sentence is not None
     assert reject.sentence.words == ("0_0",)
-    assert "x.align:2: '0_0' is not a link" in reject.sentence.comments[0]
+    assert "x.align:2: '0_0\\x01' is not a link" in reject.sentence.comments[0]
 
 
 def test_a_file_of_probabilities(tmp_path: Path):

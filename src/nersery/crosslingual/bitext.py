@@ -9,11 +9,11 @@ from hashlib import blake2b, sha256
 from itertools import islice, zip_longest
 from json import dumps
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, get_args
 
 from nersery import io
 from nersery.core.alignments import Pair
-from nersery.core.errors import DataError, Issue, SettingsError
+from nersery.core.errors import DataError, Issue, SettingsError, did_you_mean
 from nersery.core.outcome import Reject
 from nersery.core.sentence import Sentence
 from nersery.crosslingual.divergence import where_apart
@@ -127,6 +127,10 @@ class Bitext:
     target: Source
     sources: tuple[Source, ...]
     by: PairedBy = "auto"
+
+    def __post_init__(self) -> None:
+        if self.by not in get_args(PairedBy):
+            raise SettingsError(f'pair_by is "{self.by}"; {did_you_mean(self.by, get_args(PairedBy))}')
 
     @property
     def sides(self) -> tuple[Source, ...]:

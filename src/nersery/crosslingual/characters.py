@@ -56,13 +56,13 @@ def spans(words: Sequence[str], tokenize: Tokenize) -> Spans:
 
 
 def _cut(run: Sequence[int], words: Sequence[str], tokenize: Tokenize) -> list[tuple[int, ...]]:
-    pieces = [piece.removeprefix(SPACE) for piece in tokenize("".join(words[place] for place in run))]
-    ends = {*itertools.accumulate(map(len, pieces))}
-    reached = list(itertools.accumulate(len(words[place]) for place in run))
-    if "".join(pieces) != "".join(words[place] for place in run):  # normalized, or unknown to the vocabulary
+    text = "".join(words[place] for place in run)
+    pieces = [piece.removeprefix(SPACE) for piece in tokenize(text)]
+    if "".join(pieces) != text:  # normalized, or unknown to the vocabulary
         return [(place,) for place in run]
+    ends = {*itertools.accumulate(map(len, pieces))}
     groups: list[list[int]] = [[]]
-    for place, end in zip(run, reached, strict=True):
+    for place, end in zip(run, itertools.accumulate(len(words[place]) for place in run), strict=True):
         groups[-1].append(place)
         if end in ends:
             groups.append([])

@@ -151,8 +151,8 @@ class Giza(Program):
     ) -> list[Points]:
         """The word of a corpus from which each word of the other one comes."""
         pairs = f"{name}_{other}"
-        lines = ((_numbers(words), _numbers(word)) for words, word in zip(corpus, others, strict=True))
-        _write(folder / f"{pairs}.snt", (f"1\n{left}\n{right}" for left, right in lines))
+        lines = ((_line(map(_number, words)) for words in side) for side in (corpus, others))
+        _write(folder / f"{pairs}.snt", (f"1\n{left}\n{right}" for left, right in zip(*lines, strict=True)))
         together = {
             (left, _number(right))
             for words, translation in zip(corpus, others, strict=True)
@@ -185,17 +185,13 @@ PROGRAMS: dict[str, Program] = {
 }
 
 
-def _line(words: Sequence[int]) -> str:
+def _line(words: Iterable[int]) -> str:
     return " ".join(map(str, words))
 
 
 def _number(word: int) -> int:
     """The number of a word in GIZA++'s files, where 0 is nothing and 1 is unknown."""
     return word + 2
-
-
-def _numbers(words: Iterable[int]) -> str:
-    return " ".join(str(_number(word)) for word in words)
 
 
 def _write(path: Path, lines: Iterable[str]) -> None:

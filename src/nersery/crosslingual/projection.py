@@ -7,15 +7,18 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise, repeat
+from operator import index
 from typing import Any, Literal, NamedTuple
 from unicodedata import category
 
 from nersery.core.alignments import Alignment
-from nersery.core.errors import SettingsError
+from nersery.core.errors import SettingsError, printable
 from nersery.core.outcome import Outcome, Reject
 from nersery.core.ranges import CountOrZero, Rate, RateAboveZero
 from nersery.core.registry import check_values, validated
-from nersery.core.sentence import Entity, Origin, Sentence
+from nersery.core.sentence import Entity, Origin, Sentence, folded
+from nersery.core.validation import is_type_name
+from nersery.io.base import storable
 
 METHOD = "project"
 QUALITY = "alignment_quality"
@@ -109,7 +112,12 @@ class Projection:
             raise SettingsError(f"keep and drop both name {', '.join(both)}, expected each type in one of them")
         if nameless := [old for old, new in self.rename.items() if not new]:
             raise SettingsError(f"rename gives {', '.join(nameless)} no name; to leave a type out, name it in drop")
-        self._strip = frozenset(word.casefold() for word in self.strip)
+        for old, new in self.rename.items():
+            if not is_type_name(new) or storable(new) != new:
+                raise SettingsError(
+                    f"rename gives {old} the name {new!r}: a type is a name without tabs, line breaks or outer spaces"
+                )
+        self._strip = frozenset(map(folded, self.strip))
 
     def project(self, source: Sentence, target: Sentence, alignment: Alignment) -> Sentence | Reject:
         """The target sentence with the source's labels, or a reject.
@@ -118,7 +126,7 @@ class Projection:
         """
         if fault := alignment_issue(alignment, len(source), len(target)):
             return Reject(OUT_OF_RANGE, replace(target, entities=(), comments=(*target.comments, f"# {fault}")))
-        if any(not 0 < link[2] <= 1 for link in alignment):
+        if [chance for _, _, chance in alignment if not 0 < chance <= 1]:
             return Reject(IMPROBABLE, target.with_entities(()))
         if self.threshold:
             alignment = tuple([link for link in alignment if link[2] >= self.threshold])
@@ -132,22 +140,30 @@ class Projection:
             if isinstance(span, str):
                 lost.append((entity, span))
             else:
-                placed.append(Entity(*span, entity.type, entity.score))
+                placed.append(Entity(index(span[0]), index(span[1]), entity.type, entity.score))
         best = _best_chances(alignment)
         scores = {QUALITY: _quality(best, range(len(source)), range(len(target)), self.unaligned)}
         if wanted:
             scores[ENTITY_QUALITY] = _quality(best, _places(wanted), _places(placed), self.unaligned)
         if self.keep_incomplete:
             scores[PROJECTED] = len(placed) / len(wanted) if wanted else 1.0
-        sentence = replace(
-            target,
-            entities=tuple(placed),
-            soft_labels=(),
-            origin=Origin(METHOD, (source.id,)),
-            scores={**target.scores, **scores},
-            comments=(*target.comments, *(_lost_comment(source, *pair) for pair in lost)) if lost else target.comments,
+        sentence = Sentence.unchecked(  # of parts of checked sentences; the spans do not overlap
+            target.words,
+            tuple(sorted(placed)),
+            target.id,
+            target.language,
+            Origin(METHOD, (source.id,)),
+            {**target.scores, **scores},
+            target.columns,
+            target.comments,
+            (),
+            target.document,
+            target.offsets,
         )
-        return Reject(lost[0][1], sentence) if lost and not self.keep_incomplete else sentence
+        if not lost:
+            return sentence
+        sentence = replace(sentence, comments=(*target.comments, *(_lost_comment(source, *pair) for pair in lost)))
+        return sentence if self.keep_incomplete else Reject(lost[0][1], sentence)
 
     def _renamed(self, entities: Iterable[Entity]) -> list[Entity]:
         """The entities of types to project, under the types of the target."""
@@ -199,7 +215,7 @@ class Projection:
 
     def _is_stripped(self, word: str) -> bool:
         """Whether a word is taken off the ends of a span."""
-        if self._strip and word.casefold() in self._strip:
+        if self._strip and folded(word) in self._strip:
             return True
         return self.strip_punctuation and not word[0].isalnum() and is_punctuation(word)
 
@@ -294,13 +310,14 @@ def vote(projections: Sequence[Outcome], voting: Voting = "majority") -> Outcome
     for voter, weight in zip(voters, weights, strict=True):
         for label in voter.labels:
             votes[label] += weight
+    further = dict.fromkeys(comment for voter in voters[1:] for comment in voter.comments)
     elected = [Entity(*label, score=weight / total) for label, weight in votes.items() if weight > total / 2]
     sentence = replace(
         voters[0],
         entities=tuple(sorted(elected)),
         origin=Origin(METHOD, tuple(parent for voter in voters if voter.origin for parent in voter.origin.parents)),
         scores=_mean_scores(voters),
-        comments=tuple(dict.fromkeys(comment for voter in voters for comment in voter.comments)),
+        comments=(*voters[0].comments, *(comment for comment in further if comment not in voters[0].comments)),
     )
     disputed = [label for label in votes if _is_disputed(label, sentence, voters, weights)]
     if not disputed:
@@ -339,7 +356,7 @@ def _places(entities: Iterable[Entity]) -> list[int]:
 def _lost_comment(source: Sentence, entity: Entity, reason: str) -> str:
     """A comment on an entity that is lost."""
     named = _named(source.mention(entity), entity.start, entity.end)
-    return f"# not projected: {entity.type} {named} of {source.id}: {reason}"
+    return f"# not projected: {entity.type} {named} of {printable(source.id)}: {reason}"
 
 
 def _named(words: Sequence[str], start: int, end: int) -> str:

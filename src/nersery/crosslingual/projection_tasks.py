@@ -6,7 +6,7 @@ from collections import Counter, deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, ClassVar, overload
+from typing import Any, ClassVar, get_args, overload
 
 from nersery import io
 from nersery.core.alignments import Alignment
@@ -21,8 +21,8 @@ from nersery.io.pharaoh import AlignmentFile
 from nersery.pipeline.stage import Stage
 from nersery.pipeline.stage_job import Sentences, run_stage, split_options
 
-ROWS_AT_ONCE = 64
-"""More do not help; this number fits into the processor's cache."""
+ROWS_AT_ONCE = 16
+"""With more, their words and links no longer fit into the processor's cache."""
 Alignments = AlignmentFile | Sequence[Alignment | Reject]
 """Those of the pairs of a text, in order: a file, or in memory."""
 
@@ -82,17 +82,18 @@ class ProjectionTasks:
         files = [*map(iter, self.files)]
         for row in self.bitext:
             target, sources, of = row
+            for source in sources:
+                if isinstance(source, Sentence):
+                    self._types.update([entity.type for entity in source.entities])
             aligned = [next(file) for file in (files if of is None else [files[of]])]
             if fault := fault_of(row):
                 yield fault
-            elif isinstance(target, Reject):
-                yield target
             else:
+                assert isinstance(target, Sentence)
                 translations = [_translation(*pair, target) for pair in zip(sources, aligned, strict=True)]
                 for translation in translations:
-                    if not isinstance(translation, Reject):
-                        self._types.update([entity.type for entity in translation.source.entities])
-                        self._has_first_word |= any(link[0] == 0 for link in translation.alignment[:1])
+                    if not isinstance(translation, Reject) and translation.alignment:
+                        self._has_first_word |= translation.alignment[0][0] == 0
                 yield Task(target, translations)
         for file in files:  # reading to the end reports its errors
             deque(file, maxlen=0)
@@ -156,6 +157,10 @@ class ProjectStage(Stage[Task, Task]):
     projection: Projection
     voting: Voting = "majority"
 
+    def __post_init__(self) -> None:
+        if self.voting not in get_args(Voting):
+            raise SettingsError(f'voting is "{self.voting}"; {did_you_mean(self.voting, get_args(Voting))}')
+
     def load(self) -> Projection:
         """See `Stage`."""
         return self.projection
@@ -171,6 +176,18 @@ class ProjectStage(Stage[Task, Task]):
     def sentence_of(self, row: Task) -> Sentence:
         """The sentence to be labelled."""
         return row.target
+
+
+def _checked(alignments: Any) -> Sequence[Alignment | Reject]:
+    """Alignments in memory; a `SettingsError` if they are something else."""
+    if not isinstance(alignments, Sequence) or isinstance(alignments, str):
+        raise SettingsError(f"the alignments are {alignments!r:.60}, expected a list with the alignment of each pair")
+    for number, alignment in enumerate(alignments, start=1):
+        if isinstance(alignment, Reject):
+            continue
+        if not isinstance(alignment, list | tuple) or any(not isinstance(x, tuple) or len(x) != 3 for x in alignment):
+            raise SettingsError(f"alignment {number} is {alignment!r:.60}, expected links such as (Link(0, 0, 0.8),)")
+    return alignments
 
 
 @overload
@@ -214,9 +231,10 @@ def project(
     job, settings = split_options(options)
     projection = projection_of(settings)
     sources, found = zip((source, alignments), *also, strict=True)
-    files = [AlignmentFile(file) if isinstance(file, str | Path) else file for file in found]
+    files = [AlignmentFile(file) if isinstance(file, str | Path) else _checked(file) for file in found]
     rows = ProjectionTasks(Bitext(opened_side(target), tuple(map(opened_side, sources)), pair_by), files)
-    rows.count()
+    if output is None:  # else the job counts
+        rows.count()
     result = run_stage(ProjectStage(projection, voting), rows, output, job)
     for note in () if job.quiet else rows.notes(result.tally if isinstance(result, Result) else result, projection):
         warn(note)

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
-from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from nersery.core.errors import DiskError
@@ -36,7 +34,7 @@ class Ids:
         if len(self._places) < self._in_memory:
             self._places[id] = line, file
             return None
-        key, name = (text.encode("utf-8", "surrogatepass") for text in (id, file))
+        key, name = id.encode("utf-8", "surrogatepass"), file.encode("utf-8", "surrogatepass")
         with naming_the_temporary_folder():
             self._table = self._table or temporary_table(
                 "ids (id blob primary key, line integer, file blob) without rowid"
@@ -67,14 +65,19 @@ def temporary_table(columns: str) -> sqlite3.Connection:
     return connection
 
 
-@contextlib.contextmanager
-def naming_the_temporary_folder() -> Iterator[None]:
+class naming_the_temporary_folder:  # noqa: N801 - a generator would take longer than what stands within it
     """Within it, a `DiskError` names the folder of a `temporary_table` whose disk fails."""
-    import sqlite3
 
-    try:
-        yield
-    except sqlite3.OperationalError as error:
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: object, error: BaseException | None, traceback: object) -> None:
+        if error is None:
+            return
+        import sqlite3
+
+        if not isinstance(error, sqlite3.OperationalError):
+            return
         named = (os.environ.get("SQLITE_TMPDIR"), os.environ.get("TMPDIR"), "/var/tmp", "/usr/tmp", "/tmp")
         folder = next((name for name in named if name and os.access(name, os.W_OK | os.X_OK)), os.curdir)
         raise DiskError(

@@ -169,9 +169,9 @@ class JsonlSource(Source):
                 yield value[key]
 
     def _entities(self, value: Object, line: int, found: Pass) -> tuple[tuple[Entity, ...], Mapping[str, int]]:
-        key = next((key for key in _TAGS if key in value), None)
-        if key is None:
-            return tuple([Entity(**entity) for entity in value.get("entities", ())]), {}
+        if value.keys().isdisjoint(_TAGS):
+            return _entities_of(value), {}
+        key = next(key for key in _TAGS if key in value)
         written, words = value[key], _words(value)
         if len(written) != len(words):
             message = f'{len(words)} words and {len(written)} "{key}", expected one for each word'
@@ -237,6 +237,10 @@ def _issues(value: Any) -> Iterator[str]:
         yield f"expected only one of {', '.join(('entities', *_TAGS))}"
 
 
+def _entities_of(value: Object) -> tuple[Entity, ...]:
+    return tuple([Entity(**entity) for entity in value.get("entities", ())])
+
+
 def _words(value: Object) -> list[str]:
     words: list[str] = value["words"] if "words" in value else value["tokens"]
     return words
@@ -258,7 +262,7 @@ def _built(
             value.get("scores", {}),
             tuple(map(tuple, value.get("columns", ()))),
             tuple(value.get("comments", ())),
-            tuple(SoftLabel(**label) for label in value.get("soft_labels", ())),
+            tuple([SoftLabel(**label) for label in value.get("soft_labels", ())]),
             value.get("document", ""),
             tuple(map(tuple, value.get("offsets", ()))),
         )
@@ -353,8 +357,7 @@ def _reject(text: str, line: int) -> Reject:
     if not value:
         return Reject(reason)
     _check(value, line)
-    entities = tuple(Entity(**entity) for entity in value.get("entities", ()))
-    return Reject(reason, _built(value, _words(value), value.get("id", ""), entities, "", line))
+    return Reject(reason, _built(value, _words(value), value.get("id", ""), _entities_of(value), "", line))
 
 
 def _begins(start: Beginning) -> bool:

@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from itertools import zip_longest
+from operator import lt
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ from nersery.core.alignments import Alignment, Link
 from nersery.core.errors import DataError, Issue, SettingsError
 from nersery.core.files import content_hash
 from nersery.core.outcome import Reject
-from nersery.core.sentence import Sentence
+from nersery.io.base import unread
 from nersery.io.text_file import TextFile
 
 MALFORMED = "malformed alignment"
@@ -51,7 +52,7 @@ def parse_alignment(text: str, *, first: int = 0, probabilities: str | None = No
     starts, ends = [*map(int, sources)], [*map(int, targets)]
     chances = [float(chance or 1) for chance in written]
     alignment = [*map(_made, zip(starts, ends, chances, strict=True))]
-    if len({*starts}) < len(starts) or starts != sorted(starts):  # else they are sorted, and none stands twice
+    if not all(map(lt, starts, starts[1:])):  # else they are sorted, and none stands twice
         if len({*zip(starts, ends, strict=True)}) < len(starts):
             raise ValueError("a link occurs twice, expected once")
         alignment.sort()
@@ -93,6 +94,12 @@ def format_alignment(alignment: Alignment, *, first: int = 0, probabilities: boo
     return " ".join([f"{source + first}-{target + first}:{chance:.6g}" for source, target, chance in alignment])
 
 
+def check_first(first: int) -> None:
+    """Raise `SettingsError` if no file counts its words from this number."""
+    if first not in (0, 1):
+        raise SettingsError(f"the first word is {first}, expected 0 or 1")
+
+
 class AlignmentFile:
     """The alignments of a file, one pair per line. Each iteration reads it again, in constant memory.
 
@@ -109,8 +116,7 @@ class AlignmentFile:
     def __init__(
         self, path: str | Path, *, first: int = 0, probabilities: str | Path | None = None, reject: bool = False
     ) -> None:
-        if first not in (0, 1):
-            raise SettingsError(f"the first word is {first}, expected 0 or 1")
+        check_first(first)
         self.file, self.first, self.reject = TextFile(path), first, reject
         self.beside = None if probabilities is None else TextFile(probabilities)
 
@@ -136,7 +142,7 @@ class AlignmentFile:
             except ValueError as error:
                 issue = Issue(str(error), self.file.name, line)
                 if self.reject:
-                    yield Reject(MALFORMED, Sentence(tuple(text.split()) or ("_",), comments=(f"# {issue}",)))
+                    yield Reject(MALFORMED, unread(text, (f"# {issue}",)))
                     continue
                 issues.append(issue)
                 if len(issues) >= MOST_ISSUES:

@@ -26,6 +26,9 @@ class Fixed(Aligner):
     answer: tuple | Reject = ()
     seen: list = field(default_factory=list)
 
+    def fit(self, pairs, training=None):
+        self.seen += pairs
+
     def align(self, pairs):
         self.seen += pairs
         return [self.answer for _ in pairs]
@@ -200,6 +203,8 @@ def test_characters_are_joined_while_they_are_aligned():
     assert seen.target == ("威尔士", "很", "小")
     ensemble._tokenize = lambda text: ["other"]
     assert ensemble.align(pairs[:1]) == [links((0, 0), (2, 2))], "a text that the vocabulary changes stays as it is"
-    ensemble.fit(pairs)
+    ensemble._tokenize = lambda text: ["▁", text]
+    ensemble.fit([Pair(("a",), ("b",))] * 1000 + pairs)
+    assert ensemble._aligners["m0"].seen[-2].target == ("威尔士很小",), "also where characters come late"
     assert Ensemble(join=False)._tokenize is None
     assert Ensemble(members={"statistical": {}})._tokenize is None

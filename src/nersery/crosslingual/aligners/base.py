@@ -16,7 +16,7 @@ from nersery.core.registry import check_values
 from nersery.core.sentence import Sentence
 from nersery.core.training_context import NO_TRAINING, Training
 from nersery.crosslingual.bitext import Bitext, PairedBy, Row, WholePairs, opened_side, pair_of
-from nersery.io.pharaoh import format_alignment
+from nersery.io.pharaoh import check_first, format_alignment
 from nersery.pipeline.stage import Stage
 from nersery.pipeline.stage_job import Sentences, in_memory, run_stage, split_options
 
@@ -151,7 +151,9 @@ class AlignStage(Stage[Row, Row]):
     probabilities: bool = True
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         object.__setattr__(self, "seed", checked_seed(self.seed))
+        check_first(self.first)
 
     def fit(self, method: Aligner, folder: Path | None, progress: Progress | None) -> Step[Row]:
         """See `Stage`."""

@@ -6,7 +6,6 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
-from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -39,7 +38,6 @@ MEMBERS: Mapping[str, Mapping[str, Any]] = {"statistical": {}, **EMBEDDINGS}
 WEIGHTS = {"statistical": 8.0, "softmax": 2.0, "argmax": 1.0, "itermax": 1.0}
 """The members and weights where none are named; the statistical aligner has heard the others already."""
 PAIRS_AT_ONCE = 256
-WATCHED_PAIRS = 1000
 FAINT = 0.02
 """Links of a lower probability are not suggested."""
 
@@ -216,8 +214,8 @@ class Ensemble(Aligner, ModelSettings):
 
 
 def _has_characters(pairs: Pairs) -> bool:
-    """Whether characters stand as words in the first pairs."""
-    return any(is_character(word) for pair in islice(pairs, WATCHED_PAIRS) for word in pair.source + pair.target)
+    """Whether characters stand as words in any pair."""
+    return any(is_character(word) for pair in pairs for word in pair.source + pair.target)
 
 
 def _vote(pair: Pair, answers: Sequence[tuple[float, Alignment | Reject]]) -> Probabilities | Reject:

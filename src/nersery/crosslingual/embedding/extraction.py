@@ -6,6 +6,7 @@ padding.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 from typing import Literal
 
@@ -70,7 +71,6 @@ def word_states(states: HiddenStates) -> HiddenStates:
     Of short texts less than the mean is subtracted, since little would be left of their words.
     """
     values: list[Tensor] = []
-    starts: list[int] = []
     owners: list[tuple[int, ...]] = []
     for start, own in zip(states.starts, states.owners, strict=True):
         subwords = states.values[start : start + len(own)]
@@ -78,9 +78,9 @@ def word_states(states: HiddenStates) -> HiddenStates:
         words = sorted(set(own))
         index = torch.tensor([words.index(word) for word in own], device=subwords.device, dtype=torch.long)
         sums = subwords.new_zeros(len(words), subwords.shape[1]).index_add_(0, index, subwords)
-        starts.append(sum(len(words) for words in owners))
         values.append(torch.nn.functional.normalize(sums, dim=-1))
         owners.append(tuple(words))
+    starts = itertools.accumulate(map(len, owners[:-1]), initial=0)
     return HiddenStates(torch.cat([*values, states.values[-1:]]), tuple(starts), tuple(owners))
 
 

@@ -53,12 +53,6 @@ class Both:
     forward_jumps: NDArray[np.float64] | float = 0.0
     backward_jumps: NDArray[np.float64] | float = 0.0
 
-    @property
-    def agreed(self) -> Array:
-        """The geometric mean of both directions. Shape: (target words, sentences, source words)."""
-        mean: Array = np.sqrt(self.forward * self.backward)
-        return mean
-
 
 @dataclass(frozen=True)
 class Chances:
@@ -198,7 +192,7 @@ def _seen(
         chances = rates.chances(batch, lexicon.counts(batch, parts))
         if step < steps.ibm1:
             both = by_words(chances, batch)
-            lexicon.link(parts, both.agreed)  # the product would forget rare words at once
+            lexicon.link(parts, np.sqrt(both.forward * both.backward))  # the product would forget rare words at once
         else:
             both = by_places(chances, batch, parameters)
             lexicon.link(parts, both.forward * both.backward)  # so a rare word cannot collect leftovers alone
