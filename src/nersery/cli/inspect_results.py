@@ -8,6 +8,7 @@ from typer import Argument, Option
 
 from nersery.cli import options, tables
 from nersery.cli.app import inspect_group
+from nersery.core.warnings import remark
 
 
 @inspect_group.command(
@@ -34,7 +35,7 @@ def results(
         for row in table.shown:
             shown.add_row(*map(tables.text, row))
         tables.show(shown)
-        options.remark(table.caption)
+        remark(table.caption)
     else:
         written = latex_table(table) if form == "latex" else table.csv if form == "csv" else markdown_table(table)
         print(written.rstrip("\n"))

@@ -12,8 +12,9 @@ from typer import Argument, Option
 
 from nersery.cli import options
 from nersery.cli.app import dataset_group
-from nersery.core.errors import SettingsError
+from nersery.core.errors import SettingsError, printable
 from nersery.core.files import check_replaceable, lies_in
+from nersery.core.warnings import note
 
 if TYPE_CHECKING:
     from nersery.publish.splits import Divided, Division
@@ -86,8 +87,8 @@ def publish(
     divided = divide(sentences, given, division)
     record = {"inputs": records, "division": asdict(division), "evaluation": evaluation}
     full = dataset.publish(divided, folder, described, record, parquet=parquet)
-    for note in _notes(divided, given, division):
-        options.note(note)
+    for text in _notes(divided, given, division):
+        note(text)
     address = hub_push(client, folder, push, private=private) if push else None
     if json:
         pushed = {"address": address} if address else {}
@@ -96,7 +97,8 @@ def publish(
     else:
         if address:
             print(address)
-        print(f"{folder}: {', '.join(f'{split} {count:,}' for split, count in full['splits'].items())} sentences")
+        counts = ", ".join(f"{split} {count:,}" for split, count in full["splits"].items())
+        print(printable(f"{folder}: {counts} sentences"))
 
 
 def _notes(divided: Divided, given: Mapping[str, str], division: Division) -> Iterator[str]:

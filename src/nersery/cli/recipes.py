@@ -10,6 +10,7 @@ from typer import Argument, Option
 from nersery.cli import options
 from nersery.cli.app import app
 from nersery.core.errors import SettingsError
+from nersery.core.warnings import remark
 
 if TYPE_CHECKING:
     from nersery.experiments.recipe import Recipe
@@ -83,7 +84,7 @@ def run(
         log_run(log, report, job.folder)
     options.print_json(report.as_dict()) if json else _print_summary(report, job.folder)
     if recipe in shipped_recipes():
-        options.remark(f"Next: nersery copy {recipe} my-recipe.toml, put your own files into its [data]")
+        remark(f"Next: nersery copy {recipe} my-recipe.toml, put your own files into its [data]")
 
 
 def _sweep(recipe: Recipe, folder: Path, jobs: int, *, check: bool, json: bool, quiet: bool) -> None:

@@ -74,6 +74,6 @@ def _print_sample(target: Path, corpus: Corpus, tally: Tally, *, as_json: bool) 
         options.print_json({"output": str(target), **tally.as_dict(), "not_drawn": left})
         return
     types = Counter(entity.type for sentence in corpus for entity in sentence.entities)
-    counts = ", ".join(f"{printable(type_)} {count}" for type_, count in sorted(types.items()))
+    counts = ", ".join(f"{type_} {count}" for type_, count in sorted(types.items()))
     rejected = f"; {tally.rejected} rejected" if tally.rejected else ""
-    print(f"{target}: {len(corpus)} sentences ({counts or 'no entities'}){rejected}")
+    print(printable(f"{target}: {len(corpus)} sentences ({counts or 'no entities'}){rejected}"))

@@ -17,7 +17,7 @@ from nersery.report.escaping import html_template, markdown_template
 from nersery.report.model import COLUMNS, Report
 from nersery.report.number_format import in_minutes
 from nersery.report.pictures import charts
-from nersery.report.tables.report_tables import report_tables
+from nersery.report.tables.report_tables import reference_name, report_tables
 from nersery.report.tables.setting_tables import setting_tables
 from nersery.report.verdict import verdict
 
@@ -79,6 +79,7 @@ def _context(report: Report) -> dict[str, Any]:
         "has_intervals": any(system.f1_interval for system in charted),
         "difference_scale": charts.difference_scale(systems),
         "reference": reference,
+        "base": reference_name(report),
         "best": report.best,
         "labels": {system.name: system.label for system in systems},
         "columns": COLUMNS.values(),
@@ -113,15 +114,15 @@ _PICTURES = {code: 0x2400 + code for code in range(0x20) if chr(code) not in "\t
 
 
 def _readable(report: Report) -> Report:
-    return Report.model_validate(_visible(report.as_dict()))
+    return Report.model_validate(visible(report.as_dict()))
 
 
-def _visible(value: Any) -> Any:
+def visible(value: Any) -> Any:
     """The same with control characters as pictures and lone surrogates escaped: neither may occur in a page."""
     if isinstance(value, dict):
-        return {_visible(key): _visible(part) for key, part in value.items()}
+        return {visible(key): visible(part) for key, part in value.items()}
     if isinstance(value, list):
-        return [_visible(part) for part in value]
+        return [visible(part) for part in value]
     if isinstance(value, str):
         return value.translate(_PICTURES).encode("utf-8", "backslashreplace").decode()
     return value
