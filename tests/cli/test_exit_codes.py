@@ -35,6 +35,12 @@ class TestExitCodes:
             (2, ["augment", "train.conll", "out.xml", *AUGMENT], 'the extension ".xml" names no format'),
             (2, ["dataset", "convert", "train.conll", "-"], "not written to standard output"),
             (2, ["dataset", "convert", "train.conll", "-", "--to", "jsonl"], "not written to standard output"),
+            (2, ["copy", "demo", "-"], "not written to standard output"),
+            (2, ["crosslingual", "align", "train.conll", "train.conll", "-"], "not written to standard output"),
+            (2, ["train", "train.conll", "-"], "not written to standard output"),
+            (2, ["inspect", "stats", ""], "the name of an input is empty"),
+            (2, ["grow", "train.conll", "--raw", "", "--plan"], "the name of an input is empty"),
+            (2, ["inspect", "suggestions", "train.conll", "--learn-from", ""], "the name of an input is empty"),
             (2, ["dataset", "convert", "train.conll", "x.conll", "--scheme", "BOI"], "BOI"),
             (2, ["dataset", "convert", "train.conll", "x.conll", "--type", "PER"], "expected OLD=NEW"),
             (
