@@ -41,7 +41,7 @@ def test_without_a_parent_nothing_is_marked():
 
 def test_a_sentence_as_long_as_a_book_takes_no_minutes():
     rng = random.Random(0)
-    parent = [f"w{int(rng.paretovariate(0.9))}" for _ in range(6000)]
+    parent = [f"w{int(rng.paretovariate(0.9))}" for _ in range(15_000)]
     child = [word if rng.random() < 0.8 else "new" for word in parent]
     start = time.process_time()
     _, after = compared(ShownSentence(words=parent), ShownSentence(words=child))
