@@ -41,6 +41,14 @@ class TestExitCodes:
             (2, ["inspect", "stats", ""], "the name of an input is empty"),
             (2, ["grow", "train.conll", "--raw", "", "--plan"], "the name of an input is empty"),
             (2, ["inspect", "suggestions", "train.conll", "--learn-from", ""], "the name of an input is empty"),
+            (2, ["inspect", "results", "runs", "--as", "csv", "--json"], "--json and --as name two formats"),
+            (2, ["dataset", "publish", "train.conll", "d", "--private"], "--private is for --push"),
+            (2, ["label", "review", "train.conll", "x.jsonl", "--open", "--no-page"], "contradict each other"),
+            (
+                2,
+                ["crosslingual", "project", *["train.conll"] * 2, "x.jsonl", "--alignments", "a", "--picture-of", "1"],
+                "--picture-of is for --picture",
+            ),
             (2, ["dataset", "convert", "train.conll", "x.conll", "--scheme", "BOI"], "BOI"),
             (2, ["dataset", "convert", "train.conll", "x.conll", "--type", "PER"], "expected OLD=NEW"),
             (

@@ -358,7 +358,9 @@ def test_control_characters_and_broken_file_names_are_shown():
     report = build()
     report["systems"][1]["examples"] = [{"parent": None, "child": sentence("1", "a\x00b \x1bc d\x85e\u2028f")}]
     report["data"]["train"]["path"] = "\udcff.conll"
+    report["systems"][2]["name"] = "a\u202eb"
     text = Page(render_html(report)).text
+    assert "a\\u202eb: 48.3 F1" in text
     assert "a␀b ␛c d\x85e\u2028f" in text
     assert "\\udcff.conll" in text
     assert "a␀b ␛c d e f" in render_markdown(report)

@@ -120,6 +120,8 @@ def project(
     sources = [source, *(also or [])]
     options.refuse_same_file(output, target, *sources, *alignments)
     projection = projection_of(settings_of(settings or []))
+    if picture_of and picture is None:
+        raise SettingsError("--picture-of is for --picture FILE.svg: nothing is drawn without it")
     if picture is not None:
         options.check_picture(picture, target, *sources, *alignments, force=job.force, output=output)
     target_reading = replace(reading, format=target_format, language=target_language, split=target_split)

@@ -72,6 +72,8 @@ def publish(
     from nersery.publish.hub import push as hub_push
     from nersery.publish.splits import Division, divide
 
+    if private and not push:
+        raise SettingsError("--private is for --push OWNER/NAME: nothing is uploaded without it")
     names, folder = options.split_folder(files, "nersery dataset publish all.conll data")
     inputs = _inputs(names, folder)
     division = Division(dev_share, test_share, similarity, cast(Any, leaks), seed)

@@ -64,6 +64,8 @@ def review(
     from nersery.review.review_loader import ReviewLoader
     from nersery.review.server import Review
 
+    if browser and not page:
+        raise SettingsError("--open and --no-page contradict each other. Use one of them")
     format = output_format(target)
     options.refuse_same_file(target, source, *filter(None, (beside,)))
     names = [name.strip() for name in types.split(",") if name.strip()]

@@ -10,6 +10,7 @@ import re
 from pathlib import Path
 from typing import Any
 
+from nersery.core.errors import DIRECTIONS
 from nersery.core.files import replaced_folder, write_atomic
 from nersery.evaluate.changes import KINDS_OF_CHANGE
 from nersery.evaluate.error_analysis import KINDS
@@ -111,6 +112,7 @@ def _total_time(report: Report) -> str | None:
 
 
 _PICTURES = {code: 0x2400 + code for code in range(0x20) if chr(code) not in "\t\n"} | {0x7F: 0x2421}
+_READABLE = str.maketrans(_PICTURES | {one: f"\\u{ord(one):x}" for one in DIRECTIONS})
 
 
 def _readable(report: Report) -> Report:
@@ -118,11 +120,11 @@ def _readable(report: Report) -> Report:
 
 
 def visible(value: Any) -> Any:
-    """The same with control characters as pictures and lone surrogates escaped: neither may occur in a page."""
+    """The same for a page: control characters as pictures; escapes for lone surrogates and what reorders text."""
     if isinstance(value, dict):
         return {visible(key): visible(part) for key, part in value.items()}
     if isinstance(value, list):
         return [visible(part) for part in value]
     if isinstance(value, str):
-        return value.translate(_PICTURES).encode("utf-8", "backslashreplace").decode()
+        return value.translate(_READABLE).encode("utf-8", "backslashreplace").decode()
     return value
