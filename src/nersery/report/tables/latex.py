@@ -24,7 +24,7 @@ def latex_text(text: str) -> str:
 
 def latex_table(table: ReportTable) -> str:
     """A table whose texts are on the left and whose numbers are on the right."""
-    kinds = ["l" if c.kind.style in ("text", "name", "type") else "r" for c in table.columns]
+    kinds = ["l" if column.kind.is_text else "r" for column in table.columns]
     rows = [[column.heading for column in table.columns], *table.shown]
     lines = [" & ".join(map(latex_text, row)) + r" \\" for row in rows]
     body = "\n".join([r"\toprule", lines[0], r"\midrule", *lines[1:], r"\bottomrule"])

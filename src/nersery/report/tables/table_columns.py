@@ -42,6 +42,11 @@ class Kind:
     parts: tuple[str, ...] = ("",)
     style: str = ""
 
+    @property
+    def is_text(self) -> bool:
+        """Whether the values are on the left, not on the right as numbers are."""
+        return self.style in ("text", "name", "type")
+
 
 def _mean_and_deviation(measure: Any) -> tuple[Any, ...]:
     return points(measure.mean), points(measure.std)
