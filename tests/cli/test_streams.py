@@ -132,8 +132,8 @@ class TestStreams:
         assert (result.code, result.out) == (2, "")
         assert "standard input (-) is named twice" in result.err
 
-    def test_a_closed_output_is_no_bug(self):
-        command = ["bash", "-c", 'exec "$0" -m nersery --version >&-', sys.executable]
+    def test_closed_streams_are_no_bug(self):
+        command = ["bash", "-c", 'exec "$0" -m nersery inspect stats - <&- >&-', sys.executable]
         assert subprocess.run(command, env=environment(), check=False).returncode == 0
 
     def test_no_p_value_reads_zero(self):
