@@ -99,8 +99,6 @@ def review(
         options.print_json({"output": str(target), **tally.as_dict(), "decisions": counts, "methods": methods})
     else:
         print(printable(f"{target}: {tally}"))
-        for name, found in decisions.by_method().items():
-            print(f"  {name}: {found}")
         _print_progress(decisions, loader.order or range(len(decisions.corpus)))
 
 
@@ -141,7 +139,12 @@ def _write_door(door: Path, address: str) -> None:
 
 
 def _print_progress(decisions: Decisions, order: Sequence[int]) -> None:
-    """Say how far the review of the sentences with these numbers is; others may have been decided before."""
+    """Say what was accepted of each method, and how far the review of the sentences with these numbers is.
+
+    Others may have been decided before.
+    """
+    for name, accepted in decisions.by_method().items():
+        print(printable(f"  {name}: {accepted}"))
     found, verdicts = decisions.counts, decisions.verdicts
     left = sum(not verdicts.get(number) for number in order)
     remark(

@@ -42,8 +42,6 @@ def sample(
     from nersery.experiments import sampling
 
     output_format(target)
-    if str(ids) == io.STANDARD_INPUT:
-        raise SettingsError("--ids -: ids are not written to standard output, name a file")
     for path in filter(None, (target, rejects_of(target), ids)):
         options.refuse_same_file(path, source)
         options.refuse_existing(path, force=force)
