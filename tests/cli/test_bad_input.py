@@ -182,6 +182,13 @@ class TestBadInput:
         listed = Path("i.txt").read_text("utf-8").split("\n")[:-1]
         assert [json.loads(id) if id[0] == '"' else id for id in listed] == ids
 
+    def test_a_name_does_nothing_to_a_terminal(self, folder: Path):
+        shutil.copy("train.conll", "a\n\x1b[2J.conll")
+        result = call("dataset", "convert", "a\n\x1b[2J.conll", "b\x1b[2J.jsonl")
+        assert result.code == 0
+        assert "\x1b" not in result.out + result.err
+        assert result.err.startswith("a\\n\\x1b[2J.conll: conll, IOB2")
+
     def test_a_file_of_one_name_never_goes_on_with_one_of_another(self, folder: Path, monkeypatch: pytest.MonkeyPatch):
         monkeypatch.setattr("nersery.pipeline.job.FileJob._publish", interrupted_once(FileJob._publish))
         shutil.copy("train.conll", "other.conll")

@@ -12,6 +12,8 @@ import pytest
 from nersery.cli import inspect_results as _results  # noqa: F401 - it adds the command
 from nersery.report.model import Report
 from nersery.report.rendering import write_report
+from nersery.report.tables.latex import latex_table
+from nersery.report.tables.table_columns import NAME, P_VALUE, Column, ReportTable
 from tests.cli.calls import call
 from tests.evaluate.report_fixture import build
 
@@ -39,10 +41,20 @@ def test_a_row_for_each_system_of_each_run(runs: Path):
 
 @pytest.mark.parametrize(
     ("form", "shown"),
-    [("text", "a | b & [bold]c[/]"), ("markdown", r"| a \| b &"), ("latex", r"a | b \& [bold]c[/] & gold only & 3")],
+    [
+        ("text", "a | b & [bold]c[/]"),
+        ("markdown", r"| a \| b &"),
+        ("latex", r"a \textbar{} b \& {[}bold]c{[}/] & gold only & 3"),
+    ],
 )
 def test_a_name_does_nothing_in_any_form(runs: Path, form: str, shown: str):
     assert shown in call("inspect", "results", "one", "two", "--as", form).out
+
+
+def test_latex_takes_no_name_for_an_argument_of_the_row_before():
+    table = ReportTable("t", "", [Column("Method", NAME), Column("p", P_VALUE)], [("[a]", 0.0001), ("*b", 0.5)])
+
+    assert latex_table(table).count("{[}a] & $<$ 0.001 \\\\\n{*}b & 0.5 \\\\") == 1
 
 
 def test_csv_has_numbers(runs: Path):

@@ -132,6 +132,16 @@ class TestStreams:
         assert (result.code, result.out) == (2, "")
         assert "standard input (-) is named twice" in result.err
 
+    def test_closed_streams_are_no_bug(self):
+        command = ["bash", "-c", 'exec "$0" -m nersery inspect stats - <&- >&-', sys.executable]
+        assert subprocess.run(command, env=environment(), check=False).returncode == 0
+
+    def test_no_p_value_reads_zero(self):
+        Path("gold.conll").write_text("w\tB-X\n\n" * 60)
+        Path("none.conll").write_text("w\tO\n\n" * 60)
+        files = ["gold.conll", "gold.conll", "--against", "none.conll"]
+        assert "p < 0.0001)" in call("evaluate", *files, "--samples", "30000").out
+
     @pytest.mark.parametrize("target", ["devices/stdout", "pipe"])
     def test_a_device_is_not_replaced_by_a_file(self, target: str, monkeypatch: pytest.MonkeyPatch):
         """With a folder that stands in for /dev, which a failing test would damage."""

@@ -23,6 +23,12 @@ def test_case_does_not_matter_and_the_type_does():
     assert found["unseen"] == Counts(0, 1, 1)
 
 
+def test_spellings_of_one_letter_in_unicode_do_not_matter():
+    train = [Sentence(("Zu\u0308rich",), (Entity(0, 1, "LOC"),), id="t")]
+    gold = [Sentence(("Z\u00fcrich",), (Entity(0, 1, "LOC"),), id="1")]
+    assert set(score_groups(gold, gold, novelty_groups(train))) == {"seen"}
+
+
 def test_lengths():
     assert set(score_groups(GOLD, GUESS, length_group)) == {"1 to 10", "over 40"}
     lengths = {length_group(Sentence(("x",) * words, (), id="1"), Entity(0, 1, "PER")) for words in (1, 10)}

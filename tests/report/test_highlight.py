@@ -1,3 +1,6 @@
+import random
+import time
+
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -34,6 +37,16 @@ def test_without_a_parent_nothing_is_marked():
     before, after = compared(None, sentence("1", "made of [nothing|X]"))
     assert before is None
     assert texts(after, changed=True) == []
+
+
+def test_a_sentence_as_long_as_a_book_takes_no_minutes():
+    rng = random.Random(0)
+    parent = [f"w{int(rng.paretovariate(0.9))}" for _ in range(15_000)]
+    child = [word if rng.random() < 0.8 else "new" for word in parent]
+    start = time.process_time()
+    _, after = compared(ShownSentence(words=parent), ShownSentence(words=child))
+    assert time.process_time() - start < 2
+    assert "new" not in " ".join(texts(after, changed=False)).split()
 
 
 words = st.lists(st.sampled_from(["a", "b", "c", "क्", "👩‍👩‍👧"]), min_size=1, max_size=12)

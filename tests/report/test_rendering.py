@@ -10,6 +10,7 @@ from markdown_it import MarkdownIt
 
 from nersery.report import rendering
 from nersery.report.model import Report
+from nersery.report.sweep_report import SweepReport, write_sweep
 from tests.evaluate.report_fixture import build, sentence
 from tests.standins import files
 
@@ -329,11 +330,37 @@ def test_many_types_and_long_names():
     assert system["name"] in Page(html).text
 
 
+def test_a_report_without_the_baseline_names_it_all_the_same():
+    report = build()
+    del report["systems"][0]
+    text = Page(render_html(report)).text
+    assert "Against gold only" in text
+    assert "fixed: “أم كلثوم” PER" in text
+
+
+def test_a_history_in_markdown_has_no_escapes_to_see():
+    report = build()
+    report["systems"][1]["selection"][0]["history"] = {"0": {"rates": [0.5], "why": "a`b <i>"}}
+    tokens = MarkdownIt("commonmark").parse(render_markdown(report))
+    shown = "".join(part.content for token in tokens for part in token.children or () if part.type == "text")
+    assert '{ "rates": [ 0.5 ], "why": "a`b <i>" }' in re.sub(" +", " ", shown)
+
+
+def test_a_sweep_shows_control_characters_and_broken_file_names(tmp_path: Path):
+    write_sweep(SweepReport("s", "a\x1bb", [], [], {"size-1": "no file \udcff"}), tmp_path)
+    for name in ("report.html", "report.md", "report.json"):
+        text = (tmp_path / name).read_text("utf-8")
+        assert "a␛b" in text
+        assert "udcff" in text
+
+
 def test_control_characters_and_broken_file_names_are_shown():
     report = build()
     report["systems"][1]["examples"] = [{"parent": None, "child": sentence("1", "a\x00b \x1bc d\x85e\u2028f")}]
     report["data"]["train"]["path"] = "\udcff.conll"
+    report["systems"][2]["name"] = "a\u202eb"
     text = Page(render_html(report)).text
+    assert "a\\u202eb: 48.3 F1" in text
     assert "a␀b ␛c d\x85e\u2028f" in text
     assert "\\udcff.conll" in text
     assert "a␀b ␛c d e f" in render_markdown(report)

@@ -127,8 +127,19 @@ def test_the_parent_stands_beside_its_child_or_above_it(visit, width, beside):
     assert (before["y"] + before["height"] <= after["y"]) is not beside
 
 
+def test_names_in_a_narrow_table_break_between_their_words(visit):
+    page = visit(build(), NARROW)
+    page.locator("#changes summary", has_text="By type").click()
+    name = page.get_by_role("cell", name="mention_replacement").first
+    assert name.bounding_box()["height"] < 75  # two lines
+
+
 def test_every_script_reads_in_its_own_direction(visit):
-    page = visit(build())
+    report = build()
+    report["next_sentences"] = [{"id": "1", "text": "وُلدت فيروز في بيروت (Beirut) .", "entities": "بيروت (LOC)"}]
+    page = visit(report)
+    for cell in page.locator("#next tbody tr").first.locator("th, td.text").all()[:2]:
+        assert cell.evaluate("cell => getComputedStyle(cell).direction") == "rtl"
     for language, direction in (("ar", "rtl"), ("hi", "ltr"), ("en", "ltr")):
         sentence = page.locator(f".sentence[lang={language}]").first
         assert sentence.evaluate("sentence => getComputedStyle(sentence).direction") == direction

@@ -14,8 +14,9 @@ from typer import Argument
 from nersery.cli import options
 from nersery.cli.app import app
 from nersery.core import registry
-from nersery.core.errors import SettingsError, did_you_mean
+from nersery.core.errors import SettingsError, did_you_mean, printable
 from nersery.core.files import write_output
+from nersery.core.warnings import note
 from nersery.io.shipped import EXAMPLE_PREFIX, examples, input_path
 
 
@@ -110,7 +111,7 @@ def copy(
     options.refuse_existing(target, force=force)
     target.parent.mkdir(parents=True, exist_ok=True)
     write_output(target, path.read_text("utf-8"))
-    print(target)
+    print(printable(str(target)))
     if target.suffix == ".toml":
         command = shlex.join(["nersery", "run", str(target), "--out", f"runs/{target.stem}"])
-        options.note(f"run it with: {command}")
+        note(f"run it with: {command}")

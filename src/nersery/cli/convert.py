@@ -11,10 +11,11 @@ from typer import Option
 from nersery import io
 from nersery.cli import options
 from nersery.cli.app import dataset_group
-from nersery.core.errors import SettingsError, did_you_mean, printable
+from nersery.core.errors import SettingsError, did_you_mean
 from nersery.core.outcome import Step
 from nersery.core.sentence import Sentence, types_in
 from nersery.core.validation import is_type_name
+from nersery.core.warnings import note
 from nersery.pipeline.stage_job import corpus_job, output_format
 
 
@@ -59,7 +60,7 @@ def convert(
     with Progress("convert", quiet=quiet) as progress:
         tally = job.run(corpus.outcomes(), _renamed(names), progress=progress, overwrite=force)
     if unmet := [name for name in names if name not in met]:
-        options.note(f"no entity has the type {printable(', '.join(unmet))} that --type names")
+        note(f"no entity has the type {', '.join(unmet)} that --type names")
     options.print_tally(target, tally, corpus, as_json=json)
 
 

@@ -45,7 +45,7 @@ def grow(
     refuse_odd_bytes(out)
     from nersery.experiments.grow.session import GrowJob
 
-    raw_file, test_file = (io.input_path(name) if name else None for name in (raw, test))
+    raw_file, test_file = (None if name is None else io.input_path(name) for name in (raw, test))
     files = tuple(map(io.input_path, train))
     definitions = _definitions(define or [])
     options = shared(io.ReadOptions)

@@ -12,6 +12,7 @@ from nersery.cli.app import inspect_group
 from nersery.core.errors import DataError, Issue
 from nersery.core.outcome import Reject
 from nersery.core.sentence import Corpus
+from nersery.core.warnings import note, remark
 
 if TYPE_CHECKING:
     from nersery.evaluate.annotator_agreement import AnnotatorAgreement
@@ -40,7 +41,7 @@ def agree(
     other = options.read_relabelled(one, second)
     if missing == "leave-out":
         one, other, left_out = shared_sentences(one, other, second)
-        options.note(f"left out {left_out[0]} sentences of the first file and {left_out[1]} of the second")
+        note(f"left out {left_out[0]} sentences of the first file and {left_out[1]} of the second")
     try:
         found = agreement(one, other)
     except DataError as error:
@@ -64,7 +65,7 @@ def _print(found: AnnotatorAgreement) -> None:
         f1 = f"{100 * counts.f1:.1f}" if counts.gold + counts.predicted else "-"
         entities.add_row(tables.text(name), f1, *figures)
     tables.show(words, "", entities)
-    options.remark(
+    remark(
         "all words: also those outside entities; words in an entity: in the first file, the second or both. "
         "Entities agree if their boundaries and types do"
     )
@@ -97,7 +98,7 @@ def evaluate_links(
             fix="give the alignments of the same pairs in the same order, with an empty line for a pair without links",
         )
     if not gold_first and not any(0 in place for _, possible in right for place in possible):
-        options.note(f"no link of {gold} leads to a word 0: does it count from 1 (--gold-first 1)?")
+        note(f"no link of {gold} leads to a word 0: does it count from 1 (--gold-first 1)?")
     pairs = (count_alignment(own, *gold_alignment) for own, gold_alignment in zip(alignments, right, strict=True))
     scores = sum(pairs, AlignmentScores())
     if json:
@@ -107,4 +108,4 @@ def evaluate_links(
     shares = (f"{100 * share:.1f}" for share in (scores.precision, scores.recall, scores.error_rate))
     shown.add_row(*shares, *(f"{n:,}" for n in (scores.links, scores.possible, scores.sure, scores.gold)))
     tables.show(shown)
-    options.remark("precision: share of the links that are possible; recall: share of the sure ones that were found")
+    remark("precision: share of the links that are possible; recall: share of the sure ones that were found")

@@ -12,6 +12,7 @@ from nersery.cli import options, tables
 from nersery.cli.app import inspect_group
 from nersery.core.errors import printable
 from nersery.core.sentence import Sentence
+from nersery.core.warnings import note, remark
 from nersery.io.sentence_table import SentenceTable
 
 if TYPE_CHECKING:
@@ -101,15 +102,15 @@ def _print(rows: Sequence[Row], kind: str | None, model: str) -> None:
         shown.add_row(tables.text(row["file"]), *figures)
     tables.show(shown)
     legend = "Diversity-E, -N: words in entities, and outside, that no parent has there; -L: difference in words"
-    options.remark(f"{legend}{f'; {kind}: by the model {printable(model)}' if kind else ''}")
+    remark(f"{legend}{f'; {kind}: by the model {model}' if kind else ''}")
 
 
 def _note_orphans(row: Row, gold: str) -> None:
     """Say that sentences could not be compared with their parents, and what would help."""
     if row["orphans"]:
-        options.note(
-            f"{row['orphans']:,} of {row['sentences']:,} sentences of {printable(row['file'])} name no "
-            f"parent, or one that is not in {printable(gold)}, so they do not count for diversity. Expected JSONL as "
+        note(
+            f"{row['orphans']:,} of {row['sentences']:,} sentences of {row['file']} name no "
+            f"parent, or one that is not in {gold}, so they do not count for diversity. Expected JSONL as "
             "`nersery augment` writes it, and the file that it was given"
         )
 

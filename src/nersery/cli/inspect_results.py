@@ -8,6 +8,8 @@ from typer import Argument, Option
 
 from nersery.cli import options, tables
 from nersery.cli.app import inspect_group
+from nersery.core.errors import SettingsError
+from nersery.core.warnings import remark
 
 
 @inspect_group.command(
@@ -21,6 +23,8 @@ def results(
     json: options.AsJson = False,
 ) -> None:
     """Show F1 of several runs in one table, with the difference from gold only and its interval."""
+    if json and form != "text":
+        raise SettingsError("--json and --as name two formats. Use one of them")
     from nersery.report.escaping import markdown_table
     from nersery.report.tables.latex import latex_table
     from nersery.report.tables.several_runs import reports_in, results_table
@@ -34,7 +38,7 @@ def results(
         for row in table.shown:
             shown.add_row(*map(tables.text, row))
         tables.show(shown)
-        options.remark(table.caption)
+        remark(table.caption)
     else:
         written = latex_table(table) if form == "latex" else table.csv if form == "csv" else markdown_table(table)
         print(written.rstrip("\n"))

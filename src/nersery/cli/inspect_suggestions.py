@@ -13,6 +13,7 @@ from nersery.cli import options, tables
 from nersery.cli.app import inspect_group
 from nersery.core.errors import SettingsError, printable
 from nersery.core.sentence import Corpus, Sentence
+from nersery.core.warnings import note, remark
 from nersery.experiments.recipe_file.overrides import settings_of
 
 if TYPE_CHECKING:
@@ -123,12 +124,12 @@ def _parsed(text: str) -> SuggestionRequest:
 
 def _read(source: str, learn_from: str | None, dev: str | None) -> tuple[Corpus, Corpus, Corpus]:
     """The sentences to show, those to learn from, and those to choose the best weights by."""
-    names = list(dict.fromkeys(filter(None, (source, learn_from, dev))))
+    names = list(dict.fromkeys(name for name in (source, learn_from, dev) if name is not None))
     sources = [options.open_corpus(name) for name in names]
     corpora = dict(zip(names, map(Corpus, sources), strict=True))
     options.report_repairs(*sources)
     if learn_from is None:
-        options.note(f"methods that learn are trained on {printable(source)} itself; see --learn-from")
+        note(f"methods that learn are trained on {source} itself; see --learn-from")
     return corpora[source], corpora[learn_from or source], corpora[dev] if dev else Corpus()
 
 
@@ -140,8 +141,7 @@ def _judge(name: str | None, types: Collection[str]) -> Tagger | None:
         return None
     oracle, unknown = load_oracle(name, types)
     if unknown:
-        kinds = printable(", ".join(unknown))
-        options.note(f"the oracle {printable(name)} does not know {kinds}, so it never agrees there")
+        note(f"the oracle {name} does not know {', '.join(unknown)}, so it never agrees there")
     return oracle
 
 
@@ -172,9 +172,7 @@ def _print_comparison(comparison: SuggestionTable) -> None:
     tables.show(*parts)
     if judged:
         yes, no = tables.sign(True), tables.sign(False)
-        options.remark(
-            f"{yes} the oracle gives the mention its type; {no} another, or {NONE} none over just these words"
-        )
+        remark(f"{yes} the oracle gives the mention its type; {no} another, or {NONE} none over just these words")
 
 
 def _marked(sentence: Sentence) -> Text:
@@ -261,4 +259,4 @@ def _print_novelty(found: Novelty) -> None:
         rows.add_row(tables.text(name), *figures)
     tables.show(rows)
     valid = "; valid: the oracle finds it, borders and type, at least once" if found.judged else ""
-    options.remark(f"new: gold has no mention of these words and type{valid}")
+    remark(f"new: gold has no mention of these words and type{valid}")

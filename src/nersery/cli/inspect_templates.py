@@ -10,9 +10,10 @@ from typer import Option
 
 from nersery.cli import options, tables
 from nersery.cli.app import inspect_group
-from nersery.core.errors import DataError, SettingsError, printable
+from nersery.core.errors import DataError, SettingsError
 from nersery.core.files import write_output
 from nersery.core.sentence import Corpus, Entity, Sentence
+from nersery.core.warnings import note, remark
 
 if TYPE_CHECKING:
     from rich.text import Text
@@ -69,7 +70,7 @@ def templates(
     drawn = _drawn(shown) if picture is not None else []
     looked_at = shown if keywords == "attention" else drawn
     if tagger is None and any(one.entities for one in looked_at):
-        options.note("no --tagger is named, so one is trained on all the sentences first")
+        note("no --tagger is named, so one is trained on all the sentences first")
     attentions = attentions_between_words(tagger, corpus, looked_at, layers, seed, quiet=quiet)
     made = make_templates(shown, keywords, rate, keyword_stop_words(corpus, keywords, stop_words), seed, attentions)
     if picture is not None:
@@ -85,7 +86,7 @@ def templates(
     else:
         _print(shown, made)
     if picture is not None:
-        options.remark(f"{picture}: the attention between the words of {printable(drawn[0].id)}")
+        remark(f"{picture}: the attention between the words of {drawn[0].id}")
 
 
 def _chosen(corpus: Corpus, sentence: str | None, limit: int | None, source: str) -> Sequence[Sentence]:
@@ -119,7 +120,7 @@ def _print(shown: Sequence[Sentence], made: Mapping[str, Template]) -> None:
     tables.show(*parts)
     kept = sum(len(template.keywords) for template in made.values())
     words = sum(len(template.sentence.outside) for template in made.values())
-    options.remark(
+    remark(
         f"{len(made):,} templates keep {kept:,} of {words:,} words outside entities; "
         f"{len(shown) - len(made):,} sentences have none"
     )

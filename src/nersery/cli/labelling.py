@@ -60,7 +60,7 @@ def next_(
         counts = {"read": found.read + rejected, "rejected": rejected, "predicted": found.predicted}
         options.print_json({"output": str(target), **counts, "ids": [sentence.id for sentence in found.corpus]})
         return
-    print(f"{target}: {found}" + f"; {rejected} rejected when read" * bool(rejected))
+    print(printable(f"{target}: {found}" + f"; {rejected} rejected when read" * bool(rejected)))
     if format == "jsonl" and not quiet:
         types = [] if any("," in type_ for type_ in found.types) else ["--types", ",".join(found.types)]
         command = shlex.join(["nersery", "label", "review", str(target), "labelled.jsonl", *types, "--open"])

@@ -64,6 +64,10 @@ def _terminate(number: int, frame: object) -> None:
 
 
 def _run() -> None:
+    # A closed stream is None to Python, and the next file that is opened would take its place.
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, mode))  # noqa: SIM115
     # Threads that wait for each other in a busy loop stop a training dead when anything else wants a core: 15 steps
     # took 46 s beside another process, 5.5 s so. To be set before torch is imported.
     os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")

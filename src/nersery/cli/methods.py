@@ -44,8 +44,8 @@ def augment(
     stage = AugmentStage(method, settings_of(settings or []), (), (), copies, seed)
     stage.made()  # wrong settings show before any file is read
     corpus = options.open_corpus(source)
-    examples = options.open_corpus(learn_from) if learn_from else corpus
-    held_out = options.open_corpus(dev) if dev else ()
+    examples = options.open_corpus(learn_from) if learn_from is not None else corpus
+    held_out = options.open_corpus(dev) if dev is not None else ()
     stage = replace(stage, examples=examples, dev=held_out)
     if plan:
         print_plan(stage, corpus, as_json=json)
@@ -89,7 +89,7 @@ def annotate(
         )
     corpus = options.open_corpus(source, raw=True)
     labelled = replace(options.shared(io.ReadOptions), format=io.AUTO)  # whatever the raw text is
-    examples, held_out = ([options.open_corpus(name, labelled)] if name else [] for name in (gold, dev))
+    examples, held_out = ([] if name is None else [options.open_corpus(name, labelled)] for name in (gold, dev))
     training = Training([sentence for split in held_out for sentence in split], seed)
     known = [sentence for split in examples for sentence in split]
     stage = replace(stage, gold=known, training=training, raw=corpus if reads_first else ())
@@ -125,7 +125,7 @@ def select(
     """Score sentences and keep the good ones. The output holds the scores; OUTPUT.rejects.jsonl has the others."""
     from nersery.select.base import SelectStage
 
-    parents, others = ([gold] if gold else []), [*(held_out or []), *([dev] if dev else [])]
+    parents, others = ([] if gold is None else [gold]), [*(held_out or []), *([] if dev is None else [dev])]
     options.refuse_same_file(target, source, *parents, *others)
     chosen = settings_of(settings or [])
     if threshold is not None:

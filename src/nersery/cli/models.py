@@ -15,6 +15,7 @@ from nersery.cli.job_options import StageCommand, run_job
 from nersery.core import registry
 from nersery.core.errors import DataError, Issue, SettingsError, printable
 from nersery.core.sentence import Corpus, Sentence, types_in
+from nersery.core.warnings import note, remark
 from nersery.pipeline.stage_job import JobOptions
 from nersery.taggers.base import Backend, Tagger, check_tagger_folder, train_into
 
@@ -59,7 +60,7 @@ def train(
         check_onnx()
     sources = [options.open_corpus(name) for name in names]
     gold = [sentence for source in sources for sentence in source]
-    dev_source = [options.open_corpus(dev)] if dev else []
+    dev_source = [] if dev is None else [options.open_corpus(dev)]
     dev_sentences = [sentence for source in dev_source for sentence in source]
     options.report_repairs(*sources, *dev_source)
     if dev and not any(sentence.entities for sentence in dev_sentences):
@@ -78,7 +79,7 @@ def train(
         options.print_json({"folder": str(folder), "sentences": len(gold), **figures})
         return
     outcome = f", best dev F1 {100 * best:.1f} at step {history['best_step']}" if best is not None else ""
-    print(f"{folder}: {len(gold)} sentences, {history['steps']} steps{outcome}")
+    print(printable(f"{folder}: {len(gold)} sentences, {history['steps']} steps{outcome}"))
 
 
 def _untrained(method: str | None, preset: str | None, settings: Sequence[str]) -> Tagger:
@@ -103,9 +104,9 @@ def _note_oddities(gold: Sequence[Sentence], dev: Sequence[Sentence]) -> None:
 
     known = types_in(gold)
     words = {sentence.words for sentence in gold}
-    for note in (note_of_types("dev", dev, known), note_of_overlap("dev", dev, "train", words)):
-        if note:
-            options.note(printable(note))
+    for text in (note_of_types("dev", dev, known), note_of_overlap("dev", dev, "train", words)):
+        if text:
+            note(text)
 
 
 @app.command(
@@ -185,7 +186,7 @@ def _scored(gold: str, names: Sequence[str], missing: Missing, *, errors: bool) 
     else:
         labelled = [Corpus(opened(name)) for name in names]
         for name, other in zip(names, labelled, strict=True):
-            options.note(absence(truth, other, printable(name)))
+            note(absence(truth, other, name))
         truth, labelled = with_some_missing(truth, [*zip(names, labelled, strict=True)], missing)
     for name, other in zip(names, labelled, strict=True):
         check_pairs(truth, other, name)
@@ -204,16 +205,17 @@ def _print_scores(result: dict[str, Any]) -> None:
     for name, (_, row) in zip(names, rows, strict=True):
         print(f"{name}  {_figures(row)}  {row['correct']:8,}  {row['predicted']:9,}  {row['gold']:5,}")
     if not result["per_type"]:
-        options.note("neither side has an entity, so there is nothing to score")
+        note("neither side has an entity, so there is nothing to score")
     if "against" in result:
         test = result["against"]
+        p = f"p = {test['p_value']:.4f}" if test["p_value"] >= 0.00005 else "p < 0.0001"
         print(
             f"against {printable(test['file'])}: {100 * test['difference']:+z.1f} F1 "
-            f"(95 % interval {100 * test['low']:+z.1f} to {100 * test['high']:+z.1f}, p = {test['p_value']:.4f})"
+            f"(95 % interval {100 * test['low']:+z.1f} to {100 * test['high']:+z.1f}, {p})"
         )
         if few := caution(test["sentences"]):
-            options.note(few)
-    options.remark("strict: an entity is correct if its boundaries and its type are")
+            note(few)
+    remark("strict: an entity is correct if its boundaries and its type are")
 
 
 def _figures(row: Mapping[str, Any]) -> str:
@@ -234,4 +236,4 @@ def _print_errors(errors: Errors) -> None:
     for mistake in errors.as_dict(SHOWN_MISTAKES)["examples"]:
         print(printable(f"{mistake['kind']} in {mistake['id']}: {mistake_text(mistake)}"))
     for kind, meaning in KINDS.items():
-        options.remark(f"{kind}: {meaning}")
+        remark(f"{kind}: {meaning}")

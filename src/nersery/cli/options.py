@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import sys
 from collections.abc import Callable, Mapping, Sequence
 from contextvars import ContextVar
 from functools import cache, partial
@@ -17,12 +16,12 @@ from typer.core import TyperCommand
 
 from nersery import io
 from nersery.core import registry
-from nersery.core.errors import SettingsError
+from nersery.core.errors import SettingsError, printable
 from nersery.core.files import files_of, lies_in, refuse_unwritable, write_output
 from nersery.core.outcome import Reject, Tally
 from nersery.core.random import LARGEST_SEED
 from nersery.core.sentence import Corpus
-from nersery.core.warnings import NO_NOTES
+from nersery.core.warnings import NO_NOTES, remark
 from nersery.evaluate.significance import MOST_SAMPLES
 from nersery.pipeline.job import rejects_of
 
@@ -136,17 +135,6 @@ def shared(kind: type[T]) -> T:
     return built
 
 
-def note(text: str) -> None:
-    """Tell the user something that is not an error, each time; see `remark`."""
-    remark(f"note: {text}")
-
-
-def remark(text: str) -> None:
-    """Print a text that is no result on standard error, unless the command is quiet."""
-    if not NO_NOTES.get():
-        print(text, file=sys.stderr)
-
-
 def open_corpus(path: str, reading: io.ReadOptions | None = None, *, raw: bool = False) -> io.Source:
     """A corpus by path; says on standard error what it was recognised as.
 
@@ -247,7 +235,7 @@ def check_picture(picture: Path, *sources: str, force: bool, output: Path | None
 def print_tally(target: Path, tally: Tally, *sources: io.Source, as_json: bool) -> None:
     """Print what became of the items of a job, and what was repaired in its sources."""
     report_repairs(*sources)
-    print_json({"output": str(target), **tally.as_dict()}) if as_json else print(f"{target}: {tally}")
+    print_json({"output": str(target), **tally.as_dict()}) if as_json else print(printable(f"{target}: {tally}"))
 
 
 def print_json(value: Any) -> None:

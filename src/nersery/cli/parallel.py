@@ -13,7 +13,8 @@ from nersery import io
 from nersery.cli import options
 from nersery.cli.app import crosslingual_group
 from nersery.cli.job_options import StageCommand, run_job
-from nersery.core.errors import SettingsError, printable
+from nersery.core.errors import SettingsError
+from nersery.core.warnings import note, remark
 from nersery.crosslingual.aligner_checkpoint import check_keep, keep_learnt
 from nersery.crosslingual.bitext import Bitext, PairedBy, WholePairs, open_side
 from nersery.crosslingual.projection import Voting
@@ -119,6 +120,8 @@ def project(
     sources = [source, *(also or [])]
     options.refuse_same_file(output, target, *sources, *alignments)
     projection = projection_of(settings_of(settings or []))
+    if picture_of and picture is None:
+        raise SettingsError("--picture-of is for --picture FILE.svg: nothing is drawn without it")
     if picture is not None:
         options.check_picture(picture, target, *sources, *alignments, force=job.force, output=output)
     target_reading = replace(reading, format=target_format, language=target_language, split=target_split)
@@ -137,8 +140,8 @@ def project(
         rows.count()
         draw_pair(picture, picture_of, rows.outcomes(), projection)
     tally = run_job(ProjectStage(projection, voting), rows, output, job, *bitext.sides, as_json=json)
-    for note in rows.notes(tally, projection):
-        options.note(printable(note))
+    for text in rows.notes(tally, projection):
+        note(text)
 
 
 def _open(
@@ -148,6 +151,6 @@ def _open(
     opened = [open_side(name, reading) for name, reading in (target, *sources)]
     bitext = Bitext(opened[0], tuple(opened[1:]), pair_by)
     for side in bitext.sides:
-        options.remark(f"{side.file.name}: {side.description}")
-    options.remark(f"paired by {bitext.paired_by}")
+        remark(f"{side.file.name}: {side.description}")
+    remark(f"paired by {bitext.paired_by}")
     return bitext

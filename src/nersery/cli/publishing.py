@@ -12,8 +12,9 @@ from typer import Argument, Option
 
 from nersery.cli import options
 from nersery.cli.app import dataset_group
-from nersery.core.errors import SettingsError
+from nersery.core.errors import SettingsError, printable
 from nersery.core.files import check_replaceable, lies_in
+from nersery.core.warnings import note
 
 if TYPE_CHECKING:
     from nersery.publish.splits import Divided, Division
@@ -71,6 +72,8 @@ def publish(
     from nersery.publish.hub import push as hub_push
     from nersery.publish.splits import Division, divide
 
+    if private and not push:
+        raise SettingsError("--private is for --push OWNER/NAME: nothing is uploaded without it")
     names, folder = options.split_folder(files, "nersery dataset publish all.conll data")
     inputs = _inputs(names, folder)
     division = Division(dev_share, test_share, similarity, cast(Any, leaks), seed)
@@ -86,17 +89,22 @@ def publish(
     divided = divide(sentences, given, division)
     record = {"inputs": records, "division": asdict(division), "evaluation": evaluation}
     full = dataset.publish(divided, folder, described, record, parquet=parquet)
-    for note in _notes(divided, given, division):
-        options.note(note)
+    for text in _notes(divided, given, division):
+        note(text)
     address = hub_push(client, folder, push, private=private) if push else None
     if json:
         pushed = {"address": address} if address else {}
         splits = {"splits": full["splits"], "dropped": len(divided.dropped)}
         options.print_json({"folder": str(folder), **splits, **pushed})
     else:
-        if address:
-            print(address)
-        print(f"{folder}: {', '.join(f'{split} {count:,}' for split, count in full['splits'].items())} sentences")
+        _print_published(folder, full["splits"], address)
+
+
+def _print_published(folder: Path, splits: Mapping[str, int], address: str | None) -> None:
+    if address:
+        print(address)
+    counts = ", ".join(f"{split} {count:,}" for split, count in splits.items())
+    print(printable(f"{folder}: {counts} sentences"))
 
 
 def _notes(divided: Divided, given: Mapping[str, str], division: Division) -> Iterator[str]:

@@ -10,9 +10,11 @@ from typer import Argument, Option
 from nersery.cli import options
 from nersery.cli.app import app
 from nersery.core.errors import SettingsError
+from nersery.core.warnings import remark
 
 if TYPE_CHECKING:
     from nersery.experiments.recipe import Recipe
+    from nersery.experiments.runner import Run
     from nersery.report.model import Report
 
 
@@ -62,20 +64,7 @@ def run(
         return
     job = Run(loaded, folder, quiet, jobs)
     if check:
-        job.check()
-        from nersery.experiments.execution.cells import makespan
-        from nersery.experiments.execution.run_time import estimates
-
-        seconds = estimates(loaded, job.corpora, job.threads)
-        plan = {
-            "recipe": recipe,
-            "systems": [system.name for system in loaded.systems],
-            "seeds": loaded.seeds,
-            "notes": job.notes,
-            "seconds": seconds,
-            "jobs": jobs,
-            "seconds_in_all": makespan(loaded, seconds, jobs),
-        }
+        plan = _plan(job)
         options.print_json(plan) if json else _print_plan(plan)
         return
     report = job.execute()
@@ -83,7 +72,7 @@ def run(
         log_run(log, report, job.folder)
     options.print_json(report.as_dict()) if json else _print_summary(report, job.folder)
     if recipe in shipped_recipes():
-        options.remark(f"Next: nersery copy {recipe} my-recipe.toml, put your own files into its [data]")
+        remark(f"Next: nersery copy {recipe} my-recipe.toml, put your own files into its [data]")
 
 
 def _sweep(recipe: Recipe, folder: Path, jobs: int, *, check: bool, json: bool, quiet: bool) -> None:
@@ -104,6 +93,24 @@ def _sweep(recipe: Recipe, folder: Path, jobs: int, *, check: bool, json: bool, 
         options.print_json(report.as_dict())
         return
     print(f"{report.done} of {len(report.cells)} cells are finished\nreport: {folder / 'report.html'}")
+
+
+def _plan(job: Run) -> dict[str, Any]:
+    """What a run would do, and how long that would take, after a check of its files."""
+    from nersery.experiments.execution.cells import makespan
+    from nersery.experiments.execution.run_time import estimates
+
+    job.check()
+    seconds = estimates(job.recipe, job.corpora, job.threads)
+    return {
+        "recipe": job.recipe.source,
+        "systems": [system.name for system in job.recipe.systems],
+        "seeds": job.recipe.seeds,
+        "notes": job.notes,
+        "seconds": seconds,
+        "jobs": job.jobs,
+        "seconds_in_all": makespan(job.recipe, seconds, job.jobs),
+    }
 
 
 def _print_plan(plan: dict[str, Any]) -> None:

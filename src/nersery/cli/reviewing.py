@@ -19,8 +19,9 @@ from nersery import io
 from nersery.cli import options
 from nersery.cli.app import label_group
 from nersery.core.definitions import check_types
-from nersery.core.errors import SettingsError
+from nersery.core.errors import SettingsError, printable
 from nersery.core.files import content_hash
+from nersery.core.warnings import note, remark
 from nersery.io.sentence_table import SentenceTable
 from nersery.pipeline.job import rejects_of
 from nersery.pipeline.stage_job import corpus_job, output_format
@@ -63,6 +64,8 @@ def review(
     from nersery.review.review_loader import ReviewLoader
     from nersery.review.server import Review
 
+    if browser and not page:
+        raise SettingsError("--open and --no-page contradict each other. Use one of them")
     format = output_format(target)
     options.refuse_same_file(target, source, *filter(None, (beside,)))
     names = [name.strip() for name in types.split(",") if name.strip()]
@@ -73,7 +76,7 @@ def review(
             options.refuse_existing(file, force=force)
     opened = options.open_corpus(source)
     labelled = replace(options.shared(io.ReadOptions), format=io.AUTO)
-    others = io.open_corpus(beside, labelled) if beside else None
+    others = None if beside is None else io.open_corpus(beside, labelled)
     writer = io.writer(format)
     with Decisions.opened(SentenceTable(searchable=True), folder, writer.encode, start_over=force) as decisions:
         loader = ReviewLoader(opened, decisions, others, by, goal)
@@ -82,7 +85,7 @@ def review(
         if server is None:
             loader.finish()
         if force and (aside := decisions.put_aside()):  # nothing that is wrong with the command can stop it any more
-            options.note(f"the decisions that were there are kept in {aside}")
+            note(f"the decisions that were there are kept in {aside}")
         if server is not None:
             _serve(server, folder / "open.html" if browser else None)
         loader.finish()
@@ -95,9 +98,7 @@ def review(
         methods = {name: found.as_dict() for name, found in decisions.by_method().items()}
         options.print_json({"output": str(target), **tally.as_dict(), "decisions": counts, "methods": methods})
     else:
-        print(f"{target}: {tally}")
-        for name, found in decisions.by_method().items():
-            print(f"  {name}: {found}")
+        print(printable(f"{target}: {tally}"))
         _print_progress(decisions, loader.order or range(len(decisions.corpus)))
 
 
@@ -138,10 +139,15 @@ def _write_door(door: Path, address: str) -> None:
 
 
 def _print_progress(decisions: Decisions, order: Sequence[int]) -> None:
-    """Say how far the review of the sentences with these numbers is; others may have been decided before."""
+    """Say what was accepted of each method, and how far the review of the sentences with these numbers is.
+
+    Others may have been decided before.
+    """
+    for name, accepted in decisions.by_method().items():
+        print(printable(f"  {name}: {accepted}"))
     found, verdicts = decisions.counts, decisions.verdicts
     left = sum(not verdicts.get(number) for number in order)
-    options.remark(
+    remark(
         f"accepted {found['accept']} ({found['corrected']} corrected), rejected {found['reject']}, "
         + (f"{left} to go: the same command resumes" if left else "none to go")
     )

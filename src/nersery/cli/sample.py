@@ -42,8 +42,6 @@ def sample(
     from nersery.experiments import sampling
 
     output_format(target)
-    if str(ids) == io.STANDARD_INPUT:
-        raise SettingsError("--ids -: ids are not written to standard output, name a file")
     for path in filter(None, (target, rejects_of(target), ids)):
         options.refuse_same_file(path, source)
         options.refuse_existing(path, force=force)
@@ -74,6 +72,6 @@ def _print_sample(target: Path, corpus: Corpus, tally: Tally, *, as_json: bool) 
         options.print_json({"output": str(target), **tally.as_dict(), "not_drawn": left})
         return
     types = Counter(entity.type for sentence in corpus for entity in sentence.entities)
-    counts = ", ".join(f"{printable(type_)} {count}" for type_, count in sorted(types.items()))
+    counts = ", ".join(f"{type_} {count}" for type_, count in sorted(types.items()))
     rejected = f"; {tally.rejected} rejected" if tally.rejected else ""
-    print(f"{target}: {len(corpus)} sentences ({counts or 'no entities'}){rejected}")
+    print(printable(f"{target}: {len(corpus)} sentences ({counts or 'no entities'}){rejected}"))

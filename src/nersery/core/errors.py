@@ -103,7 +103,7 @@ class ContractError(NerseryError):
     """A method that breaks the contract of its kind, whatever the item."""
 
 
-_DIRECTIONS = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
+DIRECTIONS = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
 """They reorder the text around them, so that a message could seem to say something else."""
 
 
@@ -117,7 +117,7 @@ def printable(text: str) -> str:
     """
     if text.isprintable():
         return text
-    harmless = {one for one in {*text} - _DIRECTIONS if one.isprintable() or unicodedata.category(one) in ("Cf", "Zs")}
+    harmless = {one for one in {*text} - DIRECTIONS if one.isprintable() or unicodedata.category(one) in ("Cf", "Zs")}
     return "".join(one if one in harmless else one.encode("unicode_escape").decode() for one in text)
 
 

@@ -157,8 +157,11 @@ def remove_folder(folder: Path) -> None:
 def refuse_unwritable(path: Path) -> None:
     """Raise `SettingsError` for an output whose place no file or folder can take.
 
-    That is a link which leads back to itself, or a device or pipe, which a finished file would replace.
+    That is standard output, a link which leads back to itself, or a device or pipe, which a finished file would
+    replace.
     """
+    if str(path) == "-":
+        raise SettingsError("results are not written to standard output, which could not be resumed: name a file")
     try:
         path.stat()
     except OSError as error:

@@ -8,14 +8,21 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import cache
 
+from nersery.core.errors import printable
+
 NO_NOTES: ContextVar[bool] = ContextVar("NO_NOTES", default=False)
 """Whether notes are suppressed; the commands set it for ``--quiet``."""
 
 
-def note(message: str) -> None:
-    """Print a note on standard error."""
+def remark(text: str) -> None:
+    """Print a line that is no result on standard error, unless notes are suppressed; it does nothing to a terminal."""
     if not NO_NOTES.get():
-        print(f"note: {message}", file=sys.stderr)
+        print(printable(text), file=sys.stderr)
+
+
+def note(message: str) -> None:
+    """Print a note, each time; see `remark`."""
+    remark(f"note: {message}")
 
 
 warn = cache(note)

@@ -49,8 +49,9 @@ def find_changes(gold: Iterable[Sentence], before: Iterable[Sentence], after: It
     gold = list(gold)
     changes = []
     for (truth, old), (_, new) in zip(paired(gold, before), paired(gold, after), strict=True):
-        for entity in sorted({*old.entities} ^ {*new.entities}, key=lambda one: (one.start, one.end, one.type)):
-            is_right, is_now = entity in truth.entities, entity in new.entities
+        right, now = {*truth.entities}, {*new.entities}
+        for entity in sorted({*old.entities} ^ now):
+            is_right, is_now = entity in right, entity in now
             kind = ("fixed" if is_now else "broken") if is_right else "new" if is_now else "gone"
             changes.append(Change(kind, entity, truth, old, new))
     return changes

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable
 
-from nersery.core.sentence import Entity, Sentence
+from nersery.core.sentence import Entity, Sentence, folded
 from nersery.evaluate.scores import Counts, paired
 
 SEEN, OTHER_TYPE, UNSEEN = NOVELTY = ("seen", "seen with another type", "unseen")
-"""Groups by what training shows of an entity's words, in any case."""
+"""Groups by what training shows of an entity's words, in any case and Unicode normal form."""
 LENGTHS = ("1 to 10", "11 to 20", "21 to 30", "31 to 40", "over 40")
 """Groups by the number of words of the sentence."""
 
@@ -33,7 +33,7 @@ def score_groups(gold: Iterable[Sentence], predicted: Iterable[Sentence], group_
     """
     counts = [Counter[str](), Counter[str](), Counter[str]()]
     for truth, guess in paired(gold, predicted):
-        right = [entity for entity in guess.entities if entity in truth.entities]
+        right = {*guess.entities} & {*truth.entities}
         for counter, entities in zip(counts, (right, guess.entities, truth.entities), strict=True):
             counter.update(group_of(truth, entity) for entity in entities)
     return {group: Counts(*(counter[group] for counter in counts)) for group in {**counts[1], **counts[2]}}
@@ -54,7 +54,7 @@ def novelty_groups(train: Iterable[Sentence]) -> GroupOf:
 
 
 def _words(sentence: Sentence, entity: Entity) -> tuple[str, ...]:
-    return tuple(word.casefold() for word in sentence.mention(entity))
+    return tuple(map(folded, sentence.mention(entity)))
 
 
 def length_group(sentence: Sentence, _entity: Entity) -> str:

@@ -214,10 +214,10 @@ def score_languages(gold: Iterable[Sentence], predicted: Iterable[Sentence]) -> 
     >>> scores["en"].micro.f1, scores["hi"].micro.f1
     (1.0, 0.0)
     """
-    parts: dict[str, list[tuple[Sentence, Sentence]]] = {}
+    counters: dict[str, PairCounter] = {}
     for truth, guess in paired(gold, predicted):
-        parts.setdefault(truth.language, []).append((truth, guess))
-    return {language: score(*zip(*parts[language], strict=True)) for language in sorted(parts)}
+        counters.setdefault(truth.language, PairCounter()).add(truth, guess)
+    return {language: counters[language].scores for language in sorted(counters)}
 
 
 def all_scores(gold: Corpus, predicted: Corpus) -> dict[str, Any]:

@@ -36,5 +36,7 @@ def example(name: str) -> Path:
 
 def input_path(name: str | Path) -> str:
     """Where an input lies; ``example:NAME`` comes with nersery. A `SettingsError` if it does not, or is no path."""
+    if name == "":  # as a path it would be the current folder
+        raise SettingsError("the name of an input is empty, as that of a variable that is not set. Name a file")
     path = str(name) if isinstance(name, str) else str(as_path(name, "the input"))
     return str(example(path)) if path.startswith(EXAMPLE_PREFIX) else path

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from nersery import io
 from nersery.core.errors import NerseryError, SettingsError, did_you_mean
-from nersery.core.files import as_path
+from nersery.core.files import as_path, refuse_unwritable
 from nersery.core.outcome import Reject, Result, Tally, collect
 from nersery.core.own_process import THREADS
 from nersery.core.progress import Progress
@@ -186,8 +186,7 @@ def output_format(path: Path, wanted: str | None = None) -> str:
     Raises:
         SettingsError: If the extension is unknown, or the path is standard output.
     """
-    if str(path) == io.STANDARD_INPUT:
-        raise SettingsError("results are not written to standard output, which could not be resumed: name a file")
+    refuse_unwritable(path)
     return wanted or io.format_of(path)
 
 

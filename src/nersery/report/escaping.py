@@ -40,8 +40,8 @@ def markdown_template(name: str) -> Template:
 def markdown_text(value: Any) -> Any:
     r"""Escape text, so that Markdown shows it literally, on one line; `Markup` stays.
 
-    >>> print(markdown_text("a|b *c* <i>"), markdown_text("# x"), markdown_text("1. x"), markdown_text("0.5"))
-    a\|b \*c\* &lt;i&gt; \# x 1\. x 0.5
+    >>> print(markdown_text("a|b *c* <i>"), markdown_text("# x #"), markdown_text("1. x"), markdown_text("0.5"))
+    a\|b \*c\* &lt;i&gt; \# x \# 1\. x 0.5
     >>> print(markdown_text("red \x1b[31m"))
     red \\x1b\[31m
     """
@@ -50,6 +50,7 @@ def markdown_text(value: Any) -> Any:
     text = printable(re.sub(r"[\t\r\n\x85\u2028\u2029]+", " ", str(value)).lstrip())
     text = text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
     text = re.sub(r"[\\`*\[\]|~$]|(?<![^\W_])_|_(?![^\W_])", r"\\\g<0>", text)
+    text = re.sub(r"(?<=\s)(?=#+$)", r"\\", text)  # it would close a heading
     return re.sub(r"^(\d*)(?=([#+=-]+|[.)])(\s|$))", r"\1\\", text)
 
 
@@ -65,9 +66,7 @@ def markdown_sentence(segments: Sequence[Segment]) -> Markup:
 
 def markdown_table(table: ReportTable) -> Markup:
     """A table whose numbers are aligned on the right."""
-    is_text = [
-        place == 0 or column.kind.style in ("text", "name", "type") for place, column in enumerate(table.columns)
-    ]
+    is_text = [place == 0 or column.kind.is_text for place, column in enumerate(table.columns)]
     rows = [[column.heading for column in table.columns], *table.shown]
     lines = ["| " + " | ".join(str(markdown_text(cell)) for cell in row) + " |" for row in rows]
     lines.insert(1, "|" + "|".join(":--" if text else "--:" for text in is_text) + "|")

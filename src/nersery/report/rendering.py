@@ -10,6 +10,7 @@ import re
 from pathlib import Path
 from typing import Any
 
+from nersery.core.errors import DIRECTIONS
 from nersery.core.files import replaced_folder, write_atomic
 from nersery.evaluate.changes import KINDS_OF_CHANGE
 from nersery.evaluate.error_analysis import KINDS
@@ -17,7 +18,7 @@ from nersery.report.escaping import html_template, markdown_template
 from nersery.report.model import COLUMNS, Report
 from nersery.report.number_format import in_minutes
 from nersery.report.pictures import charts
-from nersery.report.tables.report_tables import report_tables
+from nersery.report.tables.report_tables import reference_name, report_tables
 from nersery.report.tables.setting_tables import setting_tables
 from nersery.report.verdict import verdict
 
@@ -79,6 +80,7 @@ def _context(report: Report) -> dict[str, Any]:
         "has_intervals": any(system.f1_interval for system in charted),
         "difference_scale": charts.difference_scale(systems),
         "reference": reference,
+        "base": reference_name(report),
         "best": report.best,
         "labels": {system.name: system.label for system in systems},
         "columns": COLUMNS.values(),
@@ -110,18 +112,19 @@ def _total_time(report: Report) -> str | None:
 
 
 _PICTURES = {code: 0x2400 + code for code in range(0x20) if chr(code) not in "\t\n"} | {0x7F: 0x2421}
+_READABLE = str.maketrans(_PICTURES | {one: f"\\u{ord(one):x}" for one in DIRECTIONS})
 
 
 def _readable(report: Report) -> Report:
-    return Report.model_validate(_visible(report.as_dict()))
+    return Report.model_validate(visible(report.as_dict()))
 
 
-def _visible(value: Any) -> Any:
-    """The same with control characters as pictures and lone surrogates escaped: neither may occur in a page."""
+def visible(value: Any) -> Any:
+    """The same for a page: control characters as pictures; escapes for lone surrogates and what reorders text."""
     if isinstance(value, dict):
-        return {_visible(key): _visible(part) for key, part in value.items()}
+        return {visible(key): visible(part) for key, part in value.items()}
     if isinstance(value, list):
-        return [_visible(part) for part in value]
+        return [visible(part) for part in value]
     if isinstance(value, str):
-        return value.translate(_PICTURES).encode("utf-8", "backslashreplace").decode()
+        return value.translate(_READABLE).encode("utf-8", "backslashreplace").decode()
     return value

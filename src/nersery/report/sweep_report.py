@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +12,7 @@ from nersery.report.escaping import html_template, markdown_template
 from nersery.report.parts import SweepCell
 from nersery.report.pictures import charts
 from nersery.report.pictures.size_chart import size_panels
+from nersery.report.rendering import visible
 from nersery.report.tables.latex import latex_table
 from nersery.report.tables.table_columns import ReportTable
 
@@ -48,6 +49,7 @@ class SweepReport:
 
 def write_sweep(report: SweepReport, folder: Path) -> None:
     """Write ``report.json``, ``report.md``, ``report.html``, ``tables/*.csv`` and ``tables/*.tex``."""
+    report = replace(report, description=visible(report.description), failures=visible(report.failures))
     write_atomic(folder / "report.json", json.dumps(report.as_dict(), ensure_ascii=False, indent=1) + "\n")
     tables_by_name = {table.name: table for table in report.tables}
     context = {

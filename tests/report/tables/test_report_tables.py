@@ -58,6 +58,7 @@ def test_a_text_that_looks_like_a_formula_stays_text():
     report = build()
     report["systems"][1]["name"] = "=1+1"
     assert rows("scores", report)[1]["Method"] == "'=1+1"
+    assert {"'=1+1", "'=1+1 std"} < set(rows("per-type", report)[0])
 
 
 def test_hostile_text_keeps_the_columns():

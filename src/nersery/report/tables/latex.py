@@ -6,21 +6,25 @@ import re
 
 from nersery.report.tables.table_columns import ReportTable
 
-_ESCAPES = {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "−": "$-$", "±": r"$\pm$"}
+_ESCAPES = {
+    "\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "−": "$-$", "±": r"$\pm$",
+    "<": "$<$", ">": "$>$", "|": r"\textbar{}",  # the default font has other signs in their places
+    "[": "{[}", "*": "{*}",  # at the start of a row, the end of the one before would take them as its argument
+}  # fmt: skip
 
 
 def latex_text(text: str) -> str:
     r"""Text that LaTeX shows as it is.
 
-    >>> print(latex_text("p = 0.1 & 48.3 ± 0.6 %"))
-    p = 0.1 \& 48.3 $\pm$ 0.6 \%
+    >>> print(latex_text("[a] p < 0.001 & 48.3 ± 0.6 %"))
+    {[}a] p $<$ 0.001 \& 48.3 $\pm$ 0.6 \%
     """
-    return re.sub(r"[\\~^−±]|[&%$#_{}]", lambda found: _ESCAPES.get(found[0], "\\" + found[0]), text)
+    return re.sub(r"[\\~^−±<>|\[*&%$#_{}]", lambda found: _ESCAPES.get(found[0], "\\" + found[0]), text)
 
 
 def latex_table(table: ReportTable) -> str:
     """A table whose texts are on the left and whose numbers are on the right."""
-    kinds = ["l" if c.kind.style in ("text", "name", "type") else "r" for c in table.columns]
+    kinds = ["l" if column.kind.is_text else "r" for column in table.columns]
     rows = [[column.heading for column in table.columns], *table.shown]
     lines = [" & ".join(map(latex_text, row)) + r" \\" for row in rows]
     body = "\n".join([r"\toprule", lines[0], r"\midrule", *lines[1:], r"\bottomrule"])

@@ -51,7 +51,8 @@ def report_tables(report: Report) -> dict[str, ReportTable]:
     return {table.name: table for table in found}
 
 
-def _reference_name(report: Report) -> str:
+def reference_name(report: Report) -> str:
+    """What the baseline is called."""
     return report.reference.label if report.reference else "gold only"
 
 
@@ -119,9 +120,9 @@ def _scores(report: Report) -> Iterator[ReportTable]:
         ))  # fmt: skip
     caption = (
         "Precision, recall and F1 in percent points (micro average, whole entities), and the difference in F1 from "
-        f"{_reference_name(report)}"
+        f"{reference_name(report)}"
     )
-    yield ReportTable("scores", caption, columns, rows, "scores-table", _reference_name(report))
+    yield ReportTable("scores", caption, columns, rows, "scores-table", reference_name(report))
 
 
 def groups_of(report: Report, kind: str) -> list[str]:
@@ -152,11 +153,11 @@ def _groups(report: Report) -> Iterator[ReportTable]:
                 for system, own in zip(systems, scores, strict=True)
             ]
         columns = [Column(heading, column_kind), Column("Gold mentions"), *(Column(s.label, GAP) for s in systems)]
-        caption = f"F1 by {by} and method, in percent points; beside it the difference from {_reference_name(report)}"
+        caption = f"F1 by method and {by}, in percent points; beside it the difference from {reference_name(report)}"
         yield ReportTable(f"per-{kind}", caption, columns, rows, "matrix")
         listed = [Column("Method", NAME), Column("Gold mentions")]
         measures = [Column("Precision", MEASURE), Column("Recall", MEASURE), Column("F1", MEASURE)]
-        caption = f"Precision, recall and F1 by {by} and method, in percent points"
+        caption = f"Precision, recall and F1 by method and {by}, in percent points"
         yield ReportTable(f"per-{kind}-full", caption, [Column(heading, column_kind), *listed, *measures], full)
 
 
@@ -170,7 +171,7 @@ def _mistakes(report: Report) -> Iterator[ReportTable]:
         (system.label, *(sum(row[kind] for row in system.mistakes.values()) for kind in kinds)) for system in systems
     ]
     caption = f"Correct entities and mistakes on test, by method and kind{seeds}"
-    yield ReportTable("errors", caption, [Column("Method", NAME), *counted], totals, "", _reference_name(report))
+    yield ReportTable("errors", caption, [Column("Method", NAME), *counted], totals, "", reference_name(report))
     rows = [
         (type_, s.label, *row.values()) for type_ in report.types for s in systems if (row := s.mistakes.get(type_))
     ]
@@ -210,7 +211,7 @@ def _changes(report: Report) -> Iterator[ReportTable]:
     """What each system fixes and breaks, and the same of the best one by type."""
     kinds = [Column(kind.capitalize()) for kind in KINDS_OF_CHANGE]
     systems = [system for system in report.systems if system.changes.per_type]
-    base = _reference_name(report)
+    base = reference_name(report)
     rows = [(system.label, *map(system.changes.total, KINDS_OF_CHANGE)) for system in systems]
     yield ReportTable("changes", f"Entities that differ from {base}, by method", [Column("Method", NAME), *kinds], rows)
     by_type = [

@@ -42,6 +42,11 @@ class Kind:
     parts: tuple[str, ...] = ("",)
     style: str = ""
 
+    @property
+    def is_text(self) -> bool:
+        """Whether the values are on the left, not on the right as numbers are."""
+        return self.style in ("text", "name", "type")
+
 
 def _mean_and_deviation(measure: Any) -> tuple[Any, ...]:
     return points(measure.mean), points(measure.std)
@@ -116,16 +121,19 @@ class ReportTable:
         """The table as comma-separated values: F1 and the like in percent points, unknown values empty."""
         text = io.StringIO()
         writer = csv.writer(text, lineterminator="\n")
-        writer.writerow(column.heading + part for column in self.columns for part in column.kind.parts)
+        writer.writerow(_text(column.heading + part) for column in self.columns for part in column.kind.parts)
         for row in self.rows:
-            writer.writerow(part for column, value in self._cells(row) for part in _plain(column.kind, value))
+            writer.writerow(_text(part) for column, value in self._cells(row) for part in _plain(column.kind, value))
         return text.getvalue()
 
     def _cells(self, row: Row) -> Iterator[tuple[Column, Any]]:
         return zip(self.columns, row, strict=True)
 
 
-def _plain(kind: Kind, value: Any) -> Iterator[Any]:
-    for part in kind.plain(value) if value is not None else [None] * len(kind.parts):
-        # A spreadsheet would compute a text that begins like a formula.
-        yield f"'{part}" if isinstance(part, str) and part.startswith(("=", "+", "-", "@", "\t", "\r")) else part
+def _plain(kind: Kind, value: Any) -> Sequence[Any]:
+    return [None] * len(kind.parts) if value is None else kind.plain(value)
+
+
+def _text(part: Any) -> Any:
+    """A spreadsheet would compute a text that begins like a formula."""
+    return f"'{part}" if isinstance(part, str) and part.startswith(("=", "+", "-", "@", "\t", "\r")) else part
