@@ -231,16 +231,10 @@ def parse(table: Mapping[str, Any], problems: list[str]) -> Recipe | None:
     if sweep:
         sweep.tables = tables
         problems += sweep.issues(data)
-    own, wrong = registry.typed(
-        Recipe,
-        "",
-        {
-            key: table[key]
-            for key in ("name", "description", "paper", "seeds", "keep_taggers")
-            if table.get(key, "") != ""
-        },
-    )
-    if table.get("name", "") == "":
+    has_name = table.get("name", "") != ""
+    keys = ("name", "description", "paper", "seeds", "keep_taggers")[not has_name :]
+    own, wrong = registry.typed(Recipe, "", {key: table[key] for key in keys if key in table})
+    if not has_name:
         wrong.append('name is missing: expected e.g. name = "my-corpus"')
     grid = table["tagger"].get("grid", {}) if isinstance(table.get("tagger"), dict) else {}
     problems += [*wrong, *(data.issues() if data else ())]
@@ -266,6 +260,8 @@ def _fold_conflicts(table: Mapping[str, Any]) -> Iterator[str]:
         yield "sample.folds scores on parts of train: leave out data.test"
     if "size" in sample:
         yield "sample.folds uses all of train: leave out sample.size"
+    if isinstance(sweep := table.get("sweep"), dict) and sweep.get("sizes"):
+        yield "sample.folds uses all of train: leave out sweep.sizes"
     seeds = table.get("seeds", [0])
     if wrong := [seed for seed in seeds if type(seed) is int and seed >= folds] if isinstance(seeds, list) else []:
         yield f"seeds has {wrong[0]}, but with sample.folds = {folds} the folds have the numbers 0 to {folds - 1}"

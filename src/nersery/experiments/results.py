@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from nersery import io
+from nersery.core.errors import NerseryError
 from nersery.core.outcome import Tally
 from nersery.core.sentence import Corpus, Sentence
 from nersery.core.version import __version__
@@ -86,7 +87,8 @@ def _command(run: RunFolder) -> str:
     """The command line of this run; bytes that are not UTF-8 are replaced."""
     settings = (word for override in run.recipe.overrides for word in ("--set", override))
     models = ["--models", run.recipe.models] if run.recipe.models else []
-    command = shlex.join(["nersery", "run", run.recipe.source, "--out", str(run.folder), *models, *settings])
+    folder = run.folder.parent if run.is_part else run.folder
+    command = shlex.join(["nersery", "run", run.recipe.source, "--out", str(folder), *models, *settings])
     return command.encode("utf-8", "replace").decode()
 
 
@@ -123,16 +125,20 @@ def _grid_notes(run: RunFolder) -> list[str]:
     ]
 
 
-def _json(path: Path) -> Any:
-    return json.loads(path.read_text("utf-8"))
+def read_record(path: Path) -> Any:
+    """A JSON file of a run; a `NerseryError` if it is damaged."""
+    try:
+        return json.loads(path.read_text("utf-8"))
+    except ValueError:
+        raise NerseryError(f"{path} is damaged. Delete it, and repeat the command") from None
 
 
 def _grid(run: RunFolder, system: System) -> GridReport | None:
-    return GridReport.model_validate(_json(grid_record(run.folder, system))) if run.recipe.grid else None
+    return GridReport.model_validate(read_record(grid_record(run.folder, system))) if run.recipe.grid else None
 
 
 def _result(run: RunFolder, seed: int, system: System) -> Any:
-    return _json(run.path(seed, system, "result.json"))
+    return read_record(run.path(seed, system, "result.json"))
 
 
 def _split(run: RunFolder, split: str, hashes: str | Mapping[str, str]) -> SplitReport:
@@ -250,7 +256,7 @@ def _self_training(run: RunFolder, system: System) -> list[SelfTrainingReport]:
     reports = []
     for number, selector in enumerate(system.select, start=1):
         for seed in run.recipe.seeds if selector.method == "self_training" else ():
-            history = _json(run.path(seed, system, f"{number}-self_training.history.json"))
+            history = read_record(run.path(seed, system, f"{number}-self_training.history.json"))
             evaluations = [{"step": step, "score": one["dev_f1"]} for step, one in enumerate(history["steps"])]
             course = {"seed": seed, "best_step": history["best"], "evaluations": evaluations, **history}
             reports.append(SelfTrainingReport.model_validate(course))
@@ -260,7 +266,7 @@ def _self_training(run: RunFolder, system: System) -> list[SelfTrainingReport]:
 def _teachers(run: RunFolder, system: System) -> dict[str, Any]:
     """The trainings of the system's own teachers for each seed; nothing if it has none."""
     paths = [run.generated(seed, system).with_name(TEACHER_FILE) for seed in run.recipe.seeds]
-    found = [TeacherReport.model_validate(_json(path)) for path in paths if path.exists()]
+    found = [TeacherReport.model_validate(read_record(path)) for path in paths if path.exists()]
     return {"teachers": found} if found else {}
 
 
@@ -271,7 +277,7 @@ def _generated(run: RunFolder, system: System) -> dict[str, Any]:
     for number, selector in enumerate(system.select, start=1):
         files.append([run.path(seed, system, f"{number}-{selector.method}.jsonl") for seed in run.recipe.seeds])
         paths = zip(run.recipe.seeds, (path.with_suffix(".history.json") for path in files[-1]), strict=True)
-        history = {str(seed): _json(path) for seed, path in paths if path.exists()}
+        history = {str(seed): read_record(path) for seed, path in paths if path.exists()}
         selection.append(StageCounts(method=selector.method, **_tally(files[-1]).as_dict(), history=history))
     parents = _with_gold(run, run.recipe.seeds[0], run.recipe.system(system.base or GOLD))
     kept = list(io.open_corpus(files[-1][0]))

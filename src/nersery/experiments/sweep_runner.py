@@ -11,7 +11,6 @@ A folder holds one sweep. Each run has a folder within it, which resumes like an
 from __future__ import annotations
 
 import itertools
-import json
 from collections.abc import Iterable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
@@ -24,7 +23,7 @@ from nersery.core.progress import print_line
 from nersery.experiments.execution.jobs import Cells, failure_text, threads_of_jobs
 from nersery.experiments.recipe import Recipe, load
 from nersery.experiments.recipe_file.data_files import DataSettings
-from nersery.experiments.results import build_report
+from nersery.experiments.results import build_report, read_record
 from nersery.experiments.run_state.fingerprint import check_folder, fingerprint_of
 from nersery.experiments.runner import Run
 from nersery.experiments.sweep import Part, SettingsTable, SweepSettings, parts
@@ -91,7 +90,8 @@ class Sweep:
         folders = {part: self.folder / part.name for part in parts(self.settings)}
         threads = threads_of_jobs([*folders.values()], self.jobs)
         return [
-            (part, Run(self._recipe(part), folder, self.quiet, self.jobs, threads)) for part, folder in folders.items()
+            (part, Run(self._recipe(part), folder, self.quiet, self.jobs, threads, is_part=True))
+            for part, folder in folders.items()
         ]
 
     def _recipe(self, part: Part) -> Recipe:
@@ -152,7 +152,7 @@ class Sweep:
                     failed.add(number)
                     self._note_failure(f"{names[number]}, {cell}", error)
                 write_sweep(self.report(), self.folder)
-                if cells.is_over(number, cell.seed):
+                if number not in failed and cells.is_over(number, cell.seed):
                     run.remove_taggers(cell.seed)
                 if cells.is_over(number):
                     if number not in failed:
@@ -243,7 +243,7 @@ class Sweep:
     def _score(self, path: Path, language: str) -> float | None:
         if not path.exists():
             return None
-        result = json.loads(path.read_text("utf-8"))
+        result = read_record(path)
         if self.settings.score == "dev":
             return TrainingReport.model_validate(result["training"]).dev_f1
         group = result["scores"].get("per_language", {}).get(language) if language else result["scores"]["micro"]

@@ -160,11 +160,16 @@ def parse_systems(table: Mapping[str, Any], problems: list[str]) -> list[System]
     return systems
 
 
+def folder_key(name: str) -> str:
+    """What is equal for names of one folder in a file system that ignores case."""
+    return unicodedata.normalize("NFC", name).casefold()
+
+
 def _clashes(systems: Iterable[System]) -> list[str]:
-    """Systems whose folders would be the same in a file system that ignores case."""
+    """Systems whose folders would be the same."""
     names: dict[str, list[str]] = {}
     for system in systems:
-        names.setdefault(unicodedata.normalize("NFC", system.name).casefold(), []).append(system.name)
+        names.setdefault(folder_key(system.name), []).append(system.name)
     return [
         f"{len(same)} systems are called {' or '.join(dict.fromkeys(map(_quoted, same)))}; "
         "give them names that differ in more than case"

@@ -52,7 +52,7 @@ def _before(recipe: Recipe, system: System) -> set[str]:
     return names - {"", system.name}
 
 
-class Schedule:
+class CellQueue:
     """Hands out the cells of recipes: the first ones whose files are there. Cells that failed count as finished.
 
     Those that wait for a failed cell then make its files themselves, or fail for the same reason.
@@ -84,11 +84,11 @@ def makespan(recipe: Recipe, seconds: Mapping[str, float], jobs: int) -> float:
     Args:
         seconds: Those of each system for a seed.
     """
-    schedule, now, running = Schedule([recipe]), 0.0, list[tuple[float, Cell]]()
+    queue, now, running = CellQueue([recipe]), 0.0, list[tuple[float, Cell]]()
     while True:
-        while len(running) < jobs and (cell := schedule.take()) is not None:
+        while len(running) < jobs and (cell := queue.take()) is not None:
             heapq.heappush(running, (now + seconds.get(cell.system, 0.0), cell))
         if not running:
             return now
         now, cell = heapq.heappop(running)
-        schedule.finish(cell)
+        queue.finish(cell)

@@ -46,6 +46,7 @@ class RunFolder:
         quiet: Show no progress.
         jobs: Processes that share the cells, see `nersery.experiments.execution.jobs`.
         threads: Of each job; None takes those of this process, or for several jobs `threads_of_jobs`.
+        is_part: Whether the folder above is that of a sweep.
         done: How many cells have begun before, for the lines of progress.
     """
 
@@ -54,6 +55,7 @@ class RunFolder:
     quiet: bool = False
     jobs: int = 1
     threads: int | None = None
+    is_part: bool = False
     done: int = field(default=0, init=False)
     corpora: dict[str, Corpus] = field(default_factory=dict, init=False)
     notes: list[str] = field(default_factory=list, init=False)

@@ -14,9 +14,6 @@ from nersery.experiments.run_state.run_folder import RunFolder
 from nersery.experiments.systems import System
 from nersery.pipeline.job import rejects_of
 
-_COPY = re.compile(r"~[^~]+-(\d+)$")
-"""The number of the copy in the id of a generated sentence, see `nersery.augment.base.child_id`."""
-
 
 def are_labels_shared(system: System) -> bool:
     """Whether a system labels raw text, and its labels depend on no seed."""
@@ -46,15 +43,19 @@ def with_more_copies(recipe: Recipe, system: System) -> System | None:
     return max(same, key=lambda other: other.copies, default=None)
 
 
-def take_first_copies(made: Path, path: Path, copies: int) -> bool:
+def take_first_copies(made: Path, path: Path, method: str, copies: int) -> bool:
     """Take the first copies of each sentence from a file with more; whether each line says which copy it is.
 
     An item's randomness depends on its copy alone, so a job with fewer copies would write the same lines.
+
+    Args:
+        method: In the ids of the new sentences, see `nersery.augment.base.child_id`.
     """
+    copy_of = re.compile(rf"~{re.escape(method)}-(\d+)$")  # a parent may itself be a copy, of another method
     found: dict[Path, list[str]] = {}
     for source, target in ((rejects_of(made), rejects_of(path)), (made, path)):
         lines = _lines(source) if source.exists() else []
-        numbers = [_COPY.search(str(json.loads(line).get("id", ""))) for line in lines]
+        numbers = [copy_of.search(str(json.loads(line).get("id", ""))) for line in lines]
         if not all(numbers):
             return False
         kept = zip(lines, numbers, strict=True)
