@@ -3,9 +3,9 @@
     python benchmarks/sweep_cost.py [--model bundled] [--steps 20] [--quick]
 
 A stage counts once for what it works on: reading a set of files, drawing a sample, making and selecting sentences,
-a training, predicting, scoring, the report of a run and that of the sweep. Whatever is done again, and all that belongs
-to no stage, is what the sweep adds. The models are small and the trainings short, so both weigh more than in any real
-sweep. Seconds are those of the processor, so other work on the machine does not matter.
+a training, saving and loading its tagger, predicting, scoring, the report of a run and that of the sweep. Whatever is
+done again, and all that belongs to no stage, is what the sweep adds. The models are small and the trainings short, so
+both weigh more than in any real sweep. Seconds are those of the processor, so other work does not matter.
 """
 
 from __future__ import annotations
@@ -106,6 +106,7 @@ def measured(sweep: Sweep, ledger: Ledger) -> float:
         (RunFolder, "sampled", "sample", lambda run, seed: (run.folder, seed)),
         (StageJob, "run", "make and select", stage_of),
         (SystemRun, "_fitted", "train", training_of),
+        (system_run, "trained_once", "save and load", lambda folder, *_: folder),
         (SystemRun, "_predict", "predict", cell_of),
         (system_run, "all_scores", "score", lambda gold, _: len(gold)),
         (sweep_runner, "build_report", "report of a run", lambda run, _: run.folder),

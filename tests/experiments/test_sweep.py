@@ -19,6 +19,7 @@ from nersery.experiments.sweep_runner import Sweep
 from nersery.experiments.system_run import SystemRun
 from nersery.report.tables.latex import latex_table
 from nersery.report.tables.table_columns import NAME, POINTS, Column, ReportTable
+from nersery.select.base import SelectStage
 from tests.experiments.trying import Trainings, execute
 from tests.standins import files
 
@@ -55,6 +56,18 @@ class TestSettings:
         result = json.loads(Path("sweep/run/seed-0/one copies=3/result.json").read_text("utf-8"))
         assert float(row[5]) == pytest.approx(100 * result["scores"]["micro"]["f1"], abs=1e-3)
         assert [row[:2] for row in table("2-rate-copies")[1:]] == [["run", "copies = 1"], ["run", "copies = 2"]]
+
+    def test_what_equal_selectors_keep_is_selected_once(self, monkeypatch: pytest.MonkeyPatch):
+        selected = list[str]()
+        fit = SelectStage.fit
+        monkeypatch.setattr(SelectStage, "fit", lambda self, *rest: selected.append(self.method) or fit(self, *rest))
+        one = 'systems=[{ name = "one", method = "mention_replacement", select = ["duplicates", "agreement"] }]'
+        sweep(one, 'sweep.settings=[{ system = "one", upsampling = [0.5] }]').execute()
+        assert selected == ["duplicates", "agreement"]
+        for name in ("2-agreement.jsonl", "2-agreement.jsonl.rejects.jsonl"):
+            ours, theirs = (Path("sweep/run/seed-0", system, name) for system in ("one", "one upsampling=0.5"))
+            assert ours.exists() == theirs.exists()
+            assert not ours.exists() or ours.read_bytes() == theirs.read_bytes()
 
     def test_fewer_copies_are_the_first_of_more_and_equal_those_of_a_run_alone(self):
         sweep(ONE, 'sweep.settings=[{ system = "one", copies = [1, 3] }]').execute()

@@ -191,8 +191,7 @@ def load(name: str, overrides: Iterable[str] = (), models: str = "") -> Recipe:
         name: A path, or the name of a shipped recipe.
         models: Replace all models, see `nersery.experiments.recipe_file.model_sets`; before the overrides. Empty: none.
         overrides: ``key=value`` with dots in the key, ``tagger.steps=100`` or ``systems.NAME.copies=5``. Values are
-            TOML or plain strings. Paths of data files start from the working directory; all other paths start from the
-            folder of the recipe.
+            TOML or plain strings. Paths in them start from the working directory, those in the recipe from its folder.
 
     Raises:
         SettingsError: With all problems at once.

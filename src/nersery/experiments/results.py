@@ -23,6 +23,7 @@ from nersery.experiments.grid import grid_record
 from nersery.experiments.recipe import Recipe
 from nersery.experiments.run_state.clock import Clock
 from nersery.experiments.run_state.run_folder import RunFolder
+from nersery.experiments.run_state.sharing import history_of, selected_name
 from nersery.experiments.run_state.teachers import TEACHER_FILE
 from nersery.experiments.run_state.versions import began_with, changed_versions
 from nersery.experiments.systems import GOLD, System
@@ -256,7 +257,7 @@ def _self_training(run: RunFolder, system: System) -> list[SelfTrainingReport]:
     reports = []
     for number, selector in enumerate(system.select, start=1):
         for seed in run.recipe.seeds if selector.method == "self_training" else ():
-            history = read_record(run.path(seed, system, f"{number}-self_training.history.json"))
+            history = read_record(history_of(run.path(seed, system, selected_name(system, number))))
             evaluations = [{"step": step, "score": one["dev_f1"]} for step, one in enumerate(history["steps"])]
             course = {"seed": seed, "best_step": history["best"], "evaluations": evaluations, **history}
             reports.append(SelfTrainingReport.model_validate(course))
@@ -275,8 +276,8 @@ def _generated(run: RunFolder, system: System) -> dict[str, Any]:
     files = [[run.generated(seed, system) for seed in run.recipe.seeds]]
     selection = []
     for number, selector in enumerate(system.select, start=1):
-        files.append([run.path(seed, system, f"{number}-{selector.method}.jsonl") for seed in run.recipe.seeds])
-        paths = zip(run.recipe.seeds, (path.with_suffix(".history.json") for path in files[-1]), strict=True)
+        files.append([run.path(seed, system, selected_name(system, number)) for seed in run.recipe.seeds])
+        paths = zip(run.recipe.seeds, map(history_of, files[-1]), strict=True)
         history = {str(seed): read_record(path) for seed, path in paths if path.exists()}
         selection.append(StageCounts(method=selector.method, **_tally(files[-1]).as_dict(), history=history))
     parents = _with_gold(run, run.recipe.seeds[0], run.recipe.system(system.base or GOLD))

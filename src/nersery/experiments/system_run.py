@@ -29,7 +29,14 @@ from nersery.experiments.grid import Settings, choose, combinations, described, 
 from nersery.experiments.results import NOTHING_LEARNT
 from nersery.experiments.run_state.clock import Clock
 from nersery.experiments.run_state.run_folder import RunFolder
-from nersery.experiments.run_state.sharing import take_first_copies, take_over_labels, with_more_copies
+from nersery.experiments.run_state.sharing import (
+    history_of,
+    selected_name,
+    take_first_copies,
+    take_over_labels,
+    take_over_selection,
+    with_more_copies,
+)
 from nersery.experiments.run_state.teachers import remove_training, trained_once, trained_teacher
 from nersery.experiments.run_state.versions import versions
 from nersery.experiments.systems import GOLD, System
@@ -85,7 +92,7 @@ class SystemRun:
         system = self.system
         own = ["result.json", "train.jsonl", "predicted.jsonl"]
         if system.makes_sentences:
-            own += [f"{number}-{selector.method}.jsonl" for number, selector in enumerate(system.select, start=1)]
+            own += [selected_name(system, number) for number in range(1, len(system.select) + 1)]
         made = [self.run.generated(self.seed, system)] if system.makes_sentences else []
         return all(path.exists() for path in (*map(self.path, own), *made))
 
@@ -195,10 +202,10 @@ class SystemRun:
         held_out = [*self.run.corpora["dev"], *self.run.test(self.seed)]
         for number, settings in enumerate(self.system.select, start=1):
             name = settings.method
-            path = self.path(f"{number}-{name}.jsonl")
-            if _is_missing(path):
+            path = self.path(selected_name(self.system, number))
+            if _is_missing(path) and not take_over_selection(self.run, self.seed, self.system, number):
                 gold = [sentence for sentence in start if sentence.id not in candidates.by_id]  # others are judged
-                history = partial(write_json, path.with_suffix(".history.json"))
+                history = partial(write_json, history_of(path))
                 training = self._training()
                 stage = SelectStage(name, settings.settings, gold, held_out, candidates, training, history)
                 self._run_stage(path, stage, candidates, name, f"{name}: learn")

@@ -143,6 +143,11 @@ class System:
         """Whether both generate the same sentences, so that they can share them."""
         return self._made_from == other._made_from and self.copies == other.copies
 
+    def selects_the_same_as(self, other: System, selectors: int) -> bool:
+        """Whether their first selectors keep the same sentences, so that one of them can do that for both."""
+        own, same = self.select[:selectors], self.tagger_settings == other.tagger_settings
+        return same and own == other.select[:selectors] and self.makes_the_same_as(other)
+
     def makes_more_copies_than(self, other: System) -> bool:
         """Whether it generates all sentences that the other one does, and more copies."""
         return self.method is not None and self._made_from == other._made_from and self.copies > other.copies

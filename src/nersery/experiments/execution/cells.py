@@ -47,6 +47,8 @@ def _before(recipe: Recipe, system: System) -> set[str]:
         names.add(system.base or GOLD)
     if system.makes_sentences:
         names.add(next(other.name for other in recipe.systems if other.makes_the_same_as(system)))
+        if system.select:
+            names.add(next(other.name for other in recipe.systems if other.selects_the_same_as(system, 1)))
         if larger := with_more_copies(recipe, system):
             names.add(larger.name)
     return names - {"", system.name}

@@ -37,6 +37,34 @@ def take_over_labels(run: RunFolder, seed: int, system: System) -> bool:
     return made is not None
 
 
+def take_over_selection(run: RunFolder, seed: int, system: System, number: int) -> bool:
+    """Take what a selector kept from another system that starts with the same selectors; whether there was one.
+
+    Args:
+        number: Of the selector, from 1.
+    """
+    name = selected_name(system, number)
+    same = [one for one in run.recipe.systems if one.selects_the_same_as(system, number)]
+    made = next((path for one in same if (path := run.path(seed, one, name)).exists()), None)
+    if made is not None:
+        path = run.path(seed, system, name)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        copy_atomic(history_of(made), history_of(path))
+        copy_atomic(rejects_of(made), rejects_of(path))
+        copy_atomic(made, path)  # last, because it marks the stage as finished
+    return made is not None
+
+
+def selected_name(system: System, number: int) -> str:
+    """The name of the file with what a system's selector kept."""
+    return f"{number}-{system.select[number - 1].method}.jsonl"
+
+
+def history_of(selected: Path) -> Path:
+    """Where the history of a selector lies beside what it kept."""
+    return selected.with_suffix(".history.json")
+
+
 def with_more_copies(recipe: Recipe, system: System) -> System | None:
     """The system with the most copies of the same sentences, if it has more of them."""
     same = [other for other in recipe.systems if other.makes_more_copies_than(system)]
