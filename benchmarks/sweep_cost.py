@@ -101,7 +101,7 @@ def cell_of(cell: SystemRun, *_: Any) -> Hashable:
 
 def measured(sweep: Sweep, ledger: Ledger) -> float:
     """Processor seconds of a whole sweep."""
-    watched = [
+    watched: list[tuple[Any, str, str, Callable[..., Hashable]]] = [
         (RunFolder, "read_corpora", "read", lambda run: str(run.recipe.data)),
         (RunFolder, "sampled", "sample", lambda run, seed: (run.folder, seed)),
         (StageJob, "run", "make and select", stage_of),

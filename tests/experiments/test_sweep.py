@@ -13,6 +13,7 @@ import pytest
 
 import nersery
 from nersery.core.errors import DataError, NerseryError, SettingsError
+from nersery.experiments import sweep_runner
 from nersery.experiments.recipe import load
 from nersery.experiments.sweep import expanded
 from nersery.experiments.sweep_runner import Sweep
@@ -245,7 +246,10 @@ class TestFailures:
         assert report.done == 4
         assert len(memory) == trained  # the taggers were there
         before = files(Path("sweep"))
+        written = list[object]()
+        monkeypatch.setattr(sweep_runner, "write_sweep", lambda report, _: written.append(report))
         sweep(ONE, "sweep.sizes=[8, 16]").execute()
+        assert len(written) == 2  # when it begins and when it ends
         after = files(Path("sweep"))
         assert {path for path in before if before[path] != after.get(path)} <= {p for p in before if "run_time" in p}
 

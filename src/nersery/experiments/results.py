@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shlex
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -11,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 from nersery import io
-from nersery.core.errors import NerseryError
 from nersery.core.outcome import Tally
 from nersery.core.sentence import Corpus, Sentence
 from nersery.core.version import __version__
@@ -22,7 +20,7 @@ from nersery.experiments.analysis import Predictions, analyse, group_scores, pre
 from nersery.experiments.grid import grid_record
 from nersery.experiments.recipe import Recipe
 from nersery.experiments.run_state.clock import Clock
-from nersery.experiments.run_state.run_folder import RunFolder
+from nersery.experiments.run_state.run_folder import RunFolder, read_record
 from nersery.experiments.run_state.sharing import history_of, selected_name
 from nersery.experiments.run_state.teachers import TEACHER_FILE
 from nersery.experiments.run_state.versions import began_with, changed_versions
@@ -124,14 +122,6 @@ def _grid_notes(run: RunFolder) -> list[str]:
         for name, grid in grids
         if grid and grid.seed not in (None, run.recipe.seeds[0])
     ]
-
-
-def read_record(path: Path) -> Any:
-    """A JSON file of a run; a `NerseryError` if it is damaged."""
-    try:
-        return json.loads(path.read_text("utf-8"))
-    except ValueError:
-        raise NerseryError(f"{path} is damaged. Delete it, and repeat the command") from None
 
 
 def _grid(run: RunFolder, system: System) -> GridReport | None:

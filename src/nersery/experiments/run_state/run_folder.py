@@ -21,12 +21,14 @@ The folder::
 from __future__ import annotations
 
 import copy
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Self
+from typing import Any, Self
 
 from nersery import io
+from nersery.core.errors import NerseryError
 from nersery.core.files import write_atomic
 from nersery.core.progress import print_line
 from nersery.core.sentence import Corpus
@@ -122,3 +124,11 @@ class RunFolder:
         same = [other for other in systems if other.makes_the_same_as(system)]
         paths = [self.path(seed, other, "generated.jsonl") for other in same]
         return next((path for path in paths if path.exists()), paths[0])
+
+
+def read_record(path: Path) -> Any:
+    """A JSON file of a run; a `NerseryError` if it is damaged."""
+    try:
+        return json.loads(path.read_text("utf-8"))
+    except ValueError:
+        raise NerseryError(f"{path} is damaged. Delete it, and repeat the command") from None

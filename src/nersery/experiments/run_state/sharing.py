@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 from nersery.annotate.base import Annotator
 from nersery.core import registry
 from nersery.core.files import copy_atomic, write_atomic
 from nersery.experiments.recipe import Recipe
-from nersery.experiments.run_state.run_folder import RunFolder
+from nersery.experiments.run_state.fingerprint import hashes
+from nersery.experiments.run_state.run_folder import RunFolder, read_record
 from nersery.experiments.systems import System
 from nersery.pipeline.job import rejects_of
 
@@ -24,17 +27,26 @@ def are_labels_shared(system: System) -> bool:
 
 
 def take_over_labels(run: RunFolder, seed: int, system: System) -> bool:
-    """Take the labels of raw text from another seed, if they depend on no seed; whether there were any."""
+    """Take the labels of raw text from another seed or size, if they depend on neither; whether there were any."""
     if not are_labels_shared(system):
         return False
     path = run.generated(seed, system)
-    others = [run.generated(other, system) for other in run.recipe.seeds if other != seed]
+    others = (one.generated(other, system) for one in _with_equal_raw_text(run) for other in one.recipe.seeds)
     made = next((other for other in others if other.exists()), None)
     if made is not None:
         path.parent.mkdir(parents=True, exist_ok=True)
         copy_atomic(rejects_of(made), rejects_of(path))
         copy_atomic(made, path)  # last, because it marks the stage as finished
     return made is not None
+
+
+def _with_equal_raw_text(run: RunFolder) -> Iterator[RunFolder]:
+    """The run, and those of its sweep that read the same raw text."""
+    yield run
+    raw = hashes(run.recipe, "raw")
+    for record in sorted(run.folder.parent.glob("*/run.json")) if run.is_part else ():
+        if read_record(record)["inputs"].get("raw") == raw:
+            yield replace(run, folder=record.parent)
 
 
 def take_over_selection(run: RunFolder, seed: int, system: System, number: int) -> bool:
