@@ -189,6 +189,7 @@ def _unread() -> int:
 def grow_quickly(encoder: str) -> None:
     """Have `nersery grow` in this process try one tiny encoder and two methods, for a few steps."""
     from nersery.experiments.grow import candidates, plan, search
+    from nersery.experiments.grow.schedules import Schedule
 
     systems_for = plan.systems_for
 
@@ -197,7 +198,7 @@ def grow_quickly(encoder: str) -> None:
 
     patch = pytest.MonkeyPatch()
     patch.setattr(plan, "systems_for", two_methods)
-    patch.setattr(plan, "SCHEDULES", ((20, 4),))
+    patch.setattr(plan, "SCHEDULES", (Schedule(20, 4),))
     patch.setattr(plan, "FEWEST_STEPS", 20)
     patch.setattr(candidates, "ENGLISH_MODELS", (encoder,))
     patch.setattr(candidates, "MULTILINGUAL", encoder)

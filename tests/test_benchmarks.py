@@ -54,6 +54,7 @@ RUNS: dict[str, list[list[str]]] = {
     "rule_methods.py": [[]],
     "scoring.py": [[]],
     "seq2seq.py": [[]],
+    "sweep_cost.py": [["--model", "MODEL"]],
     "tagger.py": [["--model", "MODEL"]],
     "training_step.py": [["--model", "MODEL"]],
 }

@@ -15,6 +15,7 @@ from nersery import Sentence, io
 from nersery.cli.app import GROUPS
 from nersery.core.alignments import Alignment, Link
 from nersery.experiments.grow import candidates, plan
+from nersery.experiments.grow.schedules import Schedule
 from nersery.io.pharaoh import format_alignment
 from nersery.report.model import Report
 from nersery.report.rendering import write_report
@@ -69,7 +70,7 @@ class TestHelp:
         if example[0] == "grow":
             io.write([sentence.with_entities(()) for sentence in sentences(8, 300)], folder / "unlabelled.txt")
             monkeypatch.setattr(candidates, "MULTILINGUAL", tiny_model)
-            monkeypatch.setattr(plan, "SCHEDULES", ((2, 16),))
+            monkeypatch.setattr(plan, "SCHEDULES", (Schedule(2, 16),))
             monkeypatch.setattr(plan, "FEWEST_STEPS", 2)
             example += ["--language", "xx"]
         if example[:2] == ["label", "next"]:

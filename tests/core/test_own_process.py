@@ -5,6 +5,8 @@ import os
 import pytest
 
 from nersery.core import own_process
+from nersery.core.errors import SettingsError
+from nersery.core.own_process import THREADS, wanted_threads
 
 
 @pytest.mark.parametrize(
@@ -18,3 +20,16 @@ def test_waiting_threads_sleep_soon_unless_the_user_says_otherwise(
     monkeypatch.setattr(os, "environ", dict(given))
     own_process.own_this_process()
     assert os.environ.get("GOMP_SPINCOUNT") == expected
+
+
+@pytest.mark.parametrize(("value", "threads"), [(None, None), ("", None), ("4", 4), ("4,2", 4), (" 2 ", 2)])
+def test_threads_as_openmp_reads_them(value: str | None, threads: int | None, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv(THREADS) if value is None else monkeypatch.setenv(THREADS, value)
+    assert wanted_threads() == threads
+
+
+@pytest.mark.parametrize("value", ["0", "-1", "many", ","])
+def test_no_number_of_threads(value: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(THREADS, value)
+    with pytest.raises(SettingsError, match="expected a whole number of 1 or more"):
+        wanted_threads()

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from nersery import io
-from nersery.core.errors import SettingsError
+from nersery.core.errors import NerseryError, SettingsError
 from nersery.core.files import locked
 from nersery.experiments.recipe import load
 from nersery.experiments.runner import Run
@@ -201,6 +201,22 @@ class TestAgain:
         Path("run/run.json").write_text(content)
         with pytest.raises(SettingsError, match=r"run\.json was not written by this version"):
             execute()
+
+    def test_a_damaged_result(self):
+        execute()
+        Path("run/seed-0/one/result.json").write_text("{")
+        with pytest.raises(NerseryError, match=r"one/result\.json is damaged\. Delete it, and repeat the command"):
+            execute()
+
+    @pytest.mark.parametrize("name", ["train.jsonl", "predicted.jsonl", "generated.jsonl", "1-duplicates.jsonl"])
+    def test_files_that_somebody_removed_are_made_again(self, name: str, memory: Trainings):
+        execute()
+        before = files(Path("run"))
+        Path("run/seed-0/both", name).unlink()
+        memory.clear()
+        execute()
+        assert files(Path("run")) == before
+        assert memory == []
 
     def test_a_folder_of_something_else(self, memory: Trainings):
         Path("thesis").mkdir()

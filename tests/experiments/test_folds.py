@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from nersery import io
-from nersery.core.errors import OutOfTimeError, SettingsError
+from nersery.core.errors import DataError, OutOfTimeError, SettingsError
 from nersery.core.progress import Progress, time_limit
 from nersery.experiments.recipe import load
 from nersery.experiments.run_state.run_folder import RunFolder
@@ -49,6 +49,12 @@ def test_conflicts_with_folds(folder: Path, override: str, message: str) -> None
     cross_validated()
     with pytest.raises(SettingsError, match=message):
         load("recipe.toml", [override])
+
+
+def test_more_folds_than_sentences(folder: Path) -> None:
+    cross_validated()
+    with pytest.raises(DataError, match=r"sample\.folds is 30, but train has 24 sentences"):
+        execute("sample.folds=30", "seeds=[29]")
 
 
 def test_a_system_trains_another_tagger(folder: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import re
+import shlex
 from pathlib import Path
 from typing import Any
 
@@ -12,12 +13,14 @@ import pytest
 
 import nersery
 from nersery.core.errors import DataError, NerseryError, SettingsError
+from nersery.experiments import sweep_runner
 from nersery.experiments.recipe import load
 from nersery.experiments.sweep import expanded
 from nersery.experiments.sweep_runner import Sweep
 from nersery.experiments.system_run import SystemRun
 from nersery.report.tables.latex import latex_table
 from nersery.report.tables.table_columns import NAME, POINTS, Column, ReportTable
+from nersery.select.base import SelectStage
 from tests.experiments.trying import Trainings, execute
 from tests.standins import files
 
@@ -54,6 +57,18 @@ class TestSettings:
         result = json.loads(Path("sweep/run/seed-0/one copies=3/result.json").read_text("utf-8"))
         assert float(row[5]) == pytest.approx(100 * result["scores"]["micro"]["f1"], abs=1e-3)
         assert [row[:2] for row in table("2-rate-copies")[1:]] == [["run", "copies = 1"], ["run", "copies = 2"]]
+
+    def test_what_equal_selectors_keep_is_selected_once(self, monkeypatch: pytest.MonkeyPatch):
+        selected = list[str]()
+        fit = SelectStage.fit
+        monkeypatch.setattr(SelectStage, "fit", lambda self, *rest: selected.append(self.method) or fit(self, *rest))
+        one = 'systems=[{ name = "one", method = "mention_replacement", select = ["duplicates", "agreement"] }]'
+        sweep(one, 'sweep.settings=[{ system = "one", upsampling = [0.5] }]').execute()
+        assert selected == ["duplicates", "agreement"]
+        for name in ("2-agreement.jsonl", "2-agreement.jsonl.rejects.jsonl"):
+            ours, theirs = (Path("sweep/run/seed-0", system, name) for system in ("one", "one upsampling=0.5"))
+            assert ours.exists() == theirs.exists()
+            assert not ours.exists() or ours.read_bytes() == theirs.read_bytes()
 
     def test_fewer_copies_are_the_first_of_more_and_equal_those_of_a_run_alone(self):
         sweep(ONE, 'sweep.settings=[{ system = "one", copies = [1, 3] }]').execute()
@@ -93,6 +108,52 @@ class TestSettings:
         with pytest.raises(SettingsError, match=message):
             load("recipe.toml", [ONE, f"sweep.settings={settings}"])
 
+    @pytest.mark.parametrize(
+        "values",
+        ["gold_copies = [1]", "upsampling = [0.0]", "second_stage = [{}]", "tagger_settings = [{}]", "select = [[]]"],
+    )
+    def test_values_that_are_the_default_of_a_system_are_its_own(self, values: str):
+        recipe = load("recipe.toml", [ONE, f'sweep.settings=[{{ system = "one", {values} }}]'])
+        assert [system.name for system in recipe.systems] == ["gold", "one"]
+
+    def test_names_of_systems_are_those_of_different_folders(self):
+        overrides = [
+            'systems=[{ name = "x", method = "synonym_replacement", table = "a/b" }]',
+            f'sweep.settings=[{{ system = "x", table = ["c/d", "c_d", "C_D", "{"long/" * 50}x"] }}]',
+        ]
+        for name in ("a/b", "c/d", "c_d", "C_D", f"{'long/' * 50}x"):
+            Path(name).parent.mkdir(parents=True, exist_ok=True)
+            Path(name).write_text("a\tb\n")
+        _, first, *others = [system.name for system in load("recipe.toml", overrides).systems]
+        assert [first, others[0]] == ["x", "x table=c_d"]
+        assert [name[:-8] for name in others[1:3]] == ["x table=c_d ", "x table=C_D "]
+        assert len(others[3].encode()) == 200
+        assert len({name.casefold() for name in others}) == 4
+
+    def test_files_lie_beside_the_recipe(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+        text = 'sweep.settings = [{ system = "x", table = ["one", "two"] }]\nsystems = [{ name = "x", method = "'
+        text = f'{text}synonym_replacement", table = "one" }}]\n{Path("recipe.toml").read_text().split("[[")[0]}'
+        Path("swept.toml").write_text(text)
+        for name in ("one", "two"):
+            Path(name).write_text("a\tb\n")
+        Path("elsewhere").mkdir()
+        monkeypatch.chdir("elsewhere")
+        _, _, swept = load("../swept.toml").systems
+        assert swept.method is not None
+        assert swept.method.settings["table"] == "../two"
+
+    @pytest.mark.parametrize(
+        ("overrides", "message"),
+        [
+            (['sweep.score="dev"', "data.dev="], r'sweep.score is "dev", and \[data\] has no dev'),
+            (["sweep.sizes=[8]", 'data={ train = "a" }', "sample={ folds = 2 }"], "leave out sweep.sizes"),
+            (['sweep.settings=[{ system = ["one"], copies = [1] }]'], "expected the name of a system"),
+        ],
+    )
+    def test_what_excludes_each_other(self, overrides: list[str], message: str):
+        with pytest.raises(SettingsError, match=f"1 problem in.*\n.*{message}"):
+            load("recipe.toml", [ONE, *overrides])
+
     def test_settings_of_a_recipe_without_systems(self):
         with pytest.raises(SettingsError, match=r"expected the name of a system.*; there are no \[\[systems\]\]$"):
             load("recipe.toml", ["systems=[]", 'sweep.settings=[{ system = "one", copies = [1] }]'])
@@ -130,6 +191,12 @@ class TestLanguages:
     def test_a_language_without_a_test_set(self):
         with pytest.raises(SettingsError, match=r'"ta" has no train set: .*\n.*sweep.languages: "ta" has no test set'):
             load("recipe.toml", ['sweep.languages=["en", "ta"]'])
+
+    def test_cross_validation_needs_no_test_set_and_dev_scores_a_dev_set(self):
+        train = 'data={ train = { en = "en/train.conll", hi = "hi/train.conll" } }'
+        load("recipe.toml", [train, "sample={ folds = 2 }", 'sweep.languages=["en"]'])
+        with pytest.raises(SettingsError, match=r'"hi" has no dev set: name a file as data\.dev\.hi'):
+            load("recipe.toml", ['data.dev={ en = "a" }', 'sweep.languages=["en", "hi"]', 'sweep.score="dev"'])
 
     def test_dev_scores(self):
         report = sweep(ONE, 'sweep.score="dev"').execute()
@@ -179,7 +246,10 @@ class TestFailures:
         assert report.done == 4
         assert len(memory) == trained  # the taggers were there
         before = files(Path("sweep"))
+        written = list[object]()
+        monkeypatch.setattr(sweep_runner, "write_sweep", lambda report, _: written.append(report))
         sweep(ONE, "sweep.sizes=[8, 16]").execute()
+        assert len(written) == 2  # when it begins and when it ends
         after = files(Path("sweep"))
         assert {path for path in before if before[path] != after.get(path)} <= {p for p in before if "run_time" in p}
 
@@ -198,6 +268,35 @@ class TestFailures:
             execute(ONE, out="sweep")
         assert sweep(ONE, "sweep.sizes=[8, 16]").execute().done == 4
         assert Path("sweep/16/report.html").is_file()
+
+    def test_a_finished_system_cannot_be_left_out(self):
+        sweep(ONE, "sweep.sizes=[8]").execute()
+        with pytest.raises(SettingsError, match=r"sweep holds a run with other settings:\n.*systems.one"):
+            sweep("systems=[]", "sweep.sizes=[8]").execute()
+
+    def test_the_command_of_a_run_resumes_it(self, memory: Trainings):
+        sweep(ONE, "sweep.sizes=[8, 16]").execute()
+        command = json.loads(Path("sweep/16/report.json").read_text("utf-8"))["command"]
+        _, _, recipe, _, folder, *options = shlex.split(command)
+        memory.clear()
+        assert Sweep(load(recipe, options[1::2]), Path(folder), quiet=True).execute().done == 2
+        assert memory == []
+
+    def test_taggers_stay_for_the_next_try_of_a_failed_system(self, monkeypatch: pytest.MonkeyPatch):
+        whole = SystemRun.carry_out
+        fails = {"one"}
+
+        def carry_out(self: SystemRun) -> None:
+            if self.system.name in fails:
+                raise DataError("no luck")
+            whole(self)
+
+        monkeypatch.setattr(SystemRun, "carry_out", carry_out)
+        sweep(ONE, "keep_taggers=false").execute()
+        assert Path("sweep/run/seed-0/gold/tagger").is_dir()
+        fails.clear()
+        sweep(ONE, "keep_taggers=false").execute()
+        assert not list(Path("sweep").rglob("tagger"))
 
     def test_a_sweep_in_the_folder_of_a_run(self):
         execute(ONE)

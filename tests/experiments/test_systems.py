@@ -18,6 +18,7 @@ from nersery.core.errors import DataError, SettingsError
 from nersery.core.outcome import Reject
 from nersery.experiments.recipe import load
 from nersery.experiments.runner import Run
+from nersery.experiments.sweep_runner import Sweep
 from nersery.select.duplicates import Duplicates
 from tests.standins import register, sentences, write_recipe
 
@@ -242,6 +243,9 @@ class TestRuns:
             Path("other/seed-1/teacher/generated.jsonl").read_bytes()
             == Path("other/seed-0/teacher/generated.jsonl").read_bytes()
         )
+        calls.clear()
+        Sweep(load("recipe.toml", ["sweep.sizes=[8, 16]"]), Path("sweep"), quiet=True).execute()
+        assert len(calls) == 1, "sizes share them, too"
 
     def test_without_gold(self) -> None:
         systems = execute()

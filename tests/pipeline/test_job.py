@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from nersery import Corpus, Sentence
-from nersery.core.errors import NerseryError, SettingsError
+from nersery.core.errors import JobFailedError, NerseryError, SettingsError
 from nersery.core.outcome import Outcome, Reject
 from nersery.core.progress import Progress
 from nersery.pipeline.error_policy import ErrorPolicy
@@ -161,6 +162,22 @@ class TestJournal:
         job(folder).run(ITEMS, step)
         assert files(folder) == undisturbed
 
+    def test_items_that_fail_until_the_job_ends_are_processed_again(
+        self, tmp_path: Path, undisturbed: dict[str, bytes], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """As where a server is no longer there: no sentence is lost to that."""
+        monkeypatch.setattr("nersery.pipeline.error_policy.MOST_FAILED", 20)
+
+        def fail(batch: Sequence[int]) -> list[Outcome]:
+            if batch[-1] >= 12:
+                raise ConnectionError("gone")
+            return step(batch)
+
+        with pytest.raises(JobFailedError, match="gone"):
+            job(tmp_path / "failed").run(ITEMS, fail, batch_size=4)
+        job(tmp_path / "failed").run(ITEMS, step, batch_size=4)
+        assert files(tmp_path / "failed") == undisturbed
+
     def test_rejects_alone_are_no_failure(self, tmp_path: Path) -> None:
         tally = job(tmp_path).run([0, 5], step)
         assert (tally.read, tally.written, tally.rejected) == (2, 0, 2)
@@ -214,6 +231,24 @@ class TestPack:
             with pytest.raises(Killed):
                 self.packing(tmp_path).run([1], step)
         assert (tmp_path / "out/whole").exists()
+
+    def test_after_a_kill_at_the_first_file_of_that_the_call_ends_well(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        unlink = Path.unlink
+
+        def kill(path: Path, **options: Any) -> None:
+            if path.name == "rejects":
+                raise Killed
+            unlink(path, **options)
+
+        made = replace(self.packing(tmp_path), makes_folder=True)
+        with monkeypatch.context() as patch:
+            patch.setattr(Path, "unlink", kill)
+            with pytest.raises(Killed):
+                made.run([1], step)
+        assert made.run([1], step).written == 1
+        assert os.listdir(tmp_path) == ["out"]
 
 
 def test_blank_lines_stand_in_for_rejects(tmp_path: Path) -> None:

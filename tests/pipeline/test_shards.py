@@ -170,6 +170,17 @@ class TestFiles:
         job(tmp_path, size=2).run(ROWS[5:10], answers)
         assert len(list(io.open_corpus(tmp_path / "out"))) == 5
 
+    def test_shards_of_failed_rows_alone_are_done_again_if_too_many_failed(self, tmp_path: Path) -> None:
+        def breaking(given: Iterable[Any]) -> Iterator[Answer]:
+            yield from answers(given)
+            raise JobFailedError("more than 4 rows failed")
+
+        failing = rows(8, at3="fail", at4="fail", at5="fail", at6="fail", at7="fail")
+        with pytest.raises(JobFailedError, match="more than 4"):
+            job(tmp_path, size=2).run(failing, breaking)
+        job(tmp_path, size=2).run(rows(8), answers)
+        assert len(list(io.open_corpus(tmp_path / "out"))) == 7  # the shard in which it began was finished
+
     @pytest.mark.parametrize(
         "odd", [{"at0": "reject"}, {"at0": "fail", "at1": "reject"}, {"at0": "fail", "at1": "here"}]
     )

@@ -10,6 +10,7 @@ import pytest
 
 from nersery import Entity, Sentence, io
 from nersery.experiments.grow import candidates, plan, search
+from nersery.experiments.grow.schedules import Schedule
 from tests.cli.calls import COMMANDS, call
 from tests.standins import RECIPE, register, sentences, tiny
 
@@ -48,7 +49,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory, tiny_model: str) -> Iterato
     write_files(folder, tiny(tiny_model, steps=60))
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)
-        patch.setattr(plan, "SCHEDULES", ((20, 16),))
+        patch.setattr(plan, "SCHEDULES", (Schedule(20, 16),))
         patch.setattr(plan, "FEWEST_STEPS", 20)
         patch.setattr(candidates, "MULTILINGUAL", tiny_model)
         patch.setattr(search, "CLOSING", 1.0)

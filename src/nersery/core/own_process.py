@@ -5,6 +5,8 @@ from __future__ import annotations
 import gc
 import os
 
+from nersery.core.errors import SettingsError
+
 FEW_COLLECTIONS = 100_000
 """New objects between two garbage collections. Rows are many small objects without cycles, and at Python's default of
 some hundreds a fifth of the time goes into collections."""
@@ -20,6 +22,19 @@ THREADS = "OMP_NUM_THREADS"
 def cores() -> int:
     """The cores that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def wanted_threads() -> int | None:
+    """The threads that the user sets; of a list, such as ``4,2``, those of the outermost level, as in OpenMP.
+
+    Raises:
+        SettingsError: If that is no number.
+    """
+    value = os.environ.get(THREADS, "")
+    first = value.partition(",")[0].strip()
+    if value.strip() and not (first.isdecimal() and int(first)):
+        raise SettingsError(f"{THREADS} is {value!r:.60}, expected a whole number of 1 or more")
+    return int(first) if first else None
 
 
 def own_this_process() -> None:

@@ -146,7 +146,9 @@ def _against_gold(run: RunFolder, own: Predictions, baseline: Predictions) -> Ag
         **comparison,
         samples=samples,
         test=f"paired bootstrap over {tested}, two-sided",
-        p_over_seeds=sign_flip(_f1(theirs), _f1(ours)) if len(seeds) > 1 and not folds else None,
+        p_over_seeds=sign_flip([*map(pooled_f1, theirs)], [*map(pooled_f1, ours)])
+        if len(seeds) > 1 and not folds
+        else None,
     )
 
 
@@ -165,6 +167,6 @@ def _counts(run: RunFolder, of: Predictions) -> NDArray[np.int64]:
     return np.concatenate(found)[None] if run.recipe.sample.folds else np.stack(found)
 
 
-def _f1(counts: Any) -> list[float]:
-    """F1 of each run. Shape: (runs, sentences, 3)"""
-    return [Counts(*map(int, run.sum(axis=0))).f1 for run in counts]
+def pooled_f1(counts: NDArray[np.int64]) -> float:
+    """F1 over all sentences. Shape: (sentences, 3)"""
+    return Counts(*map(int, counts.sum(axis=0))).f1

@@ -191,8 +191,7 @@ def load(name: str, overrides: Iterable[str] = (), models: str = "") -> Recipe:
         name: A path, or the name of a shipped recipe.
         models: Replace all models, see `nersery.experiments.recipe_file.model_sets`; before the overrides. Empty: none.
         overrides: ``key=value`` with dots in the key, ``tagger.steps=100`` or ``systems.NAME.copies=5``. Values are
-            TOML or plain strings. Paths of data files start from the working directory; all other paths start from the
-            folder of the recipe.
+            TOML or plain strings. Paths in them start from the working directory, those in the recipe from its folder.
 
     Raises:
         SettingsError: With all problems at once.
@@ -231,16 +230,10 @@ def parse(table: Mapping[str, Any], problems: list[str]) -> Recipe | None:
     if sweep:
         sweep.tables = tables
         problems += sweep.issues(data)
-    own, wrong = registry.typed(
-        Recipe,
-        "",
-        {
-            key: table[key]
-            for key in ("name", "description", "paper", "seeds", "keep_taggers")
-            if table.get(key, "") != ""
-        },
-    )
-    if table.get("name", "") == "":
+    has_name = table.get("name", "") != ""
+    keys = ("name", "description", "paper", "seeds", "keep_taggers")[not has_name :]
+    own, wrong = registry.typed(Recipe, "", {key: table[key] for key in keys if key in table})
+    if not has_name:
         wrong.append('name is missing: expected e.g. name = "my-corpus"')
     grid = table["tagger"].get("grid", {}) if isinstance(table.get("tagger"), dict) else {}
     problems += [*wrong, *(data.issues() if data else ())]
@@ -266,6 +259,8 @@ def _fold_conflicts(table: Mapping[str, Any]) -> Iterator[str]:
         yield "sample.folds scores on parts of train: leave out data.test"
     if "size" in sample:
         yield "sample.folds uses all of train: leave out sample.size"
+    if isinstance(sweep := table.get("sweep"), dict) and sweep.get("sizes"):
+        yield "sample.folds uses all of train: leave out sweep.sizes"
     seeds = table.get("seeds", [0])
     if wrong := [seed for seed in seeds if type(seed) is int and seed >= folds] if isinstance(seeds, list) else []:
         yield f"seeds has {wrong[0]}, but with sample.folds = {folds} the folds have the numbers 0 to {folds - 1}"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shlex
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -21,7 +20,8 @@ from nersery.experiments.analysis import Predictions, analyse, group_scores, pre
 from nersery.experiments.grid import grid_record
 from nersery.experiments.recipe import Recipe
 from nersery.experiments.run_state.clock import Clock
-from nersery.experiments.run_state.run_folder import RunFolder
+from nersery.experiments.run_state.run_folder import RunFolder, read_record
+from nersery.experiments.run_state.sharing import history_of, selected_name
 from nersery.experiments.run_state.teachers import TEACHER_FILE
 from nersery.experiments.run_state.versions import began_with, changed_versions
 from nersery.experiments.systems import GOLD, System
@@ -86,7 +86,8 @@ def _command(run: RunFolder) -> str:
     """The command line of this run; bytes that are not UTF-8 are replaced."""
     settings = (word for override in run.recipe.overrides for word in ("--set", override))
     models = ["--models", run.recipe.models] if run.recipe.models else []
-    command = shlex.join(["nersery", "run", run.recipe.source, "--out", str(run.folder), *models, *settings])
+    folder = run.folder.parent if run.is_part else run.folder
+    command = shlex.join(["nersery", "run", run.recipe.source, "--out", str(folder), *models, *settings])
     return command.encode("utf-8", "replace").decode()
 
 
@@ -123,16 +124,12 @@ def _grid_notes(run: RunFolder) -> list[str]:
     ]
 
 
-def _json(path: Path) -> Any:
-    return json.loads(path.read_text("utf-8"))
-
-
 def _grid(run: RunFolder, system: System) -> GridReport | None:
-    return GridReport.model_validate(_json(grid_record(run.folder, system))) if run.recipe.grid else None
+    return GridReport.model_validate(read_record(grid_record(run.folder, system))) if run.recipe.grid else None
 
 
 def _result(run: RunFolder, seed: int, system: System) -> Any:
-    return _json(run.path(seed, system, "result.json"))
+    return read_record(run.path(seed, system, "result.json"))
 
 
 def _split(run: RunFolder, split: str, hashes: str | Mapping[str, str]) -> SplitReport:
@@ -250,7 +247,7 @@ def _self_training(run: RunFolder, system: System) -> list[SelfTrainingReport]:
     reports = []
     for number, selector in enumerate(system.select, start=1):
         for seed in run.recipe.seeds if selector.method == "self_training" else ():
-            history = _json(run.path(seed, system, f"{number}-self_training.history.json"))
+            history = read_record(history_of(run.path(seed, system, selected_name(system, number))))
             evaluations = [{"step": step, "score": one["dev_f1"]} for step, one in enumerate(history["steps"])]
             course = {"seed": seed, "best_step": history["best"], "evaluations": evaluations, **history}
             reports.append(SelfTrainingReport.model_validate(course))
@@ -260,7 +257,7 @@ def _self_training(run: RunFolder, system: System) -> list[SelfTrainingReport]:
 def _teachers(run: RunFolder, system: System) -> dict[str, Any]:
     """The trainings of the system's own teachers for each seed; nothing if it has none."""
     paths = [run.generated(seed, system).with_name(TEACHER_FILE) for seed in run.recipe.seeds]
-    found = [TeacherReport.model_validate(_json(path)) for path in paths if path.exists()]
+    found = [TeacherReport.model_validate(read_record(path)) for path in paths if path.exists()]
     return {"teachers": found} if found else {}
 
 
@@ -269,9 +266,9 @@ def _generated(run: RunFolder, system: System) -> dict[str, Any]:
     files = [[run.generated(seed, system) for seed in run.recipe.seeds]]
     selection = []
     for number, selector in enumerate(system.select, start=1):
-        files.append([run.path(seed, system, f"{number}-{selector.method}.jsonl") for seed in run.recipe.seeds])
-        paths = zip(run.recipe.seeds, (path.with_suffix(".history.json") for path in files[-1]), strict=True)
-        history = {str(seed): _json(path) for seed, path in paths if path.exists()}
+        files.append([run.path(seed, system, selected_name(system, number)) for seed in run.recipe.seeds])
+        paths = zip(run.recipe.seeds, map(history_of, files[-1]), strict=True)
+        history = {str(seed): read_record(path) for seed, path in paths if path.exists()}
         selection.append(StageCounts(method=selector.method, **_tally(files[-1]).as_dict(), history=history))
     parents = _with_gold(run, run.recipe.seeds[0], run.recipe.system(system.base or GOLD))
     kept = list(io.open_corpus(files[-1][0]))

@@ -85,10 +85,8 @@ class Run(RunFolder):
         """
         self.read_corpora()
         self._abandoned = check_folder(self.folder, fingerprint := fingerprint_of(self.recipe))
-        results = (
-            self.path(seed, system, "result.json") for seed in self.recipe.seeds for system in self.recipe.systems
-        )
-        if not all(path.exists() for path in results):
+        cells = (SystemRun(self, seed, system) for seed in self.recipe.seeds for system in self.recipe.systems)
+        if not all(cell.is_done for cell in cells):
             check_computer(self.folder, self.threads)
         types = {type_ for split in ("train", "dev") for type_ in self.corpora[split].types}
         check_prerequisites(self.recipe, types)

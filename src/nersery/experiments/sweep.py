@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Annotated, Any, Literal
@@ -14,10 +16,13 @@ from nersery.core.errors import did_you_mean
 from nersery.experiments.grid import combinations
 from nersery.experiments.recipe_file.data_files import SPLITS, DataSettings
 from nersery.experiments.recipe_file.table_methods import kind_of, method_name
+from nersery.experiments.systems import LONGEST_NAME, System, folder_key
 
 MOST_SETTINGS = 2
 """Settings that one table varies: its columns and its rows."""
 SYSTEM = "system"
+_NO_NAME = re.compile(r"[/\\\x00-\x1f\x7f-\x9f\u2028\u2029]")
+"""Characters that no name of a folder has."""
 
 
 @dataclass
@@ -44,10 +49,13 @@ class SweepSettings:
             values = getattr(self, name)
             if len(set(values)) < len(values):
                 yield f"sweep.{name} is {values!r:.60}, expected different values"
-        for split in ("train", "test") if data and self.languages else ():
+        if data and self.score == "dev" and not data.dev:
+            yield 'sweep.score is "dev", and [data] has no dev: name a file as dev'
+        for split in SPLITS if data and self.languages else ():
             named = getattr(data, split)
-            if not isinstance(named, Mapping):
+            if isinstance(named, str) and split in ("train", "test"):
                 yield f"sweep.languages: data.{split} is one file, expected a file for each language"
+            if not isinstance(named, Mapping) or split == "raw" or (split == "dev" and self.score != "dev"):
                 continue
             yield from (
                 f'sweep.languages: "{language}" has no {split} set: name a file as data.{split}.{language}, or leave '
@@ -89,6 +97,7 @@ def expanded(table: Mapping[str, Any], problems: list[str]) -> tuple[dict[str, A
         return dict(table), []
     known = {str(entry.get("name", entry.get("method"))): entry for entry in entries if isinstance(entry, dict)}
     found, added = [], dict[str, dict[str, Any]]()
+    taken: dict[str, Mapping[str, Any]] = {folder_key(name): entry for name, entry in known.items()}
     for number, varied in enumerate(wanted, start=1):
         if issue := _issue(varied, known):
             problems.append(f"sweep.settings, entry {number}: {issue}")
@@ -96,19 +105,21 @@ def expanded(table: Mapping[str, Any], problems: list[str]) -> tuple[dict[str, A
         own = {key: values for key, values in varied.items() if key != SYSTEM}
         entry, systems = known[varied[SYSTEM]], {}
         for one in combinations(own):
-            changed = {key: value for key, value in one.items() if value != _now(entry, key)}
-            name = " ".join([varied[SYSTEM], *(f"{key}={value}".replace("/", "_") for key, value in changed.items())])
+            changed = {key: value for key, value in one.items() if value != _now(table, entry, key)}
+            name = " ".join([varied[SYSTEM], *(f"{key}={value}" for key, value in changed.items())])
             if changed:
-                added[name] = {**entry, **changed, "name": name}
+                made = {**entry, **changed}
+                name = _folder_name(name, made, taken)
+                added[name] = {**made, "name": name}
             systems[_text(one.values())] = name
         found.append(SettingsTable(varied[SYSTEM], tuple(own), tuple(map(tuple, own.values())), systems))
     return {**table, "systems": [*entries, *added.values()]}, found
 
 
 def _issue(varied: Any, known: Mapping[str, Any]) -> str:
-    if not isinstance(varied, Mapping) or varied.get(SYSTEM) not in known:
-        name = str(varied.get(SYSTEM)) if isinstance(varied, Mapping) else ""
-        hint = did_you_mean(name, known) or "there are no [[systems]]"
+    name = varied.get(SYSTEM) if isinstance(varied, Mapping) else None
+    if not isinstance(name, str) or name not in known:
+        hint = did_you_mean(str(name or ""), known) or "there are no [[systems]]"
         return f'expected the name of a system, e.g. {{ system = "aclm", copies = [1, 3] }}; {hint}'
     own = {key: values for key, values in varied.items() if key != SYSTEM}
     if not 1 <= len(own) <= MOST_SETTINGS:
@@ -117,12 +128,26 @@ def _issue(varied: Any, known: Mapping[str, Any]) -> str:
     return f"{wrong[0]} is {own[wrong[0]]!r:.60}, expected a list of different values" if wrong else ""
 
 
-def _now(entry: Mapping[str, Any], key: str) -> Any:
+def _now(table: Mapping[str, Any], entry: Mapping[str, Any], key: str) -> Any:
     """The value that a setting of a system has."""
     kind = kind_of(entry.get("method"))
     method = method_name(kind, entry)
-    defaults = registry.defaults(kind, method) if method else {}
-    return entry.get(key, defaults.get(key, 1 if key == "copies" else None))
+    own = registry.defaults(kind, method) if method else {}
+    defaults = {**vars(System("")), "select": table.get("select", []), **own}
+    return entry.get(key, defaults.get(key))
+
+
+def _folder_name(text: str, entry: Mapping[str, Any], taken: dict[str, Mapping[str, Any]]) -> str:
+    """A name that a folder can have; a long one, or that of another system, ends with a hash.
+
+    Args:
+        taken: The systems by `folder_key`; this one is added.
+    """
+    name = _NO_NAME.sub("_", text).strip()
+    if len(name.encode()) <= LONGEST_NAME and taken.setdefault(folder_key(name), entry) == entry:
+        return name
+    hashed = hashlib.sha256(text.encode()).hexdigest()[:8]
+    return f"{name.encode()[: LONGEST_NAME - 9].decode(errors='ignore')} {hashed}"
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,6 @@ A folder holds one sweep. Each run has a folder within it, which resumes like an
 from __future__ import annotations
 
 import itertools
-import json
 from collections.abc import Iterable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
@@ -26,6 +25,7 @@ from nersery.experiments.recipe import Recipe, load
 from nersery.experiments.recipe_file.data_files import DataSettings
 from nersery.experiments.results import build_report
 from nersery.experiments.run_state.fingerprint import check_folder, fingerprint_of
+from nersery.experiments.run_state.run_folder import read_record
 from nersery.experiments.runner import Run
 from nersery.experiments.sweep import Part, SettingsTable, SweepSettings, parts
 from nersery.experiments.systems import System
@@ -80,6 +80,7 @@ class Sweep:
     quiet: bool = False
     jobs: int = 1
     failures: dict[str, str] = field(default_factory=dict, init=False)
+    _results: dict[Path, Any] = field(default_factory=dict, init=False)
 
     @property
     def settings(self) -> SweepSettings:
@@ -91,7 +92,8 @@ class Sweep:
         folders = {part: self.folder / part.name for part in parts(self.settings)}
         threads = threads_of_jobs([*folders.values()], self.jobs)
         return [
-            (part, Run(self._recipe(part), folder, self.quiet, self.jobs, threads)) for part, folder in folders.items()
+            (part, Run(self._recipe(part), folder, self.quiet, self.jobs, threads, is_part=True))
+            for part, folder in folders.items()
         ]
 
     def _recipe(self, part: Part) -> Recipe:
@@ -135,6 +137,7 @@ class Sweep:
         names = [part.name for part, _ in self.runs()]
         runs = [run for _, run in self.runs()]
         fingerprints, failed = dict[int, dict[str, Any]](), set[int]()
+        shown: SweepReport | None = None
         with ExitStack() as stack:
             opened = [stack.enter_context(ExitStack()) for _ in runs]
 
@@ -151,8 +154,9 @@ class Sweep:
                 if error is not None:
                     failed.add(number)
                     self._note_failure(f"{names[number]}, {cell}", error)
-                write_sweep(self.report(), self.folder)
-                if cells.is_over(number, cell.seed):
+                if (report := self.report()) != shown:  # a cell of an earlier call says nothing new
+                    write_sweep(shown := report, self.folder)
+                if number not in failed and cells.is_over(number, cell.seed):
                     run.remove_taggers(cell.seed)
                 if cells.is_over(number):
                     if number not in failed:
@@ -243,7 +247,9 @@ class Sweep:
     def _score(self, path: Path, language: str) -> float | None:
         if not path.exists():
             return None
-        result = json.loads(path.read_text("utf-8"))
+        if path not in self._results:
+            self._results[path] = read_record(path)
+        result = self._results[path]
         if self.settings.score == "dev":
             return TrainingReport.model_validate(result["training"]).dev_f1
         group = result["scores"].get("per_language", {}).get(language) if language else result["scores"]["micro"]

@@ -18,7 +18,7 @@ from nersery.annotate.base import AnnotateStage
 from nersery.augment.base import AugmentStage
 from nersery.core import registry
 from nersery.core.errors import DataError
-from nersery.core.files import is_missing, write_json
+from nersery.core.files import is_missing, unfinished_path, write_json
 from nersery.core.outcome import Step
 from nersery.core.progress import Progress
 from nersery.core.sentence import Corpus, Sentence, types_in
@@ -29,10 +29,18 @@ from nersery.experiments.grid import Settings, choose, combinations, described, 
 from nersery.experiments.results import NOTHING_LEARNT
 from nersery.experiments.run_state.clock import Clock
 from nersery.experiments.run_state.run_folder import RunFolder
-from nersery.experiments.run_state.sharing import take_first_copies, take_over_labels, with_more_copies
+from nersery.experiments.run_state.sharing import (
+    history_of,
+    selected_name,
+    take_first_copies,
+    take_over_labels,
+    take_over_selection,
+    with_more_copies,
+)
 from nersery.experiments.run_state.teachers import remove_training, trained_once, trained_teacher
 from nersery.experiments.run_state.versions import versions
 from nersery.experiments.systems import GOLD, System
+from nersery.pipeline.job import rejects_of
 from nersery.pipeline.stage import Stage
 from nersery.pipeline.stage_job import JobOptions, StageJob, corpus_job
 from nersery.select.base import SelectStage
@@ -78,9 +86,19 @@ class SystemRun:
         """Another system with the same seed."""
         return replace(self, system=self.run.recipe.system(name))
 
+    @property
+    def is_done(self) -> bool:
+        """Whether it was scored and its files are there; those that somebody has removed are made again."""
+        system = self.system
+        own = ["result.json", "train.jsonl", "predicted.jsonl"]
+        if system.makes_sentences:
+            own += [selected_name(system, number) for number in range(1, len(system.select) + 1)]
+        made = [self.run.generated(self.seed, system)] if system.makes_sentences else []
+        return all(path.exists() for path in (*map(self.path, own), *made))
+
     def execute(self) -> None:
         """Train and score the system, unless that is done, and measure the time."""
-        if not self.path("result.json").exists():
+        if not self.is_done:
             with Clock(self.run.folder).running(self.system.name, self.seed):
                 self.carry_out()
         self.run.done += 1
@@ -133,7 +151,7 @@ class SystemRun:
 
     def _generate(self, start: Corpus) -> Corpus:
         path = self.run.generated(self.seed, self.system)
-        if is_missing(path) and not self._is_shared(path):
+        if _is_missing(path) and not self._is_shared(path):
             if self.system.method is None:
                 merged = self._merged()
                 with self._progress("generate", len(merged)) as progress:
@@ -155,7 +173,9 @@ class SystemRun:
             return False
         other = replace(self, system=larger)
         other._generate(Corpus([*other.gold, *other._kept_by_base()]))
-        return take_first_copies(self.run.generated(self.seed, larger), path, self.system.copies)
+        assert larger.method is not None
+        made = self.run.generated(self.seed, larger)
+        return take_first_copies(made, path, larger.method.method, self.system.copies)
 
     def _stage(self, start: Corpus) -> tuple[Stage[Any, Any], Corpus]:
         """The stage of the system's method, and the rows that it starts from."""
@@ -182,10 +202,10 @@ class SystemRun:
         held_out = [*self.run.corpora["dev"], *self.run.test(self.seed)]
         for number, settings in enumerate(self.system.select, start=1):
             name = settings.method
-            path = self.path(f"{number}-{name}.jsonl")
-            if is_missing(path):
+            path = self.path(selected_name(self.system, number))
+            if _is_missing(path) and not take_over_selection(self.run, self.seed, self.system, number):
                 gold = [sentence for sentence in start if sentence.id not in candidates.by_id]  # others are judged
-                history = partial(write_json, path.with_suffix(".history.json"))
+                history = partial(write_json, history_of(path))
                 training = self._training()
                 stage = SelectStage(name, settings.settings, gold, held_out, candidates, training, history)
                 self._run_stage(path, stage, candidates, name, f"{name}: learn")
@@ -256,7 +276,7 @@ class SystemRun:
 
     def _predict(self, predict: Step[Sentence]) -> Corpus:
         path = self.path("predicted.jsonl")
-        if is_missing(path):
+        if _is_missing(path):
             test = self.run.test(self.seed)
             with self._progress("predict", len(test)) as progress:
                 corpus_job(path, self.made_by).run(test, predict, progress=progress)
@@ -274,3 +294,12 @@ class SystemRun:
 
     def _note(self, text: str) -> None:
         self.run.say(f"note: {self.system.name}, seed {self.seed}: {text}")
+
+
+def _is_missing(path: Path) -> bool:
+    """As `is_missing`; the rejects of a file that somebody has removed are removed, too."""
+    if not is_missing(path):
+        return False
+    if not unfinished_path(path).exists():
+        rejects_of(path).unlink(missing_ok=True)
+    return True

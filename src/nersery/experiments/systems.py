@@ -143,6 +143,11 @@ class System:
         """Whether both generate the same sentences, so that they can share them."""
         return self._made_from == other._made_from and self.copies == other.copies
 
+    def selects_the_same_as(self, other: System, selectors: int) -> bool:
+        """Whether their first selectors keep the same sentences, so that one of them can do that for both."""
+        own, same = self.select[:selectors], self.tagger_settings == other.tagger_settings
+        return same and own == other.select[:selectors] and self.makes_the_same_as(other)
+
     def makes_more_copies_than(self, other: System) -> bool:
         """Whether it generates all sentences that the other one does, and more copies."""
         return self.method is not None and self._made_from == other._made_from and self.copies > other.copies
@@ -160,11 +165,16 @@ def parse_systems(table: Mapping[str, Any], problems: list[str]) -> list[System]
     return systems
 
 
+def folder_key(name: str) -> str:
+    """What is equal for names of one folder in a file system that ignores case."""
+    return unicodedata.normalize("NFC", name).casefold()
+
+
 def _clashes(systems: Iterable[System]) -> list[str]:
-    """Systems whose folders would be the same in a file system that ignores case."""
+    """Systems whose folders would be the same."""
     names: dict[str, list[str]] = {}
     for system in systems:
-        names.setdefault(unicodedata.normalize("NFC", system.name).casefold(), []).append(system.name)
+        names.setdefault(folder_key(system.name), []).append(system.name)
     return [
         f"{len(same)} systems are called {' or '.join(dict.fromkeys(map(_quoted, same)))}; "
         "give them names that differ in more than case"

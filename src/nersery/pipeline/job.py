@@ -20,6 +20,7 @@ from typing import Any, BinaryIO, TypeVar
 from nersery.core import files
 from nersery.core.batched import batched
 from nersery.core.errors import NerseryError, SettingsError
+from nersery.core.other_jobs import foreign_files, other_settings
 from nersery.core.outcome import Outcome, Reject, Step, Tally
 from nersery.core.progress import Progress
 from nersery.core.sentence import Sentence
@@ -128,16 +129,14 @@ class FileJob:
                 of the unfinished job holds other files.
         """
         files.refuse_unwritable(self.target)
-        if self.makes_folder and os.path.lexists(self.target):
-            raise SettingsError(f"{self.target} exists already, expected the name of a new folder. Choose another name")
-        if self.target.is_dir():
-            raise SettingsError(f"{self.target} is a folder, expected the name of a file to write")
         begun = (self.part / "journal.json").exists()
+        is_moved = begun and not any((self.part / name).exists() for name in ("output", "packed"))
+        if self.makes_folder and os.path.lexists(self.target) and not is_moved:
+            raise SettingsError(f"{self.target} exists already, expected the name of a new folder. Choose another name")
+        if self.target.is_dir() and not self.makes_folder:
+            raise SettingsError(f"{self.target} is a folder, expected the name of a file to write")
         if not begun and self.part.is_dir() and not {path.name for path in self.part.iterdir()} <= {*BEGINNINGS}:
-            raise SettingsError(
-                f"{self.part} holds files of no unfinished job, which even --force does not overwrite. Move them, or "
-                "choose another output"
-            )
+            raise foreign_files(self.part, "unfinished job")
         self._check_existing(overwrite, moved=begun)
 
     def _check_existing(self, overwrite: bool, *, moved: bool) -> None:
@@ -205,16 +204,13 @@ class FileJob:
                     output.write(self.blank.encode())
                 else:
                     output.write(line.encode())
-                if number % batch_size == 0 and time.monotonic() - saved >= CHECKPOINT_SECONDS:
+                # After a failed item all others may fail, too: the corrected command then processes these again.
+                has_failed = isinstance(outcome, Reject) and outcome.error is not None
+                if number % batch_size == 0 and not has_failed and time.monotonic() - saved >= CHECKPOINT_SECONDS:
                     journal.save(output, rejects)
                     saved = time.monotonic()
             if not journal.tally.written:
-                try:
-                    policy.check()
-                except Exception:  # every item failed: let the corrected command start from the first one
-                    journal.tally, journal.bytes = Tally(), (0, 0)
-                    journal.write()
-                    raise
+                policy.check()
             journal.finished = True
             journal.save(output, rejects)
 
@@ -271,10 +267,8 @@ def take_over(record: Path, load: Callable[[], str], *, overwrite: bool) -> None
             raise
         return
     if difference and not overwrite:
-        raise SettingsError(
-            f"{record.parent} holds an unfinished job with other settings:\n{difference}\n"
-            "Repeat the command with those settings to resume, choose another output, or start over (--force)"
-        )
+        fix = "Repeat the command with those settings to resume, choose another output, or start over (--force)"
+        raise SettingsError(other_settings(record.parent, "an unfinished job", difference, fix))
 
 
 @dataclass(slots=True)

@@ -6,7 +6,7 @@ import json
 import os
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain, islice, takewhile
 from pathlib import Path
@@ -15,6 +15,7 @@ from typing import Any, TypeVar
 from nersery.core import files
 from nersery.core.errors import JobFailedError, NerseryError, SettingsError
 from nersery.core.files import open_new
+from nersery.core.other_jobs import foreign_files
 from nersery.core.outcome import Reject, Tally
 from nersery.core.progress import Progress
 from nersery.io.folder import MANIFEST, TOTAL
@@ -83,10 +84,7 @@ class ShardJob:
             raise SettingsError(f"{self.target} is a file, expected the name of a folder for the shards")
         for folder in (self.target, self.part):
             if strange := _foreign(folder):
-                raise SettingsError(
-                    f"{folder} holds files of no such job, e.g. {strange}, which even --force does not overwrite. "
-                    "Move them, or choose another output"
-                )
+                raise foreign_files(folder, f"such job, e.g. {strange}")
         if not overwrite and self.target.exists() and any(self.target.iterdir()):
             raise SettingsError(
                 f"{self.target} exists already. Choose another name, or allow to overwrite it (--force)"
@@ -139,6 +137,9 @@ class ShardJob:
                 f"{error}. Shard {len(manifest.shards):05} of {self.target} was not finished; those before it are "
                 "kept: the same command resumes, once the cluster runs again if it is your own"
             ) from None
+        except JobFailedError:
+            manifest.drop_failed()
+            raise
         if not manifest.shards:  # a reader of the folder shall find a file
             manifest.append(self._write_shard(0, iter(()), progress))
         self._refuse_total_failure(manifest)
@@ -147,11 +148,10 @@ class ShardJob:
     def _refuse_total_failure(self, manifest: _Manifest) -> None:
         """If every row failed, say why, and let the corrected command start from the first row."""
         tally = manifest.tally
-        failed = [reason for reason in tally.reasons if reason.startswith(FAILED)]
-        if failed and not tally.written and len(failed) == len(tally.reasons):
-            manifest.shards.clear()
-            manifest.write()
-            raise JobFailedError(f"all {tally.read:,} rows failed, the first for this reason: {failed[0]}")
+        if _all_failed(tally.written, tally.reasons):
+            manifest.drop_failed()
+            first = next(iter(tally.reasons))
+            raise JobFailedError(f"all {tally.read:,} rows failed, the first for this reason: {first}")
 
     def _write_shard(self, number: int, answers: Iterator[Answer], progress: Progress | None) -> dict[str, Any]:
         """Write the next shard whole, and say of it what the manifest shall."""
@@ -237,6 +237,12 @@ class _Manifest:
         self._add({TOTAL: self.tally.as_dict()})
         self.finished = True
 
+    def drop_failed(self) -> None:
+        """Forget the last shards if all their rows failed, so that a corrected command processes them again."""
+        while self.shards and _all_failed(self.shards[-1]["written"], self.shards[-1]["reasons"]):
+            self.shards.pop()
+        self.write()
+
     def _add(self, entry: Mapping[str, Any]) -> None:
         with self.path.open("a", encoding="utf-8") as stream:
             stream.write(_line(entry))
@@ -247,6 +253,10 @@ class _Manifest:
         for path in self.path.parent.iterdir():
             if _OWN.fullmatch(path.name) and path.name not in named:
                 path.unlink()
+
+
+def _all_failed(written: int, reasons: Collection[str]) -> bool:
+    return not written and bool(reasons) and all(reason.startswith(FAILED) for reason in reasons)
 
 
 def _line(entry: Mapping[str, Any]) -> str:

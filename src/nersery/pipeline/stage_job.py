@@ -5,7 +5,6 @@ The library, the commands and experiments run every stage through here.
 
 from __future__ import annotations
 
-import os
 import shutil
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -18,8 +17,9 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 from nersery import io
 from nersery.core.errors import NerseryError, SettingsError, did_you_mean
 from nersery.core.files import as_path, refuse_unwritable
+from nersery.core.other_jobs import foreign_files
 from nersery.core.outcome import Reject, Result, Tally, collect
-from nersery.core.own_process import THREADS
+from nersery.core.own_process import wanted_threads
 from nersery.core.progress import Progress
 from nersery.core.random import is_whole
 from nersery.core.ranges import NotNegative, range_issues
@@ -276,7 +276,7 @@ class StageJob:
         job.check_target(overwrite=self.options.force)
         method = self.stage.load()
         size = self.stage.items_at_once(method, self.options.batch_size)
-        environment = self._environment(method, threads=int(os.environ.get(THREADS) or 1))
+        environment = self._environment(method, threads=wanted_threads() or 1)
         job = replace(job, fingerprint={"nersery": __version__, **self.fingerprint(), **environment})
         check_training(self.training)
         total = _count(self.rows, self.stage)
@@ -335,10 +335,7 @@ def check_training(folder: Path) -> None:
     from nersery.models.training.checkpoint import is_foreign
 
     if is_foreign(folder):
-        raise SettingsError(
-            f"{folder} holds files of no unfinished training, which even --force does not overwrite. Move them, or "
-            "choose another folder"
-        )
+        raise foreign_files(folder, "unfinished training", "folder")
 
 
 def resume_training(fit: Callable[[], T], folder: Path, *, force: bool) -> T:

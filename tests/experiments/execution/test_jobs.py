@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 import torch
 
-from nersery.core.errors import DataError, JobFailedError
+from nersery.core.errors import DataError, JobFailedError, SettingsError
 from nersery.experiments.execution import jobs
-from nersery.experiments.execution.cells import Cell, Schedule, cells, makespan
+from nersery.experiments.execution.cells import Cell, CellQueue, cells, makespan
 from nersery.experiments.recipe import load
 from nersery.experiments.runner import Run
 from nersery.experiments.sweep_runner import Sweep
@@ -78,7 +78,7 @@ class TestWhoWaits:
         assert needed("seeds=[0, 1]")[1, "one"] == {(1, "both"), (0, "one")}
 
     def test_the_schedule_hands_out_what_may_start_in_the_order_of_the_recipe(self):
-        schedule = Schedule([load("recipe.toml", ["seeds=[0, 1]"])])
+        schedule = CellQueue([load("recipe.toml", ["seeds=[0, 1]"])])
         assert [schedule.take(), schedule.take(), schedule.take()] == [Cell(0, 0, "gold"), Cell(0, 1, "gold"), None]
         schedule.finish(Cell(0, 1, "gold"))
         assert schedule.take() == Cell(0, 1, "both")
@@ -100,6 +100,13 @@ class TestJobs:
         assert len(inline[0].started) == 2
         assert files(Path("run")) == files(Path("alone"))
         assert all(seconds is not None for one in report.run_time.values() for seconds in one.seconds)
+
+    @pytest.mark.parametrize("content", ["{", "[]", "{}"])
+    def test_a_damaged_record(self, content: str):
+        Path("run").mkdir()
+        Path("run/run.json").write_text(content)
+        with pytest.raises(SettingsError, match=r"run\.json was not written by this version"):
+            Run(load("recipe.toml"), Path("run"), quiet=True, jobs=2).execute()
 
     def test_a_finished_run_starts_no_job(self, inline: list[Inline]):
         before = execute()

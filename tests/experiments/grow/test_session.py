@@ -19,6 +19,7 @@ from nersery.experiments.execution import run_time
 from nersery.experiments.grow import candidates, plan, search
 from nersery.experiments.grow.budget import Budget
 from nersery.experiments.grow.harvest import Harvest
+from nersery.experiments.grow.schedules import Schedule
 from nersery.experiments.grow.search import Search
 from nersery.experiments.grow.session import GrowJob
 from nersery.experiments.recipe import load
@@ -58,8 +59,8 @@ def prepare(folder: Path, monkeypatch: pytest.MonkeyPatch, tiny_model: str) -> P
         return made
 
     monkeypatch.setattr(plan, "_table", table)
-    monkeypatch.setattr(plan, "SCHEDULES", ((8, 4),))
-    monkeypatch.setattr(search, "SCHEDULES", ((12, 4), (8, 4)))
+    monkeypatch.setattr(plan, "SCHEDULES", (Schedule(8, 4),))
+    monkeypatch.setattr(search, "SCHEDULES", (Schedule(12, 4), Schedule(8, 4)))
     monkeypatch.setattr(plan, "FEWEST_STEPS", 8)
     monkeypatch.setattr(candidates, "MULTILINGUAL", tiny_model)
     monkeypatch.setattr(search, "CLOSING", 1.0)

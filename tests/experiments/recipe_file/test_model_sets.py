@@ -63,6 +63,16 @@ def test_a_system_without_a_model_is_left_out_and_what_needs_it(write: Write) ->
     ]
 
 
+def test_a_sweep_of_a_system_that_is_left_out_is_left_out(write: Write) -> None:
+    sweep = '[sweep]\nsettings = [{ system = "mulda", copies = [1, 2] }, { system = "c", copies = [1, 2] }]\n'
+    systems = '[[systems]]\nmethod = "mulda"\n[[systems]]\nname = "c"\nmethod = "eda"\n'
+    head = 'name = "x"\n[data]\ntrain = "a"\ntest = "b"\n'
+    assert len(load(write(head + systems + sweep)).systems) == 5
+    assert [one.name for one in load(write(head + systems + sweep), models="bundled").systems] == [
+        "gold", "c", "c copies=2"
+    ]  # fmt: skip
+
+
 def test_paper_replaces_bundled_models_alone(write: Write) -> None:
     recipe = load(write(EVERYWHERE), models=PAPER)
     aclm, after = recipe.system("aclm").method, recipe.system("after").method

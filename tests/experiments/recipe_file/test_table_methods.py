@@ -63,6 +63,11 @@ def test_a_preset_says_which_tagger_it_is():
     assert placed["tagger"]["vectors"] == str(HERE / "words.vec")
 
 
+def test_settings_of_the_tagger_in_a_system_are_those_of_the_recipe_s_tagger():
+    table = {"tagger": {"method": "bilstm_crf"}, "systems": [{"tagger_settings": {"vectors": "words.vec"}}]}
+    assert with_paths(table, HERE)["systems"] == [{"tagger_settings": {"vectors": str(HERE / "words.vec")}}]
+
+
 def test_a_method_within_that_is_not_named_is_the_default():
     placed = entry("projected_labels", source="text.en", aligner={"priors": "known"})
     assert placed["aligner"]["priors"] == str(HERE / "known")

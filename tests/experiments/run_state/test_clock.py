@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from nersery.experiments.execution.run_time import RunTime, estimates
 from nersery.experiments.recipe import load
 from nersery.experiments.run_state.clock import Clock
 from nersery.experiments.runner import Run
@@ -65,6 +66,17 @@ def test_the_report_has_the_time_of_each_system():
     assert list(report["run_time"]) == ["gold", "both", "one"]
     assert all(len(one["seconds"]) == 2 and not one["killed"] for one in report["run_time"].values())
     assert all(one["estimate"] is None for one in report["run_time"].values())
+
+
+@pytest.mark.usefixtures("languages")
+def test_the_estimate_counts_the_sentences_of_each_language(monkeypatch: pytest.MonkeyPatch):
+    seen = list[tuple[int, int]]()
+    monkeypatch.setattr(RunTime, "total", lambda self, _: seen.append((len(self.gold), self.dev)) or 0.0)
+    monkeypatch.setattr(RunTime, "scoring", lambda *_: 0.0)
+    run = Run(load("recipe.toml", ["sample={ size = 5, dev_size = 3 }"]), Path("run"), quiet=True)
+    run.read_corpora()
+    estimates(run.recipe, run.corpora)
+    assert {*seen} == {(10, 6)}
 
 
 @pytest.mark.usefixtures("folder")

@@ -19,6 +19,14 @@ def test_the_first_copies_are_taken_whatever_the_words(word: str, tmp_path: Path
     made, path = tmp_path / "made.jsonl", tmp_path / "new/path.jsonl"
     io.write(copies, made)
     rejects_of(made).write_text("".join(io.reject_line(Reject("no", one)) for one in copies), "utf-8")
-    assert take_first_copies(made, path, 2)
+    assert take_first_copies(made, path, "shuffle", 2)
     assert io.read(path).sentences == tuple(copies[:2])
     assert rejects_of(path).read_bytes().split(b"\n")[:2] == rejects_of(made).read_bytes().split(b"\n")[:2]
+
+
+def test_a_reject_that_shows_its_parent_names_no_copy(tmp_path: Path) -> None:
+    """The parent may itself be a copy, which the system's base has made."""
+    made = tmp_path / "made.jsonl"
+    io.write([Sentence(("a",), id="a~eda-1~shuffle-1")], made)
+    rejects_of(made).write_text(io.reject_line(Reject("failed", Sentence(("a",), id="a~eda-1"))), "utf-8")
+    assert not take_first_copies(made, tmp_path / "new.jsonl", "shuffle", 1)

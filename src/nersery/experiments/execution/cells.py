@@ -47,12 +47,14 @@ def _before(recipe: Recipe, system: System) -> set[str]:
         names.add(system.base or GOLD)
     if system.makes_sentences:
         names.add(next(other.name for other in recipe.systems if other.makes_the_same_as(system)))
+        if system.select:
+            names.add(next(other.name for other in recipe.systems if other.selects_the_same_as(system, 1)))
         if larger := with_more_copies(recipe, system):
             names.add(larger.name)
     return names - {"", system.name}
 
 
-class Schedule:
+class CellQueue:
     """Hands out the cells of recipes: the first ones whose files are there. Cells that failed count as finished.
 
     Those that wait for a failed cell then make its files themselves, or fail for the same reason.
@@ -84,11 +86,11 @@ def makespan(recipe: Recipe, seconds: Mapping[str, float], jobs: int) -> float:
     Args:
         seconds: Those of each system for a seed.
     """
-    schedule, now, running = Schedule([recipe]), 0.0, list[tuple[float, Cell]]()
+    queue, now, running = CellQueue([recipe]), 0.0, list[tuple[float, Cell]]()
     while True:
-        while len(running) < jobs and (cell := schedule.take()) is not None:
+        while len(running) < jobs and (cell := queue.take()) is not None:
             heapq.heappush(running, (now + seconds.get(cell.system, 0.0), cell))
         if not running:
             return now
         now, cell = heapq.heappop(running)
-        schedule.finish(cell)
+        queue.finish(cell)

@@ -7,7 +7,6 @@ number of threads, and not on what other jobs do.
 from __future__ import annotations
 
 import base64
-import os
 import pickle
 import shutil
 import sys
@@ -20,10 +19,10 @@ from typing import Any
 
 from nersery.core.errors import JobFailedError, NerseryError, OutOfTimeError
 from nersery.core.outcome import Step
-from nersery.core.own_process import THREADS, cores
+from nersery.core.own_process import cores, wanted_threads
 from nersery.core.progress import Progress, print_line
 from nersery.core.warnings import NO_NOTES
-from nersery.experiments.execution.cells import Cell, Schedule, makespan
+from nersery.experiments.execution.cells import Cell, CellQueue, makespan
 from nersery.experiments.run_state.clock import Clock
 from nersery.experiments.run_state.run_folder import RunFolder
 from nersery.experiments.run_state.versions import first_threads
@@ -47,7 +46,7 @@ def threads_of_jobs(folders: Sequence[Path], jobs: int) -> int | None:
     if jobs == 1:
         return None
     began = next(filter(None, map(first_threads, folders)), None)
-    return int(os.environ.get(THREADS) or began or max(1, cores() // jobs))
+    return wanted_threads() or began or max(1, cores() // jobs)
 
 
 class Cells:
@@ -59,7 +58,7 @@ class Cells:
     """
 
     def __init__(self, runs: Sequence[RunFolder], begin: Callable[[int], bool]) -> None:
-        self.runs, self.schedule = runs, Schedule([run.recipe for run in runs])
+        self.runs, self.queue = runs, CellQueue([run.recipe for run in runs])
         self._begin, self._may = begin, dict[int, bool]()
         self._clocks = dict[Cell, ExitStack]()
         self._taken, self._reported = dict[int, int](), list[Cell]()
@@ -78,13 +77,13 @@ class Cells:
 
     def _take(self) -> Cell | None:
         """A cell that may start, of a run that can."""
-        while (cell := self.schedule.take()) is not None:
+        while (cell := self.queue.take()) is not None:
             if cell.run not in self._may:
                 self._may[cell.run] = self._begin(cell.run)
             if self._may[cell.run]:
                 self._taken[cell.run] = self._taken.get(cell.run, 0) + 1
                 return cell
-            self.schedule.drop(cell.run)
+            self.queue.drop(cell.run)
         return None
 
     def _in_this_process(self) -> Iterator[tuple[Cell, Exception | None]]:
@@ -96,7 +95,7 @@ class Cells:
                 raise
             except Exception as error:
                 failed = error
-            self.schedule.finish(cell)
+            self.queue.finish(cell)
             yield cell, failed
 
     def _by_jobs(self, jobs: int) -> Iterator[tuple[Cell, Exception | None]]:
@@ -109,11 +108,11 @@ class Cells:
         def next_row() -> list[Row] | None:
             while (cell := self._take()) is not None:
                 run = self.runs[cell.run]
-                if not run.path(cell.seed, run.recipe.system(cell.system), "result.json").exists():
+                if not SystemRun(run, cell.seed, run.recipe.system(cell.system)).is_done:
                     self._clocks[cell] = ExitStack()
                     self._clocks[cell].enter_context(Clock(run.folder).running(cell.system, cell.seed))
                     return [(cell, self._taken[cell.run] - 1)]
-                self.schedule.finish(cell)
+                self.queue.finish(cell)
                 finished.append(cell)
             return None
 
@@ -123,7 +122,7 @@ class Cells:
             with Pool(engine, task, jobs, board.note, ahead=1, show=board.show) as pool:
                 for rows, answer in pool.answers_in_any_order(next_row):
                     cell: Cell = rows[0][0]  # type: ignore[index]
-                    self.schedule.finish(cell)
+                    self.queue.finish(cell)
                     self._clocks.pop(cell).close()
                     board.remove(cell)
                     while finished:

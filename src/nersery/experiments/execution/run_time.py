@@ -189,9 +189,13 @@ def estimates(recipe: Recipe, corpora: Mapping[str, Corpus], threads: int | None
         threads: Of the process that carries them out; None takes those of this process.
     """
     train = sorted(corpora["train"], key=lambda sentence: not sentence.entities)  # nothing is timed without entities
-    size, folds = recipe.sample.size, recipe.sample.folds
+    size, dev_size = (  # of each language with its own file
+        count and count * len(recipe.data.files(split))
+        for split, count in (("train", recipe.sample.size), ("dev", recipe.sample.dev_size))
+    )
+    folds = recipe.sample.folds
     gold = train[: size or (len(train) * (folds - 1) // folds if folds else len(train))]
-    evaluated = recipe.sample.dev_size or len(corpora["dev"])
+    evaluated = dev_size or len(corpora["dev"])
     times = RunTime(recipe, gold, corpora["raw"].sentences, evaluated)
     scored = len(train) - len(gold) if folds else len(corpora["test"])
     with using_threads(threads):

@@ -12,10 +12,9 @@ from typing import Any
 from nersery import io
 from nersery.core.files import remove_folder, replaced_folder, write_atomic
 from nersery.core.sentence import UNKNOWN_COLUMN, Corpus, Sentence
-from nersery.evaluate.scores import Counts
 from nersery.evaluate.significance import Comparison, paired_bootstrap
 from nersery.experiments.active_learning.next_sentences import SCORE, next_sentences
-from nersery.experiments.analysis import counts
+from nersery.experiments.analysis import counts, pooled_f1
 from nersery.experiments.grow.plan import recipe_text
 from nersery.experiments.grow.search import Search, Tried
 from nersery.experiments.results import build_report
@@ -137,7 +136,7 @@ def _with_equal_columns(sentences: Sequence[Sentence]) -> list[Sentence]:
     return [*map(filled, sentences)]
 
 
-def remove_taggers(search: Search, keep: tuple[int, System]) -> None:
+def remove_other_taggers(search: Search, keep: tuple[int, System]) -> None:
     """Remove the taggers of all seeds and systems but one, which the same call finds again."""
     run = search.run
     for seed in run.recipe.seeds:
@@ -165,7 +164,7 @@ def _result(search: Search, folder: Path, best: Tried, seed: int | None, notes: 
 
 
 def _f1(of: Any) -> float | None:
-    return Counts(*map(int, of[0].sum(axis=0))).f1 if of is not None else None
+    return pooled_f1(of[0]) if of is not None else None
 
 
 def _report(search: Search, folder: Path, system: System, seed: int | None, result: Harvest) -> None:

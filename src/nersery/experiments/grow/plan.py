@@ -18,7 +18,7 @@ from nersery.experiments.execution.run_time import RunTime
 from nersery.experiments.grow.budget import CAUTION, Budget
 from nersery.experiments.grow.candidates import MULTILINGUAL, models_for, systems_for
 from nersery.experiments.grow.material import Material
-from nersery.experiments.grow.schedules import ENOUGH, FEWEST_STEPS, POOR, SCHEDULES, STAGE_STEPS, Schedule, described
+from nersery.experiments.grow.schedules import ENOUGH, FEWEST_STEPS, POOR, SCHEDULES, STAGE_STEPS, Schedule
 from nersery.experiments.recipe import Recipe, parse
 from nersery.models.loading import ModelSource
 
@@ -281,11 +281,11 @@ class _Least:
         """What short schedules mean."""
         if search == SCHEDULES[0]:
             return []
-        text = f"each training has {described(search)}"
+        text = f"each training has {search}"
         if last != search:
-            text = f"each training of the search has {described(search)}, the one on all sentences {described(last)}"
+            text = f"each training of the search has {search}, the one on all sentences {last}"
         if last != SCHEDULES[0]:
-            text += f", instead of {described(SCHEDULES[0])}"
+            text += f", instead of {SCHEDULES[0]}"
         text += ": the time allows no more"
         if SCHEDULES.index(last) >= POOR:
             needed = [self.seconds(ENOUGH, is_last=False) / SEARCH, self.seconds(ENOUGH, is_last=True) / LAST]

@@ -10,9 +10,8 @@ from typing import Any
 
 from nersery.core.errors import DataError, MissingResourceError, OutOfTimeError, SettingsError
 from nersery.core.progress import time_limit
-from nersery.evaluate.scores import Counts
 from nersery.evaluate.significance import Comparison, paired_bootstrap
-from nersery.experiments.analysis import counts
+from nersery.experiments.analysis import counts, pooled_f1
 from nersery.experiments.execution.run_time import RunTime
 from nersery.experiments.grow.budget import Budget
 from nersery.experiments.grow.expectation import expected_gain, kind_of
@@ -87,7 +86,7 @@ class Search:
         Args:
             first: Of that many folds only, so that a resumed search decides as before.
         """
-        return Counts(*map(int, self._counts(tried.name, tried.folds[:first])[0].sum(axis=0))).f1
+        return pooled_f1(self._counts(tried.name, tried.folds[:first])[0])
 
     def against_gold(self, tried: Tried) -> Comparison:
         """The difference from gold only on its folds."""
@@ -297,7 +296,7 @@ class Search:
         """The longest schedule by which it can be trained on all sentences in the time that is left, or the shortest
         that was planned."""
         settings = self.run.recipe.tagger.settings
-        own = settings["steps"], settings["batch_size"]
+        own = Schedule(settings["steps"], settings["batch_size"])
         free = self.budget.left - self.budget.expected(CLOSING)
         longer = [one for one in SCHEDULES if math.prod(one) > math.prod(own)]
         return next((one for one in longer if self.budget.expected(self.final_cost(system, one)) <= free), own)

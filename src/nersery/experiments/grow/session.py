@@ -33,15 +33,16 @@ from nersery.core.files import (
     write_atomic,
     write_json,
 )
+from nersery.core.other_jobs import other_settings, refuse_occupied
 from nersery.core.progress import time_limit
 from nersery.core.ranges import Range
 from nersery.core.version import __version__
 from nersery.experiments.execution.run_time import RunTime, speeds_as_json, speeds_of_json
 from nersery.experiments.grow.budget import CAUTION, Budget
-from nersery.experiments.grow.harvest import Harvest, harvest, remove_taggers
+from nersery.experiments.grow.harvest import Harvest, harvest, remove_other_taggers
 from nersery.experiments.grow.material import Material, read_material, save_material
 from nersery.experiments.grow.plan import Plan, make_plan, recipe_text
-from nersery.experiments.grow.schedules import Schedule, described, with_schedule
+from nersery.experiments.grow.schedules import Schedule, with_schedule
 from nersery.experiments.grow.search import CLOSING, Search, Tried
 from nersery.experiments.recipe import Recipe, load
 from nersery.experiments.runner import Run
@@ -169,10 +170,7 @@ class GrowJob:
         refuse_unwritable(self.folder)
         path, fingerprint = self.folder / "grow.json", self.fingerprint()
         if not path.exists():
-            if self.folder.exists() and (
-                not self.folder.is_dir() or any(f.name not in OWN for f in self.folder.iterdir())
-            ):
-                raise SettingsError(f"{self.folder} is not empty and holds no grow job. Choose another folder (--out)")
+            refuse_occupied(self.folder, "grow job", OWN)
             return {"fingerprint": fingerprint}
         try:
             record: dict[str, Any] = json.loads(path.read_text("utf-8"))
@@ -182,10 +180,8 @@ class GrowJob:
         if "recipe" not in record and old != json.loads(json.dumps(fingerprint)):  # nothing has begun
             return {"fingerprint": fingerprint, "spent": record.get("spent", 0.0)}
         if difference := differences(old, json.loads(json.dumps(fingerprint))):
-            raise SettingsError(
-                f"{self.folder} holds a job with other settings:\n{difference}\nChoose another folder, e.g. --out "
-                f"{self._free_folder()}"
-            )
+            fix = f"Choose another folder, e.g. --out {self._free_folder()}"
+            raise SettingsError(other_settings(self.folder, "a job", difference, fix))
         return record
 
     def _free_folder(self) -> Path:
@@ -227,7 +223,7 @@ class GrowJob:
         with run.started():
             gold = run.corpora["train"].sentences
             run_time = RunTime(recipe, gold, run.corpora["raw"].sentences, speeds=self._speeds, timed=save)
-            search = Search(run, run_time, budget, self._say, save, tried, self.model, _schedule(record["last"]))
+            search = Search(run, run_time, budget, self._say, save, tried, self.model, Schedule(*record["last"]))
             notes: list[str] = list(record["notes"])
             try:
                 search.execute()
@@ -242,7 +238,7 @@ class GrowJob:
                 save()
             result = harvest(search, self.folder, seed, notes)
             if seed is not None and not self.keep_taggers:
-                remove_taggers(search, keep=(seed, recipe.system(result.best)))
+                remove_other_taggers(search, keep=(seed, recipe.system(result.best)))
             return result
 
     def _trained(self, search: Search, best: str, record: dict[str, Any]) -> int | None:
@@ -251,7 +247,7 @@ class GrowJob:
         seed, system = search.folds, search.run.recipe.system(best)
         if final.get("system") != best or not search.run.path(seed, system, "tagger").exists():
             return None
-        search.run.recipe = with_schedule(search.run.recipe, _schedule(final["schedule"]))
+        search.run.recipe = with_schedule(search.run.recipe, Schedule(*final["schedule"]))
         return seed
 
     def _finish(self, search: Search, budget: Budget, record: dict[str, Any], save: Callable[[], None]) -> int | None:
@@ -267,7 +263,7 @@ class GrowJob:
         save()
         recipe = search.run.recipe = with_schedule(before, schedule)
         system = recipe.system(best.name)
-        self._say(f"all sentences · {best.name}: {described(schedule)}")
+        self._say(f"all sentences · {best.name}: {schedule}")
         compared = [recipe.systems[0]] if search.run.corpora["test"] else []
         try:
             with time_limit(budget.left - budget.expected(CLOSING) / 2):
@@ -290,7 +286,7 @@ class GrowJob:
             if begun and begun["schedule"] != [*schedule]:  # what was trained by it cannot be compared
                 remove_folder(search.run.folder / f"seed-{search.folds}")
             record["final"] = {"system": best, "schedule": [*schedule]}
-        return _schedule(record["final"]["schedule"])
+        return Schedule(*record["final"]["schedule"])
 
     def _recipe(self) -> Recipe:
         """The recipe of the search, with one more seed that trains on all sentences and is scored on test."""
@@ -302,8 +298,3 @@ class GrowJob:
     def _say(self, text: str) -> None:
         if not self.quiet:
             print(text, file=sys.stderr, flush=True)
-
-
-def _schedule(saved: Sequence[int]) -> Schedule:
-    steps, sentences = saved
-    return steps, sentences

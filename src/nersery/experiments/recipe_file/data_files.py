@@ -114,6 +114,12 @@ class DataSettings:
                 found.append(f'data.{split} is "{name}": name the languages, e.g. data.languages = ["en", "hi"]')
             if self.has_languages(split):
                 found += _table_problems(f"data.{split}", getattr(self, split))
+        tables = [[*named] for split in SPLITS if isinstance(named := getattr(self, split), Mapping)]
+        if self.languages and not found and self.languages not in tables:
+            found.append(
+                f"data.languages is {self.languages!r:.60}, but no name of a file has {PLACEHOLDER} for them: write "
+                f'e.g. train = "{PLACEHOLDER}/train.conll", or leave out data.languages'
+            )
         try:
             _ = self.reading
         except SettingsError as error:

@@ -10,7 +10,7 @@ from nersery.core import file_settings, registry
 from nersery.core.errors import SettingsError, did_you_mean
 from nersery.core.registry import BUNDLED, KINDS_WITHIN, MEMBERS, ModelName
 from nersery.experiments.recipe_file.paths import presets
-from nersery.experiments.recipe_file.table_methods import map_methods, method_name, preset_of
+from nersery.experiments.recipe_file.table_methods import map_methods, method_name, preset_of, swept_settings
 
 PAPER = "paper"
 ENGLISH, _, MULTILINGUAL = BUNDLED
@@ -119,6 +119,10 @@ def with_models(table: Mapping[str, Any], chosen: str) -> tuple[dict[str, Any], 
         placed["systems"] = [
             entry for entry in placed["systems"] if not (isinstance(entry, dict) and _name(entry) in left_out)
         ]
+        varied = swept_settings(table)
+        if varied:
+            kept = [one for one in varied if not (isinstance(one, dict) and one.get("system") in left_out)]
+            placed["sweep"] = {**table["sweep"], "settings": kept}
     return placed, [f"{name} is left out: there is no {chosen} {why}" for name, why in left_out.items()]
 
 

@@ -44,12 +44,17 @@ def map_methods(table: Mapping[str, Any], change: Callable[[str, Any], Any]) -> 
         chosen = part.get("select")
         return {**part, "select": [change("select", one) for one in chosen]} if isinstance(chosen, list) else {**part}
 
+    tagger = table.get("tagger")
+
     def system(entry: Any) -> Any:
         if not isinstance(entry, dict):
             return entry
         changed = change(kind_of(entry.get("method")), entry)
         if isinstance(own := entry.get("tagger_settings"), dict):
-            changed = {**changed, "tagger_settings": change("tagger", own)}
+            method = method_name("tagger", tagger) if isinstance(tagger, dict) else ""
+            settings = change("tagger", {"method": method, **own} if method else own)
+            kept = {key: value for key, value in settings.items() if key != "method" or key in own}
+            changed = {**changed, "tagger_settings": kept}
         return selecting(changed)
 
     changed = selecting(table)
@@ -58,6 +63,13 @@ def map_methods(table: Mapping[str, Any], change: Callable[[str, Any], Any]) -> 
     if "tagger" in table:
         changed["tagger"] = change("tagger", table["tagger"])
     return changed
+
+
+def swept_settings(table: Mapping[str, Any]) -> list[Any]:
+    """The entries of ``sweep.settings``."""
+    sweep = table.get("sweep")
+    entries = sweep.get("settings") if isinstance(sweep, dict) else None
+    return entries if isinstance(entries, list) else []
 
 
 def with_paths(table: Mapping[str, Any], folder: Path) -> Table:
@@ -76,4 +88,24 @@ def with_paths(table: Mapping[str, Any], folder: Path) -> Table:
             entry, {keys: str(path) for keys, (path, type_) in paths.items() if type_ == FileName or path.is_dir()}
         )
 
-    return map_methods(table, placed)
+    changed = map_methods(table, placed)
+    if entries := swept_settings(table):
+        changed["sweep"] = {**table["sweep"], "settings": [_map_swept(table, entry, placed) for entry in entries]}
+    return changed
+
+
+def _map_swept(table: Mapping[str, Any], varied: Any, change: Callable[[str, Any], Any]) -> Any:
+    """An entry of ``sweep.settings``, in which each value is changed as one of its system."""
+    systems = table.get("systems")
+    if not isinstance(varied, dict) or not isinstance(systems, list):
+        return varied
+    entries = [one for one in systems if isinstance(one, dict)]
+    entry = next((one for one in entries if one.get("name", one.get("method")) == varied.get("system")), None)
+    if entry is None:
+        return varied
+
+    def changed(key: str, value: Any) -> Any:
+        return map_methods({**table, "systems": [{**entry, key: value}]}, change)["systems"][0][key]
+
+    lists = {key: values for key, values in varied.items() if isinstance(values, list)}
+    return {**varied, **{key: [changed(key, value) for value in values] for key, values in lists.items()}}

@@ -6,12 +6,14 @@ import glob
 import json
 import os
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 from nersery.core import file_settings, registry
 from nersery.core.errors import SettingsError
 from nersery.core.files import content_hash, differences, refuse_unwritable, remove_folder
+from nersery.core.other_jobs import other_settings, refuse_occupied
 from nersery.core.version import __version__
 from nersery.experiments.recipe import Recipe
 from nersery.experiments.recipe_file.data_files import SPLITS
@@ -47,11 +49,8 @@ def check_folder(folder: Path, fingerprint: dict[str, Any]) -> list[str]:
     """
     refuse_unwritable(folder)
     record = folder / "run.json"
-    if folder.exists() and not folder.is_dir():
-        raise SettingsError(f"{folder} is a file. Choose a folder (--out)")
     if not record.exists():
-        if folder.exists() and any(path.name not in BEGINNINGS for path in folder.iterdir()):
-            raise SettingsError(f"{folder} is not empty and holds no run. Choose another folder (--out)")
+        refuse_occupied(folder, "run", BEGINNINGS)
         return []
     try:
         there = json.loads(record.read_text("utf-8"))
@@ -61,15 +60,19 @@ def check_folder(folder: Path, fingerprint: dict[str, Any]) -> list[str]:
     new = comparable(json.loads(json.dumps(fingerprint)))  # as if read: tuples become lists
     systems = old["recipe"]["systems"]
     removed = [name for name in systems if name not in new["recipe"]["systems"]]
-    abandoned = [name for name in removed if not any(folder.glob(f"seed-*/{glob.escape(name)}/result.json"))]
+    abandoned = [name for name in removed if not _is_finished(folder, name)]
     for name in abandoned:
         del systems[name]
     if difference := differences(old, without_additions(new, old)):
-        raise SettingsError(
-            f"{folder} holds a run with other settings:\n{difference}\n"
-            "Choose another folder (--out), or repeat the settings to resume this one"
-        )
+        fix = "Choose another folder (--out), or repeat the settings to resume this one"
+        raise SettingsError(other_settings(folder, "a run", difference, fix))
     return abandoned
+
+
+def _is_finished(folder: Path, system: str) -> bool:
+    """Whether a run, or one of a sweep, has results of a system."""
+    results = f"seed-*/{glob.escape(system)}/result.json"
+    return any(chain(folder.glob(results), folder.glob(f"*/{results}")))
 
 
 def remove_abandoned(folder: Path, names: Sequence[str]) -> Iterator[str]:

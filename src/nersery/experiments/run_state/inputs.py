@@ -147,7 +147,10 @@ def _label_problems(parts: Parts) -> list[Issue]:
 
 
 def _size_problems(recipe: Recipe, parts: Parts) -> list[Issue]:
-    problems = []
+    problems: list[Issue] = []
+    folds = recipe.sample.folds or 0
+    if folds > (count := sum(len(part) for _, part in _of(parts, "train"))):
+        problems.append(Issue(f"sample.folds is {folds}, but train has {count} sentences; lower it"))
     for key, split, size in (("size", "train", recipe.sample.size), ("dev_size", "dev", recipe.sample.dev_size)):
         there = {file.label: len(part) for file, part in _of(parts, split)} or {split: 0}
         problems += [

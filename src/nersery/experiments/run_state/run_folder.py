@@ -21,12 +21,14 @@ The folder::
 from __future__ import annotations
 
 import copy
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Self
+from typing import Any, Self
 
 from nersery import io
+from nersery.core.errors import NerseryError
 from nersery.core.files import write_atomic
 from nersery.core.progress import print_line
 from nersery.core.sentence import Corpus
@@ -46,6 +48,7 @@ class RunFolder:
         quiet: Show no progress.
         jobs: Processes that share the cells, see `nersery.experiments.execution.jobs`.
         threads: Of each job; None takes those of this process, or for several jobs `threads_of_jobs`.
+        is_part: Whether the folder above is that of a sweep.
         done: How many cells have begun before, for the lines of progress.
     """
 
@@ -54,6 +57,7 @@ class RunFolder:
     quiet: bool = False
     jobs: int = 1
     threads: int | None = None
+    is_part: bool = False
     done: int = field(default=0, init=False)
     corpora: dict[str, Corpus] = field(default_factory=dict, init=False)
     notes: list[str] = field(default_factory=list, init=False)
@@ -120,3 +124,11 @@ class RunFolder:
         same = [other for other in systems if other.makes_the_same_as(system)]
         paths = [self.path(seed, other, "generated.jsonl") for other in same]
         return next((path for path in paths if path.exists()), paths[0])
+
+
+def read_record(path: Path) -> Any:
+    """A JSON file of a run; a `NerseryError` if it is damaged."""
+    try:
+        return json.loads(path.read_text("utf-8"))
+    except ValueError:
+        raise NerseryError(f"{path} is damaged. Delete it, and repeat the command") from None

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 from nersery.annotate.base import Annotator
 from nersery.core import registry
 from nersery.core.files import copy_atomic, write_atomic
 from nersery.experiments.recipe import Recipe
-from nersery.experiments.run_state.run_folder import RunFolder
+from nersery.experiments.run_state.fingerprint import hashes
+from nersery.experiments.run_state.run_folder import RunFolder, read_record
 from nersery.experiments.systems import System
 from nersery.pipeline.job import rejects_of
-
-_COPY = re.compile(r"~[^~]+-(\d+)$")
-"""The number of the copy in the id of a generated sentence, see `nersery.augment.base.child_id`."""
 
 
 def are_labels_shared(system: System) -> bool:
@@ -27,11 +27,11 @@ def are_labels_shared(system: System) -> bool:
 
 
 def take_over_labels(run: RunFolder, seed: int, system: System) -> bool:
-    """Take the labels of raw text from another seed, if they depend on no seed; whether there were any."""
+    """Take the labels of raw text from another seed or size, if they depend on neither; whether there were any."""
     if not are_labels_shared(system):
         return False
     path = run.generated(seed, system)
-    others = [run.generated(other, system) for other in run.recipe.seeds if other != seed]
+    others = (one.generated(other, system) for one in _with_equal_raw_text(run) for other in one.recipe.seeds)
     made = next((other for other in others if other.exists()), None)
     if made is not None:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -40,21 +40,62 @@ def take_over_labels(run: RunFolder, seed: int, system: System) -> bool:
     return made is not None
 
 
+def _with_equal_raw_text(run: RunFolder) -> Iterator[RunFolder]:
+    """The run, and those of its sweep that read the same raw text."""
+    yield run
+    raw = hashes(run.recipe, "raw")
+    for record in sorted(run.folder.parent.glob("*/run.json")) if run.is_part else ():
+        if read_record(record)["inputs"].get("raw") == raw:
+            yield replace(run, folder=record.parent)
+
+
+def take_over_selection(run: RunFolder, seed: int, system: System, number: int) -> bool:
+    """Take what a selector kept from another system that starts with the same selectors; whether there was one.
+
+    Args:
+        number: Of the selector, from 1.
+    """
+    name = selected_name(system, number)
+    same = [one for one in run.recipe.systems if one.selects_the_same_as(system, number)]
+    made = next((path for one in same if (path := run.path(seed, one, name)).exists()), None)
+    if made is not None:
+        path = run.path(seed, system, name)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        copy_atomic(history_of(made), history_of(path))
+        copy_atomic(rejects_of(made), rejects_of(path))
+        copy_atomic(made, path)  # last, because it marks the stage as finished
+    return made is not None
+
+
+def selected_name(system: System, number: int) -> str:
+    """The name of the file with what a system's selector kept."""
+    return f"{number}-{system.select[number - 1].method}.jsonl"
+
+
+def history_of(selected: Path) -> Path:
+    """Where the history of a selector lies beside what it kept."""
+    return selected.with_suffix(".history.json")
+
+
 def with_more_copies(recipe: Recipe, system: System) -> System | None:
     """The system with the most copies of the same sentences, if it has more of them."""
     same = [other for other in recipe.systems if other.makes_more_copies_than(system)]
     return max(same, key=lambda other: other.copies, default=None)
 
 
-def take_first_copies(made: Path, path: Path, copies: int) -> bool:
+def take_first_copies(made: Path, path: Path, method: str, copies: int) -> bool:
     """Take the first copies of each sentence from a file with more; whether each line says which copy it is.
 
     An item's randomness depends on its copy alone, so a job with fewer copies would write the same lines.
+
+    Args:
+        method: In the ids of the new sentences, see `nersery.augment.base.child_id`.
     """
+    copy_of = re.compile(rf"~{re.escape(method)}-(\d+)$")  # a parent may itself be a copy, of another method
     found: dict[Path, list[str]] = {}
     for source, target in ((rejects_of(made), rejects_of(path)), (made, path)):
         lines = _lines(source) if source.exists() else []
-        numbers = [_COPY.search(str(json.loads(line).get("id", ""))) for line in lines]
+        numbers = [copy_of.search(str(json.loads(line).get("id", ""))) for line in lines]
         if not all(numbers):
             return False
         kept = zip(lines, numbers, strict=True)

@@ -29,6 +29,7 @@ from torch import Tensor, nn
 
 from nersery.core.errors import NerseryError, SettingsError
 from nersery.core.files import differences, locked, os_errors, write_atomic
+from nersery.core.other_jobs import other_settings
 
 CHECKPOINT_SECONDS = 60.0
 """Seconds between two checkpoints, unless writing would take too large a share of the time."""
@@ -97,10 +98,8 @@ def _refuse_other(folder: Path, there: Mapping[str, Any], wanted: Mapping[str, A
     lines = differences(there, wanted).split("\n")
     if len(lines) > SHOWN_DIFFERENCES:
         lines[SHOWN_DIFFERENCES:] = [f"  … and {len(lines) - SHOWN_DIFFERENCES} more differences"]
-    raise OtherTrainingError(
-        f"{folder} holds an unfinished training with other settings:\n" + "\n".join(lines) + "\n"
-        f"Repeat it with those settings to resume, or delete the folder {folder} to start again"
-    )
+    fix = f"Repeat it with those settings to resume, or delete the folder {folder} to start again"
+    raise OtherTrainingError(other_settings(folder, "an unfinished training", "\n".join(lines), fix))
 
 
 def is_foreign(folder: Path) -> bool:
