@@ -57,7 +57,7 @@ class TagSet:
                 )
         return tuple(parts)
 
-    @property
+    @cached_property
     def types(self) -> tuple[str, ...]:
         """The types, sorted."""
         return tuple(sorted({type_ for _, type_ in self.parts if type_}))
@@ -67,13 +67,8 @@ class TagSet:
         """Whether the scheme marks the ends of entities."""
         return self.strict and any(letter in "ES" for letter, _ in self.parts)
 
-    @cached_property
-    def _begun(self) -> bool:
-        """Whether the scheme marks the beginnings of entities; without, any inside may begin one."""
-        return self.strict and any(letter == "B" for letter, _ in self.parts)
-
     def _may_follow(self, before: tuple[str, str], after: tuple[str, str]) -> bool:
-        if after[0] in "IE" and self._begun:
+        if after[0] in "IE" and self.strict:
             return before[0] in "BI" and before[1] == after[1]
         return not (self._closed and before[0] in "BI" and after[0] not in "IE")
 
@@ -108,7 +103,7 @@ class TagSet:
         first, last = position == entity.start, position == entity.end - 1
         if self._closed and last:
             return "S" if first else "E"
-        return "B" if first and self._begun else "I"
+        return "B" if first else "I"
 
     def labels(self, paths: Tensor) -> Tensor:
         """The labels of legal paths, one number per word whatever the scheme: its type and whether an entity begins
