@@ -8,6 +8,7 @@ import pytest
 import torch
 from transformers import BertConfig, BertForTokenClassification, BertModel, CanineConfig, CanineModel, CanineTokenizer
 
+import nersery
 from nersery.core.errors import MissingResourceError, SettingsError
 from nersery.core.progress import Progress
 from nersery.core.sentence import Entity, Sentence
@@ -166,6 +167,18 @@ def test_dev_that_cannot_tell_taggers_apart_chooses_none(tiny_model, capsys) -> 
     history = small(tiny_model, steps=4, evaluate_every=1).fit(GOLD, dev)
     assert (history["best_step"], history["evaluations"]) == (4, [])
     assert "dev has no entity of a type that is learnt" in capsys.readouterr().err
+
+
+def test_patience_without_dev_is_noted(tiny_model, capsys) -> None:
+    small(tiny_model, steps=1, patience=2).fit(GOLD)
+    assert "patience needs dev" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("call", [load_tagger, lambda tagger: nersery.predict(GOLD, tagger)])
+@pytest.mark.parametrize("name", [None, 3, b"tagger"])
+def test_what_names_no_tagger_is_refused(call, name: object) -> None:
+    with pytest.raises(SettingsError, match="expected the name of a file or folder"):
+        call(name)
 
 
 def test_patience_stops_early(tiny_model, monkeypatch) -> None:

@@ -166,6 +166,7 @@ def load_tagger(
     Raises:
         MissingResourceError: If there is no such tagger, or what the backend needs is missing.
     """
+    as_path(folder, "the tagger")
     described = read_description(folder)
     if not Path(folder).is_dir() and (Path(folder).exists() or str(folder).startswith((".", "/", "~"))):
         raise MissingResourceError(f"{folder} is no tagger: expected a folder that `nersery train` wrote")
@@ -290,8 +291,10 @@ def predict(
         refuse_unsaved(output)
         if backend != "torch":
             raise SettingsError("a tagger in memory runs on PyTorch: name its folder, or leave out backend")
-    stage = PredictStage(tagger if isinstance(tagger, Tagger) else str(tagger), backend)
-    return run_stage(stage, opened(corpus), output, job_options(options))
+    else:
+        as_path(tagger, "tagger")
+        tagger = str(tagger)
+    return run_stage(PredictStage(tagger, backend), opened(corpus), output, job_options(options))
 
 
 def train(

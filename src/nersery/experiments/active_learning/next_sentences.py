@@ -95,7 +95,7 @@ def next_sentences(
             f"count is {count} and most is {most}, expected a count of 1 or more, and most at least as large"
         )
     several = taggers if isinstance(taggers, Iterable) and not isinstance(taggers, str) else [taggers]
-    names = [str(as_path(one, "taggers")) for one in several]
+    names = [str(one) for one in several if as_path(one, "taggers")]
     if not names:
         raise SettingsError("there is no tagger, expected one or more")
     done = list(opened(labelled))

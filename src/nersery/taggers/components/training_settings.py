@@ -91,6 +91,8 @@ def train_tagger(
     comparable = can_compare(dev, tagger.types)
     if dev and not comparable:
         warn(f"{NOTHING_TO_COMPARE}, so the last weights are kept")
+    elif plan.patience is not None and not dev:
+        warn("patience needs dev sentences: without them, training takes all its steps")
     history = train(
         model,
         examples,
