@@ -293,6 +293,13 @@ def test_a_window_that_cuts_an_entity_is_no_illegal_sequence(tiny_model) -> None
         assert float(tagger._loss(tagger._examples(long)).detach()) < 20
 
 
+def test_a_model_that_computes_nan_is_refused(foreign: Path) -> None:
+    tagger = load_tagger(foreign)
+    tagger._network.classifier.bias.data.fill_(torch.nan)
+    with pytest.raises(SettingsError, match="computes NaN"):
+        tagger.predict(GOLD)
+
+
 def test_a_trained_model_gets_a_new_head(tiny_model, tmp_path: Path) -> None:
     first = small(tiny_model, head="linear", steps=5)
     first.fit(GOLD)

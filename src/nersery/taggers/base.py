@@ -84,7 +84,11 @@ class Tagger(ABC):
 
     @abstractmethod
     def predict(self, sentences: Sequence[Sentence], progress: Progress | None = None) -> list[Sentence]:
-        """The sentences, in order, with predicted entities and their scores in [0, 1]."""
+        """The sentences, in order, with predicted entities and their scores in [0, 1].
+
+        Raises:
+            SettingsError: If the network computes NaN.
+        """
 
     def predict_soft(self, sentences: Sequence[Sentence]) -> list[Sentence]:
         """The predicted sentences, with soft labels: the marginal probabilities of the labels that are uncertain.

@@ -26,7 +26,7 @@ from nersery.core.registry import settings_of
 from nersery.core.sentence import Sentence, types_in
 from nersery.core.warnings import warn
 from nersery.models import bundled
-from nersery.models.loading import ModelSource, autocast, pick_device, positions, quiet_transformers
+from nersery.models.loading import ModelSource, autocast, pick_device, positions, quiet_transformers, refuse_nan
 from nersery.models.model_settings import ModelSettings
 from nersery.models.packed_encoder import can_pack, in_one_row
 from nersery.models.sizes import parameters_of
@@ -294,6 +294,7 @@ class TransformerTagger(decoding.Decoding, Tagger, ModelSettings, TrainingSettin
         def score(windows: Sequence[Window], rows: int) -> Tensor:
             shape = {} if packed else {"rows": rows, "multiple": decoding.LENGTH_MULTIPLE}
             scores, _ = self._scores(windows, passes, packed=packed, **shape)
+            refuse_nan(scores, self.source)
             return scores.view(passes, -1, *scores.shape[1:])
 
         with autocast(network.device, self.precision):
