@@ -100,7 +100,7 @@ class TestPrediction:
             torch.nn.init.constant_(weights, torch.nan)
         for ask in (broken.predict, broken.predict_soft, broken.certainty):
             with pytest.raises(SettingsError, match="computes NaN"):
-                ask(GOLD[:2])
+                ask(sentences(2))
 
     def test_they_are_the_marginals(self) -> None:
         tags = TagSet.of(["PER"])
