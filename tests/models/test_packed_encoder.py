@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 from nersery.models.packed_encoder import ROW, can_pack, in_one_row, pack, rows
+from nersery.models.training.vocabulary_pruning import pruned_vocabulary
 
 KINDS = ("Bert", "Roberta", "XLMRoberta", "Camembert", "MPNet")
 HEADS = ("TokenClassification", "MaskedLM", "QuestionAnswering")
@@ -186,6 +187,15 @@ def test_neighbours_in_a_row_do_not_change_a_bit(kind: str, precision: torch.dty
             found = in_row(network, {name: ids[together] for name, ids in inputs.items()})["logits"]
             for place, n in enumerate(together):
                 assert torch.equal(found[place, : lengths[n]], alone[n]["logits"][0, : lengths[n]])
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_what_fills_a_row_is_in_a_pruned_vocabulary(kind: str) -> None:
+    network = made(kind)
+    inputs = batch(network)
+    whole = in_row(network, inputs)["logits"]
+    with pruned_vocabulary(network, {network.config.pad_token_id, *inputs["input_ids"].flatten().tolist()}):
+        assert torch.equal(in_row(network, inputs)["logits"], whole)
 
 
 @given(st.lists(st.integers(1, ROW), max_size=60))

@@ -33,7 +33,8 @@ FIVE = [projected(str(number), quality) for number, quality in enumerate([0.2, 0
 
 
 @pytest.mark.parametrize(
-    ("keep", "ids"), [(0.4, ["1", "3"]), (0.2, ["1"]), (0.3, ["1", "3"]), (1.0, ["0", "1", "2", "3", "4"])]
+    ("keep", "ids"),
+    [(0.4, ["1", "3"]), (0.2, ["1"]), (0.3, ["1", "3"]), (1.0, ["0", "1", "2", "3", "4"]), (1e-10, ["1"])],
 )
 def test_the_best_share_is_kept_in_order(keep: float, ids: list[str]):
     assert kept(FIVE, keep=keep) == ids

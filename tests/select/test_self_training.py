@@ -169,6 +169,9 @@ class TestTheEnd:
         result = select(POOL, SelfTraining(per_step=1, steps=3), GOLD, training=training)
         assert len(result.corpus) == 3
         assert "note: without dev sentences nothing says when to stop" in capsys.readouterr().err
+        empty = [sentence.with_entities(()) for sentence in DEV]
+        assert select(POOL, SelfTraining(per_step=1, steps=3), GOLD, training=replace(training, dev=empty)) == result
+        assert "note: dev has no entity of a type that is learnt" in capsys.readouterr().err
         select(POOL, SelfTraining(per_step=1, steps=1), GOLD, training=replace(training, dev=DEV))
         assert capsys.readouterr().err == ""
 

@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 import torch
-from transformers import BertConfig, BertModel, CanineConfig, CanineModel, CanineTokenizer
+from transformers import BertConfig, BertForTokenClassification, BertModel, CanineConfig, CanineModel, CanineTokenizer
 
+import nersery
 from nersery.core.errors import MissingResourceError, SettingsError
 from nersery.core.progress import Progress
 from nersery.core.sentence import Entity, Sentence
@@ -161,6 +162,25 @@ def test_the_weights_of_the_best_look_at_dev_are_kept(tiny_model, monkeypatch) -
     assert not torch.equal(kept, snapshots[3])
 
 
+def test_dev_that_cannot_tell_taggers_apart_chooses_none(tiny_model, capsys) -> None:
+    dev = [Sentence(("nobody", "came")), Sentence(("Brent", "rose"), (Entity(0, 1, "OIL"),))]
+    history = small(tiny_model, steps=4, evaluate_every=1).fit(GOLD, dev)
+    assert (history["best_step"], history["evaluations"]) == (4, [])
+    assert "dev has no entity of a type that is learnt" in capsys.readouterr().err
+
+
+def test_patience_without_dev_is_noted(tiny_model, capsys) -> None:
+    small(tiny_model, steps=1, patience=2).fit(GOLD)
+    assert "patience needs dev" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("call", [load_tagger, lambda tagger: nersery.predict(GOLD, tagger)])
+@pytest.mark.parametrize("name", [None, 3, b"tagger"])
+def test_what_names_no_tagger_is_refused(call, name: object) -> None:
+    with pytest.raises(SettingsError, match="expected the name of a file or folder"):
+        call(name)
+
+
 def test_patience_stops_early(tiny_model, monkeypatch) -> None:
     monkeypatch.setattr("nersery.taggers.components.training_settings.strict_f1", lambda gold, predicted: 0.5)
     history = small(tiny_model, steps=50, evaluate_every=5, patience=2).fit(GOLD, GOLD)
@@ -238,12 +258,46 @@ def test_models_of_others_may_begin_entities_with_inside_tags() -> None:
     assert [(e.start, e.end, e.type) for e in tags.entities([2, 2, 3, 1], [1.0] * 4)] == [(0, 2, "PER"), (3, 4, "LOC")]
 
 
+@pytest.fixture
+def foreign(tiny_model, tmp_path: Path) -> Path:
+    """A model of another library that sees in each word an entity's inside; it cannot begin one."""
+    names = {0: "O", 1: "I-PER", 2: "B-LOC", 3: "I-LOC"}
+    folder = shutil.copytree(tiny_model, tmp_path / "foreign")
+    config = BertConfig(vocab_size=500, id2label=names, label2id={name: n for n, name in names.items()}, **TINY)
+    network = BertForTokenClassification(config)
+    network.classifier.bias.data[1] = 9.0
+    network.save_pretrained(folder)
+    return folder
+
+
+def test_a_model_of_others_predicts_the_same_once_it_is_saved(foreign: Path, tmp_path: Path) -> None:
+    tagger = load_tagger(foreign)
+    tagger.save(tmp_path / "saved")
+    [expected], [found] = (one.predict(GOLD[:1]) for one in (tagger, load_tagger(tmp_path / "saved")))
+    assert expected.labels == ((0, 6, "PER"),) == found.labels
+
+
+def test_a_warm_start_from_a_model_of_others_learns_where_entities_begin(foreign: Path) -> None:
+    tagger = load_tagger(foreign)
+    tagger.steps = 1
+    tagger.fit([Sentence(("Ada", "Grace"), (Entity(0, 1, "PER"), Entity(1, 2, "PER")))], warm=True)
+    assert tagger._tags == TagSet(("O", "B-PER", "I-PER"))
+    assert tagger._network.classifier.bias[2] > 8.9
+
+
 def test_a_window_that_cuts_an_entity_is_no_illegal_sequence(tiny_model) -> None:
     long = Sentence(tuple("Oslo" for _ in range(200)), (Entity(0, 200, "LOC"),))
     for scheme in ("IOB2", "BIOES"):
         tagger = small(tiny_model, scheme=scheme, steps=2)
         tagger.fit([long, *GOLD])
         assert float(tagger._loss(tagger._examples(long)).detach()) < 20
+
+
+def test_a_model_that_computes_nan_is_refused(foreign: Path) -> None:
+    tagger = load_tagger(foreign)
+    tagger._network.classifier.bias.data.fill_(torch.nan)
+    with pytest.raises(SettingsError, match="computes NaN"):
+        tagger.predict(GOLD)
 
 
 def test_a_trained_model_gets_a_new_head(tiny_model, tmp_path: Path) -> None:
@@ -282,13 +336,25 @@ def test_dropout_is_set_where_the_model_has_one(tiny_model) -> None:
 
 
 def test_saving_over_another_tagger_leaves_nothing_of_it(tiny_model, tmp_path: Path) -> None:
+    folder = tmp_path / "tagger"
     for head in ("crf", "linear"):
         tagger = small(tiny_model, head=head, steps=1)
         tagger.fit(GOLD)
-        tagger.save(tmp_path / "tagger")
-    loaded = load_tagger(tmp_path / "tagger")
-    assert loaded._crf is None
-    assert not (tmp_path / "tagger" / "crf.safetensors").exists()
+        tagger.save(folder)
+        (folder / "model.onnx").touch()
+    tagger.save(folder)
+    assert load_tagger(folder)._crf is None
+    assert not {"crf.safetensors", "crf_pipeline.py", "model.onnx"} & {path.name for path in folder.iterdir()}
+
+
+def test_a_linear_tagger_trained_on_one_with_a_crf_names_no_pipeline(tiny_model, tmp_path: Path) -> None:
+    model = tiny_model
+    for head in ("crf", "linear"):
+        tagger = small(model, head=head, steps=1)
+        tagger.fit(GOLD)
+        model = str(tmp_path / head)
+        tagger.save(model)
+    assert "custom_pipelines" not in json.loads((tmp_path / "linear" / "config.json").read_text())
 
 
 def all_weights(tagger: TransformerTagger) -> torch.Tensor:

@@ -88,7 +88,10 @@ def in_one_row(network: Any, input_ids: Tensor, attention_mask: Tensor, token_ty
     """
     kept = attention_mask.flatten().nonzero().squeeze(1)
     inputs = {"input_ids": input_ids} | ({} if token_type_ids is None else {"token_type_ids": token_type_ids})
-    row = {name: nn.functional.pad(ids.flatten()[kept], (0, ROW - len(kept)))[None] for name, ids in inputs.items()}
+    # Filled with what it begins with: a network with a pruned vocabulary has no vector for other subwords.
+    row = {
+        name: ids.flatten()[torch.cat([kept, kept[:1].expand(ROW - len(kept))])][None] for name, ids in inputs.items()
+    }
     token = _LENGTHS.set(attention_mask.sum(1).tolist())
     try:
         output = network(**row)

@@ -61,8 +61,8 @@ class AlignmentQuality(Selector):
     def fit_candidates(self, candidates: Iterable[Sentence]) -> None:
         """Find the quality from which on sentences are kept, in sixteen bytes for each of them."""
         qualities = np.fromiter((self._merit(sentence) for sentence in candidates if sentence.entities), float)
-        kept = math.ceil(self.keep * len(qualities) - ROUNDING)
-        self._lowest = float(np.partition(qualities, -kept)[-kept]) if kept else 0.0
+        kept = max(1, math.ceil(self.keep * len(qualities) - ROUNDING))
+        self._lowest = float(np.partition(qualities, -kept)[-kept]) if len(qualities) else 0.0
 
     def score(self, sentences: Sequence[Sentence]) -> list[float]:
         """The quality over all words that each sentence has, whatever the measure."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from nersery.core.errors import NerseryError
 from nersery.core.ranges import Negative
@@ -12,9 +12,6 @@ from nersery.core.sentence import Sentence
 from nersery.core.training_context import NO_TRAINING, Training
 from nersery.models.model_settings import ModelSettings
 from nersery.select.base import Selector
-
-if TYPE_CHECKING:
-    pass
 
 
 @dataclass

@@ -28,7 +28,17 @@ from nersery.select.checkpoints.self_training_checkpoint import (
     tagger_folder,
     write_checkpoint,
 )
-from nersery.taggers.base import LOADING, Tagger, labels_hash, load_tagger, require_labels, strict_f1, training_record
+from nersery.taggers.base import (
+    LOADING,
+    NOTHING_TO_COMPARE,
+    Tagger,
+    can_compare,
+    labels_hash,
+    load_tagger,
+    require_labels,
+    strict_f1,
+    training_record,
+)
 from nersery.taggers.components.gold_tagger import gold_tagger, warn_of_unknown_labels
 from nersery.taggers.components.second_stage import fit_second_stage, foreign_settings, second_stage_issues
 
@@ -141,11 +151,9 @@ class SelfTraining(Selector):
         require_labels(self._gold)
         if not self.relabel:
             warn_of_unknown_labels(types_in(self._gold), pool, set())
-        if not self._training.dev:
-            note(
-                "without dev sentences nothing says when to stop, so self_training takes all its steps "
-                f"({self.steps}) and keeps all that joins"
-            )
+        if not self._can_stop:
+            why = NOTHING_TO_COMPARE if self._training.dev else "without dev sentences nothing says when to stop"
+            note(f"{why}, so self_training takes all its steps ({self.steps}) and keeps all that joins")
         folder = self._training.folder
         self._fingerprint = self._depends_on(pool)
         self._finished_steps = read_checkpoint(folder, self._fingerprint)
@@ -287,9 +295,14 @@ class SelfTraining(Selector):
             return gold_tagger(name_of(self), None, self._gold, self._training)
         return self._train(self._new_tagger(), [])[0]
 
+    @property
+    def _can_stop(self) -> bool:
+        """Whether dev says when to stop."""
+        return can_compare(self._training.dev, types_in(self._gold))
+
     def _dev_f1(self, tagger: Tagger) -> float | None:
         dev = self._training.dev
-        return strict_f1(dev, tagger.predict(dev)) if dev else None
+        return strict_f1(dev, tagger.predict(dev)) if self._can_stop else None
 
     # --- what was done --------------------------------------------------------------------------------------------
 

@@ -6,7 +6,7 @@ import hashlib
 import json
 import shutil
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
@@ -19,7 +19,7 @@ from nersery.core.outcome import Result, Step, Tally
 from nersery.core.progress import Progress
 from nersery.core.random import checked_seed
 from nersery.core.registry import check_values, get, instance, name_of, settings_of
-from nersery.core.sentence import Sentence
+from nersery.core.sentence import Sentence, types_in
 from nersery.core.training_context import refuse_unsaved
 from nersery.pipeline.stage import Stage
 from nersery.pipeline.stage_job import (
@@ -67,7 +67,7 @@ class Tagger(ABC):
         """Train, keep the best weights on dev, and return the history as JSON values.
 
         Args:
-            dev: Sentences to choose the best weights by. Empty keeps the last weights.
+            dev: Sentences to choose the best weights by. Empty, or without an entity of a type in gold, keeps the last.
             folder: For the checkpoint of this training alone: after a kill the same call resumes. The caller removes it
                 once the tagger is saved. See `nersery.models.training.trainer.train`.
             warm: Start from the weights of an earlier training, if there was one and it knows all types of gold.
@@ -84,7 +84,11 @@ class Tagger(ABC):
 
     @abstractmethod
     def predict(self, sentences: Sequence[Sentence], progress: Progress | None = None) -> list[Sentence]:
-        """The sentences, in order, with predicted entities and their scores in [0, 1]."""
+        """The sentences, in order, with predicted entities and their scores in [0, 1].
+
+        Raises:
+            SettingsError: If the network computes NaN.
+        """
 
     def predict_soft(self, sentences: Sequence[Sentence]) -> list[Sentence]:
         """The predicted sentences, with soft labels: the marginal probabilities of the labels that are uncertain.
@@ -166,6 +170,7 @@ def load_tagger(
     Raises:
         MissingResourceError: If there is no such tagger, or what the backend needs is missing.
     """
+    as_path(folder, "the tagger")
     described = read_description(folder)
     if not Path(folder).is_dir() and (Path(folder).exists() or str(folder).startswith((".", "/", "~"))):
         raise MissingResourceError(f"{folder} is no tagger: expected a folder that `nersery train` wrote")
@@ -208,6 +213,14 @@ def require_labels(gold: Sequence[Sentence], file: str | None = None) -> None:
             Issue(f"no training sentence of {len(gold)} has an entity", file),
             fix="give labelled sentences; if these are labelled, name the column of their tags (--tag-column)",
         )
+
+
+NOTHING_TO_COMPARE = "dev has no entity of a type that is learnt: its F1 is 0 whatever a tagger has learnt"
+
+
+def can_compare(dev: Iterable[Sentence], types: Collection[str]) -> bool:
+    """Whether F1 on dev tells taggers that predict these types apart."""
+    return not types_in(dev).isdisjoint(types)
 
 
 def strict_f1(gold: Sequence[Sentence], predicted: Sequence[Sentence]) -> float:
@@ -282,8 +295,10 @@ def predict(
         refuse_unsaved(output)
         if backend != "torch":
             raise SettingsError("a tagger in memory runs on PyTorch: name its folder, or leave out backend")
-    stage = PredictStage(tagger if isinstance(tagger, Tagger) else str(tagger), backend)
-    return run_stage(stage, opened(corpus), output, job_options(options))
+    else:
+        as_path(tagger, "tagger")
+        tagger = str(tagger)
+    return run_stage(PredictStage(tagger, backend), opened(corpus), output, job_options(options))
 
 
 def train(

@@ -20,10 +20,10 @@ from nersery.core.errors import MissingResourceError, SettingsError
 from nersery.core.files import os_errors
 from nersery.core.progress import Progress
 from nersery.core.ranges import Count, CountOrZero, Positive, RateBelowOne
-from nersery.core.registry import FileName, Precision, settings_of
+from nersery.core.registry import FileName, Precision, name_of, settings_of
 from nersery.core.sentence import Sentence, types_in
 from nersery.core.warnings import warn
-from nersery.models.loading import autocast, pick_device
+from nersery.models.loading import ModelSource, autocast, pick_device, refuse_nan
 from nersery.models.sizes import parameters_of
 from nersery.models.subwords.subwords import Window, collate
 from nersery.models.training.dropout import dropout_layers
@@ -217,6 +217,7 @@ class BiLSTMCRF(Decoding, Tagger, TrainingSettings):
             batch = collate(windows, 0, rows=rows, multiple=LENGTH_MULTIPLE)
             places, lengths = batch.input_ids.repeat(passes, 1), batch.attention_mask.sum(1).repeat(passes)
             scores = self._scores(table, places, spelled[places.to(network.device)], lengths)
+            refuse_nan(scores, ModelSource(name_of(self)))
             return scores.view(passes, -1, *scores.shape[1:])
 
         windows = [table.windows(sentence.words) for sentence in sentences]

@@ -26,7 +26,7 @@ from nersery.core.registry import settings_of
 from nersery.core.sentence import Sentence, types_in
 from nersery.core.warnings import warn
 from nersery.models import bundled
-from nersery.models.loading import ModelSource, autocast, pick_device, positions, quiet_transformers
+from nersery.models.loading import ModelSource, autocast, pick_device, positions, quiet_transformers, refuse_nan
 from nersery.models.model_settings import ModelSettings
 from nersery.models.packed_encoder import can_pack, in_one_row
 from nersery.models.sizes import parameters_of
@@ -38,7 +38,7 @@ from nersery.taggers.base import Tagger, require_labels
 from nersery.taggers.components import decoding
 from nersery.taggers.components.crf import ConditionalRandomField
 from nersery.taggers.components.description import DESCRIPTION, from_settings, read_description, write_description
-from nersery.taggers.components.onnx_network import OnnxNetwork
+from nersery.taggers.components.onnx_network import ONNX_FILE, OnnxNetwork
 from nersery.taggers.components.pretrained_head import (
     CRF_FILE,
     fit_transitions,
@@ -143,7 +143,7 @@ class TransformerTagger(decoding.Decoding, Tagger, ModelSettings, TrainingSettin
         require_labels(gold)
         with seeded(seed):
             types = types_in(gold)
-            goes_on = warm and self._network is not None and types <= {*self._tags.types}
+            goes_on = warm and self._network is not None and self._tags.strict and types <= {*self._tags.types}
             network = self._network if goes_on else self._build(TagSet.of(types, self.scheme))
             self._warn_if_unsuited(gold)
             learnt = [example for sentence in gold for example in self._examples(sentence)]
@@ -294,6 +294,7 @@ class TransformerTagger(decoding.Decoding, Tagger, ModelSettings, TrainingSettin
         def score(windows: Sequence[Window], rows: int) -> Tensor:
             shape = {} if packed else {"rows": rows, "multiple": decoding.LENGTH_MULTIPLE}
             scores, _ = self._scores(windows, passes, packed=packed, **shape)
+            refuse_nan(scores, self.source)
             return scores.view(passes, -1, *scores.shape[1:])
 
         with autocast(network.device, self.precision):
@@ -305,13 +306,15 @@ class TransformerTagger(decoding.Decoding, Tagger, ModelSettings, TrainingSettin
         network, encoder = self.parts
         folder = Path(folder)
         folder.mkdir(parents=True, exist_ok=True)
+        for name in (CRF_FILE, PIPELINE_FILE.name, ONNX_FILE):
+            (folder / name).unlink(missing_ok=True)  # of a tagger that was there
+        vars(network.config).pop("custom_pipelines", None)  # of the tagger that this one was trained on
         if self._crf is not None:
             network.config.custom_pipelines = PIPELINE
             shutil.copyfile(PIPELINE_FILE, folder / PIPELINE_FILE.name)
         with os_errors(folder), quiet_transformers():
             network.save_pretrained(folder)
             encoder.tokenizer.save_pretrained(folder)
-            (folder / CRF_FILE).unlink(missing_ok=True)
             if self._crf is not None:
                 save_file(self._crf.state_dict(), folder / CRF_FILE)
         settings = {**settings_of(self), "head": "linear" if self._crf is None else "crf"}
@@ -333,7 +336,7 @@ class TransformerTagger(decoding.Decoding, Tagger, ModelSettings, TrainingSettin
                 f"{folder} holds {', '.join(source.config().architectures or ['no known model'])}; expected a "
                 "token-classification model. Train a tagger on it with: nersery train --set model=…"
             )
-        tags = TagSet(tuple(names), strict=bool(saved))
+        tags = TagSet(tuple(names), strict=bool(saved.get("history")))  # without: another library's model, saved again
         crf = None
         if saved and tagger.head == "crf":
             crf = ConditionalRandomField(tags.allowed, tags.allowed_start, tags.allowed_end)

@@ -94,6 +94,11 @@ def test_taggers_without_soft_labels_and_with_other_types(
     assert {sentence.scores["expected_errors"] for sentence in alone.corpus} == {0.0}, "it is always sure"
 
 
+def test_a_sentence_without_an_id_gets_its_number_in_the_input(tagger: Path) -> None:
+    found = nersery.next_sentences(RAW, tagger, 5, quiet=True).corpus
+    assert all(RAW[int(sentence.id) - 1].words == sentence.words for sentence in found)
+
+
 def test_wrong_numbers_and_no_tagger(tagger: Path, tmp_path: Path) -> None:
     with pytest.raises(SettingsError, match="count is 0"):
         chosen(RAW, tagger, 0)
@@ -101,6 +106,8 @@ def test_wrong_numbers_and_no_tagger(tagger: Path, tmp_path: Path) -> None:
         chosen(RAW, tagger, 5, most=4)
     with pytest.raises(SettingsError, match="no tagger"):
         chosen(RAW, [], 5)
+    with pytest.raises(SettingsError, match="taggers is Transformer"):
+        chosen(RAW, load_tagger(tagger), 5)
     with pytest.raises(MissingResourceError, match="keep_taggers"):
         taggers_of(tmp_path)
 

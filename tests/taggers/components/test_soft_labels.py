@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from dataclasses import replace
 from pathlib import Path
 
@@ -92,6 +93,14 @@ class TestPrediction:
     def test_the_batch_does_not_matter(self, tagger: Tagger) -> None:
         unseen = sentences(6, start=300)
         assert tagger.predict_soft(unseen) == [tagger.predict_soft([sentence])[0] for sentence in unseen]
+
+    def test_a_network_that_computes_nan_is_refused(self, tagger: Tagger) -> None:
+        broken = copy.deepcopy(tagger)
+        for weights in broken._network.parameters():
+            torch.nn.init.constant_(weights, torch.nan)
+        for ask in (broken.predict, broken.predict_soft, broken.certainty):
+            with pytest.raises(SettingsError, match="computes NaN"):
+                ask(sentences(2))
 
     def test_they_are_the_marginals(self) -> None:
         tags = TagSet.of(["PER"])

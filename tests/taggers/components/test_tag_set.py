@@ -49,6 +49,12 @@ def test_models_without_beginnings_are_read() -> None:
     assert [e.type for e in tags.entities([1, 1, 2, 0], [1.0] * 4)] == ["PER", "LOC"]
 
 
+@pytest.mark.parametrize("strict", [True, False])
+def test_neighbours_of_one_type_stay_two(strict: bool) -> None:
+    tags = TagSet(("O", "B-PER", "I-PER"), strict=strict)
+    assert tags.indices([Entity(0, 1, "PER"), Entity(1, 3, "PER")], 3) == [1, 1, 2]
+
+
 def test_a_model_with_other_labels_is_refused_by_name() -> None:
     with pytest.raises(MissingResourceError, match="NEGATIVE"):
         _ = TagSet(("NEGATIVE", "POSITIVE")).parts

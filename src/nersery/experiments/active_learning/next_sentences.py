@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from nersery.core.errors import DataError, MissingResourceError, SettingsError
+from nersery.core.files import as_path
 from nersery.core.progress import Progress
 from nersery.core.random import checked_seed, is_whole, item_seed
 from nersery.core.registry import name_of
@@ -93,7 +94,8 @@ def next_sentences(
         raise SettingsError(
             f"count is {count} and most is {most}, expected a count of 1 or more, and most at least as large"
         )
-    names = [str(one) for one in ([taggers] if isinstance(taggers, str | Path) else taggers)]
+    several = taggers if isinstance(taggers, Iterable) and not isinstance(taggers, str) else [taggers]
+    names = [str(one) for one in several if as_path(one, "taggers")]
     if not names:
         raise SettingsError("there is no tagger, expected one or more")
     done = list(opened(labelled))
@@ -128,7 +130,7 @@ def _drawn(
         if sentence.words in labelled or key in kept:
             known += 1
         elif key < limit:
-            kept[key] = read, replace(sentence, entities=(), soft_labels=(), scores={})
+            kept[key] = read, replace(sentence, id=sentence.id or str(read), entities=(), soft_labels=(), scores={})
             if len(kept) == 2 * most:  # halve only now and then: sorting for each sentence would take long
                 limit = sorted(kept)[most]
                 kept = {key: one for key, one in kept.items() if key < limit}

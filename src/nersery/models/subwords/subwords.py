@@ -178,11 +178,7 @@ class SubwordEncoder:
         room = self.max_subwords - len(prefix) - len(self.suffix)
         subwords = [ids[:room] for ids in self.subwords(words)]
         spans = window_spans([len(ids) for ids in subwords], room, overlap=room // 4)
-        borders = [0, *((a[1] + b[0] + 1) // 2 for a, b in itertools.pairwise(spans)), len(words)]
-        return [
-            self._window(prefix, subwords, span, (borders[number], borders[number + 1]))
-            for number, span in enumerate(spans)
-        ]
+        return [self._window(prefix, subwords, span, core) for span, core in zip(spans, cores(spans), strict=True)]
 
     def _prefix(self, condition: Sequence[str]) -> tuple[int, ...]:
         """The special tokens before a sentence, and the condition with a separator."""
@@ -229,6 +225,15 @@ def window_spans(lengths: Sequence[int], room: int, overlap: int) -> list[tuple[
             following -= 1
             shared += lengths[following]
         start = following
+
+
+def cores(spans: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
+    """The words whose result is taken from each of some windows: neighbours share what overlaps.
+
+    >>> cores([(0, 8), (6, 14), (12, 20)])
+    [(0, 7), (7, 13), (13, 20)]
+    """
+    return [*itertools.pairwise([0, *((a[1] + b[0] + 1) // 2 for a, b in itertools.pairwise(spans)), spans[-1][1]])]
 
 
 def frame(encode: Callable[..., Any]) -> tuple[tuple[int, ...], tuple[int, ...]]:

@@ -231,8 +231,8 @@ def put_weights(model: nn.Module, weights: Mapping[str, Tensor]) -> None:
 def snapshot(model: nn.Module, optimizer: torch.optim.Optimizer | None, device: torch.device) -> Tensors:
     """Weights, optimizer moments and random states."""
     tensors = {f"weights.{name}": tensor for name, tensor in weights_of(model).items()}
-    for name, parameter in model.named_parameters() if optimizer is not None else ():
-        moments = optimizer.state.get(parameter, {}) if optimizer is not None else {}
+    for name, parameter in model.named_parameters():
+        moments = {} if optimizer is None else optimizer.state.get(parameter, {})
         tensors |= {f"moments.{name}.{key}": value for key, value in moments.items() if isinstance(value, Tensor)}
     tensors["chance.cpu"] = torch.get_rng_state()
     if device.type == "cuda":

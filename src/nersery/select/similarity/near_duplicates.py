@@ -94,9 +94,6 @@ class NearDuplicates:
     def _text(self, number: int) -> array[int]:
         return self._words[self._ends[number] : self._ends[number + 1]]
 
-    def _length(self, number: int) -> int:
-        return self._ends[number + 1] - self._ends[number]
-
     def _search(self, number: int) -> Found:
         from rapidfuzz.distance import Indel
         from rapidfuzz.process import extractOne
@@ -124,7 +121,8 @@ class NearDuplicates:
 
     def _of_like_length(self, text: Sequence[int], numbers: Iterable[int]) -> list[int]:
         shortest, longest = self._least * len(text) - ROUNDING, (len(text) + ROUNDING) / self._least
-        return [number for number in numbers if shortest <= self._length(number) <= longest]
+        ends = self._ends
+        return [number for number in numbers if shortest <= ends[number + 1] - ends[number] <= longest]
 
     def _build_index(self) -> None:
         index: dict[int, array[int]] = defaultdict(lambda: array("L"))

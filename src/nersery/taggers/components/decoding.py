@@ -40,8 +40,9 @@ CERTAIN = 0.99
 """Words whose label has this probability get no soft labels."""
 LISTED = 1e-3
 """Soft labels with smaller probabilities are left out."""
-MOST_DECODED = 1 << 18
-"""Words decoded at once, passes and padding included: one long line among short ones must not fill the memory."""
+MOST_DECODED = 1 << 20
+"""Numbers in the largest tensor of decoding, passes and padding included: neither one long line among short ones nor
+hundreds of types may fill the memory."""
 
 
 def examples(windows: Sequence[Window], sentence: Sentence, tags: TagSet) -> list[Example]:
@@ -268,8 +269,9 @@ def _padded(emissions: Sequence[Tensor]) -> Iterator[tuple[list[int], Tensor, Te
     order = sorted(range(len(emissions)), key=lambda number: len(emissions[number]))
     groups: list[list[int]] = [[]]
     for number in order:
-        area = (len(groups[-1]) + 1) * emissions[number].shape[0] * emissions[number].shape[1]
-        if groups[-1] and (len(groups[-1]) == DECODED or area > MOST_DECODED):
+        words, passes, tags = emissions[number].shape
+        size = (len(groups[-1]) + 1) * passes * tags * max(words, tags)
+        if groups[-1] and (len(groups[-1]) == DECODED or size > MOST_DECODED):
             groups.append([])
         groups[-1].append(number)
     for numbers in groups if order else ():

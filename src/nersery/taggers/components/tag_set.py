@@ -57,7 +57,7 @@ class TagSet:
                 )
         return tuple(parts)
 
-    @property
+    @cached_property
     def types(self) -> tuple[str, ...]:
         """The types, sorted."""
         return tuple(sorted({type_ for _, type_ in self.parts if type_}))
@@ -65,17 +65,14 @@ class TagSet:
     @cached_property
     def _closed(self) -> bool:
         """Whether the scheme marks the ends of entities."""
-        return self.strict and any(letter in "ES" for letter, _ in self.parts)
-
-    @cached_property
-    def _begun(self) -> bool:
-        """Whether the scheme marks the beginnings of entities; without, any inside may begin one."""
-        return self.strict and any(letter == "B" for letter, _ in self.parts)
+        return any(letter in "ES" for letter, _ in self.parts)
 
     def _may_follow(self, before: tuple[str, str], after: tuple[str, str]) -> bool:
-        if after[0] in "IE" and self._begun:
+        if not self.strict:
+            return True
+        if after[0] in "IE":
             return before[0] in "BI" and before[1] == after[1]
-        return not (self._closed and before[0] in "BI" and after[0] not in "IE")
+        return not (self._closed and before[0] in "BI")
 
     @property
     def allowed(self) -> Tensor:
@@ -108,7 +105,12 @@ class TagSet:
         first, last = position == entity.start, position == entity.end - 1
         if self._closed and last:
             return "S" if first else "E"
-        return "B" if first and self._begun else "I"
+        return "B" if first else "I"
+
+    @cached_property
+    def _begins(self) -> dict[str, int]:
+        """The number in `labels` of the beginnings of each type; that of its insides is next."""
+        return {type_: 2 * number + 2 for number, type_ in enumerate(self.types)}
 
     def labels(self, paths: Tensor) -> Tensor:
         """The labels of legal paths, one number per word whatever the scheme: its type and whether an entity begins
@@ -122,7 +124,7 @@ class TagSet:
         >>> tags.labels(path).tolist(), tags.labels_of([Entity(0, 2, "PER")], 2)
         ([0, 4, 5, 2], [4, 5])
         """
-        types = torch.tensor([2 * self.types.index(type_) + 2 if type_ else 0 for _, type_ in self.parts])[paths]
+        types = torch.tensor([self._begins.get(type_, 0) for _, type_ in self.parts])[paths]
         inside = torch.tensor([letter in "IE" for letter, _ in self.parts])[paths]
         goes_on = inside[..., 1:] & (types[..., 1:] == types[..., :-1])
         return types + nn.functional.pad(goes_on, (1, 0))
@@ -131,16 +133,14 @@ class TagSet:
         """The same numbers for the entities of a sentence; negative if the tag set lacks the type."""
         labels = [0] * length
         for entity in entities:
-            begins = 2 * self.types.index(entity.type) + 2 if entity.type in self.types else -2
+            begins = self._begins.get(entity.type, -2)
             labels[entity.start : entity.end] = [begins] + [begins + 1] * (entity.end - entity.start - 1)
         return labels
 
     @cached_property
     def label_of_tag(self) -> Tensor:
         """Whether a tag stands for a label of `labels`. Shape: (tags, labels)."""
-        of = [
-            2 * self.types.index(type_) + (3 if letter in "IE" else 2) if type_ else 0 for letter, type_ in self.parts
-        ]
+        of = [self._begins.get(type_, 0) + (letter in "IE") for letter, type_ in self.parts]
         return nn.functional.one_hot(torch.tensor(of), 2 * len(self.types) + 2).float()
 
     def soft_labels(self, shares: Tensor, words: Iterable[int], least: float) -> tuple[SoftLabel, ...]:
@@ -151,9 +151,9 @@ class TagSet:
             least: Smaller probabilities are left out.
         """
         found = [
-            (word, type_, *shares[word, 2 * n + 2 : 2 * n + 4].tolist())
+            (word, type_, *shares[word, begins : begins + 2].tolist())
             for word in words
-            for n, type_ in enumerate(self.types)
+            for type_, begins in self._begins.items()
         ]
         return tuple(SoftLabel(w, t, round(b, 4), round(i, 4)) for w, t, b, i in found if b + i >= least)
 
@@ -166,8 +166,8 @@ class TagSet:
         targets = nn.functional.one_hot(hard, 2 * len(self.types) + 2).float()
         targets[sorted({label.word for label in sentence.soft_labels})] = 0.0
         for label in sentence.soft_labels:
-            if label.type in self.types:
-                begins = 2 * self.types.index(label.type) + 2
+            if label.type in self._begins:
+                begins = self._begins[label.type]
                 targets[label.word, begins : begins + 2] += torch.tensor([label.begin, label.inside])
         targets[:, 0] += (1 - targets.sum(1)).clamp_min(0.0)
         return targets

@@ -12,8 +12,9 @@ from torch import Tensor, nn
 from nersery.core.errors import SettingsError
 from nersery.core.ranges import Count, NotNegative, Rate
 from nersery.core.sentence import Sentence
+from nersery.core.warnings import warn
 from nersery.models.training.trainer import Optimizer, Schedule, TrainingPlan, train
-from nersery.taggers.base import Tagger, strict_f1, training_record
+from nersery.taggers.base import NOTHING_TO_COMPARE, Tagger, can_compare, strict_f1, training_record
 from nersery.taggers.components.tag_set import OutputScheme
 
 
@@ -87,6 +88,11 @@ def train_tagger(
         others: Further arguments of the trainer, such as ``progress`` and ``folder``.
     """
     gold, dev = data
+    comparable = can_compare(dev, tagger.types)
+    if dev and not comparable:
+        warn(f"{NOTHING_TO_COMPARE}, so the last weights are kept")
+    elif plan.patience is not None and not dev:
+        warn("patience needs dev sentences: without them, training takes all its steps")
     history = train(
         model,
         examples,
@@ -94,7 +100,7 @@ def train_tagger(
         plan,
         seed=seed,
         device=next(model.parameters()).device,
-        evaluate=(lambda: strict_f1(dev, tagger.predict(dev))) if dev else None,
+        evaluate=(lambda: strict_f1(dev, tagger.predict(dev))) if comparable else None,
         fingerprint={**training_record(tagger, gold, dev), "warm": warm},
         **others,
     )

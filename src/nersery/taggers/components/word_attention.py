@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from torch import Tensor
 
 from nersery.core.errors import SettingsError
 from nersery.core.registry import name_of
@@ -116,14 +115,6 @@ def _attentions(tagger: TransformerTagger, windows: Sequence[Window], layers: in
         raise SettingsError(f'the model "{tagger.model}" does not return the attention between subwords. {OTHER_WAYS}')
     if layers > len(attentions):
         warn(f'attention is asked for of {layers} layers, and "{tagger.model}" has {len(attentions)}: all are summed')
-    total = _sum(attentions[-layers:])
+    total: Any = sum(layer.float().sum(1) for layer in attentions[-layers:])  # over layers and heads
     refuse_nan(total, ModelSource(tagger.model))
     return np.asarray(total.cpu())
-
-
-def _sum(attentions: Sequence[Tensor]) -> Tensor:
-    """Over layers and heads. Shape: (rows, subwords, subwords)."""
-    total = attentions[0].float().sum(1)
-    for layer in attentions[1:]:
-        total += layer.float().sum(1)
-    return total

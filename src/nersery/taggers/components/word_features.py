@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -11,7 +10,7 @@ from functools import cached_property
 import torch
 from torch import Tensor
 
-from nersery.models.subwords.subwords import Window, window_spans
+from nersery.models.subwords.subwords import Window, cores, window_spans
 from nersery.models.word_vectors import composed
 
 PAD, UNKNOWN = range(2)
@@ -129,8 +128,7 @@ class WordTable:
         """The windows of a sentence, with the places of its words as subwords."""
         places = [self._places[word] for word in words]
         spans = window_spans([1] * len(words), LONGEST_WINDOW, LONGEST_WINDOW // 4)
-        borders = [0, *((a[1] + b[0] + 1) // 2 for a, b in itertools.pairwise(spans)), len(words)]
         return [
-            Window(tuple(places[start:end]), tuple(range(end - start)), start, (borders[number], borders[number + 1]))
-            for number, (start, end) in enumerate(spans)
+            Window(tuple(places[start:end]), tuple(range(end - start)), start, core)
+            for (start, end), core in zip(spans, cores(spans), strict=True)
         ]
