@@ -129,12 +129,12 @@ class FileJob:
                 of the unfinished job holds other files.
         """
         files.refuse_unwritable(self.target)
-        begun = (self.part / "journal.json").exists()
+        if self.target.is_dir() and not self.makes_folder:
+            raise SettingsError(f"{self.target} is a folder, expected the name of a file to write")
+        begun = self.target.name != "" and (self.part / "journal.json").exists()
         is_moved = begun and not any((self.part / name).exists() for name in ("output", "packed"))
         if self.makes_folder and os.path.lexists(self.target) and not is_moved:
             raise SettingsError(f"{self.target} exists already, expected the name of a new folder. Choose another name")
-        if self.target.is_dir() and not self.makes_folder:
-            raise SettingsError(f"{self.target} is a folder, expected the name of a file to write")
         if not begun and self.part.is_dir() and not {path.name for path in self.part.iterdir()} <= {*BEGINNINGS}:
             raise foreign_files(self.part, "unfinished job")
         self._check_existing(overwrite, moved=begun)
