@@ -1,17 +1,17 @@
 """Train a small English encoder-decoder that restores sentences, for ACLM's denoising.
 
-    python models/denoising/train.py --data DIR --work DIR [--steps 6000]
+    python models/denoising/train.py --data DIR --work DIR [--steps 3000]
 
 README.md beside this file describes the result. The same command resumes. It writes ``model/``, a BART as a Hugging
-Face folder, and ``samples.txt``, sentences that it restored, into the working folder.
+Face folder, ``samples.txt``, sentences that it restored, and ``curve.jsonl`` into the working folder.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import random
 import re
-import sys
 from collections.abc import Iterator
 from itertools import groupby
 from pathlib import Path
@@ -169,7 +169,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", type=Path, required=True, help="the folder that contains text/en")
     parser.add_argument("--work", type=Path, required=True)
-    parser.add_argument("--steps", type=int, default=6000)
+    parser.add_argument("--steps", type=int, default=3000)
     arguments = parser.parse_args()
     work: Path = arguments.work
     train, held_out = sentences(arguments.data)
@@ -191,12 +191,15 @@ def main() -> None:
         history = model.fine_tune(
             train, torn, plan, dev=held_out, progress=progress, folder=work / "checkpoint", fingerprint={}
         )
-    for score in history.evaluations:
-        print(f"step {score.step}: loss {score.loss:.3f}, held-out loss {-score.score:.3f}")
+    curve = [
+        {"step": one.step, "loss": round(one.loss, 3), "held-out loss": round(-one.score, 3)}
+        for one in history.evaluations
+    ]
+    (work / "curve.jsonl").write_text("".join(json.dumps(line) + "\n" for line in curve), "utf-8")
     model.network.save_pretrained(work / "model")
-    model.tokenization._tokenizer.save_pretrained(work / "model")
+    model.source.tokenizer().save_pretrained(work / "model")
     (work / "samples.txt").write_text("\n".join(restored(model, held_out[:HELD_OUT])), "utf-8")
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()
