@@ -36,6 +36,9 @@ class Scripted(Tagger):
     passes: list[int] = field(default_factory=list)
     history: dict[str, Any] = field(default_factory=dict)
 
+    def __deepcopy__(self, memo: Any) -> Scripted:
+        return replace(self)  # shares the records
+
     def fit(self, gold, dev=(), *, seed=0, progress=None, folder=None, warm=False) -> dict[str, Any]:
         if len(self.trainings) == self.fail_at:
             raise KeyboardInterrupt
@@ -224,6 +227,7 @@ class TestTraining:
             tagger = Scripted([1, 2, 3])
             chosen(tagger, POOL, per_step=1, steps=2, warm_start=warm)
             assert tagger.starts == starts
+        assert tagger.done == 0, "the caller's own tagger is not trained on"
 
     def test_each_step_ends_with_gold_alone(self) -> None:
         tagger = Scripted([1, 2, 3, 4, 5])

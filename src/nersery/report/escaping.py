@@ -40,8 +40,8 @@ def markdown_template(name: str) -> Template:
 def markdown_text(value: Any) -> Any:
     r"""Escape text, so that Markdown shows it literally, on one line; `Markup` stays.
 
-    >>> print(markdown_text("a|b *c* <i>"), markdown_text("# x #"), markdown_text("1. x"), markdown_text("0.5"))
-    a\|b \*c\* &lt;i&gt; \# x \# 1\. x 0.5
+    >>> print(markdown_text("a|b *c* <i>"), markdown_text("# x #"), markdown_text("1. x"), markdown_text("."))
+    a\|b \*c\* &lt;i&gt; \# x \# 1\. x .
     >>> print(markdown_text("red \x1b[31m"))
     red \\x1b\[31m
     """
@@ -51,7 +51,7 @@ def markdown_text(value: Any) -> Any:
     text = text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
     text = re.sub(r"[\\`*\[\]|~$]|(?<![^\W_])_|_(?![^\W_])", r"\\\g<0>", text)
     text = re.sub(r"(?<=\s)(?=#+$)", r"\\", text)  # it would close a heading
-    return re.sub(r"^(\d*)(?=([#+=-]+|[.)])(\s|$))", r"\1\\", text)
+    return re.sub(r"^(\d+)(?=[.)](\s|$))|^(?=[#+=-]+(\s|$))", r"\1\\", text)
 
 
 def markdown_sentence(segments: Sequence[Segment]) -> Markup:

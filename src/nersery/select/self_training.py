@@ -6,6 +6,7 @@ import math
 import os
 import shutil
 from collections.abc import Iterable, Mapping, Sequence
+from copy import deepcopy
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
@@ -261,7 +262,7 @@ class SelfTraining(Selector):
     def _train(self, before: Tagger, others: Sequence[Sentence]) -> tuple[Tagger, int]:
         """The tagger on gold and others, and on how many sentences it was trained."""
         train = [*self._gold * copies_for_upsampling(len(self._gold), len(others), self.upsampling), *others]
-        tagger = before if self.warm_start else self._new_tagger()
+        tagger = deepcopy(before) if self.warm_start else self._new_tagger()  # the caller's own stays as it is
         training = self._training
         folder = training.folder / f"training-{len(self._finished_steps)}" if training.folder else None
         tagger.fit(
