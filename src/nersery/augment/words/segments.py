@@ -27,9 +27,20 @@ def segments(sentence: Sentence) -> list[Segment]:
 
 def shuffled(sentence: Sentence, chosen: Iterable[Segment], rng: random.Random) -> Sentence:
     """The sentence with the words of some segments in random order, which may be the old one."""
-    order = list(range(len(sentence)))
+    order: list[int] = []
     for start, end in chosen:
-        segment = order[start:end]
-        rng.shuffle(segment)
-        order[start:end] = segment
-    return sentence.reordered(order)
+        order = order or list(range(len(sentence)))
+        _shuffle(order, start, end, rng)
+    return sentence.reordered(order) if order else sentence
+
+
+def _shuffle(items: list[int], start: int, end: int, rng: random.Random) -> None:
+    """Shuffle the items of a segment as ``rng.shuffle`` does, which takes three times as long for its calls."""
+    getrandbits = rng.getrandbits
+    for size in range(end - start, 1, -1):
+        bits = size.bit_length()
+        drawn = getrandbits(bits)
+        while drawn >= size:
+            drawn = getrandbits(bits)
+        place, other = start + size - 1, start + drawn
+        items[place], items[other] = items[other], items[place]
