@@ -1,20 +1,21 @@
 #!/usr/bin/env bash
 # MultiCoNER in ten languages with bundled-multilingual: docs/results.md, "Ten languages". Resumes; writes runs/ten/.
 #
-#     benchmarks/ten_languages.sh [--quick] [gold|transfer|union|methods|joint]... [-- LANGUAGE...]
+#     benchmarks/ten_languages.sh [--quick] [gold|transfer|union|methods|raw|joint]... [-- LANGUAGE...]
 #
 # gold:     gold only, 100 sentences of each language
 # transfer: English 1,000 (zero-shot elsewhere), then trained on with 100 sentences of each language, then on raw text that
 #           this tagger labels
 # union:    the 100 sentences of all ten languages together
-# methods:  all systems of ten_languages.toml
+# methods:  the systems of ten_languages.toml: new sentences from gold alone
+# raw:      self-training, and questions, on raw text
 # joint:    one tagger for all from English 1,000, 100 of each other language and all raw text, then trained on with 100 of each
 source "$(dirname "$0")/experiments.sh"
 data=$data/multiconer
 parts=()
 while [ $# -gt 0 ] && [ "$1" != -- ]; do parts+=("$1"); shift; done
 [ $# -gt 0 ] && shift
-[ ${#parts[@]} -gt 0 ] || parts=(gold transfer union methods joint)
+[ ${#parts[@]} -gt 0 ] || parts=(gold transfer union methods raw joint)
 languages=("$@")
 [ ${#languages[@]} -gt 0 ] || languages=(en de es nl tr ru ko zh hi bn)
 
@@ -40,13 +41,18 @@ for part in "${parts[@]}"; do
     union)
       train=$(printf '%s = "'"$data"'/%s/100.conll", ' $(for l in en de es nl tr ru ko zh hi bn; do echo "$l $l"; done))
       experiment ten_languages_transfer ten/union name=multiconer-union "data.train={ ${train%, } }" ;;
-    methods) for language in "${languages[@]}"; do of_language "$language" methods; done ;;
+    methods) for language in "${languages[@]}"; do of_language "$language" methods data.raw=; done ;;
+    raw)
+      for language in "${languages[@]}"; do
+        of_language "$language" raw \
+          'systems=[{ name = "self-training", method = "tagger_labels" }, { name = "questions, then gold", method = "qa_prompting", model = "bundled-multilingual", second_stage = { steps = 100 } }]'
+      done ;;
     joint)
       experiment all_languages ten/joint
       for language in "${languages[@]}"; do
         of_language "$language" joint-then-gold 'systems=[]' tagger.steps=100 \
           "tagger.model=$PWD/$runs/ten/joint/seed-0/relabelled twice, then gold/tagger"
       done ;;
-    *) echo "no such part: $part; expected gold, transfer, union, methods or joint" >&2; exit 2 ;;
+    *) echo "no such part: $part; expected gold, transfer, union, methods, raw or joint" >&2; exit 2 ;;
   esac
 done
