@@ -50,6 +50,7 @@ class TestExitCodes:
                 "--picture-of is for --picture",
             ),
             (2, ["dataset", "convert", "train.conll", "x.conll", "--scheme", "BOI"], "BOI"),
+            (2, ["dataset", "convert", "train.conll", "x.jsonl", "--scheme", "BIOES"], "--scheme is for CoNLL output"),
             (2, ["dataset", "convert", "train.conll", "x.conll", "--type", "PER"], "expected OLD=NEW"),
             (
                 2,

@@ -30,8 +30,8 @@ def convert(
     target: options.Target,
     *,
     to: options.Format = None,
-    scheme: Annotated[str, Option(help="Tag scheme of CoNLL output.")] = "IOB2",
-    separator: Annotated[str, Option(help="Separator of CoNLL columns: tab or space.")] = "tab",
+    scheme: Annotated[str | None, Option(help="Tag scheme of CoNLL output, by default IOB2.")] = None,
+    separator: Annotated[str | None, Option(help="Separator of CoNLL columns: tab (the default) or space.")] = None,
     types: Annotated[
         list[str] | None,
         Option("--type", metavar="OLD=NEW", help="Rename a type; OLD= drops its entities; may be repeated."),
@@ -43,11 +43,15 @@ def convert(
     """Convert between formats. Sentences, labels and characters do not change."""
     from nersery.core.progress import Progress
 
+    format = output_format(target, to)
+    for option, value in (("--scheme", scheme), ("--separator", separator)):
+        if value is not None and format != "conll":
+            raise SettingsError(f"{option} is for CoNLL output, but {target} is written as {format}: leave it out")
+    scheme, separator = scheme or "IOB2", separator or "tab"
     separators = {"tab": "\t", "space": " "}
     if separator not in separators:
         raise SettingsError(f'--separator is "{separator}"; {did_you_mean(separator, separators)}')
     options.refuse_same_file(target, source)
-    format = output_format(target, to)
     write = partial(io.writer, format, scheme=scheme, separator=separators[separator])
     write()  # says what is wrong with the options before anything is read
     names = _new_names(types or [])
