@@ -240,7 +240,7 @@ def faults(name: str, values: dict[str, Any]) -> list[str]:
     """What a parser cannot know to be wrong: methods, settings, presets, recipes, repairs, schemes."""
     if "repair" in values:
         io.ReadOptions(repair=tuple(values["repair"] or ()), scheme=values["scheme_in"])
-    if "scheme" in values:
+    if values.get("scheme"):
         tags.scheme_name(values["scheme"])
     if name in KINDS:
         problems: list[str] = []
