@@ -72,7 +72,10 @@ class TestHelp:
             monkeypatch.setattr(candidates, "MULTILINGUAL", tiny_model)
             monkeypatch.setattr(plan, "SCHEDULES", (Schedule(2, 16),))
             monkeypatch.setattr(plan, "FEWEST_STEPS", 2)
+            monkeypatch.setattr(plan, "systems_for", lambda *of, **sizes: candidates.systems_for(*of, **sizes)[:1])
             example += ["--language", "xx"]
+            if "--minutes" not in example:  # one whole job is enough
+                example += ["--plan"]
         if example[:2] == ["label", "next"]:
             Path("runs/grow").mkdir(parents=True)
             os.symlink(tagger, "runs/grow/tagger", target_is_directory=True)
