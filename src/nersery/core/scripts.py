@@ -6,17 +6,20 @@ import unicodedata
 
 SHARED = ("", "COMBINING", "MODIFIER", "VARIATION")
 """Names of letters and marks of several scripts begin with these."""
+KANA = ("HIRAGANA", "KATAKANA")
 
 
 def script_of(word: str) -> str:
     """The script of the first letter or vowel sign, as Unicode names it; empty for numbers and punctuation.
 
-    >>> script_of("2nd"), script_of("दिल्ली"), script_of("ி"), script_of("東京"), script_of("1,000")
+    Chinese characters and kana are one script, because Japanese mixes them.
+
+    >>> script_of("2nd"), script_of("दिल्ली"), script_of("ி"), script_of("カナ"), script_of("1,000")
     ('LATIN', 'DEVANAGARI', 'TAMIL', 'CJK', '')
     """
     for character in word:
         if unicodedata.category(character)[0] in "LM":
             first = unicodedata.name(character, "").split(" ", 1)[0].split("-")[0]
             if first not in SHARED:
-                return first
+                return "CJK" if first in KANA else first
     return ""

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from rapidfuzz.distance import Levenshtein
 from rapidfuzz.process import cpdist
 
+from nersery.core.scripts import script_of
 from nersery.crosslingual.hmm.texts import Texts
 
 Rows = NDArray[np.int64]
@@ -113,13 +114,6 @@ def essence(word: str, what: int) -> str:
     return _MARKS.get(first) or _KINDS_OF_MARKS.get(unicodedata.category(first)) or first if word else ""
 
 
-def _script(word: str) -> str:
-    for letter in word:
-        if letter.isalpha():
-            return unicodedata.name(letter, "").split(" ", 1)[0]
-    return ""
-
-
 class Looks:
     """What is to know of the looks of words, gathered once a word; two words are then compared by their rows."""
 
@@ -143,7 +137,7 @@ class Looks:
             roman, core = romanized(word), essence(word, what)
             bones = skeleton(roman)
             self._beginnings.append(_sound(bones[0]) if bones and what == WORD else _digest(f"{what} {core}"))
-            self._scripts.append(scripts.setdefault(_script(word), len(scripts)))
+            self._scripts.append(scripts.setdefault(script_of(word), len(scripts)))
             self._cores.append(_digest(core))
             self._roman.append(roman)
             self._skeletons.append(bones)

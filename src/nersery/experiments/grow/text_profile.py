@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -10,6 +9,7 @@ from itertools import islice
 
 from nersery.augment.words.thesaurus import FUNCTION_WORDS
 from nersery.core.errors import DataError
+from nersery.core.scripts import script_of
 from nersery.core.sentence import Sentence
 
 READ = 2000
@@ -18,8 +18,6 @@ ENGLISH = 0.15
 """From this share of English function words on, text in Latin script counts as English."""
 CASED = 0.02
 """From this share of capitalized words on, text counts as cased."""
-JAPANESE = ("HIRAGANA", "KATAKANA")
-"""Scripts that are mixed with Chinese characters."""
 
 
 @dataclass(frozen=True)
@@ -56,8 +54,7 @@ def profile(sentences: Iterable[Sentence], language: str = "") -> TextProfile:
     few = list(islice(sentences, READ))
     words = [word for sentence in few for word in sentence.words]
     letters = (letter for word in words for letter in word[:3] if letter.isalpha())
-    names = (unicodedata.name(letter, "UNKNOWN").split()[0] for letter in letters)
-    scripts = Counter("CJK" if name in JAPANESE else name for name in names)
+    scripts = Counter(filter(None, map(script_of, letters)))
     script = scripts.most_common(1)[0][0] if scripts else "UNKNOWN"
     named = language or Counter(sentence.language for sentence in few).most_common(1)[0][0]
     function_words = sum(word.lower() in FUNCTION_WORDS for word in words) / max(1, len(words))

@@ -20,6 +20,7 @@ from torch.utils.checkpoint import checkpoint
 from nersery.core.errors import MissingResourceError
 from nersery.core.random import item_rng
 from nersery.core.registry import Precision
+from nersery.core.scripts import script_of
 from nersery.core.warnings import warn
 from nersery.models import bundled
 from nersery.models.loading import ModelSource, autocast, pick_device, positions, refuse_nan
@@ -33,7 +34,6 @@ from nersery.models.subwords.subword_vocabulary import (
     WORD_OR_SIGN,
     SubwordVocabulary,
     check_decoder,
-    script,
 )
 from nersery.models.subwords.subwords import MOST_UNMARKED, SubwordEncoder, collate
 from nersery.models.subwords.token_embeddings import add_rows, output_at
@@ -306,7 +306,7 @@ class MaskedLM:
             first = places[0] if places[0] in (BEHIND_BORDER, JOINED) else OPENING
             places = [(JOINED_OR_SIGN if first == JOINED else WORD_OR_SIGN) if drawing.signs else first]
         border = subwords[: self.vocabulary.border(subwords)] if places[0] == BEHIND_BORDER else ()
-        own = script(word)
+        own = script_of(word)
         return (*border, *[self.mask] * len(places)), [(place, own) for place in places]
 
     def _allowed_at(self, place: int, script: str) -> Tensor:

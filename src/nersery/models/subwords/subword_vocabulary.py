@@ -25,7 +25,6 @@ INSIDE, OPENING, BEHIND_BORDER, JOINED, WORD_OR_SIGN, JOINED_OR_SIGN = PLACES = 
 start in a script without spaces, and where a word or a sign may start."""
 HANGUL_LETTER = re.compile("[\u1100-\u11ff]")
 """Part of a syllable that a tokenizer took apart, as those for uncased text do."""
-KANA = ("HIRAGANA", "KATAKANA")
 LONGEST_SIGN = 3
 """In characters, as in "..."; longer ones are decoration."""
 
@@ -94,8 +93,8 @@ class SubwordVocabulary:
 
     @cached_property
     def scripts(self) -> tuple[str, ...]:
-        """The script of each subword; see `script`."""
-        return tuple(map(script, self.texts))
+        """The script of each subword; see `nersery.core.scripts.script_of`."""
+        return tuple(map(script_of, self.texts))
 
     def allowed(self, place: int, script: str = "") -> list[int]:
         """The subwords that may stand at a place.
@@ -142,11 +141,6 @@ class SubwordVocabulary:
         """The word that subwords form, with composed syllables if it is Korean."""
         word = "".join(self.texts[subword] or self.signs.get(subword, "") for subword in subwords)
         return unicodedata.normalize("NFC", word) if HANGUL_LETTER.search(word) else word
-
-
-def script(text: str) -> str:
-    """The script of a word or subword; Chinese characters and kana are one, because Japanese words have both."""
-    return "CJK" if (found := script_of(text)) in KANA else found
 
 
 def check_decoder(tokenizer: Any) -> None:

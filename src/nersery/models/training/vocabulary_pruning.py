@@ -113,8 +113,8 @@ class _PartlyTrainedOutput(nn.Module):
         self._rows = [rows]  # in a list, so that its weights keep one name
         self.bias = bias
         self._table = rows.frozen
-        """All rows in the precision of the scores. Those that learn are renewed in place, because no one else reads
-        them, and a copy of the matrix takes longer than most layers."""
+        """All rows in the precision of the scores. Those that learn are renewed in place, because nothing
+        else reads them, and each step would copy the whole matrix."""
 
     def forward(self, states: Tensor) -> Tensor:
         rows, kind = self._rows[0], states.device.type
