@@ -219,6 +219,11 @@ def labelled(path: Path, covers: Sequence[str], **layout: int) -> list[Text]:
     return texts
 
 
+def unlabelled(words: Sequence[str]) -> Text:
+    """A sentence of whose words nobody knows whether they answer a question."""
+    return Text(tuple(words), (Mention(0, len(words), ANY),), ())
+
+
 def asked(path: Path) -> list[Text]:
     """Questions to the sentence of a paragraph that answers them, and to others that do not."""
     texts = []
@@ -315,7 +320,7 @@ class Questions:
         """A question to a text: to most of those with names one that has an answer."""
         if text.asked:
             return Example(text.asked, text.words, tuple((m.start, m.end) for m in text.mentions), frozenset())
-        if rng.random() < self.replaced:
+        if text.covers and rng.random() < self.replaced:
             text = self._with_other_names(text, rng)
         targets = self._targets(text, rng)
         also = {self.kinds.kinds[target].also for target in targets} - targets

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from examples import Example, Kinds, Questions, Text, asked, filled, labelled
+from examples import Example, Kinds, Questions, Text, asked, filled, labelled, unlabelled
 from made_up import made_up
 from mining import COVERS, Miner, balanced, common_words, mine, pools, refined, sentences_of, with_things
 from safetensors.torch import load_file
@@ -54,6 +54,8 @@ MINED = 150_000
 MOST = {"tweets": 5000, "anatomy": 2000, "asked": 2500, "translated": 10_000}
 ASKED = {bundled.MULTILINGUAL: ("en", "de", "hi")}
 """Languages of XQuAD, by the encoder; for others English."""
+PLAIN = 10_000
+"""Sentences of plain text that a student learns its teacher's answers on."""
 HELD_OUT = 120
 """Sentences of Wikigold, its last, that are only measured on."""
 TYPES = {"PER": "person", "LOC": "place", "ORG": "organization", "MISC": "misc"}
@@ -77,11 +79,14 @@ class Material:
     """With the type that is asked for."""
 
 
-def material(folder: Path, encoder: str, seed: int, translated: Path | None = None) -> Material:
+def material(
+    folder: Path, encoder: str, seed: int, translated: Path | None = None, *, with_plain: bool = False
+) -> Material:
     """All texts, those of like length in groups.
 
     Args:
         translated: What `translate.sh` has written.
+        with_plain: Add sentences without labels, for a teacher's answers.
     """
     kinds = Kinds()
     terms = Terms(kinds)
@@ -123,6 +128,7 @@ def material(folder: Path, encoder: str, seed: int, translated: Path | None = No
         "asked": [
             text for language in ASKED.get(encoder, ("en",)) for text in asked(folder / f"qa/xquad.{language}.json")
         ],
+        "plain": [unlabelled(words) for words in sentences[: with_plain * PLAIN]],
     }
     subwords_of = SubwordEncoder(ModelSource(encoder).tokenizer()).subwords
     lengths = []
@@ -193,19 +199,35 @@ def build(encoder: str, start: Path | None = None) -> Any:
 
 
 class Asker:
-    """Asks a model in training."""
+    """Asks a model in training, and the teacher whose answers it learns, if there is one."""
 
-    def __init__(self, model: Any, encoder: str, device: torch.device) -> None:
-        self.model, self.device = model, device
+    def __init__(self, model: Any, encoder: str, device: torch.device, teacher: Asker | None = None) -> None:
+        self.model, self.device, self.teacher = model, device, teacher
         self.pairs = PairEncoder(SubwordEncoder(ModelSource(encoder).tokenizer()), token_types(model))
 
     def loss(self, examples: Sequence[Example]) -> Tensor:
         """Answers above, all other spans below no answer; spans with a word that nobody knows of do not count."""
+        scores = self._spans(examples)
+        loss = self._loss_of_labels(scores, examples)
+        return loss if self.teacher is None else loss + self._loss_of_teacher(scores, examples, self.teacher)
+
+    def _spans(self, examples: Sequence[Example]) -> Tensor:
+        """Of each span how much its score is above no answer's; shape: examples, first word, words less one."""
         starts, ends, none = self._scores(examples)
         following = nn.functional.pad(ends, (0, LONGEST_ANSWER - 1), value=-torch.inf).unfold(1, LONGEST_ANSWER, 1)
-        scores = starts.unsqueeze(2) + following - none[:, None, None]
+        return starts.unsqueeze(2) + following - none[:, None, None]
+
+    def _loss_of_teacher(self, scores: Tensor, examples: Sequence[Example], teacher: Asker) -> Tensor:
+        """The divergence from the teacher's probabilities of spans and of no answer."""
+        with torch.no_grad(), autocast(self.device, "auto"):
+            wanted = _log_probabilities(teacher._spans(examples))
+        found = _log_probabilities(scores)
+        parts = (wanted.exp() * (wanted - found)).masked_fill(wanted.isneginf(), 0)
+        return parts.sum(1).mean()
+
+    def _loss_of_labels(self, scores: Tensor, examples: Sequence[Example]) -> Tensor:
         right = torch.zeros(scores.shape, dtype=torch.bool)
-        hidden = torch.zeros(starts.shape[0], starts.shape[1] + LONGEST_ANSWER - 1)
+        hidden = torch.zeros(scores.shape[0], scores.shape[1] + LONGEST_ANSWER - 1)
         for row, example in enumerate(examples):
             for start, end in example.answers:
                 if end - start <= LONGEST_ANSWER:
@@ -240,10 +262,16 @@ class Asker:
         return found
 
 
-def fingerprint(data: Material, model: Any) -> dict[str, str]:
-    """What a training depends on beside its settings: the texts, and the weights that it begins with."""
+def _log_probabilities(scores: Tensor) -> Tensor:
+    """Of no answer, the first, and of each span."""
+    return nn.functional.pad(scores.float().flatten(1), (1, 0)).log_softmax(1)
+
+
+def fingerprint(data: Material, asker: Asker) -> dict[str, str]:
+    """What a training depends on beside its settings: the texts, the weights that it begins with, and the teacher."""
     texts, weights = hashlib.sha256(repr(data.groups).encode()), hashlib.sha256()
-    for parameter in model.parameters():
+    models = [one.model for one in (asker, asker.teacher) if one is not None]
+    for parameter in (weight for model in models for weight in model.parameters()):
         weights.update(parameter.detach().cpu().numpy().tobytes())
     return {"texts": texts.hexdigest(), "weights": weights.hexdigest()}
 
@@ -285,11 +313,9 @@ def _cased(example: Example, encoder: str, rng: random.Random) -> Example:
     return example._replace(words=tuple(word.lower() for word in example.words))
 
 
-def run(data: Material, model: Any, encoder: str, work: Path, schedule: TrainingPlan, seed: int) -> None:
+def run(data: Material, asker: Asker, encoder: str, work: Path, schedule: TrainingPlan, seed: int) -> None:
     """Train to the end; the same call goes on where it stopped."""
     with seeded(seed):
-        device = next(model.parameters()).device
-        asker = Asker(model, encoder, device)
 
         def draw(group: tuple[Text, ...], index: int, number: int) -> list[Example]:
             chances = [item_rng(seed, index, row, number) for row in range(len(group))]
@@ -303,21 +329,26 @@ def run(data: Material, model: Any, encoder: str, work: Path, schedule: Training
             return figures["all"]
 
         history = train(
-            model,
+            asker.model,
             data.groups,
             lambda batch: asker.loss(batch[0]),
             schedule,
             seed=seed,
-            device=device,
+            device=asker.device,
             draw=draw,
             evaluate=evaluate,
             is_new=lambda name: name.endswith((bundled_heads.UP, bundled_heads.DOWN)) or QA_OUTPUTS in name,
             progress=Progress("train"),
             folder=work / "state",
-            fingerprint=fingerprint(data, model),
+            fingerprint=fingerprint(data, asker),
         )
     points = [{"step": e.step, "loss": e.loss, "held_out_f1": round(e.score, 4)} for e in history.evaluations]
     (work / "curve.jsonl").write_text("".join(json.dumps(point) + "\n" for point in points), "utf-8")
+
+
+def teacher_of(name: str, device: torch.device) -> Asker:
+    """A trained question-answering model that is only asked."""
+    return Asker(ModelSource(name).question_answering().to(device).eval(), name, device)
 
 
 def main() -> None:
@@ -329,6 +360,7 @@ def main() -> None:
     parser.add_argument("--rate", type=float, default=RATE, help="the learning rate of biases and norms")
     parser.add_argument("--start", type=Path, help="a qa_head.safetensors to go on from, with --seed of its own")
     parser.add_argument("--translated", type=Path, help="folder of translate.sh, with labelled text in other languages")
+    parser.add_argument("--teacher", help="a larger question-answering model, whose answers are learnt, too")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--device", default="auto")
     parser.add_argument("--encoder", default=bundled.NAME, help="a bundled encoder, or a folder")
@@ -336,10 +368,12 @@ def main() -> None:
     encoder = arguments.encoder
     arguments.work.mkdir(parents=True, exist_ok=True)
     device = pick_device(arguments.device)
-    data = material(arguments.data, encoder, arguments.seed, arguments.translated)
+    teacher = teacher_of(arguments.teacher, device) if arguments.teacher else None
+    data = material(arguments.data, encoder, arguments.seed, arguments.translated, with_plain=teacher is not None)
     with seeded(arguments.seed):
         model = build(encoder, arguments.start).to(device)
-    run(data, model, encoder, arguments.work, plan(arguments.steps, arguments.rate), arguments.seed)
+    asker = Asker(model, encoder, device, teacher)
+    run(data, asker, encoder, arguments.work, plan(arguments.steps, arguments.rate), arguments.seed)
     target = arguments.work / "qa_head.safetensors"
     save_adapters(model, target)
     shipped = ModelSource(encoder).model("AutoModelForQuestionAnswering")
