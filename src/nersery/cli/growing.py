@@ -76,8 +76,9 @@ def _definitions(pairs: list[str]) -> dict[str, str]:
 def _show(plan: Plan) -> None:
     from nersery.report.number_format import in_minutes
 
-    folds, steps = plan.table["sample"]["folds"], plan.table["tagger"]["steps"]
-    print(f"{folds} folds, {steps} steps a training, {len(plan.material.raw):,} raw sentences. On one fold:")
+    folds, tagger = plan.table["sample"]["folds"], plan.table["tagger"]
+    trained = f"{tagger['steps']} steps a training with {tagger['model']}"
+    print(f"{folds} folds, {trained}, {len(plan.material.raw):,} raw sentences. On one fold:")
     estimates = plan.seconds()
     width = max(map(len, estimates))
     for name, seconds in estimates.items():
