@@ -30,7 +30,9 @@ def grow(
     train: Annotated[list[str], Argument(help="Labelled sentences; several files are joined.", metavar="TRAIN...")],
     raw: Annotated[str | None, Option(help="Raw text in the same language.", metavar="TEXT")] = None,
     test: Annotated[str | None, Option(help="Labelled sentences used only to score the result.")] = None,
-    minutes: Annotated[float, Option(help="Total minutes, over all calls.")] = 30,
+    minutes: Annotated[
+        float, Option(help="Total minutes, over all calls. The first call sets the length of trainings.")
+    ] = 30,
     model: Annotated[str, Option(help="An encoder or tagger to try too.")] = "",
     define: Annotated[
         list[str] | None,
