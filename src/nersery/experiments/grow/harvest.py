@@ -64,7 +64,7 @@ class Harvest:
         )
         if not best:
             first = (
-                "best: none, for no tagger found an entity (F1 0.0 on held-out sentences). Training was too short: "
+                "best: none, because no tagger found an entity (F1 0.0 on held-out sentences). Training was too short: "
                 "allow more --minutes, with another --out"
             )
         elif self.best == GOLD:
