@@ -51,6 +51,15 @@ def test_a_name_does_nothing_in_any_form(runs: Path, form: str, shown: str):
     assert shown in call("inspect", "results", "one", "two", "--as", form).out
 
 
+def test_the_runs_of_a_sweep_have_their_names_in_the_order_of_their_sizes(runs: Path):
+    for size in ("1000", "20", "100"):
+        Path("sweep", size).mkdir(parents=True)
+        write_report(Report.model_validate({**build(), "name": "mine"}), Path("sweep", size))
+    Path("sweep/report.json").write_text('{"cells": []}', "utf-8")
+    rows = json.loads(call("inspect", "results", "sweep", "--json").out)
+    assert [row["Run"] for row in rows[::4]] == ["mine 20", "mine 100", "mine 1000"]
+
+
 def test_latex_takes_no_name_for_an_argument_of_the_row_before():
     table = ReportTable("t", "", [Column("Method", NAME), Column("p", P_VALUE)], [("[a]", 0.0001), ("*b", 0.5)])
 

@@ -90,6 +90,13 @@ class TestStreams:
         assert f'did you mean "{name}"' in result.err
         assert call(*[arg.replace("EXAMPLE", name) for arg in args]).code == 0
 
+    def test_a_list_of_everything_leaves_out_the_types(self):
+        out = call("list").out
+        assert "byte-order-mark" in out
+        assert "types mean: nersery list types\nexamples" in out
+        assert "Cell_Line" not in out
+        assert "Cell_Line" in call("list", "types").out
+
     def test_figures_in_json(self):
         (counted,) = json.loads(call("inspect", "stats", "test.conll", "--json").out)
         gold = io.read("test.conll")

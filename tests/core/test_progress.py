@@ -37,6 +37,13 @@ def test_a_log_gets_a_line_now_and_then(clock: list[float], capsys: pytest.Captu
     assert capsys.readouterr().err == "read: 15, 1/s\nread: 30, 1/s\nread: 40, 1/s\n"
 
 
+def test_a_high_speed_is_written_out(clock: list[float], capsys: pytest.CaptureFixture[str]):
+    with Progress("read") as progress:
+        clock[0] = 2.0
+        progress.advance(4400)
+    assert capsys.readouterr().err == "read: 4400, 2,200/s\n"
+
+
 def test_a_log_gets_no_line_twice(clock: list[float], capsys: pytest.CaptureFixture[str]):
     with Progress("read") as progress:
         clock[0] = 20.0

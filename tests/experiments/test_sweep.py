@@ -148,6 +148,7 @@ class TestSettings:
             (['sweep.score="dev"', "data.dev="], r'sweep.score is "dev", and \[data\] has no dev'),
             (["sweep.sizes=[8]", 'data={ train = "a" }', "sample={ folds = 2 }"], "leave out sweep.sizes"),
             (['sweep.settings=[{ system = ["one"], copies = [1] }]'], "expected the name of a system"),
+            (['sweep.settings=[{ system = "one", raet = [1] }]'], 'entry 1: mention_.* no setting "raet"; .*"rate"'),
         ],
     )
     def test_what_excludes_each_other(self, overrides: list[str], message: str):
@@ -232,7 +233,7 @@ class TestFailures:
         page, markdown = (Path(f"sweep/report.{kind}").read_text("utf-8") for kind in ("html", "md"))
         assert "run, one copies=1, seed 0: no luck" in page
         assert "run, one copies=1, seed 0: no luck" in markdown
-        assert "2 of 4 cells are finished" in markdown
+        assert "2 of 4 trainings are finished" in markdown
         assert "failed, the others continue: no luck" in capsys.readouterr().err
         monkeypatch.undo()
 
@@ -257,8 +258,19 @@ class TestFailures:
         report = sweep(ONE, "sweep.sizes=[8, 999]").execute()
         assert [*report.failures] == ["999"]
         assert "sample.size is 999" in report.failures["999"]
-        with pytest.raises(DataError, match=r"sample.size is 999"):
+        with pytest.raises(DataError, match=r"sample.size is 999 by sweep.sizes, but train has .* lower it there"):
             sweep(ONE, "sweep.sizes=[8, 999]", out="other").check()
+
+    def test_a_check_names_each_file_once_and_estimates_the_time_of_all_runs(
+        self, capsys: pytest.CaptureFixture[str], memory: Trainings
+    ):
+        job = Sweep(load("recipe.toml", [ONE, "sweep.sizes=[8, 12, 16]", "seeds=[0, 1]"]), Path("sweep"))
+        notes = job.check()
+        said = capsys.readouterr().err
+        assert [said.count(f"{split}: ") for split in ("train", "dev", "test")] == [1, 1, 1]
+        assert all(said.count(note) == 1 for note in notes)
+        assert job.seconds() > 0
+        assert len(memory) == 1  # timed once for all runs
 
     def test_another_sweep_in_the_folder_is_refused_and_sizes_may_be_added(self):
         sweep(ONE, "sweep.sizes=[8]").execute()

@@ -278,8 +278,12 @@ def test_formats_by_extension() -> None:
         "jsonl",
         "text",
     ]
-    with pytest.raises(SettingsError, match=r'".json" names no format; did you mean ".jsonl"'):
+    with pytest.raises(
+        SettingsError, match=r'".json" names no format, expected one of \.conll.* --to writes other formats'
+    ):
         format_of("a.json")
+    with pytest.raises(SettingsError, match='no output format "doccano"; did you mean "spans"'):
+        writer("doccano")
     with pytest.raises(SettingsError, match='no output format "xml"'):
         writer("xml")
     with pytest.raises(SettingsError, match="expected a tab or a space"):

@@ -88,3 +88,14 @@ def test_the_positions_of_an_encoder_decoder_are_those_that_both_have() -> None:
     sizes = {"d_model": 16, "encoder_layers": 1, "decoder_layers": 1, "attention_window": [8]}
     config = LEDConfig(vocab_size=9, max_encoder_position_embeddings=64, max_decoder_position_embeddings=32, **sizes)
     assert positions(LEDModel(config)) == 32
+
+
+def test_a_hub_that_cannot_be_reached_is_named_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    def unknown(*_: object) -> None:
+        raise OSError(-2, "Name or service not known")
+
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", False)
+    monkeypatch.setattr("nersery.models.loading.getproxies", dict)
+    monkeypatch.setattr("socket.getaddrinfo", unknown)
+    with pytest.raises(MissingResourceError, match=r"neither a folder nor in the cache, and \S+ cannot be reached"):
+        ModelSource("no-such-model").config()

@@ -10,6 +10,7 @@ from markdown_it import MarkdownIt
 
 from nersery.report import rendering
 from nersery.report.model import Report
+from nersery.report.parts import SweepCell
 from nersery.report.sweep_report import SweepReport, write_sweep
 from tests.evaluate.report_fixture import build, sentence
 from tests.standins import files
@@ -352,6 +353,13 @@ def test_a_sweep_shows_control_characters_and_broken_file_names(tmp_path: Path):
         text = (tmp_path / name).read_text("utf-8")
         assert "a␛b" in text
         assert "udcff" in text
+
+
+@pytest.mark.parametrize(("f1", "warned"), [(0.0, True), (0.5, False), (None, False)])
+def test_a_sweep_in_which_nothing_is_found_says_so(tmp_path: Path, f1: float | None, warned: bool):
+    write_sweep(SweepReport("s", "", [SweepCell(size=8, system="gold", f1=f1)], [], {}), tmp_path)
+    for name in ("report.html", "report.md"):
+        assert ("Every F1 is 0" in (tmp_path / name).read_text("utf-8")) == warned
 
 
 def test_control_characters_and_broken_file_names_are_shown():

@@ -35,6 +35,8 @@ def list_(
     listings = _listings()
     if what is None or what in listings:
         chosen = {what: listings[what]()} if what else {key: make() for key, make in listings.items()}
+        if what is None and not json:
+            chosen["types"] = {"…": f"what {len(chosen['types'])} types mean: nersery list types"}
         options.print_json(chosen) if json else _print_listings(chosen)
         return
     methods = {kind: registry.names(kind) for kind in registry.KINDS}
@@ -114,4 +116,4 @@ def copy(
     print(printable(str(target)))
     if target.suffix == ".toml":
         command = shlex.join(["nersery", "run", str(target), "--out", f"runs/{target.stem}"])
-        note(f"run it with: {command}")
+        note(f"set the files in [data]; then run it with: {command}")

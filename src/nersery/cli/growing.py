@@ -30,7 +30,9 @@ def grow(
     train: Annotated[list[str], Argument(help="Labelled sentences; several files are joined.", metavar="TRAIN...")],
     raw: Annotated[str | None, Option(help="Raw text in the same language.", metavar="TEXT")] = None,
     test: Annotated[str | None, Option(help="Labelled sentences used only to score the result.")] = None,
-    minutes: Annotated[float, Option(help="Total minutes, over all calls.")] = 30,
+    minutes: Annotated[
+        float, Option(help="Total minutes, over all calls. The first call sets the length of trainings.")
+    ] = 30,
     model: Annotated[str, Option(help="An encoder or tagger to try too.")] = "",
     define: Annotated[
         list[str] | None,
@@ -76,8 +78,9 @@ def _definitions(pairs: list[str]) -> dict[str, str]:
 def _show(plan: Plan) -> None:
     from nersery.report.number_format import in_minutes
 
-    folds, steps = plan.table["sample"]["folds"], plan.table["tagger"]["steps"]
-    print(f"{folds} folds, {steps} steps a training, {len(plan.material.raw):,} raw sentences. On one fold:")
+    folds, tagger = plan.table["sample"]["folds"], plan.table["tagger"]
+    trained = f"{tagger['steps']} steps a training with {tagger['model']}"
+    print(f"{folds} folds, {trained}, {len(plan.material.raw):,} raw sentences. On one fold:")
     estimates = plan.seconds()
     width = max(map(len, estimates))
     for name, seconds in estimates.items():

@@ -12,6 +12,7 @@ from nersery import io
 from nersery.cli import options
 from nersery.cli.app import label_group
 from nersery.core.errors import SettingsError, printable
+from nersery.core.warnings import note
 from nersery.pipeline.stage_job import output_format
 
 
@@ -40,6 +41,7 @@ def next_(
 ) -> None:
     """Choose the raw sentences whose labels would help a tagger most."""
     from nersery.experiments.active_learning.next_sentences import next_sentences, taggers_of
+    from nersery.experiments.run_state.inputs import note_of_punctuation
 
     if bool(tagger) == (run is not None):
         raise SettingsError("name the taggers either by --tagger, which may be repeated, or by --run")
@@ -51,6 +53,8 @@ def next_(
     taggers = tagger or [str(path) for path in taggers_of(run or Path())]
     raw = options.open_corpus(source, raw=True)
     done = [sentence for name in known for sentence in options.open_corpus(name, io.ReadOptions())]
+    if text := note_of_punctuation(done, raw):
+        note(text)
     found = next_sentences(raw, taggers, count, labelled=done, most=most, seed=seed, quiet=quiet)
     options.report_repairs(raw)
     io.write(found.corpus, target, format=format)
@@ -65,4 +69,5 @@ def next_(
         types = [] if any("," in type_ for type_ in found.types) else ["--types", ",".join(found.types)]
         command = shlex.join(["nersery", "label", "review", str(target), "labelled.jsonl", *types, "--open"])
         print(f"label them: {printable(command)}")
-        print("then grow on:  nersery grow TRAIN labelled.jsonl")
+        grow = shlex.join(["nersery", "grow", *(known or ["TRAIN"]), "labelled.jsonl", "--raw", source])
+        print(f"then: {printable(grow)} --out runs/grow-2")

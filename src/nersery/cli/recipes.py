@@ -83,16 +83,21 @@ def _sweep(recipe: Recipe, folder: Path, jobs: int, *, check: bool, json: bool, 
     runs = [part.name for part, _ in job.runs()]
     if check:
         notes, systems = job.check(), [system.name for system in recipe.systems]
-        plan = {"recipe": recipe.source, "runs": runs, "systems": systems, "seeds": recipe.seeds, "notes": notes}
-        cells = len(runs) * len(systems) * len(recipe.seeds)
-        text = f"{recipe.source}: valid. {cells} cells: runs {', '.join(runs)}; systems {', '.join(systems)}"
-        options.print_json(plan) if json else print(f"{text}; seeds {recipe.seeds}")
+        plan: dict[str, Any] = {
+            "recipe": recipe.source,
+            "runs": runs,
+            "systems": systems,
+            "seeds": recipe.seeds,
+            "notes": notes,
+        }
+        plan["seconds_in_all"] = job.seconds()
+        options.print_json(plan) if json else _print_plan({**plan, "seconds": {}, "jobs": jobs})
         return
     report = job.execute()
     if json:
         options.print_json(report.as_dict())
         return
-    print(f"{report.done} of {len(report.cells)} cells are finished\nreport: {folder / 'report.html'}")
+    print(f"{report.done} of {len(report.cells)} trainings are finished\nreport: {folder / 'report.html'}")
 
 
 def _plan(job: Run) -> dict[str, Any]:
@@ -116,7 +121,8 @@ def _plan(job: Run) -> dict[str, Any]:
 def _print_plan(plan: dict[str, Any]) -> None:
     warnings = len(plan["notes"])
     found = f"valid, with {warnings} warning{'s' * (warnings > 1)} above" if warnings else "valid"
-    print(f"{plan['recipe']}: {found}. Systems: {', '.join(plan['systems'])}. Seeds: {plan['seeds']}")
+    runs = f" Runs: {', '.join(plan['runs'])}." if "runs" in plan else ""
+    print(f"{plan['recipe']}: {found}.{runs} Systems: {', '.join(plan['systems'])}. Seeds: {plan['seeds']}")
     from nersery.report.number_format import in_minutes
 
     for name, each in plan["seconds"].items():

@@ -81,9 +81,7 @@ class DataError(NerseryError):
             issues = Issue(issues)
         self.issues: tuple[Issue, ...] = (issues,) if isinstance(issues, Issue) else tuple(issues)
         self.fix = fix
-        lines = [str(issue) for issue in self.issues[:SHOWN_ISSUES]]
-        if len(self.issues) > SHOWN_ISSUES:
-            lines.append(f"… and {len(self.issues) - SHOWN_ISSUES} more issues")
+        lines = [str(issue) for issue in self.issues] if len(self.issues) <= SHOWN_ISSUES else _shortened(self.issues)
         if len(self.issues) > 1:
             lines.insert(0, f"{len(self.issues)} issues:")
         if fix:
@@ -93,6 +91,20 @@ class DataError(NerseryError):
     def __reduce__(self) -> tuple[Any, ...]:
         """As other processes get it: rebuilt from its parts."""
         return partial(type(self), fix=self.fix), (self.issues,)
+
+
+def _shortened(issues: Iterable[Issue]) -> list[str]:
+    """The first of each message, with the number of the others; at last how many messages are left out."""
+    alike: dict[tuple[str | None, str], list[Issue]] = {}
+    for issue in issues:
+        alike.setdefault((issue.file, issue.message), []).append(issue)
+    groups = list(alike.values())
+    lines = [
+        f"{group[0]}" + (f"; also in {len(group) - 1:,} other places" if len(group) > 1 else "")
+        for group in groups[:SHOWN_ISSUES]
+    ]
+    left = sum(map(len, groups[SHOWN_ISSUES:]))
+    return [*lines, f"… and {left:,} more issues"] if left else lines
 
 
 class FormatError(DataError):

@@ -90,7 +90,8 @@ class Progress:
         left = ""
         if self.total and speed and self.done < self.total:
             left = f", {(self.total - self.done) / speed:.0f} s left"
-        text = f"{self.label}: {count}, {speed:.3g}/s{left}{', ' + self.note if self.note else ''}"
+        rate = f"{speed:,.0f}" if speed >= 100 else f"{speed:.3g}"
+        text = f"{self.label}: {count}, {rate}/s{left}{', ' + self.note if self.note else ''}"
         if show := _SHOW.get():
             show(text)
         elif sys.stderr.isatty() or self.done != self._logged:  # a log needs no line twice

@@ -34,7 +34,7 @@ def check_pairs(truth: Corpus, other: Corpus, name: str) -> None:
         paired(truth, other)
     except DataError as error:
         problems = [replace(problem, file=name) for problem in error.issues]
-        fix = f"{error.fix}. For sentences that a file has not: --missing leave-out, or missed"
+        fix = f"{error.fix}. If a file lacks sentences: --missing leave-out, or missed"
         raise DataError(problems, fix=fix) from None
 
 

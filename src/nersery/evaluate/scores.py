@@ -273,7 +273,8 @@ def paired(
     problems += [Issue(f"{other}, but not in {one}", sentence=id_) for id_ in guesses if id_ not in known]
     if problems:
         raise DataError(
-            problems, fix="give the very same sentences under two labellings; pairs are found by sentence id"
+            problems,
+            fix="give the same sentences under two labellings, with the same ids, or without ids in the same order",
         )
     return ((truth, guesses[truth.id]) for truth in gold)
 

@@ -99,7 +99,7 @@ def expanded(table: Mapping[str, Any], problems: list[str]) -> tuple[dict[str, A
     found, added = [], dict[str, dict[str, Any]]()
     taken: dict[str, Mapping[str, Any]] = {folder_key(name): entry for name, entry in known.items()}
     for number, varied in enumerate(wanted, start=1):
-        if issue := _issue(varied, known):
+        if issue := _issue(varied, known) or _unknown_setting(table, known[varied[SYSTEM]], varied):
             problems.append(f"sweep.settings, entry {number}: {issue}")
             continue
         own = {key: values for key, values in varied.items() if key != SYSTEM}
@@ -128,13 +128,25 @@ def _issue(varied: Any, known: Mapping[str, Any]) -> str:
     return f"{wrong[0]} is {own[wrong[0]]!r:.60}, expected a list of different values" if wrong else ""
 
 
+def _unknown_setting(table: Mapping[str, Any], entry: Mapping[str, Any], varied: Mapping[str, Any]) -> str:
+    """What is wrong if the system lacks a setting; nothing where its method is not known."""
+    method, defaults = _defaults(table, entry)
+    unknown = [key for key in varied if key != SYSTEM and key not in entry and key not in defaults]
+    own = registry.defaults(kind_of(entry.get("method")), method) if method else {}
+    return f'{method} has no setting "{unknown[0]}"; {did_you_mean(unknown[0], own)}' if method and unknown else ""
+
+
 def _now(table: Mapping[str, Any], entry: Mapping[str, Any], key: str) -> Any:
     """The value that a setting of a system has."""
+    return entry.get(key, _defaults(table, entry)[1].get(key))
+
+
+def _defaults(table: Mapping[str, Any], entry: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
+    """A system's method, empty if unknown, and the values of all settings that its entry leaves out."""
     kind = kind_of(entry.get("method"))
     method = method_name(kind, entry)
     own = registry.defaults(kind, method) if method else {}
-    defaults = {**vars(System("")), "select": table.get("select", []), **own}
-    return entry.get(key, defaults.get(key))
+    return method, {**vars(System("")), "select": table.get("select", []), **own}
 
 
 def _folder_name(text: str, entry: Mapping[str, Any], taken: dict[str, Mapping[str, Any]]) -> str:

@@ -20,7 +20,10 @@ from typing import Any
 from nersery.core.errors import NerseryError
 from nersery.core.files import as_path, locked, write_json
 from nersery.core.progress import print_line
+from nersery.core.sentence import Corpus
+from nersery.experiments.execution.cells import makespan
 from nersery.experiments.execution.jobs import Cells, failure_text, threads_of_jobs
+from nersery.experiments.execution.run_time import estimates
 from nersery.experiments.recipe import Recipe, load
 from nersery.experiments.recipe_file.data_files import DataSettings
 from nersery.experiments.results import build_report
@@ -81,6 +84,7 @@ class Sweep:
     jobs: int = 1
     failures: dict[str, str] = field(default_factory=dict, init=False)
     _results: dict[Path, Any] = field(default_factory=dict, init=False)
+    _corpora: dict[str, dict[str, Corpus]] = field(default_factory=dict, init=False)
 
     @property
     def settings(self) -> SweepSettings:
@@ -111,10 +115,25 @@ class Sweep:
         check_folder(self.folder, fingerprint_of(self.recipe))
         sizes = self.settings.sizes
         extremes = {min(sizes), max(sizes)} if sizes else {None}
-        checked = [run for part, run in self.runs() if part.size in extremes]
-        for run in checked:
-            run.check()
-        return [*dict.fromkeys(note for run in checked for note in run.notes)]
+        notes: dict[str, None] = {}
+        for part, run in self.runs():
+            if part.size in extremes:
+                is_known = part.language in self._corpora
+                run.quiet = self.quiet or is_known  # the same files again
+                run.check()
+                for note in (note for note in run.notes if is_known and not self.quiet and note not in notes):
+                    print_line(f"note: {note}", end="\n")
+                notes |= dict.fromkeys(run.notes)
+                self._corpora[part.language] = run.corpora
+        return [*notes]
+
+    def seconds(self) -> float:
+        """The estimated seconds of all runs, after `check`."""
+        speeds: dict[str, Any] = {}
+        return sum(
+            makespan(run.recipe, estimates(run.recipe, self._corpora[part.language], run.threads, speeds), self.jobs)
+            for part, run in self.runs()
+        )
 
     def execute(self) -> SweepReport:
         """Run everything that is not finished; a system that fails is noted, and the others continue.
@@ -142,6 +161,8 @@ class Sweep:
             opened = [stack.enter_context(ExitStack()) for _ in runs]
 
             def begin(number: int) -> bool:
+                if not self.quiet:
+                    print_line(f"run {names[number]} ({number + 1} of {len(runs)})", end="\n")
                 try:
                     fingerprints[number] = opened[number].enter_context(runs[number].started())
                 except Exception as error:

@@ -92,7 +92,9 @@ def _open_file(path: str | Path, options: ReadOptions) -> Source:
     file = TextFile(path, options.encoding)
     format = options.format if options.format != AUTO else _recognise(file, options)
     reader = formats()[format].reader
-    assert reader is not None  # the options name readable formats only
+    if reader is None:
+        message = f"{formats()[format].summary} cannot be read; formats that can: {', '.join(readable())}"
+        raise DataError(Issue(message, file.name), fix="give the file it was made from; for spaCy, Corpus.from_spacy")
     source: Source = reader(file, options)
     return source
 
@@ -138,7 +140,8 @@ def format_of(path: str | Path) -> str:
     extension = Path(path).suffix.lower()
     if extension not in extensions():
         raise SettingsError(
-            f'{path}: the extension "{extension}" names no format; {did_you_mean(extension, extensions())}'
+            f'{path}: the extension "{extension}" names no format, expected one of {", ".join(extensions())}. '
+            "nersery dataset convert --to writes other formats, such as label-studio"
         )
     return extensions()[extension]
 
@@ -156,7 +159,9 @@ def writer(format: str, *, scheme: str = "IOB2", separator: str = "\t", columns:
     """
     known = formats().get(format)
     if known is None or (known.writer is None and not known.unwritable):
-        raise SettingsError(f'there is no output format "{format}"; {did_you_mean(format, writable())}')
+        of_tool = [name for name in writable() if format.lower() in formats()[name].summary.lower()]
+        meant = f'did you mean "{of_tool[0]}"? Known: {", ".join(writable())}' if of_tool and format else ""
+        raise SettingsError(f'there is no output format "{format}"; {meant or did_you_mean(format, writable())}')
     if known.writer is None:
         raise SettingsError(known.unwritable)
     made: Writer = known.writer(scheme, separator, columns) if format == "conll" else known.writer()

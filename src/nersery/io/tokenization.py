@@ -95,7 +95,7 @@ def runs_on(words: Sequence[str]) -> bool:
     >>> runs_on(["王小明在北京工作很多年"]), runs_on(["王小明", "在", "北京", "工作"])
     (True, False)
     """
-    letters = [itertools.filterfalse(_is_mark, _NO_SPACES.findall(word)) for word in words]
+    letters = [itertools.filterfalse(is_mark, _NO_SPACES.findall(word)) for word in words]
     counts = [count for found in letters if (count := sum(1 for _ in found))]
     return len(counts) > LEAST_SHARE * len(words) and sum(counts) > LONGEST_MEAN * len(counts)
 
@@ -106,7 +106,7 @@ def is_character(word: str) -> bool:
     >>> is_character("京"), is_character("北京"), is_character("a")
     (True, False, False)
     """
-    return bool(_NO_SPACES.match(word)) and all(map(_is_mark, word[1:]))
+    return bool(_NO_SPACES.match(word)) and all(map(is_mark, word[1:]))
 
 
 def follows_without_space(word: str) -> bool:
@@ -136,7 +136,7 @@ def _signs_apart(chunk: str) -> list[str]:
 def _belongs_to(chunk: str, place: int, token: str) -> bool:
     """Whether a character is no sign by itself: marks, joiners, skin tones, the second half of a flag."""
     character = chunk[place]
-    if _is_mark(character) or chunk[place - 1] == JOINER or character in SKIN_TONES:
+    if is_mark(character) or chunk[place - 1] == JOINER or character in SKIN_TONES:
         return True
     return character in REGIONS and len(token) == 1 and token in REGIONS
 
@@ -145,7 +145,7 @@ def _spaced(text: str) -> str:
     """The text with a space on both sides of each character that words are written of without spaces."""
     spread: list[str] = []
     for character in text:
-        if spread and (_is_mark(character) or spread[-1][-1] in STACKERS):
+        if spread and (is_mark(character) or spread[-1][-1] in STACKERS):
             spread[-1] += character
         elif _NO_SPACES.match(character) or (spread and _NO_SPACES.match(spread[-1])):
             spread += " ", character
@@ -227,7 +227,7 @@ def _is_abbreviation(word: str, following: str, language: str) -> bool:
 
 def _is_initials(word: str) -> bool:
     """Whether a word is letters and stops, as *U.S*, *z.B* and *जे.पी* are before their last full stop."""
-    parts = ["".join(itertools.filterfalse(_is_mark, part)) for part in word.split(".")]
+    parts = ["".join(itertools.filterfalse(is_mark, part)) for part in word.split(".")]
     return len(parts) > 1 and all(part.isalpha() and len(part) <= LONGEST_INITIAL for part in parts)
 
 
@@ -247,6 +247,6 @@ def _is_sign(character: str) -> bool:
 
 
 @lru_cache(maxsize=10_000)
-def _is_mark(character: str) -> bool:
+def is_mark(character: str) -> bool:
     """Whether a character only changes or joins the one before it."""
     return category(character) in ("Mn", "Mc", "Me", "Cf")

@@ -8,11 +8,14 @@ from __future__ import annotations
 import contextlib
 import os
 import re
+import socket
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any, Literal, TypeVar
+from urllib.parse import urlsplit
+from urllib.request import getproxies
 
 import torch
 from safetensors import SafetensorError
@@ -194,6 +197,7 @@ class ModelSource:
             settings["revision"] = self.revision
         try:
             with quiet_transformers():
+                _check_hub(location)
                 return loader(location, trust_remote_code=self.trust_remote_code, **settings)
         except (OSError, ValueError, LookupError, TypeError, RuntimeError, SafetensorError) as error:
             if unfit := re.match(r"Unrecognized configuration class <class '[\w.]+\.(\w+)'>", str(error)):
@@ -211,6 +215,20 @@ class ModelSource:
                 "network once. Pickled weights (pytorch_model.bin) are refused: convert them to safetensors. "
                 f"transformers says: {str(error).strip()}"
             ) from error
+
+
+def _check_hub(name: str) -> None:
+    """Raise `OSError` at once for a model that is not here, and that transformers would try for a minute to fetch."""
+    from huggingface_hub import constants
+
+    cached = Path(constants.HF_HUB_CACHE, f"models--{name.replace('/', '--')}")
+    if not (constants.HF_HUB_OFFLINE or Path(name).is_dir() or cached.exists() or getproxies()):
+        host = urlsplit(constants.ENDPOINT).hostname or ""
+        try:
+            socket.getaddrinfo(host, 443)
+        except OSError as error:
+            message = f"it is neither a folder nor in the cache, and {host} cannot be reached ({error.strerror})"
+            raise OSError(message) from None
 
 
 def import_libraries() -> None:

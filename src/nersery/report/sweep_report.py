@@ -36,6 +36,11 @@ class SweepReport:
         """Number of finished cells."""
         return sum(cell.f1 is not None for cell in self.cells)
 
+    @property
+    def found_nothing(self) -> bool:
+        """Whether trainings are finished, and no tagger found an entity."""
+        return self.done > 0 and not any(cell.f1 for cell in self.cells)
+
     def as_dict(self) -> dict[str, Any]:
         """The report as JSON values."""
         return {

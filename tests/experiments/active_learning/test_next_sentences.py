@@ -131,6 +131,7 @@ def test_the_command_writes_what_review_and_annotation_tools_read(tagger: Path, 
     assert result.code == 0, result.err
     assert "7 of 40 sentences" in result.out
     assert "nersery label review next.jsonl labelled.jsonl --types LOC,PER --open" in result.out
+    assert f"then: nersery grow TRAIN labelled.jsonl --raw {raw} --out runs/grow-2" in result.out
     assert call("label", "next", raw, "spans.jsonl", "--tagger", str(tagger), "-n", "7", "--to", "spans").code == 0
     assert json.loads(Path("spans.jsonl").read_text("utf-8").splitlines()[0]).keys() >= {"text", "label"}
     written = call(
@@ -139,6 +140,14 @@ def test_the_command_writes_what_review_and_annotation_tools_read(tagger: Path, 
     first, second = ({s.words for s in io.read(name)} for name in ("next.jsonl", "more.jsonl"))
     assert not first & second
     assert json.loads(written.out)["ids"] == [s.id for s in io.read("more.jsonl")]
+
+
+def test_punctuation_in_the_words_of_raw_text_alone_is_noted(tagger: Path) -> None:
+    Path("raw.txt").write_text("".join(f"Ada wrote, {n}\n" for n in range(12)), "utf-8")
+    io.write([Sentence(("Oslo", ",", str(n))) for n in range(12)], "known.jsonl")
+    args = ("label", "next", "raw.txt", "next.jsonl", "--tagger", str(tagger), "-n", "2", "--labelled", "known.jsonl")
+    assert "--split punctuation" in call(*args).err
+    assert "punctuation" not in call(*args, "--split", "punctuation", "--force").err
 
 
 def test_the_command_it_suggests_is_quoted(tagger: Path, raw: str) -> None:

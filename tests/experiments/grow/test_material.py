@@ -142,6 +142,28 @@ def test_labels_of_every_copy_of_a_text_give_way_to_later_ones(tmp_path: Path) -
     assert [one.entities for one in material.gold if one.words == first.words] == [()]
 
 
+@pytest.mark.parametrize(
+    ("train", "raw", "note"),
+    [
+        ("Oslo , yes", "Nein, zwei {}", 'in the words of raw text, as in "Nein,", and apart in the labelled sentences'),
+        ("Oslo, yes", "Nein , zwei {}", 'in the words of labelled sentences, as in "Oslo,", and apart in raw text'),
+        ("Oslo , yes", "Nein , zwei {}", ""),
+        ("Oslo yes", "Nein, zwei {}", ""),
+    ],
+)
+def test_raw_text_and_labelled_sentences_are_split_alike(tmp_path: Path, train: str, raw: str, note: str) -> None:
+    gold = [Sentence((*train.split(), str(n)), (Entity(0, 1, "LOC"),)) for n in range(12)]
+    io.write(gold, tmp_path / "train.jsonl")
+    (tmp_path / "raw.txt").write_text("".join(f"{raw.format(n)}\n" for n in range(12)))
+    files = [str(tmp_path / "train.jsonl")], tmp_path / "raw.txt"
+    notes = [one for one in read_material(*files, None, io.ReadOptions(), 30).notes if "punctuation" in one]
+    assert len(notes) == bool(note)
+    assert note in "".join(notes)
+    if note.startswith("in the words of raw"):
+        assert "--split punctuation" in notes[0]
+        assert not any("apart" in n for n in read_material(*files, None, io.ReadOptions(split="punctuation"), 30).notes)
+
+
 def test_raw_text_gets_ids_that_no_labelled_sentence_has(tmp_path: Path) -> None:
     """Those of an earlier job are reviewed, and grown on."""
     io.write([replace(one, id=f"raw/{number}") for number, one in enumerate(sentences(9))], tmp_path / "train.jsonl")

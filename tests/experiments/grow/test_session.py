@@ -271,6 +271,27 @@ def test_minutes_are_above_zero(folder: Path, minutes: float) -> None:
         grow(minutes=minutes)
 
 
+def test_a_missing_file_is_named_before_anything_else(grown: Harvest) -> None:
+    with pytest.raises(DataError, match=r"raww\.txt: there is no such file"):
+        GrowJob(("train.conll",), Path("out"), raw="raww.txt")
+
+
+def test_without_a_found_entity_there_is_no_best_and_test_says_why_it_has_no_score(grown: Harvest) -> None:
+    nothing = str(replace(grown, best="self-training", dev_f1=(0.0, 0.0), test_f1=None))
+    assert nothing.startswith("best: none, because no tagger found an entity")
+    assert "allow more --minutes, with another --out" in nothing
+    assert "test: no test file" in nothing
+    assert "test: the time was too short" in str(replace(grown, test_f1=(None, None), test=None))
+
+
+def test_other_files_are_named_instead_of_their_hashes(grown: Harvest) -> None:
+    io.write(sentences(3, 200), "more.conll")
+    with pytest.raises(SettingsError) as error:
+        GrowJob(("train.conll", "more.conll"), Path("out"), raw="more.conll").execute()
+    assert "files.train 2: there nothing, asked for 'more.conll'" in str(error.value)
+    assert "files.raw: there 'other content', asked for 'more.conll'" in str(error.value)
+
+
 def test_another_job_in_the_folder_is_refused(grown: Harvest) -> None:
     with pytest.raises(SettingsError, match="other settings"):
         grow(minutes=10, raw=None)

@@ -165,6 +165,7 @@ def test_text_alone_has_no_labels(tmp_path: Path) -> None:
     ("value", "expected"),
     [
         ({"text": 5, "label": []}, '"text" is 5'),
+        ({"tokenized_text": ["a"], "ner": []}, "no \"text\" beside 'tokenized_text', 'ner'"),
         ([1], 'expected a "text" with "label"'),
         ({"text": "a", "label": "X"}, '''"label" is 'X', expected a list'''),
         ({"text": "a", "label": [[0, 1]]}, "a label is [0, 1], expected [start, end, type]"),
@@ -174,15 +175,18 @@ def test_text_alone_has_no_labels(tmp_path: Path) -> None:
         ({"text": "a", "label": [[0, 1, "X"]], "spans": [[0, 1, "Y"]]}, "labels stand under label and spans"),
         ({"text": "a b", "label": [[0, 4, "X"]]}, "X [0, 4) does not lie within the 3 characters"),
         ({"text": "a b", "label": [[-1, 1, "X"]]}, "X [-1, 1) does not lie within"),
-        ({"text": "a b", "label": [[2, 1, "X"]]}, "X [2, 1) does not lie within"),
+        ({"text": "a b", "label": [[2, 1, "X"]]}, "X [2, 1) ends before it begins"),
         ({"text": "a b", "label": [[1, 2, "X"]]}, "X [1, 2) covers no word"),
-        ({"text": "a\nb", "label": [[0, 3, "X"]]}, "X [0, 3) goes on behind the end of its line"),
+        ({"text": "a\nb", "label": [[0, 3, "X"]]}, "X [0, 3) continues past the end of its line"),
         ({"text": "Oslo-based", "label": [[0, 4, "X"]]}, "X [0, 4) covers 'Oslo', a part of 'Oslo-based'"),
-        ({"text": "a b", "label": [[0, 1, "X"], [0, 3, "Y"]]}, "entity [0, 2) Y overlaps"),
+        ({"text": "a b", "label": [[0, 1, "X"], [0, 3, "Y"]]}, "Y [0, 3) 'a b' overlaps X [0, 1)"),
+        ({"text": "a b", "label": [[0, 1, "X"], [0, 1, "Y"]]}, "Y [0, 1) 'a' overlaps X [0, 1)"),
+        ({"text": "a", "label": [["0", "1", "X"]]}, "start and end are whole numbers"),
         ({"text": "a b", "label": [{"start": 0, "end": 1, "label": "X", "text": "b"}]}, "covers 'a', and should cover"),
         ({"text": "  "}, "at least one word"),
         ({"text": "a", "language": 1}, '"language" is 1'),
         ({**TASK, "annotations": []}, "nobody has annotated this task"),
+        ({**TASK, "annotations": [], "predictions": [{"result": RESULT}]}, "this task: it has only predictions"),
         ({**TASK, "annotations": [{"result": RESULT}, {"result": RESULT[:1]}]}, "2 annotations that differ"),
         ({**TASK, "data": {"a": "x", "b": "y"}}, '"data" has a, b'),
         ({**TASK, "data": {"text": ["x"]}}, """"text" is ['x']"""),
@@ -266,6 +270,26 @@ def test_words_are_cut_at_labels_when_asked_for(tmp_path: Path) -> None:
     assert sentence.words == ("the", "Oslo", "-based", "北京", "人", "firm")
     assert sentence.labels == ((1, 2, "LOC"), (3, 4, "LOC"))
     assert corpus.repaired == {"cut-words": 2}
+
+
+@pytest.mark.parametrize("text", ["Ade\u0301bayo\u0323", "हिन्दी", "👩\u200d👩"])
+def test_no_letter_is_cut_from_its_marks(tmp_path: Path, text: str) -> None:
+    path = save(tmp_path / "a.jsonl", {"text": text, "label": [[0, len(text) - 1, "X"]]})
+    assert f"a part of {text!r}" in problems(path, "cut-words")[0]
+    [sentence] = read(path, repair=("whole-words",))
+    assert (sentence.words, sentence.labels) == ((text,), ((0, 1, "X"),))
+
+
+def test_labels_that_are_off_by_one_cover_whole_words_when_asked_for(tmp_path: Path) -> None:
+    near = [[1, 12, "PER"], [13, 17, "X"], [22, 27, "LOC"]]
+    path = save(tmp_path / "a.jsonl", {**DOCCANO, "label": near}, {"text": "a b", "label": [[2, 3, "X"]]})
+    with pytest.raises(DataError, match="--repair whole-words"):
+        read(path)
+    corpus = open_corpus(path, ReadOptions(repair=("whole-words",)))
+    assert [s.labels for s in corpus] == [((0, 2, "PER"), (2, 3, "X"), (4, 5, "LOC")), ((1, 2, "X"),)]
+    assert corpus.repaired == {"whole-words": 3}
+    save(path, {"text": "Oslo-based", "label": [[0, 4, "X"], [5, 10, "Y"]]})
+    assert "Y [0, 10) 'Oslo-based' overlaps X [0, 10)" in problems(path, "whole-words")[0]
 
 
 def test_characters_of_scripts_without_spaces_are_parted_when_asked_for(tmp_path: Path) -> None:

@@ -68,6 +68,13 @@ def test_gliner_counts_the_last_word(tmp_path: Path) -> None:
     assert found == covered(CORPUS)
 
 
+def test_a_docbin_is_no_input(tmp_path: Path) -> None:
+    write(CORPUS, tmp_path / "a.spacy")
+    with pytest.raises(DataError, match=r"a\.spacy: spaCy's DocBin cannot be read") as error:
+        read(tmp_path / "a.spacy")
+    assert "Corpus.from_spacy" in error.value.fix
+
+
 def test_spacy_loads_the_docbin_and_it_comes_back_whole(tmp_path: Path) -> None:
     write(CORPUS, tmp_path / "a.spacy")
     docs = list(spacy.tokens.DocBin().from_disk(tmp_path / "a.spacy").get_docs(spacy.blank("xx").vocab))

@@ -181,12 +181,15 @@ class RunTime:
         return self.making(system) + self.training(system)
 
 
-def estimates(recipe: Recipe, corpora: Mapping[str, Corpus], threads: int | None = None) -> dict[str, float]:
+def estimates(
+    recipe: Recipe, corpora: Mapping[str, Corpus], threads: int | None = None, speeds: dict[str, Any] | None = None
+) -> dict[str, float]:
     """Estimated seconds of each system for a seed, without its base; a few steps are timed for that.
 
     Args:
         corpora: By split, as a run reads them.
         threads: Of the process that carries them out; None takes those of this process.
+        speeds: What other recipes have timed; what this one times is added.
     """
     train = sorted(corpora["train"], key=lambda sentence: not sentence.entities)  # nothing is timed without entities
     size, dev_size = (  # of each language with its own file
@@ -196,7 +199,7 @@ def estimates(recipe: Recipe, corpora: Mapping[str, Corpus], threads: int | None
     folds = recipe.sample.folds
     gold = train[: size or (len(train) * (folds - 1) // folds if folds else len(train))]
     evaluated = dev_size or len(corpora["dev"])
-    times = RunTime(recipe, gold, corpora["raw"].sentences, evaluated)
+    times = RunTime(recipe, gold, corpora["raw"].sentences, evaluated, {} if speeds is None else speeds)
     scored = len(train) - len(gold) if folds else len(corpora["test"])
     with using_threads(threads):
         return {s.name: times.total(s) + times.scoring(s, scored) for s in recipe.systems}

@@ -62,7 +62,12 @@ class Harvest:
             if self.compared
             else "The time was too short to try another system"
         )
-        if self.best == GOLD:
+        if not best:
+            first = (
+                "best: none, because no tagger found an entity (F1 0.0 on held-out sentences). Training was too short: "
+                "allow more --minutes, with another --out"
+            )
+        elif self.best == GOLD:
             first = f"best: gold only, F1 {best:.1f} on held-out sentences. {why}"
         else:
             first = (
@@ -79,9 +84,11 @@ class Harvest:
         ])  # fmt: skip
 
     def _test(self) -> str:
-        gold, best = self.test_f1 or (None, None)
+        if self.test_f1 is None:
+            return "no test file (--test)"
+        gold, best = self.test_f1
         if best is None:
-            return "no test file, or the time was too short to train and score on all sentences"
+            return "the time was too short to train and score on all sentences"
         if gold is None or self.test is None:
             return f"F1 {100 * best:.1f}; the time was too short to train gold only for comparison"
         return f"F1 {100 * best:.1f}, gold only {100 * gold:.1f} ({_interval(self.test)})"
@@ -120,7 +127,7 @@ def harvest(search: Search, folder: Path, seed: int | None, notes: Sequence[str]
     io.write(made.values(), folder / "corpus.jsonl")
     io.write(_with_equal_columns([*made.values()]), folder / "corpus.conll")
     write_atomic(folder / "recipe.toml", _winning_recipe(search, folder, system))
-    result = _result(search, folder, best, seed if run.corpora["test"] else None, found)
+    result = _result(search, folder, best, seed, found)
     _report(search, folder, system, seed if result.test else None, result)
     return result
 
@@ -151,9 +158,9 @@ def _result(search: Search, folder: Path, best: Tried, seed: int | None, notes: 
     compared = sum(bool(one.folds) for one in search.tried.values()) - 1
     dev, expected = search.against_gold(best), search.gain(best)
     result = Harvest(folder, best.name, dev_f1, dev, notes=notes, compared=compared, expected=expected)
-    if seed is None:
-        return result
     run = search.run
+    if seed is None or not run.corpora["test"]:
+        return replace(result, test_f1=(None, None)) if run.corpora["test"] else result
     systems = [run.recipe.systems[0], run.recipe.system(best.name)]
     gold_counts, own_counts = (
         counts(run.part([seed], systems), one) if run.path(seed, one, "result.json").exists() else None
@@ -235,7 +242,8 @@ def _winning_recipe(search: Search, folder: Path, system: System) -> str:
     table["systems"] = [entry for entry in table["systems"] if entry["name"] in names]
     used = search.run.recipe.tagger.settings  # the training on all sentences may have had more steps than the search
     table["tagger"] |= {name: used[name] for name in ("steps", "batch_size")}
-    table["description"] = f"{system.name} beside gold only, as nersery grow has chosen it"
+    beside = "" if system.name == GOLD else f"{system.name} beside "
+    table["description"] = f"{beside}gold only, as nersery grow has chosen it"
     if search.run.recipe.data.test:
         del table["sample"]
         table["data"]["test"], table["seeds"] = "data/test.jsonl", [search.folds]

@@ -13,6 +13,7 @@ from nersery.core.errors import DataError, Issue, SettingsError, did_you_mean, p
 from nersery.core.random import item_seed
 from nersery.core.sentence import Corpus, Sentence
 from nersery.experiments.grow.text_profile import TextProfile, data_notes, profile, refuse_other_language
+from nersery.experiments.run_state.inputs import note_of_punctuation
 from nersery.taggers.base import require_labels
 
 LEAST_SENTENCES = 6
@@ -81,6 +82,7 @@ def read_material(
             message = "all sentences are also in train or test" if more else "the file is empty"
             raise DataError(Issue(message, str(raw)), fix="give other raw text")
         refuse_other_language(text, profile(unlabelled, options.language))
+        notes += filter(None, [note_of_punctuation(gold, unlabelled)])
     return Material(gold, unlabelled, tested, text, tuple(notes), definitions or {})
 
 

@@ -290,7 +290,10 @@ class _Least:
         if SCHEDULES.index(last) >= POOR:
             needed = [self.seconds(ENOUGH, is_last=False) / SEARCH, self.seconds(ENOUGH, is_last=True) / LAST]
             minutes = math.ceil((budget.used + max(needed)) / 60)
-            text += f". That is too little for a good tagger: allow {minutes} minutes (--minutes)"
+            text += (
+                f". That is too little for a good tagger, which takes --minutes {minutes} from the start: "
+                "a job that resumes keeps its steps, so name another --out"
+            )
         return [text]
 
 

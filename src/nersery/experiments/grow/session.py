@@ -46,6 +46,7 @@ from nersery.experiments.grow.schedules import Schedule, with_schedule
 from nersery.experiments.grow.search import CLOSING, Search, Tried
 from nersery.experiments.recipe import Recipe, load
 from nersery.experiments.runner import Run
+from nersery.io.text_file import TextFile
 
 MOST_RAW = 20_000
 """Raw sentences that are ever used; more gain nothing that the time would not be better spent on."""
@@ -120,6 +121,8 @@ class GrowJob:
         for path in filter(None, (*self.train, self.raw, self.test)):
             if path == "-" or Path(path).is_fifo():
                 raise SettingsError(f"{path} is a pipe, expected a file: a resumed job reads it again")
+            if not Path(path).exists():
+                next(TextFile(path).lines())  # which says so
         if self.model and not self.model.startswith("bundled") and Path(self.model).is_dir():
             self.model = str(Path(self.model).resolve())  # the job's own folder has a `tagger`, too
         if isinstance(self.minutes, bool) or self.minutes not in Range(0, without=(0,)):
@@ -127,12 +130,23 @@ class GrowJob:
 
     def fingerprint(self) -> dict[str, Any]:
         """What the result depends on besides the time."""
-        more = {f"train {number}": name for number, name in enumerate(self.train[1:], start=2)}
-        files = {"train": self.train[0], **more, "raw": self.raw, "test": self.test}
-        hashes = {name: content_hash(path) for name, path in files.items() if path}
+        hashes = {name: content_hash(path) for name, path in self._files().items()}
         more_settings = {"definitions": dict(self.definitions)} if self.definitions else {}
         settings = {"model": self.model, **more_settings, "reading": asdict(self.options)}
         return {"nersery": __version__, "files": hashes, **settings}
+
+    def _files(self) -> dict[str, str]:
+        more = {f"train {number}": name for number, name in enumerate(self.train[1:], start=2)}
+        files = {"train": self.train[0], **more, "raw": self.raw, "test": self.test}
+        return {name: path for name, path in files.items() if path}
+
+    def _differences(self, old: Mapping[str, Any], new: Mapping[str, Any]) -> str:
+        """In what an earlier job differs, with names of files in place of their hashes."""
+        there, here = old.get("files", {}), new["files"]
+        changed = {name for name in (*there, *here) if there.get(name) != here.get(name)}
+        before = {name: "other content" for name in there if name in changed}
+        now = {name: str(path) for name, path in self._files().items() if name in changed}
+        return differences({**old, "files": before}, {**new, "files": now})
 
     def plan(self) -> Plan:
         """What would be done, with estimates; nothing is written."""
@@ -179,7 +193,7 @@ class GrowJob:
             raise SettingsError(f"{path} is damaged. Choose another folder (--out)") from None
         if "recipe" not in record and old != json.loads(json.dumps(fingerprint)):  # nothing has begun
             return {"fingerprint": fingerprint, "spent": record.get("spent", 0.0)}
-        if difference := differences(old, json.loads(json.dumps(fingerprint))):
+        if difference := self._differences(old, json.loads(json.dumps(fingerprint))):
             fix = f"Choose another folder, e.g. --out {self._free_folder()}"
             raise SettingsError(other_settings(self.folder, "a job", difference, fix))
         return record

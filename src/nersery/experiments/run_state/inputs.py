@@ -6,11 +6,12 @@ import os
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
+from itertools import islice
 from typing import Any
 
 from nersery import io
 from nersery.augment.base import made_from
-from nersery.core.errors import DataError, Issue, SettingsError
+from nersery.core.errors import DataError, Issue, SettingsError, printable
 from nersery.core.registry import BUNDLED
 from nersery.core.sentence import Corpus, Sentence
 from nersery.experiments.recipe import Recipe, shipped_recipes
@@ -24,6 +25,8 @@ from nersery.models.question_text import CORPORA, count_known
 Parts = Mapping[DataFile, Corpus]
 """The corpus of each file, by split and language."""
 
+SIGNS, LEAST_SIGNS, SEEN, CLEAR = ",;:?!،؛؟।", 10, 2000, 0.6
+"""Signs that end words, how many of them and how many sentences are looked at, and a clear difference of two shares."""
 OPTIONS_HINT = 'in a recipe, set these options in [data], e.g. instead of --repair NAME repair = ["NAME"]'
 
 
@@ -67,6 +70,7 @@ def read_inputs(recipe: Recipe, say: Callable[[str], None]) -> tuple[dict[str, C
         *_size_notes(recipe, parts),
         *_type_notes(parts),
         *_overlap_notes(parts),
+        *filter(None, [note_of_punctuation(corpora["train"], corpora["raw"])]),
         *_question_notes(recipe, parts),
     ]
 
@@ -153,8 +157,10 @@ def _size_problems(recipe: Recipe, parts: Parts) -> list[Issue]:
         problems.append(Issue(f"sample.folds is {folds}, but train has {count} sentences; lower it"))
     for key, split, size in (("size", "train", recipe.sample.size), ("dev_size", "dev", recipe.sample.dev_size)):
         there = {file.label: len(part) for file, part in _of(parts, split)} or {split: 0}
+        of_sweep = any(one.startswith("sweep.sizes=") for one in recipe.overrides)
+        named, fix = (" by sweep.sizes", "lower it there") if of_sweep else ("", "lower it, or leave it out")
         problems += [
-            Issue(f"sample.{key} is {size}, but {label} has {count} sentences; lower it, or leave it out")
+            Issue(f"sample.{key} is {size}{named}, but {label} has {count} sentences; {fix}")
             for label, count in there.items()
             if size is not None and size > count
         ]
@@ -252,6 +258,26 @@ def _names(value: Any, name: str) -> bool:
     if isinstance(value, Mapping):
         return any(_names(part, name) for part in value.values())
     return any(_names(part, name) for part in value) if isinstance(value, list) else bool(value == name)
+
+
+def note_of_punctuation(labelled: Iterable[Sentence], raw: Iterable[Sentence]) -> str:
+    """A note if signs such as commas are words in the one and parts of words in the other, else nothing."""
+    (of_labelled, one), (of_raw, other) = _glued(labelled), _glued(raw)
+    if of_labelled is None or of_raw is None or abs(of_labelled - of_raw) < CLEAR:
+        return ""
+    if of_raw > of_labelled:
+        return (
+            f'punctuation is in the words of raw text, as in "{other}", and apart in the labelled sentences: split '
+            'both alike by --split punctuation (in [data] of a recipe, split = "punctuation")'
+        )
+    return f'punctuation is in the words of labelled sentences, as in "{one}", and apart in raw text: split both alike'
+
+
+def _glued(part: Iterable[Sentence]) -> tuple[float | None, str]:
+    """The share of signs that end a longer word, and such a word; None where few signs are seen."""
+    signs = [word for sentence in islice(part, SEEN) for word in sentence.words if word[-1] in SIGNS]
+    longer = [word for word in signs if word[0].isalnum()]
+    return len(longer) / len(signs) if len(signs) >= LEAST_SIGNS else None, printable(longer[0]) if longer else ""
 
 
 def note_of_overlap(label: str, part: Collection[Sentence], other: str, words: Collection[tuple[str, ...]]) -> str:

@@ -38,7 +38,7 @@ REFUSALS = ("reject", "ignore")
 ASCII_ENCODER = json.JSONEncoder(allow_nan=False)
 """doccano 1.8.4 guesses the encoding of a file, and an emoji makes it guess wrong."""
 EXPECTED = 'a "text" with "label": [[start, end, type], …], or a task of Label Studio'
-EXPECTED_LABEL = "[start, end, type], or an object with start, end and label"
+EXPECTED_LABEL = "[start, end, type], or an object with start, end and label; start and end are whole numbers"
 
 
 def holds_spans(line: str) -> bool | None:
@@ -130,6 +130,8 @@ def _document(value: Object, id: str, line: int) -> Document:
     if isinstance(value.get("data"), dict):
         value = _of_task(value, line)
     text = value.get("text")
+    if text is None:
+        raise _broken(line, f'no "text" beside {", ".join(map(repr, value)) or "nothing"}, expected {EXPECTED}')
     if not isinstance(text, str):
         raise _broken(line, f'"text" is {text!r:.60}, expected {EXPECTED}')
     if value.get("_is_binary") is True:
@@ -148,9 +150,9 @@ def _of_task(task: Object, line: int) -> Object:
     made = [one for one in made if isinstance(one, dict) and not one.get("was_cancelled")]
     made = [one for one in made if one.get("ground_truth")] or made
     if not made:
-        raise BrokenError(
-            Issue("nobody has annotated this task", line=line, kind="not annotated", fixes=("annotate it",))
-        )
+        but = ": it has only predictions" if task.get("predictions") else ""
+        fix = "accept or correct them in Label Studio, and export again" if but else "annotate it"
+        raise BrokenError(Issue(f"nobody has annotated this task{but}", line=line, kind="not annotated", fixes=(fix,)))
     found = [_of_results(one.get("result") or [], line) for one in made]
     if any(sorted(map(str, other)) != sorted(map(str, found[0])) for other in found[1:]):
         fix = "keep the annotation that holds, or mark it as ground truth"

@@ -17,9 +17,9 @@ from itertools import pairwise
 from nersery.core.errors import DataError, Issue
 from nersery.core.sentence import Entity, Sentence
 from nersery.io.base import Pass, Source, issues_in, lone_return, repair_hint, unread
-from nersery.io.repairs import CUT_WORDS, UTF16_OFFSETS
+from nersery.io.repairs import CUT_WORDS, UTF16_OFFSETS, WHOLE_WORDS
 from nersery.io.text import LONGEST, SPLIT_HINT
-from nersery.io.tokenization import Splitter, runs_on, splitter
+from nersery.io.tokenization import Splitter, is_mark, runs_on, splitter
 
 Place = tuple[int, int]
 """The characters ``[start, end)`` of a text."""
@@ -151,12 +151,24 @@ class Line:
         return places
 
     def finer(self, places: Sequence[Place]) -> list[Place]:
-        """The words, those cut in two in which a label begins or ends."""
-        borders = sorted({border for span in self.spans for border in span.inner(self.document.text)})
+        """The words, those cut in two in which a label begins or ends; no letter is cut from its marks."""
+        text = self.document.text
+        borders = sorted({border for span in self.spans for border in span.inner(text) if not _is_joined(text, border)})
         inside = (
             (start, end, borders[bisect_right(borders, start) : bisect_left(borders, end)]) for start, end in places
         )
         return [place for start, end, cuts in inside for place in pairwise([start, *cuts, end])]
+
+    def widened(self, places: Sequence[Place]) -> Line:
+        """The line, whose labels cover whole words."""
+        return replace(self, spans=[self._whole(span, places) for span in self.spans])
+
+    def _whole(self, span: Span, places: Sequence[Place]) -> Span:
+        start, end = span.inner(self.document.text)
+        if span.parts > 1 or self._misplaced(span, start, end) or self._cut_by(start, end, places) is None:
+            return span
+        touched = self._touched(start, end, places)
+        return replace(span, start=touched[0][0], end=touched[-1][1], text=None)
 
     def entities(self, places: Sequence[Place]) -> tuple[Entity, ...]:
         """The labels by words, each once; they have no issues."""
@@ -167,6 +179,7 @@ class Line:
     def issues(self, places: Sequence[Place]) -> Iterator[Issue]:
         """What is wrong with its labels."""
         of_javascript = [repair_hint(UTF16_OFFSETS)] if self.document.has_pairs else []
+        before: tuple[int, Span] | None = None
         for span in self.spans:
             start, end = span.inner(self.document.text)
             if span.parts > 1:
@@ -175,13 +188,22 @@ class Line:
             elif message := self._misplaced(span, start, end):
                 yield Issue(message, line=span.line, kind="label out of place", fixes=tuple(of_javascript))
             elif (part := self._cut_by(start, end, places)) is not None:
-                fixes = [*(["--split characters"] if runs_on([part]) else []), repair_hint(CUT_WORDS), *of_javascript]
+                fixes = ["--split characters"] if runs_on([part]) else []
+                fixes += [repair_hint(WHOLE_WORDS), repair_hint(CUT_WORDS), *of_javascript]
                 message = f"{span} covers {self.document.text[start:end]!r:.60}, a part of {part!r:.60}"
                 yield Issue(message, line=span.line, kind="label within a word", fixes=tuple(fixes))
+            elif before is not None and start < before[0] and not _same(span, before[1], self.document.text):
+                message = (
+                    f"{span} {self.document.text[start:end]!r:.60} overlaps {before[1]}, expected one label a word"
+                )
+                yield Issue(message, line=span.line, kind="labels overlap", fixes=("keep one of them",))
+            before = max(before or (end, span), (end, span), key=lambda one: one[0])
 
     def _misplaced(self, span: Span, start: int, end: int) -> str:
         """What is wrong with the place of a label, whatever the words are; empty where nothing is."""
         text = self.document.text
+        if 0 <= span.end < span.start:
+            return f"{span} ends before it begins"
         if not 0 <= span.start <= span.end <= len(text):
             return f"{span} does not lie within the {len(text):,} characters of its text"
         if start == end:
@@ -189,15 +211,28 @@ class Line:
         if not span.fits(text):
             return f"{span} covers {text[span.start : span.end]!r:.60}, and should cover {span.text!r:.60}"
         is_inside = self.start <= start and end <= self.end
-        return "" if is_inside else f"{span} goes on behind the end of its line, expected a label for each line"
+        return "" if is_inside else f"{span} continues past the end of its line, expected a label for each line"
 
     def _cut_by(self, start: int, end: int, places: Sequence[Place]) -> str | None:
         """The words that a label covers in part; None where it covers whole ones."""
-        first = max(0, bisect_right(places, (start, len(self.document.text))) - 1)
-        touched = [place for place in places[first : bisect_left(places, (end,))] if place[1] > start]
+        touched = self._touched(start, end, places)
         if touched and (touched[0][0], touched[-1][1]) == (start, end):
             return None
         return " ".join(self.document.text[slice(*place)] for place in touched)
+
+    def _touched(self, start: int, end: int, places: Sequence[Place]) -> list[Place]:
+        """The words of which a label covers something."""
+        first = max(0, bisect_right(places, (start, len(self.document.text))) - 1)
+        return [place for place in places[first : bisect_left(places, (end,))] if place[1] > start]
+
+
+def _is_joined(text: str, border: int) -> bool:
+    """Whether the characters on both sides of a border are one letter or one emoji."""
+    return 0 < border < len(text) and (is_mark(text[border]) or text[border - 1] == "\u200d")
+
+
+def _same(one: Span, other: Span, text: str) -> bool:
+    return (one.inner(text), one.type) == (other.inner(text), other.type)
 
 
 def layout(sentence: Sentence) -> tuple[str, list[Place]]:
@@ -263,6 +298,10 @@ class StandoffSource(Source):
         language = self.options.language if document.language is None else document.language
         splitting = self.options.split if self.options.split in ("characters", "signs") else self.splitting
         places = whole = [] if issues else line.places(splitter(splitting, language))
+        widened = 0
+        if WHOLE_WORDS in self.options.repair:
+            before, line = line, line.widened(whole)
+            widened = sum(map(Span.__ne__, before.spans, line.spans))
         if CUT_WORDS in self.options.repair:
             places = line.finer(whole)
         words, cleaned = found.clean([document.text[start:end] for start, end in places])
@@ -274,7 +313,7 @@ class StandoffSource(Source):
             except DataError as error:
                 issues += issues_in(error, document.line)
         if not issues:
-            found.count(+Counter({CUT_WORDS: len(places) - len(whole)}), cleaned)
+            found.count(+Counter({WHOLE_WORDS: widened, CUT_WORDS: len(places) - len(whole)}), cleaned)
             return sentence
         found.broken(id, issues, unread(" ".join(words) or line.text, [f"# label: {span}" for span in line.spans]))
         return None

@@ -82,7 +82,9 @@ def _search(report: Report) -> Iterator[ReportTable]:
 def _next(report: Report) -> Iterator[ReportTable]:
     columns = [Column(heading, TEXT) for heading in ("Sentence", "Predicted entities", "Expected errors", "Id")]
     rows = [(one.text, one.entities or None, one.expected_errors, one.id) for one in report.next_sentences]
-    yield ReportTable("next", "Raw sentences on which the tagger is expected to make the most errors", columns, rows)
+    yield ReportTable(
+        "next", "Raw sentences with the most errors to be expected; those similar to others rank lower", columns, rows
+    )
 
 
 def _reviewed(report: Report) -> Iterator[ReportTable]:

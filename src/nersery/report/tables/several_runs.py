@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
@@ -46,8 +47,10 @@ def reports_in(folder: str | Path) -> Iterator[Report]:
         raise DataError(
             Issue("this is not the report of a run", str(file)), fix="write it again with nersery run"
         ) from None
-    for one in sorted(Path(folder).glob(f"*/{REPORT_FILE}")):
-        yield from reports_in(one.parent)
+    runs = [file.parent for file in Path(folder).glob(f"*/{REPORT_FILE}")]
+    for run in sorted(runs, key=lambda run: (int((re.match(r"\d+", run.name) or ["0"])[0]), run.name)):
+        for one in reports_in(run):
+            yield one.model_copy(update={"name": f"{one.name} {run.name}" if len(runs) > 1 else one.name})
 
 
 def results_table(reports: Iterable[Report]) -> ReportTable:

@@ -1,0 +1,17 @@
+"""What a message shows of many issues."""
+
+from __future__ import annotations
+
+from nersery.core.errors import SHOWN_ISSUES, DataError, Issue
+
+
+def test_of_many_issues_each_message_is_shown_once() -> None:
+    alike = [Issue("no label", "a.json", line) for line in range(1, 81)]
+    text = str(DataError([*alike[:40], Issue("no text", "a.json", 99), *alike[40:]]))
+    assert text.splitlines() == ["81 issues:", "a.json:1: no label; also in 79 other places", "a.json:99: no text"]
+    others = [Issue(f"odd {number}", "a.json", number) for number in range(SHOWN_ISSUES + 3)]
+    assert str(DataError(others)).endswith("… and 3 more issues")
+
+
+def test_all_of_few_issues_are_shown() -> None:
+    assert str(DataError([Issue("no label", "a", 1), Issue("no label", "a", 2)])).count("no label") == 2
