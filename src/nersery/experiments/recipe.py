@@ -6,7 +6,7 @@ import json
 import os
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field
 from functools import cache
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -28,7 +28,7 @@ from nersery.experiments.sampling import PROTOCOLS
 from nersery.experiments.sweep import SweepSettings, expanded
 from nersery.experiments.systems import MethodSettings, System, folder_name, method_settings, parse_systems
 from nersery.io.shipped import shipped
-from nersery.taggers.components.second_stage import changed, second_stage_issues
+from nersery.taggers.components.second_stage import second_stage_issues
 
 KEYS = (
     "name", "description", "paper", "seeds", "keep_taggers", "data", "sample", "tagger", "systems", "select",
@@ -135,8 +135,7 @@ class Recipe:
 
     def tagger_of(self, system: System) -> MethodSettings:
         """The tagger with the settings of a system."""
-        settings = {**self.tagger.settings, **changed(self.tagger.settings, system.tagger_settings)}
-        return replace(self.tagger, settings=settings)
+        return self.tagger.with_changes(system.tagger_settings)
 
     def methods(self) -> Iterator[tuple[str, System, MethodSettings]]:
         """Each tagger, method and selector: its place in messages, its system, and its settings."""
@@ -267,7 +266,7 @@ def _fold_conflicts(table: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _grid_conflicts(grid: Any, tagger: MethodSettings, data: Any) -> list[str]:
-    found = [f"tagger.grid: {problem}" for problem in grid_problems(tagger.method, tagger.settings, grid)]
+    found = [f"tagger.grid: {problem}" for problem in grid_problems(tagger, grid)]
     if grid and isinstance(data, dict) and not data.get("dev"):
         found.append("tagger.grid: its values are chosen by F1 on dev, and [data] has no dev: name a file as dev")
     return found
@@ -289,9 +288,8 @@ def tagger_issues(tagger: MethodSettings, own: Any) -> list[str]:
     """Validation errors of a system's settings of the tagger."""
     if not isinstance(own, Mapping):
         return [f'tagger_settings is {own!r:.60}, expected settings of the tagger, e.g. {{ model = "bundled-qa" }}']
-    known = registry.check("tagger", tagger.method, tagger.settings)
-    issues = registry.check("tagger", tagger.method, {**tagger.settings, **changed(tagger.settings, own)})
-    return [f"tagger_settings: {issue}" for issue in issues if issue not in known]
+    known = tagger.issues()
+    return [f"tagger_settings: {issue}" for issue in tagger.with_changes(own).issues() if issue not in known]
 
 
 def _section(cls: type[Any], table: Any, place: str, problems: list[str]) -> Any:
@@ -319,6 +317,6 @@ def with_preset(table: Mapping[str, Any], problems: list[str]) -> dict[str, Any]
 def _tagger(table: Any, problems: list[str]) -> MethodSettings:
     if not isinstance(table, dict):
         problems.append("tagger is not a section [tagger]")
-        return MethodSettings("transformer")
+        return MethodSettings("transformer", kind="tagger")
     settings = {key: value for key, value in table.items() if key != "grid"}
     return method_settings("tagger", with_preset(settings, problems), "tagger", "transformer", problems)

@@ -16,7 +16,6 @@ from typing import Any
 from nersery import io
 from nersery.annotate.base import AnnotateStage
 from nersery.augment.base import AugmentStage
-from nersery.core import registry
 from nersery.core.errors import DataError
 from nersery.core.files import is_missing, unfinished_path, write_json
 from nersery.core.outcome import Step
@@ -45,7 +44,7 @@ from nersery.pipeline.stage import Stage
 from nersery.pipeline.stage_job import JobOptions, StageJob, corpus_job
 from nersery.select.base import SelectStage
 from nersery.taggers.base import Tagger, strict_f1
-from nersery.taggers.components.second_stage import changed, fit_second_stage, require_known_types
+from nersery.taggers.components.second_stage import fit_second_stage, require_known_types
 
 Parts = tuple[Sequence[Sentence], Sequence[Sentence]]
 
@@ -222,8 +221,7 @@ class SystemRun:
 
     def _new_tagger(self, **own: Any) -> Tagger:
         """An untrained tagger of the system, with some settings replaced."""
-        chosen = self.run.recipe.tagger_of(self.system)
-        tagger: Tagger = registry.create("tagger", chosen.method, {**chosen.settings, **changed(chosen.settings, own)})
+        tagger: Tagger = self.run.recipe.tagger_of(self.system).with_changes(own).create()
         return tagger
 
     def _tagger_before(self) -> Tagger:

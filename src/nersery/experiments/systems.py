@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import unicodedata
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Annotated, Any
 
 from pydantic import AfterValidator, Field
@@ -15,6 +15,7 @@ from nersery.core.errors import did_you_mean
 from nersery.core.sentence import Sentence
 from nersery.core.training_context import copies_for_upsampling
 from nersery.experiments.recipe_file.table_methods import LABELS_RAW_TEXT, kind_of
+from nersery.taggers.components.second_stage import changed
 
 GOLD = "gold"
 """The name of the baseline that every run trains: the tagger on gold sentences alone."""
@@ -74,6 +75,18 @@ class MethodSettings:
     method: str
     settings: dict[str, Any] = field(default_factory=dict)
     kind: str = "augment"
+
+    def with_changes(self, own: Mapping[str, Any]) -> MethodSettings:
+        """The same method with some settings replaced; naming ``steps`` clears ``epochs``, and the reverse."""
+        return replace(self, settings={**self.settings, **changed(self.settings, own)})
+
+    def issues(self) -> list[str]:
+        """All problems of the settings; see `nersery.core.registry.check`."""
+        return registry.check(self.kind, self.method, self.settings)
+
+    def create(self) -> Any:
+        """The method itself; a `SettingsError` if it cannot be made."""
+        return registry.create(self.kind, self.method, self.settings)
 
 
 @dataclass

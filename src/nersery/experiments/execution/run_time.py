@@ -11,7 +11,6 @@ from dataclasses import asdict, dataclass, field
 from itertools import cycle, islice
 from typing import Any
 
-from nersery.core import registry
 from nersery.core.progress import Progress
 from nersery.core.sentence import Corpus, Sentence
 from nersery.experiments.recipe import Recipe
@@ -19,7 +18,6 @@ from nersery.experiments.systems import GOLD, MethodSettings, System
 from nersery.models.computer import using_threads
 from nersery.models.loading import ModelSource, import_libraries
 from nersery.taggers.base import Tagger
-from nersery.taggers.components.second_stage import changed
 
 BATCH = 16
 """Sentences in a training step where settings name no number."""
@@ -70,10 +68,7 @@ def _relative(batch: int) -> float:
 
 def tagger_speed(settings: MethodSettings, gold: Sequence[Sentence]) -> Speed:
     """Time a few steps of a tagger; a method without ``steps`` trains as it does."""
-    own = {"steps": TIMED_STEPS} if "steps" in settings.settings else {}
-    tagger: Tagger = registry.create(
-        "tagger", settings.method, {**settings.settings, **changed(settings.settings, own)}
-    )
+    tagger: Tagger = settings.with_changes({"steps": TIMED_STEPS} if "steps" in settings.settings else {}).create()
     import_libraries()  # once in a process, so it is no part of the start
     watch, began = Stopwatch(), time.monotonic()
     labelled = _spread([sentence for sentence in gold if sentence.entities])
@@ -95,7 +90,7 @@ def _spread(sentences: Sequence[Sentence]) -> list[Sentence]:
 
 def annotator_speed(settings: MethodSettings, gold: Sequence[Sentence], raw: Sequence[Sentence]) -> float:
     """Seconds that an annotator with a model of its own takes for a sentence."""
-    annotator = registry.create(settings.kind, settings.method, settings.settings)
+    annotator = settings.create()
     annotator.fit(list(gold))
     few = _spread(raw)
     annotator.annotate(few[: TIMED_SENTENCES // 4])  # the first pass is slower

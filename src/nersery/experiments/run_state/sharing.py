@@ -9,7 +9,6 @@ from dataclasses import replace
 from pathlib import Path
 
 from nersery.annotate.base import Annotator
-from nersery.core import registry
 from nersery.core.files import copy_atomic, write_atomic
 from nersery.experiments.recipe import Recipe
 from nersery.experiments.run_state.fingerprint import hashes
@@ -22,7 +21,7 @@ def are_labels_shared(system: System) -> bool:
     """Whether a system labels raw text, and its labels depend on no seed."""
     if system.method is None or not system.labels_raw_text:
         return False
-    method = registry.create(system.method.kind, system.method.method, system.method.settings)
+    method = system.method.create()
     return isinstance(method, Annotator) and not method.learns
 
 
