@@ -107,7 +107,7 @@ class RunTime:
         gold: Labelled sentences to train on.
         raw: Raw sentences.
         dev: Sentences that each training is evaluated on ten times.
-        speeds: What was timed, by settings.
+        speeds: What was timed, by settings, as JSON values.
         timed: Called after each timing.
     """
 
@@ -121,8 +121,7 @@ class RunTime:
     def speed(self, system: System) -> Speed:
         """The speed of a system's tagger, timed once."""
         settings = self.recipe.tagger_of(system)
-        found: Speed = self._once(settings, lambda: tagger_speed(settings, self.gold))
-        return found
+        return Speed(**self._once(settings, lambda: asdict(tagger_speed(settings, self.gold))))
 
     def _once(self, settings: MethodSettings, measure: Any) -> Any:
         model = settings.settings.get("model")  # models of one architecture lie in one folder
@@ -208,13 +207,3 @@ def steps_of(settings: Mapping[str, Any], sentences: int) -> int:
 def batch_size(settings: Mapping[str, Any]) -> int:
     """Sentences in a training step of a tagger's settings."""
     return int(settings.get("batch_size") or BATCH)
-
-
-def speeds_as_json(speeds: Mapping[str, Any]) -> dict[str, Any]:
-    """What was timed, for a file."""
-    return {key: asdict(speed) if isinstance(speed, Speed) else speed for key, speed in speeds.items()}
-
-
-def speeds_of_json(table: Mapping[str, Any]) -> dict[str, Any]:
-    """What an earlier process has timed."""
-    return {key: Speed(**speed) if isinstance(speed, dict) else speed for key, speed in table.items()}
