@@ -13,6 +13,7 @@ from nersery.cli import options
 from nersery.cli.app import dataset_group
 from nersery.core.errors import SettingsError, did_you_mean
 from nersery.core.outcome import Step
+from nersery.core.progress import Progress
 from nersery.core.sentence import Sentence, types_in
 from nersery.core.validation import is_type_name
 from nersery.core.warnings import note
@@ -41,8 +42,6 @@ def convert(
     quiet: options.Quiet = False,
 ) -> None:
     """Convert between formats. Sentences, labels and characters do not change."""
-    from nersery.core.progress import Progress
-
     format = output_format(target, to)
     for option, value in (("--scheme", scheme), ("--separator", separator)):
         if value is not None and format != "conll":

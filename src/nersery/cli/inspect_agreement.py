@@ -13,6 +13,7 @@ from nersery.core.errors import DataError, Issue
 from nersery.core.outcome import Reject
 from nersery.core.sentence import Corpus
 from nersery.core.warnings import note, remark
+from nersery.io.pharaoh import AlignmentFile
 
 if TYPE_CHECKING:
     from nersery.evaluate.annotator_agreement import AnnotatorAgreement
@@ -87,7 +88,6 @@ def evaluate_links(
 ) -> None:
     """Score word alignments against hand-made ones: precision, recall, alignment error rate (AER)."""
     from nersery.evaluate.alignment_error_rate import AlignmentScores, count_alignment, read_gold
-    from nersery.io.pharaoh import AlignmentFile
 
     gold_first = first if gold_first is None else gold_first
     right = read_gold(gold, first=gold_first)

@@ -12,6 +12,7 @@ from typer import Option
 from nersery.cli import options, tables
 from nersery.cli.app import inspect_group
 from nersery.core.errors import SettingsError, printable
+from nersery.core.progress import Progress
 from nersery.core.sentence import Corpus, Sentence
 from nersery.core.warnings import note, remark
 from nersery.experiments.recipe_file.overrides import settings_of
@@ -77,7 +78,6 @@ def suggest(
     quiet: options.Quiet = False,
 ) -> None:
     """Compare what methods or models suggest in place of mentions."""
-    from nersery.core.progress import Progress
     from nersery.core.training_context import Training
     from nersery.report.suggestions import blanks_of, choose, compare, suggester, suggestions
 
@@ -233,7 +233,6 @@ def novelty(
     quiet: options.Quiet = False,
 ) -> None:
     """Count generated entities that are not in gold, and how many are valid."""
-    from nersery.core.progress import Progress
     from nersery.evaluate.novelty import novelty as count
 
     generated, known = (options.open_corpus(name) for name in (source, gold))

@@ -54,12 +54,7 @@ def templates(
     quiet: options.Quiet = False,
 ) -> None:
     """Show what ACLM keeps of each sentence: its entities and keywords."""
-    from nersery.report.template_listing import (
-        attentions_between_words,
-        keyword_stop_words,
-        make_templates,
-        templates_as_json,
-    )
+    from nersery.report.template_listing import attentions_between_words, make_templates, templates_as_json
 
     if picture is not None:
         options.check_picture(picture, source, force=force)
@@ -72,7 +67,7 @@ def templates(
     if tagger is None and any(one.entities for one in looked_at):
         note("no --tagger is named, so one is trained on all the sentences first")
     attentions = attentions_between_words(tagger, corpus, looked_at, layers, seed, quiet=quiet)
-    made = make_templates(shown, keywords, rate, keyword_stop_words(corpus, keywords, stop_words), seed, attentions)
+    made = make_templates(shown, corpus, keywords, rate, stop_words, seed, attentions)
     if picture is not None:
         from nersery.report.pictures.attention_map import attention_map
 

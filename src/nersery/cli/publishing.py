@@ -15,6 +15,7 @@ from nersery.cli.app import dataset_group
 from nersery.core.errors import SettingsError, printable
 from nersery.core.files import check_replaceable, lies_in
 from nersery.core.warnings import note
+from nersery.io.folder import RECORD
 
 if TYPE_CHECKING:
     from nersery.publish.splits import Divided, Division
@@ -65,7 +66,6 @@ def publish(
     quiet: options.Quiet = False,
 ) -> None:
     """Make a dataset for others: splits without leakage, Parquet, JSONL and a card."""
-    from nersery.io.folder import RECORD
     from nersery.publish import dataset
     from nersery.publish.about import About, gather, read_about, read_evaluation
     from nersery.publish.hub import hub_client

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from nersery import io
 from nersery.core.sentence import Corpus, Entity, Sentence
@@ -17,10 +20,6 @@ from nersery.experiments.run_state.run_folder import RunFolder
 from nersery.experiments.systems import System
 from nersery.report.model import ChangeReport, MistakeReport
 from nersery.report.parts import AgainstGold, ChangeExample, GroupScores, Interval, Measure, ShownEntity, ShownSentence
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
 
 SHOWN_MISTAKES = 3
 """Of each kind."""
@@ -161,8 +160,6 @@ def counts(run: RunFolder, system: System) -> NDArray[np.int64]:
 
 
 def _counts(run: RunFolder, of: Predictions) -> NDArray[np.int64]:
-    import numpy as np
-
     found = [sentence_counts(*pair) for pair in of]
     return np.concatenate(found)[None] if run.recipe.sample.folds else np.stack(found)
 

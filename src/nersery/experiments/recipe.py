@@ -15,9 +15,8 @@ from pydantic import AfterValidator, BeforeValidator, Field
 
 from nersery.core import registry
 from nersery.core.errors import SettingsError, did_you_mean
-from nersery.core.random import LARGEST_SEED
+from nersery.core.random import LARGEST_SEED, MOST_SAMPLES
 from nersery.core.warnings import warn
-from nersery.evaluate.significance import MOST_SAMPLES
 from nersery.experiments.grid import grid_problems
 from nersery.experiments.recipe_file.data_files import DataSettings
 from nersery.experiments.recipe_file.model_sets import with_models
