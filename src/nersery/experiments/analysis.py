@@ -13,7 +13,7 @@ from nersery import io
 from nersery.core.sentence import Corpus, Entity, Sentence
 from nersery.evaluate.changes import Change, count_changes, find_changes
 from nersery.evaluate.entity_groups import LENGTHS, NOVELTY, length_group, novelty_groups, score_groups
-from nersery.evaluate.error_analysis import find_errors, spread
+from nersery.evaluate.error_analysis import Errors, find_errors, spread
 from nersery.evaluate.scores import Counts, sentence_counts
 from nersery.evaluate.significance import f1_interval, paired_bootstrap, sign_flip
 from nersery.experiments.run_state.run_folder import RunFolder
@@ -73,29 +73,20 @@ def group_scores(groups: Iterable[Mapping[str, Any]], order: Sequence[str] = ())
     found = {name for one in groups for name in one}
     rows = {name: [one.get(name, none) for one in groups] for name in order or sorted(found) if name in found}
     return {
-        name: GroupScores(
-            precision=Measure.of(c["precision"] for c in counts),
-            recall=Measure.of(c["recall"] for c in counts),
-            f1=Measure.of(c["f1"] for c in counts),
-            gold=max(c["gold"] for c in counts),
-        )
-        for name, counts in rows.items()
+        name: GroupScores(**measures(counts), gold=max(one["gold"] for one in counts)) for name, counts in rows.items()
     }
+
+
+def measures(scores: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Precision, recall and F1 over seeds, from those of each seed."""
+    return {name: Measure.of(one[name] for one in scores) for name in ("precision", "recall", "f1")}
 
 
 def _errors(own: Predictions) -> MistakeReport:
     found = [find_errors(*pair) for pair in own]
-    per_type: dict[str, Counter[str]] = {}
-    confusion: dict[str, Counter[str]] = {}
-    for errors in found:
-        for total, rows in ((per_type, errors.per_type), (confusion, errors.confusion)):
-            for type_, row in rows.items():
-                total.setdefault(type_, Counter()).update(row)
-    return MistakeReport(
-        per_type={type_: dict(per_type[type_]) for type_ in sorted(per_type)},
-        confusion={type_: dict(sorted(confusion[type_].items())) for type_ in sorted(confusion)},
-        examples=found[0].as_dict(SHOWN_MISTAKES)["examples"],
-    )
+    whole = Errors(sum((one.correct for one in found), Counter()), [m for one in found for m in one.mistakes])
+    examples = found[0].as_dict(SHOWN_MISTAKES)["examples"]
+    return MistakeReport(per_type=whole.per_type, confusion=whole.confusion, examples=examples)
 
 
 def _changes(own: Predictions, baseline: Predictions) -> ChangeReport:
