@@ -77,7 +77,7 @@ def _print(found: AnnotatorAgreement) -> None:
     epilog="Examples:\n\n  nersery inspect alignments gold.align en-de.align\n\n"
     "  nersery inspect alignments gold.align en-de.align --gold-first 1 --json | jq .alignment_error_rate",
 )
-def evaluate_links(
+def score_alignments(
     gold: Annotated[str, Argument(help="Made by hand: 0-0 is a sure link, 0p0 a possible one.")],
     found: Annotated[str, Argument(help="Made by an aligner, for the same pairs.", metavar="LINKS")],
     first: options.First = 0,

@@ -20,7 +20,7 @@ from typing import Any
 from nersery.core.errors import NerseryError
 from nersery.core.files import as_path, locked, write_json
 from nersery.core.progress import print_line
-from nersery.experiments.execution.jobs import Cells, failure_text, threads_of_jobs
+from nersery.experiments.execution.jobs import CellRunner, failure_text, threads_of_jobs
 from nersery.experiments.recipe import Recipe, load
 from nersery.experiments.recipe_file.data_files import DataSettings
 from nersery.experiments.results import build_report
@@ -148,7 +148,7 @@ class Sweep:
                     self._note_failure(names[number], error)
                 return number in fingerprints
 
-            cells = Cells(runs, begin)
+            cells = CellRunner(runs, begin)
             for cell, error in cells.results(self.jobs):
                 number, run = cell.run, runs[cell.run]
                 if error is not None:
