@@ -49,7 +49,7 @@ def list_(
 
 def _listings() -> dict[str, Any]:
     from nersery.experiments import recipe, sampling
-    from nersery.experiments.recipe_file import paths
+    from nersery.experiments.recipe_file.table_methods import presets
 
     def methods(kind: str) -> dict[str, str]:
         return {name: registry.summary(kind, name) for name in registry.names(kind)}
@@ -57,7 +57,7 @@ def _listings() -> dict[str, Any]:
     return {
         **{kind: partial(methods, kind) for kind in registry.KINDS},
         "recipes": lambda: {name: text for paper in recipe.PAPERS for name, text in recipe.recipes_of(paper).items()},
-        "presets": lambda: {name: preset["description"] for name, preset in paths.presets().items()},
+        "presets": lambda: {name: preset["description"] for name, preset in presets().items()},
         "protocols": lambda: {
             name: (protocol.__doc__ or "").split("\n")[0] for name, protocol in sampling.PROTOCOLS.items()
         },

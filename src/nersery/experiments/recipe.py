@@ -21,12 +21,11 @@ from nersery.experiments.grid import grid_problems
 from nersery.experiments.recipe_file.data_files import DataSettings
 from nersery.experiments.recipe_file.model_sets import with_models
 from nersery.experiments.recipe_file.overrides import apply
-from nersery.experiments.recipe_file.paths import located, presets
-from nersery.experiments.recipe_file.table_methods import with_paths
+from nersery.experiments.recipe_file.table_methods import presets, with_paths
 from nersery.experiments.sampling import PROTOCOLS
 from nersery.experiments.sweep import SweepSettings, expanded
 from nersery.experiments.systems import MethodSettings, System, folder_name, method_settings, parse_systems
-from nersery.io.shipped import shipped
+from nersery.io.shipped import located, shipped
 from nersery.taggers.components.second_stage import second_stage_issues
 
 KEYS = (

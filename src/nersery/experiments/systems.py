@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import unicodedata
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import Annotated, Any
 
 from pydantic import AfterValidator, Field
@@ -31,12 +31,6 @@ LONGEST_NAME = 200
 
 MOST_COPIES = 1_000_000
 """Of a sentence; a larger number is a typing error."""
-
-OWN_KEYS = (
-    "name", "method", "base", "merge", "vote", "copies", "select", "gold_copies", "upsampling", "second_stage",
-    "tagger_settings",
-)  # fmt: skip
-"""The keys of the system in its entry; other keys are settings of the method."""
 
 
 def folder_name(name: str) -> str:
@@ -164,6 +158,10 @@ class System:
     def makes_more_copies_than(self, other: System) -> bool:
         """Whether it generates all sentences that the other one does, and more copies."""
         return self.method is not None and self._made_from == other._made_from and self.copies > other.copies
+
+
+OWN_KEYS = tuple(key.name for key in fields(System))
+"""The keys of the system in its entry; other keys are settings of the method."""
 
 
 def parse_systems(table: Mapping[str, Any], problems: list[str]) -> list[System]:
