@@ -152,9 +152,7 @@ class SystemRun:
         path = self.run.generated(self.seed, self.system)
         if _is_missing(path) and not self._is_shared(path):
             if self.system.method is None:
-                merged = self._merged()
-                with self._progress("generate", len(merged)) as progress:
-                    corpus_job(path, self.made_by).run(merged, list, progress=progress)
+                self._write(path, self._merged(), list, "generate")
             else:
                 self._run_stage(path, *self._stage(start), "generate", "learn")
         remove_training(path)
@@ -275,10 +273,12 @@ class SystemRun:
     def _predict(self, predict: Step[Sentence]) -> Corpus:
         path = self.path("predicted.jsonl")
         if _is_missing(path):
-            test = self.run.test(self.seed)
-            with self._progress("predict", len(test)) as progress:
-                corpus_job(path, self.made_by).run(test, predict, progress=progress)
+            self._write(path, self.run.test(self.seed), predict, "predict")
         return io.read(path)
+
+    def _write(self, path: Path, rows: Sequence[Sentence], step: Step[Sentence], label: str) -> None:
+        with self._progress(label, len(rows)) as progress:
+            corpus_job(path, self.made_by).run(rows, step, progress=progress)
 
     # --- what is shown ----------------------------------------------------------------------------------------------
 
