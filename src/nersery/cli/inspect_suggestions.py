@@ -15,7 +15,7 @@ from nersery.core.errors import SettingsError, printable
 from nersery.core.progress import Progress
 from nersery.core.sentence import Corpus, Sentence
 from nersery.core.warnings import note, remark
-from nersery.experiments.recipe_file.overrides import settings_of
+from nersery.experiments.recipe_file.overrides import settings_from
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -119,7 +119,7 @@ def _parsed(text: str) -> SuggestionRequest:
         reason = str(error).lower() if text.strip() else "it names none"
         expected = 'expected NAME KEY=VALUE ..., e.g. --method "melm epochs=5"'
         raise SettingsError(f'--method "{text}": {reason}; {expected}') from None
-    return SuggestionRequest(" ".join(text.split()), name, settings_of(pairs))
+    return SuggestionRequest(" ".join(text.split()), name, settings_from(pairs))
 
 
 def _read(source: str, learn_from: str | None, dev: str | None) -> tuple[Corpus, Corpus, Corpus]:

@@ -19,7 +19,7 @@ from nersery.crosslingual.aligner_checkpoint import check_keep, keep_learnt
 from nersery.crosslingual.aligners.base import AlignStage
 from nersery.crosslingual.bitext import Bitext, PairedBy, WholePairs, open_side
 from nersery.crosslingual.projection import Voting, projection_of
-from nersery.experiments.recipe_file.overrides import settings_of
+from nersery.experiments.recipe_file.overrides import settings_from
 from nersery.io.pharaoh import AlignmentFile
 from nersery.io.repairs import DROP_SENTENCE
 from nersery.io.tokenization import Splitting
@@ -64,7 +64,7 @@ def align(
     reading = options.shared(io.ReadOptions)
     job = options.shared(JobOptions)
     options.refuse_same_file(output, source, target)
-    stage = AlignStage(method, settings_of(settings or []), (), seed, first, probabilities)
+    stage = AlignStage(method, settings_from(settings or []), (), seed, first, probabilities)
     aligner = stage.made()  # wrong settings show before any file is read
     if keep is not None:
         options.refuse_same_file(keep, source, target)
@@ -117,7 +117,7 @@ def project(
 
     sources = [source, *(also or [])]
     options.refuse_same_file(output, target, *sources, *alignments)
-    projection = projection_of(settings_of(settings or []))
+    projection = projection_of(settings_from(settings or []))
     if picture_of and picture is None:
         raise SettingsError("--picture-of is for --picture FILE.svg: nothing is drawn without it")
     if picture is not None:

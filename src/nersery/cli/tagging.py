@@ -85,10 +85,10 @@ def train(
 def _untrained(method: str | None, preset: str | None, settings: Sequence[str]) -> Tagger:
     """The tagger that the options name; a `SettingsError` if they name two."""
     from nersery.experiments.recipe import with_preset
-    from nersery.experiments.recipe_file.overrides import settings_of
+    from nersery.experiments.recipe_file.overrides import settings_from
 
     problems: list[str] = []
-    chosen = with_preset(settings_of(settings) | ({"preset": preset} if preset else {}), problems)
+    chosen = with_preset(settings_from(settings) | ({"preset": preset} if preset else {}), problems)
     if problems:
         raise SettingsError("\n".join(problems))
     named = chosen.pop("method", None)

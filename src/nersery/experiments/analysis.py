@@ -142,7 +142,7 @@ def _against_gold(run: RunFolder, own: Predictions, baseline: Predictions) -> Ag
     )
 
 
-def counts(run: RunFolder, system: System) -> NDArray[np.int64]:
+def counts_on_test(run: RunFolder, system: System) -> NDArray[np.int64]:
     """The counts of each test sentence; folds are one test set.
 
     Shape: (seeds, sentences, 3), or with folds (1, sentences, 3).

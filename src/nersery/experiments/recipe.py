@@ -205,7 +205,7 @@ def load(name: str, overrides: Iterable[str] = (), models: str = "") -> Recipe:
             warn(text)
     overrides = tuple(overrides)
     problems = [problem for override in overrides if (problem := apply(table, override))]
-    recipe = parse(table, problems)
+    recipe = parse_recipe(table, problems)
     if recipe is None:
         lines = "\n".join(f"  {number}. {problem}" for number, problem in enumerate(problems, start=1))
         raise SettingsError(f"{path}: {len(problems)} problem{'s' * (len(problems) > 1)} in the recipe\n{lines}")
@@ -213,7 +213,7 @@ def load(name: str, overrides: Iterable[str] = (), models: str = "") -> Recipe:
     return recipe
 
 
-def parse(table: Mapping[str, Any], problems: list[str]) -> Recipe | None:
+def parse_recipe(table: Mapping[str, Any], problems: list[str]) -> Recipe | None:
     """Build a recipe from its TOML table. Problems are added to the list; if there are any, there is no recipe."""
     problems += [f'unknown key "{key}"; {did_you_mean(key, KEYS)}' for key in table if key not in KEYS]
     table, tables = expanded(table, problems)

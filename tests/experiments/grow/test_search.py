@@ -23,7 +23,7 @@ from nersery.experiments.grow.schedules import Schedule
 from nersery.experiments.grow.search import Search
 from nersery.experiments.grow.text_profile import TextProfile
 from nersery.experiments.grow.zero_shot import asked
-from nersery.experiments.recipe import parse
+from nersery.experiments.recipe import parse_recipe
 from nersery.experiments.systems import MethodSettings, System
 from nersery.models.loading import ModelSource
 
@@ -67,7 +67,7 @@ def searched(
         "systems": entries,
     }
     problems: list[str] = []
-    recipe = parse(table, problems)
+    recipe = parse_recipe(table, problems)
     assert recipe is not None, problems
     budget = Budget(60 * minutes, factor=1.0)
 

@@ -19,7 +19,7 @@ from nersery.experiments.grow.budget import CAUTION, Budget
 from nersery.experiments.grow.candidates import MULTILINGUAL, models_for, systems_for
 from nersery.experiments.grow.material import Material
 from nersery.experiments.grow.schedules import ENOUGH, FEWEST_STEPS, POOR, SCHEDULES, STAGE_STEPS, Schedule
-from nersery.experiments.recipe import Recipe, parse
+from nersery.experiments.recipe import Recipe, parse_recipe
 from nersery.models.loading import ModelSource
 
 SEARCH, LAST = 0.4, 0.4
@@ -213,7 +213,7 @@ def _folds(material: Material) -> int:
 
 def _parsed(table: Mapping[str, Any]) -> Recipe:
     problems: list[str] = []
-    recipe = parse(table, problems)
+    recipe = parse_recipe(table, problems)
     assert recipe is not None, problems
     return recipe
 
