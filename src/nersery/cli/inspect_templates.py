@@ -12,7 +12,7 @@ from nersery.cli import options, tables
 from nersery.cli.app import inspect_group
 from nersery.core.errors import DataError, SettingsError
 from nersery.core.files import write_output
-from nersery.core.sentence import Corpus, Entity, Sentence
+from nersery.core.sentence import Corpus, Sentence
 from nersery.core.warnings import note, remark
 
 if TYPE_CHECKING:
@@ -128,15 +128,12 @@ def _marked(template: Template) -> Text:
     parts: list[Text | str | tuple[str, str]] = []
     for place in sorted({*gaps, *entities, *template.keywords}):
         if place in entities:
-            parts += _entity(template.sentence, entities[place])
+            entity = entities[place]
+            words = tables.text(" ".join(template.sentence.mention(entity)), "bold")
+            parts += ["[", words, " ", tables.text(entity.type, "cyan"), "]"]
         elif place in gaps:
             parts.append((MASK, "dim"))
         else:
             parts.append(tables.marked(template.sentence.words[place], "green underline", "*"))
         parts.append(" ")
     return tables.joined(parts[:-1])
-
-
-def _entity(sentence: Sentence, entity: Entity) -> list[Text | str | tuple[str, str]]:
-    words = tables.text(" ".join(sentence.mention(entity)), "bold")
-    return ["[", words, " ", tables.text(entity.type, "cyan"), "]"]

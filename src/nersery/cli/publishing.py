@@ -97,14 +97,10 @@ def publish(
         splits = {"splits": full["splits"], "dropped": len(divided.dropped)}
         options.print_json({"folder": str(folder), **splits, **pushed})
     else:
-        _print_published(folder, full["splits"], address)
-
-
-def _print_published(folder: Path, splits: Mapping[str, int], address: str | None) -> None:
-    if address:
-        print(address)
-    counts = ", ".join(f"{split} {count:,}" for split, count in splits.items())
-    print(printable(f"{folder}: {counts} sentences"))
+        if address:
+            print(address)
+        counts = ", ".join(f"{split} {count:,}" for split, count in full["splits"].items())
+        print(printable(f"{folder}: {counts} sentences"))
 
 
 def _notes(divided: Divided, given: Mapping[str, str], division: Division) -> Iterator[str]:
