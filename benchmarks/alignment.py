@@ -41,7 +41,7 @@ from nersery.crosslingual.aligners.statistical import Statistical
 from nersery.crosslingual.projection import Projection
 from nersery.evaluate.alignment_error_rate import AlignmentScores, count_alignment
 from nersery.evaluate.scores import score
-from nersery.experiments.recipe_file.overrides import settings_of
+from nersery.experiments.recipe_file.overrides import settings_from
 from nersery.io.tokenization import splitter
 from nersery.select.alignment_quality import AlignmentQuality
 
@@ -69,7 +69,7 @@ def quality(data: Path, name: str, settings: Sequence[str], *, more: bool) -> No
     for title, (left, right, *languages) in LABELLED.items():
         source, target = (io.read(data / "parallel_ner" / file) for file in (left, right))
         pairs = [Pair(one.words, other.words) for one, other in zip(source, target, strict=True)]
-        aligner: Aligner = registry.create("align", name, settings_of(settings))
+        aligner: Aligner = registry.create("align", name, settings_from(settings))
         start = time.process_time()
         aligner.fit([*pairs, *(bitext(data / "bitext", *languages) if more else ())])
         alignments = aligner.align(pairs)
@@ -124,7 +124,7 @@ def error_rate(data: Path, name: str, settings: Sequence[str], languages: Sequen
     links: list[tuple[float, bool]] = []
     for language in languages:
         pairs = bitext(data / "bitext", "eng", language)[: None if more else LINES]
-        aligner: Aligner = registry.create("align", name, settings_of(settings))
+        aligner: Aligner = registry.create("align", name, settings_from(settings))
         aligner.fit(pairs)
         gold = aligned_by_hand(language, pairs)
         scores = AlignmentScores()

@@ -24,7 +24,7 @@ import nersery
 from nersery.augment.masked_lm.shared_settings import AdaptationSettings, FineTuningSettings
 from nersery.core import registry
 from nersery.experiments import recipe, sampling, sweep, systems
-from nersery.experiments.recipe_file import data_files, paths
+from nersery.experiments.recipe_file import data_files, table_methods
 from nersery.io import repairs
 from nersery.models.llm.endpoint import Endpoint
 from nersery.models.model_settings import ModelSettings
@@ -198,7 +198,7 @@ def _titled(parts: Sections) -> list[str]:
 
 def _presets() -> str:
     rows = []
-    for name, preset in sorted(paths.presets().items()):
+    for name, preset in sorted(table_methods.presets().items()):
         settings = ", ".join(f"`{key} = {json.dumps(value)}`" for key, value in preset.items() if key != "description")
         rows.append((f"`{name}`", preset["description"], settings))
     introduction = (

@@ -26,7 +26,7 @@ from nersery.cli import catalogue, inspect_suggestions
 from nersery.cli.main import all_commands
 from nersery.core import registry, tags
 from nersery.experiments import recipe, sampling, systems
-from nersery.experiments.recipe_file.overrides import settings_of
+from nersery.experiments.recipe_file.overrides import settings_from
 from nersery.io.shipped import EXAMPLE_PREFIX, shipped
 
 ROOT = Path(__file__).parent.parent
@@ -244,7 +244,7 @@ def faults(name: str, values: dict[str, Any]) -> list[str]:
         tags.scheme_name(values["scheme"])
     if name in KINDS:
         problems: list[str] = []
-        settings = settings_of(values["settings"] or [])
+        settings = settings_from(values["settings"] or [])
         if values.get("preset"):
             settings = recipe.with_preset({**settings, "preset": values["preset"]}, problems)
         method = values["method"] or settings.pop("method", "transformer")
@@ -289,7 +289,7 @@ def test_parts_of_recipes_are_valid(page: Path) -> None:
         for key, value in part.items():
             table[key] = {**table["data"], **value} if key == "data" else value
         problems: list[str] = []
-        recipe.parse(table, problems)
+        recipe.parse_recipe(table, problems)
         assert problems == []
 
 

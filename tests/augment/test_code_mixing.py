@@ -379,8 +379,8 @@ def test_a_run_notices_that_a_file_has_changed(vectors: dict[str, str]) -> None:
 
 def test_settings_come_from_the_command_line_as_a_table(vectors: dict[str, str]) -> None:
     from nersery.core import registry
-    from nersery.experiments.recipe_file.overrides import settings_of
+    from nersery.experiments.recipe_file.overrides import settings_from
 
     table = ", ".join(f'{language} = "{path}"' for language, path in vectors.items())
-    method = registry.create("augment", "code_mixing", settings_of([f"vectors={{{table}}}", "rate=0.5"]))
+    method = registry.create("augment", "code_mixing", settings_from([f"vectors={{{table}}}", "rate=0.5"]))
     assert (method.vectors, method.rate) == (vectors, 0.5)

@@ -7,7 +7,7 @@ import pytest
 from nersery.core import registry
 from nersery.experiments.recipe import load, shipped_recipes
 from nersery.experiments.recipe_file.data_files import SPLITS
-from nersery.experiments.recipe_file.paths import presets
+from nersery.experiments.recipe_file.table_methods import presets
 from nersery.experiments.systems import GOLD, MethodSettings, System
 from nersery.io.shipped import shipped
 from tests.experiments.asking import CHAIN, GOOD, NAMED, Write

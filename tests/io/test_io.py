@@ -20,8 +20,6 @@ import pytest
 from nersery.core.errors import DataError, SettingsError
 from nersery.core.sentence import Entity, Sentence
 from nersery.io import ReadOptions, format_of, open_corpus, open_text, read, write, writer
-from nersery.io.base import Pass
-from nersery.io.text_file import TextFile
 
 CONLL = "Ada\tB-PER\nwrote\tO\n"
 SENTENCE = Sentence(("Ada", "wrote"), (Entity(0, 1, "PER"),), "1")
@@ -172,12 +170,6 @@ def test_only_columns_have_extra_columns(tmp_path: Path, format: str) -> None:
     write([SENTENCE], path, format=format)
     read_as = "text" if format == "words" else format
     assert open_corpus(path, ReadOptions(format=read_as)).extra_columns == (0 if format == "conll" else None)
-
-
-def test_a_sentence_is_not_broken_without_a_reason(tmp_path: Path) -> None:
-    found = Pass(TextFile(tmp_path / "a"), ReadOptions())
-    with pytest.raises(ValueError, match="no issue says why"):
-        found.broken("1", [], SENTENCE)
 
 
 @pytest.mark.parametrize("name", ["a.conll", "a.txt", "a.jsonl"])

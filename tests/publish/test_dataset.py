@@ -15,7 +15,7 @@ from nersery.core.files import check_replaceable, content_hash, replaced_folder
 from nersery.evaluate.error_analysis import find_errors
 from nersery.evaluate.scores import score
 from nersery.io.folder import RECORD as MARK
-from nersery.publish.about import About, Origins, gather, read_about, read_evaluation
+from nersery.publish.about import About, CitedSource, gather, read_about, read_evaluation
 from nersery.publish.dataset import FILES, check_parquet, publish
 from nersery.publish.splits import Division, divide
 
@@ -203,7 +203,7 @@ def test_another_file_is_no_evaluation(tmp_path: Path, text: str):
 
 def test_hostile_text_is_text_in_the_card(tmp_path: Path):
     evil = " ".join(EVIL)
-    about = About(evil, f"{evil}\n\n{EVIL[2]}\n\n{EVIL[3]}", evil, evil, [Origins(evil, evil, evil, evil)])
+    about = About(evil, f"{evil}\n\n{EVIL[2]}\n\n{EVIL[3]}", evil, evil, [CitedSource(evil, evil, evil, evil)])
     made = Sentence(
         ("w",), (Entity(0, 1, evil),), id=evil, language=evil, origin=Origin(evil, (evil,)), scores={evil: 1}
     )
@@ -273,7 +273,7 @@ def test_nothing_is_no_dataset(tmp_path: Path):
 def test_what_the_user_says(tmp_path: Path):
     path = tmp_path / "about.toml"
     path.write_text('name = "Mine"\nlicense = "cc0-1.0"\n[[sources]]\nname = "there"\nurl = "https://x.y"\n')
-    assert read_about(path) == About("Mine", license="cc0-1.0", sources=[Origins("there", "https://x.y")])
+    assert read_about(path) == About("Mine", license="cc0-1.0", sources=[CitedSource("there", "https://x.y")])
     path.write_text('licence = "cc0-1.0"\nname = 3\n[[sources]]\nnane = "there"\n')
     with pytest.raises(SettingsError) as caught:
         read_about(path)

@@ -13,10 +13,11 @@ from typer import Argument
 
 from nersery.cli import options
 from nersery.cli.app import app
-from nersery.core import registry
+from nersery.core import definitions, registry
 from nersery.core.errors import SettingsError, did_you_mean, printable
 from nersery.core.files import write_output
 from nersery.core.warnings import note
+from nersery.io import repairs
 from nersery.io.shipped import EXAMPLE_PREFIX, examples, input_path
 
 
@@ -49,10 +50,8 @@ def list_(
 
 
 def _listings() -> dict[str, Any]:
-    from nersery.core import definitions
     from nersery.experiments import recipe, sampling
-    from nersery.experiments.recipe_file import paths
-    from nersery.io import repairs
+    from nersery.experiments.recipe_file.table_methods import presets
 
     def methods(kind: str) -> dict[str, str]:
         return {name: registry.summary(kind, name) for name in registry.names(kind)}
@@ -60,7 +59,7 @@ def _listings() -> dict[str, Any]:
     return {
         **{kind: partial(methods, kind) for kind in registry.KINDS},
         "recipes": lambda: {name: text for paper in recipe.PAPERS for name, text in recipe.recipes_of(paper).items()},
-        "presets": lambda: {name: preset["description"] for name, preset in paths.presets().items()},
+        "presets": lambda: {name: preset["description"] for name, preset in presets().items()},
         "protocols": lambda: {
             name: (protocol.__doc__ or "").split("\n")[0] for name, protocol in sampling.PROTOCOLS.items()
         },

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Sequence
 from functools import partial
 from typing import Annotated
 
@@ -12,7 +12,7 @@ from nersery import io
 from nersery.cli import options
 from nersery.cli.app import dataset_group
 from nersery.core.errors import SettingsError, did_you_mean
-from nersery.core.outcome import Step
+from nersery.core.progress import Progress
 from nersery.core.sentence import Sentence, types_in
 from nersery.core.validation import is_type_name
 from nersery.core.warnings import note
@@ -41,8 +41,6 @@ def convert(
     quiet: options.Quiet = False,
 ) -> None:
     """Convert between formats. Sentences, labels and characters do not change."""
-    from nersery.core.progress import Progress
-
     format = output_format(target, to)
     for option, value in (("--scheme", scheme), ("--separator", separator)):
         if value is not None and format != "conll":
@@ -60,17 +58,16 @@ def convert(
     made_by = {"convert": format, "types": names, "scheme": scheme, "separator": separator}
     job = corpus_job(target, {**made_by, "input": corpus.fingerprint()}, writer)
     job.check_target(overwrite=force)
+
+    def rename(batch: Sequence[Sentence]) -> Sequence[Sentence]:
+        return [sentence.with_types(names) for sentence in batch] if names else batch
+
     met = types_in(corpus)  # which also shows every fault first
     with Progress("convert", quiet=quiet) as progress:
-        tally = job.run(corpus.outcomes(), _renamed(names), progress=progress, overwrite=force)
+        tally = job.run(corpus.outcomes(), rename, progress=progress, overwrite=force)
     if unmet := [name for name in names if name not in met]:
         note(f"no entity has the type {', '.join(unmet)} that --type names")
     options.print_tally(target, tally, corpus, as_json=json)
-
-
-def _renamed(names: Mapping[str, str]) -> Step[Sentence]:
-    """The step that calls types otherwise; without names it changes nothing."""
-    return lambda batch: [sentence.with_types(names) for sentence in batch] if names else batch
 
 
 def _new_names(pairs: list[str]) -> dict[str, str]:

@@ -13,6 +13,7 @@ from nersery.core.errors import DataError, Issue
 from nersery.core.outcome import Reject
 from nersery.core.sentence import Corpus
 from nersery.core.warnings import note, remark
+from nersery.io.pharaoh import AlignmentFile
 
 if TYPE_CHECKING:
     from nersery.evaluate.annotator_agreement import AnnotatorAgreement
@@ -76,7 +77,7 @@ def _print(found: AnnotatorAgreement) -> None:
     epilog="Examples:\n\n  nersery inspect alignments gold.align en-de.align\n\n"
     "  nersery inspect alignments gold.align en-de.align --gold-first 1 --json | jq .alignment_error_rate",
 )
-def evaluate_links(
+def score_alignments(
     gold: Annotated[str, Argument(help="Made by hand: 0-0 is a sure link, 0p0 a possible one.")],
     found: Annotated[str, Argument(help="Made by an aligner, for the same pairs.", metavar="LINKS")],
     first: options.First = 0,
@@ -87,7 +88,6 @@ def evaluate_links(
 ) -> None:
     """Score word alignments against hand-made ones: precision, recall, alignment error rate (AER)."""
     from nersery.evaluate.alignment_error_rate import AlignmentScores, count_alignment, read_gold
-    from nersery.io.pharaoh import AlignmentFile
 
     gold_first = first if gold_first is None else gold_first
     right = read_gold(gold, first=gold_first)

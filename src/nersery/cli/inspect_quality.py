@@ -11,6 +11,7 @@ from typer import Argument, Option
 from nersery.cli import options, tables
 from nersery.cli.app import inspect_group
 from nersery.core.errors import printable
+from nersery.core.progress import Progress
 from nersery.core.sentence import Sentence
 from nersery.core.warnings import note, remark
 from nersery.io.sentence_table import SentenceTable
@@ -76,7 +77,6 @@ def _likelihoods(
     name: str, gold: Sequence[Sentence], corpora: Mapping[str, Iterable[Sentence]], *, quiet: bool
 ) -> tuple[str, dict[str, Likelihood]]:
     """What the model's figures are called, and how probable each corpus is to it; says when it does not suit gold."""
-    from nersery.core.progress import Progress
     from nersery.models.fluency import likelihood, open_scorer, warn_if_unsuited
     from nersery.models.loading import ModelSource
 

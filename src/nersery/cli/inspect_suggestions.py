@@ -12,9 +12,10 @@ from typer import Option
 from nersery.cli import options, tables
 from nersery.cli.app import inspect_group
 from nersery.core.errors import SettingsError, printable
+from nersery.core.progress import Progress
 from nersery.core.sentence import Corpus, Sentence
 from nersery.core.warnings import note, remark
-from nersery.experiments.recipe_file.overrides import settings_of
+from nersery.experiments.recipe_file.overrides import settings_from
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -77,7 +78,6 @@ def suggest(
     quiet: options.Quiet = False,
 ) -> None:
     """Compare what methods or models suggest in place of mentions."""
-    from nersery.core.progress import Progress
     from nersery.core.training_context import Training
     from nersery.report.suggestions import blanks_of, choose, compare, suggester, suggestions
 
@@ -119,7 +119,7 @@ def _parsed(text: str) -> SuggestionRequest:
         reason = str(error).lower() if text.strip() else "it names none"
         expected = 'expected NAME KEY=VALUE ..., e.g. --method "melm epochs=5"'
         raise SettingsError(f'--method "{text}": {reason}; {expected}') from None
-    return SuggestionRequest(" ".join(text.split()), name, settings_of(pairs))
+    return SuggestionRequest(" ".join(text.split()), name, settings_from(pairs))
 
 
 def _read(source: str, learn_from: str | None, dev: str | None) -> tuple[Corpus, Corpus, Corpus]:
@@ -233,7 +233,6 @@ def novelty(
     quiet: options.Quiet = False,
 ) -> None:
     """Count generated entities that are not in gold, and how many are valid."""
-    from nersery.core.progress import Progress
     from nersery.evaluate.novelty import novelty as count
 
     generated, known = (options.open_corpus(name) for name in (source, gold))

@@ -12,7 +12,7 @@ from nersery.cli import options, tables
 from nersery.cli.app import inspect_group
 from nersery.core.errors import DataError, SettingsError
 from nersery.core.files import write_output
-from nersery.core.sentence import Corpus, Entity, Sentence
+from nersery.core.sentence import Corpus, Sentence
 from nersery.core.warnings import note, remark
 
 if TYPE_CHECKING:
@@ -54,12 +54,7 @@ def templates(
     quiet: options.Quiet = False,
 ) -> None:
     """Show what ACLM keeps of each sentence: its entities and keywords."""
-    from nersery.report.template_listing import (
-        attentions_between_words,
-        keyword_stop_words,
-        make_templates,
-        templates_as_json,
-    )
+    from nersery.report.template_listing import attentions_between_words, make_templates, templates_as_json
 
     if picture is not None:
         options.check_picture(picture, source, force=force)
@@ -72,7 +67,7 @@ def templates(
     if tagger is None and any(one.entities for one in looked_at):
         note("no --tagger is named, so one is trained on all the sentences first")
     attentions = attentions_between_words(tagger, corpus, looked_at, layers, seed, quiet=quiet)
-    made = make_templates(shown, keywords, rate, keyword_stop_words(corpus, keywords, stop_words), seed, attentions)
+    made = make_templates(shown, corpus, keywords, rate, stop_words, seed, attentions)
     if picture is not None:
         from nersery.report.pictures.attention_map import attention_map
 
@@ -133,15 +128,12 @@ def _marked(template: Template) -> Text:
     parts: list[Text | str | tuple[str, str]] = []
     for place in sorted({*gaps, *entities, *template.keywords}):
         if place in entities:
-            parts += _entity(template.sentence, entities[place])
+            entity = entities[place]
+            words = tables.text(" ".join(template.sentence.mention(entity)), "bold")
+            parts += ["[", words, " ", tables.text(entity.type, "cyan"), "]"]
         elif place in gaps:
             parts.append((MASK, "dim"))
         else:
             parts.append(tables.marked(template.sentence.words[place], "green underline", "*"))
         parts.append(" ")
     return tables.joined(parts[:-1])
-
-
-def _entity(sentence: Sentence, entity: Entity) -> list[Text | str | tuple[str, str]]:
-    words = tables.text(" ".join(sentence.mention(entity)), "bold")
-    return ["[", words, " ", tables.text(entity.type, "cyan"), "]"]

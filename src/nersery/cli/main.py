@@ -18,8 +18,8 @@ from nersery.core.own_process import own_this_process
 
 COMMANDS = (
     "catalogue", "convert", "growing", "inspect_agreement", "inspect_doctor", "inspect_quality", "inspect_results",
-    "inspect_stats", "inspect_suggestions", "inspect_templates", "labelling", "methods", "models", "parallel",
-    "publishing", "recipes", "reviewing", "sample",
+    "inspect_stats", "inspect_suggestions", "inspect_templates", "labelling", "methods", "parallel_text", "publishing",
+    "recipes", "reviewing", "sample", "tagging",
 )  # fmt: skip
 """The modules that add the commands."""
 LEAST_COLUMNS = 60

@@ -13,7 +13,7 @@ from nersery.cli.app import app
 from nersery.cli.job_options import Plan, StageCommand, print_plan, run_job
 from nersery.core.errors import SettingsError
 from nersery.core.training_context import Training
-from nersery.experiments.recipe_file.overrides import settings_of
+from nersery.experiments.recipe_file.overrides import settings_from
 from nersery.pipeline.stage_job import JobOptions
 
 
@@ -41,7 +41,7 @@ def augment(
     from nersery.augment.base import AugmentStage
 
     options.refuse_same_file(target, source, *filter(None, (learn_from, dev)))
-    stage = AugmentStage(method, settings_of(settings or []), (), (), copies, seed)
+    stage = AugmentStage(method, settings_from(settings or []), (), (), copies, seed)
     stage.made()  # wrong settings show before any file is read
     corpus = options.open_corpus(source)
     examples = options.open_corpus(learn_from) if learn_from is not None else corpus
@@ -79,7 +79,7 @@ def annotate(
     from nersery.annotate.base import AnnotateStage
 
     options.refuse_same_file(target, source, *filter(None, (gold, dev)))
-    stage = AnnotateStage(method, settings_of(settings or []))
+    stage = AnnotateStage(method, settings_from(settings or []))
     reads_first = stage.made().reads_first  # wrong settings show before any file is read
     if reads_first and job.shards is not None:
         raise SettingsError(
@@ -127,7 +127,7 @@ def select(
 
     parents, others = ([] if gold is None else [gold]), [*(held_out or []), *([] if dev is None else [dev])]
     options.refuse_same_file(target, source, *parents, *others)
-    chosen = settings_of(settings or [])
+    chosen = settings_from(settings or [])
     if threshold is not None:
         if "threshold" in chosen:
             raise SettingsError("--threshold and --set threshold= set the same value. Use one of them")

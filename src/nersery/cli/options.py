@@ -19,10 +19,9 @@ from nersery.core import registry
 from nersery.core.errors import SettingsError, printable
 from nersery.core.files import files_of, lies_in, refuse_unwritable, write_output
 from nersery.core.outcome import Reject, Tally
-from nersery.core.random import LARGEST_SEED
+from nersery.core.random import LARGEST_SEED, MOST_SAMPLES
 from nersery.core.sentence import Corpus
 from nersery.core.warnings import NO_NOTES, remark
-from nersery.evaluate.significance import MOST_SAMPLES
 from nersery.pipeline.job import rejects_of
 
 T = TypeVar("T")

@@ -15,6 +15,7 @@ from nersery.cli.app import dataset_group
 from nersery.core.errors import SettingsError, printable
 from nersery.core.files import check_replaceable, lies_in
 from nersery.core.warnings import note
+from nersery.io.folder import RECORD
 
 if TYPE_CHECKING:
     from nersery.publish.splits import Divided, Division
@@ -65,7 +66,6 @@ def publish(
     quiet: options.Quiet = False,
 ) -> None:
     """Make a dataset for others: splits without leakage, Parquet, JSONL and a card."""
-    from nersery.io.folder import RECORD
     from nersery.publish import dataset
     from nersery.publish.about import About, gather, read_about, read_evaluation
     from nersery.publish.hub import hub_client
@@ -97,14 +97,10 @@ def publish(
         splits = {"splits": full["splits"], "dropped": len(divided.dropped)}
         options.print_json({"folder": str(folder), **splits, **pushed})
     else:
-        _print_published(folder, full["splits"], address)
-
-
-def _print_published(folder: Path, splits: Mapping[str, int], address: str | None) -> None:
-    if address:
-        print(address)
-    counts = ", ".join(f"{split} {count:,}" for split, count in splits.items())
-    print(printable(f"{folder}: {counts} sentences"))
+        if address:
+            print(address)
+        counts = ", ".join(f"{split} {count:,}" for split, count in full["splits"].items())
+        print(printable(f"{folder}: {counts} sentences"))
 
 
 def _notes(divided: Divided, given: Mapping[str, str], division: Division) -> Iterator[str]:

@@ -13,6 +13,8 @@ from typing import TypeGuard
 from nersery.core.errors import SettingsError
 
 LARGEST_SEED = 2**32 - 1
+MOST_SAMPLES = 10_000_000
+"""Of a bootstrap."""
 
 
 def checked_seed(seed: object) -> int:

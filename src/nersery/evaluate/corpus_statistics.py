@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from pathlib import Path
 from typing import Any
 
 from nersery import io
@@ -28,6 +27,7 @@ def corpus_statistics(source: io.Source, name: str) -> dict[str, Any]:
         entity_words += sum(entity.end - entity.start for entity in sentence.entities)
         if sentence.origin is not None:
             origins[sentence.origin.method] += 1
+    dropped = Counter(reject.reason for reject in io.read_rejects(rejects_of(source.file.path)))
     return {
         "file": name,
         "format": source.description,
@@ -41,11 +41,5 @@ def corpus_statistics(source: io.Source, name: str) -> dict[str, Any]:
         "generated_by": dict(sorted(origins.items())),
         "repaired": dict(sorted(source.repaired.items())),
         "rejected": len(source.rejects),
-        "dropped": _dropped(source.file.path),
+        "dropped": dict(sorted(dropped.items(), key=lambda pair: (-pair[1], pair[0]))),  # by the job that wrote it
     }
-
-
-def _dropped(path: Path) -> dict[str, int]:
-    """Sentences that the job that wrote this file rejected, by reason, the most frequent first."""
-    reasons = Counter(reject.reason for reject in io.read_rejects(rejects_of(path)))
-    return dict(sorted(reasons.items(), key=lambda pair: (-pair[1], pair[0])))

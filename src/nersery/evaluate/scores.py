@@ -226,8 +226,8 @@ def all_scores(gold: Corpus, predicted: Corpus) -> dict[str, Any]:
     Raises:
         DataError: As `score`.
     """
-    found = score(gold, predicted).as_dict()
     languages = score_languages(gold, predicted)
+    found = sum(languages.values(), Scores()).as_dict()
     if len(languages) > 1:
         found["per_language"] = {language: own.micro.as_dict() for language, own in languages.items()}
     return found

@@ -5,17 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from itertools import product
-from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
 
 from nersery.core.errors import DataError, SettingsError
 from nersery.core.random import item_seed
 
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
 SAMPLES = 10_000
-MOST_SAMPLES = 10_000_000
 CONFIDENCE = 0.95
 BLOCK_CELLS = 4_000_000
 """Numbers of a resampling in memory at once: 32 MB, whatever the size of the corpus."""
@@ -98,8 +95,6 @@ def paired_bootstrap(
         Koehn 2004, Statistical Significance Tests for Machine Translation Evaluation;
         Berg-Kirkpatrick et al. 2012, An Empirical Investigation of Statistical Significance in NLP.
     """
-    import numpy as np
-
     if samples < 1:
         raise SettingsError(f"samples is {samples}, expected 1 or more")
     pair = _stacked(baseline, system)
@@ -124,15 +119,11 @@ def f1_interval(counts: NDArray[np.int64], *, samples: int = SAMPLES, seed: int 
         counts: The `sentence_counts` of each run. Shape: (runs, sentences, 3)
         samples: Number of resamplings.
     """
-    import numpy as np
-
     return _percentiles(_resampled(counts[None], samples, np.random.default_rng(item_seed(seed, "f1_interval"))))
 
 
 def _stacked(baseline: NDArray[np.int64], system: NDArray[np.int64]) -> NDArray[np.int64]:
     """Both in one. Shape: (2, runs, sentences, 3)"""
-    import numpy as np
-
     if baseline.shape != system.shape or baseline.ndim not in (2, 3) or baseline.shape[-1] != 3:
         raise DataError(
             f"cannot pair counts of the shapes {baseline.shape} and {system.shape}: expected twice the same "
@@ -156,8 +147,6 @@ def _resampled(counts: NDArray[np.int64], samples: int, rng: np.random.Generator
     Sentences with the same counts are interchangeable. So what is drawn is how often each distinct row
     occurs, which is as good as drawing sentences, and much quicker when there are many of them.
     """
-    import numpy as np
-
     systems, _, sentences, _ = counts.shape
     rows, occurrences = np.unique(counts.transpose(2, 0, 1, 3).reshape(sentences, -1), axis=0, return_counts=True)
     block = max(1, BLOCK_CELLS // len(rows))
@@ -172,8 +161,6 @@ def _resampled(counts: NDArray[np.int64], samples: int, rng: np.random.Generator
 
 def _mean_f1(sums: NDArray[np.int64] | NDArray[np.float64]) -> NDArray[np.float64]:
     """F1, mean over runs. Shape: (samples, systems, runs, 3) to (samples, systems)"""
-    import numpy as np
-
     entities = sums[..., 1] + sums[..., 2]
     means: NDArray[np.float64] = (2 * sums[..., 0] / np.maximum(entities, 1)).mean(axis=-1)
     return means
@@ -181,8 +168,6 @@ def _mean_f1(sums: NDArray[np.int64] | NDArray[np.float64]) -> NDArray[np.float6
 
 def _percentiles(values: NDArray[np.float64]) -> tuple[float, float]:
     """The ends of the interval that holds the share `CONFIDENCE` of the values."""
-    import numpy as np
-
     tail = 100 * (1 - CONFIDENCE) / 2
     low, high = np.percentile(values, [tail, 100 - tail])
     return float(low), float(high)
@@ -190,8 +175,6 @@ def _percentiles(values: NDArray[np.float64]) -> tuple[float, float]:
 
 def _count_extreme(values: NDArray[np.float64], observed: float) -> int:
     """How many values are at least as far from zero; the tolerance keeps rounding from separating equal values."""
-    import numpy as np
-
     return int(np.count_nonzero(np.abs(values) >= abs(observed) - 1e-12))
 
 
@@ -213,8 +196,6 @@ def sign_flip(baseline: Sequence[float], system: Sequence[float], *, seed: int =
     >>> sign_flip([0.30, 0.31, 0.32], [0.35, 0.35, 0.36])
     0.25
     """
-    import numpy as np
-
     if len(baseline) != len(system) or len(system) < 2:
         raise DataError(
             f"cannot pair {len(baseline)} runs of the baseline with {len(system)} of the system: "

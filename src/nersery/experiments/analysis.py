@@ -4,23 +4,22 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from nersery import io
 from nersery.core.sentence import Corpus, Entity, Sentence
 from nersery.evaluate.changes import Change, count_changes, find_changes
 from nersery.evaluate.entity_groups import LENGTHS, NOVELTY, length_group, novelty_groups, score_groups
-from nersery.evaluate.error_analysis import find_errors, spread
+from nersery.evaluate.error_analysis import Errors, find_errors, spread
 from nersery.evaluate.scores import Counts, sentence_counts
 from nersery.evaluate.significance import f1_interval, paired_bootstrap, sign_flip
 from nersery.experiments.run_state.run_folder import RunFolder
 from nersery.experiments.systems import System
 from nersery.report.model import ChangeReport, MistakeReport
 from nersery.report.parts import AgainstGold, ChangeExample, GroupScores, Interval, Measure, ShownEntity, ShownSentence
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
 
 SHOWN_MISTAKES = 3
 """Of each kind."""
@@ -74,29 +73,20 @@ def group_scores(groups: Iterable[Mapping[str, Any]], order: Sequence[str] = ())
     found = {name for one in groups for name in one}
     rows = {name: [one.get(name, none) for one in groups] for name in order or sorted(found) if name in found}
     return {
-        name: GroupScores(
-            precision=Measure.of(c["precision"] for c in counts),
-            recall=Measure.of(c["recall"] for c in counts),
-            f1=Measure.of(c["f1"] for c in counts),
-            gold=max(c["gold"] for c in counts),
-        )
-        for name, counts in rows.items()
+        name: GroupScores(**measures(counts), gold=max(one["gold"] for one in counts)) for name, counts in rows.items()
     }
+
+
+def measures(scores: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Precision, recall and F1 over seeds, from those of each seed."""
+    return {name: Measure.of(one[name] for one in scores) for name in ("precision", "recall", "f1")}
 
 
 def _errors(own: Predictions) -> MistakeReport:
     found = [find_errors(*pair) for pair in own]
-    per_type: dict[str, Counter[str]] = {}
-    confusion: dict[str, Counter[str]] = {}
-    for errors in found:
-        for total, rows in ((per_type, errors.per_type), (confusion, errors.confusion)):
-            for type_, row in rows.items():
-                total.setdefault(type_, Counter()).update(row)
-    return MistakeReport(
-        per_type={type_: dict(per_type[type_]) for type_ in sorted(per_type)},
-        confusion={type_: dict(sorted(confusion[type_].items())) for type_ in sorted(confusion)},
-        examples=found[0].as_dict(SHOWN_MISTAKES)["examples"],
-    )
+    whole = Errors(sum((one.correct for one in found), Counter()), [m for one in found for m in one.mistakes])
+    examples = found[0].as_dict(SHOWN_MISTAKES)["examples"]
+    return MistakeReport(per_type=whole.per_type, confusion=whole.confusion, examples=examples)
 
 
 def _changes(own: Predictions, baseline: Predictions) -> ChangeReport:
@@ -152,7 +142,7 @@ def _against_gold(run: RunFolder, own: Predictions, baseline: Predictions) -> Ag
     )
 
 
-def counts(run: RunFolder, system: System) -> NDArray[np.int64]:
+def counts_on_test(run: RunFolder, system: System) -> NDArray[np.int64]:
     """The counts of each test sentence; folds are one test set.
 
     Shape: (seeds, sentences, 3), or with folds (1, sentences, 3).
@@ -161,8 +151,6 @@ def counts(run: RunFolder, system: System) -> NDArray[np.int64]:
 
 
 def _counts(run: RunFolder, of: Predictions) -> NDArray[np.int64]:
-    import numpy as np
-
     found = [sentence_counts(*pair) for pair in of]
     return np.concatenate(found)[None] if run.recipe.sample.folds else np.stack(found)
 

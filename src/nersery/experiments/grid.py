@@ -10,20 +10,18 @@ from types import MappingProxyType
 from typing import Any
 
 from nersery.core.files import write_json
-from nersery.core.registry import check
-from nersery.experiments.systems import System
-from nersery.taggers.components.second_stage import changed, foreign_settings
+from nersery.experiments.systems import MethodSettings, System
+from nersery.taggers.components.second_stage import foreign_settings
 
 Settings = dict[str, Any]
 RATE, HEAD = "learning_rate", "head_learning_rate"
 
 
-def grid_problems(tagger: str, settings: Mapping[str, Any], grid: Any) -> list[str]:
+def grid_problems(tagger: MethodSettings, grid: Any) -> list[str]:
     """Problems of a grid.
 
     Args:
-        tagger: Its name.
-        settings: Settings outside the grid.
+        tagger: With its settings outside the grid.
         grid: The grid in a recipe.
     """
     if not isinstance(grid, Mapping):
@@ -38,8 +36,8 @@ def grid_problems(tagger: str, settings: Mapping[str, Any], grid: Any) -> list[s
         problems.append("steps and epochs both set the length of training, expected one of them")
     if problems:
         return problems
-    known = check("tagger", tagger, settings)
-    faults = (check("tagger", tagger, {**settings, **changed(settings, own)}) for own in combinations(grid, settings))
+    known = tagger.issues()
+    faults = (tagger.with_changes(own).issues() for own in combinations(grid, tagger.settings))
     return [fault for fault in dict.fromkeys(itertools.chain.from_iterable(faults)) if fault not in known]
 
 

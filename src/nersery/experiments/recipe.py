@@ -6,7 +6,7 @@ import json
 import os
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field
 from functools import cache
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -15,20 +15,18 @@ from pydantic import AfterValidator, BeforeValidator, Field
 
 from nersery.core import registry
 from nersery.core.errors import SettingsError, did_you_mean
-from nersery.core.random import LARGEST_SEED
+from nersery.core.random import LARGEST_SEED, MOST_SAMPLES
 from nersery.core.warnings import warn
-from nersery.evaluate.significance import MOST_SAMPLES
 from nersery.experiments.grid import grid_problems
 from nersery.experiments.recipe_file.data_files import DataSettings
 from nersery.experiments.recipe_file.model_sets import with_models
 from nersery.experiments.recipe_file.overrides import apply
-from nersery.experiments.recipe_file.paths import located, presets
-from nersery.experiments.recipe_file.table_methods import with_paths
+from nersery.experiments.recipe_file.table_methods import presets, with_paths
 from nersery.experiments.sampling import PROTOCOLS
 from nersery.experiments.sweep import SweepSettings, expanded
 from nersery.experiments.systems import MethodSettings, System, folder_name, method_settings, parse_systems
-from nersery.io.shipped import shipped
-from nersery.taggers.components.second_stage import changed, second_stage_issues
+from nersery.io.shipped import located, shipped
+from nersery.taggers.components.second_stage import second_stage_issues
 
 KEYS = (
     "name", "description", "paper", "seeds", "keep_taggers", "data", "sample", "tagger", "systems", "select",
@@ -135,8 +133,7 @@ class Recipe:
 
     def tagger_of(self, system: System) -> MethodSettings:
         """The tagger with the settings of a system."""
-        settings = {**self.tagger.settings, **changed(self.tagger.settings, system.tagger_settings)}
-        return replace(self.tagger, settings=settings)
+        return self.tagger.with_changes(system.tagger_settings)
 
     def methods(self) -> Iterator[tuple[str, System, MethodSettings]]:
         """Each tagger, method and selector: its place in messages, its system, and its settings."""
@@ -208,7 +205,7 @@ def load(name: str, overrides: Iterable[str] = (), models: str = "") -> Recipe:
             warn(text)
     overrides = tuple(overrides)
     problems = [problem for override in overrides if (problem := apply(table, override))]
-    recipe = parse(table, problems)
+    recipe = parse_recipe(table, problems)
     if recipe is None:
         lines = "\n".join(f"  {number}. {problem}" for number, problem in enumerate(problems, start=1))
         raise SettingsError(f"{path}: {len(problems)} problem{'s' * (len(problems) > 1)} in the recipe\n{lines}")
@@ -216,7 +213,7 @@ def load(name: str, overrides: Iterable[str] = (), models: str = "") -> Recipe:
     return recipe
 
 
-def parse(table: Mapping[str, Any], problems: list[str]) -> Recipe | None:
+def parse_recipe(table: Mapping[str, Any], problems: list[str]) -> Recipe | None:
     """Build a recipe from its TOML table. Problems are added to the list; if there are any, there is no recipe."""
     problems += [f'unknown key "{key}"; {did_you_mean(key, KEYS)}' for key in table if key not in KEYS]
     table, tables = expanded(table, problems)
@@ -267,7 +264,7 @@ def _fold_conflicts(table: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _grid_conflicts(grid: Any, tagger: MethodSettings, data: Any) -> list[str]:
-    found = [f"tagger.grid: {problem}" for problem in grid_problems(tagger.method, tagger.settings, grid)]
+    found = [f"tagger.grid: {problem}" for problem in grid_problems(tagger, grid)]
     if grid and isinstance(data, dict) and not data.get("dev"):
         found.append("tagger.grid: its values are chosen by F1 on dev, and [data] has no dev: name a file as dev")
     return found
@@ -289,9 +286,8 @@ def tagger_issues(tagger: MethodSettings, own: Any) -> list[str]:
     """Validation errors of a system's settings of the tagger."""
     if not isinstance(own, Mapping):
         return [f'tagger_settings is {own!r:.60}, expected settings of the tagger, e.g. {{ model = "bundled-qa" }}']
-    known = registry.check("tagger", tagger.method, tagger.settings)
-    issues = registry.check("tagger", tagger.method, {**tagger.settings, **changed(tagger.settings, own)})
-    return [f"tagger_settings: {issue}" for issue in issues if issue not in known]
+    known = tagger.issues()
+    return [f"tagger_settings: {issue}" for issue in tagger.with_changes(own).issues() if issue not in known]
 
 
 def _section(cls: type[Any], table: Any, place: str, problems: list[str]) -> Any:
@@ -319,6 +315,6 @@ def with_preset(table: Mapping[str, Any], problems: list[str]) -> dict[str, Any]
 def _tagger(table: Any, problems: list[str]) -> MethodSettings:
     if not isinstance(table, dict):
         problems.append("tagger is not a section [tagger]")
-        return MethodSettings("transformer")
+        return MethodSettings("transformer", kind="tagger")
     settings = {key: value for key, value in table.items() if key != "grid"}
     return method_settings("tagger", with_preset(settings, problems), "tagger", "transformer", problems)

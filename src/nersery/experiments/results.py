@@ -16,7 +16,7 @@ from nersery.core.version import __version__
 from nersery.evaluate.diversity import diversity
 from nersery.evaluate.error_analysis import spread
 from nersery.evaluate.novelty import novelty
-from nersery.experiments.analysis import Predictions, analyse, group_scores, predictions, shown
+from nersery.experiments.analysis import Predictions, analyse, group_scores, measures, predictions, shown
 from nersery.experiments.grid import grid_record
 from nersery.experiments.recipe import Recipe
 from nersery.experiments.run_state.clock import Clock
@@ -167,9 +167,7 @@ def _system(run: RunFolder, system: System, baseline: Predictions) -> SystemRepo
         method=_made_by(system),
         select=[selector.method for selector in system.select],
         settings={} if system.is_baseline else _settings(system),
-        precision=Measure.of(score["micro"]["precision"] for score in scores),
-        recall=Measure.of(score["micro"]["recall"] for score in scores),
-        f1=Measure.of(score["micro"]["f1"] for score in scores),
+        **measures([score["micro"] for score in scores]),
         per_type=group_scores(score.get("per_type", {}) for score in scores),
         per_language=group_scores(score.get("per_language", {}) for score in scores),
         train_sentences=[result["train_sentences"] for result in results],

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from nersery.core.files import locked, remove_folder, write_json
-from nersery.experiments.execution.jobs import Cells, estimated_time, failure_text, threads_of_jobs
+from nersery.experiments.execution.jobs import CellRunner, estimated_time, failure_text, threads_of_jobs
 from nersery.experiments.results import build_report
 from nersery.experiments.run_state.clock import Clock
 from nersery.experiments.run_state.fingerprint import check_folder, fingerprint_of, remove_abandoned
@@ -43,7 +43,7 @@ class Run(RunFolder):
         with self.started() as fingerprint:
             if not self.quiet:  # timing some steps takes a while
                 self.say(estimated_time(self))
-            cells = Cells([self], lambda _: True)
+            cells = CellRunner([self], lambda _: True)
             for cell, error in cells.results(self.jobs):
                 if error is not None:
                     failures.append(error)

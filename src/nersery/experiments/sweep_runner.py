@@ -22,7 +22,7 @@ from nersery.core.files import as_path, locked, write_json
 from nersery.core.progress import print_line
 from nersery.core.sentence import Corpus
 from nersery.experiments.execution.cells import makespan
-from nersery.experiments.execution.jobs import Cells, failure_text, threads_of_jobs
+from nersery.experiments.execution.jobs import CellRunner, failure_text, threads_of_jobs
 from nersery.experiments.execution.run_time import estimates
 from nersery.experiments.recipe import Recipe, load
 from nersery.experiments.recipe_file.data_files import DataSettings
@@ -153,8 +153,8 @@ class Sweep:
         return report
 
     def _execute(self) -> None:
-        names = [part.name for part, _ in self.runs()]
-        runs = [run for _, run in self.runs()]
+        made = self.runs()
+        names, runs = [part.name for part, _ in made], [run for _, run in made]
         fingerprints, failed = dict[int, dict[str, Any]](), set[int]()
         shown: SweepReport | None = None
         with ExitStack() as stack:
@@ -169,7 +169,7 @@ class Sweep:
                     self._note_failure(names[number], error)
                 return number in fingerprints
 
-            cells = Cells(runs, begin)
+            cells = CellRunner(runs, begin)
             for cell, error in cells.results(self.jobs):
                 number, run = cell.run, runs[cell.run]
                 if error is not None:
@@ -234,7 +234,7 @@ class Sweep:
                 self._scores(runs[size, language], system) if own else self._scores(runs[size, ""], system, language)
                 for language in languages or [""]
             ]
-            averages = [_mean(each) for each in zip(*by_language, strict=True)]
+            averages = [one.mean if one else None for one in map(_measure, zip(*by_language, strict=True))]
             measures = [*map(_measure, by_language), *([_measure(averages)] if len(languages) > 1 else [])]
             rows.append((str(size or self.recipe.sample.size or "all"), _label(system), *measures))
         headings = [*(languages or ["F1"]), *([AVERAGE] if len(languages) > 1 else [])]
@@ -281,13 +281,7 @@ def _label(system: System) -> str:
     return "gold only" if system.is_baseline else system.name
 
 
-def _mean(values: Sequence[float | None]) -> float | None:
-    """The mean; None if a value is unknown."""
-    known = [value for value in values if value is not None]
-    return sum(known) / len(known) if known and len(known) == len(values) else None
-
-
 def _measure(values: Sequence[float | None]) -> Measure | None:
-    """Mean and deviation over seeds; None if a seed is not finished."""
+    """Mean and deviation over seeds or languages; None if a value is unknown."""
     known = [value for value in values if value is not None]
     return Measure.of(known) if len(known) == len(values) else None

@@ -16,7 +16,6 @@ from typing import Any
 from nersery import io
 from nersery.annotate.base import AnnotateStage
 from nersery.augment.base import AugmentStage
-from nersery.core import registry
 from nersery.core.errors import DataError
 from nersery.core.files import is_missing, unfinished_path, write_json
 from nersery.core.outcome import Step
@@ -45,7 +44,7 @@ from nersery.pipeline.stage import Stage
 from nersery.pipeline.stage_job import JobOptions, StageJob, corpus_job
 from nersery.select.base import SelectStage
 from nersery.taggers.base import Tagger, strict_f1
-from nersery.taggers.components.second_stage import changed, fit_second_stage, require_known_types
+from nersery.taggers.components.second_stage import fit_second_stage, require_known_types
 
 Parts = tuple[Sequence[Sentence], Sequence[Sentence]]
 
@@ -153,9 +152,7 @@ class SystemRun:
         path = self.run.generated(self.seed, self.system)
         if _is_missing(path) and not self._is_shared(path):
             if self.system.method is None:
-                merged = self._merged()
-                with self._progress("generate", len(merged)) as progress:
-                    corpus_job(path, self.made_by).run(merged, list, progress=progress)
+                self._write(path, self._merged(), list, "generate")
             else:
                 self._run_stage(path, *self._stage(start), "generate", "learn")
         remove_training(path)
@@ -222,8 +219,7 @@ class SystemRun:
 
     def _new_tagger(self, **own: Any) -> Tagger:
         """An untrained tagger of the system, with some settings replaced."""
-        chosen = self.run.recipe.tagger_of(self.system)
-        tagger: Tagger = registry.create("tagger", chosen.method, {**chosen.settings, **changed(chosen.settings, own)})
+        tagger: Tagger = self.run.recipe.tagger_of(self.system).with_changes(own).create()
         return tagger
 
     def _tagger_before(self) -> Tagger:
@@ -277,10 +273,12 @@ class SystemRun:
     def _predict(self, predict: Step[Sentence]) -> Corpus:
         path = self.path("predicted.jsonl")
         if _is_missing(path):
-            test = self.run.test(self.seed)
-            with self._progress("predict", len(test)) as progress:
-                corpus_job(path, self.made_by).run(test, predict, progress=progress)
+            self._write(path, self.run.test(self.seed), predict, "predict")
         return io.read(path)
+
+    def _write(self, path: Path, rows: Sequence[Sentence], step: Step[Sentence], label: str) -> None:
+        with self._progress(label, len(rows)) as progress:
+            corpus_job(path, self.made_by).run(rows, step, progress=progress)
 
     # --- what is shown ----------------------------------------------------------------------------------------------
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import unicodedata
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields, replace
 from typing import Annotated, Any
 
 from pydantic import AfterValidator, Field
@@ -15,6 +15,7 @@ from nersery.core.errors import did_you_mean
 from nersery.core.sentence import Sentence
 from nersery.core.training_context import copies_for_upsampling
 from nersery.experiments.recipe_file.table_methods import LABELS_RAW_TEXT, kind_of
+from nersery.taggers.components.second_stage import changed
 
 GOLD = "gold"
 """The name of the baseline that every run trains: the tagger on gold sentences alone."""
@@ -30,12 +31,6 @@ LONGEST_NAME = 200
 
 MOST_COPIES = 1_000_000
 """Of a sentence; a larger number is a typing error."""
-
-OWN_KEYS = (
-    "name", "method", "base", "merge", "vote", "copies", "select", "gold_copies", "upsampling", "second_stage",
-    "tagger_settings",
-)  # fmt: skip
-"""The keys of the system in its entry; other keys are settings of the method."""
 
 
 def folder_name(name: str) -> str:
@@ -74,6 +69,18 @@ class MethodSettings:
     method: str
     settings: dict[str, Any] = field(default_factory=dict)
     kind: str = "augment"
+
+    def with_changes(self, own: Mapping[str, Any]) -> MethodSettings:
+        """The same method with some settings replaced; naming ``steps`` clears ``epochs``, and the reverse."""
+        return replace(self, settings={**self.settings, **changed(self.settings, own)})
+
+    def issues(self) -> list[str]:
+        """All problems of the settings; see `nersery.core.registry.check`."""
+        return registry.check(self.kind, self.method, self.settings)
+
+    def create(self) -> Any:
+        """The method itself; a `SettingsError` if it cannot be made."""
+        return registry.create(self.kind, self.method, self.settings)
 
 
 @dataclass
@@ -151,6 +158,10 @@ class System:
     def makes_more_copies_than(self, other: System) -> bool:
         """Whether it generates all sentences that the other one does, and more copies."""
         return self.method is not None and self._made_from == other._made_from and self.copies > other.copies
+
+
+OWN_KEYS = tuple(key.name for key in fields(System))
+"""The keys of the system in its entry; other keys are settings of the method."""
 
 
 def parse_systems(table: Mapping[str, Any], problems: list[str]) -> list[System]:

@@ -239,10 +239,7 @@ class Pass:
 
         Raises:
             DataError: After `MOST_ISSUES` issues.
-            ValueError: If there is no issue.
         """
-        if not issues:
-            raise ValueError(f"sentence {sentence} is broken, but no issue says why")
         issues = [replace(issue, file=self.file.name, sentence=sentence) for issue in issues]
         if repairs.DROP_SENTENCE in self.options.repair:
             comments = (f"# {issue}" for issue in issues)

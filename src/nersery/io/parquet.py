@@ -31,6 +31,18 @@ FEATURES = b"huggingface"
 """Where in a file's metadata Hugging Face's datasets writes what its columns mean."""
 Names = Mapping[str, Sequence[str]]
 """What the numbers in a column stand for, by the column."""
+Shape = str | list[Any] | Mapping[str, Any]
+"""What a column holds: a type of Arrow by its name, a list of some shape, or a shape for each of several keys."""
+ORIGIN: Shape = {"method": "string", "parents": ["string"], "copy": "int64"}
+SHAPES: Mapping[str, Shape] = {
+    "id": "string", "words": ["string"], "language": "string",
+    "entities": [{"start": "int64", "end": "int64", "type": "string", "score": "float64"}],
+    "origin": ORIGIN, "scores": [{"name": "string", "value": "float64"}], "columns": [["string"]],
+    "comments": ["string"],
+    "soft_labels": [{"word": "int64", "type": "string", "begin": "float64", "inside": "float64"}],
+    "document": "string", "offsets": [["int64"]],
+}  # fmt: skip
+"""The columns of a sentence."""
 
 
 class ParquetSource(JsonlSource):
@@ -116,17 +128,32 @@ def with_names(row: Object, names: Names) -> Object:
     return row
 
 
-def write_objects(objects: Iterable[Object], path: Path) -> None:
-    """Write sentences as JSON values, as from `nersery.io.jsonl.to_object`.
+def write_rows(
+    rows: Iterable[Object], path: Path, shapes: Mapping[str, Shape], metadata: Mapping[bytes, str] | None = None
+) -> None:
+    """Write rows with a value for each of the columns; a missing one is null.
 
     Raises:
         MissingResourceError: If pyarrow is not installed.
     """
     arrow = load_pyarrow()
-    schema = _schema(arrow)
+    schema = arrow.schema({key: _arrow_type(arrow, shape) for key, shape in shapes.items()}, metadata)
     with arrow.parquet.ParquetWriter(path, schema) as stream:
-        for rows in batched(map(_with_columns, objects), GROUP_ROWS):
-            stream.write_table(arrow.Table.from_pylist(rows, schema))
+        for part in batched(rows, GROUP_ROWS):
+            stream.write_table(arrow.Table.from_pylist(part, schema))
+
+
+def _arrow_type(arrow: Any, shape: Shape) -> Any:
+    if isinstance(shape, str):
+        return getattr(arrow, shape)()
+    if isinstance(shape, Mapping):
+        return arrow.struct({key: _arrow_type(arrow, part) for key, part in shape.items()})
+    return arrow.list_(_arrow_type(arrow, shape[0]))
+
+
+def write_objects(objects: Iterable[Object], path: Path) -> None:
+    """Write sentences as JSON values, as from `nersery.io.jsonl.to_object`; see `write_rows`."""
+    write_rows(map(_with_columns, objects), path, SHAPES)
 
 
 def write_lines(lines: Path, path: Path) -> None:
@@ -139,22 +166,6 @@ def _with_columns(value: Object) -> Object:
     if "scores" not in value:
         return value
     return {**value, "scores": [{"name": name, "value": score} for name, score in value["scores"].items()]}
-
-
-def _schema(arrow: Any) -> Any:
-    text, number = arrow.string(), arrow.int64()
-    texts = arrow.list_(text)
-    entity = {"start": number, "end": number, "type": text, "score": arrow.float64()}
-    origin = {"method": text, "parents": texts, "copy": number}
-    soft_label = {"word": number, "type": text, "begin": arrow.float64(), "inside": arrow.float64()}
-    score = {"name": text, "value": arrow.float64()}
-    columns = {
-        "id": text, "words": texts, "language": text, "entities": arrow.list_(arrow.struct(entity)),
-        "origin": arrow.struct(origin), "scores": arrow.list_(arrow.struct(score)), "columns": arrow.list_(texts),
-        "comments": texts, "soft_labels": arrow.list_(arrow.struct(soft_label)),
-        "document": text, "offsets": arrow.list_(arrow.list_(number)),
-    }  # fmt: skip
-    return arrow.schema(columns)
 
 
 def load_pyarrow() -> Any:

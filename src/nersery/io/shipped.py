@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from importlib import resources
 from pathlib import Path
 
@@ -32,6 +33,17 @@ def example(name: str) -> Path:
     if prefixed not in known:
         raise SettingsError(f'there is no example file "{prefixed}"; {did_you_mean(prefixed, known)}')
     return known[prefixed]
+
+
+def located(name: str, folder: Path) -> Path:
+    """The path of a file that is named in a folder; with ``example:`` in front it comes with nersery.
+
+    >>> located("../raw.txt", Path("recipes")).as_posix()
+    'recipes/../raw.txt'
+    """
+    if name.startswith(EXAMPLE_PREFIX):
+        return shipped("recipes/example") / name.removeprefix(EXAMPLE_PREFIX)
+    return folder / os.path.expanduser(name)
 
 
 def input_path(name: str | Path) -> str:

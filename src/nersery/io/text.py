@@ -11,7 +11,7 @@ from nersery.core.sentence import Sentence
 from nersery.io.base import Pass, ReadOptions, Source, Writer, issues_in, lone_return, unread
 from nersery.io.formats import Format
 from nersery.io.text_file import TextFile
-from nersery.io.tokenization import Splitter, runs_on, splitter
+from nersery.io.tokenization import runs_on, splitter
 
 LONGEST = 100_000
 """Characters of a line; a book in one line would take the memory of thousands of sentences at every step."""
@@ -22,15 +22,11 @@ SPLIT_HINT = r"put each sentence on a line of its own, e.g. with sed -E 's/([.!?
 
 
 class TextSource(Source):
-    """Unlabelled sentences, one per line, with ids ``{file}:{line}``; blank lines are skipped.
+    """Unlabelled sentences, one per line, with ids ``{file}:{line}``; blank lines are skipped."""
 
-    Args:
-        split: Splits a line into words; None takes the options' way.
-    """
-
-    def __init__(self, file: TextFile, options: ReadOptions, split: Splitter | None = None) -> None:
+    def __init__(self, file: TextFile, options: ReadOptions) -> None:
         super().__init__(file, options)
-        self.split = split or splitter(options.split, options.language)
+        self.split = splitter(options.split, options.language)
         self._empty = not any(map(str.strip, file.beginnings(LONGEST)))
 
     @property

@@ -20,7 +20,7 @@ from nersery.pipeline.job import rejects_of
 
 
 @dataclass(frozen=True)
-class Origins:
+class CitedSource:
     """A source of texts or labels.
 
     Args:
@@ -51,7 +51,7 @@ class About:
     description: str = ""
     license: str = ""
     citation: str = ""
-    sources: list[Origins] = field(default_factory=list)
+    sources: list[CitedSource] = field(default_factory=list)
 
 
 def read_about(path: str | Path) -> About:

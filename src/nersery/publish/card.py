@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from array import array
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from typing import Any
@@ -15,14 +15,15 @@ from nersery.evaluate.error_analysis import CORRECT, KINDS
 from nersery.io.folder import SPANS
 from nersery.publish.about import About
 from nersery.publish.splits import Divided
-from nersery.report.escaping import markdown_text
-from nersery.report.number_format import plural
+from nersery.report.escaping import markdown_template
+from nersery.report.tables.table_columns import TEXT, Column, Kind, ReportTable, Row
 
 NOT_GENERATED = "as it was read"
 NO_LANGUAGE = "none named"
 SIZES = (1_000, 10_000, 100_000, 1_000_000, 10_000_000)
 SIZE_NAMES = ("n<1K", "1K<n<10K", "10K<n<100K", "100K<n<1M", "1M<n<10M", "10M<n<100M")
 """As Hugging Face writes sizes."""
+SCORE = Kind(lambda value: f"{value:.4g}")
 
 
 @dataclass(frozen=True)
@@ -43,14 +44,36 @@ Parts = Mapping[str, Sequence[Sentence]]
 
 
 def card(about: About, divided: Divided, record: Mapping[str, Any], layout: CardLayout) -> str:
-    """The text of the card.
+    """The text of the card, by `report/templates/card.md.j2`.
 
     Args:
         record: As `nersery.publish.dataset.publish` returns it.
     """
-    made, errors = _made(divided, record), _known_errors(record["evaluation"]) if record["evaluation"] else ()
-    lines = chain(_title(about), _counts(divided.splits), _sources(about), made, errors, _loading(layout))
-    return f"{front_matter(about, divided, layout)}\n" + "\n".join(lines).rstrip() + "\n"
+    splits, similarity = divided.splits, record["division"]["similarity"]
+    languages = sorted({sentence.language for corpus in splits.values() for sentence in corpus})
+    parts = {
+        language: {split: [s for s in corpus if s.language == language] for split, corpus in splits.items()}
+        for language in (languages if len(languages) > 1 else ())
+    }
+    found = record["evaluation"]["per_type"] if record["evaluation"] else {}
+    values = {
+        "about": about,
+        "divided": divided,
+        "record": record,
+        "paragraphs": list(filter(None, map(str.strip, about.description.split("\n\n")))),
+        "citation": "\n".join(map(printable, about.citation.expandtabs(4).splitlines())),
+        "counts": _counted(splits),
+        "languages": [(language or NO_LANGUAGE, _counted(own)) for language, own in parts.items()],
+        "methods": _methods(splits),
+        "scores": _scores(splits),
+        "alike": "are equal" if similarity == 1 else f"have at least {100 * similarity:g} % of their words in common",
+        "versions": ", ".join(f"{name} {version}" for name, version in record["versions"].items()),
+        "errors": _table(["type", CORRECT, *KINDS], [(type_, *row.values()) for type_, row in found.items()]),
+        "kinds": KINDS,
+        "spans": SPANS,
+        "is_jsonl": any(path.startswith(SPANS) for path in layout.files.values()),
+    }
+    return f"{front_matter(about, divided, layout)}\n{markdown_template('card.md.j2').render(values)}\n"
 
 
 def front_matter(about: About, divided: Divided, layout: CardLayout) -> str:
@@ -77,34 +100,15 @@ def front_matter(about: About, divided: Divided, layout: CardLayout) -> str:
     return f"---\n{yaml.safe_dump(values, allow_unicode=True, sort_keys=False, width=120)}---\n"
 
 
-def _title(about: About) -> Iterator[str]:
-    yield from (f"# {markdown_text(about.name)}", "")
-    for paragraph in filter(None, (part.strip() for part in about.description.split("\n\n"))):
-        yield from (str(markdown_text(paragraph)), "")
+def _table(head: Sequence[str], rows: Sequence[Row]) -> ReportTable:
+    """A table whose first column is text and the others are counts."""
+    return ReportTable("", "", [Column(head[0], TEXT), *map(Column, head[1:])], rows)
 
 
-def _table(head: Sequence[str], rows: Iterable[Sequence[Any]]) -> Iterator[str]:
-    """A table whose first column is text and the others figures; everything is escaped."""
-    yield f"| {' | '.join(str(markdown_text(title)) for title in head)} |"
-    yield f"|:--|{'--:|' * (len(head) - 1)}"
-    for row in rows:
-        cells = (f"{cell:,}" if isinstance(cell, int) else str(markdown_text(cell)) for cell in row)
-        yield f"| {' | '.join(cells)} |"
-    yield ""
-
-
-def _counts(splits: Parts) -> Iterator[str]:
-    yield from ("## Sentences and entities", "", *_counted(splits))
-    languages = sorted({sentence.language for corpus in splits.values() for sentence in corpus})
-    for language in languages if len(languages) > 1 else ():
-        own = {split: [s for s in corpus if s.language == language] for split, corpus in splits.items()}
-        yield from (f"### Language: {markdown_text(language or NO_LANGUAGE)}", "", *_counted(own))
-
-
-def _counted(splits: Parts) -> Iterator[str]:
+def _counted(splits: Parts) -> ReportTable:
     """Sentences, words and entities, and the entities of each type, by split."""
     types = {split: Counter(e.type for s in corpus for e in s.entities) for split, corpus in splits.items()}
-    rows: list[tuple[Any, ...]] = [
+    rows: list[Row] = [
         ("sentences", *map(len, splits.values())),
         ("words", *(sum(map(len, corpus)) for corpus in splits.values())),
         ("entities", *(counts.total() for counts in types.values())),
@@ -113,81 +117,25 @@ def _counted(splits: Parts) -> Iterator[str]:
     return _table(["", *splits], rows)
 
 
-def _sources(about: About) -> Iterator[str]:
-    yield from ("## Sources and licences", "")
-    yield f"Licence of the whole: {markdown_text(about.license)}." if about.license else "No licence was named."
-    yield ""
-    for source in about.sources:
-        parts = [source.name, source.license and f"licence {source.license}", source.url, source.note]
-        yield f"- {'; '.join(str(markdown_text(part)) for part in parts if part)}"
-    yield from (() if about.sources else ("No sources were named.",))
-    yield ""
-    if about.citation:
-        lines = about.citation.expandtabs(4).splitlines()
-        yield from ("## Citation", "", *(f"    {printable(line)}" for line in lines), "")
-
-
-def _made(divided: Divided, record: Mapping[str, Any]) -> Iterator[str]:
-    yield from ("## How it was made", "")
-    splits = divided.splits
+def _methods(splits: Parts) -> ReportTable:
     made = {
         split: Counter(s.origin.method if s.origin else NOT_GENERATED for s in corpus)
         for split, corpus in splits.items()
     }
     methods = sorted(set().union(*made.values()))
-    yield from _table(
-        ["sentences by method", *splits], [(m, *(counts[m] for counts in made.values())) for m in methods]
-    )
-    yield from _scores(chain.from_iterable(splits.values()))
-    yield from ("Files that it was made of:", "") if record["inputs"] else ()
-    for one in record["inputs"]:
-        given = f", given as {one['split']}" if one["split"] else ""
-        yield f"- {markdown_text(one['file'])}: {one['sentences']:,} sentences{given} (sha256 {one['sha256']})"
-        if one["rejected"]:
-            reasons = ", ".join(f"{markdown_text(reason)} {count:,}" for reason, count in one["rejected"].items())
-            yield f"  - left out before: {reasons}"
-    yield from ("", *_division(divided, record["division"]))
-    versions = ", ".join(f"{name} {version}" for name, version in record["versions"].items())
-    yield from (f"Versions: {markdown_text(versions)}.", "")
+    return _table(["sentences by method", *splits], [(m, *(counts[m] for counts in made.values())) for m in methods])
 
 
-def _scores(sentences: Iterable[Sentence]) -> Iterator[str]:
+def _scores(splits: Parts) -> ReportTable:
     """What filters said of the sentences that they kept; the lowest score lies where a threshold lay, or above."""
     scores: dict[str, array[float]] = {}
-    for sentence in sentences:
+    for sentence in chain.from_iterable(splits.values()):
         for name, score in sentence.scores.items():
             scores.setdefault(name, array("d")).append(score)
-    rows = [(name, len(found), f"{min(found):.4g}", f"{max(found):.4g}") for name, found in sorted(scores.items())]
-    yield from _table(["filter", "sentences scored", "lowest score", "highest"], rows) if rows else ()
-
-
-def _division(divided: Divided, settings: Mapping[str, Any]) -> Iterator[str]:
-    share = f"have at least {100 * settings['similarity']:g} % of their words in common"
-    alike = "are equal" if settings["similarity"] == 1 else share
-    yield (
-        f"Sentences that {alike} (in order, without case), and those made from one parent, stand in one split: "
-        f"{divided.groups:,} groups, the largest of {divided.largest:,} sentences. Seed {settings['seed']}."
-    )
-    for (own, last), count in sorted(divided.leaks.items()):
-        what = "left out, for" if divided.dropped else "kept, though"
-        yield f"\nOf {own}, {plural(count, 'sentence')} {what} {last} has its like, or one of the same parent."
-    yield ""
-
-
-def _known_errors(evaluation: Mapping[str, Any]) -> Iterator[str]:
-    yield from ("## Known errors", "")
-    yield f"Labels compared with those made by hand ({markdown_text(evaluation['file'])}): "
-    yield from (f"F1 over whole entities {100 * evaluation['f1']:.1f}.", "")
-    rows = [(type_, *row.values()) for type_, row in evaluation["per_type"].items()]
-    yield from _table(["type", CORRECT, *KINDS], rows)
-    yield from (f"- {kind}: {meaning}" for kind, meaning in KINDS.items())
-    yield ""
-
-
-def _loading(layout: CardLayout) -> Iterator[str]:
-    yield from ("## How to load it", "", "```python", "from datasets import load_dataset", "")
-    yield 'dataset = load_dataset("path/to/this/folder")'
-    yield from ("```", "")
-    if not any(path.startswith(SPANS) for path in layout.files.values()):
-        yield f"`path/to/this/folder/{SPANS}` is the same in JSONL, with entities as spans and all that is known."
-    yield "`nersery` reads the folder by its name, and those files with nothing lost."
+    columns = [
+        Column("filter", TEXT),
+        Column("sentences scored"),
+        Column("lowest score", SCORE),
+        Column("highest", SCORE),
+    ]
+    return ReportTable("", "", columns, [(name, len(own), min(own), max(own)) for name, own in sorted(scores.items())])

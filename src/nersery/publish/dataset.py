@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, replace
 from itertools import chain
 from pathlib import Path
@@ -12,13 +12,12 @@ from typing import Any
 
 from nersery import io
 from nersery.core import tags
-from nersery.core.batched import batched
 from nersery.core.errors import MissingResourceError, SettingsError
 from nersery.core.files import replaced_folder, write_atomic
 from nersery.core.sentence import Sentence
 from nersery.core.version import __version__
 from nersery.io.folder import CARD, RECORD, SPANS
-from nersery.io.parquet import FEATURES, load_pyarrow
+from nersery.io.parquet import FEATURES, ORIGIN, SHAPES, Shape, load_pyarrow, write_rows
 from nersery.publish.about import About
 from nersery.publish.card import CardLayout, card, front_matter
 from nersery.publish.splits import Divided
@@ -27,8 +26,12 @@ TAGS = "tags"
 """The folder of the Parquet files."""
 FILES = (CARD, RECORD, SPANS, TAGS)
 """All that a published dataset holds."""
-ROWS = 10_000
-"""In memory at once as rows of Parquet."""
+TAG_SHAPES: Mapping[str, Shape] = {
+    "id": "string", "language": "string", "tokens": ["string"], "ner_tags": ["int64"], "origin": ORIGIN,
+}  # fmt: skip
+"""The columns of the Parquet files."""
+OPTIONAL = {"scores", "columns", "comments", "soft_labels", "document", "offsets"}
+"""Keys of JSONL that the card names only where a sentence has them."""
 Feature = Mapping[str, Any]
 
 
@@ -92,82 +95,48 @@ def _write_tags(divided: Divided, folder: Path) -> CardLayout:
     files = {split: f"{TAGS}/{split}.parquet" for split in divided.splits}
     types = sorted({entity.type for corpus in divided.splits.values() for s in corpus for entity in s.entities})
     names = ["O", *(f"{letter}-{type_}" for type_ in types for letter in "BI")]
+    numbers = {name: number for number, name in enumerate(names)}
+    labels = {"feature": {"names": names, "_type": "ClassLabel"}, "_type": "Sequence"}  # what the numbers mean
+    metadata = {FEATURES: json.dumps({"info": {"features": {**_described(TAG_SHAPES), "ner_tags": labels}}})}
+    (folder / TAGS).mkdir()
     for split, corpus in divided.splits.items():
-        _write_parquet(corpus, folder / files[split], names)
-    return CardLayout(files, _tag_features(names))
-
-
-# --- features, as the head of a card writes them ----------------------------------------------------------------------
-
-
-def _value(name: str, dtype: str = "string") -> Feature:
-    return {"name": name, "dtype": dtype}
-
-
-def _texts(name: str) -> Feature:
-    return {"name": name, "list": "string"}
-
-
-def _origin() -> Feature:
-    return {"name": "origin", "struct": [_value("method"), _texts("parents"), _value("copy", "int64")]}
-
-
-def _tag_features(names: Sequence[str]) -> list[Feature]:
+        write_rows(_rows(corpus, numbers), folder / files[split], TAG_SHAPES, metadata)
     classes = {"class_label": {"names": {str(number): name for number, name in enumerate(names)}}}
-    return [_value("id"), _value("language"), _texts("tokens"), {"name": "ner_tags", "list": classes}, _origin()]
+    features = _features(TAG_SHAPES)
+    return CardLayout(files, [{**one, "list": classes} if one["name"] == "ner_tags" else one for one in features])
+
+
+def _features(shapes: Mapping[str, Shape]) -> list[Feature]:
+    """Columns as the head of a card writes them."""
+    return [{"name": name, **_feature(shape)} for name, shape in shapes.items()]
+
+
+def _feature(shape: Shape) -> Feature:
+    if isinstance(shape, str):
+        return {"dtype": shape}
+    if isinstance(shape, Mapping):
+        return {"struct": _features(shape)}
+    inner = _feature(shape[0])
+    return {"list": inner.get("dtype") or inner.get("struct") or inner}
 
 
 def _span_features(sentences: Iterable[Sentence]) -> list[Feature]:
     """Of the keys of native JSONL those that occur."""
-    entity = [_value("start", "int64"), _value("end", "int64"), _value("type"), _value("score", "float64")]
-    features = [_value("id"), _texts("words"), _value("language"), {"name": "entities", "list": entity}, _origin()]
-    label = [_value("word", "int64"), _value("type"), _value("begin", "float64"), _value("inside", "float64")]
-    optional: dict[str, Feature] = {
-        "columns": {"name": "columns", "list": {"list": "string"}},
-        "comments": _texts("comments"),
-        "soft_labels": {"name": "soft_labels", "list": label},
-        "document": _value("document"),
-        "offsets": {"name": "offsets", "list": {"list": "int64"}},
-    }
     scores, found = set[str](), set[str]()
     for sentence in sentences:
         scores.update(sentence.scores)
-        found.update(name for name in optional.keys() - found if getattr(sentence, name))
-    if scores:
-        features.append({"name": "scores", "struct": [_value(name, "float64") for name in sorted(scores)]})
-    return [*features, *(feature for name, feature in optional.items() if name in found)]
+        found.update(name for name in OPTIONAL - found if getattr(sentence, name))
+    shapes = {**SHAPES, "scores": dict.fromkeys(sorted(scores), "float64")}
+    return _features({name: shape for name, shape in shapes.items() if name not in OPTIONAL - found})
 
 
-# --- Parquet ----------------------------------------------------------------------------------------------------------
-
-
-def _write_parquet(sentences: Iterable[Sentence], path: Path, names: Sequence[str]) -> None:
-    pyarrow = load_pyarrow()
-    texts = pyarrow.list_(pyarrow.string())
-    origin = pyarrow.struct({"method": pyarrow.string(), "parents": texts, "copy": pyarrow.int64()})
-    columns = {"id": pyarrow.string(), "language": pyarrow.string(), "tokens": texts,
-               "ner_tags": pyarrow.list_(pyarrow.int64()), "origin": origin}  # fmt: skip
-    schema = pyarrow.schema(columns, metadata={FEATURES: json.dumps({"info": {"features": _described(names)}})})
-    rows = _rows(sentences, {name: number for number, name in enumerate(names)})
-    path.parent.mkdir(exist_ok=True)
-    with pyarrow.parquet.ParquetWriter(path, schema) as stream:
-        for part in batched(rows, ROWS):
-            stream.write_table(pyarrow.Table.from_pylist(part, schema))
-
-
-def _described(names: Sequence[str]) -> Feature:
-    """The columns as Hugging Face's datasets describes them in a file, so that it alone says what the numbers mean."""
-
-    def value(dtype: str) -> Feature:
-        return {"dtype": dtype, "_type": "Value"}
-
-    def several(feature: Feature) -> Feature:
-        return {"feature": feature, "_type": "Sequence"}
-
-    text = value("string")
-    labels = several({"names": list(names), "_type": "ClassLabel"})
-    origin = {"method": text, "parents": several(text), "copy": value("int64")}
-    return {"id": text, "language": text, "tokens": several(text), "ner_tags": labels, "origin": origin}
+def _described(shape: Shape) -> Feature:
+    """A column as Hugging Face's datasets describes it in a file."""
+    if isinstance(shape, str):
+        return {"dtype": shape, "_type": "Value"}
+    if isinstance(shape, Mapping):
+        return {name: _described(part) for name, part in shape.items()}
+    return {"feature": _described(shape[0]), "_type": "Sequence"}
 
 
 def _rows(sentences: Iterable[Sentence], numbers: Mapping[str, int]) -> Iterator[dict[str, Any]]:

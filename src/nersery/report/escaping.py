@@ -7,19 +7,16 @@ import json
 import re
 from collections.abc import Sequence
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import quote
 
+from jinja2 import Environment, PackageLoader, StrictUndefined, Template
 from markupsafe import Markup, escape
 
 from nersery.core.errors import printable
 from nersery.report import number_format
 from nersery.report.highlight import Segment, compared
-
-if TYPE_CHECKING:
-    from jinja2 import Environment, Template
-
-    from nersery.report.tables.table_columns import ReportTable
+from nersery.report.tables.table_columns import ReportTable
 
 SHADE_FULL = 0.1
 """Difference from gold only, as a fraction of F1, at which a cell has its full shade."""
@@ -129,8 +126,6 @@ def _indented(text: str) -> Markup:
 
 
 def _environment(**options: Any) -> Environment:
-    from jinja2 import Environment, PackageLoader, StrictUndefined
-
     environment = Environment(
         loader=PackageLoader("nersery.report"),
         undefined=StrictUndefined,

@@ -266,7 +266,7 @@ class Report(ReportPart):
 
     @model_validator(mode="after")
     def _correct_p_values(self) -> Report:
-        tested = [system.tested for system in self.systems if system.tested.p is not None]
+        tested = self.comparisons
         # Computed here and not stored, so that the report of any selection of systems is corrected for just these.
         for comparison, corrected in zip(tested, holm([one.p or 0.0 for one in tested]), strict=True):
             comparison.corrected_p = corrected

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import random
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal
+from typing import Any
 
 from nersery.augment.base import NO_ENTITIES
 from nersery.augment.denoising.templates import Attention, Template, attention_keywords, random_keywords
 from nersery.augment.words.stop_words import stop_words
+from nersery.core.progress import Progress
+from nersery.core.random import item_rng
 from nersery.core.sentence import Corpus, Sentence
-
-Keywords = Literal["attention", "random", "none"]
+from nersery.core.training_context import Training
 
 
 def attentions_between_words(
@@ -21,8 +21,6 @@ def attentions_between_words(
     due = [sentence for sentence in sentences if sentence.entities]
     if not due:
         return {}
-    from nersery.core.progress import Progress
-    from nersery.core.training_context import Training
     from nersery.taggers.components.gold_tagger import gold_tagger
     from nersery.taggers.components.word_attention import word_attention
 
@@ -32,32 +30,33 @@ def attentions_between_words(
     return {sentence.id: attention for sentence, attention in zip(due, found, strict=True)}
 
 
-def keyword_stop_words(corpus: Corpus, keywords: Keywords, file: str) -> Mapping[str, frozenset[str]]:
-    """Words that are no keywords, by language; a file replaces the list of the language."""
-    return {} if keywords == "none" else stop_words([one for one in corpus if one.entities], file)
-
-
 def make_templates(
     shown: Sequence[Sentence],
-    keywords: Keywords,
+    corpus: Corpus,
+    keywords: str,
     rate: float,
-    stop_words: Mapping[str, frozenset[str]],
+    stop_word_file: str,
     seed: int,
     attentions: Mapping[str, Attention],
 ) -> dict[str, Template]:
-    """The templates of the sentences that have one, by their ids."""
-    from nersery.core.random import item_rng
+    """The templates of the sentences that have one, by their ids.
 
+    Args:
+        corpus: Those sentences and others, whose languages need lists of stop words.
+        keywords: ``attention``, ``random`` or ``none``.
+        stop_word_file: Replaces the lists of the languages.
+    """
+    excluded = {} if keywords == "none" else stop_words([one for one in corpus if one.entities], stop_word_file)
     made = {}
     for sentence in shown:
         if not sentence.entities:
             continue
         places: tuple[int, ...] = ()
         if keywords == "attention":
-            places = attention_keywords(sentence, attentions[sentence.id], rate, stop_words[sentence.language])
+            places = attention_keywords(sentence, attentions[sentence.id], rate, excluded[sentence.language])
         elif keywords == "random":
-            rng: random.Random = item_rng(seed, "templates", sentence.id)
-            places = random_keywords(sentence, rate, stop_words[sentence.language], rng)
+            rng = item_rng(seed, "templates", sentence.id)
+            places = random_keywords(sentence, rate, excluded[sentence.language], rng)
         made[sentence.id] = Template(sentence, places)
     return made
 

@@ -142,10 +142,10 @@ def test_the_command_writes_what_review_and_annotation_tools_read(tagger: Path, 
     assert json.loads(written.out)["ids"] == [s.id for s in io.read("more.jsonl")]
 
 
-def test_punctuation_in_the_words_of_raw_text_alone_is_noted(tagger: Path) -> None:
-    Path("raw.txt").write_text("".join(f"Ada wrote, {n}\n" for n in range(12)), "utf-8")
+def test_punctuation_in_the_words_of_raw_text_alone_is_noted(tagger: Path, raw: str) -> None:
+    Path(raw).write_text("".join(f"Ada wrote, {n}\n" for n in range(12)), "utf-8")
     io.write([Sentence(("Oslo", ",", str(n))) for n in range(12)], "known.jsonl")
-    args = ("label", "next", "raw.txt", "next.jsonl", "--tagger", str(tagger), "-n", "2", "--labelled", "known.jsonl")
+    args = ("label", "next", raw, "next.jsonl", "--tagger", str(tagger), "-n", "2", "--labelled", "known.jsonl")
     assert "--split punctuation" in call(*args).err
     assert "punctuation" not in call(*args, "--split", "punctuation", "--force").err
 

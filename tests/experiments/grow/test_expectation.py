@@ -8,10 +8,10 @@ import pytest
 
 from nersery.evaluate.significance import Comparison
 from nersery.experiments.grow.candidates import systems_for
-from nersery.experiments.grow.expectation import USUAL, expected_gain, kind_of
+from nersery.experiments.grow.expectation import USUAL, expected_gain, usual_kind
 from nersery.experiments.grow.search import Search
 from nersery.experiments.grow.text_profile import TextProfile
-from nersery.experiments.recipe import parse
+from nersery.experiments.recipe import parse_recipe
 
 
 def gain(kind: str, difference: float, error: float, folds: int = 1) -> float:
@@ -51,10 +51,10 @@ def test_every_system_has_its_kind() -> None:
         "tagger": {"model": "bundled"}, "systems": entries,
     }  # fmt: skip
     problems: list[str] = []
-    recipe = parse(table, problems)
+    recipe = parse_recipe(table, problems)
     assert recipe is not None, problems
     search = Search(SimpleNamespace(recipe=recipe), None, None, print, lambda: None)  # type: ignore[arg-type]
-    kinds = {system.name: kind_of(search.chain(system)) for system in recipe.systems[1:]}
+    kinds = {system.name: usual_kind(search.chain(system)) for system in recipe.systems[1:]}
     assert kinds == {
         "questions": "questions",
         **dict.fromkeys(("questions, relabelled", "questions, relabelled twice", "questions, relabelled three times"),

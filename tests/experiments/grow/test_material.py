@@ -14,7 +14,7 @@ from nersery.experiments.grow.budget import Budget
 from nersery.experiments.grow.candidates import models_for, systems_for
 from nersery.experiments.grow.material import read_material
 from nersery.experiments.grow.text_profile import data_notes, profile, refuse_other_language
-from nersery.experiments.recipe import parse
+from nersery.experiments.recipe import parse_recipe
 from nersery.report.number_format import in_minutes
 from tests.standins import sentences
 
@@ -71,7 +71,7 @@ def test_all_systems_make_a_valid_recipe() -> None:
         "name": "x", "sample": {"folds": 3}, "seeds": [0, 1, 2], "data": {"train": "t", "raw": "r"},
         "tagger": {"model": "bundled"}, "systems": systems,
     }  # fmt: skip
-    assert parse(table, problems), problems
+    assert parse_recipe(table, problems), problems
 
 
 def test_a_slow_machine_raises_estimates() -> None:
@@ -91,7 +91,7 @@ def test_run_time_grows_with_steps_and_counts_a_base_once(tiny_model: str) -> No
             "name": "x", "data": {"train": "t", "test": "t"}, "tagger": {"model": tiny_model, "steps": steps},
             "systems": [{"method": "mention_replacement"}],
         }  # fmt: skip
-        recipe = parse(table, problems)
+        recipe = parse_recipe(table, problems)
         assert recipe, problems
         times = RunTime(recipe, sentences(20), speeds=speeds)
         return times.total(recipe.systems[1])

@@ -23,7 +23,7 @@ from nersery.experiments.grow.schedules import Schedule
 from nersery.experiments.grow.search import Search
 from nersery.experiments.grow.text_profile import TextProfile
 from nersery.experiments.grow.zero_shot import asked
-from nersery.experiments.recipe import parse
+from nersery.experiments.recipe import parse_recipe
 from nersery.experiments.systems import MethodSettings, System
 from nersery.models.loading import ModelSource
 
@@ -67,7 +67,7 @@ def searched(
         "systems": entries,
     }
     problems: list[str] = []
-    recipe = parse(table, problems)
+    recipe = parse_recipe(table, problems)
     assert recipe is not None, problems
     budget = Budget(60 * minutes, factor=1.0)
 
@@ -329,8 +329,8 @@ def test_the_schedule_leaves_time_for_the_encoder_that_the_user_named(monkeypatc
     recipe = plan._parsed(plan._table(material, ["bundled", "mine"], plan.SCHEDULES[0]))
     times = RunTime(recipe, gold.sentences, gold.sentences)
     budgets = [Budget((needed + more) / plan.SEARCH) for more in (60, -60)]
-    least = plan._Least(material, times, ["bundled", "mine"], "mine")
-    assert [least.schedules(budget)[0][0] for budget in budgets] == [300, 200]
+    draft = plan._PlanDraft(material, times, ["bundled", "mine"], "mine")
+    assert [draft.schedules(budget)[0][0] for budget in budgets] == [300, 200]
 
 
 def test_the_last_training_is_longer_than_those_of_the_search(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -161,7 +161,7 @@ def test_a_kill_while_planning_loses_one_timing(folder: Path, monkeypatch: pytes
 
     monkeypatch.setattr(run_time, "tagger_speed", tagger_speed)
     with monkeypatch.context() as patch:
-        patch.setattr(plan._Least, "schedules", killed)
+        patch.setattr(plan._PlanDraft, "schedules", killed)
         with pytest.raises(Killed):
             grow(minutes=10)
     record = json.loads(Path("out/grow.json").read_text("utf-8"))
@@ -170,7 +170,7 @@ def test_a_kill_while_planning_loses_one_timing(folder: Path, monkeypatch: pytes
     assert len(timed) == 1
     io.write(sentences(25), "train.conll")
     with monkeypatch.context() as patch:
-        patch.setattr(plan._Least, "schedules", killed)
+        patch.setattr(plan._PlanDraft, "schedules", killed)
         with pytest.raises(Killed):
             grow(minutes=10, output="other")
     io.write(sentences(26), "train.conll")

@@ -8,7 +8,7 @@ import pytest
 
 from nersery.core.errors import SettingsError
 from nersery.experiments.recipe import load
-from nersery.experiments.recipe_file.overrides import settings_of, toml_value
+from nersery.experiments.recipe_file.overrides import settings_from, toml_value
 from nersery.experiments.systems import MethodSettings
 from nersery.io.shipped import shipped
 from tests.experiments.asking import GOOD, NAMED, Write, problem, problems
@@ -102,25 +102,25 @@ class TestOverrides:
         assert toml_value(text) == value
 
     def test_settings_of_a_method(self):
-        assert settings_of(["definitions.'नया शहर'=city", 't."a.b"=1']) == {
+        assert settings_from(["definitions.'नया शहर'=city", 't."a.b"=1']) == {
             "definitions": {"नया शहर": "city"},
             "t": {"a.b": 1},
         }
-        assert settings_of(["rate=0.3", " table = a=b.tsv"]) == {"rate": 0.3, "table": " a=b.tsv"}
+        assert settings_from(["rate=0.3", " table = a=b.tsv"]) == {"rate": 0.3, "table": " a=b.tsv"}
         with pytest.raises(SettingsError) as caught:
-            settings_of(["rate", "rate=0.3", "=x"])
+            settings_from(["rate", "rate=0.3", "=x"])
         assert str(caught.value).count("expected key=value") == 2
 
     def test_a_line_of_a_table(self):
         pairs = ['vectors={ en = "a.vec" }', "vectors.hi=b.vec", "definitions.Gene.x=part of DNA"]
-        assert settings_of(pairs) == {
+        assert settings_from(pairs) == {
             "vectors": {"en": "a.vec", "hi": "b.vec"},
             "definitions": {"Gene.x": "part of DNA"},
         }
         with pytest.raises(SettingsError, match=r'"rate\.en=1": rate is a single value, not a table'):
-            settings_of(["rate=0.3", "rate.en=1"])
+            settings_from(["rate=0.3", "rate.en=1"])
         with pytest.raises(SettingsError, match='"vectors=b": this would overwrite a line of vectors'):
-            settings_of(["vectors.en=a", "vectors=b"])
+            settings_from(["vectors.en=a", "vectors=b"])
 
 
 class TestPaths:

@@ -13,7 +13,7 @@ from nersery.report.pictures.charts import (
     f1_scale,
     leading,
     learning_curves,
-    padded,
+    scale_around,
 )
 from tests.evaluate import report_fixture
 from tests.evaluate.report_fixture import build, measure
@@ -111,7 +111,7 @@ def test_an_interval_says_on_which_side_of_zero_it_lies(low, high, side):
 
 @pytest.mark.parametrize("values", [[0.0], [50.0], [0.0, 100.0], [1e-9, 2e-9], [48.31, 48.32]])
 def test_ticks_lie_within_the_scale_and_are_few(values):
-    scale = padded(values)
+    scale = scale_around(values)
     assert 2 <= len(scale.ticks()) <= 8
     assert all(scale.low <= tick <= scale.high for tick in scale.ticks())
 

@@ -49,8 +49,8 @@ def threads_of_jobs(folders: Sequence[Path], jobs: int) -> int | None:
     return wanted_threads() or began or max(1, cores() // jobs)
 
 
-class Cells:
-    """The cells of runs, carried out by a number of jobs.
+class CellRunner:
+    """Carries out the cells of runs, by a number of jobs.
 
     Args:
         runs: Of one recipe or of the parts of a sweep.

@@ -11,7 +11,6 @@ from dataclasses import asdict, dataclass, field
 from itertools import cycle, islice
 from typing import Any
 
-from nersery.core import registry
 from nersery.core.progress import Progress
 from nersery.core.sentence import Corpus, Sentence
 from nersery.experiments.recipe import Recipe
@@ -19,7 +18,6 @@ from nersery.experiments.systems import GOLD, MethodSettings, System
 from nersery.models.computer import using_threads
 from nersery.models.loading import ModelSource, import_libraries
 from nersery.taggers.base import Tagger
-from nersery.taggers.components.second_stage import changed
 
 BATCH = 16
 """Sentences in a training step where settings name no number."""
@@ -70,10 +68,7 @@ def _relative(batch: int) -> float:
 
 def tagger_speed(settings: MethodSettings, gold: Sequence[Sentence]) -> Speed:
     """Time a few steps of a tagger; a method without ``steps`` trains as it does."""
-    own = {"steps": TIMED_STEPS} if "steps" in settings.settings else {}
-    tagger: Tagger = registry.create(
-        "tagger", settings.method, {**settings.settings, **changed(settings.settings, own)}
-    )
+    tagger: Tagger = settings.with_changes({"steps": TIMED_STEPS} if "steps" in settings.settings else {}).create()
     import_libraries()  # once in a process, so it is no part of the start
     watch, began = Stopwatch(), time.monotonic()
     labelled = _spread([sentence for sentence in gold if sentence.entities])
@@ -95,7 +90,7 @@ def _spread(sentences: Sequence[Sentence]) -> list[Sentence]:
 
 def annotator_speed(settings: MethodSettings, gold: Sequence[Sentence], raw: Sequence[Sentence]) -> float:
     """Seconds that an annotator with a model of its own takes for a sentence."""
-    annotator = registry.create(settings.kind, settings.method, settings.settings)
+    annotator = settings.create()
     annotator.fit(list(gold))
     few = _spread(raw)
     annotator.annotate(few[: TIMED_SENTENCES // 4])  # the first pass is slower
@@ -112,7 +107,7 @@ class RunTime:
         gold: Labelled sentences to train on.
         raw: Raw sentences.
         dev: Sentences that each training is evaluated on ten times.
-        speeds: What was timed, by settings.
+        speeds: What was timed, by settings, as JSON values.
         timed: Called after each timing.
     """
 
@@ -126,8 +121,7 @@ class RunTime:
     def speed(self, system: System) -> Speed:
         """The speed of a system's tagger, timed once."""
         settings = self.recipe.tagger_of(system)
-        found: Speed = self._once(settings, lambda: tagger_speed(settings, self.gold))
-        return found
+        return Speed(**self._once(settings, lambda: asdict(tagger_speed(settings, self.gold))))
 
     def _once(self, settings: MethodSettings, measure: Any) -> Any:
         model = settings.settings.get("model")  # models of one architecture lie in one folder
@@ -216,13 +210,3 @@ def steps_of(settings: Mapping[str, Any], sentences: int) -> int:
 def batch_size(settings: Mapping[str, Any]) -> int:
     """Sentences in a training step of a tagger's settings."""
     return int(settings.get("batch_size") or BATCH)
-
-
-def speeds_as_json(speeds: Mapping[str, Any]) -> dict[str, Any]:
-    """What was timed, for a file."""
-    return {key: asdict(speed) if isinstance(speed, Speed) else speed for key, speed in speeds.items()}
-
-
-def speeds_of_json(table: Mapping[str, Any]) -> dict[str, Any]:
-    """What an earlier process has timed."""
-    return {key: Speed(**speed) if isinstance(speed, dict) else speed for key, speed in table.items()}

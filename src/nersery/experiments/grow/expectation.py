@@ -58,7 +58,7 @@ def _density(distance: float, variance: float) -> float:
     return math.exp(-(distance**2) / (2 * variance)) / math.sqrt(variance)
 
 
-def kind_of(chain: Sequence[System]) -> str:
+def usual_kind(chain: Sequence[System]) -> str:
     """The key of `USUAL` of the last of some systems, each of which goes on from the one before."""
     system, methods = chain[-1], [one.method.method for one in chain if one.method is not None]
     if system.method is None or "model" in system.tagger_settings:  # another encoder may outweigh any method

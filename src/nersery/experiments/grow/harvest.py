@@ -14,7 +14,7 @@ from nersery.core.files import remove_folder, replaced_folder, write_atomic
 from nersery.core.sentence import UNKNOWN_COLUMN, Corpus, Sentence
 from nersery.evaluate.significance import Comparison, paired_bootstrap
 from nersery.experiments.active_learning.next_sentences import SCORE, next_sentences
-from nersery.experiments.analysis import counts, pooled_f1
+from nersery.experiments.analysis import counts_on_test, pooled_f1
 from nersery.experiments.grow.plan import recipe_text
 from nersery.experiments.grow.search import Search, Tried
 from nersery.experiments.results import build_report
@@ -163,7 +163,7 @@ def _result(search: Search, folder: Path, best: Tried, seed: int | None, notes: 
         return replace(result, test_f1=(None, None)) if run.corpora["test"] else result
     systems = [run.recipe.systems[0], run.recipe.system(best.name)]
     gold_counts, own_counts = (
-        counts(run.part([seed], systems), one) if run.path(seed, one, "result.json").exists() else None
+        counts_on_test(run.part([seed], systems), one) if run.path(seed, one, "result.json").exists() else None
         for one in systems
     )
     test = paired_bootstrap(gold_counts, own_counts) if gold_counts is not None and own_counts is not None else None

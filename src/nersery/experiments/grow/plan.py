@@ -19,7 +19,7 @@ from nersery.experiments.grow.budget import CAUTION, Budget
 from nersery.experiments.grow.candidates import MULTILINGUAL, models_for, systems_for
 from nersery.experiments.grow.material import Material
 from nersery.experiments.grow.schedules import ENOUGH, FEWEST_STEPS, POOR, SCHEDULES, STAGE_STEPS, Schedule
-from nersery.experiments.recipe import Recipe, parse
+from nersery.experiments.recipe import Recipe, parse_recipe
 from nersery.models.loading import ModelSource
 
 SEARCH, LAST = 0.4, 0.4
@@ -94,20 +94,18 @@ def make_plan(
 
 def _plan_with(models: list[str], material: Material, times: RunTime, named: str, budget: Budget) -> Plan:
     """The plan with these encoders, or those of them that the time allows."""
-    recipe = _parsed(_table(material, models, SCHEDULES[0]))
-    times = replace(times, recipe=recipe, raw=material.raw.sentences)
-    asks, no_questions = _asks(material, times, budget)
-    times = replace(times, recipe=_parsed(_table(material, models, SCHEDULES[0], asks=asks)))
-    material, drawn = _fitting(material, times, budget)
-    times = replace(times, raw=material.raw.sentences)
-    least = _Least(material, times, models, named, asks=asks)
-    chosen, last = least.schedules(budget)
-    notes = least.note(chosen, last, budget)
-    times = replace(times, recipe=_parsed(_table(material, models, chosen, asks=asks)))
-    models, left_out = _affordable(models, times, budget, named)
-    table = _table(material, models, chosen, asks=asks)
-    times = replace(times, recipe=_parsed(table))
-    return Plan(material, table, times, last, (*notes, *no_questions, *_undefined(material, table), *drawn, *left_out))
+    draft = _PlanDraft(material, times, models, named)
+    asks, no_questions = _asks(material, draft.times_with(SCHEDULES[0]), budget)
+    draft = replace(draft, asks=asks)
+    material, drawn = _fitting(material, draft.times_with(SCHEDULES[0]), budget)
+    draft = replace(draft, material=material)
+    chosen, last = draft.schedules(budget)
+    notes = draft.note(chosen, last, budget)
+    kept, left_out = _affordable(models, draft.times_with(chosen), budget, named)
+    draft = replace(draft, models=kept)
+    table = draft.table(chosen)
+    notes += [*no_questions, *_undefined(material, table), *drawn, *left_out]
+    return Plan(material, table, draft.times_with(chosen), last, tuple(notes))
 
 
 def _stronger(plan: Plan, models: Sequence[str], budget: Budget) -> str:
@@ -119,9 +117,9 @@ def _stronger(plan: Plan, models: Sequence[str], budget: Budget) -> str:
         return ""
     ratio = ModelSource(MULTILINGUAL).layer_size / (ModelSource(models[0]).layer_size or 1)
     asks = any(entry.get("method") == "qa_prompting" for entry in plan.table["systems"])
-    least = _Least(plan.material, plan.times, [models[0]], asks=asks)
+    draft = _PlanDraft(plan.material, plan.times, [models[0]], asks=asks)
     shares = ((SEARCH, False), (LAST, True))
-    is_enough = all(ratio * least.seconds(ENOUGH, is_last=last) <= share * budget.left for share, last in shares)
+    is_enough = all(ratio * draft.seconds(ENOUGH, is_last=last) <= share * budget.left for share, last in shares)
     return MULTILINGUAL if is_enough else ""
 
 
@@ -215,7 +213,7 @@ def _folds(material: Material) -> int:
 
 def _parsed(table: Mapping[str, Any]) -> Recipe:
     problems: list[str] = []
-    recipe = parse(table, problems)
+    recipe = parse_recipe(table, problems)
     assert recipe is not None, problems
     return recipe
 
@@ -236,9 +234,10 @@ def _fitting(material: Material, times: RunTime, budget: Budget) -> tuple[Materi
 
 
 @dataclass(frozen=True)
-class _Least:
-    """The least that is worth the time: gold only and the most promising system on a fold, the best on all sentences.
+class _PlanDraft:
+    """A plan whose schedules are not chosen yet.
 
+    It needs time for gold only and the most promising system on a fold, and for the best on all sentences, at least.
     That system has the encoder that the user named, if any, which is tried on gold only before.
     """
 
@@ -248,10 +247,17 @@ class _Least:
     named: str = ""
     asks: bool = True
 
+    def table(self, schedule: Schedule) -> dict[str, Any]:
+        """The recipe with that schedule."""
+        return _table(self.material, self.models, schedule, asks=self.asks)
+
+    def times_with(self, schedule: Schedule) -> RunTime:
+        """What the recipe with that schedule takes."""
+        return replace(self.times, recipe=_parsed(self.table(schedule)), raw=self.material.raw.sentences)
+
     def seconds(self, schedule: Schedule, *, is_last: bool, gold_only: bool = False) -> float:
         """An estimate with that schedule: of the search, or of the training on all sentences."""
-        table = _table(self.material, self.models, schedule, asks=self.asks)
-        times = replace(self.times, recipe=_parsed(table))
+        times = self.times_with(schedule)
         gold, *others = times.recipe.systems
         own = [one for one in others if one.tagger_settings.get("model", self.models[0]) == self.named]
         best = next(system for system in own or others if system.makes_sentences)

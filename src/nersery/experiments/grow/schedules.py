@@ -49,5 +49,5 @@ POOR = SCHEDULES.index(Schedule(100, 8))
 
 def with_schedule(recipe: Recipe, schedule: Schedule) -> Recipe:
     """A recipe whose taggers are trained by that schedule."""
-    settings = {**recipe.tagger.settings, "steps": schedule.steps, "batch_size": schedule.sentences}
-    return replace(recipe, tagger=replace(recipe.tagger, settings=settings))
+    changes = {"steps": schedule.steps, "batch_size": schedule.sentences}
+    return replace(recipe, tagger=recipe.tagger.with_changes(changes))

@@ -11,10 +11,10 @@ from typing import Any
 from nersery.core.errors import DataError, MissingResourceError, OutOfTimeError, SettingsError
 from nersery.core.progress import time_limit
 from nersery.evaluate.significance import Comparison, paired_bootstrap
-from nersery.experiments.analysis import counts, pooled_f1
+from nersery.experiments.analysis import counts_on_test, pooled_f1
 from nersery.experiments.execution.run_time import RunTime
 from nersery.experiments.grow.budget import Budget
-from nersery.experiments.grow.expectation import expected_gain, kind_of
+from nersery.experiments.grow.expectation import expected_gain, usual_kind
 from nersery.experiments.grow.schedules import HALF, SCHEDULES, Schedule, with_schedule
 from nersery.experiments.grow.zero_shot import HOPELESS, asked, zero_shot_f1
 from nersery.experiments.runner import Run
@@ -97,7 +97,7 @@ class Search:
         return self._compared[key]
 
     def _counts(self, name: str, folds: Sequence[int]) -> Any:
-        return counts(self.run.part(folds), self.run.recipe.system(name))
+        return counts_on_test(self.run.part(folds), self.run.recipe.system(name))
 
     def best(self) -> Tried | None:
         """The system with the largest expected gain, or gold only if no other is expected to gain."""
@@ -116,7 +116,7 @@ class Search:
             return 0.0
         own = replace(tried, folds=tried.folds[:first])
         return expected_gain(
-            kind_of(self.chain(self.run.recipe.system(own.name))), self.against_gold(own), len(own.folds)
+            usual_kind(self.chain(self.run.recipe.system(own.name))), self.against_gold(own), len(own.folds)
         )
 
     # --- the search -----------------------------------------------------------------------------------------------

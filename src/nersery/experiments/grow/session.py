@@ -37,7 +37,7 @@ from nersery.core.other_jobs import other_settings, refuse_occupied
 from nersery.core.progress import time_limit
 from nersery.core.ranges import Range
 from nersery.core.version import __version__
-from nersery.experiments.execution.run_time import RunTime, speeds_as_json, speeds_of_json
+from nersery.experiments.execution.run_time import RunTime
 from nersery.experiments.grow.budget import CAUTION, Budget
 from nersery.experiments.grow.harvest import Harvest, harvest, remove_other_taggers
 from nersery.experiments.grow.material import Material, read_material, save_material
@@ -163,7 +163,7 @@ class GrowJob:
         record = self._record()
         spent = record.get("spent", 0.0) + self._since_saved()
         budget = Budget(60 * self.minutes, spent, factor=record.get("factor", CAUTION))
-        self._speeds = speeds_of_json(record.get("speeds", {}))
+        self._speeds = record.get("speeds", {})
         self.folder.mkdir(parents=True, exist_ok=True)
         with locked(self.folder):
             if "recipe" not in record:
@@ -222,7 +222,7 @@ class GrowJob:
         return min(60 * self.minutes, max(0.0, max(files) - saved.stat().st_mtime)) if files and saved.exists() else 0.0
 
     def _save(self, record: dict[str, Any], budget: Budget) -> None:
-        more = {"speeds": speeds_as_json(self._speeds), "spent": budget.used, "factor": budget.factor}
+        more = {"speeds": self._speeds, "spent": budget.used, "factor": budget.factor}
         write_json(self.folder / "grow.json", {**record, **more})
 
     def _work(self, record: dict[str, Any], budget: Budget) -> Harvest:

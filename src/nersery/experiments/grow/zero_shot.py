@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from nersery.core import registry
 from nersery.core.batched import batched
 from nersery.core.outcome import Reject
 from nersery.core.progress import Progress
@@ -30,7 +29,7 @@ def asked(gold: Corpus) -> list[Sentence]:
 
 def zero_shot_f1(method: MethodSettings, labelled: Sequence[Sentence]) -> float:
     """F1 of an annotator's labels, without a tagger."""
-    annotator = registry.create(method.kind, method.method, method.settings)
+    annotator = method.create()
     annotator.fit(labelled)
     progress, found = Progress("questions", quiet=True), list[Sentence]()
     for batch in batched(labelled, BATCH):

@@ -9,8 +9,7 @@ from typing import Any
 from nersery.core import file_settings, registry
 from nersery.core.errors import SettingsError, did_you_mean
 from nersery.core.registry import BUNDLED, KINDS_WITHIN, MEMBERS, ModelName
-from nersery.experiments.recipe_file.paths import presets
-from nersery.experiments.recipe_file.table_methods import map_methods, method_name, preset_of, swept_settings
+from nersery.experiments.recipe_file.table_methods import map_methods, method_name, preset_of, presets, swept_settings
 
 PAPER = "paper"
 ENGLISH, _, MULTILINGUAL = BUNDLED

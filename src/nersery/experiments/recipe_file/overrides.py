@@ -17,15 +17,15 @@ SHORT_NUMBER = re.compile(r"[+-]?([0-9]+\.|\.[0-9]+)(e[+-]?[0-9]+)?", re.IGNOREC
 """A number without digits on one side of the point; many people write this, but TOML refuses it."""
 
 
-def settings_of(pairs: Sequence[str]) -> dict[str, Any]:
+def settings_from(pairs: Sequence[str]) -> dict[str, Any]:
     """Settings given as ``key=value`` on the command line, or ``key.name=value`` for a line of a table.
 
     Raises:
         SettingsError: With all wrong pairs.
 
-    >>> settings_of(["rate=0.3", "vectors.en=wiki.en.vec"])
+    >>> settings_from(["rate=0.3", "vectors.en=wiki.en.vec"])
     {'rate': 0.3, 'vectors': {'en': 'wiki.en.vec'}}
-    >>> settings_of(['definitions."Big City"=a city'])
+    >>> settings_from(['definitions."Big City"=a city'])
     {'definitions': {'Big City': 'a city'}}
     """
     settings: dict[str, Any] = {}

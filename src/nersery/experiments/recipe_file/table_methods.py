@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 from nersery.core import file_settings, registry
 from nersery.core.registry import DEFAULTS, FileName
-from nersery.experiments.recipe_file.paths import located, presets
+from nersery.io.shipped import located, shipped
 
 Table = dict[str, Any]
 
@@ -19,6 +20,11 @@ LABELS_RAW_TEXT = "annotate"
 def kind_of(method: object) -> str:
     """The kind of a system's method: an annotator, or else an augmentation method."""
     return LABELS_RAW_TEXT if method in registry.names(LABELS_RAW_TEXT) else "augment"
+
+
+def presets() -> dict[str, dict[str, Any]]:
+    """The papers' tagger settings by name."""
+    return tomllib.loads((shipped("taggers") / "presets.toml").read_text("utf-8"))
 
 
 def preset_of(kind: str, entry: Mapping[str, Any]) -> Mapping[str, Any]:

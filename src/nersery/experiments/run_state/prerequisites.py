@@ -86,10 +86,10 @@ def _advice(recipe: Recipe, lacking: Mapping[str, Sequence[str]]) -> str:
 
 
 def _check(settings: MethodSettings, tagger: MethodSettings, types: Collection[str]) -> None:
-    method = registry.create(settings.kind, settings.method, settings.settings)
+    method = settings.create()
     method.check()
     if isinstance(method, Augmenter | Selector):
-        method.check_tagger(registry.create(tagger.kind, tagger.method, tagger.settings))
+        method.check_tagger(tagger.create())
     elif isinstance(method, Annotator) and types:
         method.check_types(types)
 

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
 from nersery.annotate.base import Annotator
-from nersery.core import registry
 from nersery.core.files import copy_atomic, write_atomic
 from nersery.experiments.recipe import Recipe
 from nersery.experiments.run_state.fingerprint import hashes
@@ -22,7 +21,7 @@ def are_labels_shared(system: System) -> bool:
     """Whether a system labels raw text, and its labels depend on no seed."""
     if system.method is None or not system.labels_raw_text:
         return False
-    method = registry.create(system.method.kind, system.method.method, system.method.settings)
+    method = system.method.create()
     return isinstance(method, Annotator) and not method.learns
 
 
@@ -30,12 +29,17 @@ def take_over_labels(run: RunFolder, seed: int, system: System) -> bool:
     """Take the labels of raw text from another seed or size, if they depend on neither; whether there were any."""
     if not are_labels_shared(system):
         return False
-    path = run.generated(seed, system)
     others = (one.generated(other, system) for one in _with_equal_raw_text(run) for other in one.recipe.seeds)
+    return _is_copied(others, run.generated(seed, system), rejects_of)
+
+
+def _is_copied(others: Iterable[Path], path: Path, *beside: Callable[[Path], Path]) -> bool:
+    """Copy the first of the files that exists, and those beside it; whether there was one."""
     made = next((other for other in others if other.exists()), None)
     if made is not None:
         path.parent.mkdir(parents=True, exist_ok=True)
-        copy_atomic(rejects_of(made), rejects_of(path))
+        for place in beside:
+            copy_atomic(place(made), place(path))
         copy_atomic(made, path)  # last, because it marks the stage as finished
     return made is not None
 
@@ -57,14 +61,8 @@ def take_over_selection(run: RunFolder, seed: int, system: System, number: int) 
     """
     name = selected_name(system, number)
     same = [one for one in run.recipe.systems if one.selects_the_same_as(system, number)]
-    made = next((path for one in same if (path := run.path(seed, one, name)).exists()), None)
-    if made is not None:
-        path = run.path(seed, system, name)
-        path.parent.mkdir(parents=True, exist_ok=True)
-        copy_atomic(history_of(made), history_of(path))
-        copy_atomic(rejects_of(made), rejects_of(path))
-        copy_atomic(made, path)  # last, because it marks the stage as finished
-    return made is not None
+    others = (run.path(seed, one, name) for one in same)
+    return _is_copied(others, run.path(seed, system, name), history_of, rejects_of)
 
 
 def selected_name(system: System, number: int) -> str:

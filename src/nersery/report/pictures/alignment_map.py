@@ -16,7 +16,7 @@ from nersery.core.outcome import Reject
 from nersery.core.sentence import Entity, Sentence
 from nersery.crosslingual.projection import Projection, Task, alignment_issue
 from nersery.report.pictures.charts import shortened
-from nersery.report.pictures.matrix import Label, band, cell, frame, matrix
+from nersery.report.pictures.matrix import Area, Label, cell, matrix
 
 LONGEST = 24
 """Characters of a label; wide ones count twice."""
@@ -43,7 +43,7 @@ def alignment_map(source: Sentence, target: Sentence, alignment: Alignment) -> M
         cell(row, column, probability, max(FAINTEST, probability), (rows[row].text, columns[column].text), inset=2)
         for row, column, probability in alignment
     )
-    frames = (frame((one.start, one.end), (other.start, other.end)) for one, other in projected.items())
+    frames = (Area("chosen", _span(one), _span(other), inset=1) for one, other in projected.items())
     title = f"Links: {printable(source.text)} → {printable(target.text)}"
     return matrix(title, rows, columns, [*_bands(source, target), *cells, *frames], LEGEND)
 
@@ -104,6 +104,10 @@ def _labels(sentence: Sentence, lost: Sequence[Entity]) -> list[Label]:
     return labels
 
 
-def _bands(source: Sentence, target: Sentence) -> list[Markup]:
-    across = [band((entity.start, entity.end), (0, len(target))) for entity in source.entities]
-    return across + [band((0, len(source)), (entity.start, entity.end)) for entity in target.entities]
+def _bands(source: Sentence, target: Sentence) -> list[Area]:
+    across = [Area("band", _span(entity), (0, len(target))) for entity in source.entities]
+    return across + [Area("band", (0, len(source)), _span(entity)) for entity in target.entities]
+
+
+def _span(entity: Entity) -> tuple[int, int]:
+    return entity.start, entity.end

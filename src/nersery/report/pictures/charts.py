@@ -61,7 +61,7 @@ class Scale:
         return [number * step for number in range(math.ceil(self.low / step), math.floor(self.high / step) + 1)]
 
 
-def padded(values: Iterable[float], least: float = 2.0) -> Scale:
+def scale_around(values: Iterable[float], least: float = 2.0) -> Scale:
     """A scale for percent points with room at both ends, at least ``least`` points wide."""
     values = list(values) or [0.0]
     low, high = min(values), max(values)
@@ -71,7 +71,7 @@ def padded(values: Iterable[float], least: float = 2.0) -> Scale:
 
 def f1_scale(systems: Sequence[SystemReport]) -> Scale:
     """A scale for the seeds' F1 and the intervals, in percent points, within [0, 100]."""
-    scale = padded((100 * value for system in systems for value in _extent(system)), LEAST_SPAN)
+    scale = scale_around((100 * value for system in systems for value in _extent(system)), LEAST_SPAN)
     return Scale(max(0.0, scale.low), min(100.0, scale.high))
 
 
@@ -130,7 +130,7 @@ def width_of(text: str) -> int:
 def difference_scale(systems: Sequence[SystemReport]) -> Scale:
     """One scale for the intervals of all systems, in percent points, zero included."""
     ends = (end for system in systems for end in (system.tested.low, system.tested.high))
-    return padded([0.0, *(100 * end for end in ends if end is not None)])
+    return scale_around([0.0, *(100 * end for end in ends if end is not None)])
 
 
 def difference_bar(comparison: AgainstGold, scale: Scale) -> Markup:
@@ -162,7 +162,7 @@ def curve_scales(panels: Iterable[Iterable[TrainingReport]]) -> tuple[Scale, Sca
     points = [point for trainings in panels for curve in curves(trainings) for point in curve]
     if not points:
         return None
-    scores = padded([score for _, score in points])
+    scores = scale_around([score for _, score in points])
     return Scale(0.0, max(1.0, *(step for step, _ in points))), Scale(max(0.0, scores.low), scores.high)
 
 

@@ -9,7 +9,7 @@ from statistics import fmean
 from markupsafe import Markup
 
 from nersery.report.parts import SweepCell
-from nersery.report.pictures.charts import LEFT, PANEL_WIDTH, RIGHT, Point, Scale, padded, panel, placed
+from nersery.report.pictures.charts import LEFT, PANEL_WIDTH, RIGHT, Point, Scale, panel, placed, scale_around
 
 GOLD = "gold"
 Curves = dict[str, dict[int, list[float]]]
@@ -25,7 +25,7 @@ def size_panels(cells: Iterable[SweepCell]) -> list[tuple[str, Markup]]:
     sizes = sorted({size for curve in curves.values() for size in curve})
     if len(sizes) < 2:
         return []
-    up = padded((value for curve in curves.values() for values in curve.values() for value in values), 10.0)
+    up = scale_around((value for curve in curves.values() for values in curve.values() for value in values), 10.0)
     scales = Scale(math.log(sizes[0]), math.log(sizes[-1])), Scale(max(0.0, up.low), min(100.0, up.high))
     labels = {name: "gold only" if name == GOLD else name for name in curves}
     return [

@@ -32,6 +32,7 @@ from nersery.report.tables.table_columns import (
     ReportTable,
     Row,
 )
+from nersery.report.training_parts import GridReport
 
 KAPPA = (
     "Kappa: Cohen's, between the labels of the method and those of the people, over the words of accepted sentences."
@@ -227,20 +228,19 @@ def _changes(report: Report) -> Iterator[ReportTable]:
 
 
 def _grid(report: Report) -> Iterator[ReportTable]:
-    tuned = [system for system in report.systems if system.grid]
+    tuned = [(system.label, system.grid) for system in report.systems if system.grid]
+    trials = tuned[0][1].trials if tuned else []
     rows = [
-        (*trial.settings.values(), *(_trial(system, place) for system in tuned))
-        for place, trial in enumerate(tuned[0].grid.trials if tuned and tuned[0].grid else [])
+        (*trial.settings.values(), *(_trial(grid, place) for _, grid in tuned)) for place, trial in enumerate(trials)
     ]
-    names = tuned[0].grid.trials[0].settings if rows and tuned[0].grid else {}
-    columns = [*(Column(key, TEXT) for key in names), *(Column(system.label, TEXT) for system in tuned)]
+    names = [*(trials[0].settings if trials else ()), *(label for label, _ in tuned)]
+    columns = [Column(name, TEXT) for name in names]
     yield ReportTable("grid", "F1 on dev of the settings that were tried, in percent points", columns, rows, "matrix")
 
 
-def _trial(system: SystemReport, place: int) -> str:
-    assert system.grid is not None
-    trial = system.grid.trials[place]
-    return POINTS.shown(trial.f1) + (" (chosen)" if trial.settings == system.grid.chosen else "")
+def _trial(grid: GridReport, place: int) -> str:
+    trial = grid.trials[place]
+    return POINTS.shown(trial.f1) + (" (chosen)" if trial.settings == grid.chosen else "")
 
 
 def _teachers(report: Report) -> Iterator[ReportTable]:
@@ -306,9 +306,8 @@ def _data(report: Report) -> Iterator[ReportTable]:
     splits = report.data.values()
     types = [name for name in report.types if any(name in split.types for split in splits)]
     counted = [Column(name) for name in report.data]
-    units = [(unit, *(getattr(split, unit) for split in splits)) for unit in ("sentences", "words", "entities")]
-    if not splits:
-        units = []
+    named = ("sentences", "words", "entities") if splits else ()
+    units = [(unit, *(getattr(split, unit) for split in splits)) for unit in named]
     yield ReportTable("data", "Sentences, words and entities by split", [Column("", TEXT), *counted], units, "narrow")
     rows = [(name, *(split.types.get(name, 0) for split in splits)) for name in types]
     yield ReportTable("data-types", "Mentions by type and split", [Column("Type", TYPE), *counted], rows, "narrow")

@@ -11,7 +11,7 @@ from xml.etree import ElementTree
 import pytest
 
 from nersery import Entity, Sentence, io
-from nersery.cli import methods, parallel  # noqa: F401 - they add their commands
+from nersery.cli import methods, parallel_text  # noqa: F401 - they add their commands
 from nersery.core import registry
 from nersery.core.alignments import Link
 from nersery.core.outcome import Reject

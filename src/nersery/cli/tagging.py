@@ -17,7 +17,7 @@ from nersery.core.errors import DataError, Issue, SettingsError, printable
 from nersery.core.sentence import Corpus, Sentence, types_in
 from nersery.core.warnings import note, remark
 from nersery.pipeline.stage_job import JobOptions
-from nersery.taggers.base import Backend, Tagger, check_tagger_folder, train_into
+from nersery.taggers.base import Backend, PredictStage, Tagger, check_tagger_folder, train_into
 
 if TYPE_CHECKING:
     from nersery.evaluate.error_analysis import Errors
@@ -85,10 +85,10 @@ def train(
 def _untrained(method: str | None, preset: str | None, settings: Sequence[str]) -> Tagger:
     """The tagger that the options name; a `SettingsError` if they name two."""
     from nersery.experiments.recipe import with_preset
-    from nersery.experiments.recipe_file.overrides import settings_of
+    from nersery.experiments.recipe_file.overrides import settings_from
 
     problems: list[str] = []
-    chosen = with_preset(settings_of(settings) | ({"preset": preset} if preset else {}), problems)
+    chosen = with_preset(settings_from(settings) | ({"preset": preset} if preset else {}), problems)
     if problems:
         raise SettingsError("\n".join(problems))
     named = chosen.pop("method", None)
@@ -123,8 +123,6 @@ def predict(
 ) -> None:
     """Label sentences with a trained tagger; labels in the input are replaced."""
     job = options.shared(JobOptions)
-    from nersery.taggers.base import PredictStage
-
     options.refuse_same_file(target, source)
     corpus = options.open_corpus(source)
     run_job(PredictStage(tagger, backend), corpus, target, job, corpus, as_json=json)
@@ -150,12 +148,12 @@ def evaluate(
     json: options.AsJson = False,
 ) -> None:
     """Score predicted entities: strict precision, recall and F1, also by type."""
-    from nersery.evaluate.significance import paired_bootstrap
-
     names = [predicted, *([against] if against is not None else [])]
     found = _scored(gold, names, missing, errors=errors)
     result: dict[str, Any] = found.counters[0].scores.as_dict()
     if against is not None:
+        from nersery.evaluate.significance import paired_bootstrap
+
         ours, theirs = (counter.sentence_counts for counter in found.counters)
         result["against"] = {"file": against, **paired_bootstrap(theirs, ours, samples=samples, seed=seed).as_dict()}
     if found.errors is not None:
@@ -197,8 +195,6 @@ def _scored(gold: str, names: Sequence[str], missing: Missing, *, errors: bool) 
 
 
 def _print_scores(result: dict[str, Any]) -> None:
-    from nersery.evaluate.significance import caution
-
     rows = [*result["per_type"].items(), ("micro", result["micro"])]  # no dict, for a type may be called so too
     empty, *names = tables.padded(["", *(printable(name) for name, _ in rows)])
     print(f"{empty}  precision  recall     F1   correct  predicted   gold")
@@ -207,6 +203,8 @@ def _print_scores(result: dict[str, Any]) -> None:
     if not result["per_type"]:
         note("neither side has an entity, so there is nothing to score")
     if "against" in result:
+        from nersery.evaluate.significance import caution
+
         test = result["against"]
         p = f"p = {test['p_value']:.4f}" if test["p_value"] >= 0.00005 else "p < 0.0001"
         print(

@@ -1,11 +1,10 @@
-"""Where the files that a recipe names lie."""
+"""Where the files that come with nersery lie."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
-from nersery.experiments.recipe_file.paths import located
-from nersery.io.shipped import shipped
+from nersery.io.shipped import located, shipped
 
 
 def test_an_example_comes_with_nersery():

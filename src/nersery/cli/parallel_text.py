@@ -16,9 +16,10 @@ from nersery.cli.job_options import StageCommand, run_job
 from nersery.core.errors import SettingsError
 from nersery.core.warnings import note, remark
 from nersery.crosslingual.aligner_checkpoint import check_keep, keep_learnt
+from nersery.crosslingual.aligners.base import AlignStage
 from nersery.crosslingual.bitext import Bitext, PairedBy, WholePairs, open_side
-from nersery.crosslingual.projection import Voting
-from nersery.experiments.recipe_file.overrides import settings_of
+from nersery.crosslingual.projection import Voting, projection_of
+from nersery.experiments.recipe_file.overrides import settings_from
 from nersery.io.pharaoh import AlignmentFile
 from nersery.io.repairs import DROP_SENTENCE
 from nersery.io.tokenization import Splitting
@@ -62,10 +63,8 @@ def align(
     """Align the words of sentences and their translations (Pharaoh format). A rejected pair gets an empty line."""
     reading = options.shared(io.ReadOptions)
     job = options.shared(JobOptions)
-    from nersery.crosslingual.aligners.base import AlignStage
-
     options.refuse_same_file(output, source, target)
-    stage = AlignStage(method, settings_of(settings or []), (), seed, first, probabilities)
+    stage = AlignStage(method, settings_from(settings or []), (), seed, first, probabilities)
     aligner = stage.made()  # wrong settings show before any file is read
     if keep is not None:
         options.refuse_same_file(keep, source, target)
@@ -114,12 +113,11 @@ def project(
     """Project labels onto translations. Sentences with an entity that cannot be projected whole are rejected."""
     reading = options.shared(io.ReadOptions)
     job = options.shared(JobOptions)
-    from nersery.crosslingual.projection import projection_of
     from nersery.crosslingual.projection_tasks import ProjectionTasks, ProjectStage
 
     sources = [source, *(also or [])]
     options.refuse_same_file(output, target, *sources, *alignments)
-    projection = projection_of(settings_of(settings or []))
+    projection = projection_of(settings_from(settings or []))
     if picture_of and picture is None:
         raise SettingsError("--picture-of is for --picture FILE.svg: nothing is drawn without it")
     if picture is not None:
