@@ -214,6 +214,8 @@ class Asker:
     def _spans(self, examples: Sequence[Example]) -> Tensor:
         """Of each span how much its score is above no answer's; shape: examples, first word, words less one."""
         starts, ends, none = self._scores(examples)
+        longest = max(len(example.words) for example in examples)
+        starts, ends = starts[:, :longest], ends[:, :longest]  # tokenizers differ in the number of subwords
         following = nn.functional.pad(ends, (0, LONGEST_ANSWER - 1), value=-torch.inf).unfold(1, LONGEST_ANSWER, 1)
         return starts.unsqueeze(2) + following - none[:, None, None]
 
