@@ -15,9 +15,9 @@ import torch
 from nersery.core.errors import SettingsError
 from nersery.models.loading import ModelSource
 from nersery.models.masked.masked_inputs import GAP
-from nersery.models.seq2seq.beam_search import Beams, BeamSearch
+from nersery.models.seq2seq.drafts import Beams, Draft
 from nersery.models.seq2seq.encoder_decoder import Seq2Seq
-from nersery.models.seq2seq.generation import BLOCK, ROWS, SOURCES, Draft, Request, Sampler, largest
+from nersery.models.seq2seq.generation import BLOCK, ROWS, SOURCES, Request, Sampler, largest
 from nersery.models.seq2seq.seq2seq_inputs import Generated, Sampling
 
 KINDS = ["bart", "mbart", "t5"]
@@ -58,8 +58,7 @@ def drafts(model: Seq2Seq, count: int, sampling: Sampling, source: Texts = ("we"
     subwords = model.tokenization.source(source, frame)
     requests = [Request(subwords, frame.lead, frame.end, random.Random(f"{seed} {number}")) for number in range(count)]
     barred = model.tokenization.nameless(model.network.get_output_embeddings().weight.shape[0])
-    sampler = BeamSearch if sampling.beams else Sampler
-    return sampler(model.network, model.source, sampling, pad=1, barred=barred, longest=model.longest).draw(requests)
+    return Sampler(model.network, model.source, sampling, pad=1, barred=barred, longest=model.longest).draw(requests)
 
 
 @torch.no_grad()
@@ -163,8 +162,8 @@ class TestAgainstTransformers:
     def test_without_noise_the_beams_are_those_that_it_finds(
         self, model: Seq2Seq, width: int, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        noise = BeamSearch._noise
-        monkeypatch.setattr(BeamSearch, "_noise", lambda *args: 0 * noise(*args))
+        noise = Sampler._noise
+        monkeypatch.setattr(Sampler, "_noise", lambda *args: 0 * noise(*args))
         frame = model.tokenization.frame("en")
         barred = model.tokenization.nameless(model.network.get_output_embeddings().weight.shape[0])
         bias = torch.zeros(model.network.get_output_embeddings().weight.shape[0])

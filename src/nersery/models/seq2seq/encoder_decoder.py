@@ -17,7 +17,6 @@ from nersery.core.sentence import Sentence
 from nersery.core.warnings import warn
 from nersery.models.loading import ModelSource, autocast, pick_device, positions
 from nersery.models.masked.masked_inputs import OWN
-from nersery.models.seq2seq.beam_search import BeamSearch
 from nersery.models.seq2seq.generation import Request, Sampler
 from nersery.models.seq2seq.seq2seq_inputs import Generated, Sampling, TextPair
 from nersery.models.seq2seq.seq2seq_tokenization import WITH_GAPS, Frame, Seq2SeqTokenization
@@ -210,7 +209,7 @@ class Seq2Seq:
             DataError: If a source does not fit; see `fits`.
         """
         barred = self.tokenization.nameless(self.network.get_output_embeddings().weight.shape[0])
-        sampler = (BeamSearch if sampling.beams else Sampler)(
+        sampler = Sampler(
             self.network, self.source, sampling, pad=self.tokenization.subwords.pad, barred=barred, longest=self.longest
         )
         spoken = languages or ("",) * len(sources)
