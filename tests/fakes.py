@@ -188,7 +188,7 @@ class FakeTagger:
 class FakeLSTM(FakeMaskedLM):
     """Stands in for `nersery.models.lstm.LSTMLanguageModel`: writes what it learnt, with other words of their types."""
 
-    def __init__(self, words: Sequence[str], shape: Any, *, seed: int, device: str) -> None:
+    def __init__(self, words: Sequence[str], **sizes: Any) -> None:
         self.words = frozenset(words)
 
     def fit(

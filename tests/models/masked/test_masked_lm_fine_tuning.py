@@ -11,7 +11,6 @@ from typing import Any
 import pytest
 import torch
 
-from nersery.core.errors import SettingsError
 from nersery.core.progress import Progress
 from nersery.core.random import item_rng
 from nersery.models.masked import masked_lm
@@ -19,7 +18,6 @@ from nersery.models.masked.masked_inputs import MaskedInput
 from nersery.models.masked.masked_lm import MaskedLM
 from nersery.models.masked.masked_subwords import MaskedWindow
 from nersery.models.subwords.subwords import collate
-from nersery.models.training.trainer import fine_tuning_plan
 from tests.models.masked_texts import TEXTS, all_words, one_word, opened, plan, weights
 
 
@@ -161,16 +159,3 @@ class TestFineTuning:
         second.fine_tune(self.EXAMPLES, one_word, plan(), rate=1.0, folder=tmp_path / "state")
         assert torch.equal(weights(first), weights(second))
         assert not calls
-
-    @pytest.mark.parametrize(
-        ("number", "name", "value"),
-        [
-            *((number, name, value) for number, name in enumerate(("epochs", "batch_size")) for value in (0, -1)),
-            *((2, "learning_rate", value) for value in (0, -1, float("nan"))),
-        ],
-    )
-    def test_a_plan_needs_numbers_above_zero(self, number: int, name: str, value: float) -> None:
-        settings: list[Any] = [1, 1, 1e-3]
-        settings[number] = value
-        with pytest.raises(SettingsError, match=f"{name} must be above 0"):
-            fine_tuning_plan(*settings, "fp32")

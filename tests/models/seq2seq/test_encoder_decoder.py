@@ -19,7 +19,7 @@ from nersery.models.masked.masked_inputs import GAP, OWN
 from nersery.models.seq2seq.encoder_decoder import Seq2Seq, check, fitting_sentences, warn_of_words_apart
 from nersery.models.seq2seq.seq2seq_inputs import BROKEN, UNKNOWN, Sampling, TextPair
 from nersery.models.training import checkpoint
-from nersery.models.training.trainer import fine_tuning_plan
+from tests.models.masked_texts import plan as plan_of
 
 KINDS = ["bart", "mbart", "t5"]
 TYPES = ["PER", "creative work", "a:b", "<x>", "<b-PER>", "स्थान", "per"]
@@ -261,13 +261,13 @@ class TestLength:
         with pytest.raises(DataError, match=r"the source has \d+ subwords, and the model reads 64"):
             model.generate([("we",), long], [random.Random(0)] * 2, Sampling())
         with pytest.raises(DataError, match=r"the target has \d+ subwords"):
-            model.fine_tune([long], lambda words, rng: TextPair(("we",), words), fine_tuning_plan(1, 1, 1e-3, "fp32"))
+            model.fine_tune([long], lambda words, rng: TextPair(("we",), words), plan_of(1, 1, 1e-3))
 
     @pytest.mark.parametrize("kind", KINDS)
     def test_the_longest_pair_can_be_learnt_and_drawn(self, tiny_seq2seqs: dict[str, Path], kind: str) -> None:
         model = opened(tiny_seq2seqs[kind])
         most = ("saw",) * (64 - len(model.tokenization.source((), model.tokenization.frame("en"))))
-        model.fine_tune([most], copied, fine_tuning_plan(1, 1, 1e-3, "fp32"))
+        model.fine_tune([most], copied, plan_of(1, 1, 1e-3))
         with torch.no_grad():  # the end is never reached
             model.network.get_output_embeddings().weight[model.tokenization.frame("en").end] = 0.0
         (text,) = model.generate([most], [random.Random(0)], Sampling(top_k=1, max_subwords=1000))
@@ -320,7 +320,7 @@ class TestFineTuning:
         def trained(batch_size: int) -> dict[str, list[float]]:
             drawn.clear()
             progress = Progress(None)
-            plan = fine_tuning_plan(3, batch_size, 1e-3, "fp32")
+            plan = plan_of(3, batch_size, 1e-3)
             items = [("we", "saw"), ("Linus",), ("there",)]
             opened(tiny_seq2seq).fine_tune(items, noted, plan, dev=[("today",)], seed=3, progress=progress)
             assert progress.total == plan.total_steps(3)
@@ -336,7 +336,7 @@ class TestFineTuning:
     def test_a_bart_from_nothing_learns_to_write_the_sentences(self, tiny_seq2seq: str) -> None:
         model = opened(tiny_seq2seq)
         model.add_tokens(token_descriptions({"PER", "LOC"}, (), {}))
-        history = model.fine_tune(GOLD, words_hidden, fine_tuning_plan(50, 3, 1e-2, "fp32"), dev=GOLD)
+        history = model.fine_tune(GOLD, words_hidden, plan_of(50, 3, 1e-2), dev=GOLD)
         assert history.best is not None
         assert history.best.score == max(evaluation.score for evaluation in history.evaluations) > -0.1
         pairs = [words_hidden(sentence, random.Random(number)) for number, sentence in enumerate(GOLD * 2)]
@@ -354,7 +354,7 @@ class TestFineTuning:
         def weights(pair: Any, folder: Path | None) -> dict[str, torch.Tensor]:
             model = opened(tiny_seq2seq)
             model.add_tokens(token_descriptions({"PER", "LOC"}, (), {}))
-            plan = fine_tuning_plan(4, 2, 1e-2, "fp32")
+            plan = plan_of(4, 2, 1e-2)
             model.fine_tune(GOLD, pair, plan, dev=GOLD[:1], folder=folder, fingerprint={"a": 1})
             return checkpoint.weights_of(model.network)
 
@@ -373,6 +373,4 @@ class TestFineTuning:
         resumed = weights(words_hidden, tmp_path / "state")
         assert all(torch.equal(tensor, resumed[name]) for name, tensor in undisturbed.items())
         with pytest.raises(SettingsError, match="other settings"):
-            opened(tiny_seq2seq).fine_tune(
-                GOLD, copied, fine_tuning_plan(1, 2, 1e-2, "fp32"), folder=tmp_path / "state"
-            )
+            opened(tiny_seq2seq).fine_tune(GOLD, copied, plan_of(1, 2, 1e-2), folder=tmp_path / "state")

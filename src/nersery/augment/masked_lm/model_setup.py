@@ -128,7 +128,7 @@ def fine_tuning(
     Args:
         fingerprint: What the training depends on, apart from gold, dev and settings, as JSON values.
     """
-    from nersery.models.training.trainer import fine_tuning_plan
+    from nersery.models.training.trainer import TrainingPlan
     from nersery.taggers.base import training_record
 
     default = BUNDLED_LEARNING_RATE if settings.model in BUNDLED else LEARNING_RATE
@@ -140,7 +140,13 @@ def fine_tuning(
         record["languages"] = f"{item_seed(*languages):x}"
     return (
         gold,
-        fine_tuning_plan(settings.epochs, settings.batch_size, learning_rate, settings.precision, settings.patience),
+        TrainingPlan(
+            epochs=settings.epochs,
+            patience=settings.patience,
+            batch_size=settings.batch_size,
+            learning_rate=learning_rate,
+            precision=settings.precision,
+        ),
         {
             "dev": dev,
             "seed": training.seed,

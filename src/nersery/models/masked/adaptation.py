@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import random
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -56,16 +56,23 @@ def adapt(
         Every chosen subword is masked; none is shown as it is or as another, as in BERT's own training.
     """
     from nersery.models import bundled
-    from nersery.models.training.trainer import fine_tuning_plan
+    from nersery.models.training.trainer import TrainingPlan
 
     check_text(path)
     texts = _read(path)
     rate = BUNDLED_LEARNING_RATE if bundled.is_bundled(model.source.name) else LEARNING_RATE
-    plan = fine_tuning_plan(epochs, BATCH_SIZE, rate, model.precision)
+    plan = TrainingPlan(
+        epochs=epochs,
+        batch_size=BATCH_SIZE,
+        learning_rate=rate,
+        precision=model.precision,
+        schedule="linear",
+        warmup=WARMUP,
+    )
     model.fine_tune(
         texts,
         _all_words,
-        replace(plan, schedule="linear", warmup=WARMUP),
+        plan,
         rate=MASK_RATE,
         seed=seed,
         progress=progress,

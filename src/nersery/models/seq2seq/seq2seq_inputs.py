@@ -10,7 +10,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from nersery.core.errors import SettingsError
 from nersery.models.masked.masked_inputs import OWN
 
 UNKNOWN = OWN + "unknown"
@@ -41,20 +40,12 @@ class Sampling:
         candidates: Texts per source, of which the most probable is kept.
         beams: After each subword the candidates of a source compete, instead of being written to their ends.
         max_subwords: A text that has not ended after this many subwords, tag tokens included, is unfinished.
-
-    Raises:
-        SettingsError: If a number is below 1.
     """
 
     top_k: int = 10
     candidates: int = 5
     max_subwords: int = 100
     beams: bool = False
-
-    def __post_init__(self) -> None:
-        for name in ("top_k", "candidates", "max_subwords"):
-            if getattr(self, name) < 1:
-                raise SettingsError(f"{name} is {getattr(self, name)}, expected 1 or more")
 
 
 @dataclass(frozen=True, slots=True)
