@@ -14,8 +14,8 @@ from nersery.augment.denoising.mixner import Partners, is_mixed
 from nersery.augment.denoising.seq2seq_backend import Seq2SeqBackEnd
 from nersery.augment.denoising.templates import Template, attention_keywords, random_keywords
 from nersery.augment.linearized.parsing import check_new
-from nersery.augment.masked_lm.model_setup import is_encoder_decoder, sentences_with_entities, warn_of_unused
-from nersery.augment.masked_lm.shared_settings import AdaptationSettings, FineTuningSettings, TypeDescriptions
+from nersery.augment.masked_lm.model_setup import MaskedModelSettings, sentences_with_entities, warn_of_unused
+from nersery.augment.masked_lm.shared_settings import FineTuningSettings, TypeDescriptions
 from nersery.augment.words.stop_words import stop_words
 from nersery.core.outcome import Reject
 from nersery.core.random import item_rng
@@ -23,7 +23,6 @@ from nersery.core.ranges import Count, CountOrZero, Rate, RateAboveZero
 from nersery.core.registry import FileName, ModelName, name_of
 from nersery.core.sentence import Origin, Sentence
 from nersery.core.training_context import NO_TRAINING, Training
-from nersery.models.model_settings import ModelSettings
 from nersery.taggers.base import load_tagger
 from nersery.taggers.components.gold_tagger import gold_tagger
 
@@ -35,7 +34,7 @@ NO_GAP = "no word to rewrite"
 
 
 @dataclass
-class ACLM(FineTuningSettings, TypeDescriptions, AdaptationSettings, Augmenter, ModelSettings):
+class ACLM(FineTuningSettings, TypeDescriptions, MaskedModelSettings, Augmenter):
     """Keeps entities and keywords; a language model rewrites the rest of the sentence.
 
     Keywords are the words to which entities attend most in a tagger trained on gold. Entities and keywords form a
@@ -212,7 +211,7 @@ class ACLM(FineTuningSettings, TypeDescriptions, AdaptationSettings, Augmenter, 
 
     def _new_back_end(self) -> BackEnd:
         """The back end that suits the model."""
-        return Seq2SeqBackEnd(self) if is_encoder_decoder(self) else MaskedBackEnd(self)
+        return Seq2SeqBackEnd(self) if self.is_encoder_decoder else MaskedBackEnd(self)
 
     def _checked(
         self, draft: Sentence | Reject, template: Template, sources: tuple[Sentence, ...]

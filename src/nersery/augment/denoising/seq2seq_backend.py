@@ -12,7 +12,6 @@ from nersery.augment.denoising.templates import Template
 from nersery.augment.linearized.linearization import apart, linearize
 from nersery.augment.linearized.parsing import check_kept, child_of, parse
 from nersery.augment.linearized.tagged_writing import check_writer, fine_tuned_writer, written
-from nersery.augment.masked_lm.model_setup import refuse_adaptation
 from nersery.core.outcome import Reject
 from nersery.core.sentence import Sentence, types_in
 from nersery.core.training_context import Training
@@ -30,7 +29,7 @@ class Seq2SeqBackEnd(BackEnd):
 
     def check(self) -> None:
         """See `BackEnd`."""
-        refuse_adaptation(self._settings)
+        self._settings.refuse_adaptation()
         check_writer(self._settings)
 
     def learn(self, gold: Sequence[Sentence], training: Training, templates: Mapping[Sentence, Template]) -> None:

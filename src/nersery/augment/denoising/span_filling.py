@@ -12,7 +12,6 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from nersery.augment.linearized.parsing import UNSTORABLE
-from nersery.augment.masked_lm.model_setup import refuse_adaptation
 from nersery.core.definitions import description
 from nersery.core.errors import DataError, MissingResourceError
 from nersery.core.outcome import Reject
@@ -38,7 +37,7 @@ def check_span_model(settings: Any) -> None:
     from nersery.models.loading import pick_device
     from nersery.models.seq2seq.encoder_decoder import check
 
-    refuse_adaptation(settings)
+    settings.refuse_adaptation()
     if not check(settings.source).has_sentinels:
         raise MissingResourceError(
             f'the model "{settings.model}" has a mask token and writes whole sentences; expected one that fills gaps: '
