@@ -10,7 +10,6 @@ from typing import Any, Literal
 import torch
 from torch import Tensor, nn
 
-from nersery.core.errors import SettingsError
 from nersery.models.inference import Inference
 from nersery.models.loading import ModelSource, autocast, positions, quiet_transformers, refuse_nan
 from nersery.models.subwords.subwords import MAX_SUBWORDS, SubwordEncoder, window_passes
@@ -69,11 +68,13 @@ class CausalLM(Inference):
     not scored. A text longer than the model is read in overlapping windows: each subword is scored once, with at least
     half a window before it.
 
-    The arguments are those of `Inference`; ``max_subwords`` includes BOS.
+    The arguments are those of `Inference`.
+
+    Attributes:
+        max_subwords: The longest window, BOS included.
 
     Raises:
         MissingResourceError: If there is no such model.
-        SettingsError: If its windows would be too short.
     """
 
     kind: Literal["perplexity", "pseudo-perplexity"] = "perplexity"
@@ -82,13 +83,11 @@ class CausalLM(Inference):
         """See `Inference`."""
         return source.model("AutoModelForCausalLM", whole=True)
 
-    def prepare(self, max_subwords: int | None) -> None:
+    def prepare(self) -> None:
         """See `Inference`."""
         self.tokenizer: Any = self.source.tokenizer()
-        limits = (max_subwords, positions(self.network), self.tokenizer.model_max_length, MAX_SUBWORDS)
+        limits = (positions(self.network), self.tokenizer.model_max_length, MAX_SUBWORDS)
         self.max_subwords = int(min(limit for limit in limits if limit is not None))
-        if self.max_subwords < 2:
-            raise SettingsError(f"max_subwords is {self.max_subwords}, expected 2 or more: a subword and one before it")
 
     @property
     def begin(self) -> tuple[int, ...]:

@@ -66,9 +66,9 @@ class QuestionAnswerer(Inference):
         """See `Inference`."""
         return source.question_answering()
 
-    def prepare(self, max_subwords: int | None) -> None:
+    def prepare(self) -> None:
         """See `Inference`."""
-        self.subwords = SubwordEncoder(self.source.tokenizer(), max_subwords, positions(self.network))
+        self.subwords = SubwordEncoder(self.source.tokenizer(), positions(self.network))
         self.pairs = PairEncoder(self.subwords, token_types(self.network))
 
     def warn_if_unsuited(self, words: Sequence[str], languages: Iterable[str] = ()) -> None:
