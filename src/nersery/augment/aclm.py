@@ -13,7 +13,7 @@ from nersery.augment.denoising.masked_backend import MaskedBackEnd
 from nersery.augment.denoising.mixner import Partners, is_mixed
 from nersery.augment.denoising.seq2seq_backend import Seq2SeqBackEnd
 from nersery.augment.denoising.templates import Template, attention_keywords, random_keywords
-from nersery.augment.linearized.parsing import check_new
+from nersery.augment.linearized.parsing import NEAR_COPY, is_near_copy
 from nersery.augment.masked_lm.model_setup import MaskedModelSettings, sentences_with_entities, warn_of_unused
 from nersery.augment.masked_lm.shared_settings import FineTuningSettings, TypeDescriptions
 from nersery.augment.words.stop_words import stop_words
@@ -220,5 +220,5 @@ class ACLM(FineTuningSettings, TypeDescriptions, MaskedModelSettings, Augmenter)
         if isinstance(draft, Reject):
             return draft
         draft = replace(draft, origin=Origin("aclm", tuple(source.id for source in sources), 1))
-        near = check_new(draft, {template.sentence, *sources}, self.similarity)
-        return draft if near is None else Reject(near, draft)
+        is_near = is_near_copy(draft, {template.sentence, *sources}, self.similarity)
+        return Reject(NEAR_COPY, draft) if is_near else draft

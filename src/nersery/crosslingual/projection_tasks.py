@@ -15,7 +15,7 @@ from nersery.core.outcome import Outcome, Reject, Result, Step, Tally
 from nersery.core.progress import Progress
 from nersery.core.sentence import Sentence
 from nersery.core.warnings import warn
-from nersery.crosslingual.bitext import Bitext, PairedBy, fault_of, opened_side
+from nersery.crosslingual.bitext import Bitext, PairedBy, opened_side, reject_of
 from nersery.crosslingual.projection import OUT_OF_RANGE, Projection, Task, Translation, Voting, projection_of, vote
 from nersery.io.pharaoh import AlignmentFile
 from nersery.pipeline.stage import Stage
@@ -86,8 +86,8 @@ class ProjectionTasks:
                 if isinstance(source, Sentence):
                     self._types.update([entity.type for entity in source.entities])
             aligned = [next(file) for file in (files if of is None else [files[of]])]
-            if fault := fault_of(row):
-                yield fault
+            if reject := reject_of(row):
+                yield reject
             else:
                 assert isinstance(target, Sentence)
                 translations = [_translation(*pair, target) for pair in zip(sources, aligned, strict=True)]

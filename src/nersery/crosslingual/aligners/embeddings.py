@@ -163,8 +163,8 @@ class Embeddings(Aligner, ModelSettings):
                 raise SettingsError("the aligner has not learnt anything yet; call fit first")
             self._encoder = self._opened()
         encoder = self._encoder
-        found: list[Alignment | Reject] = [_fault(encoder, pair) or () for pair in pairs]
-        readable = [number for number, fault in enumerate(found) if not fault]
+        found: list[Alignment | Reject] = [_reject_of(encoder, pair) or () for pair in pairs]
+        readable = [number for number, reject in enumerate(found) if not reject]
         for chunk in _chunks(readable, [encoder.subword_count(pair.source + pair.target) for pair in pairs]):
             states = encoder.hidden_states([side for n in chunk for side in (pairs[n].source, pairs[n].target)])
             refuse_nan(states.values, self.source)
@@ -242,7 +242,7 @@ def _batches(states: HiddenStates) -> Iterator[tuple[list[int], _Side, _Side]]:
         yield part, left, _side(states, [2 * number + 1 for number in part], rows, target)
 
 
-def _fault(encoder: LayerEncoder, pair: Pair) -> Reject | None:
+def _reject_of(encoder: LayerEncoder, pair: Pair) -> Reject | None:
     """Why a pair cannot be compared, which depends on it alone."""
     if not (encoder.can_read(pair.source) and encoder.can_read(pair.target)):
         return Reject(TOO_LONG)
