@@ -176,7 +176,12 @@ def create(kind: str, method: str | type[Any], settings: Mapping[str, Any] | Non
     0.3
     """
     cls, name = (get(kind, method), method) if isinstance(method, str) else (method, name_of(method))
-    made, issues = _built(cls, name, settings or {})
+    return build(cls, name, settings or {})
+
+
+def build(cls: type[Any], name: str, settings: Mapping[str, Any]) -> Any:
+    """Build a dataclass; a `SettingsError` with all unknown settings and wrong values, under its name."""
+    made, issues = _built(cls, name, settings)
     if issues:
         raise SettingsError("\n".join(issues))
     return made

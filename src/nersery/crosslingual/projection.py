@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise, repeat
 from operator import index
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 from unicodedata import category
 
 from nersery.core.alignments import Alignment
 from nersery.core.errors import SettingsError, printable
 from nersery.core.outcome import Outcome, Reject
 from nersery.core.ranges import CountOrZero, Rate, RateAboveZero
-from nersery.core.registry import check_values, validated
+from nersery.core.registry import check_values
 from nersery.core.sentence import Entity, Origin, Sentence, folded
 from nersery.core.validation import is_type_name
 from nersery.io.base import storable
@@ -357,11 +357,3 @@ def _lost_comment(source: Sentence, entity: Entity, reason: str) -> str:
 
 def _named(words: Sequence[str], start: int, end: int) -> str:
     return f"{' '.join(words)} [{start}, {end})"
-
-
-def projection_of(settings: Mapping[str, Any]) -> Projection:
-    """A projection from settings; raises `SettingsError` with all that is wrong with them."""
-    values, issues = validated(Projection, "project", settings)
-    if issues:
-        raise SettingsError("\n".join(issues))
-    return Projection(**values)

@@ -11,11 +11,10 @@ from weakref import WeakValueDictionary
 import torch
 from torch import Tensor
 
-from nersery.core import registry
 from nersery.core.errors import SettingsError
 from nersery.core.outcome import Reject
 from nersery.core.ranges import Positive, Rate, RateBelowOne
-from nersery.core.registry import ModelName
+from nersery.core.registry import ModelName, build
 from nersery.core.training_context import NO_TRAINING, Training
 from nersery.core.warnings import warn
 from nersery.crosslingual.aligners.base import Aligner, Alignment, Link, Pair, Pairs
@@ -110,10 +109,7 @@ class Embeddings(Aligner, ModelSettings):
                 f'temperature is for the extractions softmax and entmax; "{self._extraction}" has no use for it'
             )
         if self.fine_tune is not None:
-            values, problems = registry.validated(FineTuning, "fine_tune", self.fine_tune)
-            if problems:
-                raise SettingsError("\n".join(problems))
-            self._learning = FineTuning(**values)
+            self._learning = build(FineTuning, "fine_tune", self.fine_tune)
 
     @property
     def _extraction(self) -> Extraction:
