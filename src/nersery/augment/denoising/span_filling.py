@@ -17,7 +17,7 @@ from nersery.core.errors import DataError, MissingResourceError
 from nersery.core.outcome import Reject
 from nersery.core.sentence import Sentence
 from nersery.models.masked.masked_inputs import GAP, OWN
-from nersery.models.seq2seq.seq2seq_inputs import Generated, Sampling, TextPair, generate_fitting
+from nersery.models.seq2seq.seq2seq_inputs import Generated, Sampling, TextPair
 
 if TYPE_CHECKING:
     from nersery.models.seq2seq.encoder_decoder import Seq2Seq
@@ -72,7 +72,7 @@ class SpanFiller:
             TextPair(source(sentence, own, self._descriptions), (), sentence.language)
             for sentence, own in zip(sentences, gaps, strict=True)
         ]
-        texts = generate_fitting(self._model, sources, rngs, self._sampling)
+        texts = self._model.generate(sources, rngs, self._sampling)
         return [_with_gaps_filled(*each) for each in zip(sentences, gaps, texts, strict=True)]
 
 

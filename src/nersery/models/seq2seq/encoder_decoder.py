@@ -19,7 +19,7 @@ from nersery.models.loading import ModelSource, autocast, pick_device, positions
 from nersery.models.masked.masked_inputs import OWN
 from nersery.models.seq2seq.generation import Request, Sampler
 from nersery.models.seq2seq.seq2seq_inputs import Generated, Sampling, TextPair
-from nersery.models.seq2seq.seq2seq_tokenization import WITH_GAPS, Frame, Seq2SeqTokenization
+from nersery.models.seq2seq.seq2seq_tokenization import WITH_GAPS, Seq2SeqTokenization
 from nersery.models.subwords.token_embeddings import add_rows, output_at
 from nersery.models.training.cross_entropy import mean_cross_entropy
 from nersery.models.training.trainer import History, TrainingPlan, seeded, train
@@ -85,10 +85,6 @@ class Seq2Seq:
         instead = f'"{self.source.name}" cannot be given new tokens. Name another, e.g. {WITH_GAPS}'
         self.tokenization.learn(add_rows(self.network, self.tokenization.subwords, descriptions, instead=instead))
 
-    def fits(self, pair: TextPair) -> bool:
-        """Whether both texts fit into the model."""
-        return not self.length_issue(pair)
-
     def written(self, words: Sequence[str]) -> tuple[str, ...]:
         """Words as the model writes them; not every vocabulary can write all words."""
         return self.tokenization.words(self.tokenization.target(words))
@@ -108,16 +104,6 @@ class Seq2Seq:
             return ""
         name, length = ("source", source) if source > self.longest else ("target", target)
         return f"the {name} has {length} subwords, and the model reads {self.longest}"
-
-    def _frame(self, pair: TextPair) -> Frame:
-        """What stands around the texts of a pair, which must fit into the model."""
-        if issue := self.length_issue(pair):
-            raise DataError(
-                f'a text does not fit the model "{self.source.name}": {issue}. It begins '
-                f'"{" ".join(pair.source or pair.target).replace(OWN, ""):.60}"',
-                fix="leave such sentences out, or name a model that reads longer texts",
-            )
-        return self.tokenization.frame(pair.language or self.language)
 
     # --- fine-tuning ------------------------------------------------------------------------------------------------
 
@@ -139,7 +125,7 @@ class Seq2Seq:
             keeping: ``progress``, ``folder`` and ``fingerprint`` of `nersery.models.training.trainer.train`.
 
         Raises:
-            DataError: If a pair does not fit; see `fits`.
+            DataError: If a pair does not fit; see `length_issue`.
         """
 
         def draw(item: Example, index: int, epoch: int, split: str = "train") -> TokenizedPair:
@@ -160,7 +146,13 @@ class Seq2Seq:
             )
 
     def _row(self, pair: TextPair) -> TokenizedPair:
-        frame = self._frame(pair)
+        if issue := self.length_issue(pair):
+            raise DataError(
+                f'a text does not fit the model "{self.source.name}": {issue}. It begins '
+                f'"{" ".join(pair.source or pair.target).replace(OWN, ""):.60}"',
+                fix="leave such sentences out, or name a model that reads longer texts",
+            )
+        frame = self.tokenization.frame(pair.language or self.language)
         target = (*self.tokenization.target(pair.target), frame.end)
         return TokenizedPair(self.tokenization.source(pair.source, frame), frame.lead, target)
 
@@ -193,37 +185,31 @@ class Seq2Seq:
     # --- generation -------------------------------------------------------------------------------------------------
 
     def generate(
-        self,
-        sources: Sequence[tuple[str, ...]],
-        rngs: Sequence[random.Random],
-        sampling: Sampling,
-        languages: Sequence[str] = (),
-    ) -> list[Generated]:
-        """A text for each source, independent of the other sources.
+        self, sources: Sequence[TextPair | None], rngs: Sequence[random.Random], sampling: Sampling
+    ) -> list[Generated | None]:
+        """A text for each source, independent of the other sources; None without a source, or if it does not fit.
 
         Args:
+            sources: Pairs without targets.
             rngs: One for each source, the only source of randomness.
-            languages: One for each source. Empty takes the model's own for all.
-
-        Raises:
-            DataError: If a source does not fit; see `fits`.
         """
         barred = self.tokenization.nameless(self.network.get_output_embeddings().weight.shape[0])
         sampler = Sampler(
             self.network, self.source, sampling, pad=self.tokenization.subwords.pad, barred=barred, longest=self.longest
         )
-        spoken = languages or ("",) * len(sources)
-        requests = [
-            self._request(TextPair(source, (), language), rng)
-            for source, language, rng in zip(sources, spoken, rngs, strict=True)
-        ]
+        requests: dict[int, Request] = {}
+        for number, (pair, rng) in enumerate(zip(sources, rngs, strict=True)):
+            if pair is not None and not self.length_issue(pair):
+                frame = self.tokenization.frame(pair.language or self.language)
+                subwords = self.tokenization.source(pair.source, frame)
+                requests[number] = Request(subwords, frame.lead, frame.end, rng)
         with autocast(self.network.device, self.precision):
-            drafts = sampler.draw(requests)
-        return [Generated(self.tokenization.words(draft.subwords), draft.mean, draft.finished) for draft in drafts]
-
-    def _request(self, pair: TextPair, rng: random.Random) -> Request:
-        frame = self._frame(pair)
-        return Request(self.tokenization.source(pair.source, frame), frame.lead, frame.end, rng)
+            drafts = dict(zip(requests, sampler.draw([*requests.values()]), strict=True))
+        texts = {
+            number: Generated(self.tokenization.words(draft.subwords), draft.mean, draft.finished)
+            for number, draft in drafts.items()
+        }
+        return [texts.get(number) for number in range(len(sources))]
 
 
 def check(source: ModelSource, languages: Iterable[str] = ()) -> Seq2SeqTokenization:

@@ -5,10 +5,7 @@ A text is a tuple of words. A word that begins with `OWN` is a tag token or `GAP
 
 from __future__ import annotations
 
-import random
-from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from nersery.models.masked.masked_inputs import OWN
 
@@ -63,19 +60,3 @@ class Generated:
     words: tuple[str, ...]
     log_probability: float
     finished: bool
-
-
-def generate_fitting(
-    model: Any, sources: Sequence[TextPair | None], rngs: Sequence[random.Random], sampling: Sampling
-) -> list[Generated | None]:
-    """What a `Seq2Seq` writes for each source; None where there is no source, or it does not fit into the model."""
-    due = [number for number, source in enumerate(sources) if source is not None and model.fits(source)]
-    asked = [source for number in due if (source := sources[number])]
-    texts = model.generate(
-        [source.source for source in asked],
-        [rngs[number] for number in due],
-        sampling,
-        [source.language for source in asked],
-    )
-    written = dict(zip(due, texts, strict=True))
-    return [written.get(number) for number in range(len(sources))]
