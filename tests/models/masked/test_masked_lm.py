@@ -11,7 +11,7 @@ import pytest
 import torch
 
 from nersery.models.masked.masked_inputs import OWN, Drawing, MaskedInput
-from nersery.models.masked.masked_lm import ROWS, MaskedLM
+from nersery.models.masked.masked_lm import ROWS, MaskedLM, logits_at_masks
 from nersery.models.subwords.subword_vocabulary import BEHIND_BORDER, JOINED, OPENING
 from tests.models.masked_texts import KINDS, MARKS, TEXTS, masked_inputs_of_all_sorts, opened, plan, rngs
 
@@ -215,7 +215,7 @@ class TestLogProbabilities:
         word = next(w for w in ("दिल्ली", "Hopperon", "famous") if len(model.encoder.subwords([w])[0]) > 1)
         masked_input = MaskedInput(("Ada", word, "won"), (1,))
         (row,) = model.gaps.rows(masked_input)
-        logits = model._logits([row]).detach().log_softmax(-1)
+        logits = logits_at_masks(model.network, model.encoder, [row]).detach().log_softmax(-1)
         parts = [float(logits[number, subword]) for number, subword in enumerate(row.targets)]
         assert len(parts) > 1
         assert model.log_probabilities([masked_input])[0] == pytest.approx([sum(parts)], abs=1e-4)

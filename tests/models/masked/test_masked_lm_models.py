@@ -14,7 +14,7 @@ from nersery.core import warnings
 from nersery.core.errors import MissingResourceError, SettingsError
 from nersery.models.loading import ModelSource
 from nersery.models.masked.masked_inputs import OWN, Drawing, MaskedInput
-from nersery.models.masked.masked_lm import MaskedLM
+from nersery.models.masked.masked_lm import MaskedLM, logits_at_masks
 from nersery.models.subwords.subwords import collate
 from tests.models.masked_texts import TEXTS, opened, plan, rngs
 
@@ -64,7 +64,7 @@ class TestArchitectures:
             seen: list[int] = []
             output = kin.network.get_output_embeddings()
             handle = output.register_forward_hook(lambda layer, inputs, made: seen.append(made.shape[:-1].numel()))
-            found = kin._logits(rows)
+            found = logits_at_masks(kin.network, kin.encoder, rows)
             handle.remove()
             whole = kin.network(input_ids=batch.input_ids, attention_mask=batch.attention_mask).logits
         expected = torch.cat([whole[number, list(row.positions)] for number, row in enumerate(rows)])

@@ -12,6 +12,7 @@ from nersery import io
 from nersery.core.errors import DataError, MissingResourceError
 from nersery.core.files import content_hash
 from nersery.core.progress import Progress
+from nersery.core.registry import BUNDLED
 from nersery.models.masked.masked_inputs import MaskedInput
 
 if TYPE_CHECKING:
@@ -55,12 +56,11 @@ def adapt(
     Departures:
         Every chosen subword is masked; none is shown as it is or as another, as in BERT's own training.
     """
-    from nersery.models import bundled
     from nersery.models.training.trainer import TrainingPlan
 
     check_text(path)
     texts = _read(path)
-    rate = BUNDLED_LEARNING_RATE if bundled.is_bundled(model.source.name) else LEARNING_RATE
+    rate = BUNDLED_LEARNING_RATE if model.source.name in BUNDLED else LEARNING_RATE
     plan = TrainingPlan(
         epochs=epochs,
         batch_size=BATCH_SIZE,

@@ -189,9 +189,6 @@ class MaskedLM:
 
     # --- forward ----------------------------------------------------------------------------------------------------
 
-    def _logits(self, texts: Sequence[MaskedWindow], multiple: int = 1) -> Tensor:
-        return logits_at_masks(self.network, self.encoder, texts, multiple)
-
     def _passes(self, rows: Sequence[MaskedWindow]) -> Iterator[tuple[list[int], Tensor]]:
         """Run rows of the same shape together: their numbers, and the scores at their masks."""
         # Both numbers follow from the row alone: its padded length, and its masks up to a power of two.
@@ -206,7 +203,8 @@ class MaskedLM:
                 wanted = [
                     place * masks + mask for place, n in enumerate(part) for mask in range(len(rows[n].positions))
                 ]
-                yield part, self._logits([_with_masks(row, masks) for row in padded], LENGTH_MULTIPLE)[wanted]
+                filled = [_with_masks(row, masks) for row in padded]
+                yield part, logits_at_masks(self.network, self.encoder, filled, LENGTH_MULTIPLE)[wanted]
 
     # --- filling ----------------------------------------------------------------------------------------------------
 
