@@ -16,7 +16,7 @@ from nersery.core.progress import Progress
 from nersery.core.sentence import Entity, Sentence
 from nersery.models.loading import ModelSource
 from nersery.models.masked.masked_inputs import GAP, OWN
-from nersery.models.seq2seq.encoder_decoder import Seq2Seq, check, fitting_sentences, warn_of_words_apart
+from nersery.models.seq2seq.encoder_decoder import Seq2Seq, fitting_sentences, tokenization_of, warn_of_words_apart
 from nersery.models.seq2seq.seq2seq_inputs import BROKEN, UNKNOWN, Sampling, TextPair
 from nersery.models.training import checkpoint
 from tests.models.masked_texts import plan as plan_of
@@ -198,9 +198,9 @@ class TestLanguages:
     def test_it_is_told_before_weights_are_loaded(self, tiny_seq2seqs: dict[str, Path], tmp_path: Path) -> None:
         folder = Path(shutil.copytree(tiny_seq2seqs["mbart"], tmp_path / "weightless"))
         (folder / "model.safetensors").write_bytes(b"")
-        check(ModelSource(str(folder)), ["en", "hi"])
+        tokenization_of(ModelSource(str(folder)), "hi")
         with pytest.raises(SettingsError, match="no code"):
-            check(ModelSource(str(folder)), ["en", "xx"])
+            tokenization_of(ModelSource(str(folder)), "xx")
 
     def test_models_without_codes_take_any(self, tiny_seq2seqs: dict[str, Path]) -> None:
         for kind in ("bart", "t5"):
@@ -220,7 +220,7 @@ class TestRefusals:
             MissingResourceError,
             match=r"combines a separate encoder and decoder .*, so tag tokens cannot be added to its vocabulary",
         ):
-            check(ModelSource(str(copy)))
+            tokenization_of(ModelSource(str(copy)))
 
     def test_a_model_without_mask_token_or_sentinels(self, copy: Path) -> None:
         settings = json.loads((copy / "tokenizer_config.json").read_text("utf-8"))

@@ -35,10 +35,10 @@ def check_span_model(settings: Any) -> None:
         SettingsError: If it shall learn from raw text first.
     """
     from nersery.models.loading import pick_device
-    from nersery.models.seq2seq.encoder_decoder import check
+    from nersery.models.seq2seq.encoder_decoder import tokenization_of
 
     settings.refuse_adaptation()
-    if not check(settings.source).has_sentinels:
+    if not tokenization_of(settings.source).has_sentinels:
         raise MissingResourceError(
             f'the model "{settings.model}" has a mask token and writes whole sentences; expected one that fills gaps: '
             "an encoder-decoder with sentinels, e.g. google-t5/t5-large or google/mt5-base, or a masked language model"

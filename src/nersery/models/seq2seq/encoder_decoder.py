@@ -69,7 +69,7 @@ class Seq2Seq:
         self, source: ModelSource, device: str = "auto", precision: Precision = "auto", language: str = ""
     ) -> None:
         self.source, self.precision, self.language = source, precision, language
-        self.tokenization = check(source, [language] if language else [])
+        self.tokenization = tokenization_of(source, language)
         self.network: Any = source.model("AutoModelForSeq2SeqLM", whole=True).to(pick_device(device)).eval()
         read, learnt = positions(self.network), self.tokenization.subwords.tokenizer.model_max_length
         self.longest = int(min(read or learnt, learnt))
@@ -212,12 +212,12 @@ class Seq2Seq:
         return [texts.get(number) for number in range(len(sources))]
 
 
-def check(source: ModelSource, languages: Iterable[str] = ()) -> Seq2SeqTokenization:
+def tokenization_of(source: ModelSource, language: str = "") -> Seq2SeqTokenization:
     """The tokenization of a model, without loading its weights.
 
     Raises:
         MissingResourceError: If there is no such model, or it cannot fill gaps or learn tag tokens.
-        SettingsError: If it does not know a language.
+        SettingsError: If it does not know the language.
     """
     config = source.config()
     if not config.is_encoder_decoder:
@@ -233,7 +233,7 @@ def check(source: ModelSource, languages: Iterable[str] = ()) -> Seq2SeqTokeniza
             f"{WITH_GAPS}"
         )
     tokenization = Seq2SeqTokenization(source.name, source.tokenizer(), config)
-    for language in languages:
+    if language:
         tokenization.frame(language)
     return tokenization
 
