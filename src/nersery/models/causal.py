@@ -12,7 +12,7 @@ from torch import Tensor, nn
 
 from nersery.models.inference import Inference
 from nersery.models.loading import ModelSource, autocast, positions, quiet_transformers, refuse_nan
-from nersery.models.subwords.subwords import MAX_SUBWORDS, SubwordEncoder, window_passes
+from nersery.models.subwords.subwords import MAX_SUBWORDS, SubwordEncoder, Window, window_passes
 
 Text = Sequence[str]
 """Its words."""
@@ -50,14 +50,6 @@ class Likelihood:
     def __add__(self, other: Likelihood) -> Likelihood:
         """The likelihood of both texts; its perplexity is the micro average over subwords."""
         return Likelihood(self.log + other.log, self.subwords + other.subwords)
-
-
-@dataclass(frozen=True, slots=True)
-class _Window:
-    """A part of a text that the model reads at once. Subwords from ``first`` on are scored."""
-
-    subwords: tuple[int, ...]
-    first: int
 
 
 class CausalLM(Inference):
@@ -101,7 +93,8 @@ class CausalLM(Inference):
         for numbers, windows in self._batches(texts):
             scores = self._scores(windows)
             for number, window, row in zip(numbers, windows, scores, strict=True):
-                found[number] += Likelihood(math.fsum(row[window.first :]), len(window.subwords) - window.first)
+                start, end = window.core
+                found[number] += Likelihood(math.fsum(row[start - window.start :]), end - start)
         return found
 
     def vocabulary_issue(self, words: Sequence[str]) -> str:
@@ -115,7 +108,7 @@ class CausalLM(Inference):
         subwords: list[list[int]] = encoded["input_ids"]
         return subwords
 
-    def _batches(self, texts: Sequence[Text]) -> Iterator[tuple[list[int], list[_Window]]]:
+    def _batches(self, texts: Sequence[Text]) -> Iterator[tuple[list[int], list[Window]]]:
         """Passes: the numbers of the texts, and their windows."""
         owned = [
             (number, window)
@@ -125,7 +118,7 @@ class CausalLM(Inference):
         return window_passes(owned, _rows, LENGTH_MULTIPLE)
 
     @torch.no_grad()
-    def _scores(self, windows: Sequence[_Window]) -> list[list[float]]:
+    def _scores(self, windows: Sequence[Window]) -> list[list[float]]:
         """Log probabilities of the subwords of each window, given those before; 0 for the first."""
         padded = -(-len(windows[0].subwords) // LENGTH_MULTIPLE) * LENGTH_MULTIPLE
         length = min(padded, self.max_subwords)
@@ -147,11 +140,13 @@ def _rows(length: int) -> int:
     return max(1, PASS_SUBWORDS // length)
 
 
-def _windows(subwords: tuple[int, ...], room: int) -> Iterator[_Window]:
-    """The windows of a text. The first scores all subwords but its first, the others their second half."""
+def _windows(subwords: tuple[int, ...], room: int) -> Iterator[Window]:
+    """The windows of a text, each subword a word. The first scores all subwords but its first, the others their second
+    half.
+    """
     start, scored = 0, 1
     while scored < len(subwords):
-        window = subwords[start : start + room]
-        yield _Window(window, scored - start)
-        scored = start + len(window)
+        end = min(start + room, len(subwords))
+        yield Window(subwords[start:end], tuple(range(end - start)), start, (scored, end))
+        scored = end
         start = scored - room // 2
