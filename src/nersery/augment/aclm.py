@@ -14,6 +14,7 @@ from nersery.augment.denoising.mixner import Partners, is_mixed
 from nersery.augment.denoising.seq2seq_backend import Seq2SeqBackEnd
 from nersery.augment.denoising.templates import Template, attention_keywords, random_keywords
 from nersery.augment.linearized.parsing import NEAR_COPY, is_near_copy
+from nersery.augment.linearized.tagged_writing import check_writer
 from nersery.augment.masked_lm.model_setup import MaskedModelSettings, sentences_with_entities, warn_of_unused
 from nersery.augment.masked_lm.shared_settings import FineTuningSettings, TypeDescriptions
 from nersery.augment.words.stop_words import stop_words
@@ -112,7 +113,11 @@ class ACLM(FineTuningSettings, TypeDescriptions, MaskedModelSettings, Augmenter)
             with_attention(load_tagger(self.tagger))
         if self.mixner:
             self._encoder_source().config()
-        self._new_back_end().check()
+        if self.is_encoder_decoder:
+            self.refuse_adaptation()
+            check_writer(self)
+        else:
+            super().check()
 
     def check_tagger(self, tagger: Tagger) -> None:
         """Refuse one without attention, where keywords are chosen by it; see `Augmenter.check_tagger`."""
@@ -139,7 +144,7 @@ class ACLM(FineTuningSettings, TypeDescriptions, MaskedModelSettings, Augmenter)
         self._attended = {}
         templates = dict(zip((*gold, *dev), self._templates([*gold, *dev], rngs), strict=True))
         self._attended = {sentence: templates[sentence].keywords for sentence in gold}
-        back_end = self._new_back_end()
+        back_end = Seq2SeqBackEnd(self) if self.is_encoder_decoder else MaskedBackEnd(self)
         back_end.learn(gold, replace(training, dev=dev), templates)
         self._back_end = back_end
         if self.mixner:
@@ -208,10 +213,6 @@ class ACLM(FineTuningSettings, TypeDescriptions, MaskedModelSettings, Augmenter)
         return ModelSource(self.sentence_encoder, trust_remote_code=self.trust_remote_code)
 
     # --- the language model -------------------------------------------------------------------------------------------
-
-    def _new_back_end(self) -> BackEnd:
-        """The back end that suits the model."""
-        return Seq2SeqBackEnd(self) if self.is_encoder_decoder else MaskedBackEnd(self)
 
     def _checked(
         self, draft: Sentence | Reject, template: Template, sources: tuple[Sentence, ...]

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from nersery.augment.denoising.back_end import BackEnd
 from nersery.augment.denoising.templates import Span, Template
 from nersery.augment.linearized.linearization import linearized_input, token_descriptions
-from nersery.augment.masked_lm.model_setup import MaskedModelSettings, fine_tuning
+from nersery.augment.masked_lm.model_setup import fine_tuning
 from nersery.core.outcome import Reject
 from nersery.core.random import item_rng
 from nersery.core.sentence import Sentence, types_in
@@ -23,10 +23,6 @@ EMPTY = "x"
 
 class MaskedBackEnd(BackEnd):
     """Fills the gaps of templates with a masked language model."""
-
-    def check(self) -> None:
-        """See `BackEnd`."""
-        MaskedModelSettings.check(self._settings)
 
     def learn(self, gold: Sequence[Sentence], training: Training, templates: Mapping[Sentence, Template]) -> None:
         """See `BackEnd`."""

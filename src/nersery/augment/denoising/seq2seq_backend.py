@@ -11,7 +11,7 @@ from nersery.augment.denoising.back_end import BackEnd
 from nersery.augment.denoising.templates import Template
 from nersery.augment.linearized.linearization import apart, linearize
 from nersery.augment.linearized.parsing import LOST, child_of, has_mentions, parse
-from nersery.augment.linearized.tagged_writing import check_writer, fine_tuned_writer, written
+from nersery.augment.linearized.tagged_writing import fine_tuned_writer, written
 from nersery.core.outcome import Reject
 from nersery.core.sentence import Sentence, types_in
 from nersery.core.training_context import Training
@@ -26,11 +26,6 @@ TOO_LONG = "template longer than the model"
 
 class Seq2SeqBackEnd(BackEnd):
     """Writes whole sentences with an encoder-decoder."""
-
-    def check(self) -> None:
-        """See `BackEnd`."""
-        self._settings.refuse_adaptation()
-        check_writer(self._settings)
 
     def learn(self, gold: Sequence[Sentence], training: Training, templates: Mapping[Sentence, Template]) -> None:
         """See `BackEnd`."""
