@@ -330,7 +330,7 @@ def documentation(cls: type[Any]) -> str:
     for base in filter(dataclasses.is_dataclass, cls.__mro__[1:] if heading else ()):
         entries = (inspect.getdoc(base) or "").partition("Args:\n")[2].partition("\n\n")[0]
         for entry in re.split(r"\n(?=    \w+: )", entries):
-            if not re.search(rf"^{entry.partition(':')[0]}: ", own, re.M):  # a method may describe a setting itself
+            if entry and not re.search(rf"^{entry.partition(':')[0]}: ", own, re.M):  # it may describe a setting itself
                 own += "\n" + entry
     return start + heading + own + gap + end
 
