@@ -32,7 +32,7 @@ from nersery.models.loading import ModelSource, autocast
 from nersery.models.masked.masked_inputs import MaskedInput
 from nersery.models.masked.masked_lm import MaskedLM
 from nersery.models.masked.masked_subwords import MaskedInputEncoder
-from nersery.models.training.trainer import fine_tuning_plan
+from nersery.models.training.trainer import TrainingPlan
 from nersery.pipeline.job import run
 
 EPOCHS, BATCH_SIZE, RATE = 3, 30, 3e-4
@@ -56,7 +56,7 @@ def mentions_hidden(sentence: Sentence, rng: random.Random) -> MaskedInput:
 
 
 def ours(model: MaskedLM, gold: Sequence[Sentence], epochs: int = EPOCHS) -> None:
-    plan = fine_tuning_plan(epochs, BATCH_SIZE, RATE, model.precision)
+    plan = TrainingPlan(epochs=epochs, batch_size=BATCH_SIZE, learning_rate=RATE, precision=model.precision)
     model.fine_tune(gold, mentions_hidden, plan, rate=0.7)
 
 

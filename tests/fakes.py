@@ -188,7 +188,7 @@ class FakeTagger:
 class FakeLSTM(FakeMaskedLM):
     """Stands in for `nersery.models.lstm.LSTMLanguageModel`: writes what it learnt, with other words of their types."""
 
-    def __init__(self, words: Sequence[str], shape: Any, *, seed: int, device: str) -> None:
+    def __init__(self, words: Sequence[str], **sizes: Any) -> None:
         self.words = frozenset(words)
 
     def fit(
@@ -222,9 +222,6 @@ class FakeSeq2Seq(FakeMaskedLM):
         assert self.shows == BEGINNINGS
         self.precision = precision
 
-    def fits(self, pair: TextPair) -> bool:
-        return bool(pair.source)
-
     def length_issue(self, pair: TextPair) -> str:
         return "" if pair.source else "no source"
 
@@ -254,16 +251,16 @@ class FakeSeq2Seq(FakeMaskedLM):
             self.texts.append(drawn.target)
 
     def generate(
-        self,
-        sources: Sequence[tuple[str, ...]],
-        rngs: Sequence[random.Random],
-        sampling: Sampling,
-        languages: Sequence[str],
-    ) -> list[Generated]:
-        made = []
-        for (*shown, gap), rng, language in zip(sources, rngs, languages, strict=True):
+        self, sources: Sequence[TextPair | None], rngs: Sequence[random.Random], sampling: Sampling
+    ) -> list[Generated | None]:
+        made: list[Generated | None] = []
+        for pair, rng in zip(sources, rngs, strict=True):
+            if pair is None:
+                made.append(None)
+                continue
+            *shown, gap = pair.source
             assert gap == GAP
-            assert language
+            assert pair.language
             text = (word if word.startswith(OWN) else rng.choice(self._others(word)) for word in rng.choice(self.texts))
             made.append(Generated((*shown, *text), -1.0, finished=len(shown) < 10))
         return made

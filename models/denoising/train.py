@@ -157,10 +157,10 @@ def restored(model: Seq2Seq, held_out: list[Words]) -> Iterator[str]:
     """What the model makes of torn sentences."""
     rngs = [item_rng(0, "samples", number) for number in range(len(held_out))]
     pairs = [torn(words, rng) for words, rng in zip(held_out, rngs, strict=True)]
-    texts = model.generate([pair.source for pair in pairs], rngs, Sampling())
+    texts = model.generate(pairs, rngs, Sampling())
     for pair, text in zip(pairs, texts, strict=True):
         yield "torn:     " + " ".join("___" if word == GAP else word for word in pair.source)
-        yield "restored: " + " ".join(text.words)
+        yield "restored: " + (" ".join(text.words) if text is not None else "(too long)")
         yield "original: " + " ".join(pair.target) + "\n"
 
 

@@ -26,6 +26,7 @@ from torch import Tensor, nn
 
 from nersery.core.progress import Progress
 from nersery.core.random import item_rng
+from nersery.core.registry import BUNDLED
 from nersery.models import bundled
 from nersery.models.bundled_heads import add_head
 from nersery.models.loading import ModelSource, autocast, pick_device
@@ -279,7 +280,7 @@ def write(trainer: MaskedLMTrainer, source: ModelSource, work: Path, held_out: M
     save_adapters(trainer.model, path, skipped=[f"{trainer.decoder_name}.bias"])
     whole = source.model("AutoModelForMaskedLM")
     add_head(whole, path, "masked language model")
-    if not bundled.is_bundled(source.name):
+    if source.name not in BUNDLED:
         whole.save_pretrained(work / "model")
         trainer.tokenizer.save_pretrained(work / "model")
     trainer.model, trainer.embedding.places = whole.to(trainer.device).eval(), torch.arange(len(trainer.bias))

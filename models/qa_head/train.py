@@ -31,6 +31,7 @@ from torch import Tensor, nn
 from nersery.core import definitions
 from nersery.core.progress import Progress
 from nersery.core.random import item_rng
+from nersery.core.registry import BUNDLED
 from nersery.models import bundled, bundled_heads
 from nersery.models.loading import ModelSource, autocast, pick_device
 from nersery.models.question_answering import best_spans, token_types, word_scores
@@ -380,7 +381,7 @@ def main() -> None:
     save_adapters(model, target)
     shipped = ModelSource(encoder).model("AutoModelForQuestionAnswering")
     bundled_heads.add_head(shipped, target, "question-answering model")
-    if not bundled.is_bundled(encoder):
+    if encoder not in BUNDLED:
         shipped.save_pretrained(arguments.work / "model")
         ModelSource(encoder).tokenizer().save_pretrained(arguments.work / "model")
     figures = f1(

@@ -249,3 +249,12 @@ class TestFilesOfSettings:
             "aligner.priors",
         ]
         assert self.found("annotate", "projected_labels", aligner={"method": "none-such", "priors": "lm"}) == {}
+
+
+@pytest.mark.parametrize(
+    ("kind", "name", "last"), [("augment", "bda", "trust"), ("annotate", "llm_labels", "definitions")]
+)
+def test_inherited_settings_are_documented_without_gaps(kind: str, name: str, last: str) -> None:
+    """Also those of a base class that another one without settings lies before."""
+    arguments = registry.documentation(registry.get(kind, name)).partition("Args:\n")[2].partition("\n\n")[0]
+    assert f"\n    {last}" in arguments

@@ -21,8 +21,8 @@ from nersery.crosslingual.bitext import (
     PairedBy,
     Row,
     WholePairs,
-    fault_of,
     open_side,
+    reject_of,
 )
 from nersery.crosslingual.divergence import where_apart
 from nersery.io.base import ReadOptions
@@ -93,7 +93,7 @@ def test_empty_lines_are_named_rejects_and_shift_nothing():
     rows = list(bitext("t.txt", "s.txt"))
     assert texts(rows[4]) == ["E", "e"]
     b, c = (Sentence((word,), id=id) for word, id in (("b", "s:2"), ("C", "t:3")))
-    faults = [fault_of(row) for row in rows]
+    faults = [reject_of(row) for row in rows]
     assert faults == [None, Reject(EMPTY_TARGET, b), Reject(EMPTY_SOURCE, c), Reject(EMPTY_BOTH), None]
     assert bitext("t.txt", "s.txt").count() == 5
 
@@ -104,7 +104,7 @@ def test_empty_lines_at_an_end_are_nothing():
     assert len(list(bitext("t.txt", "s.txt"))) == bitext("t.txt", "s.txt").count() == 2
     write("s.txt", "a", "", "")
     rows = bitext("t.txt", "s.txt")
-    assert [fault_of(row) is None for row in rows] == [True, False, False]
+    assert [reject_of(row) is None for row in rows] == [True, False, False]
     assert rows.count() == 3
 
 
@@ -124,7 +124,7 @@ def test_a_broken_sentence_keeps_its_place():
     write("t.txt", "A", "B", "C")
     rows = list(bitext("t.txt", "s.conll", repair="drop-sentence"))
     assert [texts(rows[0]), texts(rows[2])] == [["A", "a"], ["C", "c"]]
-    fault = fault_of(rows[1])
+    fault = reject_of(rows[1])
     assert fault is not None
     assert fault.reason not in (EMPTY_SOURCE, EMPTY_TARGET)
     assert bitext("t.txt", "s.conll", repair="drop-sentence").count() == 3
@@ -149,7 +149,7 @@ def test_several_sources():
     write("fr.txt", "x", "y", "")
     rows = list(bitext("t.txt", "en.txt", "fr.txt"))
     assert texts(rows[0]) == ["A", "a", "x"]
-    assert [fault_of(row) is None for row in rows] == [True, True, False]
+    assert [reject_of(row) is None for row in rows] == [True, True, False]
 
 
 def test_a_pair_of_three_thousand_words():
@@ -199,7 +199,7 @@ def test_by_id_where_both_have_them():
         [f"- {UNPAIRED}", f"- {UNPAIRED}"],
     ]
     assert rows.count() == 5
-    left = [fault_of(row) for row in rows][3:]
+    left = [reject_of(row) for row in rows][3:]
     assert [(fault.reason, fault.sentence.id) for fault in left if fault and fault.sentence] == [
         (UNPAIRED, "4"),
         (UNPAIRED, "9"),

@@ -22,6 +22,7 @@ from nersery.crosslingual.projection import (
     Task,
     Translation,
     alignment_quality,
+    best_chances,
     vote,
 )
 from nersery.crosslingual.projection_tasks import project_step
@@ -32,7 +33,7 @@ from tests.crosslingual.translations import ADA, alignment, labelled, plain, pro
 
 
 def quality(aligned: str, source: int, target: int, unaligned: float = 0.1) -> float:
-    return alignment_quality(alignment(aligned), range(source), range(target), unaligned)
+    return alignment_quality(best_chances(alignment(aligned)), range(source), range(target), unaligned)
 
 
 def test_quality_is_the_geometric_mean_over_the_words_of_both_sides():
@@ -43,7 +44,7 @@ def test_quality_is_the_geometric_mean_over_the_words_of_both_sides():
 
 
 def test_quality_of_some_words():
-    found = alignment_quality(alignment("0-0:0.1 1-1:0.5 2-1:0.25"), [1, 2], [1])
+    found = alignment_quality(best_chances(alignment("0-0:0.1 1-1:0.5 2-1:0.25")), [1, 2], [1], 0.1)
     assert found == pytest.approx((0.5 * 0.25 * 0.5) ** (1 / 3))
 
 
@@ -53,13 +54,13 @@ def test_of_several_links_of_a_word_the_best_counts():
 
 def test_quality_of_a_very_long_pair():
     aligned = tuple(Link(n, n, 1e-3) for n in range(3000))
-    assert alignment_quality(aligned, range(3000), range(3000)) == pytest.approx(1e-3)
+    assert alignment_quality(best_chances(aligned), range(3000), range(3000), 0.1) == pytest.approx(1e-3)
 
 
 @given(st.lists(st.tuples(st.integers(0, 5), st.integers(0, 5), st.floats(1e-9, 1)), max_size=20))
 def test_quality_is_a_number_from_0_to_1(found: list[tuple[int, int, float]]):
     aligned = tuple(sorted(Link(*link) for link in found))
-    value = alignment_quality(aligned, range(6), range(6))
+    value = alignment_quality(best_chances(aligned), range(6), range(6), 0.1)
     assert math.isfinite(value)
     assert 0 < value <= 1
 

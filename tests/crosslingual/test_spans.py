@@ -12,6 +12,7 @@ from nersery import Entity, Origin, Sentence
 from nersery.core.alignments import Alignment, Link
 from nersery.core.errors import SettingsError
 from nersery.core.outcome import Reject
+from nersery.core.registry import build
 from nersery.core.sentence import SoftLabel
 from nersery.crosslingual.projection import (
     ENTITY_QUALITY,
@@ -26,7 +27,6 @@ from nersery.crosslingual.projection import (
     Projection,
     alignment_issue,
     is_punctuation,
-    projection_of,
 )
 from tests.crosslingual.translations import ADA, alignment, labelled, plain, projected, rejected
 
@@ -288,9 +288,9 @@ def test_labels_of_the_target_are_ignored_where_links_are_wrong_too():
 
 
 def test_a_projection_from_settings_names_all_that_is_wrong():
-    assert projection_of({"max_gap": 0, "strip": ["the"]}) == Projection(max_gap=0, strip=("the",))
+    assert build(Projection, "project", {"max_gap": 0, "strip": ["the"]}) == Projection(max_gap=0, strip=("the",))
     with pytest.raises(SettingsError) as caught:
-        projection_of({"max_gap": -1, "threshold": 2})
+        build(Projection, "project", {"max_gap": -1, "threshold": 2})
     assert len(str(caught.value).splitlines()) == 2
 
 

@@ -10,7 +10,7 @@ import torch
 from nersery.models.loading import ModelSource
 from nersery.models.masked.masked_inputs import OWN, MaskedInput
 from nersery.models.masked.masked_lm import MaskedLM
-from nersery.models.training.trainer import TrainingPlan, fine_tuning_plan
+from nersery.models.training.trainer import TrainingPlan
 
 KINDS = ["wordpiece", "bytes", "unigram"]
 MARKS = ("##", "▁", "Ġ", "\ufffd", OWN, "[", "]", "<", ">")
@@ -52,7 +52,7 @@ def rngs(count: int, seed: int = 0) -> list[random.Random]:
 
 
 def plan(epochs: int = 2, batch_size: int = 4, learning_rate: float = 5e-3) -> TrainingPlan:
-    return fine_tuning_plan(epochs, batch_size, learning_rate, "fp32")
+    return TrainingPlan(epochs=epochs, batch_size=batch_size, learning_rate=learning_rate, precision="fp32")
 
 
 def one_word(words: tuple[str, ...], rng: random.Random) -> MaskedInput:

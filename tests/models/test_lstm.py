@@ -12,17 +12,16 @@ import torch
 
 from nersery.core.errors import SettingsError
 from nersery.core.progress import Progress
-from nersery.models.lstm import ROWS, LSTMLanguageModel, Shape, frequent, training_plan
+from nersery.models.lstm import ROWS, LSTMLanguageModel, frequent, training_plan
 from nersery.models.seq2seq.seq2seq_inputs import UNKNOWN
 
 TEXTS = [("a", "b", "c"), ("d", "e")] * 4
 WORDS = ["a", "b", "c", "d", "e"]
-TINY = Shape(embedding=8, hidden=16, dropout=0.0)
 PLAN = replace(training_plan(40, 4, 0.03), optimizer="adam", schedule="constant")
 
 
 def make(words: list[str] = WORDS, seed: int = 0) -> LSTMLanguageModel:
-    return LSTMLanguageModel(words, TINY, seed=seed, device="cpu")
+    return LSTMLanguageModel(words, embedding=8, hidden=16, dropout=0.0, seed=seed, device="cpu")
 
 
 def generators(count: int) -> list[random.Random]:
@@ -140,9 +139,3 @@ def test_a_finished_training_is_loaded(tmp_path: Path) -> None:
 def test_frequent_words_and_all_tokens_are_known() -> None:
     assert frequent([("a", "b", "a", "\t<b-X>"), ("c", "b")], 2) == ["\t<b-X>", "a", "b"]
     assert frequent([("b", "a")], 1) == ["a", "b"]
-
-
-@pytest.mark.parametrize("wrong", [{"embedding": 0}, {"hidden": 0}, {"dropout": 1.0}, {"dropout": -0.1}])
-def test_shapes_are_checked(wrong: dict[str, float]) -> None:
-    with pytest.raises(SettingsError, match=next(iter(wrong))):
-        replace(TINY, **wrong)

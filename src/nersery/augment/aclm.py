@@ -13,9 +13,10 @@ from nersery.augment.denoising.masked_backend import MaskedBackEnd
 from nersery.augment.denoising.mixner import Partners, is_mixed
 from nersery.augment.denoising.seq2seq_backend import Seq2SeqBackEnd
 from nersery.augment.denoising.templates import Template, attention_keywords, random_keywords
-from nersery.augment.linearized.parsing import check_new
-from nersery.augment.masked_lm.model_setup import is_encoder_decoder, sentences_with_entities, warn_of_unused
-from nersery.augment.masked_lm.shared_settings import AdaptationSettings, FineTuningSettings, TypeDescriptions
+from nersery.augment.linearized.parsing import NEAR_COPY, is_near_copy
+from nersery.augment.linearized.tagged_writing import check_writer
+from nersery.augment.masked_lm.model_setup import MaskedModelSettings, sentences_with_entities, warn_of_unused
+from nersery.augment.masked_lm.shared_settings import FineTuningSettings, TypeDescriptions
 from nersery.augment.words.stop_words import stop_words
 from nersery.core.outcome import Reject
 from nersery.core.random import item_rng
@@ -23,7 +24,6 @@ from nersery.core.ranges import Count, CountOrZero, Rate, RateAboveZero
 from nersery.core.registry import FileName, ModelName, name_of
 from nersery.core.sentence import Origin, Sentence
 from nersery.core.training_context import NO_TRAINING, Training
-from nersery.models.model_settings import ModelSettings
 from nersery.taggers.base import load_tagger
 from nersery.taggers.components.gold_tagger import gold_tagger
 
@@ -35,7 +35,7 @@ NO_GAP = "no word to rewrite"
 
 
 @dataclass
-class ACLM(FineTuningSettings, TypeDescriptions, AdaptationSettings, Augmenter, ModelSettings):
+class ACLM(FineTuningSettings, TypeDescriptions, MaskedModelSettings, Augmenter):
     """Keeps entities and keywords; a language model rewrites the rest of the sentence.
 
     Keywords are the words to which entities attend most in a tagger trained on gold. Entities and keywords form a
@@ -113,7 +113,11 @@ class ACLM(FineTuningSettings, TypeDescriptions, AdaptationSettings, Augmenter, 
             with_attention(load_tagger(self.tagger))
         if self.mixner:
             self._encoder_source().config()
-        self._new_back_end().check()
+        if self.is_encoder_decoder:
+            self.refuse_adaptation()
+            check_writer(self)
+        else:
+            super().check()
 
     def check_tagger(self, tagger: Tagger) -> None:
         """Refuse one without attention, where keywords are chosen by it; see `Augmenter.check_tagger`."""
@@ -140,7 +144,7 @@ class ACLM(FineTuningSettings, TypeDescriptions, AdaptationSettings, Augmenter, 
         self._attended = {}
         templates = dict(zip((*gold, *dev), self._templates([*gold, *dev], rngs), strict=True))
         self._attended = {sentence: templates[sentence].keywords for sentence in gold}
-        back_end = self._new_back_end()
+        back_end = Seq2SeqBackEnd(self) if self.is_encoder_decoder else MaskedBackEnd(self)
         back_end.learn(gold, replace(training, dev=dev), templates)
         self._back_end = back_end
         if self.mixner:
@@ -210,10 +214,6 @@ class ACLM(FineTuningSettings, TypeDescriptions, AdaptationSettings, Augmenter, 
 
     # --- the language model -------------------------------------------------------------------------------------------
 
-    def _new_back_end(self) -> BackEnd:
-        """The back end that suits the model."""
-        return Seq2SeqBackEnd(self) if is_encoder_decoder(self) else MaskedBackEnd(self)
-
     def _checked(
         self, draft: Sentence | Reject, template: Template, sources: tuple[Sentence, ...]
     ) -> Sentence | Reject:
@@ -221,5 +221,5 @@ class ACLM(FineTuningSettings, TypeDescriptions, AdaptationSettings, Augmenter, 
         if isinstance(draft, Reject):
             return draft
         draft = replace(draft, origin=Origin("aclm", tuple(source.id for source in sources), 1))
-        near = check_new(draft, {template.sentence, *sources}, self.similarity)
-        return draft if near is None else Reject(near, draft)
+        is_near = is_near_copy(draft, {template.sentence, *sources}, self.similarity)
+        return Reject(NEAR_COPY, draft) if is_near else draft

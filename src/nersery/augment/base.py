@@ -219,6 +219,7 @@ class AugmentStage(Stage[Sentence, Task]):
 
     def __post_init__(self) -> None:
         """Refuse what is no seed and no number of copies, before the method learns."""
+        super().__post_init__()
         object.__setattr__(self, "seed", checked_seed(self.seed))
         tasks((), self.copies)
 

@@ -2,20 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 
 from nersery.augment.base import Augmenter
-from nersery.augment.masked_lm.model_setup import open_model
-from nersery.augment.masked_lm.shared_settings import AdaptationSettings
 from nersery.augment.masked_lm.word_replacement import WordPredictions
-from nersery.core.sentence import Sentence
-from nersery.core.training_context import NO_TRAINING, Training
-from nersery.models.model_settings import ModelSettings
 
 
 @dataclass
-class BDA(WordPredictions, AdaptationSettings, Augmenter, ModelSettings):
+class BDA(WordPredictions, Augmenter):
     """Replaces words by predictions of a pretrained masked language model, given only the context.
 
     The model sees no labels, so a new word may not fit the type.
@@ -32,7 +26,3 @@ class BDA(WordPredictions, AdaptationSettings, Augmenter, ModelSettings):
           is masked as in `label_conditioned`, without its label.
         - As in `label_conditioned`: the cut-off, whole new words, and the model's size.
     """
-
-    def fit(self, sentences: Iterable[Sentence], training: Training = NO_TRAINING) -> None:
-        """Open the model."""
-        self._lm = open_model(self, list(sentences), training)

@@ -6,18 +6,18 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from nersery.augment.base import Augmenter
-from nersery.augment.masked_lm.shared_settings import AdaptationSettings, FineTuningSettings
-from nersery.augment.masked_lm.word_replacement import WordPredictions, fine_tuned_on_words
+from nersery.augment.masked_lm.model_setup import MaskedModelSettings
+from nersery.augment.masked_lm.shared_settings import FineTuningSettings
+from nersery.augment.masked_lm.word_replacement import WordPredictions
 from nersery.core.ranges import Count
 from nersery.core.sentence import Sentence
 from nersery.core.training_context import NO_TRAINING, Training
-from nersery.models.model_settings import ModelSettings
 
 OUTSIDE = "O"
 
 
 @dataclass
-class CBT(WordPredictions, FineTuningSettings, AdaptationSettings, Augmenter, ModelSettings):
+class CBT(WordPredictions, FineTuningSettings, MaskedModelSettings, Augmenter):
     """Replaces words by predictions of a masked language model that is fine-tuned with their labels.
 
     The label itself, `PER` or `O`, precedes the sentence; the model does not see what it means.
@@ -43,7 +43,7 @@ class CBT(WordPredictions, FineTuningSettings, AdaptationSettings, Augmenter, Mo
         Raises:
             DataError: When there is no sentence.
         """
-        self._lm = fine_tuned_on_words(self, list(sentences), training)
+        self.fit_on_words(self, list(sentences), training)
 
     def condition(self, type: str | None) -> tuple[str, ...]:
         """The label; a label such as "creative work" is several words."""

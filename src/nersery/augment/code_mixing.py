@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -24,10 +24,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from nersery.models.word_vectors import WordVectors
-
     Embeddings = NDArray[np.float32]
-    Read = Callable[[str, Iterable[str]], WordVectors]
 
 Place = tuple[str, str]
 """A language and a type."""
@@ -140,14 +137,15 @@ class CodeMixing(Augmenter, ModelSettings):
         mentions, languages = _mentions(sentences)
         _require_shared_type(mentions, languages)
         matrices: dict[Place, Embeddings] = {}
+        self._indexes = {}
         if self._searches:
             self._prepare(mentions)
-            matrices = self._embed_all(mentions, self._read)
+            matrices = self._embed_all(mentions)
             self._warn_of_unknown(matrices)
         gazetteers = {place: Gazetteer.of(members, matrices.get(place)) for place, members in mentions.items()}
         gazetteers = {place: gazetteer for place, gazetteer in gazetteers.items() if gazetteer.mentions}
         _require_shared_type(gazetteers, languages, "with a word that the vectors know ")
-        self._gazetteers, self._languages, self._indexes = gazetteers, languages, {}
+        self._gazetteers, self._languages = gazetteers, languages
         self._nearest = {place: self._search(place, mentions[place], rows) for place, rows in matrices.items()}
 
     def _prepare(self, mentions: Mapping[Place, Sequence[Mention]]) -> None:
@@ -180,43 +178,33 @@ class CodeMixing(Augmenter, ModelSettings):
                     f"multilingual sentence encoder by the setting model, e.g. {MULTILINGUAL}"
                 )
 
-    def _embed_all(self, mentions: Mapping[Place, Sequence[Mention]], read: Read) -> dict[Place, Embeddings]:
+    def _embed_all(self, mentions: Mapping[Place, Sequence[Mention]]) -> dict[Place, Embeddings]:
         """The embeddings of mentions, language after language: words are looked up once in a file of vectors."""
         matrices = {}
         for language in sorted({language for language, _ in mentions}):
             own = {place: members for place, members in mentions.items() if place[0] == language}
             different = sorted({mention for members in own.values() for mention in members})
             rows = {mention: row for row, mention in enumerate(different)}
-            matrix = self._embed(language, different, read)
+            matrix = self._embed(language, different)
             for place, members in own.items():
                 matrices[place] = matrix[[rows[mention] for mention in members]]
         return matrices
 
-    def _embed(self, language: str, mentions: Sequence[Mention], read: Read) -> Embeddings:
+    def _embed(self, language: str, mentions: Sequence[Mention]) -> Embeddings:
         """A vector of length 1 for each mention, zeros where no word is known. Shape: (mentions, dimension)."""
         if self.model:
             embeddings: Embeddings = self._encoder.sentences(mentions)
             return embeddings
         import numpy as np
 
-        vectors = read(language, {word for mention in mentions for word in mention})
-        for issue in vectors.issues:
-            warn(f"{self.vectors[language]}: {issue}")
-        return np.stack([vectors.mean(mention) for mention in mentions])
-
-    def _read(self, language: str, words: Iterable[str]) -> WordVectors:
-        from nersery.models.word_vectors import read_vectors
-
-        return read_vectors(self.vectors[language], words)
-
-    def _seek(self, language: str, words: Iterable[str]) -> WordVectors:
-        """The vectors of words that come later, without reading the file for each batch."""
         from nersery.models.word_vectors import VectorIndex
 
         if language not in self._indexes:
             self._indexes[language] = VectorIndex(self.vectors[language])
-        found: WordVectors = self._indexes[language].read(words)
-        return found
+        vectors = self._indexes[language].read({word for mention in mentions for word in mention})
+        for issue in vectors.issues:
+            warn(f"{self.vectors[language]}: {issue}")
+        return np.stack([vectors.mean(mention) for mention in mentions])
 
     def _warn_of_unknown(self, matrices: Mapping[Place, Embeddings]) -> None:
         for language in sorted({language for language, _ in matrices}):
@@ -264,7 +252,7 @@ class CodeMixing(Augmenter, ModelSettings):
                 if mention not in self._nearest.get(place, {}) and self._others(place):
                     unseen.setdefault(place, set()).add(mention)
         mentions = {place: sorted(members) for place, members in unseen.items()}
-        matrices = self._embed_all(mentions, self._seek)
+        matrices = self._embed_all(mentions)
         return {place: self._search(place, mentions[place], rows) for place, rows in matrices.items()}
 
     def _can_embed(self, language: str) -> bool:

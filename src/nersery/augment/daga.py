@@ -78,7 +78,7 @@ class DAGA(FineTuningSettings, Augmenter):
         Raises:
             DataError: When no sentence has an entity.
         """
-        from nersery.models.lstm import LSTMLanguageModel, Shape, frequent, training_plan
+        from nersery.models.lstm import LSTMLanguageModel, frequent, training_plan
         from nersery.taggers.base import training_record
 
         gold, dev = (sorted(part, key=lambda sentence: sentence.id) for part in (sentences, training.dev))
@@ -88,8 +88,14 @@ class DAGA(FineTuningSettings, Augmenter):
         texts, dev_texts = ([self._text(sentence) for sentence in part] for part in (gold, dev))
         words = frequent(texts, self.min_count)
         self._rare = self._rare_words(gold, frozenset(words))
-        shape = Shape(self.embedding_size, self.hidden_size, self.dropout)
-        self._lm = LSTMLanguageModel(words, shape, seed=training.seed, device=self.device)
+        self._lm = LSTMLanguageModel(
+            words,
+            embedding=self.embedding_size,
+            hidden=self.hidden_size,
+            dropout=self.dropout,
+            seed=training.seed,
+            device=self.device,
+        )
         languages = [sentence.language for sentence in (*gold, *dev)] if self._speaks else []
         self._lm.fit(
             texts,

@@ -13,14 +13,13 @@ from nersery.augment.denoising.span_filling import SpanFiller, check_span_model
 from nersery.augment.linearized.linearization import linearized_input, token_descriptions
 from nersery.augment.masked_lm import model_setup
 from nersery.augment.masked_lm.mention_masking import fill, with_words
-from nersery.augment.masked_lm.shared_settings import AdaptationSettings, FineTuningSettings, TypeDescriptions
+from nersery.augment.masked_lm.shared_settings import FineTuningSettings, TypeDescriptions
 from nersery.core.outcome import Reject
 from nersery.core.ranges import Count, Rate
 from nersery.core.registry import ModelName, name_of
 from nersery.core.sentence import Entity, Sentence, types_in
 from nersery.core.training_context import NO_TRAINING, Training
 from nersery.models.masked.masked_inputs import Drawing, MaskedInput, replaceable_places
-from nersery.models.model_settings import ModelSettings
 from nersery.models.seq2seq.seq2seq_inputs import Sampling
 from nersery.taggers.components.gold_tagger import check_gold_tagger, gold_tagger
 
@@ -32,7 +31,7 @@ NOT_NEW = "no candidate with new words"
 
 
 @dataclass
-class FlipDA(FineTuningSettings, TypeDescriptions, AdaptationSettings, Augmenter, ModelSettings):
+class FlipDA(FineTuningSettings, TypeDescriptions, model_setup.MaskedModelSettings, Augmenter):
     """Gives entities other types and other words; a tagger selects the best of several candidates.
 
     With probability `flip_rate`, an entity gets another type and new words; some other words are replaced too. New
@@ -72,14 +71,16 @@ class FlipDA(FineTuningSettings, TypeDescriptions, AdaptationSettings, Augmenter
     in_turn: bool = True
     max_subwords: Count = 100
     batch_size: Count = 30
-    _lm: Any = field(default=None, init=False, repr=False, compare=False)
     _spans: SpanFiller | None = field(default=None, init=False, repr=False, compare=False)
     _tagger: Any = field(default=None, init=False, repr=False, compare=False)
     _types: tuple[str, ...] = field(default=(), init=False, repr=False, compare=False)
 
     def check(self) -> None:
         """Look for the models; see `Augmenter.check`."""
-        (check_span_model if model_setup.is_encoder_decoder(self) else model_setup.check_model)(self)
+        if self.is_encoder_decoder:
+            check_span_model(self)
+        else:
+            super().check()
         check_gold_tagger(self.tagger)
 
     def fit(self, sentences: Iterable[Sentence], training: Training = NO_TRAINING) -> None:
@@ -93,14 +94,14 @@ class FlipDA(FineTuningSettings, TypeDescriptions, AdaptationSettings, Augmenter
         self._types = tuple(sorted(types_in(labelled)))
         model_setup.warn_of_unused(self.descriptions, "descriptions", gold)
         self._tagger = gold_tagger(name_of(self), self.tagger, gold, training)
-        if model_setup.is_encoder_decoder(self):
+        if self.is_encoder_decoder:
             from nersery.models.seq2seq.encoder_decoder import Seq2Seq
 
             sampling = Sampling(self.top_k, candidates=1, max_subwords=self.max_subwords)
             model = Seq2Seq(self.source, self.device, self.precision)
             self._spans = SpanFiller(model, sampling, self.descriptions)
             return
-        lm = model_setup.open_model(self, gold, training)
+        lm = self.opened(gold, training)
         self._add_tokens(lm, [*gold, *training.dev])
         model_setup.fine_tune(lm, self, gold, _whole_input, training, rate=self.mask_rate)
         self._lm = lm

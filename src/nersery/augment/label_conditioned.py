@@ -7,19 +7,18 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from nersery.augment.base import Augmenter
-from nersery.augment.masked_lm.model_setup import warn_of_unused
-from nersery.augment.masked_lm.shared_settings import AdaptationSettings, FineTuningSettings
-from nersery.augment.masked_lm.word_replacement import WordPredictions, fine_tuned_on_words
+from nersery.augment.masked_lm.model_setup import MaskedModelSettings, warn_of_unused
+from nersery.augment.masked_lm.shared_settings import FineTuningSettings
+from nersery.augment.masked_lm.word_replacement import WordPredictions
 from nersery.core.definitions import OUTSIDE, check_texts, definition, undefined
 from nersery.core.ranges import Count
 from nersery.core.sentence import Sentence, types_in
 from nersery.core.training_context import NO_TRAINING, Training
 from nersery.core.warnings import warn
-from nersery.models.model_settings import ModelSettings
 
 
 @dataclass
-class LabelConditioned(WordPredictions, FineTuningSettings, AdaptationSettings, Augmenter, ModelSettings):
+class LabelConditioned(WordPredictions, FineTuningSettings, MaskedModelSettings, Augmenter):
     """Replaces words by predictions of a masked language model that sees definitions of their types.
 
     The definition of the masked word's type ("named person or family"; "other" outside entities) precedes the sentence.
@@ -60,7 +59,7 @@ class LabelConditioned(WordPredictions, FineTuningSettings, AdaptationSettings, 
         if gold:
             self._warn_of_undefined(sorted(types_in([*gold, *training.dev])))
             warn_of_unused(self.definitions, "definitions", gold)
-        self._lm = fine_tuned_on_words(self, gold, training)
+        self.fit_on_words(self, gold, training)
 
     def condition(self, type: str | None) -> tuple[str, ...]:
         """The definition of the type."""

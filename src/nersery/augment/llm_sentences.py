@@ -17,7 +17,7 @@ from nersery.core.ranges import CountOrZero, NotNegative
 from nersery.core.sentence import UNKNOWN_COLUMN, Sentence, types_in
 from nersery.core.training_context import NO_TRAINING, Training
 from nersery.io.tokenization import Splitter, Splitting, splitter
-from nersery.models.llm.endpoint_settings import EndpointSettings
+from nersery.models.llm.endpoint_method import EndpointMethod
 from nersery.models.llm.exact_match import placed_mentions, spelled
 from nersery.models.llm.messages import LONGEST_EXAMPLE, conversation, mention_list, object_schema, type_list
 from nersery.models.llm.prompt import WRONG_FORM, Completion, Prompt, data_message
@@ -46,7 +46,7 @@ SEEDS = 31
 
 
 @dataclass
-class LlmSentences(EndpointSettings, Augmenter):
+class LlmSentences(EndpointMethod, Augmenter):
     """Asks a large language model for sentences around given entities, or for other entities.
 
     Each request has one sentence or its entities, type definitions, and some gold sentences, which vary with seed and

@@ -11,19 +11,18 @@ from nersery.augment.base import Augmenter
 from nersery.augment.linearized.linearization import linearized_input, token_descriptions
 from nersery.augment.masked_lm import model_setup
 from nersery.augment.masked_lm.mention_masking import MentionPredictions
-from nersery.augment.masked_lm.shared_settings import AdaptationSettings, FineTuningSettings, TypeDescriptions
+from nersery.augment.masked_lm.shared_settings import FineTuningSettings, TypeDescriptions
 from nersery.core.ranges import Count, Rate
 from nersery.core.sentence import Entity, Sentence, types_in
 from nersery.core.training_context import NO_TRAINING, Training
 from nersery.models.masked.masked_inputs import MaskedInput
-from nersery.models.model_settings import ModelSettings
 
 if TYPE_CHECKING:
     from nersery.models.masked.masked_lm import MaskedLM
 
 
 @dataclass
-class MELM(MentionPredictions, FineTuningSettings, TypeDescriptions, AdaptationSettings, Augmenter, ModelSettings):
+class MELM(MentionPredictions, FineTuningSettings, TypeDescriptions, model_setup.MaskedModelSettings, Augmenter):
     """Replaces words of mentions by predictions of a masked language model that sees their labels.
 
     Tag tokens around each word of a mention show the model its label. Filter the output with `agreement`, as in the
@@ -63,7 +62,7 @@ class MELM(MentionPredictions, FineTuningSettings, TypeDescriptions, AdaptationS
         gold = model_setup.sentences_with_entities(self, sentences)
         model_setup.warn_of_unused(self.descriptions, "descriptions", gold)
         self._languages = _languages_of_mentions(gold)
-        model = model_setup.open_model(self, gold, training)
+        model = self.opened(gold, training)
         self._prepare(model, [*gold, *training.dev])
         model_setup.fine_tune(model, self, gold, self._with_mentions_hidden, training, rate=self.mask_rate)
         self._lm = model

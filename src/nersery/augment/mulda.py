@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from nersery.augment.base import NO_ENTITIES, Augmenter, unfitted
 from nersery.augment.linearized.linearization import apart, linearize
-from nersery.augment.linearized.parsing import check_new, child_of, parse
+from nersery.augment.linearized.parsing import NEAR_COPY, child_of, is_near_copy, parse
 from nersery.augment.linearized.tagged_writing import check_writer, fine_tuned_writer, written
 from nersery.augment.masked_lm.model_setup import sentences_with_entities, warn_of_unused
 from nersery.augment.masked_lm.shared_settings import FineTuningSettings, TypeDescriptions
@@ -78,7 +78,7 @@ class MulDA(FineTuningSettings, TypeDescriptions, Augmenter, ModelSettings):
         sentences_with_entities(self, gold)
         warn_of_unused(self.descriptions, "descriptions", gold)
         self._types = frozenset(types_in([*gold, *training.dev]))
-        self._lm = fine_tuned_writer(self, gold, training, self._types, _random_pair, self._misfit)
+        self._lm = fine_tuned_writer(self, gold, training, self._types, _random_pair, self._learning_issue)
 
     def generate_batch(self, sentences: Sequence[Sentence], rngs: Sequence[random.Random]) -> list[Sentence | Reject]:
         """For each sentence a new one that begins like it."""
@@ -89,7 +89,7 @@ class MulDA(FineTuningSettings, TypeDescriptions, Augmenter, ModelSettings):
         sampling = Sampling(self.top_k, self.candidates, self.max_subwords)
         return written(self._lm, self._types, sentences, pairs, rngs, sampling, self._read, too_long=TOO_LONG)
 
-    def _misfit(self, model: Seq2Seq, sentence: Sentence) -> str:
+    def _learning_issue(self, model: Seq2Seq, sentence: Sentence) -> str:
         """Why the model cannot learn from a sentence; from one that reads back as another it would learn wrong labels.
 
         What reads back as no sentence at all does no harm: it is rejected too when the model writes it.
@@ -106,8 +106,9 @@ class MulDA(FineTuningSettings, TypeDescriptions, Augmenter, ModelSettings):
         if isinstance(sentence, Reject):
             return sentence
         sentence = child_of(parent, sentence)
-        reason = check_new(sentence, [parent], self.similarity) if sentence.entities else NO_ENTITIES
-        return sentence if reason is None else Reject(reason, sentence)
+        if not sentence.entities:
+            return Reject(NO_ENTITIES, sentence)
+        return Reject(NEAR_COPY, sentence) if is_near_copy(sentence, [parent], self.similarity) else sentence
 
 
 def _random_pair(model: Seq2Seq, sentence: Sentence, rng: random.Random) -> TextPair:

@@ -14,11 +14,12 @@ from nersery.cli import options
 from nersery.cli.app import crosslingual_group
 from nersery.cli.job_options import StageCommand, run_job
 from nersery.core.errors import SettingsError
+from nersery.core.registry import build
 from nersery.core.warnings import note, remark
 from nersery.crosslingual.aligner_checkpoint import check_keep, keep_learnt
 from nersery.crosslingual.aligners.base import AlignStage
 from nersery.crosslingual.bitext import Bitext, PairedBy, WholePairs, open_side
-from nersery.crosslingual.projection import Voting, projection_of
+from nersery.crosslingual.projection import Projection, Voting
 from nersery.experiments.recipe_file.overrides import settings_from
 from nersery.io.pharaoh import AlignmentFile
 from nersery.io.repairs import DROP_SENTENCE
@@ -117,7 +118,7 @@ def project(
 
     sources = [source, *(also or [])]
     options.refuse_same_file(output, target, *sources, *alignments)
-    projection = projection_of(settings_from(settings or []))
+    projection: Projection = build(Projection, "project", settings_from(settings or []))
     if picture_of and picture is None:
         raise SettingsError("--picture-of is for --picture FILE.svg: nothing is drawn without it")
     if picture is not None:

@@ -176,7 +176,12 @@ def create(kind: str, method: str | type[Any], settings: Mapping[str, Any] | Non
     0.3
     """
     cls, name = (get(kind, method), method) if isinstance(method, str) else (method, name_of(method))
-    made, issues = _built(cls, name, settings or {})
+    return build(cls, name, settings or {})
+
+
+def build(cls: type[Any], name: str, settings: Mapping[str, Any]) -> Any:
+    """Build a dataclass; a `SettingsError` with all unknown settings and wrong values, under its name."""
+    made, issues = _built(cls, name, settings)
     if issues:
         raise SettingsError("\n".join(issues))
     return made
@@ -325,7 +330,7 @@ def documentation(cls: type[Any]) -> str:
     for base in filter(dataclasses.is_dataclass, cls.__mro__[1:] if heading else ()):
         entries = (inspect.getdoc(base) or "").partition("Args:\n")[2].partition("\n\n")[0]
         for entry in re.split(r"\n(?=    \w+: )", entries):
-            if not re.search(rf"^{entry.partition(':')[0]}: ", own, re.M):  # a method may describe a setting itself
+            if entry and not re.search(rf"^{entry.partition(':')[0]}: ", own, re.M):  # it may describe a setting itself
                 own += "\n" + entry
     return start + heading + own + gap + end
 

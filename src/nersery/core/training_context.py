@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -63,7 +62,7 @@ def training_from(
         return training, dict(options)
     refuse_unsaved(output)
     others = {name: value for name, value in options.items() if name != "tagger"}
-    return replace(training, tagger=partial(_same, options["tagger"])), others
+    return replace(training, tagger=lambda: options["tagger"]), others
 
 
 def refuse_unsaved(output: object) -> None:
@@ -73,10 +72,6 @@ def refuse_unsaved(output: object) -> None:
             "a job that writes a file may have to resume, but the tagger is only in memory. Save it with "
             "tagger.save(folder) and name the folder, or leave out output"
         )
-
-
-def _same(value: Any) -> Any:
-    return value
 
 
 def in_job(training: Training, folder: Path | None, progress: Progress | None) -> Training:

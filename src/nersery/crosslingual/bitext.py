@@ -226,7 +226,7 @@ class Bitext:
         return f"; {apart}: {here:,} here, {shown[0]}, seems to be {there:,} there, {shown[1]}"
 
 
-def fault_of(row: Row) -> Reject | None:
+def reject_of(row: Row) -> Reject | None:
     """Why nothing can be done with a row: it has no target, or no source; None where it has both."""
     target, sources, _ = row
     there = [source for source in sources if isinstance(source, Sentence)]
@@ -257,7 +257,7 @@ class WholePairs:
         """The number of rows, whole or not; all of them are looked at."""
         rows = self._whole = 0
         for rows, row in enumerate(self.bitext, start=1):  # noqa: B007 - it is counted
-            self._whole += fault_of(row) is None
+            self._whole += reject_of(row) is None
         return rows
 
     def __len__(self) -> int:
@@ -269,11 +269,11 @@ class WholePairs:
 
     def __iter__(self) -> Iterator[Pair]:
         """The pairs in order."""
-        return (pair_of(row) for row in self.bitext if fault_of(row) is None)
+        return (pair_of(row) for row in self.bitext if reject_of(row) is None)
 
     def outcomes(self) -> Iterator[Row | Reject]:
         """The rows in order, and in the places of those that have not both sides why nothing can be done with them."""
-        return (fault_of(row) or row for row in self.bitext)
+        return (reject_of(row) or row for row in self.bitext)
 
 
 def pair_of(row: Row) -> Pair:

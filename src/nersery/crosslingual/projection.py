@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise, repeat
 from operator import index
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 from unicodedata import category
 
 from nersery.core.alignments import Alignment
 from nersery.core.errors import SettingsError, printable
 from nersery.core.outcome import Outcome, Reject
 from nersery.core.ranges import CountOrZero, Rate, RateAboveZero
-from nersery.core.registry import check_values, validated
+from nersery.core.registry import check_values
 from nersery.core.sentence import Entity, Origin, Sentence, folded
 from nersery.core.validation import is_type_name
 from nersery.io.base import storable
@@ -141,10 +141,10 @@ class Projection:
                 lost.append((entity, span))
             else:
                 placed.append(Entity(index(span[0]), index(span[1]), entity.type, entity.score))
-        best = _best_chances(alignment)
-        scores = {QUALITY: _quality(best, range(len(source)), range(len(target)), self.unaligned)}
+        best = best_chances(alignment)
+        scores = {QUALITY: alignment_quality(best, range(len(source)), range(len(target)), self.unaligned)}
         if wanted:
-            scores[ENTITY_QUALITY] = _quality(best, _places(wanted), _places(placed), self.unaligned)
+            scores[ENTITY_QUALITY] = alignment_quality(best, _places(wanted), _places(placed), self.unaligned)
         if self.keep_incomplete:
             scores[PROJECTED] = len(placed) / len(wanted) if wanted else 1.0
         sentence = Sentence.unchecked(  # of parts of checked sentences; the spans do not overlap
@@ -248,24 +248,7 @@ def alignment_issue(alignment: Alignment, source: int, target: int) -> str:
     return ""
 
 
-def alignment_quality(
-    alignment: Alignment, source: Iterable[int], target: Iterable[int], unaligned: float = 0.1
-) -> float:
-    """The geometric mean over words of both sentences of the probability of their best link, in (0, 1].
-
-    Args:
-        source: Positions of the source words that count.
-        target: Positions of the target words that count.
-        unaligned: Value of a word without a link.
-
-    >>> from nersery.core.alignments import Link
-    >>> alignment_quality((Link(0, 0, 0.5), Link(1, 1)), range(2), range(2))
-    0.7071067811865476
-    """
-    return _quality(_best_chances(alignment), source, target, unaligned)
-
-
-def _best_chances(alignment: Alignment) -> tuple[Chances, Chances]:
+def best_chances(alignment: Alignment) -> tuple[Chances, Chances]:
     """For each linked word of the source, and of the target, the probability of its best link."""
     if not alignment:
         return {}, {}
@@ -283,8 +266,21 @@ def _best_chances(alignment: Alignment) -> tuple[Chances, Chances]:
     return of_source, of_target
 
 
-def _quality(best: tuple[Chances, Chances], source: Iterable[int], target: Iterable[int], unaligned: float) -> float:
-    """The geometric mean that `alignment_quality` speaks of."""
+def alignment_quality(
+    best: tuple[Chances, Chances], source: Iterable[int], target: Iterable[int], unaligned: float
+) -> float:
+    """The geometric mean over words of both sentences of the probability of their best link, in (0, 1].
+
+    Args:
+        best: See `best_chances`.
+        source: Positions of the source words that count.
+        target: Positions of the target words that count.
+        unaligned: Value of a word without a link.
+
+    >>> from nersery.core.alignments import Link
+    >>> alignment_quality(best_chances((Link(0, 0, 0.5), Link(1, 1))), range(2), range(2), 0.1)
+    0.7071067811865476
+    """
     of_source, of_target = best
     chances = [*map(of_source.get, source, repeat(unaligned)), *map(of_target.get, target, repeat(unaligned))]
     return math.exp(sum(map(math.log, chances)) / len(chances))
@@ -361,11 +357,3 @@ def _lost_comment(source: Sentence, entity: Entity, reason: str) -> str:
 
 def _named(words: Sequence[str], start: int, end: int) -> str:
     return f"{' '.join(words)} [{start}, {end})"
-
-
-def projection_of(settings: Mapping[str, Any]) -> Projection:
-    """A projection from settings; raises `SettingsError` with all that is wrong with them."""
-    values, issues = validated(Projection, "project", settings)
-    if issues:
-        raise SettingsError("\n".join(issues))
-    return Projection(**values)

@@ -13,10 +13,11 @@ from nersery.core.alignments import Alignment
 from nersery.core.errors import DataError, Issue, SettingsError, did_you_mean
 from nersery.core.outcome import Outcome, Reject, Result, Step, Tally
 from nersery.core.progress import Progress
+from nersery.core.registry import build
 from nersery.core.sentence import Sentence
 from nersery.core.warnings import warn
-from nersery.crosslingual.bitext import Bitext, PairedBy, fault_of, opened_side
-from nersery.crosslingual.projection import OUT_OF_RANGE, Projection, Task, Translation, Voting, projection_of, vote
+from nersery.crosslingual.bitext import Bitext, PairedBy, opened_side, reject_of
+from nersery.crosslingual.projection import OUT_OF_RANGE, Projection, Task, Translation, Voting, vote
 from nersery.io.pharaoh import AlignmentFile
 from nersery.pipeline.stage import Stage
 from nersery.pipeline.stage_job import Sentences, run_stage, split_options
@@ -86,8 +87,8 @@ class ProjectionTasks:
                 if isinstance(source, Sentence):
                     self._types.update([entity.type for entity in source.entities])
             aligned = [next(file) for file in (files if of is None else [files[of]])]
-            if fault := fault_of(row):
-                yield fault
+            if reject := reject_of(row):
+                yield reject
             else:
                 assert isinstance(target, Sentence)
                 translations = [_translation(*pair, target) for pair in zip(sources, aligned, strict=True)]
@@ -229,7 +230,7 @@ def project(
         The corpus, the rejects and their counts; with ``output`` the counts alone.
     """
     job, settings = split_options(options)
-    projection = projection_of(settings)
+    projection: Projection = build(Projection, "project", settings)
     sources, found = zip((source, alignments), *also, strict=True)
     files = [AlignmentFile(file) if isinstance(file, str | Path) else _checked(file) for file in found]
     rows = ProjectionTasks(Bitext(opened_side(target), tuple(map(opened_side, sources)), pair_by), files)

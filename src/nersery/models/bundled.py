@@ -68,11 +68,6 @@ def folder(name: str = NAME) -> Path:
     return path
 
 
-def is_bundled(name: str) -> bool:
-    """Whether a setting names a bundled model."""
-    return name in BUNDLED
-
-
 def is_lower_case(name: str) -> bool:
     """Whether a name is that of a bundled model for lower-cased text."""
     return name in (NAME, WITH_QUESTIONS)
@@ -100,7 +95,7 @@ def unknown_languages(name: str, present: Iterable[str], languages: str = LANGUA
         present: The languages of the text.
         languages: See `knows`.
     """
-    unknown = sorted({one for one in present if not knows(one, name, languages)}) if is_bundled(name) else []
+    unknown = sorted({one for one in present if not knows(one, name, languages)}) if name in BUNDLED else []
     if not unknown:
         return ""
     known = "knows about 100 languages" if languages == LANGUAGES else "has learnt to fill gaps in 36 languages"

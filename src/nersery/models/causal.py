@@ -10,10 +10,9 @@ from typing import Any, Literal
 import torch
 from torch import Tensor, nn
 
-from nersery.core.errors import SettingsError
 from nersery.models.inference import Inference
 from nersery.models.loading import ModelSource, autocast, positions, quiet_transformers, refuse_nan
-from nersery.models.subwords.subwords import MAX_SUBWORDS, SubwordEncoder, window_passes
+from nersery.models.subwords.subwords import MAX_SUBWORDS, SubwordEncoder, Window, window_passes
 
 Text = Sequence[str]
 """Its words."""
@@ -53,14 +52,6 @@ class Likelihood:
         return Likelihood(self.log + other.log, self.subwords + other.subwords)
 
 
-@dataclass(frozen=True, slots=True)
-class _Window:
-    """A part of a text that the model reads at once. Subwords from ``first`` on are scored."""
-
-    subwords: tuple[int, ...]
-    first: int
-
-
 class CausalLM(Inference):
     """A causal language model that scores texts.
 
@@ -69,11 +60,13 @@ class CausalLM(Inference):
     not scored. A text longer than the model is read in overlapping windows: each subword is scored once, with at least
     half a window before it.
 
-    The arguments are those of `Inference`; ``max_subwords`` includes BOS.
+    The arguments are those of `Inference`.
+
+    Attributes:
+        max_subwords: The longest window, BOS included.
 
     Raises:
         MissingResourceError: If there is no such model.
-        SettingsError: If its windows would be too short.
     """
 
     kind: Literal["perplexity", "pseudo-perplexity"] = "perplexity"
@@ -82,13 +75,11 @@ class CausalLM(Inference):
         """See `Inference`."""
         return source.model("AutoModelForCausalLM", whole=True)
 
-    def prepare(self, max_subwords: int | None) -> None:
+    def prepare(self) -> None:
         """See `Inference`."""
         self.tokenizer: Any = self.source.tokenizer()
-        limits = (max_subwords, positions(self.network), self.tokenizer.model_max_length, MAX_SUBWORDS)
+        limits = (positions(self.network), self.tokenizer.model_max_length, MAX_SUBWORDS)
         self.max_subwords = int(min(limit for limit in limits if limit is not None))
-        if self.max_subwords < 2:
-            raise SettingsError(f"max_subwords is {self.max_subwords}, expected 2 or more: a subword and one before it")
 
     @property
     def begin(self) -> tuple[int, ...]:
@@ -102,7 +93,8 @@ class CausalLM(Inference):
         for numbers, windows in self._batches(texts):
             scores = self._scores(windows)
             for number, window, row in zip(numbers, windows, scores, strict=True):
-                found[number] += Likelihood(math.fsum(row[window.first :]), len(window.subwords) - window.first)
+                start, end = window.core
+                found[number] += Likelihood(math.fsum(row[start - window.start :]), end - start)
         return found
 
     def vocabulary_issue(self, words: Sequence[str]) -> str:
@@ -116,7 +108,7 @@ class CausalLM(Inference):
         subwords: list[list[int]] = encoded["input_ids"]
         return subwords
 
-    def _batches(self, texts: Sequence[Text]) -> Iterator[tuple[list[int], list[_Window]]]:
+    def _batches(self, texts: Sequence[Text]) -> Iterator[tuple[list[int], list[Window]]]:
         """Passes: the numbers of the texts, and their windows."""
         owned = [
             (number, window)
@@ -126,7 +118,7 @@ class CausalLM(Inference):
         return window_passes(owned, _rows, LENGTH_MULTIPLE)
 
     @torch.no_grad()
-    def _scores(self, windows: Sequence[_Window]) -> list[list[float]]:
+    def _scores(self, windows: Sequence[Window]) -> list[list[float]]:
         """Log probabilities of the subwords of each window, given those before; 0 for the first."""
         padded = -(-len(windows[0].subwords) // LENGTH_MULTIPLE) * LENGTH_MULTIPLE
         length = min(padded, self.max_subwords)
@@ -148,11 +140,13 @@ def _rows(length: int) -> int:
     return max(1, PASS_SUBWORDS // length)
 
 
-def _windows(subwords: tuple[int, ...], room: int) -> Iterator[_Window]:
-    """The windows of a text. The first scores all subwords but its first, the others their second half."""
+def _windows(subwords: tuple[int, ...], room: int) -> Iterator[Window]:
+    """The windows of a text, each subword a word. The first scores all subwords but its first, the others their second
+    half.
+    """
     start, scored = 0, 1
     while scored < len(subwords):
-        window = subwords[start : start + room]
-        yield _Window(window, scored - start)
-        scored = start + len(window)
+        end = min(start + room, len(subwords))
+        yield Window(subwords[start:end], tuple(range(end - start)), start, (scored, end))
+        scored = end
         start = scored - room // 2

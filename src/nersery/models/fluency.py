@@ -12,7 +12,7 @@ from transformers.models.auto.modeling_auto import MODEL_FOR_MASKED_LM_MAPPING_N
 from nersery.core.batched import batched
 from nersery.core.errors import SettingsError
 from nersery.core.progress import Progress
-from nersery.core.registry import Precision
+from nersery.core.registry import BUNDLED, Precision
 from nersery.core.sentence import Sentence
 from nersery.core.warnings import warn
 from nersery.models import bundled
@@ -120,7 +120,7 @@ def is_causal(source: ModelSource) -> bool:
         MissingResourceError: If there is no such model.
         SettingsError: If it is an encoder-decoder.
     """
-    if bundled.is_bundled(source.name):
+    if source.name in BUNDLED:
         return False
     config = source.config()
     if getattr(config, "is_encoder_decoder", False):

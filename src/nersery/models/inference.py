@@ -15,30 +15,22 @@ class Inference(ABC):
     Args:
         source: A model by name or folder.
         device, precision: See `nersery.models.model_settings.ModelSettings`.
-        max_subwords: The longest window. None takes the limit of the model.
 
     Raises:
         MissingResourceError: If there is no such model.
     """
 
-    def __init__(
-        self,
-        source: ModelSource,
-        *,
-        device: str = "auto",
-        precision: Precision = "auto",
-        max_subwords: int | None = None,
-    ) -> None:
+    def __init__(self, source: ModelSource, *, device: str = "auto", precision: Precision = "auto") -> None:
         self.source = source
         self.precision: Precision = precision
         self.device = pick_device(device)
         self.network: Any = self.opened(source).to(self.device).eval()
-        self.prepare(max_subwords)
+        self.prepare()
 
     @abstractmethod
     def opened(self, source: ModelSource) -> Any:
         """The network of a model."""
 
     @abstractmethod
-    def prepare(self, max_subwords: int | None) -> None:
+    def prepare(self) -> None:
         """Open the tokenizer."""

@@ -62,7 +62,7 @@ class ModelSource:
     @property
     def location(self) -> str:
         """The folder or the name on the hub."""
-        return str(bundled.folder(self.name)) if bundled.is_bundled(self.name) else self.name
+        return str(bundled.folder(self.name)) if self.name in BUNDLED else self.name
 
     @property
     def files(self) -> dict[str, str]:
@@ -175,7 +175,7 @@ class ModelSource:
 
     def question_answering(self) -> Any:
         """The model with its extractive question-answering head; a `MissingResourceError` if it has another."""
-        if bundled.is_bundled(self.name):
+        if self.name in BUNDLED:
             encoder = bundled.NAME if self.name == bundled.WITH_QUESTIONS else self.name
             model = replace(self, name=encoder).model("AutoModelForQuestionAnswering")
             path = bundled_heads.QUESTION_ANSWERING[self.name]

@@ -5,17 +5,15 @@ from __future__ import annotations
 import random
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 
-from nersery.core.errors import SettingsError
 from nersery.models.loading import pick_device
 from nersery.models.masked.masked_inputs import OWN
 from nersery.models.seq2seq.seq2seq_inputs import UNKNOWN
-from nersery.models.training.trainer import History, TrainingPlan, fine_tuning_plan, seeded, train
+from nersery.models.training.trainer import History, TrainingPlan, seeded, train
 
 Text = Sequence[str]
 Row = tuple[int, ...]
@@ -31,43 +29,25 @@ LARGEST_WEIGHT = 0.1
 """Weights start as random numbers up to this size."""
 
 
-@dataclass(frozen=True)
-class Shape:
-    """The size of a model.
-
-    Args:
-        embedding: Numbers for a word.
-        hidden: Numbers in the state of the LSTM.
-        dropout: Share of the embedding's and of the output's numbers that training leaves out, in [0, 1).
-
-    Raises:
-        SettingsError: When a number is out of range.
-    """
-
-    embedding: int = 300
-    hidden: int = 512
-    dropout: float = 0.5
-
-    def __post_init__(self) -> None:
-        if self.embedding < 1 or self.hidden < 1:
-            raise SettingsError(f"embedding is {self.embedding} and hidden {self.hidden}, expected 1 or more")
-        if not 0 <= self.dropout < 1:
-            raise SettingsError(f"dropout is {self.dropout}, expected a number in [0, 1)")
-
-
 class LSTMLanguageModel:
     """A one-layer LSTM that predicts each word of a text from those before it.
 
     Args:
         words: The vocabulary; all other words are `nersery.models.seq2seq.seq2seq_inputs.UNKNOWN`.
+        embedding: Numbers for a word.
+        hidden: Numbers in the state of the LSTM.
+        dropout: Share of the embedding's and of the output's numbers that training leaves out, in [0, 1).
         seed: Of the initial weights.
     """
 
-    def __init__(self, words: Sequence[str], shape: Shape, *, seed: int = 0, device: str = "auto") -> None:
+    def __init__(
+        self, words: Sequence[str], *, embedding: int, hidden: int, dropout: float, seed: int = 0, device: str = "auto"
+    ) -> None:
         self.words = tuple(words)
         self._ids = {word: number for number, word in enumerate(self.words, start=FIRST_WORD)}
         with seeded(seed):
-            self.network = _Network(FIRST_WORD + len(self.words), shape).to(pick_device(device)).eval()
+            network = _Network(FIRST_WORD + len(self.words), embedding, hidden, dropout)
+        self.network = network.to(pick_device(device)).eval()
 
     def fit(
         self, texts: Sequence[Text], plan: TrainingPlan, *, dev: Sequence[Text] = (), seed: int = 0, **keeping: Any
@@ -163,12 +143,12 @@ def _drawn(sums: Tensor, rng: random.Random) -> int:
 
 
 class _Network(nn.Module):
-    def __init__(self, size: int, shape: Shape) -> None:
+    def __init__(self, size: int, embedding: int, hidden: int, dropout: float) -> None:
         super().__init__()
-        self.embedding = nn.Embedding(size, shape.embedding)
-        self.lstm = nn.LSTM(shape.embedding, shape.hidden, batch_first=True)
-        self.dropout = nn.Dropout(shape.dropout)
-        self.output = nn.Linear(shape.hidden, size, bias=False)
+        self.embedding = nn.Embedding(size, embedding)
+        self.lstm = nn.LSTM(embedding, hidden, batch_first=True)
+        self.dropout = nn.Dropout(dropout)
+        self.output = nn.Linear(hidden, size, bias=False)
         for parameter in self.parameters():
             nn.init.uniform_(parameter, -LARGEST_WEIGHT, LARGEST_WEIGHT)
 
@@ -190,8 +170,16 @@ def training_plan(epochs: int, batch_size: int, learning_rate: float, patience: 
     Args:
         patience: Stop after this many epochs without a lower loss on dev.
     """
-    plan = fine_tuning_plan(epochs, batch_size, learning_rate, "fp32", patience)
-    return replace(plan, optimizer="sgd", schedule="linear", clip=CLIP)
+    return TrainingPlan(
+        epochs=epochs,
+        patience=patience,
+        batch_size=batch_size,
+        learning_rate=learning_rate,
+        clip=CLIP,
+        optimizer="sgd",
+        schedule="linear",
+        precision="fp32",
+    )
 
 
 def frequent(texts: Sequence[Text], least: int) -> list[str]:

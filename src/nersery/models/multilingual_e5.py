@@ -51,11 +51,6 @@ LONGEST = 512
 Array = NDArray[np.float32]
 
 
-def is_installed() -> bool:
-    """Whether the package is installed."""
-    return importlib.util.find_spec(PACKAGE) is not None
-
-
 def folder() -> Path:
     """The converted model, in the user's cache directory. The first call converts it; a second process waits.
 

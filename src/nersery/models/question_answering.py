@@ -11,7 +11,6 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor, nn
 
-from nersery.core.errors import SettingsError
 from nersery.core.warnings import warn
 from nersery.models import bundled
 from nersery.models.inference import Inference
@@ -67,9 +66,9 @@ class QuestionAnswerer(Inference):
         """See `Inference`."""
         return source.question_answering()
 
-    def prepare(self, max_subwords: int | None) -> None:
+    def prepare(self) -> None:
         """See `Inference`."""
-        self.subwords = SubwordEncoder(self.source.tokenizer(), max_subwords, positions(self.network))
+        self.subwords = SubwordEncoder(self.source.tokenizer(), positions(self.network))
         self.pairs = PairEncoder(self.subwords, token_types(self.network))
 
     def warn_if_unsuited(self, words: Sequence[str], languages: Iterable[str] = ()) -> None:
@@ -108,11 +107,6 @@ class QuestionAnswerer(Inference):
         Raises:
             SettingsError: If a question is empty or too long, or the model computes NaN.
         """
-        if len(questions) != len(sentences) or top < 1 or longest < 1:
-            raise SettingsError(
-                f"{len(questions)} questions for {len(sentences)} sentences, top {top} and longest {longest}: expected "
-                "a question for each sentence, and numbers above 0"
-            )
         found: list[list[ExtractedAnswer]] = [[] for _ in questions]
         most = [top * max(1, math.ceil(len(words) / STRETCH)) for words in sentences]
         for start in range(0, len(questions), CHUNK):

@@ -1,4 +1,4 @@
-"""Embeddings of sentences and words: the mean over the last hidden states of their subwords."""
+"""Embeddings of sentences: the mean over the last hidden states of their subwords."""
 
 from __future__ import annotations
 
@@ -39,14 +39,9 @@ class TextEncoder(Inference):
         network = source.encoder()
         return network.get_encoder() if network.config.is_encoder_decoder else network
 
-    def prepare(self, max_subwords: int | None) -> None:
+    def prepare(self) -> None:
         """See `Inference`."""
-        self.subwords = SubwordEncoder(self.source.tokenizer(), max_subwords, positions(self.network))
-
-    @property
-    def dimension(self) -> int:
-        """Numbers in each vector."""
-        return int(self.network.config.hidden_size)
+        self.subwords = SubwordEncoder(self.source.tokenizer(), positions(self.network))
 
     def sentences(self, texts: Sequence[Text]) -> Embeddings:
         """A vector per text: the mean over its subwords and special tokens, as in sentence encoders. Shape: (texts,
@@ -55,7 +50,7 @@ class TextEncoder(Inference):
         Raises:
             SettingsError: If the model computes NaN.
         """
-        sums = np.zeros((len(texts), self.dimension))
+        sums = np.zeros((len(texts), int(self.network.config.hidden_size)))
         counts = np.zeros(len(texts))
         for numbers, windows in self._batches(texts):
             mask = torch.zeros(ROWS, max(len(window.subwords) for window in windows))
@@ -66,23 +61,13 @@ class TextEncoder(Inference):
             pooled = (hidden * mask.unsqueeze(2)).sum(1).cpu().numpy()
             np.add.at(sums, numbers, pooled[: len(windows)])
             np.add.at(counts, numbers, mask.sum(1).cpu().numpy()[: len(windows)])
-        return self._unit(sums / np.maximum(counts, 1)[:, None])
-
-    def words(self, texts: Sequence[Text]) -> list[Embeddings]:
-        """For each text the vectors of its words, each the mean over the word's subwords. Shape: (words, dimension).
-
-        Raises:
-            SettingsError: If the model computes NaN.
-        """
-        embeddings = [np.zeros((len(text), self.dimension), np.float32) for text in texts]
-        for numbers, windows in self._batches(texts):
-            rows = self._hidden(windows).cpu().numpy()
-            for number, window, row in zip(numbers, windows, rows, strict=False):
-                spans = self.subwords.word_spans(window)
-                for word in range(*window.core):
-                    start, end = spans[word - window.start]
-                    embeddings[number][word] = row[start:end].mean(0)
-        return [self._unit(rows) for rows in embeddings]
+        rows = sums / np.maximum(counts, 1)[:, None]
+        norms = np.linalg.norm(rows, axis=1, keepdims=True)
+        if not np.isfinite(norms).all():
+            raise SettingsError(
+                f'the model "{self.source.name}" computes NaN. Use precision = "fp32", or another model'
+            )
+        return (rows / np.where(norms > 0, norms, 1)).astype(np.float32)
 
     def _batches(self, texts: Sequence[Text]) -> Iterator[tuple[list[int], list[Window]]]:
         """Passes: the numbers of the texts, and their windows."""
@@ -109,12 +94,3 @@ class TextEncoder(Inference):
             output = self.network(input_ids=batch.input_ids, attention_mask=batch.attention_mask)
         hidden: Tensor = output.last_hidden_state.float()
         return hidden
-
-    def _unit(self, rows: NDArray[np.floating]) -> Embeddings:
-        """The rows at length 1."""
-        norms = np.linalg.norm(rows, axis=1, keepdims=True)
-        if not np.isfinite(norms).all():
-            raise SettingsError(
-                f'the model "{self.source.name}" computes NaN. Use precision = "fp32", or another model'
-            )
-        return (rows / np.where(norms > 0, norms, 1)).astype(np.float32)

@@ -1,4 +1,4 @@
-"""Word vectors in the text format of fastText and MUSE, read in one pass.
+"""Word vectors in the text format of fastText and MUSE.
 
 Such files have gigabytes. Only the lines of wanted words are parsed; of the others, only the word is read.
 """
@@ -119,73 +119,37 @@ def read_head(path: str | Path) -> Head:
     return head
 
 
-def read_vectors(path: str | Path, words: Iterable[str]) -> WordVectors:
-    """Read the vectors of some words and of their lower-case forms; of duplicates, the first counts.
-
-    Args:
-        words: The only ones that take memory.
-
-    Raises:
-        DataError: With every broken line of a wanted word, or if the file has no vectors.
-    """
-    head = read_head(path)
-    ends = (b"", b"\n", b"\r\n")  # of a line without a space, which is broken, but is to be named
-    wanted = {form + end: word for form, word in _forms(words).items() for end in ends}
-    left = len(set(wanted.values()))
-    rows: dict[str, Vector] = {}
-    problems: dict[str, Issue] = {}
-    undecodable, number = 0, head.first_line - 1
-    for number, line in _lines(path, head):
-        key = line.partition(b" ")[0]
-        if key in wanted:
-            word = wanted[key]
-            if word in rows or word in problems:
-                continue
-            try:
-                rows[word] = _parsed(line, head.dimension)
-            except ValueError as fault:
-                problems[word] = Issue(f"the vector of {word!r} {fault}", str(path), number)
-            left -= 1
-            if not left:
-                break
-        elif not key.isascii():
-            undecodable += not _is_utf8(key)
-        elif len(line) == LONGEST_LINE:
-            raise DataError([*problems.values(), _too_long(path, number)], fix=FIX)
-    if problems:
-        raise DataError(problems.values(), fix=FIX)
-    if not left:  # the rest of the file was not looked at
-        return WordVectors(head.dimension, rows)
-    missing = (head.words or 0) - (number + 1 - head.first_line)
-    return WordVectors(head.dimension, rows, tuple(_issues(head, missing, undecodable)))
-
-
 class VectorIndex:
     """The offset of each word in a file, to find words without reading the file again.
 
     Building it takes one pass over the file; it takes 20 bytes per word.
 
     Raises:
-        DataError: If the file has no vectors.
+        DataError: If the file has no vectors, or a line is longer than any vector.
     """
 
     def __init__(self, path: str | Path) -> None:
         self._path, self._head = path, read_head(path)
-        checks, starts, undecodable = array("L"), array("Q", [self._head.start]), 0
+        checks, lengths, undecodable = array("L"), array("Q"), 0
         for number, line in _lines(path, self._head):
             key = line.partition(b" ")[0].rstrip(b"\r\n")
-            if len(line) == LONGEST_LINE:
-                raise DataError(_too_long(path, number), fix=FIX)
-            undecodable += not key.isascii() and not _is_utf8(key)
+            if not key.isascii():
+                undecodable += not _is_utf8(key)
+            elif len(line) == LONGEST_LINE:
+                message = f"the line is longer than {LONGEST_LINE} bytes; {FORMAT}"
+                raise DataError(Issue(message, str(path), number), fix=FIX)
             checks.append(crc32(key))  # instead of the word; those of other words with the same check are skipped
-            starts.append(starts[-1] + len(line))
-        self._starts = np.array(starts, np.int64)
+            lengths.append(len(line))
+        self._starts = self._head.start + np.cumsum(np.array([0, *lengths], np.int64))
         self._order = np.argsort(np.array(checks, np.uint32), kind="stable")
         self._checks = np.array(checks, np.uint32)[self._order]
         self._issues = tuple(_issues(self._head, (self._head.words or 0) - len(checks), undecodable))
 
     def read(self, words: Iterable[str]) -> WordVectors:
-        """The vectors of some words; see `read_vectors`.
+        """The vectors of some words and of their lower-case forms; of duplicates, the first counts.
+
+        Args:
+            words: The only ones that take memory.
 
         Raises:
             DataError: With every broken line of a wanted word.
@@ -267,10 +231,6 @@ def _forms(words: Iterable[str]) -> dict[bytes, str]:
     cased = {form for word in words for form in (word, word.lower())}
     others = {normalize(form, word) for word in cased if not word.isascii() for form in ("NFC", "NFD")}
     return {word.encode(): composed(word) for word in cased | others}
-
-
-def _too_long(path: str | Path, number: int) -> Issue:
-    return Issue(f"the line is longer than {LONGEST_LINE} bytes; {FORMAT}", str(path), number)
 
 
 def _parsed(line: bytes, dimension: int) -> Vector:

@@ -215,7 +215,7 @@ class TransformerTagger(decoding.Decoding, Tagger, ModelSettings, TrainingSettin
         network = self._new_network(tags)
         crf = None
         if self.head == "crf":
-            crf = ConditionalRandomField(tags.allowed, tags.allowed_start, tags.allowed_end)
+            crf = ConditionalRandomField(tags)
             fit_transitions(crf, tags.names, self.source)
         self._adopt(network, self.source.tokenizer(), tags, crf)
         return self._network
@@ -339,7 +339,7 @@ class TransformerTagger(decoding.Decoding, Tagger, ModelSettings, TrainingSettin
         tags = TagSet(tuple(names), strict=bool(saved.get("history")))  # without: another library's model, saved again
         crf = None
         if saved and tagger.head == "crf":
-            crf = ConditionalRandomField(tags.allowed, tags.allowed_start, tags.allowed_end)
+            crf = ConditionalRandomField(tags)
             try:
                 crf.load_state_dict(load_file(Path(folder) / CRF_FILE))
             except (OSError, SafetensorError, RuntimeError) as error:

@@ -34,9 +34,6 @@ class Writer:
         self.source = SimpleNamespace(name="writer")
         self.asked: list[tuple[tuple[str, ...], str]] = []
 
-    def fits(self, pair: TextPair) -> bool:
-        return len(pair.source) <= self.longest
-
     def written(self, words: Sequence[str]) -> tuple[str, ...]:
         return tuple(words)
 
@@ -44,11 +41,12 @@ class Writer:
         return tuple(word.split())
 
     def generate(
-        self, sources: Sequence[tuple[str, ...]], rngs: Sequence[Any], sampling: Sampling, languages: Sequence[str]
-    ) -> list[Generated]:
-        assert len(sources) == len(rngs) == len(languages)
-        self.asked += zip(sources, languages, strict=True)
-        return [Generated(self.words, -1.0, self.finished)] * len(sources)
+        self, sources: Sequence[TextPair | None], rngs: Sequence[Any], sampling: Sampling
+    ) -> list[Generated | None]:
+        assert len(sources) == len(rngs)
+        fit = [pair is not None and len(pair.source) <= self.longest for pair in sources]
+        self.asked += [(pair.source, pair.language) for pair, fits in zip(sources, fit, strict=True) if pair and fits]
+        return [Generated(self.words, -1.0, self.finished) if fits else None for fits in fit]
 
 
 def denoise(

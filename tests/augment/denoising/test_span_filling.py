@@ -30,14 +30,12 @@ class Writer:
         self.words, self.finished, self.longest = words, finished, longest
         self.sources: list[tuple[str, ...]] = []
 
-    def fits(self, pair: TextPair) -> bool:
-        return len(pair.source) <= self.longest
-
-    def generate(self, sources: Any, rngs: Any, sampling: Sampling, languages: Any) -> list[Generated]:
-        assert len(sources) == len(rngs) == len(languages)
-        self.sources += sources
+    def generate(self, sources: list[TextPair], rngs: Any, sampling: Sampling) -> list[Generated | None]:
+        assert len(sources) == len(rngs)
+        fit = [len(pair.source) <= self.longest for pair in sources]
+        self.sources += [pair.source for pair, fits in zip(sources, fit, strict=True) if fits]
         words = tuple(GAP if word == "_" else word for word in self.words.split())
-        return [Generated(words, -1.0, self.finished) for _ in sources]
+        return [Generated(words, -1.0, self.finished) if fits else None for fits in fit]
 
 
 def fill(writer: Writer, sentence: Sentence, hidden: list[int], **descriptions: str) -> Sentence | Reject:

@@ -8,6 +8,7 @@ import pytest
 
 from nersery import Entity, Sentence
 from nersery.augment.bda import BDA
+from nersery.augment.cbt import CBT
 from nersery.augment.masked_lm.word_replacement import WordPredictions, type_at
 from nersery.core.errors import SettingsError
 from nersery.core.outcome import Reject
@@ -55,7 +56,7 @@ def model(tiny_masked_lm: str) -> Watched:
 def replaced(
     model: MaskedLM, sentences: Sequence[Sentence], rngs: Sequence[random.Random], words: int, top_k: int = 50
 ) -> list[Sentence | Reject]:
-    method = Conditioned(words, top_k)
+    method = Conditioned(words=words, top_k=top_k)
     method._lm = model
     return method.generate_batch(sentences, rngs)
 
@@ -168,20 +169,15 @@ def test_suggestions_are_made_under_the_type_of_each_place(model: Watched) -> No
     assert method.suggest([SENTENCE, SENTENCE], [(), (1,)], 2)[0] == []
 
 
-def test_a_condition_that_leaves_no_room_is_refused_at_once(model: Watched) -> None:
-    class Long(WordPredictions):
+@pytest.mark.parametrize("types", [("LOC",), ("PER", "LOC", None)])
+def test_a_condition_that_leaves_no_room_is_refused_at_once(tiny_masked_lm: str, types: tuple[str | None, ...]) -> None:
+    class Long(CBT):
         def condition(self, type: str | None) -> tuple[str, ...]:
-            return ("place",) * 40 if type == "LOC" else ()
+            return ("place",) * 40 if type in types else ()
 
-    class AlwaysLong(WordPredictions):
-        def condition(self, type: str | None) -> tuple[str, ...]:
-            return ("place",) * 40
-
-    METHOD.check_conditions(model, ["PER"])
+    method = Long(tiny_masked_lm, device="cpu", epochs=10**9)
     with pytest.raises(SettingsError, match="in front of a sentence"):
-        Long().check_conditions(model, ["PER", "LOC"])
-    with pytest.raises(SettingsError, match="in front of a sentence"):
-        AlwaysLong().check_conditions(model, [])
+        method.fit([SENTENCE])
 
 
 @pytest.mark.parametrize("words", [0, -3])

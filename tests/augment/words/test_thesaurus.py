@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 
 from nersery import Sentence
-from nersery.augment.words.thesaurus import PARTS_OF_SPEECH, Thesaurus, read_table, read_wordnet, warn_of_foreign
+from nersery.augment.words.thesaurus import PARTS_OF_SPEECH, Thesaurus, read_table, read_wordnet
 from nersery.core import registry
 from nersery.core.errors import DataError, MissingResourceError
 from nersery.core.warnings import warn
@@ -98,30 +98,28 @@ def test_table(tmp_path: Path):
 def test_how_accents_are_encoded_does_not_matter(tmp_path: Path):
     composed, decomposed = "caf\u00e9", "Cafe\u0301"
     path = write(tmp_path, f"{decomposed}\tbar\n{composed}\t{decomposed}\tkiosk\nzoo\tpark\n")
-    thesaurus = Thesaurus.read("nowhere", path)
+    thesaurus = Thesaurus(read_table(path))
     assert thesaurus.of(composed) == thesaurus.of(decomposed) == ("bar", "kiosk")
-    (tmp_path / "stop.txt").write_text(composed, "utf-8")
-    assert Thesaurus.read("nowhere", path, tmp_path / "stop.txt").of(decomposed) == ()
-
-
-@pytest.mark.parametrize(("languages", "table", "told"), [
-    (("", "en", "EN-gb"), "", ""), (("hi", "en", "de"), "", "there is text in de, hi"), (("de",), "table.tsv", ""),
-])  # fmt: skip
-def test_wordnet_is_said_to_know_english_alone(languages: tuple[str, ...], table: str, told: str, capsys):
-    warn.cache_clear()
-    warn_of_foreign([Sentence(("die",), language=language) for language in languages], table)
-    said = capsys.readouterr().err
-    assert told in said
-    assert bool(said) == bool(told)
+    assert Thesaurus(read_table(path), frozenset([composed])).of(decomposed) == ()
 
 
 @pytest.mark.parametrize("method", ["synonym_replacement", "eda"])
-def test_methods_say_so(method: str, tmp_path: Path, capsys):
+@pytest.mark.parametrize(("languages", "table", "told"), [
+    (("", "en", "EN-gb"), "", ""), (("hi", "en", "de"), "", "there is text in de, hi"), (("de",), "table.tsv", ""),
+])  # fmt: skip
+def test_wordnet_is_said_to_know_english_alone(
+    method: str, languages: tuple[str, ...], table: str, told: str, tmp_path: Path, capsys
+):
     for part in PARTS_OF_SPEECH:
         (tmp_path / f"data.{part}").touch()
+    write(tmp_path, "a\tb\n")
     warn.cache_clear()
-    registry.create("augment", method, {"wordnet": str(tmp_path)}).fit([Sentence(("die",), language="de")])
-    assert "WordNet knows English alone, and there is text in de" in capsys.readouterr().err
+    settings = {"wordnet": str(tmp_path), "table": table and str(tmp_path / table)}
+    sentences = [Sentence(("die",), language=language) for language in languages]
+    registry.create("augment", method, settings).fit(sentences)
+    said = capsys.readouterr().err
+    assert told in said
+    assert bool(said) == bool(told)
 
 
 def test_only_line_feeds_and_tabs_divide_a_table(tmp_path: Path):

@@ -11,7 +11,7 @@ import pytest
 import torch
 
 from nersery.models.masked.masked_inputs import OWN, Drawing, MaskedInput
-from nersery.models.masked.masked_lm import ROWS, MaskedLM
+from nersery.models.masked.masked_lm import ROWS, MaskedLM, logits_at_masks
 from nersery.models.subwords.subword_vocabulary import BEHIND_BORDER, JOINED, OPENING
 from tests.models.masked_texts import KINDS, MARKS, TEXTS, masked_inputs_of_all_sorts, opened, plan, rngs
 
@@ -167,7 +167,7 @@ class TestGuesses:
     def test_a_gap_is_empty_whatever_stood_there(self, model: MaskedLM) -> None:
         """Apart from a border that is a subword of its own: there the gap lies behind it."""
         words = ["we", "oslo", "place", "person", "won", "today"]
-        bare = [word for word in words if not model.vocabulary.border(model.gaps.subwords.subwords([word])[0])]
+        bare = [word for word in words if not model.vocabulary.border(model.encoder.subwords([word])[0])]
         first, *others = model.guesses([MaskedInput((word, "won", "there"), (0,)) for word in bare], 5)
         assert others
         assert all(other == first for other in others)
@@ -214,8 +214,8 @@ class TestLogProbabilities:
     def test_a_word_has_the_sum_over_its_subwords(self, model: MaskedLM) -> None:
         word = next(w for w in ("दिल्ली", "Hopperon", "famous") if len(model.encoder.subwords([w])[0]) > 1)
         masked_input = MaskedInput(("Ada", word, "won"), (1,))
-        (row,) = model.gaps.rows(masked_input)
-        logits = model._logits([row]).detach().log_softmax(-1)
+        (row,) = model.masking.rows(masked_input)
+        logits = logits_at_masks(model.network, model.encoder, [row]).detach().log_softmax(-1)
         parts = [float(logits[number, subword]) for number, subword in enumerate(row.targets)]
         assert len(parts) > 1
         assert model.log_probabilities([masked_input])[0] == pytest.approx([sum(parts)], abs=1e-4)

@@ -11,7 +11,6 @@ from typing import Any
 import pytest
 import torch
 
-from nersery.core.errors import SettingsError
 from nersery.core.progress import Progress
 from nersery.core.random import item_rng
 from nersery.models.masked import masked_lm
@@ -19,7 +18,6 @@ from nersery.models.masked.masked_inputs import MaskedInput
 from nersery.models.masked.masked_lm import MaskedLM
 from nersery.models.masked.masked_subwords import MaskedWindow
 from nersery.models.subwords.subwords import collate
-from nersery.models.training.trainer import fine_tuning_plan
 from tests.models.masked_texts import TEXTS, all_words, one_word, opened, plan, weights
 
 
@@ -64,7 +62,7 @@ class TestFineTuning:
     def test_the_loss_counts_hidden_subwords_only(self, model: MaskedLM) -> None:
         masked_inputs = [MaskedInput(tuple(text.split()), (0, 1)) for text in TEXTS[:3]]
         rows = [
-            row for number, c in enumerate(masked_inputs) for row in model.gaps.hidden(c, 0.7, random.Random(number))
+            row for number, c in enumerate(masked_inputs) for row in model.masking.hidden(c, 0.7, random.Random(number))
         ]
         batch = collate([row.window for row in rows], model.encoder.pad)
         labels = torch.full_like(batch.input_ids, -100)
@@ -82,7 +80,7 @@ class TestFineTuning:
             lambda module, _, given: seen.append(len(given["input_ids"])), with_kwargs=True
         )
         book = MaskedInput(tuple(TEXTS[0].split() * 60), tuple(range(540)))
-        rows = fresh.gaps.hidden(book, 0.5, random.Random(0))
+        rows = fresh.masking.hidden(book, 0.5, random.Random(0))
         gradients = []
         for most in (64 * len(rows), 64 * 4):
             monkeypatch.setattr(masked_lm, "MOST_SUBWORDS", most)
@@ -118,7 +116,7 @@ class TestFineTuning:
         scores = [evaluation.score for evaluation in history.evaluations]
         assert len(scores) == 40
         assert history.best.score == max(scores) > scores[-1]
-        rows = fresh.gaps.hidden(masked_input(dev[0], item_rng(3, "dev", 0, 0)), 1.0, item_rng(3, "dev", 0, 0))
+        rows = fresh.masking.hidden(masked_input(dev[0], item_rng(3, "dev", 0, 0)), 1.0, item_rng(3, "dev", 0, 0))
         assert -fresh._mean_loss(rows) == pytest.approx(history.best.score, abs=1e-6)
 
     def test_without_dev_the_last_epoch_stays(self, fresh: MaskedLM) -> None:
@@ -161,16 +159,3 @@ class TestFineTuning:
         second.fine_tune(self.EXAMPLES, one_word, plan(), rate=1.0, folder=tmp_path / "state")
         assert torch.equal(weights(first), weights(second))
         assert not calls
-
-    @pytest.mark.parametrize(
-        ("number", "name", "value"),
-        [
-            *((number, name, value) for number, name in enumerate(("epochs", "batch_size")) for value in (0, -1)),
-            *((2, "learning_rate", value) for value in (0, -1, float("nan"))),
-        ],
-    )
-    def test_a_plan_needs_numbers_above_zero(self, number: int, name: str, value: float) -> None:
-        settings: list[Any] = [1, 1, 1e-3]
-        settings[number] = value
-        with pytest.raises(SettingsError, match=f"{name} must be above 0"):
-            fine_tuning_plan(*settings, "fp32")

@@ -14,7 +14,7 @@ from nersery.core import warnings
 from nersery.core.errors import MissingResourceError, SettingsError
 from nersery.models.loading import ModelSource
 from nersery.models.masked.masked_inputs import OWN, Drawing, MaskedInput
-from nersery.models.masked.masked_lm import MaskedLM
+from nersery.models.masked.masked_lm import MaskedLM, logits_at_masks
 from nersery.models.subwords.subwords import collate
 from tests.models.masked_texts import TEXTS, opened, plan, rngs
 
@@ -58,13 +58,13 @@ class TestArchitectures:
 
     def test_the_output_layer_gives_the_same_where_it_sees_the_masks_alone(self, kin: MaskedLM, name: str) -> None:
         masked_inputs = [MaskedInput(tuple(text.split()), (0, 1)) for text in TEXTS[:3]]
-        rows = [row for masked_input in masked_inputs for row in kin.gaps.rows(masked_input)]
+        rows = [row for masked_input in masked_inputs for row in kin.masking.rows(masked_input)]
         batch = collate([row.window for row in rows], kin.encoder.pad)
         with torch.no_grad():
             seen: list[int] = []
             output = kin.network.get_output_embeddings()
             handle = output.register_forward_hook(lambda layer, inputs, made: seen.append(made.shape[:-1].numel()))
-            found = kin._logits(rows)
+            found = logits_at_masks(kin.network, kin.encoder, rows)
             handle.remove()
             whole = kin.network(input_ids=batch.input_ids, attention_mask=batch.attention_mask).logits
         expected = torch.cat([whole[number, list(row.positions)] for number, row in enumerate(rows)])

@@ -8,7 +8,7 @@ import pytest
 
 from nersery.core.errors import SettingsError
 from nersery.models.loading import ModelSource
-from nersery.models.masked.masked_inputs import OWN, Drawing, MaskedInput, is_replaceable
+from nersery.models.masked.masked_inputs import OWN, MaskedInput, is_replaceable
 from nersery.models.masked.masked_subwords import MaskedInputEncoder, MaskedWindow
 from nersery.models.subwords.subwords import SubwordEncoder
 
@@ -195,9 +195,3 @@ def test_a_word_with_a_letter_or_digit_can_be_replaced(word: str) -> None:
 @pytest.mark.parametrize("word", [".", "।", "。", "👩‍👩‍👧", "\u200b", "--", "€"])
 def test_a_word_of_signs_cannot_be_replaced(word: str) -> None:
     assert not is_replaceable(word)
-
-
-@pytest.mark.parametrize("top_k", [0, -1])
-def test_nothing_to_draw_from_is_refused(top_k: int) -> None:
-    with pytest.raises(SettingsError, match=f"top_k is {top_k}, expected 1 or more"):
-        Drawing(top_k)

@@ -16,10 +16,10 @@ from nersery.core.progress import Progress
 from nersery.core.sentence import Entity, Sentence
 from nersery.models.loading import ModelSource
 from nersery.models.masked.masked_inputs import GAP, OWN
-from nersery.models.seq2seq.encoder_decoder import Seq2Seq, check, fitting_sentences, warn_of_words_apart
+from nersery.models.seq2seq.encoder_decoder import Seq2Seq, fitting_sentences, tokenization_of, warn_of_words_apart
 from nersery.models.seq2seq.seq2seq_inputs import BROKEN, UNKNOWN, Sampling, TextPair
 from nersery.models.training import checkpoint
-from nersery.models.training.trainer import fine_tuning_plan
+from tests.models.masked_texts import plan as plan_of
 
 KINDS = ["bart", "mbart", "t5"]
 TYPES = ["PER", "creative work", "a:b", "<x>", "<b-PER>", "स्थान", "per"]
@@ -144,10 +144,11 @@ class TestGaps:
 
     def test_more_gaps_than_sentinels_do_not_fit(self, tiny_seq2seqs: dict[str, Path]) -> None:
         model = opened(tiny_seq2seqs["t5"])
-        assert model.fits(TextPair((GAP, "saw") * 4, ("saw",)))
-        assert not model.fits(TextPair((GAP, "saw") * 5, ("saw",)))
+        assert not model.length_issue(TextPair((GAP, "saw") * 4, ("saw",)))
+        assert model.length_issue(TextPair((GAP, "saw") * 5, ("saw",)))
+        pair = TextPair((GAP, "saw") * 5, ("saw",))
         with pytest.raises(DataError, match=r'more gaps than the model has sentinels.* begins "gap saw gap'):
-            model.generate([(GAP, "saw") * 5], [random.Random(0)], Sampling())
+            model.fine_tune([pair], lambda item, rng: item, plan_of(1, 1, 1e-3))
 
 
 def test_what_is_too_long_to_learn_from_is_counted(tiny_seq2seq: str, capsys: pytest.CaptureFixture[str]) -> None:
@@ -179,24 +180,27 @@ class TestLanguages:
             assert ids(model, ("saw",), language) == (code, "▁saw", "</s>")
 
     def test_a_text_may_say_its_own(self, tiny_seq2seqs: dict[str, Path]) -> None:
-        model, sources = opened(tiny_seq2seqs["mbart"]), [("we", GAP)] * 6
+        model, sources = (
+            opened(tiny_seq2seqs["mbart"]),
+            [TextPair(("we", GAP), (), language) for language in ("hi", "en") * 3],
+        )
         drawn = [random.Random(number) for number in range(6)]
         same = [random.Random(number) for number in range(6)]
-        texts = model.generate(sources, drawn, Sampling(max_subwords=8), ["hi", "en"] * 3)
-        in_english = model.generate(sources, same, Sampling(max_subwords=8))
+        texts = model.generate(sources, drawn, Sampling(max_subwords=8))
+        in_english = model.generate([TextPair(("we", GAP), ())] * 6, same, Sampling(max_subwords=8))
         assert [a == b for a, b in zip(texts, in_english, strict=True)] == [False, True] * 3
 
     @pytest.mark.parametrize(("language", "said"), [("xx", 'no code for the language "xx"'), ("", "has to be told")])
     def test_without_a_code_the_error_names_all(self, tiny_seq2seqs: dict[str, Path], language: str, said: str) -> None:
         with pytest.raises(SettingsError, match=f"{said}.*af_ZA, ar_AR.*zh_CN"):
-            opened(tiny_seq2seqs["mbart"], "").fits(TextPair((), (), language))
+            opened(tiny_seq2seqs["mbart"], "").length_issue(TextPair((), (), language))
 
     def test_it_is_told_before_weights_are_loaded(self, tiny_seq2seqs: dict[str, Path], tmp_path: Path) -> None:
         folder = Path(shutil.copytree(tiny_seq2seqs["mbart"], tmp_path / "weightless"))
         (folder / "model.safetensors").write_bytes(b"")
-        check(ModelSource(str(folder)), ["en", "hi"])
+        tokenization_of(ModelSource(str(folder)), "hi")
         with pytest.raises(SettingsError, match="no code"):
-            check(ModelSource(str(folder)), ["en", "xx"])
+            tokenization_of(ModelSource(str(folder)), "xx")
 
     def test_models_without_codes_take_any(self, tiny_seq2seqs: dict[str, Path]) -> None:
         for kind in ("bart", "t5"):
@@ -216,7 +220,7 @@ class TestRefusals:
             MissingResourceError,
             match=r"combines a separate encoder and decoder .*, so tag tokens cannot be added to its vocabulary",
         ):
-            check(ModelSource(str(copy)))
+            tokenization_of(ModelSource(str(copy)))
 
     def test_a_model_without_mask_token_or_sentinels(self, copy: Path) -> None:
         settings = json.loads((copy / "tokenizer_config.json").read_text("utf-8"))
@@ -230,7 +234,7 @@ class TestRefusals:
         config = json.loads((folder / "config.json").read_text("utf-8"))
         (folder / "config.json").write_text(json.dumps(config | {"decoder_start_token_id": None}), "utf-8")
         with pytest.raises(MissingResourceError, match="does not set decoder_start_token_id"):
-            opened(folder).fits(TextPair((), ()))
+            opened(folder).length_issue(TextPair((), ()))
 
     def test_pickled_weights(self, copy: Path) -> None:
         torch.save(torch.zeros(1), copy / "pytorch_model.bin")
@@ -243,7 +247,7 @@ class TestRefusals:
         with torch.no_grad():
             model.network.get_output_embeddings().weight.fill_(torch.nan)
         with pytest.raises(SettingsError, match="computes NaN"):
-            model.generate([("we",)], [random.Random(0)], Sampling())
+            model.generate([TextPair(("we",), ())], [random.Random(0)], Sampling())
 
 
 class TestLength:
@@ -251,26 +255,33 @@ class TestLength:
         """BART and mBART put two tokens around a source and before a target, T5 one."""
         framing = len(model.tokenization.source((), model.tokenization.frame("en")))
         most = ("saw",) * ((64 - framing) // len(model.tokenization.target(("saw",))))
-        assert model.fits(TextPair(most, most))
-        assert not model.fits(TextPair((*most, "saw"), most))
-        assert not model.fits(TextPair(most, (*most, "saw")))
+        assert not model.length_issue(TextPair(most, most))
+        assert model.length_issue(TextPair((*most, "saw"), most))
+        assert model.length_issue(TextPair(most, (*most, "saw")))
 
     @pytest.mark.parametrize("kind", KINDS)
     def test_it_is_never_cut(self, tiny_seq2seqs: dict[str, Path], kind: str) -> None:
         model, long = opened(tiny_seq2seqs[kind]), ("saw",) * 65
+        pairs = [TextPair(("we",), ()), TextPair(long, ()), None]
+        assert [text is None for text in model.generate(pairs, [random.Random(0)] * 3, Sampling())] == [
+            False,
+            True,
+            True,
+        ]
         with pytest.raises(DataError, match=r"the source has \d+ subwords, and the model reads 64"):
-            model.generate([("we",), long], [random.Random(0)] * 2, Sampling())
+            model.fine_tune([long], lambda words, rng: TextPair(words, ("we",)), plan_of(1, 1, 1e-3))
         with pytest.raises(DataError, match=r"the target has \d+ subwords"):
-            model.fine_tune([long], lambda words, rng: TextPair(("we",), words), fine_tuning_plan(1, 1, 1e-3, "fp32"))
+            model.fine_tune([long], lambda words, rng: TextPair(("we",), words), plan_of(1, 1, 1e-3))
 
     @pytest.mark.parametrize("kind", KINDS)
     def test_the_longest_pair_can_be_learnt_and_drawn(self, tiny_seq2seqs: dict[str, Path], kind: str) -> None:
         model = opened(tiny_seq2seqs[kind])
         most = ("saw",) * (64 - len(model.tokenization.source((), model.tokenization.frame("en"))))
-        model.fine_tune([most], copied, fine_tuning_plan(1, 1, 1e-3, "fp32"))
+        model.fine_tune([most], copied, plan_of(1, 1, 1e-3))
         with torch.no_grad():  # the end is never reached
             model.network.get_output_embeddings().weight[model.tokenization.frame("en").end] = 0.0
-        (text,) = model.generate([most], [random.Random(0)], Sampling(top_k=1, max_subwords=1000))
+        (text,) = model.generate([TextPair(most, ())], [random.Random(0)], Sampling(top_k=1, max_subwords=1000))
+        assert text is not None
         assert not text.finished
 
 
@@ -320,7 +331,7 @@ class TestFineTuning:
         def trained(batch_size: int) -> dict[str, list[float]]:
             drawn.clear()
             progress = Progress(None)
-            plan = fine_tuning_plan(3, batch_size, 1e-3, "fp32")
+            plan = plan_of(3, batch_size, 1e-3)
             items = [("we", "saw"), ("Linus",), ("there",)]
             opened(tiny_seq2seq).fine_tune(items, noted, plan, dev=[("today",)], seed=3, progress=progress)
             assert progress.total == plan.total_steps(3)
@@ -336,12 +347,12 @@ class TestFineTuning:
     def test_a_bart_from_nothing_learns_to_write_the_sentences(self, tiny_seq2seq: str) -> None:
         model = opened(tiny_seq2seq)
         model.add_tokens(token_descriptions({"PER", "LOC"}, (), {}))
-        history = model.fine_tune(GOLD, words_hidden, fine_tuning_plan(50, 3, 1e-2, "fp32"), dev=GOLD)
+        history = model.fine_tune(GOLD, words_hidden, plan_of(50, 3, 1e-2), dev=GOLD)
         assert history.best is not None
         assert history.best.score == max(evaluation.score for evaluation in history.evaluations) > -0.1
         pairs = [words_hidden(sentence, random.Random(number)) for number, sentence in enumerate(GOLD * 2)]
         rngs = [random.Random(number) for number in range(len(pairs))]
-        texts = model.generate([pair.source for pair in pairs], rngs, Sampling(top_k=5))
+        texts = [text for text in model.generate(pairs, rngs, Sampling(top_k=5)) if text]
         assert [text.words for text in texts] == [pair.target for pair in pairs]
         assert all(text.finished and -0.2 < text.log_probability < 0 for text in texts)
 
@@ -354,7 +365,7 @@ class TestFineTuning:
         def weights(pair: Any, folder: Path | None) -> dict[str, torch.Tensor]:
             model = opened(tiny_seq2seq)
             model.add_tokens(token_descriptions({"PER", "LOC"}, (), {}))
-            plan = fine_tuning_plan(4, 2, 1e-2, "fp32")
+            plan = plan_of(4, 2, 1e-2)
             model.fine_tune(GOLD, pair, plan, dev=GOLD[:1], folder=folder, fingerprint={"a": 1})
             return checkpoint.weights_of(model.network)
 
@@ -373,6 +384,4 @@ class TestFineTuning:
         resumed = weights(words_hidden, tmp_path / "state")
         assert all(torch.equal(tensor, resumed[name]) for name, tensor in undisturbed.items())
         with pytest.raises(SettingsError, match="other settings"):
-            opened(tiny_seq2seq).fine_tune(
-                GOLD, copied, fine_tuning_plan(1, 2, 1e-2, "fp32"), folder=tmp_path / "state"
-            )
+            opened(tiny_seq2seq).fine_tune(GOLD, copied, plan_of(1, 2, 1e-2), folder=tmp_path / "state")

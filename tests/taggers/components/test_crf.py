@@ -23,8 +23,7 @@ def test_loss_and_decoding_equal_pytorch_crf(batch) -> None:
 
     emissions, tags, mask = batch
     oracle = CRF(4, batch_first=True)
-    allowed = torch.ones(4, 4, dtype=torch.bool)
-    ours = ConditionalRandomField(allowed, allowed[0], allowed[0])
+    ours = ConditionalRandomField(TagSet(("O", "B-X", "I-X", "I-Y"), strict=False))
     with torch.no_grad():
         ours.transitions.copy_(oracle.transitions)
         ours.start.copy_(oracle.start_transitions)
@@ -41,7 +40,7 @@ def test_loss_and_decoding_equal_pytorch_crf(batch) -> None:
 def test_only_legal_sequences_are_decoded_and_it_is_the_best_of_them(scheme) -> None:
     tags = TagSet.of(["X"], scheme)
     size = len(tags.names)
-    crf = ConditionalRandomField(tags.allowed, tags.allowed_start, tags.allowed_end)
+    crf = ConditionalRandomField(tags)
     torch.manual_seed(1)
     emissions = torch.randn(20, 4, size) * 3
     paths = crf.decode(emissions, torch.ones(20, 4, dtype=torch.bool)).tolist()

@@ -130,7 +130,7 @@ class TestTraining:
     def test_the_student_learns_the_probabilities(self, scheme: OutputScheme, head: str) -> None:
         """Beside a sentence with hard labels, whose gradient is that of training without soft ones."""
         tags = TagSet.of(["LOC", "PER"], scheme)
-        crf = ConditionalRandomField(tags.allowed, tags.allowed_start, tags.allowed_end)
+        crf = ConditionalRandomField(tags)
         window = Window((0, 1, 2), (0, 1, 2), 0, (0, 3))
         hard = replace(SENTENCE, soft_labels=())
         batch = [*examples([window], SENTENCE, tags), *examples([window], hard, tags)]

@@ -155,8 +155,6 @@ def test_what_cannot_be_looked_into_is_refused(tiny_model: str) -> None:
         word_attention(Memory(), GOLD)
     with pytest.raises(SettingsError, match="not trained yet"):
         word_attention(TransformerTagger(model=tiny_model), GOLD)
-    with pytest.raises(SettingsError, match="layers is -1"):
-        word_attention(TransformerTagger(model=tiny_model), GOLD, -1)
 
 
 def test_weights_that_are_no_numbers_are_refused(tagger: TransformerTagger) -> None:

@@ -26,15 +26,6 @@ class BackEnd(ABC):
         self._types: frozenset[str] = frozenset()
 
     @abstractmethod
-    def check(self) -> None:
-        """Check models and settings before other work starts.
-
-        Raises:
-            MissingResourceError: If something is missing.
-            SettingsError: If a setting does not fit the model.
-        """
-
-    @abstractmethod
     def learn(self, gold: Sequence[Sentence], training: Training, templates: Mapping[Sentence, Template]) -> None:
         """Fine-tune the model on templates that lose other keywords in every epoch.
 

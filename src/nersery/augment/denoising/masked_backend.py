@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from nersery.augment.denoising.back_end import BackEnd
 from nersery.augment.denoising.templates import Span, Template
 from nersery.augment.linearized.linearization import linearized_input, token_descriptions
-from nersery.augment.masked_lm.model_setup import check_model, fine_tuning, open_model
+from nersery.augment.masked_lm.model_setup import fine_tuning
 from nersery.core.outcome import Reject
 from nersery.core.random import item_rng
 from nersery.core.sentence import Sentence, types_in
@@ -24,17 +24,13 @@ EMPTY = "x"
 class MaskedBackEnd(BackEnd):
     """Fills the gaps of templates with a masked language model."""
 
-    def check(self) -> None:
-        """See `BackEnd`."""
-        check_model(self._settings)
-
     def learn(self, gold: Sequence[Sentence], training: Training, templates: Mapping[Sentence, Template]) -> None:
         """See `BackEnd`."""
         # Gaps are as long as those to be filled, which the keywords that a template loses have joined.
         self._lengths = GapLengths(templates[s].thinned(item_rng(training.seed, "aclm gaps", s.id)) for s in gold)
         keywords = {sentence.id: template.keywords for sentence, template in templates.items()}
         examples, plan, keeping = fine_tuning(self._settings, gold, training, keywords=keywords)
-        self._model = open_model(self._settings, gold, training)
+        self._model = self._settings.opened(gold, training)
         self._add_tokens(templates)
         self._model.fine_tune(
             examples, lambda s, rng: partly_hidden(templates[s].thinned(rng), rng), plan, rate=1.0, **keeping

@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING
 from nersery.augment.denoising.back_end import BackEnd
 from nersery.augment.denoising.templates import Template
 from nersery.augment.linearized.linearization import apart, linearize
-from nersery.augment.linearized.parsing import check_kept, child_of, parse
-from nersery.augment.linearized.tagged_writing import check_writer, fine_tuned_writer, written
-from nersery.augment.masked_lm.model_setup import refuse_adaptation
+from nersery.augment.linearized.parsing import LOST, child_of, has_mentions, parse
+from nersery.augment.linearized.tagged_writing import fine_tuned_writer, written
 from nersery.core.outcome import Reject
 from nersery.core.sentence import Sentence, types_in
 from nersery.core.training_context import Training
@@ -27,11 +26,6 @@ TOO_LONG = "template longer than the model"
 
 class Seq2SeqBackEnd(BackEnd):
     """Writes whole sentences with an encoder-decoder."""
-
-    def check(self) -> None:
-        """See `BackEnd`."""
-        refuse_adaptation(self._settings)
-        check_writer(self._settings)
 
     def learn(self, gold: Sequence[Sentence], training: Training, templates: Mapping[Sentence, Template]) -> None:
         """See `BackEnd`."""
@@ -61,9 +55,8 @@ class Seq2SeqBackEnd(BackEnd):
             return sentence
         mentions = [(given.mention(entity), entity.type) for entity in given.entities]
         written = [(self._model.written(words), type_) for words, type_ in mentions]
-        lost = check_kept(sentence, written)
-        if lost is not None:
-            return Reject(lost, sentence)
+        if not has_mentions(sentence, written):
+            return Reject(LOST, sentence)
         spelling = {mention: words for mention, (words, _) in zip(written, mentions, strict=True)}
         found = [(entity, (sentence.mention(entity), entity.type)) for entity in sentence.entities]
         edits = [(entity.start, entity.end, spelling[mention]) for entity, mention in found if mention in spelling]

@@ -12,13 +12,12 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from nersery.augment.linearized.parsing import UNSTORABLE
-from nersery.augment.masked_lm.model_setup import refuse_adaptation
 from nersery.core.definitions import description
 from nersery.core.errors import DataError, MissingResourceError
 from nersery.core.outcome import Reject
 from nersery.core.sentence import Sentence
 from nersery.models.masked.masked_inputs import GAP, OWN
-from nersery.models.seq2seq.seq2seq_inputs import Generated, Sampling, TextPair, generate_fitting
+from nersery.models.seq2seq.seq2seq_inputs import Generated, Sampling, TextPair
 
 if TYPE_CHECKING:
     from nersery.models.seq2seq.encoder_decoder import Seq2Seq
@@ -36,10 +35,10 @@ def check_span_model(settings: Any) -> None:
         SettingsError: If it shall learn from raw text first.
     """
     from nersery.models.loading import pick_device
-    from nersery.models.seq2seq.encoder_decoder import check
+    from nersery.models.seq2seq.encoder_decoder import tokenization_of
 
-    refuse_adaptation(settings)
-    if not check(settings.source).has_sentinels:
+    settings.refuse_adaptation()
+    if not tokenization_of(settings.source).has_sentinels:
         raise MissingResourceError(
             f'the model "{settings.model}" has a mask token and writes whole sentences; expected one that fills gaps: '
             "an encoder-decoder with sentinels, e.g. google-t5/t5-large or google/mt5-base, or a masked language model"
@@ -73,7 +72,7 @@ class SpanFiller:
             TextPair(source(sentence, own, self._descriptions), (), sentence.language)
             for sentence, own in zip(sentences, gaps, strict=True)
         ]
-        texts = generate_fitting(self._model, sources, rngs, self._sampling)
+        texts = self._model.generate(sources, rngs, self._sampling)
         return [_with_gaps_filled(*each) for each in zip(sentences, gaps, texts, strict=True)]
 
 

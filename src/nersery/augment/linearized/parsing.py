@@ -73,17 +73,17 @@ def child_of(parent: Sentence, sentence: Sentence) -> Sentence:
     return replace(sentence, language=parent.language, columns=(unknown,) * len(parent.columns))
 
 
-def check_kept(sentence: Sentence, mentions: Iterable[Mention]) -> str | None:
-    """Why a sentence does not have all mentions that it should, or None when it has them.
+def has_mentions(sentence: Sentence, mentions: Iterable[Mention]) -> bool:
+    """Whether a sentence has all mentions that it should.
 
     Their order does not matter; a mention that is asked for twice must be there twice, and there may be others.
     """
     there = Counter((sentence.mention(entity), entity.type) for entity in sentence.entities)
-    return LOST if Counter(mentions) - there else None
+    return Counter(mentions) <= there
 
 
-def check_new(sentence: Sentence, parents: Iterable[Sentence], similarity: float) -> str | None:
-    """Why a sentence says too little that is new, or None when it says enough.
+def is_near_copy(sentence: Sentence, parents: Iterable[Sentence], similarity: float) -> bool:
+    """Whether a sentence says hardly anything else than one of others.
 
     Args:
         similarity: The share of the words of both, in (0, 1], that lie in their longest common subsequence, from which
@@ -94,7 +94,7 @@ def check_new(sentence: Sentence, parents: Iterable[Sentence], similarity: float
     # Indel counts insertions and deletions alone, so its similarity is twice the subsequence over both lengths.
     text = _folded(sentence)
     alike = (Indel.normalized_similarity(text, _folded(parent)) for parent in parents)
-    return NEAR_COPY if any(share >= similarity - ROUNDING for share in alike) else None
+    return any(share >= similarity - ROUNDING for share in alike)
 
 
 def _fault(words: Sequence[str], tags: Collection[str]) -> str | None:

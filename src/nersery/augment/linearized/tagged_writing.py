@@ -13,7 +13,7 @@ from nersery.augment.masked_lm.model_setup import fine_tuning
 from nersery.core.outcome import Reject
 from nersery.core.sentence import Sentence
 from nersery.core.training_context import Training
-from nersery.models.seq2seq.seq2seq_inputs import Sampling, TextPair, generate_fitting
+from nersery.models.seq2seq.seq2seq_inputs import Sampling, TextPair
 
 if TYPE_CHECKING:
     from nersery.models.seq2seq.encoder_decoder import Seq2Seq
@@ -24,9 +24,9 @@ UNFINISHED = "longer than max_subwords"
 def check_writer(settings: Any) -> None:
     """Look for the model, the language in it, and the device; see `Augmenter.check`."""
     from nersery.models.loading import pick_device
-    from nersery.models.seq2seq.encoder_decoder import check
+    from nersery.models.seq2seq.encoder_decoder import tokenization_of
 
-    check(settings.source, [settings.language] if settings.language else [])
+    tokenization_of(settings.source, settings.language)
     pick_device(settings.device)
 
 
@@ -82,10 +82,9 @@ def written(
     sources = [  # the sentence itself is not read, so it may be longer than the model
         replace(pair, target=()) if is_known else None for pair, is_known in zip(pairs, known, strict=True)
     ]
+    texts = model.generate(sources, rngs, sampling)
     made: list[Sentence | Reject] = []
-    for text, sentence, is_known in zip(
-        generate_fitting(model, sources, rngs, sampling), sentences, known, strict=True
-    ):
+    for text, sentence, is_known in zip(texts, sentences, known, strict=True):
         if text is None:
             made.append(Reject(too_long if is_known else UNKNOWN_TYPE))
         else:

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import random
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
-from nersery.augment.base import NO_ENTITIES, NO_WORD, unfitted
-from nersery.augment.masked_lm.model_setup import check_model
-from nersery.augment.masked_lm.shared_settings import Adapted
+from nersery.augment.base import NO_ENTITIES, NO_WORD
+from nersery.augment.masked_lm.model_setup import MaskedModelSettings
 from nersery.core.outcome import Reject
 from nersery.core.ranges import Count, Rate
 from nersery.core.sentence import Sentence
@@ -22,7 +21,7 @@ MOST_REDRAWS = 1000
 
 
 @dataclass
-class MentionPredictions:
+class MentionPredictions(MaskedModelSettings):
     """Settings and generation of the methods that replace words of mentions by predictions of a masked language model.
 
     Args:
@@ -36,11 +35,6 @@ class MentionPredictions:
     top_k: Count = 5
     by_subword: bool = False
     in_turn: bool = False
-    _lm: Any = field(default=None, init=False, repr=False, compare=False)
-
-    def check(self: Adapted) -> None:
-        """Look for the model; see `Augmenter.check`."""
-        check_model(self)
 
     def _prepare(self, model: MaskedLM, sentences: Sequence[Sentence]) -> None:
         """Add what the model needs for these sentences, such as tokens for their types; by default nothing."""
@@ -51,25 +45,20 @@ class MentionPredictions:
 
     def generate_batch(self, sentences: Sequence[Sentence], rngs: Sequence[random.Random]) -> list[Sentence | Reject]:
         """The sentences with words of their mentions replaced."""
-        if self._lm is None:
-            raise unfitted(self)
-        self._prepare(self._lm, sentences)
+        self._prepare(self.lm, sentences)
         hidden = [hidden_in_mentions(s, self.mean_rate, rng) for s, rng in zip(sentences, rngs, strict=True)]
         masked_inputs = [self._masked_input(*each) for each in zip(sentences, hidden, strict=True)]
         drawing = Drawing(self.top_k, by_subword=self.by_subword)
-        filled = fill(self._lm, masked_inputs, rngs, drawing, in_turn=self.in_turn)
+        filled = fill(self.lm, masked_inputs, rngs, drawing, in_turn=self.in_turn)
         return [with_words(*each) for each in zip(sentences, hidden, filled, strict=True)]
 
     def suggest(
         self, sentences: Sequence[Sentence], places: Sequence[Sequence[int]], top_k: int
     ) -> list[list[list[Guess]]]:
         """The most probable words; see `Suggester.suggest`."""
-        if self._lm is None:
-            raise unfitted(self)
-        self._prepare(self._lm, sentences)
+        self._prepare(self.lm, sentences)
         masked_inputs = [self._masked_input(*each) for each in zip(sentences, places, strict=True)]
-        guesses: list[list[list[Guess]]] = self._lm.guesses(masked_inputs, top_k)
-        return guesses
+        return self.lm.guesses(masked_inputs, top_k)
 
 
 def hidden_in_mentions(sentence: Sentence, mean_rate: float, rng: random.Random) -> list[int]:

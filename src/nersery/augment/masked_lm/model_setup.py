@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from nersery.augment.masked_lm.shared_settings import Adapted, FineTuned
+from nersery.augment.base import unfitted
+from nersery.augment.masked_lm.shared_settings import AdaptationSettings, FineTuned
 from nersery.core.errors import DataError, MissingResourceError, SettingsError
 from nersery.core.random import item_seed
 from nersery.core.registry import BUNDLED, name_of
 from nersery.core.sentence import Sentence, types_in
-from nersery.core.training_context import Training
+from nersery.core.training_context import NO_TRAINING, Training
 from nersery.core.warnings import warn
 from nersery.models.masked.masked_inputs import MaskedInput
+from nersery.models.model_settings import ModelSettings
 
 if TYPE_CHECKING:
     from nersery.models.masked.masked_lm import MaskedLM
@@ -27,29 +30,67 @@ BUNDLED_LEARNING_RATE = 1e-4
 """What suits the bundled model, a tenth of that: on MultiCoNER's sample of 100, less loss on dev than 3e-4."""
 
 
-def check_model(settings: Adapted) -> None:
-    """Look for the model, the device and the text to adapt to; see `Augmenter.check`."""
-    from nersery.models.loading import pick_device
-    from nersery.models.masked.adaptation import check_text
-    from nersery.models.masked.masked_lm import tokenizer_with_mask
+@dataclass
+class MaskedModelSettings(AdaptationSettings, ModelSettings):
+    """Base of the methods on a masked language model: they look for it, adapt it and open it alike.
 
-    source = settings.source
-    if settings.model not in BUNDLED:
-        _check_kind(settings.model, source.config())
-    tokenizer_with_mask(source)
-    pick_device(settings.device)
-    check_text(settings.adapt)
+    The model of some of them may also be an encoder-decoder.
+    """
 
+    _lm: Any = field(default=None, init=False, repr=False, compare=False)
 
-def is_encoder_decoder(settings: Adapted) -> bool:
-    """Whether the model is an encoder-decoder rather than a masked language model."""
-    return settings.model not in BUNDLED and bool(settings.source.config().is_encoder_decoder)
+    def check(self) -> None:
+        """Look for the model, the device and the text to adapt to; see `Augmenter.check`."""
+        from nersery.models.loading import pick_device
+        from nersery.models.masked.adaptation import check_text
+        from nersery.models.masked.masked_lm import tokenizer_with_mask
 
+        if self.model not in BUNDLED:
+            _check_kind(self.model, self.source.config())
+        tokenizer_with_mask(self.source)
+        pick_device(self.device)
+        check_text(self.adapt)
 
-def refuse_adaptation(settings: Adapted) -> None:
-    """Raise `SettingsError` if an encoder-decoder shall learn from raw text first."""
-    if settings.adapt:
-        raise SettingsError(f'adapt is for masked language models, and "{settings.model}" is an encoder-decoder')
+    def fit(self, sentences: Iterable[Sentence], training: Training = NO_TRAINING) -> None:
+        """Open the model, for methods that teach it nothing about gold."""
+        self._lm = self.opened(list(sentences), training)
+
+    def opened(self, sentences: Sequence[Sentence], training: Training) -> MaskedLM:
+        """The model, adapted to raw text where that is asked for; says when it does not suit the sentences."""
+        from nersery.models.masked.adaptation import adapt
+        from nersery.models.masked.masked_lm import MaskedLM
+
+        model = MaskedLM(self.source, self.device, self.precision)
+        words = [word for sentence in sentences for word in sentence.words]
+        model.warn_if_unsuited(words, {sentence.language for sentence in sentences})
+        if self.adapt:
+            adapt(
+                model,
+                self.adapt,
+                epochs=self.adapt_epochs,
+                seed=training.seed,
+                progress=training.progress,
+                folder=training.folder / "adapt" if training.folder else None,
+            )
+        return model
+
+    @property
+    def lm(self) -> MaskedLM:
+        """The model that `fit` has opened; an error before."""
+        if self._lm is None:
+            raise unfitted(self)
+        lm: MaskedLM = self._lm
+        return lm
+
+    @property
+    def is_encoder_decoder(self) -> bool:
+        """Whether the model is an encoder-decoder rather than a masked language model."""
+        return self.model not in BUNDLED and bool(self.source.config().is_encoder_decoder)
+
+    def refuse_adaptation(self) -> None:
+        """Raise `SettingsError` if an encoder-decoder shall learn from raw text first."""
+        if self.adapt:
+            raise SettingsError(f'adapt is for masked language models, and "{self.model}" is an encoder-decoder')
 
 
 def _check_kind(name: str, config: Any) -> None:
@@ -64,26 +105,6 @@ def _check_kind(name: str, config: Any) -> None:
         raise MissingResourceError(
             f'the model "{name}" is {" or ".join(heads)}, which has no masked language model\'s head. {expected}'
         )
-
-
-def open_model(settings: Adapted, sentences: Sequence[Sentence], training: Training) -> MaskedLM:
-    """The model, adapted to raw text where that is asked for; says when it does not suit the sentences."""
-    from nersery.models.masked.adaptation import adapt
-    from nersery.models.masked.masked_lm import MaskedLM
-
-    model = MaskedLM(settings.source, settings.device, settings.precision)
-    words = [word for sentence in sentences for word in sentence.words]
-    model.warn_if_unsuited(words, {sentence.language for sentence in sentences})
-    if settings.adapt:
-        adapt(
-            model,
-            settings.adapt,
-            epochs=settings.adapt_epochs,
-            seed=training.seed,
-            progress=training.progress,
-            folder=training.folder / "adapt" if training.folder else None,
-        )
-    return model
 
 
 def sentences_with_entities(method: object, sentences: Iterable[Sentence]) -> list[Sentence]:
@@ -128,7 +149,7 @@ def fine_tuning(
     Args:
         fingerprint: What the training depends on, apart from gold, dev and settings, as JSON values.
     """
-    from nersery.models.training.trainer import fine_tuning_plan
+    from nersery.models.training.trainer import TrainingPlan
     from nersery.taggers.base import training_record
 
     default = BUNDLED_LEARNING_RATE if settings.model in BUNDLED else LEARNING_RATE
@@ -140,7 +161,13 @@ def fine_tuning(
         record["languages"] = f"{item_seed(*languages):x}"
     return (
         gold,
-        fine_tuning_plan(settings.epochs, settings.batch_size, learning_rate, settings.precision, settings.patience),
+        TrainingPlan(
+            epochs=settings.epochs,
+            patience=settings.patience,
+            batch_size=settings.batch_size,
+            learning_rate=learning_rate,
+            precision=settings.precision,
+        ),
         {
             "dev": dev,
             "seed": training.seed,

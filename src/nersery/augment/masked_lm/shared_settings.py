@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import KW_ONLY, Field, dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol
+from typing import Any, ClassVar, Protocol
 
 from nersery.core.definitions import check_texts
 from nersery.core.ranges import Count, Positive
 from nersery.core.registry import FileName, ModelName, Precision
-
-if TYPE_CHECKING:
-    from nersery.models.loading import ModelSource
 
 
 @dataclass
@@ -60,21 +57,6 @@ class TypeDescriptions:
     def __post_init__(self) -> None:
         super().__post_init__()  # type: ignore[misc]  # that of `Augmenter`
         check_texts(self.descriptions, "descriptions")
-
-
-class Adapted(Protocol):
-    """Settings of a pretrained model that may first learn from raw text; see `ModelSettings`."""
-
-    __dataclass_fields__: ClassVar[dict[str, Field[Any]]]
-    model: ModelName
-    device: str
-    precision: Precision
-    adapt: FileName
-    adapt_epochs: int
-
-    @property
-    def source(self) -> ModelSource:
-        """Where the model is loaded from."""
 
 
 class FineTuned(Protocol):

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from nersery.augment.base import NO_WORD, unfitted
-from nersery.augment.masked_lm.model_setup import check_model, fine_tune, open_model
-from nersery.augment.masked_lm.shared_settings import Adapted
+from nersery.augment.base import NO_WORD
+from nersery.augment.masked_lm.model_setup import MaskedModelSettings, fine_tune
+from nersery.augment.masked_lm.shared_settings import FineTuned
 from nersery.core.errors import DataError
 from nersery.core.outcome import Reject
 from nersery.core.ranges import Count
@@ -19,11 +19,11 @@ from nersery.core.training_context import Training
 from nersery.models.masked.masked_inputs import Drawing, MaskedInput, replaceable_places
 
 if TYPE_CHECKING:
-    from nersery.models.masked.masked_lm import Guess, MaskedLM
+    from nersery.models.masked.masked_lm import Guess
 
 
 @dataclass
-class WordPredictions:
+class WordPredictions(MaskedModelSettings):
     """Settings and generation of the methods that replace random words by predictions of a masked language model.
 
     Args:
@@ -35,20 +35,28 @@ class WordPredictions:
     words: Count = 1
     top_k: Count = 50
     by_subword: bool = False
-    _lm: Any = field(default=None, init=False, repr=False, compare=False)
-
-    def check(self: Adapted) -> None:
-        """Look for the model; see `Augmenter.check`."""
-        check_model(self)
 
     def condition(self, type: str | None) -> tuple[str, ...]:
         """The words before the sentence for the type of a masked word, None outside entities; by default no words."""
         return ()
 
-    def check_conditions(self, model: MaskedLM, types: Iterable[str]) -> None:
-        """Raise `SettingsError` for conditions that leave no room for a sentence, before any time is spent."""
-        for type_ in (None, *types):
+    def fit_on_words(self, settings: FineTuned, gold: Sequence[Sentence], training: Training) -> None:
+        """Open the model, and fine-tune it to predict one masked word per gold sentence, given its condition.
+
+        Args:
+            settings: The method itself, with the settings of a fine-tuning.
+
+        Raises:
+            DataError: When there is no gold sentence.
+            SettingsError: When a condition leaves no room for a sentence.
+        """
+        if not gold:
+            raise DataError(f"there are no training sentences, so {name_of(self)} has nothing to learn from")
+        model = self.opened(gold, training)
+        for type_ in (None, *sorted(types_in([*gold, *training.dev]))):  # before any time is spent
             model.check_condition(self.condition(type_))
+        fine_tune(model, settings, gold, self.random_masked_input, training, rate=1.0)
+        self._lm = model
 
     def masked_input(self, sentence: Sentence, place: int) -> MaskedInput:
         """The sentence with one word masked, behind the condition of its type."""
@@ -64,8 +72,7 @@ class WordPredictions:
 
         A sentence with fewer words than wanted has all of them replaced.
         """
-        if self._lm is None:
-            raise unfitted(self)
+        lm = self.lm
         drawing = Drawing(self.top_k, weighted=True, by_subword=self.by_subword)
         known = [replaceable_places(sentence.words) for sentence in sentences]
         chosen = [rng.sample(own, min(self.words, len(own))) for own, rng in zip(known, rngs, strict=True)]
@@ -73,7 +80,7 @@ class WordPredictions:
         for turn in range(max(map(len, chosen), default=0)):
             due = {number: places[turn] for number, places in enumerate(chosen) if turn < len(places)}
             masked_inputs = [self.masked_input(made[number], place) for number, place in due.items()]
-            filled = self._lm.fill(masked_inputs, [rngs[number] for number in due], drawing)
+            filled = lm.fill(masked_inputs, [rngs[number] for number in due], drawing)
             for (number, place), word in zip(due.items(), filled, strict=True):
                 made[number] = made[number].replace_span(place, place + 1, word)
         return [new if places else Reject(NO_WORD) for new, places in zip(made, chosen, strict=True)]
@@ -82,8 +89,6 @@ class WordPredictions:
         self, sentences: Sequence[Sentence], places: Sequence[Sequence[int]], top_k: int
     ) -> list[list[list[Guess]]]:
         """The most probable words for each place, under the condition of its type; see `Suggester.suggest`."""
-        if self._lm is None:
-            raise unfitted(self)
         types = [[type_at(sentence, place) for place in at] for sentence, at in zip(sentences, places, strict=True)]
         # All places are masked at once, but an input has one condition: one input for each type among them.
         queries = [(number, type_) for number, found in enumerate(types) for type_ in dict.fromkeys(found)]
@@ -91,25 +96,8 @@ class WordPredictions:
             MaskedInput(sentences[number].words, tuple(places[number]), self.condition(type_))
             for number, type_ in queries
         ]
-        guesses = dict(zip(queries, self._lm.guesses(masked_inputs, top_k), strict=True))
+        guesses = dict(zip(queries, self.lm.guesses(masked_inputs, top_k), strict=True))
         return [[guesses[number, type_][gap] for gap, type_ in enumerate(found)] for number, found in enumerate(types)]
-
-
-def fine_tuned_on_words(method: Any, gold: Sequence[Sentence], training: Training) -> MaskedLM:
-    """A model fine-tuned to predict one masked word per gold sentence, given its condition.
-
-    Args:
-        method: A `WordPredictions` with the settings of a fine-tuning.
-
-    Raises:
-        DataError: When there is no gold sentence.
-    """
-    if not gold:
-        raise DataError(f"there are no training sentences, so {name_of(method)} has nothing to learn from")
-    model = open_model(method, gold, training)
-    method.check_conditions(model, sorted(types_in([*gold, *training.dev])))
-    fine_tune(model, method, gold, method.random_masked_input, training, rate=1.0)
-    return model
 
 
 def type_at(sentence: Sentence, place: int) -> str | None:

@@ -7,8 +7,8 @@ such as ``te.txt`` with a word on each line.
 from __future__ import annotations
 
 import unicodedata
-from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
 
@@ -46,19 +46,15 @@ def stop_words(gold: Sequence[Sentence], file: str | Path = "") -> Mapping[str, 
     languages = sorted({sentence.language for sentence in gold})
     if file:
         words = frozenset(map(bare, read_words(file)))
-        return _StopWords(lambda language: words, dict.fromkeys(languages, words))
-    return _StopWords(_listed, {language: _common(gold, language) for language in languages})
+        return defaultdict(lambda: words, dict.fromkeys(languages, words))
+    return _StopWords({language: _common(gold, language) for language in languages})
 
 
 class _StopWords(dict[str, frozenset[str]]):
-    """The words of each language; those of a language that is not there yet are looked up."""
-
-    def __init__(self, look_up: Callable[[str], frozenset[str]], known: Mapping[str, frozenset[str]]) -> None:
-        super().__init__(known)
-        self._look_up = look_up
+    """The words of each language; those of a language that gold lacks are its whole list."""
 
     def __missing__(self, language: str) -> frozenset[str]:
-        self[language] = self._look_up(language)
+        self[language] = _listed(language)
         return self[language]
 
 

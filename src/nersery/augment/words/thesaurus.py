@@ -43,17 +43,6 @@ class Thesaurus:
     synonyms: Synonyms
     stop_words: frozenset[str] = frozenset()
 
-    @classmethod
-    def read(cls, wordnet: str | Path, table: str | Path = "", stop_words: str | Path = "") -> Thesaurus:
-        """The synonyms of a user's table, or else those of WordNet, without the words of a list.
-
-        Raises:
-            DataError: When a file is broken.
-            MissingResourceError: When a file is not there.
-        """
-        stopped = frozenset(map(key, read_words(stop_words))) if stop_words else frozenset()
-        return cls(read_table(table) if table else read_wordnet(wordnet), stopped)
-
     def of(self, word: str) -> tuple[str, ...]:
         """The synonyms of a word; how its accents are encoded does not matter."""
         form = key(word)
@@ -99,29 +88,21 @@ class SynonymSettings:
             DataError: When a file is broken.
             MissingResourceError: When there is neither WordNet nor a table.
         """
-        self._thesaurus = Thesaurus.read(self.wordnet, self.table, self.stop_words)
-        warn_of_foreign(sentences, self.table)
+        from nersery.models.bundled import knows
+
+        stopped = frozenset(map(key, read_words(self.stop_words))) if self.stop_words else frozenset()
+        self._thesaurus = Thesaurus(read_table(self.table) if self.table else read_wordnet(self.wordnet), stopped)
+        foreign = sorted({sentence.language for sentence in sentences if not knows(sentence.language)})
+        if foreign and not self.table:
+            warn(
+                f"WordNet knows English alone, and there is text in {', '.join(foreign)}: it has no synonyms for most "
+                "words there, and wrong ones for some. Give a table of the language (the setting table)"
+            )
 
 
 def key(word: str) -> str:
     """What a word is looked up by: without its case, in NFC."""
     return unicodedata.normalize("NFC", word.lower())
-
-
-def warn_of_foreign(sentences: Iterable[Sentence], table: str) -> None:
-    """Say where WordNet is asked for synonyms in other languages than its own.
-
-    Args:
-        table: The user's, which is in any language.
-    """
-    from nersery.models.bundled import knows
-
-    foreign = sorted({sentence.language for sentence in sentences if not knows(sentence.language)})
-    if foreign and not table:
-        warn(
-            f"WordNet knows English alone, and there is text in {', '.join(foreign)}: it has no synonyms for most "
-            "words there, and wrong ones for some. Give a table of the language (the setting table)"
-        )
 
 
 def read_wordnet(folder: str | Path) -> Synonyms:

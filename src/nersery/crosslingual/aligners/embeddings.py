@@ -11,11 +11,10 @@ from weakref import WeakValueDictionary
 import torch
 from torch import Tensor
 
-from nersery.core import registry
 from nersery.core.errors import SettingsError
 from nersery.core.outcome import Reject
 from nersery.core.ranges import Positive, Rate, RateBelowOne
-from nersery.core.registry import ModelName
+from nersery.core.registry import ModelName, build
 from nersery.core.training_context import NO_TRAINING, Training
 from nersery.core.warnings import warn
 from nersery.crosslingual.aligners.base import Aligner, Alignment, Link, Pair, Pairs
@@ -110,10 +109,7 @@ class Embeddings(Aligner, ModelSettings):
                 f'temperature is for the extractions softmax and entmax; "{self._extraction}" has no use for it'
             )
         if self.fine_tune is not None:
-            values, problems = registry.validated(FineTuning, "fine_tune", self.fine_tune)
-            if problems:
-                raise SettingsError("\n".join(problems))
-            self._learning = FineTuning(**values)
+            self._learning = build(FineTuning, "fine_tune", self.fine_tune)
 
     @property
     def _extraction(self) -> Extraction:
@@ -163,8 +159,8 @@ class Embeddings(Aligner, ModelSettings):
                 raise SettingsError("the aligner has not learnt anything yet; call fit first")
             self._encoder = self._opened()
         encoder = self._encoder
-        found: list[Alignment | Reject] = [_fault(encoder, pair) or () for pair in pairs]
-        readable = [number for number, fault in enumerate(found) if not fault]
+        found: list[Alignment | Reject] = [_reject_of(encoder, pair) or () for pair in pairs]
+        readable = [number for number, reject in enumerate(found) if not reject]
         for chunk in _chunks(readable, [encoder.subword_count(pair.source + pair.target) for pair in pairs]):
             states = encoder.hidden_states([side for n in chunk for side in (pairs[n].source, pairs[n].target)])
             refuse_nan(states.values, self.source)
@@ -242,7 +238,7 @@ def _batches(states: HiddenStates) -> Iterator[tuple[list[int], _Side, _Side]]:
         yield part, left, _side(states, [2 * number + 1 for number in part], rows, target)
 
 
-def _fault(encoder: LayerEncoder, pair: Pair) -> Reject | None:
+def _reject_of(encoder: LayerEncoder, pair: Pair) -> Reject | None:
     """Why a pair cannot be compared, which depends on it alone."""
     if not (encoder.can_read(pair.source) and encoder.can_read(pair.target)):
         return Reject(TOO_LONG)

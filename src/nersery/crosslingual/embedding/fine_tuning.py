@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import random
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +29,7 @@ from nersery.models.masked.masked_lm import masked_loss, tokenizer_with_mask
 from nersery.models.masked.masked_subwords import MaskedInputEncoder, MaskedWindow
 from nersery.models.subwords.subwords import Window
 from nersery.models.training.checkpoint import RECORD
-from nersery.models.training.trainer import History, TrainingPlan, fine_tuning_plan, seeded, train
+from nersery.models.training.trainer import History, TrainingPlan, seeded, train
 
 BETWEEN = OWN + "between"
 """Stands for the separator between a sentence and its translation."""
@@ -122,7 +122,14 @@ def fine_tune(
         raise DataError(
             "there is no pair to learn from", fix="give sentences with their translations, neither of them empty"
         )
-    plan = _plan(settings, encoder)
+    plan = TrainingPlan(
+        epochs=settings.epochs,
+        batch_size=settings.batch_size,
+        learning_rate=settings.learning_rate,
+        precision=encoder.precision,
+        optimizer="adamw",
+        schedule="linear",
+    )
     views = [learner.view(pair, index, 0, "dev") for index, pair in enumerate(learner.readable(dev))]
     with seeded(training.seed):
         return train(
@@ -152,11 +159,6 @@ def _already_learnt(folder: Path | None, fingerprint: Mapping[str, Any]) -> Sequ
         return range(there["examples"]) if is_same and state["facts"]["finished"] else ()
     except (OSError, ValueError, LookupError, TypeError):
         return ()
-
-
-def _plan(settings: FineTuning, encoder: LayerEncoder) -> TrainingPlan:
-    plan = fine_tuning_plan(settings.epochs, settings.batch_size, settings.learning_rate, encoder.precision)
-    return replace(plan, optimizer="adamw", schedule="linear")
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from typing import Any
 from nersery.core.definitions import definition
 from nersery.core.random import item_rng
 from nersery.core.sentence import Sentence
-from nersery.models.llm.prompt import Message, data_message
+from nersery.models.llm.prompt import Message
 
 LONGEST_EXAMPLE = 60
 """Words of a gold sentence that is shown to the model."""
@@ -54,8 +54,3 @@ def object_schema(**properties: Any) -> dict[str, Any]:
 def mention_list(sentence: Sentence) -> list[dict[str, str]]:
     """The entities of a sentence as a model should write them."""
     return [{"text": " ".join(sentence.mention(entity)), "type": entity.type} for entity in sentence.entities]
-
-
-def mentions_message(sentence: Sentence) -> str:
-    """The entities of a sentence as the answer of a model."""
-    return data_message(entities=mention_list(sentence))

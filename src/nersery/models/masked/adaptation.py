@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import random
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,6 +12,7 @@ from nersery import io
 from nersery.core.errors import DataError, MissingResourceError
 from nersery.core.files import content_hash
 from nersery.core.progress import Progress
+from nersery.core.registry import BUNDLED
 from nersery.models.masked.masked_inputs import MaskedInput
 
 if TYPE_CHECKING:
@@ -55,17 +56,23 @@ def adapt(
     Departures:
         Every chosen subword is masked; none is shown as it is or as another, as in BERT's own training.
     """
-    from nersery.models import bundled
-    from nersery.models.training.trainer import fine_tuning_plan
+    from nersery.models.training.trainer import TrainingPlan
 
     check_text(path)
     texts = _read(path)
-    rate = BUNDLED_LEARNING_RATE if bundled.is_bundled(model.source.name) else LEARNING_RATE
-    plan = fine_tuning_plan(epochs, BATCH_SIZE, rate, model.precision)
+    rate = BUNDLED_LEARNING_RATE if model.source.name in BUNDLED else LEARNING_RATE
+    plan = TrainingPlan(
+        epochs=epochs,
+        batch_size=BATCH_SIZE,
+        learning_rate=rate,
+        precision=model.precision,
+        schedule="linear",
+        warmup=WARMUP,
+    )
     model.fine_tune(
         texts,
         _all_words,
-        replace(plan, schedule="linear", warmup=WARMUP),
+        plan,
         rate=MASK_RATE,
         seed=seed,
         progress=progress,

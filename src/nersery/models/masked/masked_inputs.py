@@ -6,8 +6,6 @@ import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from nersery.core.errors import SettingsError
-
 OWN = "\t"
 """Begins a word that stands for ids of our own, such as tag tokens; corpora cannot contain it."""
 
@@ -39,19 +37,12 @@ class Drawing:
         weighted: Draw by probability; otherwise uniformly.
         by_subword: Draw as many subwords as the old word had; otherwise one subword that is a whole word.
         signs: Punctuation may be drawn as well, unless ``by_subword``.
-
-    Raises:
-        SettingsError: If ``top_k`` is below 1.
     """
 
     top_k: int = 5
     weighted: bool = False
     by_subword: bool = False
     signs: bool = False
-
-    def __post_init__(self) -> None:
-        if self.top_k < 1:
-            raise SettingsError(f"top_k is {self.top_k}, expected 1 or more")
 
 
 def is_replaceable(word: str) -> bool:

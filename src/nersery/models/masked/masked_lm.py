@@ -70,7 +70,7 @@ class MaskedLM:
         self.mask = int(tokenizer.mask_token_id)
         self.network: Any = source.masked_lm().to(pick_device(device)).eval()
         self.encoder = SubwordEncoder(tokenizer, positions(self.network))
-        self.gaps = MaskedInputEncoder(self.encoder, self.mask)
+        self.masking = MaskedInputEncoder(self.encoder, self.mask)
         self.vocabulary = SubwordVocabulary.of(self.encoder)
         self._allowed: dict[tuple[int, str], Tensor] = {}
 
@@ -150,7 +150,7 @@ class MaskedLM:
 
         def draw(example: Example, index: int, epoch: int, split: str = "train") -> list[MaskedWindow]:
             rng = item_rng(seed, split, index, epoch)
-            return self.gaps.hidden(masked_input(example, rng), rate, rng)
+            return self.masking.hidden(masked_input(example, rng), rate, rng)
 
         dev_rows = [row for index, example in enumerate(dev) for row in draw(example, index, 0, "dev")]
 
@@ -189,9 +189,6 @@ class MaskedLM:
 
     # --- forward ----------------------------------------------------------------------------------------------------
 
-    def _logits(self, texts: Sequence[MaskedWindow], multiple: int = 1) -> Tensor:
-        return logits_at_masks(self.network, self.encoder, texts, multiple)
-
     def _passes(self, rows: Sequence[MaskedWindow]) -> Iterator[tuple[list[int], Tensor]]:
         """Run rows of the same shape together: their numbers, and the scores at their masks."""
         # Both numbers follow from the row alone: its padded length, and its masks up to a power of two.
@@ -206,7 +203,8 @@ class MaskedLM:
                 wanted = [
                     place * masks + mask for place, n in enumerate(part) for mask in range(len(rows[n].positions))
                 ]
-                yield part, self._logits([_with_masks(row, masks) for row in padded], LENGTH_MULTIPLE)[wanted]
+                filled = [_with_masks(row, masks) for row in padded]
+                yield part, logits_at_masks(self.network, self.encoder, filled, LENGTH_MULTIPLE)[wanted]
 
     # --- filling ----------------------------------------------------------------------------------------------------
 
@@ -256,7 +254,9 @@ class MaskedLM:
         A word of several subwords has the sum over its subwords, all of which are masked.
         """
         rows = [
-            (number, row) for number, masked_input in enumerate(masked_inputs) for row in self.gaps.rows(masked_input)
+            (number, row)
+            for number, masked_input in enumerate(masked_inputs)
+            for row in self.masking.rows(masked_input)
         ]
         found = [dict.fromkeys(masked_input.gaps, 0.0) for masked_input in masked_inputs]
         with autocast(self.network.device, self.precision):
@@ -280,7 +280,7 @@ class MaskedLM:
         rows = [
             (number, row, gaps[number])
             for number, masked_input in enumerate(masked_inputs)
-            for row in self.gaps.with_masks(masked_input, [template for template, _ in gaps[number].values()])
+            for row in self.masking.with_masks(masked_input, [template for template, _ in gaps[number].values()])
         ]
         found: list[dict[Place, tuple[list[int], list[float]]]] = [{} for _ in masked_inputs]
         with autocast(self.network.device, self.precision):

@@ -17,10 +17,9 @@ from nersery.core.sentence import Sentence
 from nersery.core.warnings import warn
 from nersery.models.loading import ModelSource, autocast, pick_device, positions
 from nersery.models.masked.masked_inputs import OWN
-from nersery.models.seq2seq.beam_search import BeamSearch
 from nersery.models.seq2seq.generation import Request, Sampler
 from nersery.models.seq2seq.seq2seq_inputs import Generated, Sampling, TextPair
-from nersery.models.seq2seq.seq2seq_tokenization import WITH_GAPS, Frame, Seq2SeqTokenization
+from nersery.models.seq2seq.seq2seq_tokenization import WITH_GAPS, Seq2SeqTokenization
 from nersery.models.subwords.token_embeddings import add_rows, output_at
 from nersery.models.training.cross_entropy import mean_cross_entropy
 from nersery.models.training.trainer import History, TrainingPlan, seeded, train
@@ -70,7 +69,7 @@ class Seq2Seq:
         self, source: ModelSource, device: str = "auto", precision: Precision = "auto", language: str = ""
     ) -> None:
         self.source, self.precision, self.language = source, precision, language
-        self.tokenization = check(source, [language] if language else [])
+        self.tokenization = tokenization_of(source, language)
         self.network: Any = source.model("AutoModelForSeq2SeqLM", whole=True).to(pick_device(device)).eval()
         read, learnt = positions(self.network), self.tokenization.subwords.tokenizer.model_max_length
         self.longest = int(min(read or learnt, learnt))
@@ -85,10 +84,6 @@ class Seq2Seq:
         """
         instead = f'"{self.source.name}" cannot be given new tokens. Name another, e.g. {WITH_GAPS}'
         self.tokenization.learn(add_rows(self.network, self.tokenization.subwords, descriptions, instead=instead))
-
-    def fits(self, pair: TextPair) -> bool:
-        """Whether both texts fit into the model."""
-        return not self.length_issue(pair)
 
     def written(self, words: Sequence[str]) -> tuple[str, ...]:
         """Words as the model writes them; not every vocabulary can write all words."""
@@ -110,16 +105,6 @@ class Seq2Seq:
         name, length = ("source", source) if source > self.longest else ("target", target)
         return f"the {name} has {length} subwords, and the model reads {self.longest}"
 
-    def _frame(self, pair: TextPair) -> Frame:
-        """What stands around the texts of a pair, which must fit into the model."""
-        if issue := self.length_issue(pair):
-            raise DataError(
-                f'a text does not fit the model "{self.source.name}": {issue}. It begins '
-                f'"{" ".join(pair.source or pair.target).replace(OWN, ""):.60}"',
-                fix="leave such sentences out, or name a model that reads longer texts",
-            )
-        return self.tokenization.frame(pair.language or self.language)
-
     # --- fine-tuning ------------------------------------------------------------------------------------------------
 
     def fine_tune(
@@ -140,7 +125,7 @@ class Seq2Seq:
             keeping: ``progress``, ``folder`` and ``fingerprint`` of `nersery.models.training.trainer.train`.
 
         Raises:
-            DataError: If a pair does not fit; see `fits`.
+            DataError: If a pair does not fit; see `length_issue`.
         """
 
         def draw(item: Example, index: int, epoch: int, split: str = "train") -> TokenizedPair:
@@ -161,7 +146,13 @@ class Seq2Seq:
             )
 
     def _row(self, pair: TextPair) -> TokenizedPair:
-        frame = self._frame(pair)
+        if issue := self.length_issue(pair):
+            raise DataError(
+                f'a text does not fit the model "{self.source.name}": {issue}. It begins '
+                f'"{" ".join(pair.source or pair.target).replace(OWN, ""):.60}"',
+                fix="leave such sentences out, or name a model that reads longer texts",
+            )
+        frame = self.tokenization.frame(pair.language or self.language)
         target = (*self.tokenization.target(pair.target), frame.end)
         return TokenizedPair(self.tokenization.source(pair.source, frame), frame.lead, target)
 
@@ -194,45 +185,39 @@ class Seq2Seq:
     # --- generation -------------------------------------------------------------------------------------------------
 
     def generate(
-        self,
-        sources: Sequence[tuple[str, ...]],
-        rngs: Sequence[random.Random],
-        sampling: Sampling,
-        languages: Sequence[str] = (),
-    ) -> list[Generated]:
-        """A text for each source, independent of the other sources.
+        self, sources: Sequence[TextPair | None], rngs: Sequence[random.Random], sampling: Sampling
+    ) -> list[Generated | None]:
+        """A text for each source, independent of the other sources; None without a source, or if it does not fit.
 
         Args:
+            sources: Pairs without targets.
             rngs: One for each source, the only source of randomness.
-            languages: One for each source. Empty takes the model's own for all.
-
-        Raises:
-            DataError: If a source does not fit; see `fits`.
         """
         barred = self.tokenization.nameless(self.network.get_output_embeddings().weight.shape[0])
-        sampler = (BeamSearch if sampling.beams else Sampler)(
+        sampler = Sampler(
             self.network, self.source, sampling, pad=self.tokenization.subwords.pad, barred=barred, longest=self.longest
         )
-        spoken = languages or ("",) * len(sources)
-        requests = [
-            self._request(TextPair(source, (), language), rng)
-            for source, language, rng in zip(sources, spoken, rngs, strict=True)
-        ]
+        requests: dict[int, Request] = {}
+        for number, (pair, rng) in enumerate(zip(sources, rngs, strict=True)):
+            if pair is not None and not self.length_issue(pair):
+                frame = self.tokenization.frame(pair.language or self.language)
+                subwords = self.tokenization.source(pair.source, frame)
+                requests[number] = Request(subwords, frame.lead, frame.end, rng)
         with autocast(self.network.device, self.precision):
-            drafts = sampler.draw(requests)
-        return [Generated(self.tokenization.words(draft.subwords), draft.mean, draft.finished) for draft in drafts]
+            drafts = dict(zip(requests, sampler.draw([*requests.values()]), strict=True))
+        texts = {
+            number: Generated(self.tokenization.words(draft.subwords), draft.mean, draft.finished)
+            for number, draft in drafts.items()
+        }
+        return [texts.get(number) for number in range(len(sources))]
 
-    def _request(self, pair: TextPair, rng: random.Random) -> Request:
-        frame = self._frame(pair)
-        return Request(self.tokenization.source(pair.source, frame), frame.lead, frame.end, rng)
 
-
-def check(source: ModelSource, languages: Iterable[str] = ()) -> Seq2SeqTokenization:
+def tokenization_of(source: ModelSource, language: str = "") -> Seq2SeqTokenization:
     """The tokenization of a model, without loading its weights.
 
     Raises:
         MissingResourceError: If there is no such model, or it cannot fill gaps or learn tag tokens.
-        SettingsError: If it does not know a language.
+        SettingsError: If it does not know the language.
     """
     config = source.config()
     if not config.is_encoder_decoder:
@@ -248,7 +233,7 @@ def check(source: ModelSource, languages: Iterable[str] = ()) -> Seq2SeqTokeniza
             f"{WITH_GAPS}"
         )
     tokenization = Seq2SeqTokenization(source.name, source.tokenizer(), config)
-    for language in languages:
+    if language:
         tokenization.frame(language)
     return tokenization
 

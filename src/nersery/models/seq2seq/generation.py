@@ -11,7 +11,7 @@ import contextlib
 import random
 from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -21,7 +21,8 @@ from transformers.cache_utils import EncoderDecoderCache
 from transformers.modeling_outputs import BaseModelOutput
 
 from nersery.core.errors import MissingResourceError
-from nersery.models.loading import ModelSource, eager_attention, refuse_nan
+from nersery.models.loading import ModelSource, eager_attention
+from nersery.models.seq2seq.drafts import Candidates, CompetingCandidates, Draft
 from nersery.models.seq2seq.seq2seq_inputs import Sampling
 
 SOURCES = 16
@@ -53,39 +54,6 @@ class Request:
     lead: tuple[int, ...]
     end: int
     rng: random.Random
-
-
-@dataclass(slots=True)
-class Draft:
-    """A text that is being sampled.
-
-    Args:
-        end: The token that ends it, which is not part of ``subwords``.
-        log_probability: Sum over its subwords, the end included.
-    """
-
-    end: int
-    subwords: list[int] = field(default_factory=list)
-    log_probability: float = 0.0
-    finished: bool = False
-
-    def add(self, subword: int, log_probability: float) -> None:
-        """Append a subword."""
-        self.log_probability += log_probability
-        if subword == self.end:
-            self.finished = True
-        else:
-            self.subwords.append(subword)
-
-    @property
-    def mean(self) -> float:
-        """The mean log probability of its subwords."""
-        return self.log_probability / max(1, len(self.subwords) + self.finished)
-
-    @property
-    def rank(self) -> tuple[bool, float]:
-        """The sort key of candidates; finished ones rank first."""
-        return self.finished, self.mean
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +89,7 @@ class DecoderPass:
 
 
 class Sampler:
-    """Samples several texts for each source and keeps the most probable.
+    """Samples several texts for each source, by themselves or as beams, and keeps the most probable.
 
     Args:
         network: Of transformers, in evaluation mode.
@@ -168,31 +136,41 @@ class Sampler:
         return min(length, self._longest), len(source) == self._longest
 
     def _rows(self, length: int) -> int:
-        """Texts per pass, by the padded length of their sources."""
+        """Texts per pass, by the padded length of their sources; the beams of a source stay together."""
         most = ROWS_ON_GPU if self._network.device.type == "cuda" else ROWS
-        return max(LEAST_ROWS, most * POSITIONS // max(POSITIONS, length + self._sampling.max_subwords))
+        rows = max(LEAST_ROWS, most * POSITIONS // max(POSITIONS, length + self._sampling.max_subwords))
+        width = self._sampling.candidates if self._sampling.beams else 1
+        return max(1, rows // width) * width
 
     def _drafts(self, requests: Sequence[Request], length: int, rows: int) -> list[Draft]:
         """Texts for sources of one padded length, the candidates of a source side by side."""
-        candidates = self._sampling.candidates
-        drafts = [Draft(request.end) for request in requests for _ in range(candidates)]
-        generators = generators_of(requests)
+        count = self._sampling.candidates
+        kind = CompetingCandidates if self._sampling.beams else Candidates
+        candidates = kind([request.end for request in requests], count, self._source)
+        generators = [np.random.default_rng(request.rng.getrandbits(64)) for request in requests]
         values, ids, *tensors = self._read(requests, length)
-        owners = torch.arange(len(drafts), device=ids.device) // candidates
-        self._extend(drafts, values[owners], ids[owners], self._noise(generators, values))
-        texts = [text for text, draft in enumerate(drafts) if not draft.finished]
-        passes = packed(texts, [text // candidates for text in texts], tensors, rows)
+        owners = torch.arange(len(requests) * count, device=ids.device) // count
+        candidates.extend(range(len(owners)), values[owners], ids[owners], self._noise(generators, values))
+        texts = [text for text, draft in enumerate(candidates.drafts) if not draft.finished]
+        passes = _packed(texts, [text // count for text in texts], tensors, rows)
         with eager_attention(self._network) if ids.device.type == "cpu" else contextlib.nullcontext():
             for _ in range(1, min(self._sampling.max_subwords, self._longest - len(requests[0].lead)) + 1):
                 if not passes:
                     break
                 noise = self._noise(generators, values)
                 for part in passes:
-                    drafted = [drafts[text] for text in part.texts.tolist()]
-                    best = self._next(part, [draft.subwords[-1] for draft in drafted])
-                    self._extend(drafted[: part.size], *best, noise[part.texts])
-                passes = moved_together(passes, drafts, rows)
-        return drafts
+                    self._step(part, candidates, noise[part.texts])
+                passes = _moved_together(passes, candidates.drafts, rows)
+        return candidates.best()
+
+    def _step(self, part: DecoderPass, candidates: Candidates, noise: Tensor) -> None:
+        """Write one subword of each text of a pass."""
+        texts, drafts = part.texts.tolist(), candidates.drafts
+        values, ids = self._next(part, [drafts[text].subwords[-1] for text in texts])
+        own = slice(part.size)
+        if order := candidates.extend(texts[own], values[own], ids[own], noise[own]):
+            filling = range(part.size, len(texts))
+            part.cache.self_attention_cache.reorder_cache(torch.tensor([*order, *filling], device=ids.device))
 
     def _noise(self, generators: Sequence[np.random.Generator], values: Tensor) -> Tensor:
         """Gumbel noise for the next subwords, with which the argmax becomes a sample. Shape: (texts, top_k).
@@ -247,20 +225,6 @@ class Sampler:
         scores = logits[:, -1].float().index_fill_(1, self._barred, -torch.inf).log_softmax(-1)
         return largest(scores, min(self._sampling.top_k, scores.shape[-1] - len(self._barred)))
 
-    def _extend(self, drafts: Sequence[Draft], values: Tensor, ids: Tensor, noise: Tensor) -> None:
-        """Sample the next subword of each text and append it to the unfinished ones."""
-        chosen = (values + noise).argmax(-1, keepdim=True)
-        drawn = torch.cat((ids.gather(1, chosen).double(), values.gather(1, chosen).double()), 1).cpu()
-        refuse_nan(drawn, self._source)
-        for draft, (subword, log_probability) in zip(drafts, drawn.tolist(), strict=False):
-            if not draft.finished:
-                draft.add(int(subword), log_probability)
-
-
-def generators_of(requests: Sequence[Request]) -> list[np.random.Generator]:
-    """The source of the noise of each request."""
-    return [np.random.default_rng(request.rng.getrandbits(64)) for request in requests]
-
 
 def largest(scores: Tensor, count: int) -> tuple[Tensor, Tensor]:
     """`torch.topk` of each row, several times faster for long rows.
@@ -284,7 +248,7 @@ def _layers(cache: EncoderDecoderCache) -> list[Tensor]:
     return [tensor for layers in both for layer in layers for tensor in (layer.keys, layer.values)]
 
 
-def packed(texts: Sequence[int], places: Sequence[int], tensors: Sequence[Tensor], rows: int) -> list[DecoderPass]:
+def _packed(texts: Sequence[int], places: Sequence[int], tensors: Sequence[Tensor], rows: int) -> list[DecoderPass]:
     """Passes of ``rows`` texts.
 
     Args:
@@ -300,7 +264,7 @@ def packed(texts: Sequence[int], places: Sequence[int], tensors: Sequence[Tensor
     return passes
 
 
-def moved_together(passes: list[DecoderPass], drafts: Sequence[Draft], rows: int) -> list[DecoderPass]:
+def _moved_together(passes: list[DecoderPass], drafts: Sequence[Draft], rows: int) -> list[DecoderPass]:
     """The passes, packed into fewer if the unfinished texts fit."""
     places = [part.unfinished(drafts) for part in passes]
     count = sum(map(len, places))
@@ -310,4 +274,4 @@ def moved_together(passes: list[DecoderPass], drafts: Sequence[Draft], rows: int
         return []
     texts = [part.texts.tolist()[place] for part, own in zip(passes, places, strict=True) for place in own]
     kept = ([tensor[own] for tensor in part.tensors()] for part, own in zip(passes, places, strict=True) if own)
-    return packed(texts, range(count), [torch.cat(column) for column in zip(*kept, strict=True)], rows)
+    return _packed(texts, range(count), [torch.cat(column) for column in zip(*kept, strict=True)], rows)

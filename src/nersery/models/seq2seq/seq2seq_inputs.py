@@ -5,12 +5,8 @@ A text is a tuple of words. A word that begins with `OWN` is a tag token or `GAP
 
 from __future__ import annotations
 
-import random
-from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
-from nersery.core.errors import SettingsError
 from nersery.models.masked.masked_inputs import OWN
 
 UNKNOWN = OWN + "unknown"
@@ -41,20 +37,12 @@ class Sampling:
         candidates: Texts per source, of which the most probable is kept.
         beams: After each subword the candidates of a source compete, instead of being written to their ends.
         max_subwords: A text that has not ended after this many subwords, tag tokens included, is unfinished.
-
-    Raises:
-        SettingsError: If a number is below 1.
     """
 
     top_k: int = 10
     candidates: int = 5
     max_subwords: int = 100
     beams: bool = False
-
-    def __post_init__(self) -> None:
-        for name in ("top_k", "candidates", "max_subwords"):
-            if getattr(self, name) < 1:
-                raise SettingsError(f"{name} is {getattr(self, name)}, expected 1 or more")
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,19 +60,3 @@ class Generated:
     words: tuple[str, ...]
     log_probability: float
     finished: bool
-
-
-def generate_fitting(
-    model: Any, sources: Sequence[TextPair | None], rngs: Sequence[random.Random], sampling: Sampling
-) -> list[Generated | None]:
-    """What a `Seq2Seq` writes for each source; None where there is no source, or it does not fit into the model."""
-    due = [number for number, source in enumerate(sources) if source is not None and model.fits(source)]
-    asked = [source for number in due if (source := sources[number])]
-    texts = model.generate(
-        [source.source for source in asked],
-        [rngs[number] for number in due],
-        sampling,
-        [source.language for source in asked],
-    )
-    written = dict(zip(due, texts, strict=True))
-    return [written.get(number) for number in range(len(sources))]

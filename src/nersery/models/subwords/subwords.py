@@ -11,7 +11,7 @@ import unicodedata
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol, TypeVar
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -321,20 +321,9 @@ def by_length(lengths: Iterable[int], rows: Callable[[int], int], multiple: int)
         yield from (group[start : start + most] for start in range(0, len(group), most))
 
 
-class HasSubwords(Protocol):
-    """What a model reads at once."""
-
-    @property
-    def subwords(self) -> tuple[int, ...]:
-        """Their ids."""
-
-
-Read = TypeVar("Read", bound=HasSubwords)
-
-
 def window_passes(
-    owned: Sequence[tuple[int, Read]], rows: Callable[[int], int], multiple: int
-) -> Iterator[tuple[list[int], list[Read]]]:
+    owned: Sequence[tuple[int, Window]], rows: Callable[[int], int], multiple: int
+) -> Iterator[tuple[list[int], list[Window]]]:
     """Split windows into forward passes by `by_length`.
 
     Args:

@@ -80,25 +80,6 @@ class TrainingPlan:
         return epoch if self.steps is None else max(epoch, math.ceil(self.steps / 10))
 
 
-def fine_tuning_plan(
-    epochs: int, batch_size: int, learning_rate: float, precision: Precision, patience: int | None = None
-) -> TrainingPlan:
-    """A plan with Adam at a constant learning rate over whole epochs, as in the papers.
-
-    Args:
-        patience: Stop after this many epochs without a lower loss on dev.
-
-    Raises:
-        SettingsError: When a number is out of range.
-    """
-    wrong = {"epochs": epochs < 1, "batch_size": batch_size < 1, "learning_rate": not learning_rate > 0}
-    if any(wrong.values()):
-        raise SettingsError(f"{' and '.join(name for name, holds in wrong.items() if holds)} must be above 0")
-    return TrainingPlan(
-        epochs=epochs, batch_size=batch_size, learning_rate=learning_rate, precision=precision, patience=patience
-    )
-
-
 @dataclass(frozen=True)
 class DevScore:
     """What was measured after a step."""

@@ -11,6 +11,8 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from nersery.taggers.components.tag_set import TagSet
+
 FORBIDDEN = -1e4
 """The score of a transition that a tag scheme forbids; finite, so that bf16 and gradients stay sound."""
 
@@ -126,22 +128,20 @@ class ConditionalRandomField(nn.Module):
     """Scores of tag-to-tag transitions, learnt beside the emissions; forbidden ones are never taken.
 
     Args:
-        allowed: Whether a tag may follow another. Shape: (tags, tags).
-        allowed_start: Whether a sentence may begin with the tag. Shape: (tags,).
-        allowed_end: Whether a sentence may end with the tag. Shape: (tags,).
+        tags: Say which sequences are allowed.
     """
 
-    def __init__(self, allowed: Tensor, allowed_start: Tensor, allowed_end: Tensor) -> None:
+    def __init__(self, tags: TagSet) -> None:
         super().__init__()
-        self.transitions = nn.Parameter(torch.zeros(allowed.shape))
-        self.start = nn.Parameter(torch.zeros(allowed_start.shape))
-        self.end = nn.Parameter(torch.zeros(allowed_end.shape))
+        count = len(tags.names)
+        self.transitions = nn.Parameter(torch.zeros(count, count))
+        self.start, self.end = nn.Parameter(torch.zeros(count)), nn.Parameter(torch.zeros(count))
         self.forbidden: Tensor
         self.forbidden_start: Tensor
         self.forbidden_end: Tensor
-        self.register_buffer("forbidden", (~allowed) * FORBIDDEN, persistent=False)
-        self.register_buffer("forbidden_start", (~allowed_start) * FORBIDDEN, persistent=False)
-        self.register_buffer("forbidden_end", (~allowed_end) * FORBIDDEN, persistent=False)
+        self.register_buffer("forbidden", (~tags.allowed) * FORBIDDEN, persistent=False)
+        self.register_buffer("forbidden_start", (~tags.allowed_start) * FORBIDDEN, persistent=False)
+        self.register_buffer("forbidden_end", (~tags.allowed_end) * FORBIDDEN, persistent=False)
 
     def _scores(self) -> tuple[Tensor, Tensor, Tensor]:
         return (self.transitions + self.forbidden, self.start + self.forbidden_start, self.end + self.forbidden_end)

@@ -255,7 +255,7 @@ class Decoding(ABC):
 
 def _decoder(tags: TagSet, crf: ConditionalRandomField | None) -> ConditionalRandomField:
     """The CRF on the CPU, or one that only knows which tag sequences are legal."""
-    decoder = ConditionalRandomField(tags.allowed, tags.allowed_start, tags.allowed_end)
+    decoder = ConditionalRandomField(tags)
     if crf is not None:  # copied: the CRF in training must stay on its device
         decoder.load_state_dict({name: weights.cpu() for name, weights in crf.state_dict().items()})
     return decoder

@@ -19,7 +19,7 @@ from nersery.taggers.components.tag_set import OUTSIDE
 CRF_FILE = "crf.safetensors"
 
 
-def labels_of(names: Sequence[str]) -> dict[str, Any]:
+def output_settings(names: Sequence[str]) -> dict[str, Any]:
     """The settings of a transformers configuration that name the outputs."""
     return {
         "num_labels": len(names),
@@ -45,7 +45,7 @@ def network_with_head(source: ModelSource, names: Sequence[str]) -> Any:
         network = source.model("AutoModelForTokenClassification")
         if _resize(network, names, known):
             return network
-    network = source.model("AutoModelForTokenClassification", **labels_of(names))
+    network = source.model("AutoModelForTokenClassification", **output_settings(names))
     if known:
         for part in _outside_base(network).values():
             _renew(part, network.config)
@@ -118,7 +118,7 @@ def _resize(network: Any, names: Sequence[str], known: Sequence[str]) -> bool:
             new.bias.data[kept] = old.bias.data[its]
     setattr(network, name, new)
     network.num_labels = len(names)
-    network.config.update(labels_of(names))
+    network.config.update(output_settings(names))
     return True
 
 

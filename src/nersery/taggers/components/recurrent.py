@@ -89,7 +89,7 @@ class RecurrentNetwork(nn.Module):
         self.context = BiLSTM(sizes.word + self.spelling.size, sizes.hidden)
         self.after = nn.Dropout(dropout)
         self.output = nn.Linear(self.context.size, len(tags.names))
-        self.crf = ConditionalRandomField(tags.allowed, tags.allowed_start, tags.allowed_end)
+        self.crf = ConditionalRandomField(tags)
         self.word_dropout = word_dropout
 
     @property

@@ -40,14 +40,12 @@ def word_attention(tagger: Tagger, sentences: Sequence[Sentence], layers: int = 
         Shape: (words, words) each.
 
     Raises:
-        SettingsError: When ``layers`` is below 0, or the tagger has no attention to look at.
+        SettingsError: When the tagger has no attention to look at.
 
     Reference:
         Kevin Clark, Urvashi Khandelwal, Omer Levy and Christopher D. Manning (2019). What Does BERT Look At? An
         Analysis of BERT's Attention. BlackboxNLP, section 4.1.
     """
-    if layers < 0:
-        raise SettingsError(f"layers is {layers}, expected 0 (all of them) or more")
     transformer = with_attention(tagger)
     network, encoder = transformer.parts
     found = [np.zeros((len(sentence), len(sentence)), np.float32) for sentence in sentences]

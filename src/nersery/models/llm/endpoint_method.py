@@ -18,7 +18,7 @@ BATCH = 2048
 
 
 @dataclass
-class EndpointSettings(Endpoint):
+class EndpointMethod(Endpoint):
     """Base of the methods that ask a language model; their documentation includes the settings of `Endpoint`."""
 
     _client: Any = field(default=None, init=False, repr=False, compare=False)

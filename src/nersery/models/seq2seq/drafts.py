@@ -1,8 +1,7 @@
-"""Beam search with top-k sampling: the texts of a source compete after each subword."""
+"""The texts that are sampled for each source: each by itself, or as beams that compete after each subword."""
 
 from __future__ import annotations
 
-import contextlib
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -10,16 +9,83 @@ from dataclasses import dataclass, field
 import torch
 from torch import Tensor
 
-from nersery.models.loading import eager_attention, refuse_nan
-from nersery.models.seq2seq.generation import (
-    DecoderPass,
-    Draft,
-    Request,
-    Sampler,
-    generators_of,
-    moved_together,
-    packed,
-)
+from nersery.models.loading import ModelSource, refuse_nan
+
+
+@dataclass(slots=True)
+class Draft:
+    """A text that is being sampled.
+
+    Args:
+        end: The token that ends it, which is not part of ``subwords``.
+        log_probability: Sum over its subwords, the end included.
+    """
+
+    end: int
+    subwords: list[int] = field(default_factory=list)
+    log_probability: float = 0.0
+    finished: bool = False
+
+    def add(self, subword: int, log_probability: float) -> None:
+        """Append a subword."""
+        self.log_probability += log_probability
+        if subword == self.end:
+            self.finished = True
+        else:
+            self.subwords.append(subword)
+
+    @property
+    def mean(self) -> float:
+        """The mean log probability of its subwords."""
+        return self.log_probability / max(1, len(self.subwords) + self.finished)
+
+    @property
+    def rank(self) -> tuple[bool, float]:
+        """The sort key of candidates; finished ones rank first."""
+        return self.finished, self.mean
+
+
+class Candidates:
+    """The texts of some sources, the same number for each, side by side. Each text is sampled by itself.
+
+    Args:
+        ends: For each source the token that ends its texts.
+        count: Texts per source.
+        source: The model, for messages.
+    """
+
+    def __init__(self, ends: Sequence[int], count: int, source: ModelSource) -> None:
+        self._source = source
+        self._drafts = [Draft(end) for end in ends for _ in range(count)]
+
+    @property
+    def drafts(self) -> list[Draft]:
+        """The texts as far as they are written."""
+        return self._drafts
+
+    def extend(self, texts: Sequence[int], values: Tensor, ids: Tensor, noise: Tensor) -> list[int]:
+        """Write the next subword of some unfinished texts.
+
+        Args:
+            texts: Their numbers.
+            values: Log probabilities of the best next subwords. Shape: (texts, top_k).
+            ids: Those subwords. Shape: (texts, top_k).
+            noise: Gumbel noise, with which the largest values are a draw. Shape: (texts, top_k).
+
+        Returns:
+            For each text the place in ``texts`` of the one that it goes on with; empty if each goes on with itself.
+        """
+        chosen = (values + noise).argmax(-1, keepdim=True)
+        drawn = torch.cat((ids.gather(1, chosen).double(), values.gather(1, chosen).double()), 1).cpu()
+        refuse_nan(drawn, self._source)
+        for text, (subword, log_probability) in zip(texts, drawn.tolist(), strict=True):
+            if not self._drafts[text].finished:
+                self._drafts[text].add(int(subword), log_probability)
+        return []
+
+    def best(self) -> list[Draft]:
+        """The texts of all sources at the end."""
+        return self._drafts
 
 
 @dataclass(slots=True)
@@ -86,60 +152,30 @@ class Beams:
         return sorted([*self.ended, *unfinished], key=lambda draft: draft.rank, reverse=True)[: self.width]
 
 
-class BeamSearch(Sampler):
-    """Searches with beams, whose continuations are drawn from the top k without replacement.
+class CompetingCandidates(Candidates):
+    """Texts that compete with the others of their source: beam search with top-k sampling.
 
-    After each subword, the continuations of all texts of a source are drawn in proportion to the probability of the
-    whole text (Gumbel top-k), so that improbable texts give way to better ones. The arguments are those of `Sampler`;
-    a source has a beam for each candidate.
+    After each subword, the continuations of all texts of a source are drawn from the top k without replacement, in
+    proportion to the probability of the whole text (Gumbel top-k), so that improbable texts give way to better ones.
 
     Reference:
         Kool, van Hoof and Welling (2019). Stochastic Beams and Where to Find Them. ICML. Unlike there, the noise of a
         subword does not depend on that of the subwords before.
     """
 
-    def _rows(self, length: int) -> int:
-        """Texts per pass; the beams of a source stay together."""
-        width = self._sampling.candidates
-        return max(1, super()._rows(length) // width) * width
+    def __init__(self, ends: Sequence[int], count: int, source: ModelSource) -> None:
+        self._source, self._width = source, count
+        self._sources = [Beams(end, count) for end in ends]
 
-    def _drafts(self, requests: Sequence[Request], length: int, rows: int) -> list[Draft]:
-        width = self._sampling.candidates
-        sources = [Beams(request.end, width) for request in requests]
-        generators = generators_of(requests)
-        values, ids, *tensors = self._read(requests, length)
-        owners = torch.arange(len(sources) * width, device=ids.device) // width
-        self._advance(sources, values[owners], ids[owners], self._noise(generators, values))
-        texts = [n for n in range(len(owners)) if not sources[n // width].are_done]
-        passes = packed(texts, [text // width for text in texts], tensors, rows)
-        with eager_attention(self._network) if ids.device.type == "cpu" else contextlib.nullcontext():
-            for _ in range(1, min(self._sampling.max_subwords, self._longest - len(requests[0].lead)) + 1):
-                if not passes:
-                    break
-                noise = self._noise(generators, values)
-                for part in passes:
-                    self._step(part, sources, noise[part.texts])
-                passes = moved_together(passes, [draft for beams in sources for draft in beams.running], rows)
-        return [draft for beams in sources for draft in beams.best()]
+    @property
+    def drafts(self) -> list[Draft]:
+        """The unfinished texts; see `Candidates.drafts`."""
+        return [draft for beams in self._sources for draft in beams.running]
 
-    def _step(self, part: DecoderPass, sources: Sequence[Beams], noise: Tensor) -> None:
-        """Write one subword of each text of a pass."""
-        width, texts = self._sampling.candidates, part.texts.tolist()
-        values, ids = self._next(part, [sources[n // width].running[n % width].subwords[-1] for n in texts])
-        present = [sources[n // width] for n in texts[: part.size : width]]
-        order = self._advance(present, values[: part.size], ids[: part.size], noise[: part.size])
-        filling = range(part.size, len(texts))
-        part.cache.self_attention_cache.reorder_cache(torch.tensor([*order, *filling], device=ids.device))
-
-    def _advance(self, sources: Sequence[Beams], values: Tensor, ids: Tensor, noise: Tensor) -> list[int]:
-        """Let the texts of each source compete; from which row each text that goes on comes.
-
-        Args:
-            values: Log probabilities of the best next subwords. Shape: (texts, top_k).
-            ids: Those subwords. Shape: (texts, top_k).
-            noise: Shape: (texts, top_k).
-        """
-        width, choices = self._sampling.candidates, values.shape[1]
+    def extend(self, texts: Sequence[int], values: Tensor, ids: Tensor, noise: Tensor) -> list[int]:
+        """See `Candidates.extend`; texts of a source come together."""
+        sources = [self._sources[text // self._width] for text in texts[:: self._width]]
+        width, choices = self._width, values.shape[1]
         # Gumbel top-k: the largest of log probabilities plus noise are a draw without replacement. The noise decides
         # who goes on; the text keeps its own log probability, without noise.
         before = torch.tensor([draft.log_probability for beams in sources for draft in beams.running])
@@ -155,3 +191,7 @@ class BeamSearch(Sampler):
             continuations = zip(parents, subwords[number], log_probabilities[number], strict=True)
             order += [number * width + parent for parent in beams.advance(list(continuations))]
         return order
+
+    def best(self) -> list[Draft]:
+        """The best texts of each source; see `Beams.best`."""
+        return [draft for beams in self._sources for draft in beams.best()]
