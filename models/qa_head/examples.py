@@ -138,12 +138,14 @@ class Example(NamedTuple):
     Args:
         answers: Spans of words ``[start, end)``; none when there is no answer.
         unknown: Words of which nobody knows whether they answer it.
+        for_teacher: Whether a teacher answers it, too: questions of kinds alone, which are English.
     """
 
     question: str
     words: tuple[str, ...]
     answers: tuple[tuple[int, int], ...]
     unknown: frozenset[int]
+    for_teacher: bool = True
 
 
 # --- the tree -----------------------------------------------------------------------------------------------------
@@ -319,7 +321,8 @@ class Questions:
     def draw(self, text: Text, rng: random.Random) -> Example:
         """A question to a text: to most of those with names one that has an answer."""
         if text.asked:
-            return Example(text.asked, text.words, tuple((m.start, m.end) for m in text.mentions), frozenset())
+            answers = tuple((m.start, m.end) for m in text.mentions)
+            return Example(text.asked, text.words, answers, frozenset(), for_teacher=False)
         if text.covers and rng.random() < self.replaced:
             text = self._with_other_names(text, rng)
         targets = self._targets(text, rng)

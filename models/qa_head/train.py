@@ -225,6 +225,7 @@ class Asker:
         with torch.no_grad(), autocast(self.device, "auto"):
             wanted = _log_probabilities(teacher._spans(examples))
         found = _log_probabilities(scores)
+        wanted[[row for row, example in enumerate(examples) if not example.for_teacher]] = -torch.inf
         parts = (wanted.exp() * (wanted - found)).masked_fill(wanted.isneginf(), 0)
         return parts.sum(1).mean()
 

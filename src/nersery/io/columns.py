@@ -362,8 +362,11 @@ def _follows(before: str, after: str) -> bool:
 
 def _no_tags(file: TextFile, columns: Sequence[Sequence[str]]) -> DataError:
     values = ", ".join(repr(column[0]) for column in columns)
-    return DataError(
-        Issue(f"no column looks like tags (O, B-PER, I-PER …); the first line has: {values:.100}", file.name),
-        fix="name the column by --tag-column, with --repair bare-type if it holds types without letters (PER, O), "
-        "letter-behind for PER-B, or small-letter for b-per; or name the format by --format text or jsonl",
+    fix = (
+        "name the column by --tag-column, with --repair bare-type if it holds types without letters (PER, O), "
+        "letter-behind for PER-B, or small-letter for b-per; or name the format by --format text or jsonl"
     )
+    if any("0" in column and any(tag.startswith("B-") for tag in column) for column in columns):
+        fix = "write the letter O, not the digit 0, for words outside entities"
+    issue = Issue(f"no column looks like tags (O, B-PER, I-PER …); the first line has: {values:.100}", file.name)
+    return DataError(issue, fix=fix)
