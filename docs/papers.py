@@ -13,10 +13,10 @@ from nersery.experiments.recipe_file.model_sets import CHECKPOINTS, MODELS
 ROWS = Path(__file__).with_name("papers.toml")
 HEAD = ("item", "what it shows", "command", "our result", "how it differs, and why")
 INTRODUCTION = (
-    "One row for each table and figure of results in the four papers. The commands use the papers' models and "
-    'settings. Name your files with `--set "data.train=multiconer/{language}/train.conll"`, and likewise `dev` and '
-    "`test`. Our [results](results.md) come from small models: add `--models bundled` (English) or "
-    "`bundled-multilingual`."
+    "Each table and figure of results in the four papers has a row. The commands use the papers' "
+    'models and settings. Name your files with `--set "data.train=multiconer/{language}/train.conll"`, and likewise '
+    "`dev` and `test`. Our [results](results.md) come from small models: to repeat them, add `--models bundled` "
+    "(English) or `--models bundled-multilingual`."
 )
 
 
@@ -47,7 +47,7 @@ def _sets() -> str:
 def _checkpoints() -> str:
     lines = [(f"`{name}`", f"{one.gigabytes} GB", "pickle" if one.pickled else "") for name, one in CHECKPOINTS.items()]
     text = (
-        "nersery loads only safetensors. `nersery run RECIPE` lists missing models, and how to convert pickles that "
-        "you trust. *Pickle* is from memory: the hub may have safetensors by now."
+        "nersery loads only safetensors. As far as we know, models marked *pickle* have none. `nersery run RECIPE` "
+        "lists missing models, and says how to convert pickles that you trust."
     )
     return f"## Checkpoints\n\n{text}\n\n{table(('model', 'download', 'weights'), lines)}"

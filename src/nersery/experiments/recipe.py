@@ -94,7 +94,7 @@ class Recipe:
 
     Args:
         name: Title of the report and, without `--out`, name of the run's folder.
-        description: Its purpose.
+        description: What the recipe is for.
         paper: The paper whose experiment it is: ``aclm``, ``melm``, ``promptda`` or ``naamapadam``.
         seeds: Each system is trained once per seed; each seed draws its own sample.
         keep_taggers: Keep the trained taggers, each of the size of its model.

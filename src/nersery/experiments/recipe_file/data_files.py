@@ -54,15 +54,16 @@ class DataSettings:
         dev: Labelled sentences for choosing the best weights.
         test: Labelled sentences to score on, used for nothing else. Not for cross-validation.
         raw: Sentences for methods that label raw text; their labels are ignored.
-        languages: For example `["en", "hi"]`. In a file name, `{language}` stands for each.
-        language: For sentences that name none.
+        languages: For example `["en", "hi"]`. In a file name, `{language}` stands for each of these.
+        language: Language of sentences that name none.
         format: ``auto``, ``conll``, ``jsonl``, ``parquet``, ``text``, ``spans`` or ``brat``.
         encoding: For example `latin-1`.
         repair: Repairs to apply, see `nersery list repairs`.
-        word_column: Of CoNLL files, counted from 1; detected by default.
-        tag_column: Column of the tags, likewise.
+        word_column: Column of the words in CoNLL files, counted from 1; detected by default.
+        tag_column: Column of the tags; also detected.
         scheme: Tag scheme, such as `IOB1`; detected by default.
-        split: How lines of text become words: at `spaces`, at `punctuation` too, at all `signs`, or `characters`.
+        split: Where to split lines of text: at `spaces`, also at `punctuation`, also at `signs` inside words, or
+            between `characters`.
     """
 
     train: str | dict[str, Any]
