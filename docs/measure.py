@@ -1,4 +1,4 @@
-"""Measures the size of the code, for CONTRIBUTING.md: ``python docs/measure.py``."""
+"""Measures the size of the code, for docs/architecture.md: ``python docs/measure.py``."""
 
 from __future__ import annotations
 
