@@ -72,7 +72,7 @@ def _lines(path: Path) -> Iterator[str]:
             yield from re.split(r"(?<=[a-z]\.) (?=[A-Z])|(?<= \.) (?=[A-Z])", line.strip())
 
 
-def torn(words: Words, rng: random.Random) -> TextPair:
+def corrupted(words: Words, rng: random.Random) -> TextPair:
     """A sentence with gaps, and the sentence."""
     hidden = rng.uniform(*HIDDEN) * len(words)
     taken: set[int] = set()
@@ -154,14 +154,14 @@ def _copy(one: nn.Module, other: nn.Module) -> None:
 
 
 def restored(model: Seq2Seq, held_out: list[Words]) -> Iterator[str]:
-    """What the model makes of torn sentences."""
+    """What the model makes of corrupted sentences."""
     rngs = [item_rng(0, "samples", number) for number in range(len(held_out))]
-    pairs = [torn(words, rng) for words, rng in zip(held_out, rngs, strict=True)]
+    pairs = [corrupted(words, rng) for words, rng in zip(held_out, rngs, strict=True)]
     texts = model.generate(pairs, rngs, Sampling())
     for pair, text in zip(pairs, texts, strict=True):
-        yield "torn:     " + " ".join("___" if word == GAP else word for word in pair.source)
-        yield "restored: " + (" ".join(text.words) if text is not None else "(too long)")
-        yield "original: " + " ".join(pair.target) + "\n"
+        yield "corrupted: " + " ".join("___" if word == GAP else word for word in pair.source)
+        yield "restored:  " + (" ".join(text.words) if text is not None else "(too long)")
+        yield "original:  " + " ".join(pair.target) + "\n"
 
 
 def main() -> None:
@@ -189,7 +189,7 @@ def main() -> None:
     )
     with Progress("train") as progress:
         history = model.fine_tune(
-            train, torn, plan, dev=held_out, progress=progress, folder=work / "checkpoint", fingerprint={}
+            train, corrupted, plan, dev=held_out, progress=progress, folder=work / "checkpoint", fingerprint={}
         )
     curve = [
         {"step": one.step, "loss": round(one.loss, 3), "held-out loss": round(-one.score, 3)}

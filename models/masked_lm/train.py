@@ -1,6 +1,6 @@
 """Train the masked language model that comes with nersery; README.md beside this file tells what came out.
 
-    python models/masked_lm/train.py --text DIR --work DIR [--pieces 14e6] [--device cuda]
+    python models/masked_lm/train.py --text DIR --work DIR [--subwords 14e6] [--device cuda]
 
 The same command again goes on where it stopped. It writes ``curve.jsonl`` into the working folder while it trains,
 and ``masked_lm.safetensors`` at the end: what was learnt on top of the bundled encoder, as `nersery.models.bundled`
@@ -39,10 +39,10 @@ WINDOW = 126
 SHORTEST = 8
 MASK_RATE, HELD_OUT_RATE = 0.2, 0.15
 KEPT_RATE = 0.1
-"""Share of the chosen pieces that stay visible and must be told all the same, as in BERT."""
+"""Share of the chosen subwords that stay visible and must be told all the same, as in BERT."""
 RATES = {"bert.encoder": 5e-4, "bert.embeddings": 3e-4, "cls": 2e-3}
 LEARNT_EMBEDDINGS = 11_000
-"""Of the pieces that are most frequent in the text: 97 % of all, and what a file of 16 MB holds."""
+"""Of the subwords that are most frequent in the text: 97 % of all, and what a file of 16 MB holds."""
 WARMUP = 0.06
 PIECES_A_STEP = 4096
 CHECKPOINT_SECONDS = 120
@@ -91,7 +91,7 @@ def load_text(folder: Path, tokenizer: Any) -> tuple[Rows, Rows]:
             lines, rest = lines[:cut], lines[cut:]
             held_out = rows_of(rest, tokenizer)
         rows = rows_of(lines, tokenizer)
-        print(f"{name}: {len(rows)} rows, {sum(map(len, rows))} pieces", flush=True)
+        print(f"{name}: {len(rows)} rows, {sum(map(len, rows))} subwords", flush=True)
         train += rows
     return train, held_out
 
@@ -115,7 +115,7 @@ def batches(rows: Rows, seed: int) -> Iterator[list[int]]:
 
 
 def padded(rows: Rows, indices: list[int]) -> Ids:
-    """Rows side by side. Shape: (rows, pieces)."""
+    """Rows side by side. Shape: (rows, subwords)."""
     ids = np.zeros((len(indices), max(len(rows[i]) for i in indices)), dtype=np.int64)
     for number, index in enumerate(indices):
         ids[number, : len(rows[index])] = rows[index]
@@ -128,8 +128,8 @@ def padded(rows: Rows, indices: list[int]) -> Ids:
 class Trainer:
     """The model in training, with all that a checkpoint holds."""
 
-    def __init__(self, rows: Rows, pieces: int, device: torch.device, seed: int = 0) -> None:
-        self.rows, self.pieces, self.device, self.seed = rows, pieces, device, seed
+    def __init__(self, rows: Rows, subwords: int, device: torch.device, seed: int = 0) -> None:
+        self.rows, self.subwords, self.device, self.seed = rows, subwords, device, seed
         self.tokenizer = AutoTokenizer.from_pretrained(bundled.folder())
         torch.manual_seed(seed)
         # "eager": on CPUs the backward pass of torch's fused attention takes longer than all the rest
@@ -155,7 +155,7 @@ class Trainer:
         self.seconds = 0.0
 
     def masked(self, ids: Ids, rate: float, kept: float, chance: np.random.Generator) -> tuple[Tensor, Tensor, Tensor]:
-        """Rows with pieces masked, where, and what stood there; special and unknown pieces are never chosen."""
+        """Rows with subwords masked, where, and what stood there; special and unknown subwords are never chosen."""
         chosen = ~np.isin(ids, self.tokenizer.all_special_ids) & (chance.random(ids.shape) < rate)
         shown = ids.copy()
         shown[chosen & (chance.random(ids.shape) >= kept)] = self.tokenizer.mask_token_id
@@ -163,14 +163,14 @@ class Trainer:
         return tuple(torch.from_numpy(array).to(self.device) for array in arrays)  # type: ignore[return-value]
 
     def logits(self, shown: Tensor, chosen: Tensor) -> Tensor:
-        """Scores of all pieces at the chosen places. Shape: (chosen, vocabulary)."""
+        """Scores of all subwords at the chosen places. Shape: (chosen, vocabulary)."""
         states = self.model.bert(input_ids=shown, attention_mask=(shown != 0).long())[0][chosen]
         scores: Tensor = self.model.cls(states)
         return scores
 
     def train_on(self, indices: list[int]) -> float:
         """One step; the loss of its batch."""
-        part = self.seen / self.pieces
+        part = self.seen / self.subwords
         factor = min(1.0, (part + 1e-3) / WARMUP) if part < WARMUP else max(0.0, (1 - part) / (1 - WARMUP))
         for group in self.optimizer.param_groups:
             group["lr"] = group["rate"] * factor
@@ -189,7 +189,7 @@ class Trainer:
 
     @torch.no_grad()
     def accuracy(self, held_out: Rows) -> float:
-        """Share of masked held-out pieces whose best guess is right; the masks are the same each time."""
+        """Share of masked held-out subwords whose best guess is right; the masks are the same each time."""
         chance = np.random.default_rng(1)
         right = asked = 0
         order = sorted(range(len(held_out)), key=lambda index: len(held_out[index]))
@@ -209,7 +209,7 @@ class Trainer:
         for name, parameter in self.learnt.items():
             for key in ("exp_avg", "exp_avg_sq"):
                 state[f"{key}.{name}"] = self.optimizer.state[parameter][key]
-        progress = {"step": self.step, "seen": self.seen, "seconds": round(self.seconds), "pieces": self.pieces}
+        progress = {"step": self.step, "seen": self.seen, "seconds": round(self.seconds), "subwords": self.subwords}
         save_file(state, path.with_suffix(".part"), metadata={k: str(v) for k, v in progress.items()})
         os.replace(path.with_suffix(".part"), path)
 
@@ -219,8 +219,10 @@ class Trainer:
 
         with safe_open(path, framework="pt") as file:
             progress = {key: int(value) for key, value in file.metadata().items()}
-        if progress["pieces"] != self.pieces:
-            print(f"the training was to have {progress['pieces']} pieces, and goes on to {self.pieces}", flush=True)
+        if progress["subwords"] != self.subwords:
+            print(
+                f"the training was to have {progress['subwords']} subwords, and goes on to {self.subwords}", flush=True
+            )
         self.step, self.seen, self.seconds = progress["step"], progress["seen"], progress["seconds"]
         state = load_file(path)
         for name, parameter in self.learnt.items():
@@ -239,14 +241,14 @@ def train(trainer: Trainer, held_out: Rows, work: Path) -> None:
     for number, indices in enumerate(batches(trainer.rows, trainer.seed)):
         if number < trainer.step:
             continue
-        if trainer.seen >= trainer.pieces:
+        if trainer.seen >= trainer.subwords:
             break
         before = trainer.seen // CURVE_PIECES
         losses.append(trainer.train_on(indices))
         trainer.seconds = time.monotonic() - started
         if trainer.seen // CURVE_PIECES > before:
             point = {
-                "pieces": trainer.seen,
+                "subwords": trainer.seen,
                 "seconds": round(trainer.seconds),
                 "loss": round(float(np.mean(losses)), 3),
                 "held_out_accuracy": round(trainer.accuracy(held_out), 4),
@@ -268,12 +270,12 @@ def main() -> None:
         "--text", type=Path, required=True, help="folder with " + ", ".join(f"{n}.txt" for n in CORPORA)
     )
     parser.add_argument("--work", type=Path, required=True, help="folder for checkpoints and results")
-    parser.add_argument("--pieces", type=float, default=14e6, help="length of the training")
+    parser.add_argument("--subwords", type=float, default=14e6, help="length of the training")
     parser.add_argument("--device", default="auto")
     arguments = parser.parse_args()
     arguments.work.mkdir(parents=True, exist_ok=True)
     train_rows, held_out = load_text(arguments.text, AutoTokenizer.from_pretrained(bundled.folder()))
-    trainer = Trainer(train_rows, int(arguments.pieces), pick_device(arguments.device))
+    trainer = Trainer(train_rows, int(arguments.subwords), pick_device(arguments.device))
     train(trainer, held_out, arguments.work)
     target = arguments.work / "masked_lm.safetensors"
     trained = trainer.accuracy(held_out)
