@@ -2,7 +2,7 @@
 
     python models/qa_head/average.py FIRST SECOND OUTPUT [--encoder NAME]
 
-The mean answers better than either on text that neither was trained on; README.md beside this file has the figures.
+On most text that neither was trained on, the mean answers better than either; README.md here has the figures.
 
 Reference:
     Wortsman et al. 2022, Robust fine-tuning of zero-shot models (WiSE-FT), with the usual factor of one half.

@@ -129,7 +129,7 @@ def material(
         "asked": [
             text for language in ASKED.get(encoder, ("en",)) for text in asked(folder / f"qa/xquad.{language}.json")
         ],
-        "plain": [unlabelled(words) for words in sentences[: with_plain * PLAIN]],
+        "plain": list(map(unlabelled, sentences[:PLAIN])) if with_plain else [],
     }
     subwords_of = SubwordEncoder(ModelSource(encoder).tokenizer()).subwords
     lengths = []

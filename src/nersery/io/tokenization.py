@@ -126,19 +126,23 @@ def _cut_signs(text: str) -> list[str]:
 def _signs_apart(chunk: str) -> list[str]:
     tokens: list[str] = []
     for place, character in enumerate(chunk):
-        if tokens and (_belongs_to(chunk, place, tokens[-1]) or not (_is_sign(character) or _is_sign(tokens[-1][0]))):
+        if tokens and (is_joined(chunk, place) or not (_is_sign(character) or _is_sign(tokens[-1][0]))):
             tokens[-1] += character
         else:
             tokens.append(character)
     return tokens
 
 
-def _belongs_to(chunk: str, place: int, token: str) -> bool:
-    """Whether a character is no sign by itself: marks, joiners, skin tones, the second half of a flag."""
-    character = chunk[place]
-    if is_mark(character) or chunk[place - 1] == JOINER or character in SKIN_TONES:
+def is_joined(text: str, place: int) -> bool:
+    """Whether a character belongs to the one before it: marks, joiners, skin tones, the second half of a flag.
+
+    >>> [is_joined("e\u0301a", place) for place in (1, 2)]
+    [True, False]
+    """
+    character = text[place]
+    if is_mark(character) or text[place - 1] == JOINER or character in SKIN_TONES:
         return True
-    return character in REGIONS and len(token) == 1 and token in REGIONS
+    return character in REGIONS and (place - len(text[:place].rstrip(REGIONS))) % 2 == 1
 
 
 def _spaced(text: str) -> str:
@@ -189,7 +193,7 @@ def _parted(chunk: str, following: str, language: str) -> Iterator[str]:
 def _goes_on(chunk: str, place: int, token: str) -> bool:
     """Whether a character belongs to the word before it."""
     character, before = chunk[place], chunk[place - 1]
-    if _belongs_to(chunk, place, token):
+    if is_joined(chunk, place):
         return True
     if character in REGIONS:
         return False

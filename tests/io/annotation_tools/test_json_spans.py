@@ -272,7 +272,7 @@ def test_words_are_cut_at_labels_when_asked_for(tmp_path: Path) -> None:
     assert corpus.repaired == {"cut-words": 2}
 
 
-@pytest.mark.parametrize("text", ["Ade\u0301bayo\u0323", "हिन्दी", "👩\u200d👩"])
+@pytest.mark.parametrize("text", ["Ade\u0301bayo\u0323", "हिन्दी", "👩\u200d👩", "👍🏽", "🇳🇬"])
 def test_no_letter_is_cut_from_its_marks(tmp_path: Path, text: str) -> None:
     path = save(tmp_path / "a.jsonl", {"text": text, "label": [[0, len(text) - 1, "X"]]})
     assert f"a part of {text!r}" in problems(path, "cut-words")[0]

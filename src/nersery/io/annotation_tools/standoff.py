@@ -19,7 +19,7 @@ from nersery.core.sentence import Entity, Sentence
 from nersery.io.base import Pass, Source, issues_in, lone_return, repair_hint, unread
 from nersery.io.repairs import CUT_WORDS, UTF16_OFFSETS, WHOLE_WORDS
 from nersery.io.text import LONGEST, SPLIT_HINT
-from nersery.io.tokenization import Splitter, is_mark, runs_on, splitter
+from nersery.io.tokenization import Splitter, is_joined, runs_on, splitter
 
 Place = tuple[int, int]
 """The characters ``[start, end)`` of a text."""
@@ -153,7 +153,8 @@ class Line:
     def finer(self, places: Sequence[Place]) -> list[Place]:
         """The words, those cut in two in which a label begins or ends; no letter is cut from its marks."""
         text = self.document.text
-        borders = sorted({border for span in self.spans for border in span.inner(text) if not _is_joined(text, border)})
+        ends = {border for span in self.spans for border in span.inner(text) if 0 < border < len(text)}
+        borders = sorted(border for border in ends if not is_joined(text, border))
         inside = (
             (start, end, borders[bisect_right(borders, start) : bisect_left(borders, end)]) for start, end in places
         )
@@ -224,11 +225,6 @@ class Line:
         """The words of which a label covers something."""
         first = max(0, bisect_right(places, (start, len(self.document.text))) - 1)
         return [place for place in places[first : bisect_left(places, (end,))] if place[1] > start]
-
-
-def _is_joined(text: str, border: int) -> bool:
-    """Whether the characters on both sides of a border are one letter or one emoji."""
-    return 0 < border < len(text) and (is_mark(text[border]) or text[border - 1] == "\u200d")
 
 
 def _same(one: Span, other: Span, text: str) -> bool:
