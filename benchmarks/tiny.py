@@ -20,6 +20,7 @@ SMALLEST = {"steps": 2, "epochs": 1, "copies": 1, "size": 6, "dev_size": 4, "per
 NUMBER = re.compile(rf"(?<![\w-])({'|'.join(SMALLEST)}) = \d+")
 OTHERS = ("de", "es", "nl", "tr", "ru", "ko", "zh", "bn")
 """Languages that take the English sentences."""
+TRANSLATIONS = ("deu", "spa", "ben", "guj", "kan", "mal", "mar", "pan", "tam", "tel")
 HINDI = [
     (("राम", "दिल्ली", "में", "रहता", "है", "।"), (Entity(0, 1, "PER"), Entity(1, 2, "LOC"))),
     (("गूगल", "भारत", "आया", "।"), (Entity(0, 1, "ORG"), Entity(1, 2, "LOC"))),
@@ -45,7 +46,7 @@ def write_data(folder: Path) -> None:
     texts = {
         **{f"multiconer/{language}/unlabelled.txt": english for language in ("en", *OTHERS)},
         "multiconer/hi/unlabelled.txt": hindi,
-        **{f"bitext/ntrex.{language}.txt": german for language in ("deu", "spa")},
+        **{f"bitext/ntrex.{language}.txt": german for language in TRANSLATIONS},
         **{
             f"bitext/wiki.{part}.{language}.txt": hindi
             for part in ("dev", "devtest", "test")
