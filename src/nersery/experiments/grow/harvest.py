@@ -15,6 +15,7 @@ from nersery.core.sentence import UNKNOWN_COLUMN, Corpus, Sentence
 from nersery.evaluate.significance import Comparison, paired_bootstrap
 from nersery.experiments.active_learning.next_sentences import SCORE, next_sentences
 from nersery.experiments.analysis import counts_on_test, pooled_f1
+from nersery.experiments.grow.material import RAW_ID
 from nersery.experiments.grow.plan import recipe_text
 from nersery.experiments.grow.search import Search, Tried
 from nersery.experiments.results import build_report
@@ -198,7 +199,7 @@ def _valuable(search: Search, folder: Path) -> list[ScoredSentence]:
     found = next_sentences(raw, folder / "tagger", SHOWN, labelled=known, most=PREDICTED, quiet=True)
     return [
         ScoredSentence(
-            id=sentence.id,
+            id=" ".join(sentence.comments).removeprefix(RAW_ID) or sentence.id,
             text=sentence.text,
             expected_errors=f"{sentence.scores[SCORE]:.2f}",
             entities=", ".join(f"{' '.join(sentence.mention(e))} ({e.type})" for e in sentence.entities),
