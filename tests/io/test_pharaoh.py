@@ -89,6 +89,18 @@ def test_a_file_names_all_its_malformed_lines(tmp_path: Path):
     assert "Fix: expected pairs of positions" in str(caught.value)
 
 
+@pytest.mark.parametrize("reject", [False, True])
+def test_a_file_of_giza_is_recognised(tmp_path: Path, reject: bool):
+    path = tmp_path / "en-de.A3.final"
+    path.write_text(
+        "# Sentence pair (1) source length 2 target length 1 alignment score : 0.01\n"
+        "Oslo\nNULL ({ }) in ({ }) Oslo ({ 1 })\n"
+    )
+    with pytest.raises(DataError, match=r"en-de\.A3\.final:1: this is a file of GIZA\+\+") as caught:
+        list(AlignmentFile(path, reject=reject))
+    assert "align SOURCE TARGET OUTPUT --method external --set program=giza++" in caught.value.fix
+
+
 def test_malformed_lines_as_rejects(tmp_path: Path):
     path = tmp_path / "x.align"
     path.write_text("0-0\n0_0\x01\n\n")

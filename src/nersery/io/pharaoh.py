@@ -27,6 +27,12 @@ MOST_ISSUES = 1000
 """After this many issues in one file, the rest is not read."""
 FIX = "expected pairs of positions such as 0-0 1-2:0.83, a line for each pair of sentences; an empty one has no links"
 
+GIZA_MARK = "# Sentence pair ("
+GIZA_FIX = (
+    "let nersery run GIZA++ both ways: nersery crosslingual align SOURCE TARGET OUTPUT --method external --set "
+    "program=giza++ (or mgiza); or convert the A3.final files of both directions, e.g. by giza2bal.pl and symal"
+)
+
 
 def parse_alignment(text: str, *, first: int = 0, probabilities: str | None = None) -> Alignment:
     """The links of a line, sorted.
@@ -133,13 +139,16 @@ class AlignmentFile:
         """The alignments in order.
 
         Raises:
-            DataError: At the end, with all malformed lines; or if the two files differ in length.
+            DataError: At the end, with all malformed lines; or if the two files differ in length, or GIZA++ wrote them.
         """
         issues: list[Issue] = []
         for line, (text, beside) in enumerate(self._lines(), start=1):
             try:
                 alignment = parse_alignment(text, first=self.first, probabilities=beside)
             except ValueError as error:
+                if text.startswith(GIZA_MARK):
+                    message = "this is a file of GIZA++ (A3.final), expected links such as 0-0 1-2 in each line"
+                    raise DataError(Issue(message, self.file.name, line), fix=GIZA_FIX) from error
                 issue = Issue(str(error), self.file.name, line)
                 if self.reject:
                     yield Reject(MALFORMED, unread(text, (f"# {issue}",)))

@@ -59,8 +59,9 @@ def reference_name(report: Report) -> str:
 
 def _search(report: Report) -> Iterator[ReportTable]:
     columns = [
-        Column("System", NAME), Column("Folds"), Column("F1", POINTS), Column("Difference from gold only", Kind(unbroken, style="text")),
-        Column("Expected gain", TEXT), Column("Estimated", TEXT), Column("Took", TEXT), Column("Outcome", TEXT),
+        Column("System", NAME), Column("Folds"), Column("F1", POINTS),
+        Column("Difference from gold only", Kind(unbroken, style="text")), Column("Expected gain", TEXT),
+        Column("Estimated", TEXT), Column("Took", TEXT), Column("Outcome", TEXT),
     ]  # fmt: skip
     yield ReportTable(
         "tried",
