@@ -34,7 +34,7 @@ def quality(
     files: Annotated[list[str], Argument(help="JSONL files of `nersery augment`.", metavar="GENERATED...")],
     gold: Annotated[str, Option(help="Gold that the new sentences were made from.")],
     model: Annotated[
-        str | None, Option(help="Causal or masked language model for perplexity: a name or folder, by default bundled.")
+        str | None, Option(help="Model for perplexity, causal or masked: a name or folder (default: bundled).")
     ] = None,
     perplexity: Annotated[
         bool, Option("--perplexity/--no-perplexity", help="Measure perplexity, which takes time.")

@@ -98,7 +98,7 @@ UTF16_OFFSETS, WHOLE_WORDS, CUT_WORDS = "utf16-offsets", "whole-words", "cut-wor
 REPAIRS: Mapping[str, Repair] = MappingProxyType(
     {
         INNER_MARK: Repair("a sentence of columns loses the byte order mark in front of it"),
-        SKIP_RANGES: Repair("the line of a range such as 3-4, whose words follow, is left out"),
+        SKIP_RANGES: Repair("a range such as 3-4 whose words follow is left out"),
         RAGGED_LINES: Repair("a line with other columns than most keeps only its word and tag"),
         OUTER_SPACE: Repair("a word or tag between tabs loses the spaces at its ends", _outer_space),
         "small-letter": Repair("b-per becomes B-per, and o becomes O", _small_letter),
