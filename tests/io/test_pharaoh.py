@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from nersery.core.alignments import Alignment, Link
 from nersery.core.errors import DataError, SettingsError
 from nersery.core.outcome import Reject
+from nersery.evaluate.alignment_error_rate import read_gold
 from nersery.io.pharaoh import MALFORMED, AlignmentFile, format_alignment, parse_alignment
 
 LINKS = st.dictionaries(
@@ -96,9 +97,11 @@ def test_a_file_of_giza_is_recognised(tmp_path: Path, reject: bool):
         "# Sentence pair (1) source length 2 target length 1 alignment score : 0.01\n"
         "Oslo\nNULL ({ }) in ({ }) Oslo ({ 1 })\n"
     )
-    with pytest.raises(DataError, match=r"en-de\.A3\.final:1: this is a file of GIZA\+\+") as caught:
-        list(AlignmentFile(path, reject=reject))
-    assert "align SOURCE TARGET OUTPUT --method external --set program=giza++" in caught.value.fix
+    file = AlignmentFile(path, reject=reject)
+    for read in (lambda: list(file), lambda: len(file), lambda: read_gold(path)):
+        with pytest.raises(DataError, match=r"en-de\.A3\.final:1: this is a file of GIZA\+\+") as caught:
+            read()
+        assert "align SOURCE TARGET OUTPUT --method external --set program=giza++" in caught.value.fix
 
 
 def test_malformed_lines_as_rejects(tmp_path: Path):

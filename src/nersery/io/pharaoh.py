@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from itertools import zip_longest
+from itertools import islice, zip_longest
 from operator import lt
 from pathlib import Path
 from typing import Any
@@ -106,6 +106,17 @@ def check_first(first: int) -> None:
         raise SettingsError(f"the first word is {first}, expected 0 or 1")
 
 
+def lines_of_links(file: TextFile) -> Iterator[str]:
+    """The lines of a file of links; a `DataError` if GIZA++ wrote it, whose files have three lines a pair."""
+    lines = iter(file.lines())
+    for first in islice(lines, 1):
+        if first.startswith(GIZA_MARK):
+            message = "this is a file of GIZA++ (A3.final), expected links such as 0-0 1-2 in each line"
+            raise DataError(Issue(message, file.name, 1), fix=GIZA_FIX)
+        yield first
+    yield from lines
+
+
 class AlignmentFile:
     """The alignments of a file, one pair per line. Each iteration reads it again, in constant memory.
 
@@ -128,7 +139,7 @@ class AlignmentFile:
 
     def __len__(self) -> int:
         """The number of lines."""
-        return sum(1 for _ in self.file.lines())
+        return sum(1 for _ in lines_of_links(self.file))
 
     def fingerprint(self) -> Any:
         """What tells these alignments, and how they are read, from others."""
@@ -146,9 +157,6 @@ class AlignmentFile:
             try:
                 alignment = parse_alignment(text, first=self.first, probabilities=beside)
             except ValueError as error:
-                if text.startswith(GIZA_MARK):
-                    message = "this is a file of GIZA++ (A3.final), expected links such as 0-0 1-2 in each line"
-                    raise DataError(Issue(message, self.file.name, line), fix=GIZA_FIX) from error
                 issue = Issue(str(error), self.file.name, line)
                 if self.reject:
                     yield Reject(MALFORMED, unread(text, (f"# {issue}",)))
@@ -164,9 +172,9 @@ class AlignmentFile:
 
     def _lines(self) -> Iterator[tuple[str, str | None]]:
         if self.beside is None:
-            yield from ((text, None) for text in self.file.lines())
+            yield from ((text, None) for text in lines_of_links(self.file))
             return
-        for line, (text, beside) in enumerate(zip_longest(self.file.lines(), self.beside.lines()), start=1):
+        for line, (text, beside) in enumerate(zip_longest(lines_of_links(self.file), self.beside.lines()), start=1):
             if text is None or beside is None:
                 shorter = self.file if text is None else self.beside
                 raise DataError(
