@@ -12,6 +12,7 @@ import argparse
 import json
 import random
 import re
+import sys
 from collections.abc import Iterator
 from itertools import groupby
 from pathlib import Path
@@ -29,6 +30,9 @@ from nersery.models.masked.masked_inputs import GAP
 from nersery.models.seq2seq.encoder_decoder import Seq2Seq
 from nersery.models.seq2seq.seq2seq_inputs import Sampling, TextPair
 from nersery.models.training.trainer import TrainingPlan
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+from existing_path import existing
 
 CORPORA = ("wikitext2", "squad_sentences", "textbooks", "wikipedia_crowd")
 HELD_OUT, MEASURED = 100, 400
@@ -167,7 +171,7 @@ def restored(model: Seq2Seq, held_out: list[Words]) -> Iterator[str]:
 def main() -> None:
     """Train and write samples."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--data", type=Path, required=True, help="the folder that contains text/en")
+    parser.add_argument("--data", type=existing("text/en"), required=True, help="the folder that contains text/en")
     parser.add_argument("--work", type=Path, required=True)
     parser.add_argument("--steps", type=int, default=3000)
     arguments = parser.parse_args()

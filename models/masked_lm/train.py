@@ -30,6 +30,7 @@ from nersery.models import bundled, bundled_heads
 from nersery.models.loading import ModelSource, autocast, pick_device
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
+from existing_path import existing
 from low_rank import save_differences
 
 CORPORA = ("wikitext2", "squad_sentences", "textbooks", "wikipedia_crowd")
@@ -267,7 +268,10 @@ def main() -> None:
     """Train, write what was learnt, and measure what was written."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument(
-        "--text", type=Path, required=True, help="folder with " + ", ".join(f"{n}.txt" for n in CORPORA)
+        "--text",
+        type=existing(*(f"{name}.txt" for name in CORPORA)),
+        required=True,
+        help="folder with " + ", ".join(f"{name}.txt" for name in CORPORA),
     )
     parser.add_argument("--work", type=Path, required=True, help="folder for checkpoints and results")
     parser.add_argument("--subwords", type=float, default=14e6, help="length of the training")

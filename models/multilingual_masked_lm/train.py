@@ -33,6 +33,7 @@ from nersery.models.loading import ModelSource, autocast, pick_device
 from nersery.models.training.trainer import TrainingPlan, seeded, train
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
+from existing_path import existing
 from low_rank import LowRankEmbedding, TiedDecoder, add_adapters, replace_module, save_adapters
 
 LANGUAGES = {
@@ -290,7 +291,7 @@ def write(trainer: MaskedLMTrainer, source: ModelSource, work: Path, held_out: M
 def main() -> None:
     """Train, and write what was learnt."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--data", type=Path, required=True, help="folder with bitext, qa and text/en")
+    parser.add_argument("--data", type=existing("text/en"), required=True, help="folder with text/en, bitext and qa")
     parser.add_argument("--work", type=Path, required=True, help="folder for the checkpoint and the results")
     parser.add_argument("--encoder", default=bundled.MULTILINGUAL, help="a bundled encoder, or a folder")
     parser.add_argument("--english", action="store_true", help="English text only")
@@ -298,6 +299,8 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--device", default="auto")
     arguments = parser.parse_args()
+    if not arguments.english and not ((arguments.data / "bitext").exists() and (arguments.data / "qa").exists()):
+        parser.error(f"{arguments.data} has not both bitext and qa, expected them unless --english is given")
     arguments.work.mkdir(parents=True, exist_ok=True)
     source = ModelSource(arguments.encoder)
     if arguments.english:

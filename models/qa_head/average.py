@@ -17,7 +17,7 @@ import argparse
 from pathlib import Path
 
 import torch
-from train import build, save_adapters
+from train import build, existing, save_adapters
 
 from nersery.models import bundled
 
@@ -25,8 +25,8 @@ from nersery.models import bundled
 def main() -> None:
     """Write the mean of two heads."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("first", type=Path)
-    parser.add_argument("second", type=Path, help="the head that train.py --start FIRST has written")
+    parser.add_argument("first", type=existing())
+    parser.add_argument("second", type=existing(), help="the head that train.py --start FIRST has written")
     parser.add_argument("output", type=Path)
     parser.add_argument("--encoder", default=bundled.NAME, help="a bundled encoder, or a folder")
     arguments = parser.parse_args()

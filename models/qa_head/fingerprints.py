@@ -8,6 +8,7 @@ All sentences of the three labelled corpora are hashed, also those that the trai
 from __future__ import annotations
 
 import argparse
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -15,11 +16,14 @@ from examples import labelled
 
 from nersery.models.question_text import FILE, fingerprint
 
+sys.path.insert(0, str(Path(__file__).parents[1]))
+from existing_path import existing
+
 
 def main() -> None:
     """Hash the corpora."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--data", type=Path, required=True)
+    parser.add_argument("--data", type=existing("ner_en"), required=True)
     folder = parser.parse_args().data / "ner_en"
     columns: dict[str, Any] = {"format": "conll", "word_column": 1, "tag_column": 4}
     files = [folder / "wikigold/wikigold.conll.txt", *sorted((folder / "btc_twitter").glob("*.conll"))]

@@ -40,6 +40,7 @@ from nersery.models.subwords.subwords import SubwordEncoder
 from nersery.models.training.trainer import TrainingPlan, seeded, train
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
+from existing_path import existing
 from low_rank import add_adapters, save_adapters
 
 TEXTS = ("wikitext2", "textbooks", "wikipedia_crowd")
@@ -358,12 +359,16 @@ def teacher_of(name: str, device: torch.device) -> Asker:
 def main() -> None:
     """Train, write what was learnt, and measure what was written."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--data", type=Path, required=True, help="folder with ner_en, qa and text/en")
+    parser.add_argument(
+        "--data", type=existing("ner_en", "qa", "text/en"), required=True, help="folder with ner_en, qa and text/en"
+    )
     parser.add_argument("--work", type=Path, required=True, help="folder for the state and the results")
     parser.add_argument("--steps", type=int, default=600, help="length of the training")
     parser.add_argument("--rate", type=float, default=RATE, help="the learning rate of biases and norms")
-    parser.add_argument("--start", type=Path, help="a qa_head.safetensors to go on from, with --seed of its own")
-    parser.add_argument("--translated", type=Path, help="folder of translate.sh, with labelled text in other languages")
+    parser.add_argument("--start", type=existing(), help="a qa_head.safetensors to go on from, with --seed of its own")
+    parser.add_argument(
+        "--translated", type=existing(), help="folder of translate.sh, with labelled text in other languages"
+    )
     parser.add_argument("--teacher", help="a larger question-answering model, whose answers are learnt, too")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--device", default="auto")

@@ -62,6 +62,12 @@ def test_json_without_a_model():
     }  # fmt: skip
 
 
+def test_a_model_without_perplexity_is_refused():
+    result = call("inspect", "quality", "near.jsonl", "--gold", "gold.jsonl", "--no-perplexity", "--model", "./lm")
+    assert result.code == 2
+    assert "--model is for perplexity, which --no-perplexity leaves out" in result.err
+
+
 def test_perplexity_is_that_of_the_model_for_gold_and_each_file():
     found = measured("near.jsonl", "far.jsonl", "--model", "./lm")
     model = open_scorer(ModelSource("./lm"))

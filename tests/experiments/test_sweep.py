@@ -50,6 +50,9 @@ class TestSettings:
     def test_tables_have_a_column_for_each_value(self):
         report = sweep(ONE, SETTINGS).execute()
         assert [one.name for one in report.tables] == ["systems", "1-copies", "2-rate-copies"]
+        text = Path("sweep/report.md").read_text("utf-8")
+        headings = re.findall("^## (.*)$", text, re.MULTILINE)
+        assert [heading.partition("; ")[2] for heading in headings] == ["", "one, by copies", "one, by rate"]
         assert table("systems")[0] == ["Sentences", "Method", "F1", "F1 std"]
         assert [row[:2] for row in table("systems")[1:]] == [["16", "gold only"], ["16", "one"]]
         heading, row = table("1-copies")

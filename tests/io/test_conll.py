@@ -124,11 +124,25 @@ def test_a_range_of_words_is_reported_where_its_words_follow(path: Path) -> None
         assert (
             problem == ":2 (sentence train:1): 'del' is the words 2-3 together, which follow; expected each word once"
         )
-    with pytest.raises(DataError, match="delete the lines of ranges such as 1-2"):
+    with pytest.raises(DataError, match=r"--repair skip-ranges .*delete the lines of the words if"):
         read(path)
     source = opened(path, f"{text}\n1\tAda\tB-PER\n2\twrote\tO\n", repair="drop-sentence")
     assert [(sentence.words, sentence.labels) for sentence in source] == [ADA]
     assert [reject.reason for reject in source.rejects] == ["range of words"]
+
+
+def test_ranges_are_left_out_by_name(path: Path) -> None:
+    text = "1\tAda\tB-PER\n2-3\tdel\t_\n2\tde\tO\n3\tel\tO\n4\tNilo\t{}\n\n1-2\tal\tO\n1\ta\tO\n2\tel\tO\n"
+    source = opened(path, text.format("B-LOC"), repair="skip-ranges")
+    assert [(sentence.words, sentence.labels) for sentence in source] == [
+        (("Ada", "de", "el", "Nilo"), ((0, 1, "PER"), (3, 4, "LOC"))),
+        (("a", "el"), ()),
+    ]
+    assert source.repaired == {"skip-ranges": 2}
+    (problem,) = problems(path, text.format("X-LOC"), repair="skip-ranges")
+    assert problem.startswith(":5 (sentence train:1): "), "the line in the file, with that of the range"
+    (problem,) = problems(path, text.format("O").replace("4\tNilo", "4\t "), repair="skip-ranges")
+    assert problem.startswith(":5 (sentence train:1): ")
 
 
 def test_a_range_may_stand_for_its_words(path: Path) -> None:

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from nersery.core.alignments import Alignment, Link
 from nersery.core.errors import DataError, SettingsError
 from nersery.core.outcome import Reject
+from nersery.evaluate.alignment_error_rate import read_gold
 from nersery.io.pharaoh import MALFORMED, AlignmentFile, format_alignment, parse_alignment
 
 LINKS = st.dictionaries(
@@ -87,6 +88,20 @@ def test_a_file_names_all_its_malformed_lines(tmp_path: Path):
     assert [problem.line for problem in caught.value.issues] == [2, 4]
     assert str(path) in str(caught.value)
     assert "Fix: expected pairs of positions" in str(caught.value)
+
+
+@pytest.mark.parametrize("reject", [False, True])
+def test_a_file_of_giza_is_recognised(tmp_path: Path, reject: bool):
+    path = tmp_path / "en-de.A3.final"
+    path.write_text(
+        "# Sentence pair (1) source length 2 target length 1 alignment score : 0.01\n"
+        "Oslo\nNULL ({ }) in ({ }) Oslo ({ 1 })\n"
+    )
+    file = AlignmentFile(path, reject=reject)
+    for read in (lambda: list(file), lambda: len(file), lambda: read_gold(path)):
+        with pytest.raises(DataError, match=r"en-de\.A3\.final:1: this is a file of GIZA\+\+") as caught:
+            read()
+        assert "align SOURCE TARGET OUTPUT --method external --set program=giza++" in caught.value.fix
 
 
 def test_malformed_lines_as_rejects(tmp_path: Path):

@@ -22,7 +22,7 @@ EVIL = [
     "{% raw %}",
     "a|b`c`*d*_e_[f](g)&amp;",
 ]
-HEADLINE = "mention_replacement: 48.3 F1, 2.1 above gold only (95 % interval 0.4 to 3.8, p = 0.018)."
+HEADLINE = "mention_replacement: 48.3 F1, 2.1 above gold only (95\u00a0% interval 0.4 to 3.8, p = 0.018)."
 
 
 def render_html(report):

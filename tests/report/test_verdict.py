@@ -24,7 +24,7 @@ GOLD = system("gold", 0.462, method=None)
 def test_a_significant_gain_is_the_headline():
     found = verdict([GOLD, system("a", 0.483, 0.02, difference=0.021, interval=(0.004, 0.038))], seeds=3)
     assert found.tone == "better"
-    assert found.sentence == "a: 48.3 F1, 2.1 above gold only (95 % interval 0.4 to 3.8, p = 0.02)."
+    assert found.sentence == "a: 48.3 F1, 2.1 above gold only (95\u00a0% interval 0.4 to 3.8, p = 0.02)."
     assert found.details == ()
 
 
@@ -32,7 +32,8 @@ def test_a_gain_that_is_not_significant_is_called_chance():
     found = verdict([GOLD, system("a", 0.471, 0.16, difference=0.009)], seeds=3)
     assert found.tone == "unclear"
     assert (
-        found.sentence == "a: 47.1 F1, 0.9 above gold only, which may be chance (95 % interval −1.0 to 2.0, p = 0.16)."
+        found.sentence
+        == "a: 47.1 F1, 0.9 above gold only, which may be chance (95\u00a0% interval −1.0 to 2.0, p = 0.16)."
     )
 
 

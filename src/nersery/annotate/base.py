@@ -92,7 +92,12 @@ class TypeSettings:
     def check_types(self, types: Collection[str]) -> None:
         """Refuse types that the labelled sentences lack; see `Annotator.check_types`."""
         if unknown := sorted({*(self.types or ())} - {*types}):
-            raise SettingsError(f"types has {', '.join(unknown)}, which the labelled sentences lack")
+            names = ", ".join(unknown)
+            raise SettingsError(
+                f"types has {names}, which the labelled sentences lack, so that each mention of it would count as an "
+                f"error of the tagger; {did_you_mean(unknown[0], sorted(types))}. Leave {names} out, or label it in "
+                "sentences of train; `nersery annotate` finds any type"
+            )
 
     def types_to_find(self, gold: Iterable[Sentence]) -> list[str]:
         """The types in the settings, or else those of gold, or those that have a definition.

@@ -76,12 +76,13 @@ def _definitions(pairs: list[str]) -> dict[str, str]:
 
 
 def _show(plan: Plan) -> None:
+    from nersery.report.model import label_of
     from nersery.report.number_format import in_minutes
 
     folds, tagger = plan.table["sample"]["folds"], plan.table["tagger"]
     trained = f"{tagger['steps']} steps a training with {tagger['model']}"
     print(f"{folds} folds, {trained}, {len(plan.material.raw):,} raw sentences. On one fold:")
-    estimates = plan.seconds()
+    estimates = {label_of(name): seconds for name, seconds in plan.seconds().items()}
     width = max(map(len, estimates))
     for name, seconds in estimates.items():
         print(f"  {name:{width}}  {in_minutes(seconds):>8}")

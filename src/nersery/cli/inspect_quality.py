@@ -10,7 +10,7 @@ from typer import Argument, Option
 
 from nersery.cli import options, tables
 from nersery.cli.app import inspect_group
-from nersery.core.errors import printable
+from nersery.core.errors import SettingsError, printable
 from nersery.core.progress import Progress
 from nersery.core.sentence import Sentence
 from nersery.core.warnings import note, remark
@@ -33,7 +33,9 @@ Row = dict[str, Any]
 def quality(
     files: Annotated[list[str], Argument(help="JSONL files of `nersery augment`.", metavar="GENERATED...")],
     gold: Annotated[str, Option(help="Gold that the new sentences were made from.")],
-    model: Annotated[str, Option(help="Causal or masked language model for perplexity: a name or folder.")] = "bundled",
+    model: Annotated[
+        str | None, Option(help="Model for perplexity, causal or masked: a name or folder (default: bundled).")
+    ] = None,
     perplexity: Annotated[
         bool, Option("--perplexity/--no-perplexity", help="Measure perplexity, which takes time.")
     ] = True,
@@ -41,6 +43,9 @@ def quality(
     quiet: options.Quiet = False,
 ) -> None:
     """Measure generated sentences: difference from their parents, new entities, fluency."""
+    if model is not None and not perplexity:
+        raise SettingsError("--model is for perplexity, which --no-perplexity leaves out: leave out one of them")
+    model = model or "bundled"
     source, *sources = (options.open_corpus(name) for name in (gold, *files))
     known = SentenceTable(source)
     rows = [_row(name, generated, known) for name, generated in zip(files, sources, strict=True)]

@@ -27,7 +27,7 @@ from nersery.pipeline.job import rejects_of
 T = TypeVar("T")
 FORMATS = ", ".join(io.readable())
 
-Target = Annotated[Path, Argument(help="The file to write: .jsonl, .conll or .txt.", metavar="OUTPUT")]
+Target = Annotated[Path, Argument(help="The file to write; its extension names the format.", metavar="OUTPUT")]
 Source = Annotated[str, Argument(help="A corpus: a file, a folder of files, or - for standard input.", metavar="INPUT")]
 Settings = Annotated[
     list[str] | None,

@@ -134,13 +134,13 @@ def printable(text: str) -> str:
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
-    """A hint to append to an error: the closest known name, and all of them when there are few.
+    """A hint to append to an error: all known names, and the one that is spelled or begins like this one, if any.
 
-    >>> did_you_mean("agrement", ["agreement", "duplicates"])
-    'did you mean "agreement"? Known: agreement, duplicates'
+    >>> did_you_mean("agrement", ["agreement", "duplicates"]), did_you_mean("nothing", ["duplicates", "qa_prompting"])
+    ('did you mean "agreement"? Known: agreement, duplicates', 'known: duplicates, qa_prompting')
     """
     known = list(known)
-    close = difflib.get_close_matches(name, known, n=1, cutoff=0.5)
+    close = difflib.get_close_matches(name, known, n=1) or [one for one in known if name and one.startswith(name)]
     listed = ", ".join(known)
     if close:
         return f'did you mean "{close[0]}"? Known: {listed}'

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from nersery.core.alignments import Link
 from nersery.core.errors import DataError, Issue
+from nersery.io.pharaoh import lines_of_links
 from nersery.io.text_file import TextFile
 
 Place = tuple[int, int]
@@ -94,7 +95,7 @@ def read_gold(path: str | Path, *, first: int = 0) -> list[Gold]:
         DataError: With every line that is none; or when links have probabilities, or none is sure.
     """
     file, found, problems = TextFile(path), list[Gold](), list[Issue]()
-    for line, text in enumerate(file.lines(), start=1):
+    for line, text in enumerate(lines_of_links(file), start=1):
         if _WITH_PROBABILITY.search(text):
             fix = "write it with `nersery crosslingual align --plain`, and name the hand-made links first"
             raise DataError(Issue("GOLD has probabilities", file.name, line), fix=fix)

@@ -31,7 +31,7 @@ from nersery.io.columns import (
     split_line,
 )
 from nersery.io.formats import Beginning, Format
-from nersery.io.repairs import INNER_MARK, OUTER_SPACE, RAGGED_LINES, REPAIRS
+from nersery.io.repairs import INNER_MARK, OUTER_SPACE, RAGGED_LINES, REPAIRS, SKIP_RANGES
 from nersery.io.text_file import BLANKS, TextFile
 
 TAB = "\t"
@@ -39,7 +39,7 @@ BYTE_ORDER_MARK = "\ufeff"
 WORD_NAMES = frozenset({"form", "text", "token", "tokens", "word", "words"})
 TAG_NAMES = frozenset({"bio", "entity", "iob", "label", "labels", "ner", "ner_tag", "ner_tags", "tag", "tags"})
 """What the columns of words and tags are called in the headers of tables, in lower case."""
-_RANGE_FIX = "delete the lines of ranges such as 1-2, or those of their words if the ranges have the right tags"
+_RANGE_FIXES = (base.repair_hint(SKIP_RANGES), "delete the lines of the words if the ranges have the right tags")
 _NOTHING: Mapping[str, int] = {}
 
 _ID = re.compile(
@@ -57,6 +57,7 @@ class Paragraph(NamedTuple):
         comments: Comment lines before it.
         repaired: Number of lines that each repair changed.
         skipped: Number of lines in front of the first word, without a blank line between.
+        ranges: Where lines of ranges were left out, from 0.
     """
 
     line: int
@@ -64,6 +65,13 @@ class Paragraph(NamedTuple):
     comments: tuple[str, ...]
     repaired: Mapping[str, int]
     skipped: int
+    ranges: Sequence[int] = ()
+
+    def line_of(self, index: int) -> int:
+        """The number of the line of a row."""
+        for place in self.ranges:
+            index += place <= index
+        return self.line + index
 
     @property
     def mark_issue(self) -> Issue | None:
@@ -83,7 +91,7 @@ class ConllSource(base.Source):
 
     def __init__(self, file: TextFile, options: base.ReadOptions) -> None:
         super().__init__(file, options)
-        self._line_repairs = {RAGGED_LINES, OUTER_SPACE}.intersection(options.repair)
+        self._line_repairs = {RAGGED_LINES, OUTER_SPACE, SKIP_RANGES}.intersection(options.repair)
         self.layout = detect_layout(file, options)
         self.scheme = options.scheme or base.detect_scheme(self._tags())
 
@@ -126,12 +134,12 @@ class ConllSource(base.Source):
                 waiting += (text.rstrip("\r\n") for text in lines[:skip])
             if skip < len(lines):
                 comments = tuple(text for text in waiting if text not in MARKS)
-                rows, repaired = list(map(split_line, lines[skip:])), _NOTHING
+                rows, repaired, ranges = list(map(split_line, lines[skip:])), _NOTHING, list[int]()
                 if self._line_repairs:
-                    rows, repaired = _mended(rows, layout, self._line_repairs)
+                    rows, repaired, ranges = _mended(rows, layout, self._line_repairs)
                 if marks:
                     repaired = {**repaired, INNER_MARK: marks}
-                yield Paragraph(line + skip, rows, comments, repaired, skip)
+                yield Paragraph(line + skip, rows, comments, repaired, skip, ranges)
                 waiting, marks = [], 0
 
     def _tags(self) -> Iterator[list[str]]:
@@ -152,7 +160,7 @@ class ConllSource(base.Source):
                 issues.append(_header(paragraph))
                 tag_issues = tuple(issue for issue in tag_issues if issue.index)
             issues += (
-                base.tag_issue(found_issue, self.scheme, paragraph.line + found_issue.index)
+                base.tag_issue(found_issue, self.scheme, paragraph.line_of(found_issue.index))
                 for found_issue in tag_issues
             )
             issues += _range_issues(paragraph, layout)
@@ -189,22 +197,33 @@ def _header(paragraph: Paragraph) -> Issue:
 
 
 def _range_issues(paragraph: Paragraph, layout: Layout) -> Iterator[Issue]:
-    """Lines such as ``1-2 del`` of CoNLL-U, if the lines of the words 1 and 2 follow, as ``de`` and ``el``."""
-    if layout.number is None:
-        return
-    for line, (row, after) in enumerate(pairwise(paragraph.rows), start=paragraph.line):
-        number = row[layout.number]
-        if "-" in number and number.partition("-")[0] == after[layout.number] and NUMBER.fullmatch(number):
-            message = f"{row[layout.word]!r} is the words {number} together, which follow; expected each word once"
-            yield Issue(message, line=line, kind="range of words", fixes=(_RANGE_FIX,))
+    for place in _ranges(paragraph.rows, layout):
+        row = paragraph.rows[place]
+        number = row[layout.number or 0]
+        message = f"{row[layout.word]!r} is the words {number} together, which follow; expected each word once"
+        yield Issue(message, line=paragraph.line_of(place), kind="range of words", fixes=_RANGE_FIXES)
+
+
+def _ranges(rows: Sequence[Sequence[str]], layout: Layout) -> list[int]:
+    """The places of lines such as ``1-2 del`` of CoNLL-U whose words follow, as ``1 de`` and ``2 el``."""
+    at = layout.number
+    numbers = [row[at] if at is not None and at < len(row) else "" for row in rows]
+    return [
+        place
+        for place, (number, after) in enumerate(pairwise(numbers))
+        if "-" in number and number.partition("-")[0] == after and NUMBER.fullmatch(number)
+    ]
 
 
 def _mended(
     rows: Sequence[list[str]], layout: Layout, names: Collection[str]
-) -> tuple[list[list[str]], Mapping[str, int]]:
-    """The lines of a sentence after those repairs that are about lines, and how many lines each changed."""
-    mended, counts = [], Counter[str]()
-    for row in rows:
+) -> tuple[list[list[str]], Mapping[str, int], list[int]]:
+    """The lines of a sentence after those repairs that are about lines, how many lines each changed, and where ranges
+    were left out.
+    """
+    ranges = _ranges(rows, layout) if SKIP_RANGES in names else []
+    mended, counts = [], Counter({SKIP_RANGES: len(ranges)})
+    for row in (row for place, row in enumerate(rows) if place not in ranges):
         fitted = layout.fitted(row) if RAGGED_LINES in names else row
         counts[RAGGED_LINES] += fitted is not row
         if OUTER_SPACE in names and len(fitted) == layout.width:
@@ -212,12 +231,13 @@ def _mended(
             counts[OUTER_SPACE] += word != word.strip(" ")
             fitted[layout.word] = word.strip(" ")
         mended.append(fitted)
-    return mended, +counts
+    return mended, +counts, ranges
 
 
 def _row_issues(paragraph: Paragraph, layout: Layout) -> Iterator[Issue]:
     """What is wrong with the lines of a sentence, apart from their tags."""
-    for line, row in enumerate(paragraph.rows, start=paragraph.line):
+    for place, row in enumerate(paragraph.rows):
+        line = paragraph.line_of(place)
         word = row[layout.word] if len(row) == layout.width else None
         if issue := base.lone_return(TAB.join(row), line):
             yield issue

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from itertools import zip_longest
+from itertools import islice, zip_longest
 from operator import lt
 from pathlib import Path
 from typing import Any
@@ -26,6 +26,12 @@ _made: Callable[[tuple[int, int, float]], Link] = partial(tuple.__new__, Link)
 MOST_ISSUES = 1000
 """After this many issues in one file, the rest is not read."""
 FIX = "expected pairs of positions such as 0-0 1-2:0.83, a line for each pair of sentences; an empty one has no links"
+
+GIZA_MARK = "# Sentence pair ("
+GIZA_FIX = (
+    "let nersery run GIZA++ both ways: nersery crosslingual align SOURCE TARGET OUTPUT --method external --set "
+    "program=giza++ (or mgiza); or convert the A3.final files of both directions, e.g. by giza2bal.pl and symal"
+)
 
 
 def parse_alignment(text: str, *, first: int = 0, probabilities: str | None = None) -> Alignment:
@@ -100,6 +106,17 @@ def check_first(first: int) -> None:
         raise SettingsError(f"the first word is {first}, expected 0 or 1")
 
 
+def lines_of_links(file: TextFile) -> Iterator[str]:
+    """The lines of a file of links; a `DataError` if GIZA++ wrote it, whose files have three lines a pair."""
+    lines = iter(file.lines())
+    for first in islice(lines, 1):
+        if first.startswith(GIZA_MARK):
+            message = "this is a file of GIZA++ (A3.final), expected links such as 0-0 1-2 in each line"
+            raise DataError(Issue(message, file.name, 1), fix=GIZA_FIX)
+        yield first
+    yield from lines
+
+
 class AlignmentFile:
     """The alignments of a file, one pair per line. Each iteration reads it again, in constant memory.
 
@@ -122,7 +139,7 @@ class AlignmentFile:
 
     def __len__(self) -> int:
         """The number of lines."""
-        return sum(1 for _ in self.file.lines())
+        return sum(1 for _ in lines_of_links(self.file))
 
     def fingerprint(self) -> Any:
         """What tells these alignments, and how they are read, from others."""
@@ -133,7 +150,7 @@ class AlignmentFile:
         """The alignments in order.
 
         Raises:
-            DataError: At the end, with all malformed lines; or if the two files differ in length.
+            DataError: At the end, with all malformed lines; or if the two files differ in length, or GIZA++ wrote them.
         """
         issues: list[Issue] = []
         for line, (text, beside) in enumerate(self._lines(), start=1):
@@ -155,9 +172,9 @@ class AlignmentFile:
 
     def _lines(self) -> Iterator[tuple[str, str | None]]:
         if self.beside is None:
-            yield from ((text, None) for text in self.file.lines())
+            yield from ((text, None) for text in lines_of_links(self.file))
             return
-        for line, (text, beside) in enumerate(zip_longest(self.file.lines(), self.beside.lines()), start=1):
+        for line, (text, beside) in enumerate(zip_longest(lines_of_links(self.file), self.beside.lines()), start=1):
             if text is None or beside is None:
                 shorter = self.file if text is None else self.beside
                 raise DataError(

@@ -66,7 +66,9 @@ def card(about: About, divided: Divided, record: Mapping[str, Any], layout: Card
         "languages": [(language or NO_LANGUAGE, _counted(own)) for language, own in parts.items()],
         "methods": _methods(splits),
         "scores": _scores(splits),
-        "alike": "are equal" if similarity == 1 else f"have at least {100 * similarity:g} % of their words in common",
+        "alike": "are equal"
+        if similarity == 1
+        else f"have at least {100 * similarity:g}\u00a0% of their words in common",
         "versions": ", ".join(f"{name} {version}" for name, version in record["versions"].items()),
         "errors": _table(["type", CORRECT, *KINDS], [(type_, *row.values()) for type_, row in found.items()]),
         "kinds": KINDS,

@@ -64,7 +64,7 @@ def markdown_sentence(segments: Sequence[Segment]) -> Markup:
 def markdown_table(table: ReportTable) -> Markup:
     """A table whose numbers are aligned on the right."""
     is_text = [place == 0 or column.kind.is_text for place, column in enumerate(table.columns)]
-    rows = [[column.heading for column in table.columns], *table.shown]
+    rows = [[number_format.unbroken(column.heading) for column in table.columns], *table.shown]
     lines = ["| " + " | ".join(str(markdown_text(cell)) for cell in row) + " |" for row in rows]
     lines.insert(1, "|" + "|".join(":--" if text else "--:" for text in is_text) + "|")
     return Markup("\n".join(lines))
@@ -139,6 +139,7 @@ def _environment(**options: Any) -> Environment:
         "number": number_format.count,
         "numbers": number_format.counts,
         "plural": number_format.plural,
+        "unbroken": number_format.unbroken,
         "json": lambda value: json.dumps(value, ensure_ascii=False, indent=2),
     }
     environment.globals |= {"compared": compared, "shade": shade, "confusion_shade": confusion_shade}

@@ -7,6 +7,7 @@ To add a number, declare it here, with a `Column` if it belongs into the table o
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Annotated, Any
@@ -98,6 +99,15 @@ class SampleReport(ReportPart):
     dev_size: int | None = None
 
 
+def label_of(system: str) -> str:
+    """The name of a system for readers.
+
+    >>> label_of("gold"), label_of("gold, roberta"), label_of("golden")
+    ('gold only', 'gold only, roberta', 'golden')
+    """
+    return re.sub("^gold(?=,|$)", "gold only", system)
+
+
 class SystemReport(ReportPart):
     """The results of one system. Lists have one value for each seed."""
 
@@ -144,8 +154,8 @@ class SystemReport(ReportPart):
 
     @property
     def label(self) -> str:
-        """The name for readers; ``gold`` reads ``gold only``."""
-        return "gold only" if self.is_baseline and self.name == "gold" else self.name
+        """The name for readers."""
+        return label_of(self.name) if self.is_baseline else self.name
 
     @property
     def tested(self) -> AgainstGold:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 MISSING = "–"
@@ -35,6 +36,15 @@ def p_value(value: float | None) -> str:
     if value is None:
         return MISSING
     return "< 0.001" if value < 0.001 else f"{value:.2g}"
+
+
+def unbroken(text: str) -> str:
+    """A text in which no line ends between a number and its percent sign.
+
+    >>> unbroken("95 % interval")
+    '95\\xa0% interval'
+    """
+    return re.sub(r"(?<=\d) %", "\u00a0%", text)
 
 
 def p_text(value: float) -> str:

@@ -16,7 +16,7 @@ from nersery.evaluate.changes import KINDS_OF_CHANGE
 from nersery.evaluate.error_analysis import KINDS
 from nersery.report.escaping import html_template, markdown_template
 from nersery.report.model import COLUMNS, Report
-from nersery.report.number_format import in_minutes
+from nersery.report.number_format import in_minutes, unbroken
 from nersery.report.pictures import charts
 from nersery.report.tables.report_tables import reference_name, report_tables
 from nersery.report.tables.setting_tables import setting_tables
@@ -64,6 +64,7 @@ def write_report(report: Report, folder: Path) -> None:
 def _context(report: Report) -> dict[str, Any]:
     """What the templates read: the report, its tables, and selections of its systems."""
     report = _readable(report)
+    report.description, report.notes = unbroken(report.description), list(map(unbroken, report.notes))
     systems, types, reference = report.systems, report.types, report.reference
     first_seed = report.seeds[0] if report.seeds else None
     charted = [system for system in systems if system.f1.mean is not None]

@@ -78,7 +78,7 @@ def _sentence(best: SystemReport, reference: SystemReport, several: bool) -> str
     if best.tested.p is None:
         evidence, chance = "(not tested)", ""
     else:
-        evidence = f"(95 % interval {best.tested.interval}, {p_text(best.tested.p)})"
+        evidence = f"(95\u00a0% interval {best.tested.interval}, {p_text(best.tested.p)})"
         chance = ", which may be chance" if _tone(best) == "unclear" and signed(gap) != "0.0" else ""
     opening = "" if gap > 0 else "No method helped. The best is " if several else "Augmentation did not help. "
     return f"{opening}{_score(best)}, {place} {reference.label}{chance} {evidence}."

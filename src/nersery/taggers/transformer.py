@@ -337,6 +337,7 @@ class TransformerTagger(decoding.Decoding, Tagger, ModelSettings, TrainingSettin
                 "token-classification model. Train a tagger on it with: nersery train --set model=…"
             )
         tags = TagSet(tuple(names), strict=bool(saved.get("history")))  # without: another library's model, saved again
+        _ = tags.parts  # refuses what is no tag
         crf = None
         if saved and tagger.head == "crf":
             crf = ConditionalRandomField(tags)

@@ -89,6 +89,12 @@ def test_it_leaves_a_tagger_a_corpus_a_recipe_and_a_report(grown: Harvest) -> No
     assert [one["fate"] for one in report["search"]].count("chosen") == 1
     assert report["systems"][0]["f1"]["mean"] == pytest.approx(result.test_f1[0])
     assert "Systems tried" in Path("out/report.html").read_text("utf-8")
+    texts = {sentence.id: sentence.text for sentence in io.read("raw.conll")}
+    assert report["next_sentences"]
+    assert all(texts[one["id"]] == one["text"] for one in report["next_sentences"]), "ids of the user's file"
+    page = Path("out/report.md").read_text("utf-8")
+    assert [name for name in ("gold", "gold only") if f"\n| {name} |" in page] == ["gold only"]
+    assert [text for text in ("95 %", "95\u00a0%") if text in page] == ["95\u00a0%"]
 
 
 def test_the_recipe_repeats_the_best_system(grown: Harvest) -> None:

@@ -103,6 +103,15 @@ def test_brat_puts_entities_where_they_were(tmp_path: Path) -> None:
         write(CORPUS, tmp_path / "brat", format="brat")
 
 
+def test_brat_has_two_files_for_each_document_whose_characters_are_not_known(tmp_path: Path) -> None:
+    known = Sentence(("in", "Oslo"), (Entity(1, 2, "LOC"),), "1", document="a", offsets=((3, 5), (6, 10)))
+    bare = [Sentence(("Oslo", "!"), (Entity(0, 1, "LOC"),), str(n), document=d) for n, d in enumerate("abab", start=2)]
+    write([bare[0], known, *bare[1:]], tmp_path / "brat", format="brat")
+    texts = {path.name: path.read_text("utf-8") for path in (tmp_path / "brat").glob("*.txt")}
+    assert texts == {"a.txt": "   in Oslo\nOslo !\nOslo !\n", "b.txt": "Oslo !\nOslo !\n"}
+    assert len(read(tmp_path / "brat")) == 5
+
+
 def test_names_of_documents_cannot_leave_the_folder(tmp_path: Path) -> None:
     names = ["../../evil", "..", "/etc/passwd", "a/b", "a_b", "x" * 300, "A_B", "नि" * 300, "नि" * 301, "文" * 86]
     sentences = [

@@ -5,6 +5,7 @@ import itertools
 import pytest
 import torch
 
+from nersery.taggers.components import crf
 from nersery.taggers.components.crf import FORBIDDEN, ConditionalRandomField, log_partition, marginals, viterbi
 from nersery.taggers.components.tag_set import TagSet
 
@@ -84,6 +85,23 @@ def test_marginals_are_those_of_all_sequences_counted_through(batch) -> None:
             for i, tag in enumerate(path):
                 expected[i, tag] += score.exp()
         torch.testing.assert_close(found[row, :length], expected / expected.sum(1, keepdim=True))
+
+
+def test_the_gradient_of_marginals_of_many_tags_keeps_no_square_of_tags(monkeypatch: pytest.MonkeyPatch) -> None:
+    tags, gradients, kept = 150, [], []
+    mask = torch.arange(6) < torch.tensor([[6], [4]])
+    for many in (100, 1000):
+        monkeypatch.setattr(crf, "MANY_TAGS", many)
+        torch.manual_seed(0)
+        given = [torch.randn(*shape, requires_grad=True) for shape in ((2, 6, tags), (tags, tags), (tags,), (tags,))]
+        sizes: list[int] = []
+        with torch.autograd.graph.saved_tensors_hooks(lambda one, to=sizes: to.append(one.numel()) or one, lambda x: x):
+            found = marginals(given[0], mask, *given[1:])
+        (found[mask] ** 2).sum().backward()
+        gradients.append([one.grad for one in given])
+        kept.append(sum(size >= 2 * tags**2 for size in sizes))
+    assert kept == [0, 10], "a square of tags for each word but one, forward and backward"
+    assert all(map(torch.equal, *gradients))
 
 
 def by_logarithms(emissions, mask, transitions, start, end):

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -8,6 +9,7 @@ import pytest
 import torch
 
 from nersery import Entity, Sentence
+from nersery.annotate.tagger_labels import TaggerLabels
 from nersery.core.errors import MissingResourceError
 from nersery.models.loading import ModelSource
 from nersery.taggers.components.pretrained_head import CRF_FILE, network_with_head, shared_rows
@@ -44,6 +46,19 @@ def test_a_tagger_goes_on_from_what_it_knows(trained: str) -> None:
     for name, weights in before._trained_parts().state_dict().items():
         assert torch.equal(again._trained_parts().state_dict()[name], weights), name
     assert again.predict(GOLD) == before.predict(GOLD)
+
+
+def test_outputs_that_are_no_tags_are_refused_when_the_model_is_loaded(trained: str, tmp_path: Path) -> None:
+    folder = tmp_path / "foreign"
+    shutil.copytree(trained, folder)
+    (folder / "nersery.json").unlink()
+    config = json.loads((folder / "config.json").read_text())
+    config["id2label"] = {number: f"LABEL_{number}" for number in range(len(config["id2label"]))}
+    config["label2id"] = {name: number for number, name in config["id2label"].items()}
+    (folder / "config.json").write_text(json.dumps(config))
+    for load in (TransformerTagger.load, lambda name: TaggerLabels(tagger=str(name)).check()):
+        with pytest.raises(MissingResourceError, match=r'"LABEL_0", which is not a tag.*"id2label": \{"0": "O"'):
+            load(folder)
 
 
 def test_tags_that_it_knows_keep_their_weights_and_others_are_new(trained: str) -> None:

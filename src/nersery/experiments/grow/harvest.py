@@ -15,12 +15,13 @@ from nersery.core.sentence import UNKNOWN_COLUMN, Corpus, Sentence
 from nersery.evaluate.significance import Comparison, paired_bootstrap
 from nersery.experiments.active_learning.next_sentences import SCORE, next_sentences
 from nersery.experiments.analysis import counts_on_test, pooled_f1
+from nersery.experiments.grow.material import RAW_ID
 from nersery.experiments.grow.plan import recipe_text
 from nersery.experiments.grow.search import Search, Tried
 from nersery.experiments.results import build_report
 from nersery.experiments.run_state.fingerprint import fingerprint_of
 from nersery.experiments.systems import GOLD, System
-from nersery.report.model import FileLink, ScoredSentence, TriedReport
+from nersery.report.model import FileLink, ScoredSentence, TriedReport, label_of
 from nersery.report.number_format import in_minutes
 from nersery.report.rendering import write_report
 
@@ -71,7 +72,7 @@ class Harvest:
             first = f"best: gold only, F1 {best:.1f} on held-out sentences. {why}"
         else:
             first = (
-                f"best: {self.best}, F1 {best:.1f} on held-out sentences, "
+                f"best: {label_of(self.best)}, F1 {best:.1f} on held-out sentences, "
                 f"gold only {gold:.1f} ({_interval(self.dev)}); "
                 f"expected gain on others: {100 * self.expected:+.1f}"
             )
@@ -198,7 +199,7 @@ def _valuable(search: Search, folder: Path) -> list[ScoredSentence]:
     found = next_sentences(raw, folder / "tagger", SHOWN, labelled=known, most=PREDICTED, quiet=True)
     return [
         ScoredSentence(
-            id=sentence.id,
+            id=" ".join(sentence.comments).removeprefix(RAW_ID) or sentence.id,
             text=sentence.text,
             expected_errors=f"{sentence.scores[SCORE]:.2f}",
             entities=", ".join(f"{' '.join(sentence.mention(e))} ({e.type})" for e in sentence.entities),
@@ -242,7 +243,7 @@ def _winning_recipe(search: Search, folder: Path, system: System) -> str:
     table["systems"] = [entry for entry in table["systems"] if entry["name"] in names]
     used = search.run.recipe.tagger.settings  # the training on all sentences may have had more steps than the search
     table["tagger"] |= {name: used[name] for name in ("steps", "batch_size")}
-    beside = "" if system.name == GOLD else f"{system.name} beside "
+    beside = "" if system.name == GOLD else f"{label_of(system.name)} beside "
     table["description"] = f"{beside}gold only, as nersery grow has chosen it"
     if search.run.recipe.data.test:
         del table["sample"]

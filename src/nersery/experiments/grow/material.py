@@ -18,6 +18,8 @@ from nersery.taggers.base import require_labels
 
 LEAST_SENTENCES = 6
 """With entities; fewer cannot be divided into folds that each have something to learn from."""
+RAW_ID = "# raw sentence "
+"""Begins the comment with the id that a raw sentence has in the user's file."""
 
 
 @dataclass(frozen=True)
@@ -140,21 +142,29 @@ def _renamed(id: str, file: str, times: int) -> str:
 
 
 def _raw(source: Iterable[Sentence], known: set[tuple[str, ...]], most: int, ids: set[str]) -> tuple[Corpus, list[str]]:
-    """Raw sentences under ids that no labelled sentence has, in the order of the file, each text once."""
-    found: dict[tuple[str, ...], int] = {}
+    """Raw sentences under ids that no labelled sentence has, in the order of the file, each text once.
+
+    A comment keeps the id that the user knows.
+    """
+    found: dict[tuple[str, ...], tuple[int, str]] = {}
     read = 0
     for number, sentence in enumerate(source):
         read += 1
         if sentence.words not in known:
-            found.setdefault(sentence.words, number)
-    drawn = sorted(sorted(found.items(), key=lambda pair: item_seed(0, "raw", str(pair[1])))[:most], key=lambda p: p[1])
+            found.setdefault(sentence.words, (number, sentence.id))
+    shuffled = sorted(found.items(), key=lambda pair: item_seed(0, "raw", str(pair[1][0])))
+    drawn = sorted(shuffled[:most], key=lambda pair: pair[1])
     notes = [f"{read - len(found)} raw sentences are repeated or also in train or test, and were left out"]
     notes = notes * (len(found) < read)
     if len(drawn) < len(found):
         notes.append(f"{len(drawn):,} of {len(found):,} raw sentences were drawn at random: the time allows no more")
     taken = {id.partition("/")[0] for id in ids}
     folder = next(name for n in count(1) if (name := "raw" + str(n) * (n > 1)) not in taken)
-    return Corpus(Sentence(words, id=f"{folder}/{number}") for words, number in drawn), notes
+    renamed = (
+        Sentence(words, id=f"{folder}/{number}", comments=(f"{RAW_ID}{printable(id)}",))
+        for words, (number, id) in drawn
+    )
+    return Corpus(renamed), notes
 
 
 def save_material(material: Material, folder: Path) -> None:

@@ -19,6 +19,7 @@ from nersery.experiments.grow.schedules import HALF, SCHEDULES, Schedule, with_s
 from nersery.experiments.grow.zero_shot import HOPELESS, asked, zero_shot_f1
 from nersery.experiments.runner import Run
 from nersery.experiments.systems import GOLD, System
+from nersery.report.model import label_of
 from nersery.report.number_format import in_minutes
 
 SAMPLES = 2000
@@ -243,7 +244,7 @@ class Search:
             one.dropped = number
             folds = f"{len(one.folds)} fold{'s' * (len(one.folds) > 1)}"
             one.fate = f"dropped after {folds}: {gap:.1f} F1 less expected than of the best"
-            self.say(f"{one.name}: {one.fate}")
+            self.say(f"{label_of(one.name)}: {one.fate}")
 
     def chain(self, system: System) -> list[System]:
         """The systems that it goes on from, and itself; gold only is not among them."""
@@ -317,10 +318,12 @@ class Search:
         if not is_needed and not self._fits(system, fold, beyond):
             if not one.folds:
                 one.fate = f"not tried: it needs about {in_minutes(self.budget.expected(estimate))}"
-                self.say(f"{one.name}: {one.fate}; {_free(self.budget.left - reserve, is_later=bool(beyond))}")
+                self.say(
+                    f"{label_of(one.name)}: {one.fate}; {_free(self.budget.left - reserve, is_later=bool(beyond))}"
+                )
             return False
         minutes, left = (in_minutes(max(0.0, s)) for s in (self.budget.expected(estimate), self.budget.left))
-        self.say(f"fold {fold + 1} of {self.folds} · {one.name}: about {minutes}; {left} are left")
+        self.say(f"fold {fold + 1} of {self.folds} · {label_of(one.name)}: about {minutes}; {left} are left")
         parts, began = self.chain(system) or [system], time.monotonic()
         is_new = not any(self.run.path(fold, part, "result.json").parent.exists() for part in parts)
         try:
@@ -349,7 +352,7 @@ class Search:
 
     def _failed(self, one: Tried, fate: str) -> bool:
         one.fate = fate
-        self.say(f"{one.name}: {fate}")
+        self.say(f"{label_of(one.name)}: {fate}")
         return False
 
     def _answers_badly(self, system: System) -> bool:
@@ -366,7 +369,7 @@ class Search:
             return False
         f1 = f"{100 * one.answers:.1f}"
         one.fate = f"not tried: the answers have F1 {f1} on labelled sentences, too little to learn from"
-        self.say(f"{one.name}: {one.fate}. Better definitions may help (--define, with another --out)")
+        self.say(f"{label_of(one.name)}: {one.fate}. Better definitions may help (--define, with another --out)")
         return True
 
     def _fits(self, system: System, fold: int, beyond: float) -> bool:

@@ -47,6 +47,7 @@ from nersery.experiments.grow.search import CLOSING, Search, Tried
 from nersery.experiments.recipe import Recipe, load
 from nersery.experiments.runner import Run
 from nersery.io.text_file import TextFile
+from nersery.report.model import label_of
 
 MOST_RAW = 20_000
 """Raw sentences that are ever used; more gain nothing that the time would not be better spent on."""
@@ -277,7 +278,7 @@ class GrowJob:
         save()
         recipe = search.run.recipe = with_schedule(before, schedule)
         system = recipe.system(best.name)
-        self._say(f"all sentences · {best.name}: {schedule}")
+        self._say(f"all sentences · {label_of(best.name)}: {schedule}")
         compared = [recipe.systems[0]] if search.run.corpora["test"] else []
         try:
             with time_limit(budget.left - budget.expected(CLOSING) / 2):

@@ -118,7 +118,7 @@ def pack_brat(lines: Path, target: Path) -> None:
     """Make a folder with two files for each document; sentences of unknown documents are lines of one."""
     documents: dict[str, list[Sentence]] = {}
     for sentence in _sentences(lines):
-        documents.setdefault(sentence.document if sentence.offsets else "", []).append(sentence)
+        documents.setdefault(sentence.document, []).append(sentence)
     target.mkdir(exist_ok=True)
     names: set[str] = set()
     for document, sentences in documents.items():
@@ -139,7 +139,7 @@ def _whole(sentences: list[Sentence]) -> tuple[str, str]:
     parts: list[str] = []
     labels: list[str] = []
     at = 0
-    for sentence in sorted(sentences, key=lambda one: one.offsets[:1]):
+    for sentence in sorted(sentences, key=lambda one: (not one.offsets, one.offsets[:1])):
         text, _ = layout(sentence)
         first = sentence.offsets[0][0] if sentence.offsets else at + bool(parts)
         if first < at + bool(parts):  # sentences that overlap or touch, as those of a copy, follow each other

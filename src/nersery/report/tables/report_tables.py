@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterable, Iterator
 
 from nersery.evaluate.changes import KINDS_OF_CHANGE
 from nersery.evaluate.error_analysis import CORRECT, KINDS
-from nersery.report.model import COLUMNS, Report, SystemReport
-from nersery.report.number_format import MISSING
+from nersery.report.model import COLUMNS, Report, SystemReport, label_of
+from nersery.report.number_format import MISSING, unbroken
 from nersery.report.parts import GroupScores
 from nersery.report.tables.setting_tables import setting_tables
 from nersery.report.tables.table_columns import (
@@ -59,8 +59,9 @@ def reference_name(report: Report) -> str:
 
 def _search(report: Report) -> Iterator[ReportTable]:
     columns = [
-        Column("System", NAME), Column("Folds"), Column("F1", POINTS), Column("Difference from gold only", TEXT),
-        Column("Expected gain", TEXT), Column("Estimated", TEXT), Column("Took", TEXT), Column("Outcome", TEXT),
+        Column("System", NAME), Column("Folds"), Column("F1", POINTS),
+        Column("Difference from gold only", Kind(unbroken, style="text")), Column("Expected gain", TEXT),
+        Column("Estimated", TEXT), Column("Took", TEXT), Column("Outcome", TEXT),
     ]  # fmt: skip
     yield ReportTable(
         "tried",
@@ -69,7 +70,7 @@ def _search(report: Report) -> Iterator[ReportTable]:
         columns,
         [
             (
-                one.name,
+                label_of(one.name),
                 one.folds,
                 one.f1,
                 *(text or None for text in (one.difference, one.expected, one.estimate, one.took)),

@@ -6,15 +6,19 @@ Reference: Lafferty, McCallum and Pereira 2001, "Conditional Random Fields".
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import torch
 from torch import Tensor, nn
+from torch.utils.checkpoint import checkpoint
 
 from nersery.taggers.components.tag_set import TagSet
 
 FORBIDDEN = -1e4
 """The score of a transition that a tag scheme forbids; finite, so that bf16 and gradients stay sound."""
+MANY_TAGS = 100
+"""With more tags, the gradient of `marginals` takes less memory and more time."""
 
 
 def viterbi(emissions: Tensor, mask: Tensor, transitions: Tensor, start: Tensor, end: Tensor) -> Tensor:
@@ -47,6 +51,10 @@ def viterbi(emissions: Tensor, mask: Tensor, transitions: Tensor, start: Tensor,
     return tags * mask
 
 
+def _summed(scores: Tensor, transitions: Tensor, dim: int) -> Tensor:
+    return torch.logsumexp(scores + transitions, dim=dim)
+
+
 def marginals(emissions: Tensor, mask: Tensor, transitions: Tensor, start: Tensor, end: Tensor) -> Tensor:
     """The probability of each tag at each word, over all sequences: forward times backward.
 
@@ -61,15 +69,18 @@ def marginals(emissions: Tensor, mask: Tensor, transitions: Tensor, start: Tenso
         Sums to 1 over the tags; without meaning behind the last word. Shape: (batch, words, tags).
     """
     words = emissions.shape[1]
+    summed: Callable[[Tensor, Tensor, int], Tensor] = _summed
+    if len(transitions) > MANY_TAGS:  # keep no square of tags for each word: the gradient computes it again
+        summed = partial(checkpoint, _summed, use_reentrant=False, preserve_rng_state=False)
     forward = [start + emissions[:, 0]]
     for position in range(1, words):
-        following = torch.logsumexp(forward[-1].unsqueeze(2) + transitions, dim=1)
+        following = summed(forward[-1].unsqueeze(2), transitions, 1)
         here = mask[:, position].unsqueeze(1)
         forward.append(torch.where(here, following + emissions[:, position], forward[-1]))
     backward = [end.expand_as(forward[0])]
     for position in range(words - 2, -1, -1):
         ahead = (emissions[:, position + 1] + backward[-1]).unsqueeze(1)
-        before = torch.logsumexp(transitions + ahead, dim=2)
+        before = summed(ahead, transitions, 2)
         backward.append(torch.where(mask[:, position + 1].unsqueeze(1), before, end))
     return (torch.stack(forward, 1) + torch.stack(backward[::-1], 1)).softmax(dim=2)
 

@@ -53,7 +53,8 @@ class TagSet:
             else:
                 raise MissingResourceError(
                     f'the model predicts "{name}", which is not a tag: expected O, B-PER, I-PER and the like. '
-                    "Is it a model for named entity recognition?"
+                    'If it recognises entities, name its tags in its config.json, e.g. "id2label": {"0": "O", "1": '
+                    '"B-PER", "2": "I-PER"}; else choose another model'
                 )
         return tuple(parts)
 
