@@ -13,7 +13,7 @@ from nersery.core.errors import DataError, Issue, SettingsError, did_you_mean, p
 from nersery.core.random import item_seed
 from nersery.core.sentence import Corpus, Sentence
 from nersery.experiments.grow.text_profile import TextProfile, data_notes, profile, refuse_other_language
-from nersery.experiments.run_state.inputs import note_of_punctuation
+from nersery.experiments.run_state.inputs import note_of_overlap, note_of_punctuation, note_of_types
 from nersery.taggers.base import require_labels
 
 LEAST_SENTENCES = 6
@@ -69,7 +69,12 @@ def read_material(
     _check_definitions(definitions or {}, gold)
     tested = _tested(test, options, gold) if test else Corpus([])
     text = profile(gold, options.language)
-    notes = [*relabelled, *data_notes(gold.sentences)]
+    overlap = note_of_overlap("test", tested, "train", {sentence.words for sentence in gold})
+    notes = [
+        *relabelled,
+        *data_notes(gold.sentences),
+        *filter(None, [note_of_types("test", tested, gold.types), overlap]),
+    ]
     unlabelled = Corpus([])
     if definitions and not raw:
         notes.append("there is no raw text to ask questions about: definitions are not used")
