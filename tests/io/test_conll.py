@@ -131,6 +131,14 @@ def test_a_range_of_words_is_reported_where_its_words_follow(path: Path) -> None
     assert [reject.reason for reject in source.rejects] == ["range of words"]
 
 
+def test_a_word_that_is_not_in_the_text_is_reported(path: Path) -> None:
+    text = "1\tAda\tB-PER\n1.1\twrites\tO\n2\tand\tO\n3\treads\tO\n3.1\tit\tO\n"
+    assert problems(path, text) == [
+        ":2 (sentence train:1): 'writes' with the number 1.1 is no word of the text, expected none",
+        ":5 (sentence train:1): 'it' with the number 3.1 is no word of the text, expected none",
+    ]
+
+
 def test_a_range_may_stand_for_its_words(path: Path) -> None:
     assert labels(path, "1\tfin\tO\n2-3\tdel\tO\n4\tNilo\tB-LOC\n")[0][0] == ("fin", "del", "Nilo")
     assert labels(path, "1-1\tAda\tB-PER\n1-2\twrote\tO\n") == [ADA]

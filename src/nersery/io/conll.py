@@ -189,9 +189,17 @@ def _header(paragraph: Paragraph) -> Issue:
 
 
 def _range_issues(paragraph: Paragraph, layout: Layout) -> Iterator[Issue]:
-    """Lines such as ``1-2 del`` of CoNLL-U, if the lines of the words 1 and 2 follow, as ``de`` and ``el``."""
+    """Lines of CoNLL-U that add a word to the text.
+
+    They are those such as ``8.1 reported``, and ``1-2 del`` if the lines of the words 1 and 2 follow, as ``de`` and
+    ``el``.
+    """
     if layout.number is None:
         return
+    for line, row in enumerate(paragraph.rows, start=paragraph.line):
+        if "." in row[layout.number] and NUMBER.fullmatch(row[layout.number]):
+            message = f"{row[layout.word]!r} with the number {row[layout.number]} is no word of the text, expected none"
+            yield Issue(message, line=line, kind="empty node", fixes=("delete the lines of numbers such as 8.1",))
     for line, (row, after) in enumerate(pairwise(paragraph.rows), start=paragraph.line):
         number = row[layout.number]
         if "-" in number and number.partition("-")[0] == after[layout.number] and NUMBER.fullmatch(number):
