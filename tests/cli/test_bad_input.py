@@ -68,6 +68,10 @@ class TestBadInput:
         assert result.code == 3
         assert "bad.conll" in result.err
 
+    def test_the_fixes_of_several_files_are_apart(self, folder: Path):
+        Path("bad.conll").write_bytes(BAD["broken"])
+        assert "check the name and the folder; " in call("inspect", "stats", "xyzzy", "bad.conll").err
+
     def test_the_named_repairs_mend_it(self, folder: Path):
         Path("bad.conll").write_bytes(BAD["tags"])
         repairs = [f"--repair={name}" for name in ("underscore", "lost-prefix", "bare-dash")]
