@@ -137,6 +137,7 @@ def test_a_word_that_is_not_in_the_text_is_reported(path: Path) -> None:
         ":2 (sentence train:1): 'writes' with the number 1.1 is no word of the text, expected none",
         ":5 (sentence train:1): 'it' with the number 3.1 is no word of the text, expected none",
     ]
+    assert labels(path, "4.1\tAda\tB-PER\n4.2\twrote\tO\n") == [ADA]  # sentence and word
 
 
 def test_a_range_may_stand_for_its_words(path: Path) -> None:

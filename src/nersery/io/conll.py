@@ -196,8 +196,9 @@ def _range_issues(paragraph: Paragraph, layout: Layout) -> Iterator[Issue]:
     """
     if layout.number is None:
         return
-    for line, row in enumerate(paragraph.rows, start=paragraph.line):
-        if "." in row[layout.number] and NUMBER.fullmatch(row[layout.number]):
+    inner = ["." in row[layout.number] for row in paragraph.rows]  # if all are, they number sentence and word
+    for line, (row, is_inner) in enumerate(zip(paragraph.rows, inner, strict=True), start=paragraph.line):
+        if is_inner and not all(inner) and NUMBER.fullmatch(row[layout.number]):
             message = f"{row[layout.word]!r} with the number {row[layout.number]} is no word of the text, expected none"
             yield Issue(message, line=line, kind="empty node", fixes=("delete the lines of numbers such as 8.1",))
     for line, (row, after) in enumerate(pairwise(paragraph.rows), start=paragraph.line):
