@@ -42,6 +42,14 @@ def test_a_test_file_that_flatters_or_asks_for_unknown_types_is_named(tmp_path: 
     )
 
 
+def test_raw_text_may_have_the_test_sentences_in_another_unicode_form(tmp_path: Path) -> None:
+    train, test, raw = (tmp_path / name for name in ("train.conll", "test.conll", "raw.conll"))
+    io.write(sentences(20), train)
+    io.write([Sentence(("caf\u00e9", "x"), sentences(1)[0].entities[:1], id="x")], test)
+    io.write([Sentence(("cafe\u0301", "x")), *sentences(9, 100)], raw)
+    assert len(read_material([str(train)], raw, test, io.ReadOptions(), 30).raw) == 9
+
+
 def test_a_file_without_entities_is_named(tmp_path: Path) -> None:
     io.write([Sentence(("Ada", "wrote"), id=str(number)) for number in range(9)], tmp_path / "bare.conll")
     with pytest.raises(DataError, match=r"bare\.conll: no training sentence of 9 has an entity"):

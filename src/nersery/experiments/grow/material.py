@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import count
 from pathlib import Path
+from unicodedata import normalize
 
 from nersery import io
 from nersery.core.definitions import check_texts
@@ -79,7 +80,7 @@ def read_material(
     if definitions and not raw:
         notes.append("there is no raw text to ask questions about: definitions are not used")
     if raw:
-        known = {sentence.words for corpus in (gold, tested) for sentence in corpus}
+        known = {_composed(sentence) for corpus in (gold, tested) for sentence in corpus}
         own = replace(options, format=io.AUTO)  # the user names the format of the labelled sentences
         unlabelled, more = _raw(io.open_text(raw, own), known, most_raw, {*gold.by_id, *tested.by_id})
         notes += more
@@ -144,13 +145,18 @@ def _renamed(id: str, file: str, times: int) -> str:
     return f"{Path(file).stem}/{id}" + f"/{times}" * (times > 1) if times else id
 
 
-def _raw(source: Iterable[Sentence], known: set[tuple[str, ...]], most: int, ids: set[str]) -> tuple[Corpus, list[str]]:
+def _composed(sentence: Sentence) -> str:
+    """The text in one Unicode form: raw text often has another one than labelled sentences."""
+    return normalize("NFC", sentence.text)
+
+
+def _raw(source: Iterable[Sentence], known: set[str], most: int, ids: set[str]) -> tuple[Corpus, list[str]]:
     """Raw sentences under ids that no labelled sentence has, in the order of the file, each text once."""
     found: dict[tuple[str, ...], int] = {}
     read = 0
     for number, sentence in enumerate(source):
         read += 1
-        if sentence.words not in known:
+        if _composed(sentence) not in known:
             found.setdefault(sentence.words, number)
     drawn = sorted(sorted(found.items(), key=lambda pair: item_seed(0, "raw", str(pair[1])))[:most], key=lambda p: p[1])
     notes = [f"{read - len(found)} raw sentences are repeated or also in train or test, and were left out"]
