@@ -229,6 +229,9 @@ class TestSentencesThatAreMissing:
         assert "6 of 12 gold sentences are not in some.jsonl" in result.err
         return json.loads(result.out)["micro"]
 
+    def test_a_file_that_has_all_of_them_is_not_named(self):
+        assert "not in test.jsonl" not in call("evaluate", "test.conll", "test.jsonl", "--missing", "missed").err
+
     def test_they_are_refused(self):
         assert call("evaluate", "test.conll", "some.jsonl").code == 3
 
