@@ -68,6 +68,10 @@ class TestBadInput:
         assert result.code == 3
         assert "bad.conll" in result.err
 
+    def test_the_fixes_of_several_files_are_apart(self, folder: Path):
+        Path("bad.conll").write_bytes(BAD["broken"])
+        assert "check the name and the folder; " in call("inspect", "stats", "xyzzy", "bad.conll").err
+
     def test_the_named_repairs_mend_it(self, folder: Path):
         Path("bad.conll").write_bytes(BAD["tags"])
         repairs = [f"--repair={name}" for name in ("underscore", "lost-prefix", "bare-dash")]
@@ -224,6 +228,9 @@ class TestSentencesThatAreMissing:
         assert result.code == 0, result.err
         assert "6 of 12 gold sentences are not in some.jsonl" in result.err
         return json.loads(result.out)["micro"]
+
+    def test_a_file_that_has_all_of_them_is_not_named(self):
+        assert "not in test.jsonl" not in call("evaluate", "test.conll", "test.jsonl", "--missing", "missed").err
 
     def test_they_are_refused(self):
         assert call("evaluate", "test.conll", "some.jsonl").code == 3

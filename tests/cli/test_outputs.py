@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from nersery import io
+from nersery import example, io
 from nersery.pipeline.job import FileJob
 from tests.cli.calls import AUGMENT, call, interrupted_once
 from tests.standins import files, sentences, write_recipe
@@ -149,6 +149,12 @@ class TestOutputs:
         assert call("copy", "demo", "copied.toml").code == 0
         assert [Path(name).read_text() for name in names] == ["precious"] * len(names)
         assert {path.name for path in Path().glob("*.tmp")} == {*names}, "nothing is left over"
+
+    def test_an_example_is_copied_by_its_bare_name_unless_a_file_has_it(self):
+        assert call("copy", "unlabelled.txt", "raw.txt").code == 0
+        assert Path("raw.txt").read_bytes() == example("unlabelled.txt").read_bytes()
+        assert call("copy", "train.conll", "own.conll").code == 0
+        assert Path("own.conll").read_bytes() == Path("train.conll").read_bytes()
 
     def test_a_sample_of_each_language(self):
         both = [replace(s, id=f"{n}/{i}", language=n) for n in ("en", "hi") for i, s in enumerate(sentences(6))]

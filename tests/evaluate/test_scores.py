@@ -191,6 +191,14 @@ def test_sentence_counts_add_up_to_micro_in_any_order_of_the_predictions():
     assert (sentence_counts(gold, reversed(predicted)) == counts).all()
 
 
+def test_words_that_look_alike_are_told_apart():
+    gold, predicted = Sentence(("b", "\u00e9"), id="a"), Sentence(("b", "e\u0301"), id="a")
+    with pytest.raises(
+        DataError, match=r"word 1 is 'e\\u0301', in gold '\\xe9', the same letters in another Unicode form"
+    ):
+        score([gold], [predicted])
+
+
 def test_all_mismatches_are_reported_together():
     gold = [sentence([], id="a"), sentence([], id="b"), sentence([], id="c"), sentence([], id="d")]
     other = replace(gold[1], words=("w0", "W1", "w2", "w3", "w4", "w5"))

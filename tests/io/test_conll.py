@@ -124,7 +124,7 @@ def test_a_range_of_words_is_reported_where_its_words_follow(path: Path) -> None
         assert (
             problem == ":2 (sentence train:1): 'del' is the words 2-3 together, which follow; expected each word once"
         )
-    with pytest.raises(DataError, match=r"--repair skip-ranges .*delete the lines of the words if"):
+    with pytest.raises(DataError, match=r"--repair extra-rows .*delete the lines of the words if"):
         read(path)
     source = opened(path, f"{text}\n1\tAda\tB-PER\n2\twrote\tO\n", repair="drop-sentence")
     assert [(sentence.words, sentence.labels) for sentence in source] == [ADA]
@@ -132,17 +132,26 @@ def test_a_range_of_words_is_reported_where_its_words_follow(path: Path) -> None
 
 
 def test_ranges_are_left_out_by_name(path: Path) -> None:
-    text = "1\tAda\tB-PER\n2-3\tdel\t_\n2\tde\tO\n3\tel\tO\n4\tNilo\t{}\n\n1-2\tal\tO\n1\ta\tO\n2\tel\tO\n"
-    source = opened(path, text.format("B-LOC"), repair="skip-ranges")
+    text = "1\tAda\tB-PER\n2-3\tdel\t_\n2\tde\tO\n3\tel\tO\n4\tNilo\t{}\n\n1-2\tal\tO\n1\ta\tO\n2\tel\tO\n2.1\tvan\tO\n"
+    source = opened(path, text.format("B-LOC"), repair="extra-rows")
     assert [(sentence.words, sentence.labels) for sentence in source] == [
         (("Ada", "de", "el", "Nilo"), ((0, 1, "PER"), (3, 4, "LOC"))),
         (("a", "el"), ()),
     ]
-    assert source.repaired == {"skip-ranges": 2}
-    (problem,) = problems(path, text.format("X-LOC"), repair="skip-ranges")
+    assert source.repaired == {"extra-rows": 3}
+    (problem,) = problems(path, text.format("X-LOC"), repair="extra-rows")
     assert problem.startswith(":5 (sentence train:1): "), "the line in the file, with that of the range"
-    (problem,) = problems(path, text.format("O").replace("4\tNilo", "4\t "), repair="skip-ranges")
+    (problem,) = problems(path, text.format("O").replace("4\tNilo", "4\t "), repair="extra-rows")
     assert problem.startswith(":5 (sentence train:1): ")
+
+
+def test_a_word_that_is_not_in_the_text_is_reported(path: Path) -> None:
+    text = "1\tAda\tB-PER\n1.1\twrites\tO\n2\tand\tO\n3\treads\tO\n3.1\tit\tO\n"
+    assert problems(path, text) == [
+        ":2 (sentence train:1): 'writes' with the number 1.1 is no word of the text, expected none",
+        ":5 (sentence train:1): 'it' with the number 3.1 is no word of the text, expected none",
+    ]
+    assert labels(path, "4.1\tAda\tB-PER\n4.2\twrote\tO\n") == [ADA]  # sentence and word
 
 
 def test_a_range_may_stand_for_its_words(path: Path) -> None:

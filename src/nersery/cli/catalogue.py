@@ -105,6 +105,8 @@ def copy(
     """Copy a shipped recipe or example file so that you can edit it."""
     from nersery.experiments import recipe
 
+    if f"{EXAMPLE_PREFIX}{name}" in examples() and not Path(name).exists():
+        name = f"{EXAMPLE_PREFIX}{name}"
     path = Path(input_path(name)) if name.startswith(EXAMPLE_PREFIX) else recipe.find(name)
     if target.is_dir():
         target = target / path.name

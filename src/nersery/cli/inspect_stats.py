@@ -36,7 +36,7 @@ def stats(
             problems += error.issues
             fixes.append(error.fix)
     if problems:
-        raise DataError(problems, fix=" ".join(dict.fromkeys(fixes)))
+        raise DataError(problems, fix="; ".join(dict.fromkeys(fixes)))
     if json:
         options.print_json(rows)
     else:

@@ -184,7 +184,8 @@ def _scored(gold: str, names: Sequence[str], missing: Missing, *, errors: bool) 
     else:
         labelled = [Corpus(opened(name)) for name in names]
         for name, other in zip(names, labelled, strict=True):
-            note(absence(truth, other, name))
+            if said := absence(truth, other, name):
+                note(said)
         truth, labelled = with_some_missing(truth, [*zip(names, labelled, strict=True)], missing)
     for name, other in zip(names, labelled, strict=True):
         check_pairs(truth, other, name)

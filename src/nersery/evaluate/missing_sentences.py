@@ -39,9 +39,11 @@ def check_pairs(truth: Corpus, other: Corpus, name: str) -> None:
 
 
 def absence(truth: Corpus, other: Corpus, name: str) -> str:
-    """How many gold sentences a file lacks, and how many of its own are not in gold."""
+    """How many gold sentences a file lacks, and how many of its own are not in gold; empty if it has just these."""
     absent = sum(sentence.id not in other.by_id for sentence in truth)
     more = len(other) - (len(truth) - absent)
+    if not absent and not more:
+        return ""
     others = f", and {more} of its sentences are not in gold and not scored" if more else ""
     return f"{absent} of {len(truth)} gold sentences are not in {name}{others}"
 

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from unicodedata import normalize
 
 from nersery.core.errors import DataError, Issue
 from nersery.core.sentence import Corpus, Sentence
@@ -289,5 +290,8 @@ def _first_difference(gold: Sequence[str], predicted: Sequence[str], names: tupl
     one, other = names
     for position, (truth, guess) in enumerate(zip(gold, predicted, strict=False)):
         if truth != guess:
-            return f"other words in {other}: word {position} is {guess!r}, in {one} {truth!r}"
+            if normalize("NFC", truth) != normalize("NFC", guess):
+                return f"other words in {other}: word {position} is {guess!r}, in {one} {truth!r}"
+            alike = "the same letters in another Unicode form: bring both files into one, such as NFC"
+            return f"other words in {other}: word {position} is {guess!a}, in {one} {truth!a}, {alike}"
     return f"other words in {other}: {len(predicted)} words, in {one} {len(gold)}"

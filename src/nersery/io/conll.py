@@ -31,7 +31,7 @@ from nersery.io.columns import (
     split_line,
 )
 from nersery.io.formats import Beginning, Format
-from nersery.io.repairs import INNER_MARK, OUTER_SPACE, RAGGED_LINES, REPAIRS, SKIP_RANGES
+from nersery.io.repairs import EXTRA_ROWS, INNER_MARK, OUTER_SPACE, RAGGED_LINES, REPAIRS
 from nersery.io.text_file import BLANKS, TextFile
 
 TAB = "\t"
@@ -39,7 +39,7 @@ BYTE_ORDER_MARK = "\ufeff"
 WORD_NAMES = frozenset({"form", "text", "token", "tokens", "word", "words"})
 TAG_NAMES = frozenset({"bio", "entity", "iob", "label", "labels", "ner", "ner_tag", "ner_tags", "tag", "tags"})
 """What the columns of words and tags are called in the headers of tables, in lower case."""
-_RANGE_FIXES = (base.repair_hint(SKIP_RANGES), "delete the lines of the words if the ranges have the right tags")
+_EXTRA_FIXES = (base.repair_hint(EXTRA_ROWS), "delete the lines of the words if the ranges have the right tags")
 _NOTHING: Mapping[str, int] = {}
 
 _ID = re.compile(
@@ -57,7 +57,7 @@ class Paragraph(NamedTuple):
         comments: Comment lines before it.
         repaired: Number of lines that each repair changed.
         skipped: Number of lines in front of the first word, without a blank line between.
-        ranges: Where lines of ranges were left out, from 0.
+        left_out: Where lines were left out, from 0.
     """
 
     line: int
@@ -65,11 +65,11 @@ class Paragraph(NamedTuple):
     comments: tuple[str, ...]
     repaired: Mapping[str, int]
     skipped: int
-    ranges: Sequence[int] = ()
+    left_out: Sequence[int] = ()
 
     def line_of(self, index: int) -> int:
         """The number of the line of a row."""
-        for place in self.ranges:
+        for place in self.left_out:
             index += place <= index
         return self.line + index
 
@@ -91,7 +91,7 @@ class ConllSource(base.Source):
 
     def __init__(self, file: TextFile, options: base.ReadOptions) -> None:
         super().__init__(file, options)
-        self._line_repairs = {RAGGED_LINES, OUTER_SPACE, SKIP_RANGES}.intersection(options.repair)
+        self._line_repairs = {RAGGED_LINES, OUTER_SPACE, EXTRA_ROWS}.intersection(options.repair)
         self.layout = detect_layout(file, options)
         self.scheme = options.scheme or base.detect_scheme(self._tags())
 
@@ -134,12 +134,12 @@ class ConllSource(base.Source):
                 waiting += (text.rstrip("\r\n") for text in lines[:skip])
             if skip < len(lines):
                 comments = tuple(text for text in waiting if text not in MARKS)
-                rows, repaired, ranges = list(map(split_line, lines[skip:])), _NOTHING, list[int]()
+                rows, repaired, left_out = list(map(split_line, lines[skip:])), _NOTHING, list[int]()
                 if self._line_repairs:
-                    rows, repaired, ranges = _mended(rows, layout, self._line_repairs)
+                    rows, repaired, left_out = _mended(rows, layout, self._line_repairs)
                 if marks:
                     repaired = {**repaired, INNER_MARK: marks}
-                yield Paragraph(line + skip, rows, comments, repaired, skip, ranges)
+                yield Paragraph(line + skip, rows, comments, repaired, skip, left_out)
                 waiting, marks = [], 0
 
     def _tags(self) -> Iterator[list[str]]:
@@ -163,7 +163,7 @@ class ConllSource(base.Source):
                 base.tag_issue(found_issue, self.scheme, paragraph.line_of(found_issue.index))
                 for found_issue in tag_issues
             )
-            issues += _range_issues(paragraph, layout)
+            issues += _extra_issues(paragraph, layout)
             words, cleaned = found.clean(columns[layout.word])
             extra = tuple(column for at, column in enumerate(columns) if at not in (layout.word, layout.tag))
             language, comments = self.options.language, paragraph.comments
@@ -196,34 +196,46 @@ def _header(paragraph: Paragraph) -> Issue:
     return Issue(message, line=paragraph.line, kind="header", fixes=("delete the line",))
 
 
-def _range_issues(paragraph: Paragraph, layout: Layout) -> Iterator[Issue]:
-    for place in _ranges(paragraph.rows, layout):
-        row = paragraph.rows[place]
-        number = row[layout.number or 0]
-        message = f"{row[layout.word]!r} is the words {number} together, which follow; expected each word once"
-        yield Issue(message, line=paragraph.line_of(place), kind="range of words", fixes=_RANGE_FIXES)
+def _extra_issues(paragraph: Paragraph, layout: Layout) -> Iterator[Issue]:
+    for place in _extras(paragraph.rows, layout):
+        row, line = paragraph.rows[place], paragraph.line_of(place)
+        word, number = repr(row[layout.word]), row[layout.number or 0]
+        if "." in number:
+            message = f"{word} with the number {number} is no word of the text, expected none"
+            yield Issue(message, line=line, kind="empty node", fixes=_EXTRA_FIXES[:1])
+        else:
+            message = f"{word} is the words {number} together, which follow; expected each word once"
+            yield Issue(message, line=line, kind="range of words", fixes=_EXTRA_FIXES)
 
 
-def _ranges(rows: Sequence[Sequence[str]], layout: Layout) -> list[int]:
-    """The places of lines such as ``1-2 del`` of CoNLL-U whose words follow, as ``1 de`` and ``2 el``."""
+def _extras(rows: Sequence[Sequence[str]], layout: Layout) -> list[int]:
+    """The places of lines of CoNLL-U that add a word to the text.
+
+    They are those such as ``8.1 reported``, and ``1-2 del`` if the lines of the words 1 and 2 follow, as ``de`` and
+    ``el``.
+    """
     at = layout.number
-    numbers = [row[at] if at is not None and at < len(row) else "" for row in rows]
+    if at is None:
+        return []
+    numbers = [row[at] if at < len(row) else "" for row in rows]
+    may_be_inner = not all("." in number for number in numbers)  # else they are numbers of sentence and word
     return [
         place
-        for place, (number, after) in enumerate(pairwise(numbers))
-        if "-" in number and number.partition("-")[0] == after and NUMBER.fullmatch(number)
+        for place, (number, after) in enumerate(pairwise([*numbers, ""]))
+        if (("." in number and may_be_inner) or ("-" in number and number.partition("-")[0] == after))
+        and NUMBER.fullmatch(number)
     ]
 
 
 def _mended(
     rows: Sequence[list[str]], layout: Layout, names: Collection[str]
 ) -> tuple[list[list[str]], Mapping[str, int], list[int]]:
-    """The lines of a sentence after those repairs that are about lines, how many lines each changed, and where ranges
+    """The lines of a sentence after those repairs that are about lines, how many lines each changed, and where lines
     were left out.
     """
-    ranges = _ranges(rows, layout) if SKIP_RANGES in names else []
-    mended, counts = [], Counter({SKIP_RANGES: len(ranges)})
-    for row in (row for place, row in enumerate(rows) if place not in ranges):
+    extras = _extras(rows, layout) if EXTRA_ROWS in names else []
+    mended, counts = [], Counter({EXTRA_ROWS: len(extras)})
+    for row in (row for place, row in enumerate(rows) if place not in extras):
         fitted = layout.fitted(row) if RAGGED_LINES in names else row
         counts[RAGGED_LINES] += fitted is not row
         if OUTER_SPACE in names and len(fitted) == layout.width:
@@ -231,7 +243,7 @@ def _mended(
             counts[OUTER_SPACE] += word != word.strip(" ")
             fitted[layout.word] = word.strip(" ")
         mended.append(fitted)
-    return mended, +counts, ranges
+    return mended, +counts, extras
 
 
 def _row_issues(paragraph: Paragraph, layout: Layout) -> Iterator[Issue]:

@@ -92,13 +92,13 @@ def _open_end_repair(tags: list[str], scheme: Scheme) -> list[str]:
 
 
 RAGGED_LINES, OUTER_SPACE, DROP_SENTENCE = "ragged-lines", "outer-space", "drop-sentence"
-SKIP_RANGES = "skip-ranges"
+EXTRA_ROWS = "extra-rows"
 CONTROL_CHARACTERS, INNER_MARK = "control-characters", "byte-order-mark"
 UTF16_OFFSETS, WHOLE_WORDS, CUT_WORDS = "utf16-offsets", "whole-words", "cut-words"
 REPAIRS: Mapping[str, Repair] = MappingProxyType(
     {
         INNER_MARK: Repair("a sentence of columns loses the byte order mark in front of it"),
-        SKIP_RANGES: Repair("a range such as 3-4 whose words follow is left out"),
+        EXTRA_ROWS: Repair("ranges such as 3-4 and empty nodes such as 8.1 of CoNLL-U are left out"),
         RAGGED_LINES: Repair("a line with other columns than most keeps only its word and tag"),
         OUTER_SPACE: Repair("a word or tag between tabs loses the spaces at its ends", _outer_space),
         "small-letter": Repair("b-per becomes B-per, and o becomes O", _small_letter),

@@ -32,6 +32,24 @@ def test_raw_text_is_drawn_and_cleaned(tmp_path: Path) -> None:
     ]
 
 
+def test_a_test_file_that_flatters_or_asks_for_unknown_types_is_named(tmp_path: Path) -> None:
+    io.write(sentences(20), tmp_path / "train.conll")
+    io.write([*sentences(3), Sentence(("x",), (Entity(0, 1, "NEW"),), id="x")], tmp_path / "test.conll")
+    train, test = (str(tmp_path / f"{name}.conll") for name in ("train", "test"))
+    assert read_material([train], None, test, io.ReadOptions(), 30).notes[-2:] == (
+        "test has types that do not occur in train, so all their mentions count as missed: NEW (1 mentions)",
+        "3 of 4 test sentences also occur in train, word for word",
+    )
+
+
+def test_raw_text_may_have_the_test_sentences_in_another_unicode_form(tmp_path: Path) -> None:
+    train, test, raw = (tmp_path / name for name in ("train.conll", "test.conll", "raw.conll"))
+    io.write(sentences(20), train)
+    io.write([Sentence(("caf\u00e9", "x"), sentences(1)[0].entities[:1], id="x")], test)
+    io.write([Sentence(("cafe\u0301", "x")), *sentences(9, 100)], raw)
+    assert len(read_material([str(train)], raw, test, io.ReadOptions(), 30).raw) == 9
+
+
 def test_a_file_without_entities_is_named(tmp_path: Path) -> None:
     io.write([Sentence(("Ada", "wrote"), id=str(number)) for number in range(9)], tmp_path / "bare.conll")
     with pytest.raises(DataError, match=r"bare\.conll: no training sentence of 9 has an entity"):

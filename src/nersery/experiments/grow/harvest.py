@@ -183,7 +183,7 @@ def _report(search: Search, folder: Path, system: System, seed: int | None, resu
     report.name, report.description = "grow", str(result).split("\n")[0]
     report.command, report.run_time = "", {}  # the search measures what it tried
     report.files = _files(report.files)
-    report.notes = [*result.notes, *report.notes]
+    report.notes = [*dict.fromkeys([*result.notes, *report.notes])]
     report.next_sentences = _valuable(search, folder)
     best, tried = search.best(), sorted(search.tried.values(), key=lambda one: -len(one.folds))
     report.search = [_tried(search, one, best) for one in tried]

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import count
 from pathlib import Path
+from unicodedata import normalize
 
 from nersery import io
 from nersery.core.definitions import check_texts
@@ -13,7 +14,7 @@ from nersery.core.errors import DataError, Issue, SettingsError, did_you_mean, p
 from nersery.core.random import item_seed
 from nersery.core.sentence import Corpus, Sentence
 from nersery.experiments.grow.text_profile import TextProfile, data_notes, profile, refuse_other_language
-from nersery.experiments.run_state.inputs import note_of_punctuation
+from nersery.experiments.run_state.inputs import note_of_overlap, note_of_punctuation, note_of_types
 from nersery.taggers.base import require_labels
 
 LEAST_SENTENCES = 6
@@ -71,12 +72,17 @@ def read_material(
     _check_definitions(definitions or {}, gold)
     tested = _tested(test, options, gold) if test else Corpus([])
     text = profile(gold, options.language)
-    notes = [*relabelled, *data_notes(gold.sentences)]
+    overlap = note_of_overlap("test", tested, "train", {sentence.words for sentence in gold})
+    notes = [
+        *relabelled,
+        *data_notes(gold.sentences),
+        *filter(None, [note_of_types("test", tested, gold.types), overlap]),
+    ]
     unlabelled = Corpus([])
     if definitions and not raw:
         notes.append("there is no raw text to ask questions about: definitions are not used")
     if raw:
-        known = {sentence.words for corpus in (gold, tested) for sentence in corpus}
+        known = {_composed(sentence) for corpus in (gold, tested) for sentence in corpus}
         own = replace(options, format=io.AUTO)  # the user names the format of the labelled sentences
         unlabelled, more = _raw(io.open_text(raw, own), known, most_raw, {*gold.by_id, *tested.by_id})
         notes += more
@@ -141,7 +147,12 @@ def _renamed(id: str, file: str, times: int) -> str:
     return f"{Path(file).stem}/{id}" + f"/{times}" * (times > 1) if times else id
 
 
-def _raw(source: Iterable[Sentence], known: set[tuple[str, ...]], most: int, ids: set[str]) -> tuple[Corpus, list[str]]:
+def _composed(sentence: Sentence) -> str:
+    """The text in one Unicode form: raw text often has another one than labelled sentences."""
+    return normalize("NFC", sentence.text)
+
+
+def _raw(source: Iterable[Sentence], known: set[str], most: int, ids: set[str]) -> tuple[Corpus, list[str]]:
     """Raw sentences under ids that no labelled sentence has, in the order of the file, each text once.
 
     A comment keeps the id that the user knows.
@@ -150,7 +161,7 @@ def _raw(source: Iterable[Sentence], known: set[tuple[str, ...]], most: int, ids
     read = 0
     for number, sentence in enumerate(source):
         read += 1
-        if sentence.words not in known:
+        if _composed(sentence) not in known:
             found.setdefault(sentence.words, (number, sentence.id))
     shuffled = sorted(found.items(), key=lambda pair: item_seed(0, "raw", str(pair[1][0])))
     drawn = sorted(shuffled[:most], key=lambda pair: pair[1])
