@@ -301,9 +301,10 @@ def test_dev_without_entities_chooses_no_weights():
 @pytest.mark.usefixtures("folder")
 def test_a_dev_file_that_cannot_tell_is_noted():
     strange = Sentence(("Rex", "barks"), (Entity(0, 1, "DOG"),))
-    train = list(io.read("train.conll"))
-    io.write([*train[:2], strange], "odd.conll")
-    result = call("train", "train.conll", "out", "--dev", "odd.conll", "--method", "bilstm_crf", "--set", "steps=1")
+    train = [*io.read("train.conll"), Sentence(("Zo\u00eb", "wrote"))]
+    io.write(train, "more.conll")
+    io.write([train[0], Sentence(("Zoe\u0308", "wrote")), strange], "odd.conll")  # another Unicode form
+    result = call("train", "more.conll", "out", "--dev", "odd.conll", "--method", "bilstm_crf", "--set", "steps=1")
     assert result.code == 0
     assert (
         "note: dev has types that do not occur in train, so all their mentions count as missed: DOG (1 mentions)"

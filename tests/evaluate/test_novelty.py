@@ -66,6 +66,10 @@ def test_other_words_are_another_mention(mention: str):
     assert novelty([sentence(f"[{mention}|PER] came")], GOLD).total.new == 1
 
 
+def test_another_unicode_form_is_nothing_new():
+    assert novelty([sentence("[Zoe\u0308|PER] wrote")], [sentence("[Zo\u00eb|PER] wrote")]).total.new == 0
+
+
 def test_valid_needs_the_same_words_and_type():
     oracle = oracle_of("[Lima|LOC]", "[Ada|PER]", "[York greets|LOC]")
     found = novelty(NEW, GOLD, oracle)

@@ -103,8 +103,7 @@ def _note_oddities(gold: Sequence[Sentence], dev: Sequence[Sentence]) -> None:
     from nersery.experiments.run_state.inputs import note_of_overlap, note_of_types
 
     known = types_in(gold)
-    words = {sentence.words for sentence in gold}
-    for text in (note_of_types("dev", dev, known), note_of_overlap("dev", dev, "train", words)):
+    for text in (note_of_types("dev", dev, known), note_of_overlap("dev", dev, "train", gold)):
         if text:
             note(text)
 

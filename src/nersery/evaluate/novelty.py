@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import asdict, dataclass
 from hashlib import blake2b
 from typing import Any
+from unicodedata import normalize
 
 from nersery.core.batched import batched
 from nersery.core.errors import SettingsError
@@ -153,7 +154,7 @@ class _MentionTable:
 
 def _hash(mention: Mention) -> bytes:
     words, type_ = mention
-    return blake2b("\n".join((*words, type_)).encode(), digest_size=16).digest()
+    return blake2b(normalize("NFC", "\n".join((*words, type_))).encode(), digest_size=16).digest()
 
 
 def _valid(batch: list[Sentence], table: _MentionTable, oracle: Tagger) -> set[Mention]:

@@ -6,7 +6,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import count
 from pathlib import Path
-from unicodedata import normalize
 
 from nersery import io
 from nersery.core.definitions import check_texts
@@ -14,7 +13,7 @@ from nersery.core.errors import DataError, Issue, SettingsError, did_you_mean, p
 from nersery.core.random import item_seed
 from nersery.core.sentence import Corpus, Sentence
 from nersery.experiments.grow.text_profile import TextProfile, data_notes, profile, refuse_other_language
-from nersery.experiments.run_state.inputs import note_of_overlap, note_of_punctuation, note_of_types
+from nersery.experiments.run_state.inputs import composed, note_of_overlap, note_of_punctuation, note_of_types
 from nersery.taggers.base import require_labels
 
 LEAST_SENTENCES = 6
@@ -72,7 +71,7 @@ def read_material(
     _check_definitions(definitions or {}, gold)
     tested = _tested(test, options, gold) if test else Corpus([])
     text = profile(gold, options.language)
-    overlap = note_of_overlap("test", tested, "train", {sentence.words for sentence in gold})
+    overlap = note_of_overlap("test", tested, "train", gold)
     notes = [
         *relabelled,
         *data_notes(gold.sentences),
@@ -82,7 +81,7 @@ def read_material(
     if definitions and not raw:
         notes.append("there is no raw text to ask questions about: definitions are not used")
     if raw:
-        known = {_composed(sentence) for corpus in (gold, tested) for sentence in corpus}
+        known = {composed(sentence) for corpus in (gold, tested) for sentence in corpus}
         own = replace(options, format=io.AUTO)  # the user names the format of the labelled sentences
         unlabelled, more = _raw(io.open_text(raw, own), known, most_raw, {*gold.by_id, *tested.by_id})
         notes += more
@@ -147,11 +146,6 @@ def _renamed(id: str, file: str, times: int) -> str:
     return f"{Path(file).stem}/{id}" + f"/{times}" * (times > 1) if times else id
 
 
-def _composed(sentence: Sentence) -> str:
-    """The text in one Unicode form: raw text often has another one than labelled sentences."""
-    return normalize("NFC", sentence.text)
-
-
 def _raw(source: Iterable[Sentence], known: set[str], most: int, ids: set[str]) -> tuple[Corpus, list[str]]:
     """Raw sentences under ids that no labelled sentence has, in the order of the file, each text once.
 
@@ -161,7 +155,7 @@ def _raw(source: Iterable[Sentence], known: set[str], most: int, ids: set[str]) 
     read = 0
     for number, sentence in enumerate(source):
         read += 1
-        if _composed(sentence) not in known:
+        if composed(sentence) not in known:
             found.setdefault(sentence.words, (number, sentence.id))
     shuffled = sorted(found.items(), key=lambda pair: item_seed(0, "raw", str(pair[1][0])))
     drawn = sorted(shuffled[:most], key=lambda pair: pair[1])

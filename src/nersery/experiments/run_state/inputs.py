@@ -8,6 +8,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
 from itertools import islice
 from typing import Any
+from unicodedata import normalize
 
 from nersery import io
 from nersery.augment.base import made_from
@@ -221,7 +222,7 @@ WHY_NOT = {
 
 
 def _overlap_notes(parts: Parts) -> list[str]:
-    train, test = ({s.words for _, part in _of(parts, split) for s in part} for split in ("train", "test"))
+    train, test = ([s for _, part in _of(parts, split) for s in part] for split in ("train", "test"))
     notes = [note_of_overlap(file.label, part, "train", train) for file, part in _of(parts, "dev", "test", "raw")]
     for file, part in _of(parts, *WHY_NOT):
         if note := note_of_overlap(file.label, part, "test", test):
@@ -280,7 +281,13 @@ def _glued(part: Iterable[Sentence]) -> tuple[float | None, str]:
     return len(longer) / len(signs) if len(signs) >= LEAST_SIGNS else None, printable(longer[0]) if longer else ""
 
 
-def note_of_overlap(label: str, part: Collection[Sentence], other: str, words: Collection[tuple[str, ...]]) -> str:
-    """A note on how many sentences also occur in another part, which has these words; empty if none does."""
-    shared = sum(sentence.words in words for sentence in part)
+def note_of_overlap(label: str, part: Collection[Sentence], other: str, sentences: Iterable[Sentence]) -> str:
+    """A note on how many sentences also occur in another part, which has these; empty if none does."""
+    known = set(map(composed, sentences))
+    shared = sum(composed(sentence) in known for sentence in part)
     return f"{shared} of {len(part)} {label} sentences also occur in {other}, word for word" if shared else ""
+
+
+def composed(sentence: Sentence) -> str:
+    """The text in one Unicode form: raw text often has another one than labelled sentences."""
+    return normalize("NFC", sentence.text)
