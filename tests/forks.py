@@ -198,7 +198,8 @@ def grow_quickly(encoder: str) -> None:
 
     patch = pytest.MonkeyPatch()
     patch.setattr(plan, "systems_for", two_methods)
-    patch.setattr(plan, "SCHEDULES", (Schedule(20, 4),))
+    for module in (plan, search):
+        patch.setattr(module, "SCHEDULES", (Schedule(20, 4),))
     patch.setattr(plan, "FEWEST_STEPS", 20)
     patch.setattr(candidates, "ENGLISH_MODELS", (encoder,))
     patch.setattr(candidates, "MULTILINGUAL", encoder)

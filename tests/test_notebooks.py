@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from nersery.experiments.grow import candidates, plan, session
+from nersery.experiments.grow import candidates, plan, search, session
 from nersery.experiments.grow.schedules import Schedule
 
 NOTEBOOKS = Path(__file__).parent.parent / "docs" / "notebooks"
@@ -38,7 +38,8 @@ def test_first_corpus(monkeypatch: pytest.MonkeyPatch, tiny_model: str) -> None:
     first_system = lambda *given, **sizes: candidates.systems_for(*given, **sizes)[:1]  # noqa: E731
     monkeypatch.setattr(plan, "systems_for", first_system)
     monkeypatch.setattr(plan, "models_for", lambda *_, **__: [tiny_model])
-    monkeypatch.setattr(plan, "SCHEDULES", (Schedule(20, 16),))
+    for module in (plan, search):
+        monkeypatch.setattr(module, "SCHEDULES", (Schedule(20, 16),))
     monkeypatch.setattr(session, "MOST_RAW", 40)
     names = execute("first_corpus.ipynb", MINUTES=5)
     assert {sentence.words for sentence in names["gold"]} <= {sentence.words for sentence in names["corpus"]}

@@ -14,7 +14,7 @@ import pytest
 from nersery import Sentence, io
 from nersery.cli.app import GROUPS
 from nersery.core.alignments import Alignment, Link
-from nersery.experiments.grow import candidates, plan
+from nersery.experiments.grow import candidates, plan, search
 from nersery.experiments.grow.schedules import Schedule
 from nersery.io.pharaoh import format_alignment
 from nersery.report.model import Report
@@ -70,7 +70,8 @@ class TestHelp:
         if example[0] == "grow":
             io.write([sentence.with_entities(()) for sentence in sentences(8, 300)], folder / "unlabelled.txt")
             monkeypatch.setattr(candidates, "MULTILINGUAL", tiny_model)
-            monkeypatch.setattr(plan, "SCHEDULES", (Schedule(2, 16),))
+            for module in (plan, search):
+                monkeypatch.setattr(module, "SCHEDULES", (Schedule(2, 16),))
             monkeypatch.setattr(plan, "FEWEST_STEPS", 2)
             monkeypatch.setattr(plan, "systems_for", lambda *of, **sizes: candidates.systems_for(*of, **sizes)[:1])
             example += ["--language", "xx"]

@@ -49,7 +49,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory, tiny_model: str) -> Iterato
     write_files(folder, tiny(tiny_model, steps=60))
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)
-        patch.setattr(plan, "SCHEDULES", (Schedule(20, 16),))
+        for module in (plan, search):
+            patch.setattr(module, "SCHEDULES", (Schedule(20, 16),))
         patch.setattr(plan, "FEWEST_STEPS", 20)
         patch.setattr(candidates, "MULTILINGUAL", tiny_model)
         patch.setattr(search, "CLOSING", 1.0)
