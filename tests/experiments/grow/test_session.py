@@ -158,6 +158,12 @@ def test_a_kill_while_planning_loses_one_timing(folder: Path, monkeypatch: pytes
     def killed(*_: object, **more: object) -> float:
         raise Killed
 
+    def grow_until(place: type, method: str, output: str) -> None:
+        with monkeypatch.context() as patch:
+            patch.setattr(place, method, killed)
+            with pytest.raises(Killed):
+                grow(minutes=10, output=output)
+
     timed: list[str] = []
     original = run_time.tagger_speed
 
@@ -166,21 +172,15 @@ def test_a_kill_while_planning_loses_one_timing(folder: Path, monkeypatch: pytes
         return original(settings, gold)
 
     monkeypatch.setattr(run_time, "tagger_speed", tagger_speed)
-    with monkeypatch.context() as patch:
-        patch.setattr(plan._PlanDraft, "schedules", killed)
-        with pytest.raises(Killed):
-            grow(minutes=10)
+    grow_until(plan._PlanDraft, "schedules", "out")
     record = json.loads(Path("out/grow.json").read_text("utf-8"))
     assert (len(record["speeds"]), record["spent"] > 0) == (1, True)
-    grow(minutes=10)
+    grow_until(Search, "execute", "out")
     assert len(timed) == 1
     io.write(sentences(25), "train.conll")
-    with monkeypatch.context() as patch:
-        patch.setattr(plan._PlanDraft, "schedules", killed)
-        with pytest.raises(Killed):
-            grow(minutes=10, output="other")
+    grow_until(plan._PlanDraft, "schedules", "other")
     io.write(sentences(26), "train.conll")
-    grow(minutes=10, output="other")
+    grow_until(Search, "execute", "other")
     assert len(timed) == 3, "other sentences are timed again"
 
 
@@ -326,8 +326,7 @@ def test_growing_on_with_more_labels_names_a_new_folder(grown: Harvest) -> None:
     assert len([s for s in io.read("out-2/corpus.jsonl") if s.origin is None]) == 30
 
 
-def test_another_winner_gets_its_own_schedule_and_no_other_training_is_compared(folder: Path) -> None:
-    grow(minutes=10)
+def test_another_winner_gets_its_own_schedule_and_no_other_training_is_compared(grown: Harvest) -> None:
     record = json.loads(Path("out/grow.json").read_text("utf-8"))
     record["final"] = {"system": "another", "schedule": [8, 4]}
     Path("out/grow.json").write_text(json.dumps(record), "utf-8")
@@ -342,6 +341,7 @@ def test_another_winner_gets_its_own_schedule_and_no_other_training_is_compared(
 def test_a_training_on_all_sentences_that_is_cut_off_leaves_the_recipe_of_the_search(
     error: type[BaseException], folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(candidates, "ROUNDS", ())  # which play no part here
     original = Run.run_system
 
     def run_system(self: Run, seed: int, system: Any) -> None:
@@ -357,6 +357,7 @@ def test_a_training_on_all_sentences_that_is_cut_off_leaves_the_recipe_of_the_se
 
 
 def test_gold_with_more_columns_than_raw_text(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(candidates, "ROUNDS", ())  # which play no part here
     gold = [replace(one, columns=(("NN",) * len(one),)) for one in io.read("train.conll")]
     io.write(gold, "train.conll")
     monkeypatch.setattr(Search, "best", lambda self: self.tried.get("self-training") or self.tried.get(GOLD))
