@@ -224,6 +224,12 @@ def test_what_has_words_of_its_own_is_read_as_before(tmp_path: Path) -> None:
     assert "numbers must be turned into them first" in problems(tmp_path / "a.jsonl")[0]
 
 
+def test_an_array_of_words_and_tags_must_be_lines(tmp_path: Path) -> None:
+    (tmp_path / "a.json").write_text(json.dumps([{"tokens": ["Ada"], "ner_tags": ["B-PER"]}]))
+    with pytest.raises(DataError, match=r"such objects on a line each\nFix: .*jq -c"):
+        read(tmp_path / "a.json")
+
+
 def test_the_first_line_that_can_be_read_tells_the_format(tmp_path: Path) -> None:
     path = tmp_path / "a.jsonl"
     path.write_text(f"{{broken\n{json.dumps(DOCCANO)}\n", "utf-8")

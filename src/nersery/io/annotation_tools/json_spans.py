@@ -130,6 +130,11 @@ def _document(value: Object, id: str, line: int) -> Document:
     if isinstance(value.get("data"), dict):
         value = _of_task(value, line)
     text = value.get("text")
+    if text is None and value.keys() & {"words", "tokens"}:
+        message = "an array holds words with their tags, expected such objects on a line each"
+        raise BrokenError(
+            Issue(message, line=line, kind="an array of words", fixes=('jq -c ".[]" array.json > new.jsonl',))
+        )
     if text is None:
         raise _broken(line, f'no "text" beside {", ".join(map(repr, value)) or "nothing"}, expected {EXPECTED}')
     if not isinstance(text, str):
