@@ -90,7 +90,7 @@ def test_other_sentences_are_refused():
     result = call("inspect", "agreement", "anna.jsonl", "less.jsonl")
     assert result.code == 3
     assert "sentence b: no second sentence has this id" in result.err
-    assert "For sentences that only one file has: --missing leave-out" in result.err
+    assert "If only one file has them: --missing leave-out" in result.err
     io.write([Sentence(("x",), id="other")], "other.jsonl")
     assert "--missing" not in call("inspect", "agreement", "less.jsonl", "other.jsonl").err
 

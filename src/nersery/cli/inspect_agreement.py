@@ -49,8 +49,7 @@ def agree(
         ids, others = one.by_id.keys(), other.by_id.keys()
         if ids == others or ids.isdisjoint(others):
             raise
-        fix = f"{error.fix}. For sentences that only one file has: --missing leave-out"
-        raise DataError(error.issues, fix=fix) from None
+        raise DataError(error.issues, fix=f"{error.fix}. If only one file has them: --missing leave-out") from None
     options.print_json(found.as_dict()) if json else _print(found)
 
 
@@ -62,9 +61,8 @@ def _print(found: AnnotatorAgreement) -> None:
         words.add_row(tables.text(name), value, *shares, f"{kappa.words:,}")
     entities = tables.table("", "F1", "alike", "first", "second", figures_from=1)
     for name, counts in (*found.entities.per_type.items(), ("entities", found.entities.micro)):
-        figures = (f"{counts.correct:,}", f"{counts.gold:,}", f"{counts.predicted:,}")
         f1 = f"{100 * counts.f1:.1f}" if counts.gold + counts.predicted else "-"
-        entities.add_row(tables.text(name), f1, *figures)
+        entities.add_row(tables.text(name), f1, f"{counts.correct:,}", f"{counts.gold:,}", f"{counts.predicted:,}")
     tables.show(words, "", entities)
     remark(
         "all words: also those outside entities; words in an entity: in the first file, the second or both. "

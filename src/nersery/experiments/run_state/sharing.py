@@ -92,12 +92,10 @@ def take_first_copies(made: Path, path: Path, method: str, copies: int) -> bool:
     copy_of = re.compile(rf"~{re.escape(method)}-(\d+)$")  # a parent may itself be a copy, of another method
     found: dict[Path, list[str]] = {}
     for source, target in ((rejects_of(made), rejects_of(path)), (made, path)):
-        lines = _lines(source) if source.exists() else []
-        numbers = [copy_of.search(str(json.loads(line).get("id", ""))) for line in lines]
-        if not all(numbers):
+        pairs = [(line, copy_of.search(str(json.loads(line).get("id", "")))) for line in _lines(source)]
+        if not all(number for _, number in pairs):
             return False
-        kept = zip(lines, numbers, strict=True)
-        found[target] = [line for line, number in kept if number and int(number[1]) <= copies]
+        found[target] = [line for line, number in pairs if number and int(number[1]) <= copies]
     path.parent.mkdir(parents=True, exist_ok=True)
     for target, lines in found.items():  # the sentences last, because they mark the stage as finished
         write_atomic(target, "".join(lines))
@@ -105,6 +103,5 @@ def take_first_copies(made: Path, path: Path, method: str, copies: int) -> bool:
 
 
 def _lines(path: Path) -> list[str]:
-    """The lines of a JSONL file, which end at line feeds only: words may hold other line breaks, such as U+2028."""
-    with path.open(encoding="utf-8", newline="\n") as stream:
-        return [*stream]
+    """The lines of a JSONL file, if any; they end at line feeds only, because words may hold U+2028 and the like."""
+    return re.findall(".*\n", path.read_bytes().decode() if path.exists() else "")
