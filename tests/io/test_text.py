@@ -97,6 +97,23 @@ def test_phrases_of_a_script_without_spaces_are_told_of(tmp_path: Path, text: st
 
 
 @pytest.mark.parametrize(
+    ("text", "split", "word"),
+    [
+        ("Ada came to Oslo, and Bo left.\n" * 10, "spaces", "Oslo,"),
+        ("सीता दिल्ली गई।\n" * 10, "spaces", "गई।"),
+        ("Ada came to Oslo, and Bo left.\n" * 10, "punctuation", ""),
+        ("Ada came to Oslo , and Bo left .\n" * 10, "spaces", ""),
+        ("Ada came to Oslo, and Bo left.\n" * 2, "spaces", ""),  # too few to tell
+    ],
+)
+def test_signs_that_belong_to_words_are_told_of(tmp_path: Path, text: str, split: str, word: str) -> None:
+    path = tmp_path / "raw.txt"
+    path.write_text(text, "utf-8")
+    said = f'; signs belong to words, as in "{word}" (the split "punctuation"' if word else ""
+    assert open_corpus(path, ReadOptions(split=split)).description.partition(" separates")[0] == f"text{said}"
+
+
+@pytest.mark.parametrize(
     ("name", "text", "words"),
     [
         ("a.txt", "Ada\x00 m\x07 \x1b[31m \x00\n", ("Ada", "m", "[31m")),

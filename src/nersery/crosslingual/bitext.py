@@ -56,7 +56,7 @@ class Lines(TextSource):
     @property
     def description(self) -> str:
         """The format, and whether nothing parts the words."""
-        return f"text, line by line{self._phrases}"
+        return f"text, line by line{self._oddity}"
 
     def skip(self, found: Pass) -> None:
         """Note a blank line."""

@@ -6,18 +6,21 @@ from collections.abc import Iterator
 from functools import cached_property, partial
 from itertools import islice
 
-from nersery.core.errors import DataError, FormatError, Issue
+from nersery.core.errors import DataError, FormatError, Issue, printable
 from nersery.core.sentence import Sentence
 from nersery.io.base import Pass, ReadOptions, Source, Writer, issues_in, lone_return, unread
 from nersery.io.formats import Format
 from nersery.io.text_file import TextFile
-from nersery.io.tokenization import runs_on, splitter
+from nersery.io.tokenization import attached_signs, runs_on, splitter
 
 LONGEST = 100_000
 """Characters of a line; a book in one line would take the memory of thousands of sentences at every step."""
 SAMPLE_LINES = 1000
 LABELS_FIX = "write .jsonl or .conll, or drop all labels on purpose: nersery dataset convert --to words"
 PHRASES = '; its script has no spaces, so whole phrases are taken for words (the split "characters" cuts them)'
+ATTACHED = '; signs belong to words, as in "{}" (the split "punctuation" separates them, as in most labelled text)'
+MOST_ATTACHED = 0.5
+"""Of the signs; some, such as those of abbreviations and times, belong to words."""
 SPLIT_HINT = r"put each sentence on a line of its own, e.g. with sed -E 's/([.!?] |। |۔ |؟ |。|！|？)/\1\n/g'"
 
 
@@ -32,13 +35,16 @@ class TextSource(Source):
     @property
     def description(self) -> str:
         """The format, and whether there is nothing, or nothing that parts the words."""
-        return "text, empty" if self._empty else f"text{self._phrases}"
+        return "text, empty" if self._empty else f"text{self._oddity}"
 
     @cached_property
-    def _phrases(self) -> str:
+    def _oddity(self) -> str:
         """What to say of words that are none, by the first lines; empty where they seem to be words."""
         words = [word for line in islice(self.file.beginnings(LONGEST), SAMPLE_LINES) for word in self.split(line)]
-        return PHRASES if runs_on(words) else ""
+        if runs_on(words):
+            return PHRASES
+        share, word = attached_signs(words)
+        return ATTACHED.format(printable(word)) if share and share > MOST_ATTACHED else ""
 
     def sentences(self, found: Pass) -> Iterator[Sentence]:
         """One pass over the file."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache, partial
 from typing import Literal, get_args
 from unicodedata import category
@@ -57,6 +57,8 @@ _FULL_WIDTH = re.compile("[\u3000-\u303f\uff00-\uff65]")
 """Punctuation, digits and Latin letters as Chinese and Japanese print them."""
 LONGEST_MEAN = 6
 """Letters of these scripts in a word, on average. Words that were cut out have 2 in Chinese and 4 in Thai."""
+SIGNS, LEAST_SIGNS = ",;:?!،؛؟।", 10
+"""Signs that end words, and how many of them tell whether they are words of their own."""
 LEAST_SHARE = 0.05
 """Of the words in such scripts, so that a name among words of another script tells nothing."""
 
@@ -98,6 +100,17 @@ def runs_on(words: Sequence[str]) -> bool:
     letters = [itertools.filterfalse(is_mark, _NO_SPACES.findall(word)) for word in words]
     counts = [count for found in letters if (count := sum(1 for _ in found))]
     return len(counts) > LEAST_SHARE * len(words) and sum(counts) > LONGEST_MEAN * len(counts)
+
+
+def attached_signs(words: Iterable[str]) -> tuple[float | None, str]:
+    """The share of signs, such as commas, that end a longer word, and such a word; None where there are few signs.
+
+    >>> attached_signs(["Oslo,", "not", "Rome", "!"] * 5)
+    (0.5, 'Oslo,')
+    """
+    signs = [word for word in words if word[-1] in SIGNS]
+    longer = [word for word in signs if word[0].isalnum()]
+    return len(longer) / len(signs) if len(signs) >= LEAST_SIGNS else None, longer[0] if longer else ""
 
 
 def is_character(word: str) -> bool:

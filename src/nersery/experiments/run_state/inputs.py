@@ -20,14 +20,15 @@ from nersery.experiments.recipe_file.data_files import SPLITS, DataFile
 from nersery.experiments.sampling import sample
 from nersery.experiments.systems import System
 from nersery.io.shipped import EXAMPLE_PREFIX
+from nersery.io.tokenization import attached_signs
 from nersery.models.bundled import WITH_QUESTIONS
 from nersery.models.question_text import CORPORA, count_known
 
 Parts = Mapping[DataFile, Corpus]
 """The corpus of each file, by split and language."""
 
-SIGNS, LEAST_SIGNS, SEEN, CLEAR = ",;:?!،؛؟।", 10, 2000, 0.6
-"""Signs that end words, how many of them and how many sentences are looked at, and a clear difference of two shares."""
+SEEN, CLEAR = 2000, 0.6
+"""How many sentences are looked at for signs such as commas, and a clear difference of two shares of them."""
 OPTIONS_HINT = 'in a recipe, set these options in [data], e.g. instead of --repair NAME repair = ["NAME"]'
 
 
@@ -263,22 +264,17 @@ def _names(value: Any, name: str) -> bool:
 
 def note_of_punctuation(labelled: Iterable[Sentence], raw: Iterable[Sentence]) -> str:
     """A note if signs such as commas are words in the one and parts of words in the other, else nothing."""
-    (of_labelled, one), (of_raw, other) = _glued(labelled), _glued(raw)
+    words = ((word for sentence in islice(part, SEEN) for word in sentence.words) for part in (labelled, raw))
+    (of_labelled, one), (of_raw, other) = map(attached_signs, words)
     if of_labelled is None or of_raw is None or abs(of_labelled - of_raw) < CLEAR:
         return ""
     if of_raw > of_labelled:
         return (
-            f'punctuation is in the words of raw text, as in "{other}", and apart in the labelled sentences: split '
-            'both alike by --split punctuation (in [data] of a recipe, split = "punctuation")'
+            f'punctuation is in the words of raw text, as in "{printable(other)}", and apart in the labelled '
+            'sentences: split both alike by --split punctuation (in [data] of a recipe, split = "punctuation")'
         )
-    return f'punctuation is in the words of labelled sentences, as in "{one}", and apart in raw text: split both alike'
-
-
-def _glued(part: Iterable[Sentence]) -> tuple[float | None, str]:
-    """The share of signs that end a longer word, and such a word; None where few signs are seen."""
-    signs = [word for sentence in islice(part, SEEN) for word in sentence.words if word[-1] in SIGNS]
-    longer = [word for word in signs if word[0].isalnum()]
-    return len(longer) / len(signs) if len(signs) >= LEAST_SIGNS else None, printable(longer[0]) if longer else ""
+    word = printable(one)
+    return f'punctuation is in the words of labelled sentences, as in "{word}", and apart in raw text: split both alike'
 
 
 def note_of_overlap(label: str, part: Collection[Sentence], other: str, sentences: Iterable[Sentence]) -> str:
