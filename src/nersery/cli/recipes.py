@@ -119,14 +119,17 @@ def _plan(job: Run) -> dict[str, Any]:
 
 
 def _print_plan(plan: dict[str, Any]) -> None:
+    from nersery.report.model import label_of
+    from nersery.report.number_format import in_minutes
+
     warnings = len(plan["notes"])
     found = f"valid, with {warnings} warning{'s' * (warnings > 1)} above" if warnings else "valid"
     runs = f" Runs: {', '.join(plan['runs'])}." if "runs" in plan else ""
-    print(f"{plan['recipe']}: {found}.{runs} Systems: {', '.join(plan['systems'])}. Seeds: {plan['seeds']}")
-    from nersery.report.number_format import in_minutes
-
+    print(
+        f"{plan['recipe']}: {found}.{runs} Systems: {', '.join(map(label_of, plan['systems']))}. Seeds: {plan['seeds']}"
+    )
     for name, each in plan["seconds"].items():
-        print(f"  {name}: about {in_minutes(each)} a seed on this machine")
+        print(f"  {label_of(name)}: about {in_minutes(each)} a seed on this machine")
     shared = f" with {plan['jobs']} jobs" if plan["jobs"] > 1 else ""
     print(f"  all: about {in_minutes(plan['seconds_in_all'])}{shared}")
 
@@ -134,9 +137,9 @@ def _print_plan(plan: dict[str, Any]) -> None:
 def _print_summary(report: Report, folder: Path) -> None:
     from nersery.report.number_format import p_text
 
-    width = max(len(system.name) for system in report.systems)
+    width = max(len(system.label) for system in report.systems)
     for system in report.systems:
-        line = f"{system.name:{width}}  F1 {system.f1}"
+        line = f"{system.label:{width}}  F1 {system.f1}"
         if test := system.against_gold:
             difference, low, high = (
                 f"{100 * (value or 0.0):+z.1f}" for value in (test.difference, test.low, test.high)

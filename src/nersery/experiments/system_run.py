@@ -42,6 +42,7 @@ from nersery.experiments.systems import GOLD, System
 from nersery.pipeline.job import rejects_of
 from nersery.pipeline.stage import Stage
 from nersery.pipeline.stage_job import JobOptions, StageJob, corpus_job
+from nersery.report.model import label_of
 from nersery.select.base import SelectStage
 from nersery.taggers.base import Tagger, strict_f1
 from nersery.taggers.components.second_stage import fit_second_stage, require_known_types
@@ -285,7 +286,7 @@ class SystemRun:
     def _label(self, stage: str) -> str:
         recipe = self.run.recipe
         total = len(recipe.seeds) * len(recipe.systems)
-        return f"[{self.run.done + 1}/{total}] seed {self.seed} · {self.system.name} · {stage}"
+        return f"[{self.run.done + 1}/{total}] seed {self.seed} · {label_of(self.system.name)} · {stage}"
 
     def _progress(self, stage: str, total: int | None = None) -> Progress:
         return Progress(self._label(stage), total, quiet=self.run.quiet)
