@@ -33,7 +33,7 @@ SCHEDULES = (
     Schedule(10, 4),
 )
 """From the best to the shortest. In the same time, many small steps beat few large ones, but steps of four sentences
-suffer from wrong labels; see docs/results.md.
+suffer from wrong labels: ``benchmarks/short_trainings.toml``.
 """
 STAGE_STEPS = 100
 """Of a second training on gold alone; fewer leave too much of the wrong labels."""
