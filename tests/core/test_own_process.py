@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 
 import pytest
 
@@ -33,3 +35,12 @@ def test_no_number_of_threads(value: str, monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setenv(THREADS, value)
     with pytest.raises(SettingsError, match="expected a whole number of 1 or more"):
         wanted_threads()
+
+
+def test_a_command_sets_it_before_numeric_libraries_are_imported() -> None:
+    """A waiting policy would take its place: threads that never spin need 1.6 times as long for a training."""
+    code = "from nersery.cli import main; main.with_commands = lambda: lambda: print(os.environ.get('GOMP_SPINCOUNT'))"
+    code = f"import os; {code}; print(os.environ.get('OMP_WAIT_POLICY')); main._run()"
+    changed = {name: value for name, value in os.environ.items() if name not in ("GOMP_SPINCOUNT", "OMP_WAIT_POLICY")}
+    done = subprocess.run([sys.executable, "-c", code], env=changed, capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["None", "2000"]

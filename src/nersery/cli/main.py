@@ -68,9 +68,6 @@ def _run() -> None:
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:
             setattr(sys, name, open(os.devnull, mode))  # noqa: SIM115
-    # Threads that wait for each other in a busy loop stop a training dead when anything else wants a core: 15 steps
-    # took 46 s beside another process, 5.5 s so. To be set before torch is imported.
-    os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
     # Large tensors in huge pages: a sixth less time for a training on a CPU, the same bits.
     os.environ.setdefault("THP_MEM_ALLOC_ENABLE", "1")
     own_this_process()
