@@ -22,9 +22,7 @@ german() {  # the files: the first 600 sentences of PUD are translated text with
 hindi() {  # the files: an English tagger labels English text, and its labels go over to the Hindi translations
   nersery dataset convert "$data/ner_en/wikigold/wikigold.conll.txt" "$work/wikigold.jsonl" --language en --type MISC= --force
   for part in train dev; do
-    nersery dataset convert "$data/il_ner_hi/$part.txt" "$work/il_ner.$part.jsonl" --language hi --force \
-      --repair lost-prefix --repair bare-dash --repair drop-sentence --type NEP=PER --type NEL=LOC --type NEO=ORG \
-      --type NEN= --type NETI= --type NEAR= --type NEU=
+    nersery dataset convert "$data/il_ner_hi/$part.txt" "$work/il_ner.$part.jsonl" "${il_ner[@]}" --force
   done
   nersery dataset sample "$work/il_ner.train.jsonl" "$work/dev.hi.jsonl" --size "$sample" --seed 0 --force
   cat "$data"/bitext/ntrex.eng.txt "$data"/bitext/wiki.{dev,devtest,test}.en.txt > "$work/bitext.en.txt"

@@ -13,6 +13,8 @@ if [ "${1:-}" = --quick ]; then
   runs=runs/quick
   python benchmarks/tiny.py data "$data"
 fi
+il_ner=(--language hi --repair lost-prefix --repair bare-dash --repair drop-sentence --type NEP=PER --type NEL=LOC
+  --type NEO=ORG --type NEN= --type NETI= --type NEAR= --type NEU=)  # how to read IL-NER's PER, LOC and ORG
 
 experiment() {  # RECIPE FOLDER [KEY=VALUE]...: runs benchmarks/RECIPE.toml into the folder, with these settings
   local recipe=benchmarks/$1.toml folder=$runs/$2 settings=()

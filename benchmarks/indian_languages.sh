@@ -13,6 +13,9 @@ steps=400 sample=200
 wikigold=$work/wikigold.jsonl english=$work/ntrex.en.jsonl tagger=$work/english-multilingual
 [ ! "$quick" ] || steps=2 sample=4 english=$wikigold  # after two steps, a tagger predicts nothing
 [ $# -gt 0 ] || set -- hi bn
+for language in "$@"; do
+  [[ $language = hi || $language = bn ]] || { echo "no such language: $language; expected hi or bn" >&2; exit 2; }
+done
 
 make() {  # FILE COMMAND...: runs a command that writes the file, unless it is there
   local file=$1
@@ -20,8 +23,6 @@ make() {  # FILE COMMAND...: runs a command that writes the file, unless it is t
   [ -e "$file" ] || nersery "$@"
 }
 
-il_ner=(--language hi --repair lost-prefix --repair bare-dash --repair drop-sentence --type NEP=PER --type NEL=LOC
-  --type NEO=ORG --type NEN= --type NETI= --type NEAR= --type NEU=)
 multiconer=(--language bn --type CORP=ORG --type GRP=ORG --type PROD= --type CW=)
 make "$wikigold" dataset convert "$data/ner_en/wikigold/wikigold.conll.txt" "$wikigold" --language en --type MISC=
 make "$work/train.hi.jsonl" dataset convert "$data/il_ner_hi/train.txt" "$work/train.hi.jsonl" "${il_ner[@]}"

@@ -106,10 +106,10 @@ def test_phrases_of_a_script_without_spaces_are_told_of(tmp_path: Path, text: st
         ("Ada came to Oslo, and Bo left.\n" * 2, "spaces", ""),  # too few to tell
     ],
 )
-def test_signs_that_belong_to_words_are_told_of(tmp_path: Path, text: str, split: str, word: str) -> None:
+def test_punctuation_in_words_is_told_of(tmp_path: Path, text: str, split: str, word: str) -> None:
     path = tmp_path / "raw.txt"
     path.write_text(text, "utf-8")
-    said = f'; signs belong to words, as in "{word}" (the split "punctuation"' if word else ""
+    said = f'; punctuation is in the words, as in "{word}" (the split "punctuation"' if word else ""
     assert open_corpus(path, ReadOptions(split=split)).description.partition(" separates")[0] == f"text{said}"
 
 

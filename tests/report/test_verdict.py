@@ -37,6 +37,14 @@ def test_a_gain_that_is_not_significant_is_called_chance():
     )
 
 
+def test_what_a_search_has_chosen_is_the_headline_whatever_is_best_on_test():
+    systems = [GOLD, system("a", 0.483, 0.02, difference=0.021), system("b", 0.455, 0.3, difference=-0.007)]
+    report = {"systems": systems, "seeds": [0], "search": [{"name": "b", "fate": "chosen"}, {"name": "a"}]}
+    found = module.verdict(Report.model_validate(report))
+    assert found.sentence.startswith("b: 45.5 F1, 0.7 below gold only")
+    assert "Also better than gold only: a (+2.1)." in found.details
+
+
 def test_a_loss_is_said_plainly():
     systems = [GOLD, system("b", 0.4, 0.0001, difference=-0.062), system("a", 0.44, 0.00001, difference=-0.022)]
     found = verdict(systems, seeds=3)

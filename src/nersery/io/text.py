@@ -18,9 +18,9 @@ LONGEST = 100_000
 SAMPLE_LINES = 1000
 LABELS_FIX = "write .jsonl or .conll, or drop all labels on purpose: nersery dataset convert --to words"
 PHRASES = '; its script has no spaces, so whole phrases are taken for words (the split "characters" cuts them)'
-ATTACHED = '; signs belong to words, as in "{}" (the split "punctuation" separates them, as in most labelled text)'
+ATTACHED = '; punctuation is in the words, as in "{}" (the split "punctuation" separates it, as in most labelled text)'
 MOST_ATTACHED = 0.5
-"""Of the signs; some, such as those of abbreviations and times, belong to words."""
+"""Share of the signs; those of abbreviations and times always belong to words."""
 SPLIT_HINT = r"put each sentence on a line of its own, e.g. with sed -E 's/([.!?] |। |۔ |؟ |。|！|？)/\1\n/g'"
 
 

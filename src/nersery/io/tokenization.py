@@ -57,10 +57,10 @@ _FULL_WIDTH = re.compile("[\u3000-\u303f\uff00-\uff65]")
 """Punctuation, digits and Latin letters as Chinese and Japanese print them."""
 LONGEST_MEAN = 6
 """Letters of these scripts in a word, on average. Words that were cut out have 2 in Chinese and 4 in Thai."""
-SIGNS, LEAST_SIGNS = ",;:?!،؛؟।", 10
-"""Signs that end words, and how many of them tell whether they are words of their own."""
 LEAST_SHARE = 0.05
 """Of the words in such scripts, so that a name among words of another script tells nothing."""
+SIGNS, LEAST_SIGNS = ",;:?!،؛؟।", 10
+"""Signs that end words, and how many of them tell whether they are words of their own."""
 
 
 def splitter(splitting: str, language: str = "") -> Splitter:

@@ -192,6 +192,10 @@ COLUMNS = {
 """The fields that are columns in the table of results."""
 
 
+CHOSEN = "chosen"
+"""The fate of the system that a search has chosen."""
+
+
 class TriedReport(ReportPart):
     """A system that a search tried, see `nersery.experiments.grow`.
 
@@ -294,9 +298,14 @@ class Report(ReportPart):
 
     @property
     def best(self) -> SystemReport | None:
-        """The system with the highest F1 besides the baseline, by the difference from it."""
+        """The system that a search has chosen, which did not look at test; else the one with the highest F1.
+
+        The baseline is not among them.
+        """
         reference = self.reference
         tried = [one for one in self.systems if one is not reference and one.f1.mean is not None]
+        chosen = {one.name for one in self.search if one.fate == CHOSEN}
+        tried = [one for one in tried if one.name in chosen] or tried
         return max(
             tried, key=lambda one: (one.difference(reference) if reference else one.f1.mean) or 0.0, default=None
         )

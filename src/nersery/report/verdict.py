@@ -57,7 +57,8 @@ def verdict(report: Report) -> Verdict:
     sentences = best.tested.sentences
     few = caution(FEW if sentences is None else sentences)
     details = (*_corrected(best, tried), *_over_seeds(best, seeds), *others, *one_seed, *filter(None, [few]))
-    return Verdict(_tone(best), _sentence(best, reference, len(tried) > 1), details)
+    loss = "No method helped. The best is " if len(tried) > 1 else "Augmentation did not help. "
+    return Verdict(_tone(best), _sentence(best, reference, "" if report.search else loss), details)
 
 
 def _score(system: SystemReport) -> str:
@@ -71,7 +72,8 @@ def _tone(system: SystemReport) -> Tone:
     return "better" if system.tested.difference > 0 else "worse"
 
 
-def _sentence(best: SystemReport, reference: SystemReport, several: bool) -> str:
+def _sentence(best: SystemReport, reference: SystemReport, loss: str) -> str:
+    """The headline; ``loss`` opens it if nothing is gained."""
     gap = best.difference(reference) or 0.0
     side = "above" if gap > 0 else "below"
     place = "level with" if signed(gap) == "0.0" else f"{percent(abs(gap))} {side}"
@@ -80,8 +82,7 @@ def _sentence(best: SystemReport, reference: SystemReport, several: bool) -> str
     else:
         evidence = f"(95\u00a0% interval {best.tested.interval}, {p_text(best.tested.p)})"
         chance = ", which may be chance" if _tone(best) == "unclear" and signed(gap) != "0.0" else ""
-    opening = "" if gap > 0 else "No method helped. The best is " if several else "Augmentation did not help. "
-    return f"{opening}{_score(best)}, {place} {reference.label}{chance} {evidence}."
+    return f"{loss * (gap <= 0)}{_score(best)}, {place} {reference.label}{chance} {evidence}."
 
 
 def _others(systems: Sequence[SystemReport], reference: SystemReport) -> tuple[str, ...]:

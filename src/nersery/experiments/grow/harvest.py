@@ -21,7 +21,7 @@ from nersery.experiments.grow.search import Search, Tried
 from nersery.experiments.results import build_report
 from nersery.experiments.run_state.fingerprint import fingerprint_of
 from nersery.experiments.systems import GOLD, System
-from nersery.report.model import FileLink, ScoredSentence, TriedReport, label_of
+from nersery.report.model import CHOSEN, FileLink, ScoredSentence, TriedReport, label_of
 from nersery.report.number_format import in_minutes
 from nersery.report.rendering import write_report
 
@@ -222,7 +222,7 @@ def _files(found: Sequence[FileLink]) -> list[FileLink]:
 def _tried(search: Search, one: Tried, best: Tried | None) -> TriedReport:
     fate = one.fate
     if best is one:
-        fate = "chosen"
+        fate = CHOSEN
     elif best and not fate and one.name != GOLD and len(one.folds) < len(best.folds):
         fate = f"no time for fold {len(one.folds) + 1}"
     row = TriedReport(name=one.name, fate=fate)
