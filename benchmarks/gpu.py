@@ -291,7 +291,90 @@ def large_seq2seq(part: Part) -> None:
             part.row(f"{name} at mBART-50's size", partial(augmented, part, name, {**settings, **more}, 3), precision)
 
 
-PARTS = {"1": augmenters, "2": others, "3": large_tagger, "4": large_masked, "5": large_seq2seq}
+def checks(part: Part) -> None:
+    """Equal seeds give equal bytes, whatever the size of a batch; GPU and CPU agree."""
+    masked = part.model("XLMRobertaForMaskedLM", part.small)
+    linear, fp32 = {"model": masked, "head": "linear"}, {"model": masked, "precision": "fp32"}
+    large = {"model": part.model("XLMRobertaModel", part.large)}
+    for what, settings in (
+        ("CRF", {"model": masked}),
+        ("linear", linear),
+        ("fp32", fp32),
+        ("XLM-R large's size", large),
+    ):
+        part.row(f"training twice: {what}", partial(trained_twice, part, settings))
+    part.row("tagger on GPU and CPU", partial(on_both, part))
+    asked = {"model": part.model("XLMRobertaForQuestionAnswering", part.small), "types": ["PER", "LOC"]}
+    learns = {"model": masked, "epochs": 1}
+    cases: dict[str, tuple[str, dict[str, Any]]] = {
+        "daga": ("augment", {"epochs": 1}),
+        "label_conditioned": ("augment", learns),
+        "melm": ("augment", learns),
+        "mulda": ("augment", {"model": part.model("mbart", part.small), "epochs": 1}),
+        "qa_prompting": ("annotate", asked),
+    }
+    for name, (stage, settings) in cases.items():
+        part.row(f"fitted twice, batches of 1, 7, 64: {name}", partial(in_batches, part, stage, name, settings))
+
+
+def trained_twice(part: Part, settings: dict[str, Any]) -> Callable[[], tuple[int, str]]:
+    """Two trainings with one seed; their weights must be equal."""
+
+    def weights() -> dict[str, bytes]:
+        with tempfile.TemporaryDirectory() as folder:
+            trained(part, **settings).save(folder)
+            return {path.name: path.read_bytes() for path in Path(folder).rglob("*.safetensors")}
+
+    first = weights()
+
+    def work() -> tuple[int, str]:
+        if weights() != first:
+            raise AssertionError("the weights differ")
+        return len(part.gold), "equal weights"
+
+    return work
+
+
+def on_both(part: Part) -> Callable[[], tuple[int, str]]:
+    """A tagger trained here labels sentences on the GPU and on the CPU; the work is the latter."""
+    folder = part.folder / "on-both"
+    trained(part, precision="fp32").save(folder)
+    here = load_tagger(folder).predict_soft(part.gold)
+
+    def work() -> tuple[int, str]:
+        there = load_tagger(folder, device="cpu").predict_soft(part.gold)
+        equal = sum(one.entities == other.entities for one, other in zip(here, there, strict=True))
+        return len(there), f"{equal} of {len(there)} sentences with equal entities"
+
+    return work
+
+
+def in_batches(part: Part, stage: str, name: str, settings: dict[str, Any]) -> Callable[[], tuple[int, str]]:
+    """A method fitted twice, each time run in batches of several sizes; what it makes must be equal."""
+
+    few = part.gold[:40]
+
+    def made(size: int) -> str:
+        method = registry.create(stage, name, settings)
+        method.fit(part.gold)
+        if stage == "augment":
+            found = collect(run(tasks(few, 2), augment_step(method, 0), batch_size=size))
+        else:
+            found = collect(run(few, annotate_step(method), batch_size=size))
+        return repr((found.corpus.sentences, found.rejects))
+
+    first = made(64)
+
+    def work() -> tuple[int, str]:
+        unequal = [size for size in (1, 7) if made(size) != first]
+        if unequal:
+            raise AssertionError(f"other sentences in batches of {unequal}")
+        return len(few), "equal"
+
+    return work
+
+
+PARTS = {"1": augmenters, "2": others, "3": large_tagger, "4": large_masked, "5": large_seq2seq, "6": checks}
 
 
 def listed() -> Iterator[str]:

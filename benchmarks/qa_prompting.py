@@ -22,8 +22,9 @@ from nersery.annotate.qa_prompting import QaPrompting
 from nersery.core.definitions import question
 from nersery.core.outcome import collect
 from nersery.core.sentence import Sentence
+from nersery.models.inference import windows_at_once
 from nersery.models.loading import ModelSource, autocast
-from nersery.models.question_answering import LENGTH_MULTIPLE, ROWS, QuestionAnswerer
+from nersery.models.question_answering import LENGTH_MULTIPLE, QuestionAnswerer
 from nersery.pipeline.job import run
 
 TYPES = ("PER", "LOC", "GRP", "CORP", "PROD", "CW")
@@ -33,11 +34,12 @@ REPEATS = 3
 def prepared(answerer: QuestionAnswerer, sentences: Sequence[Sentence], types: Sequence[str]) -> list[dict[str, Any]]:
     """What the encoder is called with, batch by batch."""
     inputs = []
+    rows = windows_at_once(answerer.device)
     for start in range(0, len(sentences), BATCH_SIZE):
         texts = [s.words for s in sentences[start : start + BATCH_SIZE] for _ in types]
         asked = [question(type_, {}) for type_ in types] * (len(texts) // len(types))
-        for batch in answerer.pairs.batches(answerer.pairs.readings(asked, texts), ROWS, LENGTH_MULTIPLE):
-            collated = answerer.pairs.collate(batch, rows=ROWS, multiple=LENGTH_MULTIPLE)
+        for batch in answerer.pairs.batches(answerer.pairs.readings(asked, texts), rows, LENGTH_MULTIPLE):
+            collated = answerer.pairs.collate(batch, rows=rows, multiple=LENGTH_MULTIPLE)
             inputs.append(collated.to(answerer.device).inputs)
     return inputs
 

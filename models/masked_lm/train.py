@@ -1,6 +1,6 @@
 """Train the masked language model that comes with nersery; README.md beside this file tells what came out.
 
-    python models/masked_lm/train.py --text DIR --work DIR [--subwords 14e6] [--device cuda]
+    python models/masked_lm/train.py --text DIR --work DIR [--subwords 60e6] [--batch 16384] [--device cuda]
 
 The same command again goes on where it stopped. It writes ``curve.jsonl`` into the working folder while it trains,
 and ``masked_lm.safetensors`` at the end: what was learnt on top of the bundled encoder, as `nersery.models.bundled`
@@ -45,9 +45,9 @@ RATES = {"bert.encoder": 5e-4, "bert.embeddings": 3e-4, "cls": 2e-3}
 LEARNT_EMBEDDINGS = 11_000
 """Of the subwords that are most frequent in the text: 97 % of all, and what a file of 16 MB holds."""
 WARMUP = 0.06
-PIECES_A_STEP = 4096
 CHECKPOINT_SECONDS = 120
-CURVE_PIECES = 100_000
+CURVE_PIECES, POINTS = 100_000, 100
+"""Subwords between two points of the curve, but at most so many points."""
 
 Ids = NDArray[np.int64]
 Rows = list[NDArray[np.uint16]]
@@ -97,8 +97,8 @@ def load_text(folder: Path, tokenizer: Any) -> tuple[Rows, Rows]:
     return train, held_out
 
 
-def batches(rows: Rows, seed: int) -> Iterator[list[int]]:
-    """Endless batches of rows of like length; a function of the seed alone."""
+def batches(rows: Rows, size: int, seed: int) -> Iterator[list[int]]:
+    """Endless batches of rows of like length, up to ``size`` subwords with padding; a function of the seed alone."""
     lengths = np.array([len(row) for row in rows])
     chance = np.random.default_rng(seed)
     while True:
@@ -108,7 +108,7 @@ def batches(rows: Rows, seed: int) -> Iterator[list[int]]:
             part = part[np.argsort(lengths[part], kind="stable")]
             filled: list[list[int]] = [[]]
             for index in part.tolist():
-                if filled[-1] and (len(filled[-1]) + 1) * lengths[index] > PIECES_A_STEP:
+                if filled[-1] and (len(filled[-1]) + 1) * lengths[index] > size:
                     filled.append([])
                 filled[-1].append(index)
             for number in chance.permutation(len(filled)).tolist():
@@ -129,7 +129,9 @@ def padded(rows: Rows, indices: list[int]) -> Ids:
 class Trainer:
     """The model in training, with all that a checkpoint holds."""
 
-    def __init__(self, rows: Rows, subwords: int, device: torch.device, seed: int = 0) -> None:
+    def __init__(
+        self, rows: Rows, subwords: int, device: torch.device, *, dropout: float, rate: float, seed: int = 0
+    ) -> None:
         self.rows, self.subwords, self.device, self.seed = rows, subwords, device, seed
         self.tokenizer = AutoTokenizer.from_pretrained(bundled.folder())
         torch.manual_seed(seed)
@@ -139,7 +141,7 @@ class Trainer:
         model.cls.predictions.bias.data = torch.tensor(np.log(counts / counts.sum()), dtype=torch.float32)
         for module in model.modules():
             if isinstance(module, nn.Dropout):
-                module.p = 0.0  # no text is seen often enough to be learnt by heart
+                module.p = dropout
         for name, parameter in model.named_parameters():
             parameter.requires_grad_(bundled_heads.is_learnt(name))
         self.model = model.to(device)
@@ -148,8 +150,8 @@ class Trainer:
         frequent[np.argsort(-counts, kind="stable")[:LEARNT_EMBEDDINGS]] = 1.0
         self.model.get_input_embeddings().weight.register_hook(lambda gradient: gradient * frequent)
         groups = [
-            {"params": [p for name, p in self.learnt.items() if name.startswith(part)], "rate": rate}
-            for part, rate in RATES.items()
+            {"params": [p for name, p in self.learnt.items() if name.startswith(part)], "rate": rate * usual}
+            for part, usual in RATES.items()
         ]
         self.optimizer = torch.optim.AdamW(groups, betas=(0.9, 0.98), weight_decay=0.0, fused=True)
         self.step = self.seen = 0
@@ -232,22 +234,23 @@ class Trainer:
             self.optimizer.state[parameter] = {"step": torch.tensor(float(self.step)), **moments}
 
 
-def train(trainer: Trainer, held_out: Rows, work: Path) -> None:
+def train(trainer: Trainer, held_out: Rows, work: Path, size: int) -> None:
     """Train to the end, with a point of the curve now and then and a checkpoint in time."""
     checkpoint, curve = work / "checkpoint.safetensors", work / "curve.jsonl"
     if checkpoint.exists():
         trainer.load(checkpoint)
     started = saved = time.monotonic() - trainer.seconds
     losses: list[float] = []
-    for number, indices in enumerate(batches(trainer.rows, trainer.seed)):
+    apart = max(CURVE_PIECES, trainer.subwords // POINTS)
+    for number, indices in enumerate(batches(trainer.rows, size, trainer.seed)):
         if number < trainer.step:
             continue
         if trainer.seen >= trainer.subwords:
             break
-        before = trainer.seen // CURVE_PIECES
+        before = trainer.seen // apart
         losses.append(trainer.train_on(indices))
         trainer.seconds = time.monotonic() - started
-        if trainer.seen // CURVE_PIECES > before:
+        if trainer.seen // apart > before:
             point = {
                 "subwords": trainer.seen,
                 "seconds": round(trainer.seconds),
@@ -275,17 +278,27 @@ def main() -> None:
     )
     parser.add_argument("--work", type=Path, required=True, help="folder for checkpoints and results")
     parser.add_argument("--subwords", type=float, default=14e6, help="length of the training")
+    parser.add_argument("--batch", type=int, default=4096, help="subwords of a step, with padding")
+    parser.add_argument("--rate", type=float, default=1.0, help="factor on the learning rates, for larger batches")
+    parser.add_argument("--dropout", type=float, default=0.0, help="for a text that is seen often")
     parser.add_argument("--device", default="auto")
     arguments = parser.parse_args()
     arguments.work.mkdir(parents=True, exist_ok=True)
     train_rows, held_out = load_text(arguments.text, AutoTokenizer.from_pretrained(bundled.folder()))
-    trainer = Trainer(train_rows, int(arguments.subwords), pick_device(arguments.device))
-    train(trainer, held_out, arguments.work)
+    trainer = Trainer(
+        train_rows,
+        int(arguments.subwords),
+        pick_device(arguments.device),
+        dropout=arguments.dropout,
+        rate=arguments.rate,
+    )
+    train(trainer, held_out, arguments.work, arguments.batch)
     target = arguments.work / "masked_lm.safetensors"
     trained = trainer.accuracy(held_out)
     save_differences(trainer.model, target)
-    trainer.model = ModelSource(bundled.NAME).model("AutoModelForMaskedLM").to(trainer.device)
-    bundled_heads.add_head(trainer.model, target, "masked language model")
+    whole = ModelSource(bundled.NAME).model("AutoModelForMaskedLM")
+    bundled_heads.add_head(whole, target, "masked language model")
+    trainer.model = whole.to(trainer.device)
     shipped = trainer.accuracy(held_out)
     print(f"{target}: {target.stat().st_size} bytes, held-out accuracy {shipped:.4f} ({trained:.4f} before rounding)")
 

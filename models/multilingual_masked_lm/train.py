@@ -15,7 +15,7 @@ import math
 import re
 import sys
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -34,15 +34,17 @@ from nersery.models.training.trainer import TrainingPlan, seeded, train
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 from existing_path import existing
-from low_rank import LowRankEmbedding, TiedDecoder, add_adapters, replace_module, save_adapters
+from low_rank import LowRankEmbedding, TiedDecoder, add_adapters, load_adapters, replace_module, save_adapters
 
 LANGUAGES = {
     "en": "eng", "de": "deu", "es": "spa", "nl": "nld", "tr": "tur", "ru": "rus", "ko": "kor", "zh": "zho",
     "hi": "hin", "bn": "ben",
 }  # fmt: skip
 """Those that the accuracy is measured in; their lines are read once as they are and once in lower case."""
-HELD_OUT = 100
-"""Lines of NTREX, its last, in every language: a translation of what is measured is never trained on."""
+HELD_OUT, CHOICE = 100, 50
+"""Lines of NTREX, its last, in every language, and those before, on which weights are chosen: a translation of what is
+measured is never trained on.
+"""
 ENGLISH = ("wikitext2", "textbooks", "wikipedia_crowd", "squad_sentences")
 WIKITEXT_HELD_OUT = 0.1
 XQUAD = ("en", "de", "hi")
@@ -52,7 +54,7 @@ KEPT_RATE = 0.1
 """Share of the chosen subwords that stay visible, as in BERT."""
 RANK, EMBEDDING_RANK = 40, 16
 RATE, NEW_RATE = 5e-4, 1.5e-3
-SUBWORDS_A_STEP = 2048
+MEASURED_AT_ONCE = 2048
 FREQUENT, SAMPLED = 8000, 8000
 """Rows of the output matrix that every step scores: the most frequent ones, and a sample of the others."""
 
@@ -70,6 +72,10 @@ def clean(line: str) -> str:
     return re.sub(r"\s+", " ", line).strip()
 
 
+Texts = dict[str, list[str]]
+"""By language."""
+
+
 def english(folder: Path) -> tuple[list[str], list[str]]:
     """Lines to train on, and the end of WikiText-2."""
     train: list[str] = []
@@ -84,29 +90,32 @@ def english(folder: Path) -> tuple[list[str], list[str]]:
     return train, held_out
 
 
-def multilingual(folder: Path, share: float, seed: int) -> tuple[list[str], dict[str, list[str]]]:
-    """Lines to train on, and the held-out ones of each language.
+def multilingual(folder: Path, share: float, seed: int) -> tuple[list[str], Texts, Texts]:
+    """Lines to train on, those of each language to choose weights on, and the held-out ones.
 
     Args:
         share: Of the English lines; they would be two thirds of the text.
     """
     train: list[str] = []
-    held_out: dict[str, list[str]] = {}
+    choice: Texts = {}
+    held_out: Texts = {}
     codes = {code: language for language, code in LANGUAGES.items()}
     for path in sorted(folder.glob("bitext/ntrex.*.txt")):
-        lines = path.read_text("utf-8").splitlines()
+        lines, last = (text := path.read_text("utf-8").splitlines())[: -HELD_OUT - CHOICE], text[-HELD_OUT:]
         code = path.name.split(".")[1]
-        train += lines[:-HELD_OUT]
+        train += lines
         if code in codes:
-            held_out[codes[code]] = lines[-HELD_OUT:]
-            train += [line.lower() for line in lines[:-HELD_OUT]]
+            choice[codes[code]], held_out[codes[code]] = text[-HELD_OUT - CHOICE : -HELD_OUT], last
+            train += [line.lower() for line in lines]
+    for path in sorted(folder.glob("bitext/wiki.*.hi.txt")):
+        train += path.read_text("utf-8").splitlines()
     for language in XQUAD:
         data = json.loads((folder / f"qa/xquad.{language}.json").read_text("utf-8"))["data"]
         train += [paragraph["context"] for article in data for paragraph in article["paragraphs"]]
     lines, end = english(folder)
     held_out["en (WikiText-2)"] = end[:HELD_OUT]
     drawn = np.random.default_rng(seed).permutation(len(lines))[: int(share * len(lines))]
-    return train + [lines[number] for number in drawn], held_out
+    return train + [lines[number] for number in drawn], choice, held_out
 
 
 def rows_of(lines: Sequence[str], tokenizer: Any) -> Rows:
@@ -120,11 +129,11 @@ def rows_of(lines: Sequence[str], tokenizer: Any) -> Rows:
     return rows
 
 
-def batches(rows: Rows) -> list[tuple[Ids, ...]]:
-    """Rows of like length, about `SUBWORDS_A_STEP` subwords in each batch."""
+def batches(rows: Rows, size: int) -> list[tuple[Ids, ...]]:
+    """Rows of like length, up to ``size`` subwords with padding in each batch."""
     filled: list[list[Ids]] = [[]]
     for row in sorted(rows, key=lambda row: (len(row), row.tobytes())):
-        if filled[-1] and (len(filled[-1]) + 1) * len(row) > SUBWORDS_A_STEP:
+        if filled[-1] and (len(filled[-1]) + 1) * len(row) > size:
             filled.append([])
         filled[-1].append(row)
     return [tuple(batch) for batch in filled]
@@ -136,13 +145,15 @@ def batches(rows: Rows) -> list[tuple[Ids, ...]]:
 class MaskedLMTrainer:
     """An encoder under a new masked-language-model head; adapters, head, biases and norms learn."""
 
-    def __init__(self, source: ModelSource, train: Rows, held_out: Mapping[str, Rows], device: torch.device) -> None:
+    def __init__(
+        self, source: ModelSource, train: Rows, others: Iterable[Rows], device: torch.device, dropout: float
+    ) -> None:
         self.tokenizer = source.tokenizer()
         self.special = self.tokenizer.all_special_ids
         # "eager": on CPUs the backward pass of torch's fused attention takes longer than all the rest
         model = source.model("AutoModelForMaskedLM", attn_implementation="eager")
         counts: Counter[int] = Counter(np.concatenate(train).tolist())
-        rows = {*counts, *self.special}.union(*(row.tolist() for rows in held_out.values() for row in rows))
+        rows = {*counts, *self.special}.union(*(row.tolist() for rows in others for row in rows))
         names = {module: name for name, module in model.named_modules()}
         embedding = LowRankEmbedding(model.get_input_embeddings(), sorted(rows), EMBEDDING_RANK)
         frequency = torch.tensor([counts[row] + 0.5 for row in embedding.rows.tolist()])
@@ -154,7 +165,7 @@ class MaskedLMTrainer:
         add_adapters(model, f"{model.base_model_prefix}.encoder.", RANK)
         for module in model.modules():
             if isinstance(module, nn.Dropout):
-                module.p = 0.0  # no text is seen often enough to be learnt by heart
+                module.p = dropout
         for name, parameter in model.named_parameters():
             parameter.requires_grad_("position_embeddings" not in name and "token_type" not in name)
         self.model, self.embedding = model.to(device), embedding.to(device)
@@ -162,10 +173,17 @@ class MaskedLMTrainer:
         self.frequent = decoder.bias.detach().argsort(descending=True)[:FREQUENT]
 
     @torch.no_grad()
+    def start_from(self, path: Path) -> None:
+        """Go on from the weights of another training; its output bias has a value for each subword."""
+        load_adapters(self.model, path)
+        self.decoder.bias.copy_(self.bias[self.embedding.rows])
+
+    @torch.no_grad()
     def restore_bias(self) -> None:
         """Give the output bias the learnt values; subwords that the text has not are as improbable as the rarest."""
-        self.bias.fill_(self.decoder.bias.min())
-        self.bias[self.embedding.rows] = self.decoder.bias
+        learnt = self.decoder.bias.cpu()
+        self.bias.fill_(learnt.min())
+        self.bias[self.embedding.rows] = learnt
 
     def masked(self, rows: Sequence[Ids], rate: float, kept: float, chances: Iterator[Any]) -> tuple[Tensor, ...]:
         """Inputs, attention, where subwords were masked, and which they were, as rows of the embedding."""
@@ -218,7 +236,7 @@ class MaskedLMTrainer:
         found = {}
         for language, rows in held_out.items():
             right = total = 0
-            for number, batch in enumerate(batches(rows)):
+            for number, batch in enumerate(batches(rows, MEASURED_AT_ONCE)):
                 chances = (item_rng(1, number, row) for row in range(len(batch)))
                 *inputs, targets = self.masked(batch, HELD_OUT_RATE, 0.0, chances)
                 with autocast(self.device, "auto"):
@@ -228,16 +246,26 @@ class MaskedLMTrainer:
         return found
 
 
+Measured = Mapping[str, Rows]
+
+
 def run(
-    trainer: MaskedLMTrainer, groups: list[Any], held_out: Mapping[str, Rows], work: Path, steps: int, seed: int
+    trainer: MaskedLMTrainer,
+    groups: list[Any],
+    choice: Measured,
+    held_out: Measured,
+    work: Path,
+    steps: int,
+    seed: int,
+    rate: float,
 ) -> None:
-    """Train to the end; the same call resumes."""
+    """Train to the end, and keep the weights that are best on ``choice``; the same call resumes."""
     plan = TrainingPlan(
         steps=steps,
         evaluate_every=max(1, steps // 20),
         batch_size=1,
-        learning_rate=RATE,
-        head_learning_rate=NEW_RATE,
+        learning_rate=RATE * rate,
+        head_learning_rate=NEW_RATE * rate,
         warmup=0.03,
         optimizer="adamw",
         schedule="linear",
@@ -256,7 +284,7 @@ def run(
         print(point, flush=True)
         with curve.open("a") as stream:
             stream.write(json.dumps(point) + "\n")
-        return float(np.mean(list(found.values())))
+        return float(np.mean(list((trainer.accuracies(choice) if choice else found).values())))
 
     train(
         trainer.model,
@@ -284,7 +312,8 @@ def write(trainer: MaskedLMTrainer, source: ModelSource, work: Path, held_out: M
     if source.name not in BUNDLED:
         whole.save_pretrained(work / "model")
         trainer.tokenizer.save_pretrained(work / "model")
-    trainer.model, trainer.embedding.places = whole.to(trainer.device).eval(), torch.arange(len(trainer.bias))
+    trainer.model = whole.to(trainer.device).eval()
+    trainer.embedding.places = torch.arange(len(trainer.bias), device=trainer.device)
     print(f"{path}: {path.stat().st_size} bytes, accuracy {trainer.accuracies(held_out)}")
 
 
@@ -296,6 +325,10 @@ def main() -> None:
     parser.add_argument("--encoder", default=bundled.MULTILINGUAL, help="a bundled encoder, or a folder")
     parser.add_argument("--english", action="store_true", help="English text only")
     parser.add_argument("--subwords", type=float, default=8e6, help="length of the training")
+    parser.add_argument("--batch", type=int, default=2048, help="subwords of a step, with padding")
+    parser.add_argument("--rate", type=float, default=1.0, help="factor on the learning rates, for larger batches")
+    parser.add_argument("--dropout", type=float, default=0.0, help="for a text that is seen often")
+    parser.add_argument("--start", type=existing(), help="a head.safetensors to go on from, with --seed of its own")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--device", default="auto")
     arguments = parser.parse_args()
@@ -305,19 +338,26 @@ def main() -> None:
     source = ModelSource(arguments.encoder)
     if arguments.english:
         lines, end = english(arguments.data)
-        texts = {"en (WikiText-2)": end}
+        choice_of, held_out_of = dict[str, list[str]](), {"en (WikiText-2)": end}
     else:
-        lines, texts = multilingual(arguments.data, 0.2, arguments.seed)
+        lines, choice_of, held_out_of = multilingual(arguments.data, 0.2, arguments.seed)
     tokenizer = source.tokenizer()
     rows = rows_of(lines, tokenizer)
-    held_out = {language: rows_of(text, tokenizer) for language, text in texts.items()}
+    choice, held_out = (
+        {name: rows_of(text, tokenizer) for name, text in texts.items()} for texts in (choice_of, held_out_of)
+    )
     print(f"{len(rows)} rows, {sum(map(len, rows))} subwords", flush=True)
     with seeded(arguments.seed):
-        trainer = MaskedLMTrainer(source, rows, held_out, pick_device(arguments.device))
+        measured = [*choice.values(), *held_out.values()]
+        trainer = MaskedLMTrainer(source, rows, measured, pick_device(arguments.device), arguments.dropout)
+        if arguments.start is not None:
+            trainer.start_from(arguments.start)
+            print(f"start: {trainer.accuracies(held_out)}", flush=True)
     print(f"{len(trainer.embedding.rows)} distinct subwords", flush=True)
-    steps = int(arguments.subwords / SUBWORDS_A_STEP)
+    steps = int(arguments.subwords / arguments.batch)
+    groups = batches(rows, arguments.batch)
     with seeded(arguments.seed):
-        run(trainer, batches(rows), held_out, arguments.work, steps, arguments.seed)
+        run(trainer, groups, choice, held_out, arguments.work, steps, arguments.seed, arguments.rate)
     write(trainer, source, arguments.work, held_out)
 
 

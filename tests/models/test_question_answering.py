@@ -23,8 +23,9 @@ from transformers import (
 from nersery.core.errors import MissingResourceError, SettingsError
 from nersery.core.warnings import warn
 from nersery.models import bundled_heads, question_answering
+from nersery.models.inference import WINDOWS
 from nersery.models.loading import ModelSource
-from nersery.models.question_answering import ROWS, ExtractedAnswer, QuestionAnswerer, best_spans
+from nersery.models.question_answering import ExtractedAnswer, QuestionAnswerer, best_spans
 from nersery.models.subwords.pair_inputs import PairEncoder, SpecialTokens
 from nersery.models.subwords.subwords import SubwordEncoder
 from tests.conftest import TINY, build_tokenizer
@@ -143,8 +144,8 @@ def test_each_row_of_a_batch_gives_the_same_score(bert: str) -> None:
     pair = ("Which place is mentioned?", ["Ada", "saw", "Oslo", "there"])
     for top in range(1, 5):
         answerer = QuestionAnswerer(ModelSource(bert), device="cpu", precision="fp32")
-        found = ask(answerer, [pair] * ROWS, top=top, longest=4)
-        assert found == found[:1] * ROWS
+        found = ask(answerer, [pair] * WINDOWS, top=top, longest=4)
+        assert found == found[:1] * WINDOWS
 
 
 def test_chunks_do_not_matter(bert: str, monkeypatch: pytest.MonkeyPatch) -> None:

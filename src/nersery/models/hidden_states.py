@@ -21,7 +21,7 @@ from nersery.models.subwords.subwords import SubwordEncoder, Window, by_length, 
 from nersery.models.text_encoder import Text
 
 LENGTH_MULTIPLE = 8
-SUBWORDS_ON_CPU, SUBWORDS_ON_GPU = 512, 2048
+SUBWORDS_ON_CPU, SUBWORDS_ON_GPU = 512, 16384
 """Subwords per forward pass, padding included; see `by_length`."""
 RECORDED_LAYER = "alignment_layer"
 """The key in a saved configuration of the layer that the model was trained at."""

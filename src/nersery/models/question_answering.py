@@ -13,16 +13,14 @@ from torch import Tensor, nn
 
 from nersery.core.warnings import warn
 from nersery.models import bundled
-from nersery.models.inference import Inference
+from nersery.models.inference import Inference, windows_at_once
 from nersery.models.loading import ModelSource, autocast, positions, refuse_nan
 from nersery.models.packed_encoder import can_pack, in_one_row
 from nersery.models.subwords.pair_inputs import PairBatch, PairEncoder, Reading
 from nersery.models.subwords.subwords import SubwordEncoder
 
-ROWS = 16
 LENGTH_MULTIPLE = 4
-"""The shape of the passes of a network that cannot be packed: 16 windows and a multiple of four subwords; see
-`by_length`."""
+"""The shape of the passes of a network that cannot be packed: a multiple of four subwords; see `by_length`."""
 CHUNK = 8192
 """Pairs that are sorted by length together."""
 LARGEST_EXPONENT = 700
@@ -112,7 +110,8 @@ class QuestionAnswerer(Inference):
         for start in range(0, len(questions), CHUNK):
             part = range(start, min(start + CHUNK, len(questions)))
             readings = self.pairs.readings(questions, sentences, part)
-            for batch in self.pairs.batches(readings, ROWS, LENGTH_MULTIPLE, packed=can_pack(self.network)):
+            rows, packed = windows_at_once(self.device), can_pack(self.network)
+            for batch in self.pairs.batches(readings, rows, LENGTH_MULTIPLE, packed=packed):
                 widest = max(most[reading.pair] for reading in batch)
                 for reading, best in zip(batch, self._best(batch, widest, longest), strict=False):
                     found[reading.pair] += best[: most[reading.pair]]
@@ -122,7 +121,7 @@ class QuestionAnswerer(Inference):
     def _best(self, readings: Sequence[Reading], top: int, longest: int) -> list[list[ExtractedAnswer]]:
         """The best answers in each window; rows that only fill up the pass come last."""
         packed = can_pack(self.network)
-        shape = {} if packed else {"rows": ROWS, "multiple": LENGTH_MULTIPLE}
+        shape = {} if packed else {"rows": windows_at_once(self.device), "multiple": LENGTH_MULTIPLE}
         batch = self.pairs.collate(readings, **shape).to(self.device)
         with autocast(self.device, self.precision):
             starts, ends, none = word_scores(partial(in_one_row, self.network) if packed else self.network, batch)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from nersery.core.errors import SettingsError
-from nersery.models.inference import Inference
+from nersery.models.inference import Inference, windows_at_once
 from nersery.models.loading import ModelSource, autocast, positions
 from nersery.models.subwords.subwords import SubwordEncoder, Window, collate, window_passes
 
@@ -19,9 +19,8 @@ Embeddings = NDArray[np.float32]
 Text = Sequence[str]
 """Its words."""
 
-ROWS = 16
 LENGTH_MULTIPLE = 4
-"""The shape of every forward pass: 16 windows and a multiple of four subwords; see `by_length`."""
+"""The shape of every forward pass: a multiple of four subwords; see `by_length`."""
 CHUNK = 8192
 """Texts that are sorted by length together."""
 
@@ -53,7 +52,7 @@ class TextEncoder(Inference):
         sums = np.zeros((len(texts), int(self.network.config.hidden_size)))
         counts = np.zeros(len(texts))
         for numbers, windows in self._batches(texts):
-            mask = torch.zeros(ROWS, max(len(window.subwords) for window in windows))
+            mask = torch.zeros(windows_at_once(self.device), max(len(window.subwords) for window in windows))
             for row, window in enumerate(windows):
                 mask[row, self._counted(window)] = 1
             hidden = self._hidden(windows)
@@ -74,7 +73,7 @@ class TextEncoder(Inference):
         for start in range(0, len(texts), CHUNK):
             chunk = enumerate(texts[start : start + CHUNK], start)
             owned = [(number, window) for number, text in chunk for window in self.subwords.windows(text)]
-            yield from window_passes(owned, lambda _: ROWS, LENGTH_MULTIPLE)
+            yield from window_passes(owned, lambda _: windows_at_once(self.device), LENGTH_MULTIPLE)
 
     def _counted(self, window: Window) -> list[int]:
         """Positions of the special tokens, and of the subwords of the words in the core of the window."""
@@ -86,10 +85,9 @@ class TextEncoder(Inference):
 
     @torch.no_grad()
     def _hidden(self, windows: Sequence[Window]) -> Tensor:
-        """The last layer. Shape: (ROWS, subwords, dimension)."""
-        batch = collate(
-            windows, self.subwords.pad, rows=ROWS, multiple=LENGTH_MULTIPLE, longest=self.subwords.max_subwords
-        ).to(self.device)
+        """The last layer. Shape: (windows at once, subwords, dimension)."""
+        shape = {"rows": windows_at_once(self.device), "multiple": LENGTH_MULTIPLE}
+        batch = collate(windows, self.subwords.pad, longest=self.subwords.max_subwords, **shape).to(self.device)
         with autocast(self.device, self.precision):
             output = self.network(input_ids=batch.input_ids, attention_mask=batch.attention_mask)
         hidden: Tensor = output.last_hidden_state.float()

@@ -223,7 +223,7 @@ class BiLSTMCRF(Decoding, Tagger, TrainingSettings):
         windows = [table.windows(sentence.words) for sentence in sentences]
         with autocast(network.device, self.precision):
             spelled = self._spelled(table)
-            return emissions(windows, score, passes=passes, progress=progress)
+            return emissions(windows, score, passes=passes, device=network.device, progress=progress)
 
     def _scores(self, table: WordTable, places: Tensor, spelled: Tensor, lengths: Tensor) -> Tensor:
         """Of each tag at each word. Shape: (rows, words, tags)."""

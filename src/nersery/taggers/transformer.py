@@ -290,6 +290,7 @@ class TransformerTagger(decoding.Decoding, Tagger, ModelSettings, TrainingSettin
         network, encoder = self.parts
         network.eval()
         packed, passes = not thinned_passes and can_pack(network), thinned_passes or 1
+        shared: dict[str, Any] = {"passes": passes, "device": network.device, "progress": progress}
 
         def score(windows: Sequence[Window], rows: int) -> Tensor:
             shape = {} if packed else {"rows": rows, "multiple": decoding.LENGTH_MULTIPLE}
@@ -299,7 +300,7 @@ class TransformerTagger(decoding.Decoding, Tagger, ModelSettings, TrainingSettin
 
         with autocast(network.device, self.precision):
             windows = [encoder.windows(sentence.words) for sentence in sentences]
-            return decoding.emissions(windows, score, passes=passes, packed=packed, progress=progress)
+            return decoding.emissions(windows, score, packed=packed, **shared)
 
     def save(self, folder: str | Path) -> None:
         """Write a Hugging Face folder, the CRF beside it in a file of its own, and our description."""

@@ -10,8 +10,9 @@ from pathlib import Path
 import pytest
 import torch
 
+from nersery.models.inference import WINDOWS
 from nersery.models.masked.masked_inputs import OWN, Drawing, MaskedInput
-from nersery.models.masked.masked_lm import ROWS, MaskedLM, logits_at_masks
+from nersery.models.masked.masked_lm import MaskedLM, logits_at_masks
 from nersery.models.subwords.subword_vocabulary import BEHIND_BORDER, JOINED, OPENING
 from tests.models.masked_texts import KINDS, MARKS, TEXTS, masked_inputs_of_all_sorts, opened, plan, rngs
 
@@ -249,7 +250,7 @@ class TestSameBytes:
 
     def test_guesses_and_log_probabilities(self, model: MaskedLM) -> None:
         masked_inputs = masked_inputs_of_all_sorts()
-        assert len(masked_inputs) > 3 * ROWS
+        assert len(masked_inputs) > 3 * WINDOWS
         together = model.guesses(masked_inputs, 20), model.log_probabilities(masked_inputs)
         alone = (
             [model.guesses([c], 20)[0] for c in masked_inputs],

@@ -23,6 +23,7 @@ from nersery.core.registry import Precision
 from nersery.core.scripts import script_of
 from nersery.core.warnings import warn
 from nersery.models import bundled
+from nersery.models.inference import windows_at_once
 from nersery.models.loading import ModelSource, autocast, pick_device, positions, refuse_nan
 from nersery.models.masked.masked_inputs import Drawing, MaskedInput
 from nersery.models.masked.masked_subwords import MaskedInputEncoder, MaskedWindow, Place
@@ -45,10 +46,9 @@ Example = TypeVar("Example")
 Guess = tuple[str, float]
 """A word and its probability."""
 
-ROWS = 16
-"""Windows in one forward pass. For filling, a pass is padded to a shape that follows from each of its windows alone,
-in subwords and masks, so that a sentence gets the same numbers to the last bit whatever stands beside it."""
 LENGTH_MULTIPLE = 8
+"""For filling, a pass is padded to a shape that follows from each of its windows alone, in subwords and masks, so that
+a sentence gets the same numbers to the last bit whatever stands beside it."""
 MOST_SUBWORDS = 1 << 15
 """Subwords in one pass of a training, padding included: 64 of the longest windows."""
 WITH_A_MASK = "bert-base-cased, xlm-roberta-base, distilbert-base-multilingual-cased or google/muril-base-cased"
@@ -196,10 +196,11 @@ class MaskedLM:
         for number, row in enumerate(rows):
             length = -(-len(row.window.subwords) // LENGTH_MULTIPLE)
             by_shape[length, 1 << (len(row.positions) - 1).bit_length()].append(number)
+        at_once = windows_at_once(self.network.device)
         for (_, masks), numbers in by_shape.items():
-            for start in range(0, len(numbers), ROWS):
-                part = numbers[start : start + ROWS]
-                padded = [rows[n] for n in [*part, *[part[0]] * (ROWS - len(part))]]
+            for start in range(0, len(numbers), at_once):
+                part = numbers[start : start + at_once]
+                padded = [rows[n] for n in [*part, *[part[0]] * (at_once - len(part))]]
                 wanted = [
                     place * masks + mask for place, n in enumerate(part) for mask in range(len(rows[n].positions))
                 ]

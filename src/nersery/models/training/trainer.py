@@ -25,6 +25,7 @@ from nersery.core.version import __version__
 from nersery.models.computer import environment
 from nersery.models.loading import autocast
 from nersery.models.training.checkpoint import Checkpoint, Tensors, opened, put_weights, restore, snapshot, weights_of
+from nersery.models.training.deterministic import fixed_order
 from nersery.models.training.memory import kept_memory
 
 Example = TypeVar("Example")
@@ -144,7 +145,7 @@ def train(
         "examples": len(examples),
         "weights": {name: list(tensor.shape) for name, tensor in weights_of(model).items()},
     }
-    with kept_memory(), opened(folder, depends_on) as checkpoint:
+    with kept_memory(), fixed_order(device), opened(folder, depends_on) as checkpoint:
         training = _Training(model, _optimizer(model, plan, is_new), plan, len(examples), device)
         if checkpoint is not None:
             checkpoint.load(training.adopt)

@@ -6,19 +6,17 @@ Reference: Lafferty, McCallum and Pereira 2001, "Conditional Random Fields".
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
 from typing import Any
 
 import torch
 from torch import Tensor, nn
-from torch.utils.checkpoint import checkpoint
 
 from nersery.taggers.components.tag_set import TagSet
 
 FORBIDDEN = -1e4
 """The score of a transition that a tag scheme forbids; finite, so that bf16 and gradients stay sound."""
-MANY_TAGS = 100
-"""With more tags, the gradient of `marginals` takes less memory and more time."""
+IMPROBABLE = 1e-200
+"""Of a tag at a word, beside the most probable one: the least in `marginals`."""
 
 
 def viterbi(emissions: Tensor, mask: Tensor, transitions: Tensor, start: Tensor, end: Tensor) -> Tensor:
@@ -51,12 +49,10 @@ def viterbi(emissions: Tensor, mask: Tensor, transitions: Tensor, start: Tensor,
     return tags * mask
 
 
-def _summed(scores: Tensor, transitions: Tensor, dim: int) -> Tensor:
-    return torch.logsumexp(scores + transitions, dim=dim)
-
-
 def marginals(emissions: Tensor, mask: Tensor, transitions: Tensor, start: Tensor, end: Tensor) -> Tensor:
     """The probability of each tag at each word, over all sequences: forward times backward.
+
+    Both are scaled as in `log_partition`, so that a word costs two small matrix products.
 
     Args:
         emissions: Shape: (batch, words, tags).
@@ -68,21 +64,23 @@ def marginals(emissions: Tensor, mask: Tensor, transitions: Tensor, start: Tenso
     Returns:
         Sums to 1 over the tags; without meaning behind the last word. Shape: (batch, words, tags).
     """
-    words = emissions.shape[1]
-    summed: Callable[[Tensor, Tensor, int], Tensor] = _summed
-    if len(transitions) > MANY_TAGS:  # keep no square of tags for each word: the gradient computes it again
-        summed = partial(checkpoint, _summed, use_reentrant=False, preserve_rng_state=False)
-    forward = [start + emissions[:, 0]]
-    for position in range(1, words):
-        following = summed(forward[-1].unsqueeze(2), transitions, 1)
-        here = mask[:, position].unsqueeze(1)
-        forward.append(torch.where(here, following + emissions[:, position], forward[-1]))
-    backward = [end.expand_as(forward[0])]
-    for position in range(words - 2, -1, -1):
-        ahead = (emissions[:, position + 1] + backward[-1]).unsqueeze(1)
-        before = summed(ahead, transitions, 2)
-        backward.append(torch.where(mask[:, position + 1].unsqueeze(1), before, end))
-    return (torch.stack(forward, 1) + torch.stack(backward[::-1], 1)).softmax(dim=2)
+    steps, here = transitions.double().exp(), mask.unsqueeze(2).unbind(1)
+    first, *others = emissions.double().unbind(1)
+    # Floored: where a tag is as good as certain, another sequence must stay possible if that tag is illegal.
+    words = [(one - one.amax(1, keepdim=True)).exp().clamp_min(IMPROBABLE) for one in (first + start, *others)]
+    last = end.double().expand_as(first)
+    forward, backward = [_normalized(words[0])], [(last - last.amax(1, keepdim=True)).exp()]
+    for word, is_word in zip(words[1:], here[1:], strict=True):
+        forward.append(torch.where(is_word, _normalized(forward[-1] @ steps * word), forward[-1]))
+    for word, is_word in zip(words[:0:-1], here[:0:-1], strict=True):
+        backward.append(torch.where(is_word, _normalized(word * backward[-1] @ steps.T), backward[0]))
+    found = _normalized(torch.stack(forward, 1) * torch.stack(backward[::-1], 1))
+    return found.to(emissions.dtype)
+
+
+def _normalized(values: Tensor) -> Tensor:
+    """Values that sum to 1 in the last dimension."""
+    return values / values.sum(-1, keepdim=True)
 
 
 class _LogPartition(torch.autograd.Function):

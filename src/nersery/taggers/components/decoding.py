@@ -13,6 +13,7 @@ from torch import Tensor, nn
 from nersery.core.errors import SettingsError
 from nersery.core.progress import Progress
 from nersery.core.sentence import Entity, Sentence, SoftLabel
+from nersery.models.inference import windows_at_once
 from nersery.models.packed_encoder import rows as packed_rows
 from nersery.models.subwords.subwords import Window, by_length
 from nersery.models.training.dropout import thinned
@@ -27,11 +28,9 @@ Scorer = Callable[[Sequence[Window], int], Tensor]
 """Scores windows of one padded length in a pass of the given number of rows. Shape: (passes, rows, words, tags),
 with rows and words beyond those of the windows."""
 
-ROWS = 16
-"""Windows in one forward pass; see `nersery.models.subwords.subwords.by_length`."""
 LENGTH_MULTIPLE = 4
-MOST_SUBWORDS = ROWS * 512
-"""Subwords in one forward pass, all Monte Carlo passes together; long windows get fewer rows."""
+LONGEST = 512
+"""Subwords for which a forward pass has room in each row; longer windows, or Monte Carlo passes, get fewer rows."""
 DECODED = 128
 """Sentences decoded at once, unless `MOST_DECODED` allows fewer."""
 SMALLEST = 1e-6
@@ -123,6 +122,7 @@ def emissions(
     *,
     passes: int = 1,
     packed: bool = False,
+    device: torch.device,
     progress: Progress | None = None,
 ) -> list[Tensor]:
     """Scores of each tag at each word, taken from the window whose core has the word.
@@ -130,6 +130,7 @@ def emissions(
     Args:
         windows: Those of each sentence.
         passes: Monte Carlo passes over each window.
+        device: Of the network; it decides how many windows are scored at once.
         packed: Score rows of windows, see `nersery.models.packed_encoder.rows`; the number of rows is then 0.
         progress: Counts windows.
 
@@ -138,7 +139,7 @@ def emissions(
     """
     flat = [(number, window) for number, several in enumerate(windows) for window in several]
     parts: list[dict[int, Tensor]] = [{} for _ in windows]
-    rows = partial(_rows, passes=passes)
+    rows = partial(_rows, passes=passes, most=windows_at_once(device))
     lengths = [len(window.subwords) for _, window in flat]
     for part in packed_rows(lengths) if packed else by_length(lengths, rows, LENGTH_MULTIPLE):
         members = [flat[place] for place in part]
@@ -153,9 +154,9 @@ def emissions(
     return [torch.cat([part[start] for start in sorted(part)]) for part in parts]
 
 
-def _rows(length: int, passes: int) -> int:
-    """Windows per pass, by their padded length alone."""
-    return max(1, min(ROWS, MOST_SUBWORDS // (length * passes)))
+def _rows(length: int, passes: int, most: int) -> int:
+    """Windows per pass, by their padded length alone; see `nersery.models.subwords.subwords.by_length`."""
+    return max(1, min(most, most * LONGEST // (length * passes)))
 
 
 def labelled(
