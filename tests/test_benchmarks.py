@@ -51,6 +51,7 @@ RUNS: dict[str, list[list[str]]] = {
     "projection.py": [[]],
     "qa_prompting.py": [["--model", "QA", "--types", "PER", "LOC"]],
     "read_conll.py": [[]],
+    "review.py": [[]],
     "rule_methods.py": [[]],
     "scoring.py": [[]],
     "seq2seq.py": [[]],
