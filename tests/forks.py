@@ -188,7 +188,7 @@ def _unread() -> int:
 
 def grow_quickly(encoder: str) -> None:
     """Have `nersery grow` in this process try one tiny encoder and two methods, for a few steps."""
-    from nersery.experiments.grow import candidates, plan, search
+    from nersery.experiments.grow import budget, candidates, plan, search
     from nersery.experiments.grow.schedules import Schedule
 
     systems_for = plan.systems_for
@@ -203,7 +203,7 @@ def grow_quickly(encoder: str) -> None:
     patch.setattr(plan, "FEWEST_STEPS", 20)
     patch.setattr(candidates, "ENGLISH_MODELS", (encoder,))
     patch.setattr(candidates, "MULTILINGUAL", encoder)
-    patch.setattr(search, "CLOSING", 1.0)
+    patch.setattr(budget, "CLOSING", 1.0)
 
 
 def become(question: dict[str, Any]) -> None:

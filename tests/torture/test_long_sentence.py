@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from nersery import Entity, Sentence, io
-from nersery.experiments.grow import candidates, plan, search
+from nersery.experiments.grow import budget, candidates, plan, search
 from nersery.experiments.grow.schedules import Schedule
 from tests.cli.calls import COMMANDS, call
 from tests.standins import RECIPE, register, sentences, tiny
@@ -53,7 +53,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory, tiny_model: str) -> Iterato
             patch.setattr(module, "SCHEDULES", (Schedule(20, 16),))
         patch.setattr(plan, "FEWEST_STEPS", 20)
         patch.setattr(candidates, "MULTILINGUAL", tiny_model)
-        patch.setattr(search, "CLOSING", 1.0)
+        patch.setattr(budget, "CLOSING", 1.0)
         register(patch)
         settings = [f"--set={line.replace(' = ', '=')}" for line in tiny(tiny_model, steps=60).split("\n")]
         assert call("train", "train.jsonl", "my-tagger", *settings, "-q").code == 0

@@ -16,7 +16,7 @@ import nersery
 from nersery import Sentence, io
 from nersery.core.errors import DataError, NerseryError, OutOfTimeError, SettingsError
 from nersery.experiments.execution import run_time
-from nersery.experiments.grow import candidates, plan, search
+from nersery.experiments.grow import budget, candidates, plan, search
 from nersery.experiments.grow.budget import Budget
 from nersery.experiments.grow.harvest import Harvest
 from nersery.experiments.grow.schedules import Schedule
@@ -63,7 +63,7 @@ def prepare(folder: Path, monkeypatch: pytest.MonkeyPatch, tiny_model: str) -> P
     monkeypatch.setattr(search, "SCHEDULES", (Schedule(12, 4), Schedule(8, 4)))
     monkeypatch.setattr(plan, "FEWEST_STEPS", 8)
     monkeypatch.setattr(candidates, "MULTILINGUAL", tiny_model)
-    monkeypatch.setattr(search, "CLOSING", 1.0)
+    monkeypatch.setattr(budget, "CLOSING", 1.0)
     monkeypatch.chdir(folder)
     for name, count, start in (("train", 24, 0), ("test", 12, 200), ("raw", 30, 300)):
         io.write(sentences(count, start), f"{name}.conll")

@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 
 CAUTION = 1.25
 """Estimates are this much too long on purpose."""
+CLOSING, CLOSING_SHARE = 20.0, 1 / 6
+"""Seconds to write the results, and the most of a short budget that is kept for that."""
 LARGEST_STEP = 3.0
 """One measurement changes the factor by at most this."""
 
@@ -34,6 +36,11 @@ class Budget:
     def left(self) -> float:
         """Seconds that are left."""
         return self.seconds - self.used
+
+    @property
+    def closing(self) -> float:
+        """Seconds to keep for writing the results, not corrected yet."""
+        return min(CLOSING, CLOSING_SHARE * self.seconds)
 
     def expected(self, estimate: float) -> float:
         """An estimate, corrected for this machine at present."""

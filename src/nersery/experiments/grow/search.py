@@ -23,8 +23,6 @@ from nersery.report.model import label_of
 from nersery.report.number_format import in_minutes
 
 SAMPLES = 2000
-CLOSING = 20.0
-"""Seconds to write the results, before they are corrected for the machine."""
 LEAST = 60.0
 """Seconds that gold only gets on the first fold, even beyond the time: a job that leaves no tagger was in vain."""
 
@@ -209,7 +207,7 @@ class Search:
             return 0.0
         last = min(self.final_cost(best), self.final_cost(best, HALF))
         seconds = self.cost(gold, 1) + self.cost(best, 1) + last
-        return seconds if self.budget.expected(CLOSING + seconds) <= self.budget.left else 0.0
+        return seconds if self.budget.expected(self.budget.closing + seconds) <= self.budget.left else 0.0
 
     def _is_round(self, system: System) -> bool:
         """Whether it relabels what another system labelled."""
@@ -298,7 +296,7 @@ class Search:
         that was planned."""
         settings = self.run.recipe.tagger.settings
         own = Schedule(settings["steps"], settings["batch_size"])
-        free = self.budget.left - self.budget.expected(CLOSING)
+        free = self.budget.left - self.budget.expected(self.budget.closing)
         longer = [one for one in SCHEDULES if math.prod(one) > math.prod(own)]
         return next((one for one in longer if self.budget.expected(self.final_cost(system, one)) <= free), own)
 
@@ -327,7 +325,7 @@ class Search:
         parts, began = self.chain(system) or [system], time.monotonic()
         is_new = not any(self.run.path(fold, part, "result.json").parent.exists() for part in parts)
         try:
-            kept = self.budget.expected(CLOSING) if is_needed else reserve / 2
+            kept = self.budget.expected(self.budget.closing) if is_needed else reserve / 2
             with time_limit(max(self.budget.left - kept, LEAST * is_needed)):
                 if self._answers_badly(system):
                     return False
@@ -380,7 +378,7 @@ class Search:
         """Seconds that are kept for what comes after a system on a fold."""
         best = self.best()
         last = self.final_cost(self.run.recipe.system(best.name)) if best else 0.0
-        return self.budget.expected(CLOSING + max(last, self.final_cost(system), beyond))
+        return self.budget.expected(self.budget.closing + max(last, self.final_cost(system), beyond))
 
 
 def _free(seconds: float, *, is_later: bool) -> str:

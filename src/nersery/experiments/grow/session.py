@@ -14,6 +14,7 @@ The folder::
 from __future__ import annotations
 
 import json
+import math
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
@@ -43,7 +44,7 @@ from nersery.experiments.grow.harvest import Harvest, harvest, remove_other_tagg
 from nersery.experiments.grow.material import Material, read_material, save_material
 from nersery.experiments.grow.plan import Plan, make_plan, recipe_text
 from nersery.experiments.grow.schedules import Schedule, with_schedule
-from nersery.experiments.grow.search import CLOSING, Search, Tried
+from nersery.experiments.grow.search import Search, Tried
 from nersery.experiments.recipe import Recipe, load
 from nersery.experiments.runner import Run
 from nersery.io.text_file import TextFile
@@ -278,10 +279,13 @@ class GrowJob:
         save()
         recipe = search.run.recipe = with_schedule(before, schedule)
         system = recipe.system(best.name)
-        self._say(f"all sentences · {label_of(best.name)}: {schedule}")
+        planned = Schedule(*record["last"])
+        is_short = math.prod(schedule) < math.prod(planned)
+        why = f", instead of {planned}: the search took longer than planned" if is_short else ""
+        self._say(f"all sentences · {label_of(best.name)}: {schedule}{why}")
         compared = [recipe.systems[0]] if search.run.corpora["test"] else []
         try:
-            with time_limit(budget.left - budget.expected(CLOSING) / 2):
+            with time_limit(budget.left - budget.expected(budget.closing) / 2):
                 for one in dict.fromkeys(s.name for s in [*(search.chain(system) or [system]), *compared]):
                     search.run.run_system(seed, recipe.system(one))
         except KeyboardInterrupt:
