@@ -23,7 +23,7 @@ from nersery.core.registry import Precision
 from nersery.core.scripts import script_of
 from nersery.core.warnings import warn
 from nersery.models import bundled
-from nersery.models.inference import windows_at_once
+from nersery.models.inference import WINDOWS, windows_at_once
 from nersery.models.loading import ModelSource, autocast, pick_device, positions, refuse_nan
 from nersery.models.masked.masked_inputs import Drawing, MaskedInput
 from nersery.models.masked.masked_subwords import MaskedInputEncoder, MaskedWindow, Place
@@ -49,6 +49,8 @@ Guess = tuple[str, float]
 LENGTH_MULTIPLE = 8
 """For filling, a pass is padded to a shape that follows from each of its windows alone, in subwords and masks, so that
 a sentence gets the same numbers to the last bit whatever stands beside it."""
+MOST_MASKS = 512
+"""In a pass of more than `WINDOWS`; each has a score for each subword of the vocabulary, with XLM-R 0.5 GB together."""
 MOST_SUBWORDS = 1 << 15
 """Subwords in one pass of a training, padding included: 64 of the longest windows."""
 WITH_A_MASK = "bert-base-cased, xlm-roberta-base, distilbert-base-multilingual-cased or google/muril-base-cased"
@@ -196,8 +198,8 @@ class MaskedLM:
         for number, row in enumerate(rows):
             length = -(-len(row.window.subwords) // LENGTH_MULTIPLE)
             by_shape[length, 1 << (len(row.positions) - 1).bit_length()].append(number)
-        at_once = windows_at_once(self.network.device)
         for (_, masks), numbers in by_shape.items():
+            at_once = max(WINDOWS, min(windows_at_once(self.network.device), MOST_MASKS // masks))
             for start in range(0, len(numbers), at_once):
                 part = numbers[start : start + at_once]
                 padded = [rows[n] for n in [*part, *[part[0]] * (at_once - len(part))]]

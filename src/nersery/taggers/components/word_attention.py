@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -14,15 +13,15 @@ from nersery.core.errors import SettingsError
 from nersery.core.registry import name_of
 from nersery.core.sentence import Sentence
 from nersery.core.warnings import warn
-from nersery.models.inference import windows_at_once
+from nersery.models.inference import WINDOWS
 from nersery.models.loading import ModelSource, autocast, eager_attention, refuse_nan
 from nersery.models.subwords.subwords import Window, collate, window_passes
 from nersery.taggers.base import Tagger
 from nersery.taggers.components.decoding import LENGTH_MULTIPLE
 from nersery.taggers.transformer import TransformerTagger
 
-MOST_PAIRS = 256**2
-"""Pairs of subwords in one pass; every layer and head keeps a number for each pair."""
+MOST_PAIRS = WINDOWS * 256**2
+"""Pairs of subwords in one pass, also on a GPU; every layer and head keeps a number for each pair."""
 OTHER_WAYS = 'Use another tagger, or keywords = "random" or "none"'
 
 
@@ -54,8 +53,7 @@ def word_attention(tagger: Tagger, sentences: Sequence[Sentence], layers: int = 
     windows = [(number, w) for number, sentence in enumerate(sentences) for w in encoder.windows(sentence.words)]
     network.eval()
     with torch.no_grad(), eager_attention(network), autocast(network.device, transformer.precision):
-        rows = partial(_rows, most=windows_at_once(network.device))
-        for numbers, part in window_passes(windows, rows, LENGTH_MULTIPLE):
+        for numbers, part in window_passes(windows, _rows, LENGTH_MULTIPLE):
             attentions = _attentions(transformer, part, layers)
             for number, window, subwords in zip(numbers, part, attentions, strict=False):
                 _fill(found[number], window, subwords, len(encoder.suffix))
@@ -96,16 +94,16 @@ def _fill(found: NDArray[np.float32], window: Window, subwords: NDArray[Any], su
     found[start:end, first : first + len(window.firsts)] = between[start - first : end - first]
 
 
-def _rows(length: int, most: int) -> int:
+def _rows(length: int) -> int:
     """Windows in one pass, by their padded length."""
-    return max(1, min(most, most * MOST_PAIRS // length**2))
+    return max(1, min(WINDOWS, MOST_PAIRS // length**2))
 
 
 def _attentions(tagger: TransformerTagger, windows: Sequence[Window], layers: int) -> NDArray[np.float32]:
     """Attention between subwords. Shape: (rows, subwords, subwords), with more rows than windows."""
     network, encoder = tagger.parts
     longest = max(len(window.subwords) for window in windows)
-    rows = _rows(longest + -longest % LENGTH_MULTIPLE, windows_at_once(network.device)) + 1
+    rows = _rows(longest + -longest % LENGTH_MULTIPLE) + 1
     batch = collate(windows, encoder.pad, rows=rows, multiple=LENGTH_MULTIPLE, longest=encoder.max_subwords)
     batch.attention_mask[-1, -1] = 0  # where nothing is masked transformers adds no mask, and bf16 rounds otherwise
     batch = batch.to(network.device)
