@@ -2,7 +2,8 @@
 # Methods and large models on a GPU: speed, utilisation, memory. No network. Tables go to $OUT (runs/gpu by default).
 #
 #     benchmarks/gpu.sh                     lists the parts; each takes less than ten minutes
-#     benchmarks/gpu.sh [--quick] PART...   runs parts; `DEVICE=cpu benchmarks/gpu.sh --quick 1` works without a GPU
+#     benchmarks/gpu.sh [--quick] PART...   runs parts, each for about LIMIT seconds at most, 480 by default;
+#                                           `DEVICE=cpu benchmarks/gpu.sh --quick 1` works without a GPU
 #     benchmarks/gpu.sh wheels              downloads what a machine with torch and transformers may lack, into .wheels
 #
 # Where .wheels is beside the repository's files, its packages are used. Models have random weights, made on the spot.
@@ -25,4 +26,6 @@ export PYTHONPATH="$PWD/src:${site:-}:${PYTHONPATH:-}" HF_HUB_OFFLINE=1 PYTHONUN
 quick=()
 if [ "${1:-}" = --quick ]; then quick=(--quick); shift; fi
 [ $# -gt 0 ] || exec "$python" benchmarks/gpu.py
-for part in "$@"; do "$python" benchmarks/gpu.py "$part" "${quick[@]}"; done
+status=0
+for part in "$@"; do "$python" benchmarks/gpu.py "$part" "${quick[@]}" || status=1; done
+exit $status
