@@ -32,10 +32,9 @@ from nersery.io.columns import (
 )
 from nersery.io.formats import Beginning, Format
 from nersery.io.repairs import EXTRA_ROWS, INNER_MARK, OUTER_SPACE, RAGGED_LINES, REPAIRS
-from nersery.io.text_file import BLANKS, TextFile
+from nersery.io.text_file import BLANKS, BYTE_ORDER_MARK, TextFile
 
 TAB = "\t"
-BYTE_ORDER_MARK = "\ufeff"
 WORD_NAMES = frozenset({"form", "text", "token", "tokens", "word", "words"})
 TAG_NAMES = frozenset({"bio", "entity", "iob", "label", "labels", "ner", "ner_tag", "ner_tags", "tag", "tags"})
 """What the columns of words and tags are called in the headers of tables, in lower case."""
