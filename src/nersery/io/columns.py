@@ -27,6 +27,8 @@ MARKS = (WORD_MARK, TAG_MARK)
 NUMBER = re.compile(r"(\d{1,9})(?:[-.](\d{1,9}))?")
 """Of a word, or of words as in CoNLL-U: ``3``, the range ``3-4``, and ``3.1`` for a word that is not in the text."""
 _NAMES_ID = re.compile(r"#[ \t]*(?:sent_id|id)[ \t]*[=:]")
+LANGUAGE = re.compile(r"[a-z]{2,3}(?:-[a-z]+)*:")
+"""In front of each word of WikiANN."""
 _OF_CONLLU = re.compile(r"#[ \t]*(?:sent_id|text)[ \t]*=")
 CONLLU_WIDTH = 10
 """Columns of CoNLL-U, parted by tabs."""
@@ -73,6 +75,7 @@ class Layout:
         ragged: Lines of another width are words too.
         rivals: Other columns that look like tags.
         number: Position of the number of a word in its sentence, if there is one.
+        in_language: A word, if all begin with `LANGUAGE`.
     """
 
     width: int
@@ -82,6 +85,7 @@ class Layout:
     ragged: bool = False
     rivals: tuple[int, ...] = ()
     number: int | None = None
+    in_language: str = ""
 
     def fitted(self, values: list[str]) -> list[str]:
         """The word and the tag of a line of another width; the tag's position counts from the end.
@@ -180,7 +184,9 @@ def detect_layout(file: TextFile, options: ReadOptions, *, sure: bool = False) -
     word, number = _word_and_number(sample, [tag, *tags], options)
     tabs = 2 * sum("\t" in line for line in sample.lines) > len(sample.rows)
     rivals = tuple(at for at in tags if at not in (tag, word))
-    return Layout(sample.width, word, tag, tabs, RAGGED_LINES in options.repair, rivals, number)
+    words = columns[word]
+    in_language = words[0] if all(map(LANGUAGE.match, words)) else ""
+    return Layout(sample.width, word, tag, tabs, RAGGED_LINES in options.repair, rivals, number, in_language)
 
 
 def resembles_columns(file: TextFile, options: ReadOptions, *, strict: bool) -> bool:
