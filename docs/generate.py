@@ -218,10 +218,7 @@ def _protocols() -> str:
 
 
 def _repairs() -> str:
-    introduction = (
-        "Repairs of broken files, applied only if named (`--repair NAME`, or `repair = […]` under `[data]`) and "
-        "counted. They act in this order."
-    )
+    introduction = "Applied if named (`--repair NAME`, or `repair = […]` under `[data]`), in this order, and counted."
     rows = [(f"`{name}`", repair.summary) for name, repair in repairs.REPAIRS.items()]
     return f"## Repairs\n\n{introduction}\n\n{table(('repair', 'what it does'), rows)}"
 

@@ -62,6 +62,25 @@ class TestLabels:
         assert {s.origin for s in labelled} == {Origin("tagger_labels")}
         assert all(e.score == 1.0 for s in labelled for e in s.entities)
 
+    @pytest.mark.parametrize(
+        ("share", "text", "advice"),
+        [
+            (1.0, "Oslo , Bonn\n", "that the tagger learnt from: split it alike, by --split spaces"),
+            (0.0, "Oslo, Bonn\n", 'in the words, as in "Oslo,", and was apart in the sentences that the tagger'),
+            (0.0, "Oslo , Bonn\n", ""),
+            (None, "Oslo, Bonn\n", ""),
+        ],
+    )
+    def test_predict_tells_that_text_is_split_otherwise(self, share: float | None, text: str, advice: str) -> None:
+        tagger = Memory.load("teacher")
+        tagger.history["attached_signs"] = share
+        tagger.save(Path("teacher"))
+        Path("raw.txt").write_text(text * 10)
+        result = call("predict", "teacher", "raw.txt", "predicted.jsonl")
+        assert result.code == 0
+        assert advice in result.err
+        assert ("that the tagger learnt from" in result.err) == bool(advice)
+
     def test_text_may_have_any_extension(self) -> None:
         assert call(*TEACHER).code == 0
         Path("raw.txt").rename("raw.de")

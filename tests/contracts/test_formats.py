@@ -6,7 +6,7 @@ import gzip
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from nersery.core.errors import DataError, SettingsError
@@ -52,6 +52,8 @@ def labelled_sentence(draw: st.DrawFn) -> Sentence:
 
 @pytest.mark.parametrize("name", BOTH)
 @given(sentence=labelled_sentence())
+@example(Sentence(("\ufeffIn", "Oslo"), id="a"))
+@example(Sentence(("\ufeff",), id="a"))
 @settings(max_examples=60, deadline=None)
 def test_any_sentence_comes_back_or_is_refused(
     tmp_path_factory: pytest.TempPathFactory, name: str, sentence: Sentence

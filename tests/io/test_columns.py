@@ -53,6 +53,28 @@ def test_the_word_is_the_first_column_that_does_not_count_the_words(text: str, w
     assert named.word == 0
 
 
+TEN = "1 {} _ NOUN _ _ 0 root _ {}\n\n".replace(" ", "\t")
+
+
+@pytest.mark.parametrize(
+    ("text", "word"),
+    [
+        ("# sent_id = s1\n1\ta\tO\n\n# sent_id = s2\n1\tb\tB-X\n", 1),
+        ("# newdoc\n#text=a\n1 a O\n\n1 b B-X\n", 1),
+        (TEN.format("Yes", "O") + TEN.format("Oslo", "B-X"), 1),
+        (TEN.format("Oslo", "B-X"), 1),
+        (TEN.format("Yes", "O").replace("\t", " ") + "1 Oslo _ NOUN _ _ 0 root _ B-X\n", 0),
+        ("# sent_id = s1\n1\ta\tO\n\n5\tb\tB-X\n", 0),  # no sentence begins with its fifth word
+        ("# sent_id = s1\n1\tO\n\n1\tB-X\n", 0),
+        ("# text d1\n1\ta\tO\n\n1\tb\tB-X\n", 0),
+    ],
+)
+def test_the_word_of_conllu_is_known_where_each_sentence_has_one(text: str, word: int, tmp_path: Path) -> None:
+    layout = found(tmp_path, text)
+    assert layout is not None
+    assert (layout.word, layout.number) == (word, 0 if word else None)
+
+
 @pytest.mark.parametrize(
     ("text", "word", "number"),
     [

@@ -508,6 +508,28 @@ def test_a_word_may_begin_with_a_byte_order_mark(path: Path) -> None:
     assert list(read(path, repair="byte-order-mark")) == corpus
 
 
+def test_languages_in_front_of_all_words_are_reported_or_removed(path: Path) -> None:
+    text = "en:Oslo\tB-LOC\nen::\tO\nen:re:x\tO\n\nzh-yue:北京\tB-LOC\n"
+    source = opened(path, text)
+    note = '; words begin with a language, as in "en:Oslo": --repair language-prefix'
+    assert source.description.endswith(f"word 1, tag 2{note}")
+    assert [sentence.words for sentence in source] == [("en:Oslo", "en::", "en:re:x"), ("zh-yue:北京",)]
+    source = opened(path, text, repair="language-prefix")
+    assert source.description.endswith("word 1, tag 2")
+    assert [sentence.words for sentence in source] == [("Oslo", ":", "re:x"), ("北京",)]
+    assert source.repaired == {"language-prefix": 4}
+    with pytest.raises(DataError, match=r":2 .*the word is '', expected at least one character"):
+        list(opened(path, "en:Oslo\tB-LOC\nen:\tO\n", repair="language-prefix"))
+
+
+@pytest.mark.parametrize("text", ["en:Oslo\tB-LOC\nin\tO\n", "11:30\tO\n12:00\tB-T\n", "EN:Oslo\tB-LOC\n", ""])
+def test_where_some_word_has_no_language_none_is_removed(path: Path, text: str) -> None:
+    source = opened(path, text, repair="language-prefix")
+    assert "language" not in opened(path, text).description
+    assert [word for sentence in source for word in sentence.words] == [row.split("\t")[0] for row in text.splitlines()]
+    assert not source.repaired
+
+
 def test_words_that_look_like_tags_are_words(path: Path) -> None:
     assert labels(path, "O O\nB-PER O\n") == [(("O", "B-PER"), ())]
 

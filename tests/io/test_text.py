@@ -16,6 +16,7 @@ from nersery.crosslingual.bitext import open_side
 from nersery.io import ReadOptions, open_corpus, read, reject_line, write
 from nersery.io import text as module
 from nersery.io.text_file import TextFile
+from nersery.pipeline.stage_job import corpus_job
 
 SHORT = 20
 
@@ -30,6 +31,15 @@ def path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_what_cannot_be_seen_stays_in_the_words(path: Path) -> None:
     path.write_bytes("\ufeffAda\n\u200b\nक्\u200dष नई\u200cद\n\ufeffBo\n".encode())
     assert [s.words for s in read(path)] == [("Ada",), ("\u200b",), ("क्\u200dष", "नई\u200cद"), ("\ufeffBo",)]
+
+
+def test_a_byte_order_mark_in_front_of_the_first_word_comes_back(path: Path) -> None:
+    sentences = [Sentence(("\ufeffIn",)), Sentence(("\ufeff",)), Sentence(("Oslo",))]
+    write(sentences, path)
+    assert path.read_text("utf-8") == "\ufeff\ufeffIn\n\ufeff\nOslo\n"
+    assert [s.words for s in read(path)] == [s.words for s in sentences]
+    corpus_job(path, {}).run(sentences, list, overwrite=True)
+    assert [s.words for s in read(path)] == [s.words for s in sentences]
 
 
 @pytest.mark.parametrize("end", ["\n", "\r\n", ""])

@@ -10,7 +10,6 @@ from nersery.core.outcome import Outcome, Reject
 from nersery.pipeline.job import FileJob
 
 ITEMS = range(50)
-HEADER = "# header\n"
 
 
 def step(batch: Sequence[int]) -> list[Outcome]:
@@ -27,7 +26,7 @@ def encode_reject(reject: Reject) -> str:
 
 
 def job(folder: Path, seed: int = 0, name: str = "out.txt") -> FileJob:
-    return FileJob(folder / name, encode, encode_reject, {"seed": seed, "input": {"sha": "é"}}, HEADER)
+    return FileJob(folder / name, encode, encode_reject, {"seed": seed, "input": {"sha": "é"}})
 
 
 def files(folder: Path) -> dict[str, bytes]:

@@ -18,7 +18,7 @@ from nersery.core.progress import Progress
 from nersery.pipeline.error_policy import ErrorPolicy
 from nersery.pipeline.job import FileJob, outcomes_of, rejects_of, run
 from nersery.pipeline.stage_job import opened
-from tests.pipeline.jobs import HEADER, ITEMS, encode, encode_reject, files, job, step
+from tests.pipeline.jobs import ITEMS, encode, encode_reject, files, job, step
 from tests.pipeline.test_resume import Killed, start_and_kill
 
 
@@ -137,7 +137,7 @@ class TestJournal:
         done = [encode(made) if isinstance(made, Sentence) else encode_reject(made) for made in step(range(20))]
         kept = [line for line in done if line.startswith("न")]
         refused = [line for line in done if line.startswith("reason")]
-        assert output.decode().startswith(HEADER + "".join(kept))
+        assert output.decode().startswith("".join(kept))
         assert rejects.decode().startswith("".join(refused))
         assert journal == {
             "fingerprint": {"seed": 0, "input": {"sha": "é"}},
@@ -145,7 +145,7 @@ class TestJournal:
             "written": len(kept),
             "rejected": len(refused),
             "reasons": {"reason 0": 4, "reason 1": 2, "reason 2": 2},
-            "bytes": [len((HEADER + "".join(kept)).encode()), len("".join(refused).encode())],
+            "bytes": [len(("".join(kept)).encode()), len("".join(refused).encode())],
             "finished": False,
         }
 
@@ -181,7 +181,7 @@ class TestJournal:
     def test_rejects_alone_are_no_failure(self, tmp_path: Path) -> None:
         tally = job(tmp_path).run([0, 5], step)
         assert (tally.read, tally.written, tally.rejected) == (2, 0, 2)
-        assert files(tmp_path)["out.txt"] == HEADER.encode()
+        assert files(tmp_path)["out.txt"] == b""
 
     def test_lost_work_names_the_file_and_the_folder(self, tmp_path: Path) -> None:
         part = start_and_kill(tmp_path, 12).part
@@ -201,11 +201,11 @@ class TestJournal:
 
 class TestPack:
     def packing(self, folder: Path) -> FileJob:
-        return FileJob(folder / "out", encode, encode_reject, {}, "a", pack=pack)
+        return FileJob(folder / "out", encode, encode_reject, {}, pack=pack)
 
     def test_the_target_is_made_of_the_output_at_the_end(self, tmp_path: Path) -> None:
         self.packing(tmp_path).run([1, 3], step)
-        assert (tmp_path / "out/whole").read_text("utf-8") == "Aन1\n"
+        assert (tmp_path / "out/whole").read_text("utf-8") == "न1\n"
         assert sorted(os.listdir(tmp_path)) == ["out", "out.rejects.jsonl"]
 
     @pytest.mark.parametrize("kind", ["a file", "a folder"])
@@ -215,9 +215,9 @@ class TestPack:
             raise Killed
 
         with pytest.raises(Killed):
-            FileJob(tmp_path / "out", encode, encode_reject, {}, "a", pack=killed).run([1], step)
+            FileJob(tmp_path / "out", encode, encode_reject, {}, pack=killed).run([1], step)
         self.packing(tmp_path).run([1], step)
-        assert (tmp_path / "out/whole").read_text("utf-8") == "Aन1\n"
+        assert (tmp_path / "out/whole").read_text("utf-8") == "न1\n"
         assert os.listdir(tmp_path) == ["out"]
 
     def test_after_a_kill_while_the_folder_is_cleared_it_is_there(
@@ -252,8 +252,8 @@ class TestPack:
 
 
 def test_blank_lines_stand_in_for_rejects(tmp_path: Path) -> None:
-    FileJob(tmp_path / "out", encode, encode_reject, {}, "head\n", "-\n").run(range(4), step)
-    assert (tmp_path / "out").read_text("utf-8") == "head\n-\nन1\nन2\n-\n"
+    FileJob(tmp_path / "out", encode, encode_reject, {}, blank="-\n").run(range(4), step)
+    assert (tmp_path / "out").read_text("utf-8") == "-\nन1\nन2\n-\n"
 
 
 def test_the_reject_of_a_failed_item_shows_the_sentence_that_is_named(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from nersery import Sentence
 from nersery.core.errors import JobFailedError, NerseryError, SettingsError
 from nersery.core.outcome import Outcome, Reject, Step, collect
 from nersery.pipeline.job import FileJob, run
-from tests.pipeline.jobs import HEADER, ITEMS, encode, encode_reject, files, job, step
+from tests.pipeline.jobs import ITEMS, encode, encode_reject, files, job, step
 
 
 class TestRun:
@@ -49,7 +49,7 @@ class TestFileJob:
         tally = job(tmp_path).run(range(6), step)
         assert (tally.read, tally.written, tally.rejected) == (6, 3, 3)
         assert files(tmp_path) == {
-            "out.txt": f"{HEADER}न1\nन2\nन4\n".encode(),
+            "out.txt": "न1\nन2\nन4\n".encode(),
             "out.txt.rejects.jsonl": b"reason 0\nreason 0\nreason 2\n",
         }
         assert not job(tmp_path).part.exists()
@@ -60,7 +60,7 @@ class TestFileJob:
 
     def test_no_items_still_make_a_file(self, tmp_path: Path):
         job(tmp_path).run([], step)
-        assert files(tmp_path) == {"out.txt": HEADER.encode()}
+        assert files(tmp_path) == {"out.txt": b""}
 
     def test_batch_size_does_not_matter(self, tmp_path: Path, undisturbed: dict[str, bytes]):
         job(tmp_path).run(ITEMS, step, batch_size=7)
@@ -117,7 +117,7 @@ class TestFileJob:
     def test_force_replaces_target_and_stale_rejects(self, tmp_path: Path):
         job(tmp_path, seed=1).run(ITEMS, step)
         job(tmp_path).run([1], step, overwrite=True)
-        assert files(tmp_path) == {"out.txt": f"{HEADER}न1\n".encode()}
+        assert files(tmp_path) == {"out.txt": "न1\n".encode()}
 
     def test_a_journal_has_no_trouble_with_odd_file_names(self, tmp_path: Path):
         FileJob(tmp_path / "out", encode, encode_reject, {"input": "caf\udce9.conll"}).run([1], step)

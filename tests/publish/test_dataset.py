@@ -225,6 +225,13 @@ def test_hostile_text_is_text_in_the_card(tmp_path: Path):
         assert len({len(re.findall(r"(?<!\\)\|", row)) for row in table.splitlines()}) == 1
 
 
+def test_name_and_licence_are_one_line_at_the_head_as_below(tmp_path: Path):
+    folder = written(tmp_path, About("my\ndata", license="cc-by-4.0\x85\n"))
+    front, text = split_card(folder)
+    assert (front["pretty_name"], front["license"]) == ("my data", "cc-by-4.0")
+    assert {"# my data", "Licence of the whole: cc-by-4.0."} <= {*text.split("\n")}
+
+
 @pytest.mark.usefixtures("parquet")
 def test_same_input_same_bytes(tmp_path: Path):
     one, other = (written(tmp_path / name, parquet=True) for name in "ab")

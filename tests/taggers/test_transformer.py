@@ -164,6 +164,7 @@ def test_the_weights_of_the_best_look_at_dev_are_kept(tiny_model, monkeypatch) -
 
 def test_dev_that_cannot_tell_taggers_apart_chooses_none(tiny_model, capsys) -> None:
     dev = [Sentence(("nobody", "came")), Sentence(("Brent", "rose"), (Entity(0, 1, "OIL"),))]
+    warn.cache_clear()
     history = small(tiny_model, steps=4, evaluate_every=1).fit(GOLD, dev)
     assert (history["best_step"], history["evaluations"]) == (4, [])
     assert "dev has no entity of a type that is learnt" in capsys.readouterr().err

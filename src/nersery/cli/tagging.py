@@ -121,9 +121,13 @@ def predict(
     json: options.AsJson = False,
 ) -> None:
     """Label sentences with a trained tagger; labels in the input are replaced."""
+    from nersery.experiments.run_state.inputs import note_of_learnt_words
+
     job = options.shared(JobOptions)
     options.refuse_same_file(target, source)
     corpus = options.open_corpus(source)
+    if text := note_of_learnt_words(tagger, corpus):
+        note(text)
     run_job(PredictStage(tagger, backend), corpus, target, job, corpus, as_json=json)
 
 

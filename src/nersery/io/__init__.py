@@ -27,7 +27,7 @@ from nersery.io.folder import FolderSource
 from nersery.io.formats import Beginning, extensions, formats, readable, writable
 from nersery.io.jsonl import read_rejects, reject_line
 from nersery.io.shipped import input_path
-from nersery.io.text_file import STANDARD_INPUT, TextFile
+from nersery.io.text_file import STANDARD_INPUT, TextFile, as_beginning
 
 __all__ = [
     "AUTO",
@@ -196,9 +196,9 @@ def write(
     count = 0
     with naming_the_full_disk(path), written_beside(path) as temporary:
         with temporary.open("w", encoding="utf-8", newline="\n") as stream:
-            stream.write(encoder.header)
             for sentence in checked_sentences(sentences):
-                stream.write(encoder.encode(sentence))
+                text = encoder.encode(sentence)
+                stream.write(text if count else as_beginning(text))
                 count += 1
         if encoder.pack is None:
             os.replace(temporary, path)

@@ -354,8 +354,6 @@ def digest_of(values: Iterable[Any]) -> str:
 class Writer(ABC):
     """Turns sentences into the text of a format."""
 
-    header = ""
-    """Text in front of the first sentence."""
     pack: Callable[[Path, Path], None] | None = None
     makes_folder = False
     """See `nersery.io.formats.Format`, as for ``pack``."""

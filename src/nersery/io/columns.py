@@ -27,6 +27,11 @@ MARKS = (WORD_MARK, TAG_MARK)
 NUMBER = re.compile(r"(\d{1,9})(?:[-.](\d{1,9}))?")
 """Of a word, or of words as in CoNLL-U: ``3``, the range ``3-4``, and ``3.1`` for a word that is not in the text."""
 _NAMES_ID = re.compile(r"#[ \t]*(?:sent_id|id)[ \t]*[=:]")
+LANGUAGE = re.compile(r"[a-z]{2,3}(?:-[a-z]+)*:")
+"""In front of each word of WikiANN."""
+_OF_CONLLU = re.compile(r"#[ \t]*(?:sent_id|text)[ \t]*=")
+CONLLU_WIDTH = 10
+"""Columns of CoNLL-U, parted by tabs."""
 
 
 def split_line(line: str) -> list[str]:
@@ -70,6 +75,7 @@ class Layout:
         ragged: Lines of another width are words too.
         rivals: Other columns that look like tags.
         number: Position of the number of a word in its sentence, if there is one.
+        in_language: A word, if all begin with `LANGUAGE`.
     """
 
     width: int
@@ -79,6 +85,7 @@ class Layout:
     ragged: bool = False
     rivals: tuple[int, ...] = ()
     number: int | None = None
+    in_language: str = ""
 
     def fitted(self, values: list[str]) -> list[str]:
         """The word and the tag of a line of another width; the tag's position counts from the end.
@@ -174,10 +181,12 @@ def detect_layout(file: TextFile, options: ReadOptions, *, sure: bool = False) -
         raise _no_tags(file, columns)
     is_last = sample.last_is_tag or len(columns) == 2 or not _is_sparse(columns[tags[0]])
     tag = tags[0] if is_last else _outer(columns, tags)
-    word, number = _word_and_number(sample.by_sentence, [tag, *tags], options)
+    word, number = _word_and_number(sample, [tag, *tags], options)
     tabs = 2 * sum("\t" in line for line in sample.lines) > len(sample.rows)
     rivals = tuple(at for at in tags if at not in (tag, word))
-    return Layout(sample.width, word, tag, tabs, RAGGED_LINES in options.repair, rivals, number)
+    words = columns[word]
+    in_language = words[0] if all(map(LANGUAGE.match, words)) else ""
+    return Layout(sample.width, word, tag, tabs, RAGGED_LINES in options.repair, rivals, number, in_language)
 
 
 def resembles_columns(file: TextFile, options: ReadOptions, *, strict: bool) -> bool:
@@ -217,7 +226,7 @@ class _Sample:
     """
 
     def __init__(self, file: TextFile) -> None:
-        self.last_is_tag = False
+        self.last_is_tag = self.is_conllu = False
         sentences = self._sentences(file.lines())
         self.lines = list(chain.from_iterable(sentences))
         split = [list(map(split_line, sentence)) for sentence in sentences]
@@ -227,6 +236,7 @@ class _Sample:
         """Of the lines with the usual number of columns, from 0 to 1."""
         self.by_sentence = [[row for row in rows if len(row) == self.width] for rows in split]
         self.columns = list(zip(*chain.from_iterable(self.by_sentence), strict=True))
+        self.is_conllu |= self.width == CONLLU_WIDTH and "\t" in self.lines[0]
 
     def _sentences(self, lines: Iterable[str]) -> list[list[str]]:
         sentences: list[list[str]] = [[]]
@@ -238,6 +248,7 @@ class _Sample:
             elif not sentences[-1] and not marked and _may_be_comment(line):
                 mark = line.rstrip(BLANKS)
                 marked, self.last_is_tag = mark == WORD_MARK, self.last_is_tag or mark == TAG_MARK
+                self.is_conllu |= _OF_CONLLU.match(line) is not None
                 doubtful += [line] * (len(doubtful) < SAMPLE_LINES)
             else:
                 sentences[-1].append(line)
@@ -306,19 +317,16 @@ _BySentence = Sequence[Sequence[str]]
 """The values of a column in each sentence."""
 
 
-def _word_and_number(
-    sentences: Sequence[Sequence[Sequence[str]]], tags: Sequence[int], options: ReadOptions
-) -> tuple[int, int | None]:
+def _word_and_number(sample: _Sample, tags: Sequence[int], options: ReadOptions) -> tuple[int, int | None]:
     """The column of the words, and the one that numbers them, if there is one.
 
     Args:
-        sentences: The rows of each sentence.
         tags: Columns of tags, first the one that is read.
     """
-    width = next(len(row) for rows in sentences for row in rows)
+    sentences = sample.by_sentence
     named = None if options.word_column is None else options.word_column - 1
-    others = [at for at in range(width) if at not in (tags[0], named)]
-    numbers = [at for at in others if _numbers_words(_column(sentences, at))]
+    others = [at for at in range(sample.width) if at not in (tags[0], named)]
+    numbers = [at for at in others if _numbers_words(_column(sentences, at), is_conllu=sample.is_conllu)]
     number = numbers[0] if numbers else None
     if named is not None:
         return named, number
@@ -338,10 +346,15 @@ def _names_document(values: _BySentence) -> bool:
     return bool(several) and sum(len(set(sentence)) == 1 for sentence in several) >= NEARLY_ALL * len(several)
 
 
-def _numbers_words(values: _BySentence) -> bool:
-    """Whether nearly all values of a column are numbers, and nearly all within a sentence follow the one before."""
+def _numbers_words(values: _BySentence, *, is_conllu: bool) -> bool:
+    """Whether nearly all values of a column are numbers, and nearly all within a sentence follow the one before.
+
+    Sentences of one word prove nothing; those of CoNLL-U are known to be numbered.
+    """
     everything = [value for sentence in values for value in sentence]
     steps = [step for sentence in values for step in pairwise(sentence)]
+    if is_conllu and not steps:
+        return set(everything) == {"1"}
     numbers = sum(NUMBER.fullmatch(value) is not None for value in everything)
     follow = sum(_follows(*step) for step in steps)
     return bool(steps) and numbers >= NEARLY_ALL * len(everything) and follow >= NEARLY_ALL * len(steps)

@@ -9,16 +9,18 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from functools import partial
 from itertools import chain, pairwise
 from typing import NamedTuple
 
 from nersery.core import tags
-from nersery.core.errors import DataError, Issue, SettingsError
+from nersery.core.errors import DataError, Issue, SettingsError, printable
 from nersery.core.sentence import UNKNOWN_COLUMN, Sentence
 from nersery.io import base
 from nersery.io.columns import (
     DOCUMENT_MARK,
+    LANGUAGE,
     MARKS,
     NUMBER,
     TAG_MARK,
@@ -31,16 +33,19 @@ from nersery.io.columns import (
     split_line,
 )
 from nersery.io.formats import Beginning, Format
-from nersery.io.repairs import EXTRA_ROWS, INNER_MARK, OUTER_SPACE, RAGGED_LINES, REPAIRS
-from nersery.io.text_file import BLANKS, TextFile
+from nersery.io.repairs import EXTRA_ROWS, INNER_MARK, LANGUAGE_PREFIX, OUTER_SPACE, RAGGED_LINES, REPAIRS
+from nersery.io.text_file import BLANKS, BYTE_ORDER_MARK, TextFile
 
 TAB = "\t"
-BYTE_ORDER_MARK = "\ufeff"
 WORD_NAMES = frozenset({"form", "text", "token", "tokens", "word", "words"})
 TAG_NAMES = frozenset({"bio", "entity", "iob", "label", "labels", "ner", "ner_tag", "ner_tags", "tag", "tags"})
 """What the columns of words and tags are called in the headers of tables, in lower case."""
 _EXTRA_FIXES = (base.repair_hint(EXTRA_ROWS), "delete the lines of the words if the ranges have the right tags")
 _NOTHING: Mapping[str, int] = {}
+_ON_WORDS: Mapping[str, Callable[[str], str]] = {
+    OUTER_SPACE: lambda word: word.strip(" "),
+    LANGUAGE_PREFIX: partial(LANGUAGE.sub, "", count=1),
+}
 
 _ID = re.compile(
     r"#[ \t]*(?:sent_id|id)"
@@ -91,8 +96,10 @@ class ConllSource(base.Source):
 
     def __init__(self, file: TextFile, options: base.ReadOptions) -> None:
         super().__init__(file, options)
-        self._line_repairs = {RAGGED_LINES, OUTER_SPACE, EXTRA_ROWS}.intersection(options.repair)
         self.layout = detect_layout(file, options)
+        self._line_repairs = {RAGGED_LINES, EXTRA_ROWS, *_ON_WORDS}.intersection(options.repair)
+        if self.layout is None or not self.layout.in_language:
+            self._line_repairs.discard(LANGUAGE_PREFIX)
         self.scheme = options.scheme or base.detect_scheme(self._tags())
 
     @property
@@ -102,6 +109,9 @@ class ConllSource(base.Source):
             return "conll, empty"
         place = f"word {self.layout.word + 1}, tag {self.layout.tag + 1}"
         description = f"conll, {self.scheme}, {self.layout.width} columns: {place}"
+        if self.layout.in_language and LANGUAGE_PREFIX not in self._line_repairs:
+            like = f'words begin with a language, as in "{printable(self.layout.in_language)}"'
+            description += f"; {like}: --repair {LANGUAGE_PREFIX}"
         if not self.layout.rivals:
             return description
         *others, last = sorted(at + 1 for at in (*self.layout.rivals, self.layout.tag))
@@ -238,10 +248,10 @@ def _mended(
     for row in (row for place, row in enumerate(rows) if place not in extras):
         fitted = layout.fitted(row) if RAGGED_LINES in names else row
         counts[RAGGED_LINES] += fitted is not row
-        if OUTER_SPACE in names and len(fitted) == layout.width:
-            word = fitted[layout.word]
-            counts[OUTER_SPACE] += word != word.strip(" ")
-            fitted[layout.word] = word.strip(" ")
+        for name, mend in _ON_WORDS.items() if len(fitted) == layout.width else ():
+            if name in names:
+                word, fitted[layout.word] = fitted[layout.word], mend(fitted[layout.word])
+                counts[name] += word != fitted[layout.word]
         mended.append(fitted)
     return mended, +counts, extras
 

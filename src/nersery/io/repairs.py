@@ -92,15 +92,16 @@ def _open_end_repair(tags: list[str], scheme: Scheme) -> list[str]:
 
 
 RAGGED_LINES, OUTER_SPACE, DROP_SENTENCE = "ragged-lines", "outer-space", "drop-sentence"
-EXTRA_ROWS = "extra-rows"
+EXTRA_ROWS, LANGUAGE_PREFIX = "extra-rows", "language-prefix"
 CONTROL_CHARACTERS, INNER_MARK = "control-characters", "byte-order-mark"
 UTF16_OFFSETS, WHOLE_WORDS, CUT_WORDS = "utf16-offsets", "whole-words", "cut-words"
 REPAIRS: Mapping[str, Repair] = MappingProxyType(
     {
-        INNER_MARK: Repair("a sentence of columns loses the byte order mark in front of it"),
-        EXTRA_ROWS: Repair("ranges such as 3-4 and empty nodes such as 8.1 of CoNLL-U are left out"),
+        INNER_MARK: Repair("a sentence of columns loses the byte order mark in front"),
+        EXTRA_ROWS: Repair("CoNLL-U's ranges (3-4) and empty nodes (8.1) are left out"),
         RAGGED_LINES: Repair("a line with other columns than most keeps only its word and tag"),
         OUTER_SPACE: Repair("a word or tag between tabs loses the spaces at its ends", _outer_space),
+        LANGUAGE_PREFIX: Repair("en:Oslo becomes Oslo if all words begin with a language"),
         "small-letter": Repair("b-per becomes B-per, and o becomes O", _small_letter),
         "letter-behind": Repair("PER-B becomes B-PER", _letter_behind),
         "underscore": Repair("B_PER becomes B-PER", _underscore),

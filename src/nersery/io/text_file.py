@@ -19,6 +19,7 @@ from weakref import WeakSet
 from nersery.core.errors import DataError, Issue, SettingsError
 
 STANDARD_INPUT = "-"
+BYTE_ORDER_MARK = "\ufeff"
 BLANKS = " \t\r\n"
 """What a blank line may hold; other white space can be a word."""
 MOST_CHARACTERS = 10_000_000
@@ -101,7 +102,7 @@ class TextFile:
             # Not by `beginnings`, which takes twice the time; and not `for line in stream`, see there.
             for number, line in enumerate(iter(partial(stream.readline, MOST_CHARACTERS + 1), ""), start=1):
                 if number == 1 and self._keeps_mark:
-                    line = line.removeprefix("\ufeff")
+                    line = line.removeprefix(BYTE_ORDER_MARK)
                 if len(line) > MOST_CHARACTERS:
                     raise self._too_long(number)
                 yield line
@@ -117,7 +118,7 @@ class TextFile:
             # Not `for line in stream`, which would first read a line without an end into memory.
             while part := stream.readline(longest + 1):
                 if begins:
-                    yield part.removeprefix("\ufeff") if self._keeps_mark and number == 1 else part
+                    yield part.removeprefix(BYTE_ORDER_MARK) if self._keeps_mark and number == 1 else part
                 elif (left_out := left_out + len(part)) > MOST_CHARACTERS:  # /dev/zero has no end
                     raise self._too_long(number)
                 if begins := part.endswith("\n"):
@@ -134,7 +135,7 @@ class TextFile:
         if len(text) > MOST_IN_MEMORY:
             message = f"the text has more than {MOST_IN_MEMORY:,} characters, and has to be read as a whole"
             raise DataError(Issue(message, self.name), fix="cut it into several files, or export one object a line")
-        return text.removeprefix("\ufeff") if self._keeps_mark else text
+        return text.removeprefix(BYTE_ORDER_MARK) if self._keeps_mark else text
 
     def _too_long(self, line: int) -> DataError:
         issue = Issue(f"the line has more than {MOST_CHARACTERS:,} characters", self.name, line)
@@ -180,6 +181,15 @@ class TextFile:
             Issue(f"the byte 0x{ord(byte) - 0xDC00:02x} is not {encoding}", self.name, number) for number, byte in bad
         ]
         return DataError(issues or Issue(f"the bytes are not {encoding}", self.name), fix=fix)
+
+
+def as_beginning(text: str) -> str:
+    """What a file begins with, so that it is read again: a byte order mark in front of a word needs one to be skipped.
+
+    >>> as_beginning("Ada"), as_beginning("\\ufeffAda") == "\\ufeff\\ufeffAda"
+    ('Ada', True)
+    """
+    return BYTE_ORDER_MARK + text if text.startswith(BYTE_ORDER_MARK) else text
 
 
 def _bad_byte(line: str) -> re.Match[str] | None:

@@ -24,6 +24,7 @@ from nersery.core.other_jobs import foreign_files, other_settings
 from nersery.core.outcome import Outcome, Reject, Step, Tally
 from nersery.core.progress import Progress
 from nersery.core.sentence import Sentence
+from nersery.io.text_file import as_beginning
 from nersery.pipeline.error_policy import ErrorPolicy, sentence_in
 
 Item = TypeVar("Item")
@@ -94,7 +95,6 @@ class FileJob:
         encode: A sentence as text of the format, with line breaks.
         encode_reject: A reject as one line.
         fingerprint: Everything the result depends on, as JSON values.
-        header: Text before the first sentence.
         blank: Text in place of a reject, if lines must match those of other files.
         pack: Makes the target of the output, in one go at the end; None where the output is the target.
         makes_folder: The target is a folder, which takes the place of no file.
@@ -105,7 +105,6 @@ class FileJob:
     encode: Callable[[Sentence], str]
     encode_reject: Callable[[Reject], str]
     fingerprint: Mapping[str, Any]
-    header: str = ""
     blank: str = ""
     pack: Callable[[Path, Path], None] | None = None
     makes_folder: bool = False
@@ -191,8 +190,6 @@ class FileJob:
             _cut_to(self.part / "output", journal.bytes[0]) as output,
             _cut_to(self.part / "rejects", journal.bytes[1]) as rejects,
         ):
-            if not journal.tally.read:
-                output.write(self.header.encode())
             saved = time.monotonic()
             policy = ErrorPolicy(step, self.sentence_of)
             outcomes = outcomes_of(remaining, policy, batch_size=batch_size, progress=progress)
@@ -203,7 +200,7 @@ class FileJob:
                     rejects.write(line.encode())
                     output.write(self.blank.encode())
                 else:
-                    output.write(line.encode())
+                    output.write((line if output.tell() else as_beginning(line)).encode())
                 # After a failed item all others may fail, too: the corrected command then processes these again.
                 has_failed = isinstance(outcome, Reject) and outcome.error is not None
                 if number % batch_size == 0 and not has_failed and time.monotonic() - saved >= CHECKPOINT_SECONDS:

@@ -174,10 +174,7 @@ def corpus_job(target: Path, made_by: Mapping[str, Any], writer: io.Writer | Non
     """
     writer = writer or io.writer(output_format(target))
     made_by = {"nersery": __version__, **made_by}
-    return FileJob(
-        target, writer.encode, io.reject_line, made_by, writer.header, pack=writer.pack,
-        makes_folder=writer.makes_folder,
-    )  # fmt: skip
+    return FileJob(target, writer.encode, io.reject_line, made_by, pack=writer.pack, makes_folder=writer.makes_folder)
 
 
 def output_format(path: Path, wanted: str | None = None) -> str:

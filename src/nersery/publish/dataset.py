@@ -62,7 +62,9 @@ def publish(
         raise SettingsError("there is no sentence to publish")
     if parquet:
         check_parquet()
-    about = replace(about, name=about.name or folder.name)
+    # Each on one line, for the hub knows no licence with a line break at its end.
+    name, license = (" ".join(text.split()) for text in (about.name or folder.name, about.license))
+    about = replace(about, name=name, license=license)
     full = {
         "versions": {"nersery": __version__, "python": ".".join(map(str, sys.version_info[:3]))},
         "about": asdict(about),

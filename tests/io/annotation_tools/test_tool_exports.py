@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -110,6 +111,16 @@ def test_brat_has_two_files_for_each_document_whose_characters_are_not_known(tmp
     texts = {path.name: path.read_text("utf-8") for path in (tmp_path / "brat").glob("*.txt")}
     assert texts == {"a.txt": "   in Oslo\nOslo !\nOslo !\n", "b.txt": "Oslo !\nOslo !\n"}
     assert len(read(tmp_path / "brat")) == 5
+
+
+@pytest.mark.parametrize("offsets", [(), ((0, 3), (4, 8))])
+def test_no_text_of_brat_begins_with_a_byte_order_mark(tmp_path: Path, offsets: tuple[tuple[int, int], ...]) -> None:
+    """Brat counts it as a character, others skip it."""
+    sentence = Sentence(("\ufeffIn", "Oslo"), (Entity(1, 2, "LOC"),), "1", offsets=offsets)
+    write([sentence, replace(sentence, id="2", document="b", offsets=())], tmp_path / "brat", format="brat")
+    assert (tmp_path / "brat" / "sentences.txt").read_text("utf-8") == " \ufeffIn Oslo\n"
+    assert (tmp_path / "brat" / "sentences.ann").read_text("utf-8") == "T1\tLOC 5 9\tOslo\n"
+    assert [(s.words, s.labels) for s in read(tmp_path / "brat")] == [(sentence.words, sentence.labels)] * 2
 
 
 def test_names_of_documents_cannot_leave_the_folder(tmp_path: Path) -> None:

@@ -23,6 +23,7 @@ from nersery.io.shipped import EXAMPLE_PREFIX
 from nersery.io.tokenization import attached_signs
 from nersery.models.bundled import WITH_QUESTIONS
 from nersery.models.question_text import CORPORA, count_known
+from nersery.taggers.components.description import read_description
 
 Parts = Mapping[DataFile, Corpus]
 """The corpus of each file, by split and language."""
@@ -275,6 +276,18 @@ def note_of_punctuation(labelled: Iterable[Sentence], raw: Iterable[Sentence]) -
         )
     word = printable(one)
     return f'punctuation is in the words of labelled sentences, as in "{word}", and apart in raw text: split both alike'
+
+
+def note_of_learnt_words(tagger: str, sentences: Iterable[Sentence]) -> str:
+    """As `note_of_punctuation`, for the words that a tagger in a folder learnt from, and sentences to be labelled."""
+    learnt = read_description(tagger).get("history", {}).get("attached_signs")
+    share, word = attached_signs(word for sentence in islice(sentences, SEEN) for word in sentence.words)
+    if learnt is None or share is None or abs(share - learnt) < CLEAR:
+        return ""
+    others = "in the sentences that the tagger learnt from: split it alike"
+    if share > learnt:
+        return f'punctuation is in the words, as in "{printable(word)}", and was apart {others}, by --split punctuation'
+    return f"punctuation is apart, and was in the words {others}, by --split spaces"
 
 
 def note_of_overlap(label: str, part: Collection[Sentence], other: str, sentences: Iterable[Sentence]) -> str:

@@ -17,7 +17,7 @@ from nersery.io.formats import Format
 from nersery.io.jsonl import JsonlSource, JsonlWriter
 from nersery.io.libraries import required, to_spacy
 from nersery.io.objects import ENCODER, Object
-from nersery.io.text_file import TextFile
+from nersery.io.text_file import BYTE_ORDER_MARK, TextFile
 
 _UNSAFE = re.compile(r"[^\w.-]+")
 LONGEST_NAME = 200
@@ -141,9 +141,10 @@ def _whole(sentences: list[Sentence]) -> tuple[str, str]:
     at = 0
     for sentence in sorted(sentences, key=lambda one: (not one.offsets, one.offsets[:1])):
         text, _ = layout(sentence)
-        first = sentence.offsets[0][0] if sentence.offsets else at + bool(parts)
-        if first < at + bool(parts):  # sentences that overlap or touch, as those of a copy, follow each other
-            first = at + bool(parts)
+        # Sentences that overlap or touch, as those of a copy, follow each other. In front of a byte order mark stands a
+        # space: brat counts one at the start of a file as a character, most readers skip it.
+        first = at + bool(parts or text.startswith(BYTE_ORDER_MARK))
+        first = max(first, sentence.offsets[0][0] if sentence.offsets else 0)
         gap = first - at
         parts += [" " * (gap - 1) + "\n" if parts and gap else " " * gap, text]
         at = first + len(text)

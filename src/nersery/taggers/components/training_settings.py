@@ -13,6 +13,7 @@ from nersery.core.errors import SettingsError
 from nersery.core.ranges import Count, NotNegative, Rate
 from nersery.core.sentence import Sentence
 from nersery.core.warnings import warn
+from nersery.io.tokenization import attached_signs
 from nersery.models.training.trainer import Optimizer, Schedule, TrainingPlan, train
 from nersery.taggers.base import NOTHING_TO_COMPARE, Tagger, can_compare, strict_f1, training_record
 from nersery.taggers.components.tag_set import OutputScheme
@@ -109,5 +110,6 @@ def train_tagger(
         "sentences": len(gold),
         "steps": history.steps,
         "best_step": history.best.step if history.best else history.steps,
+        "attached_signs": attached_signs(word for sentence in gold for word in sentence.words)[0],
         "evaluations": [asdict(evaluation) for evaluation in history.evaluations],
     }
