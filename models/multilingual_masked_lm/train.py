@@ -12,10 +12,11 @@ from __future__ import annotations
 import argparse
 import json
 import math
+import random
 import re
 import sys
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -185,16 +186,14 @@ class MaskedLMTrainer:
         self.bias.fill_(learnt.min())
         self.bias[self.embedding.rows] = learnt
 
-    def masked(self, rows: Sequence[Ids], rate: float, kept: float, chances: Iterator[Any]) -> tuple[Tensor, ...]:
+    def masked(self, rows: Sequence[Ids], rate: float, kept: float, chance: random.Random) -> tuple[Tensor, ...]:
         """Inputs, attention, where subwords were masked, and which they were, as rows of the embedding."""
         ids = np.full((len(rows), max(map(len, rows))), self.tokenizer.pad_token_id, dtype=np.int64)
-        chosen = np.zeros(ids.shape, dtype=bool)
-        shown = np.zeros(ids.shape, dtype=bool)
-        for number, (row, chance) in enumerate(zip(rows, chances, strict=False)):
+        for number, row in enumerate(rows):
             ids[number, : len(row)] = row
-            generator = np.random.default_rng(chance.getrandbits(64))
-            chosen[number, : len(row)] = (generator.random(len(row)) < rate) & ~np.isin(row, self.special)
-            shown[number, : len(row)] = generator.random(len(row)) < kept
+        generator = np.random.default_rng(chance.getrandbits(64))  # one for all rows: a GPU would wait for many
+        chosen = (generator.random(ids.shape) < rate) & ~np.isin(ids, self.special)
+        shown = generator.random(ids.shape) < kept
         targets = torch.from_numpy(ids[chosen])
         attention = torch.from_numpy((ids != self.tokenizer.pad_token_id).astype(np.int64))
         ids[chosen & ~shown] = self.tokenizer.mask_token_id
@@ -237,8 +236,7 @@ class MaskedLMTrainer:
         for language, rows in held_out.items():
             right = total = 0
             for number, batch in enumerate(batches(rows, MEASURED_AT_ONCE)):
-                chances = (item_rng(1, number, row) for row in range(len(batch)))
-                *inputs, targets = self.masked(batch, HELD_OUT_RATE, 0.0, chances)
+                *inputs, targets = self.masked(batch, HELD_OUT_RATE, 0.0, item_rng(1, number))
                 with autocast(self.device, "auto"):
                     right += int((self.scores(*inputs).argmax(-1) == targets).sum())
                 total += len(targets)
@@ -273,8 +271,7 @@ def run(
     )
 
     def draw(group: tuple[Ids, ...], index: int, epoch: int) -> tuple[Tensor, ...]:
-        chances = (item_rng(seed, index, row, epoch) for row in range(len(group)))
-        return trainer.masked(group, MASK_RATE, KEPT_RATE, chances)
+        return trainer.masked(group, MASK_RATE, KEPT_RATE, item_rng(seed, index, epoch))
 
     curve = work / "curve.jsonl"
 
