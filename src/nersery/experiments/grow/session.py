@@ -281,7 +281,7 @@ class GrowJob:
         system = recipe.system(best.name)
         planned = Schedule(*record["last"])
         is_short = math.prod(schedule) < math.prod(planned)
-        why = f", instead of {planned}: the search took longer than planned" if is_short else ""
+        why = f", instead of {planned}: the search has left no more time" if is_short else ""
         self._say(f"all sentences · {label_of(best.name)}: {schedule}{why}")
         compared = [recipe.systems[0]] if search.run.corpora["test"] else []
         try:
