@@ -6,6 +6,7 @@ import errno
 import os
 import shutil
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -122,6 +123,31 @@ class TestExitCodes:
         monkeypatch.setattr(FileJob, "run", interrupt)
         result = call("dataset", "convert", "train.conll", "x.jsonl")
         assert result.code == 130
+        assert result.err.splitlines()[-1].startswith("error: interrupted. Finished work is saved")
+
+    def test_interrupted_while_it_deletes_a_folder(self, monkeypatch: pytest.MonkeyPatch):
+        close, opened = os.close, os.open
+        folders = set[int]()
+
+        def interrupted_in_close(number: int) -> None:
+            close(number)  # the second time it is closed already
+            if number in folders:
+                folders.remove(number)
+                raise KeyboardInterrupt
+
+        def open_folder(*args: Any, **options: Any) -> int:
+            folders.add(number := opened(*args, **options))
+            return number
+
+        def delete(*_: object, **__: object) -> None:
+            monkeypatch.setattr(os, "close", interrupted_in_close)
+            monkeypatch.setattr(os, "open", open_folder)
+            shutil.rmtree("old", ignore_errors=True)
+
+        Path("old").mkdir()
+        monkeypatch.setattr(FileJob, "run", delete)
+        result = call("dataset", "convert", "train.conll", "x.jsonl")
+        assert result.code == 130, result.err
         assert result.err.splitlines()[-1].startswith("error: interrupted. Finished work is saved")
 
     @pytest.mark.parametrize("number", [errno.ENOSPC, errno.EDQUOT, errno.EACCES, errno.EROFS, errno.EIO])

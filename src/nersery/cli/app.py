@@ -108,7 +108,16 @@ def _errors_as_messages() -> Iterator[None]:
         raise typer.Exit(UNREAD_EXIT_CODE) from None
     except OSError as error:
         _drop_results()
+        if interruption := _interruption_before(error):
+            _fail(*stopped(interruption))
         _fail(_os_message(error), DISK_EXIT_CODE)
+
+
+def _interruption_before(error: BaseException | None) -> KeyboardInterrupt | None:
+    """The interruption during whose handling an error came: `shutil.rmtree` may then close a folder twice."""
+    while error is not None and not isinstance(error, KeyboardInterrupt):
+        error = error.__context__
+    return error
 
 
 def _drop_results() -> None:
