@@ -40,7 +40,7 @@ RUNS: dict[str, list[list[str]]] = {
     "busy.py": [["--model", "MODEL"]],
     "embedding_aligner.py": [["--model", "MODEL"]],
     "engine.py": [[]],
-    "english_encoders.py": [["OUT", "--data", "DATA", "--models", "MODEL", "bundled"]],
+    "encoders.py": [["OUT", "--data", "DATA", "--models", "MODEL", "bundled"]],
     "entities_or_contexts.py": [["OUT", "--data", "DATA/multiconer/en", "--model", "MODEL"]],
     "four_bits.py": [["OUT", "--model", "MODEL"]],
     "grow_choice.py": [["OUT", "--data", "DATA"]],

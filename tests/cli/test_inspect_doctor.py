@@ -17,7 +17,7 @@ def test_it_names_versions_models_machine_and_extras(monkeypatch: pytest.MonkeyP
     found = json.loads(call("inspect", "doctor", "--json").out)
     assert found["versions"]["nersery"] == __version__
     assert found["machine"]["cores"] >= 1
-    assert found["models"]["bundled-qa"] == "installed"
+    assert found["models"]["bundled-ner"] == "installed"
     assert found["extras"]["ray"].endswith('not installed, pip install "nersery[ray]"')
     assert found["extras"]["mlflow"].endswith("not installed, pip install mlflow")
     assert found["extras"]["spacy"].endswith(": installed")

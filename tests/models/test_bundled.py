@@ -10,10 +10,14 @@ from safetensors import safe_open
 from transformers import AutoModelForMaskedLM
 
 from nersery.core.errors import MissingResourceError
+from nersery.core.sentence import Sentence
 from nersery.models import bundled, bundled_heads
 from nersery.models.loading import ModelSource, quiet_transformers
 from nersery.models.masked.masked_inputs import MaskedInput
 from nersery.models.masked.masked_lm import MaskedLM
+from nersery.taggers.base import load_tagger
+from nersery.taggers.components.pretrained_head import network_with_head
+from nersery.taggers.components.tag_set import TagSet
 
 MOST_BYTES = 16_000_000
 EMBEDDINGS = "bert.embeddings.word_embeddings.weight"
@@ -73,13 +77,38 @@ def test_a_file_that_is_missing_or_damaged_is_named(tmp_path: Path, content: byt
 
 
 @pytest.mark.parametrize("head", ["AutoModel", "AutoModelForTokenClassification"])
-def test_a_tagger_may_start_from_the_layers_that_answer_questions(head: str) -> None:
-    plain, better = (dict(ModelSource(name).model(head).named_parameters()) for name in ("bundled", "bundled-qa"))
-    answering = dict(ModelSource("bundled").question_answering().named_parameters())
+def test_another_tagger_may_start_from_the_layers_of_the_bundled_one(head: str) -> None:
+    plain, better = (dict(ModelSource(name).model(head).named_parameters()) for name in ("bundled", bundled.NER))
+    known = dict(ModelSource(bundled.NER).token_classification().named_parameters())
     layer = LAYER if head != "AutoModel" else LAYER.removeprefix("bert.")
     embeddings = EMBEDDINGS if head != "AutoModel" else EMBEDDINGS.removeprefix("bert.")
-    assert torch.equal(better[layer], answering[LAYER])
+    assert torch.equal(better[layer], known[LAYER])
     assert not torch.equal(better[layer], plain[layer])
     assert torch.equal(better[embeddings], plain[embeddings])
     with pytest.raises(MissingResourceError, match="was saved without the head of AutoModelForMaskedLM"):
-        ModelSource("bundled-qa").masked_lm()
+        ModelSource(bundled.NER).masked_lm()
+
+
+@pytest.mark.parametrize(("types", "shared"), [(["PER", "TEAM"], True), (["TEAM"], False)])
+def test_it_keeps_the_outputs_of_types_that_both_know(types: list[str], shared: bool) -> None:
+    names = TagSet.of(types).names
+    known, started = (
+        ModelSource(bundled.NER).token_classification(),
+        network_with_head(ModelSource(bundled.NER), names),
+    )
+    assert torch.equal(started.get_parameter(LAYER), known.get_parameter(LAYER))
+    assert started.config.num_labels == len(names)
+    row, its = names.index(f"B-{types[0]}"), bundled_heads.TAGS.index("B-PER")
+    assert torch.equal(started.classifier.weight[row], known.classifier.weight[its]) == shared
+
+
+def test_the_tagger_finds_names_in_english() -> None:
+    assert bundled_heads.TOKEN_CLASSIFICATION[bundled.NER].stat().st_size <= MOST_BYTES
+    tagger = load_tagger(bundled.NER, device="cpu")
+    assert tagger.types == ("LOC", "MISC", "ORG", "PER")
+    texts = ["Ada Lovelace lived in London .", "she joined the united nations in geneva ."]
+    labelled = tagger.predict([Sentence(tuple(text.split())) for text in texts])
+    assert [[(e.start, e.end, e.type) for e in one.entities] for one in labelled] == [
+        [(0, 2, "PER"), (4, 5, "LOC")],
+        [(3, 5, "ORG"), (6, 7, "LOC")],
+    ]

@@ -20,6 +20,7 @@ import pytest
 
 from nersery.core import definitions
 from nersery.core.errors import MissingResourceError
+from nersery.core.sentence import Sentence
 from nersery.models import bundled, bundled_heads, multilingual_e5
 from nersery.models.loading import ModelSource
 from nersery.models.masked.masked_inputs import MaskedInput
@@ -27,6 +28,7 @@ from nersery.models.masked.masked_lm import MaskedLM
 from nersery.models.question_answering import QuestionAnswerer
 from nersery.models.subwords.subwords import SubwordEncoder
 from nersery.models.text_encoder import TextEncoder
+from nersery.taggers.base import load_tagger
 from tests.standins import environment
 
 MOST_BYTES = 8_000_000
@@ -276,6 +278,20 @@ def test_the_masked_language_model_writes_words_of_the_language(real: str) -> No
     found = model.guesses([MaskedInput(tuple(text.split()), (gap,)) for text, gap, _ in texts], 8)
     for (text, _, expected), (guesses,) in zip(texts, found, strict=True):
         assert expected & {word for word, _ in guesses}, text
+
+
+@needs_package
+def test_the_tagger_finds_names_in_other_languages(real: str) -> None:
+    assert bundled_heads.TOKEN_CLASSIFICATION[bundled.MULTILINGUAL_NER].stat().st_size <= MOST_BYTES
+    tagger = load_tagger(bundled.MULTILINGUAL_NER, device="cpu")
+    assert tagger.types == ("LOC", "MISC", "ORG", "PER")
+    texts = ["Angela Merkel wohnt in Berlin .", "सचिन तेंदुलकर मुंबई में रहते हैं ।", "she joined the united nations in geneva ."]
+    labelled = tagger.predict([Sentence(tuple(text.split())) for text in texts])
+    assert [[(e.start, e.end, e.type) for e in one.entities] for one in labelled] == [
+        [(0, 2, "PER"), (4, 5, "LOC")],
+        [(0, 2, "PER"), (2, 3, "LOC")],
+        [(3, 5, "ORG"), (6, 7, "LOC")],
+    ]
 
 
 @needs_package

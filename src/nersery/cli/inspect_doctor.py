@@ -14,6 +14,7 @@ import typer
 from nersery.cli import options
 from nersery.cli.app import inspect_group
 from nersery.core.own_process import cores
+from nersery.core.registry import BUNDLED
 from nersery.core.version import __version__
 
 EXTRAS: Mapping[str, tuple[str, str]] = {
@@ -31,6 +32,8 @@ EXTRAS: Mapping[str, tuple[str, str]] = {
     "wandb": ("wandb", "run --log wandb"),
 }
 """By the name of an extra or library: the module that it installs, and what that is for."""
+MULTILINGUAL = BUNDLED[2]
+"""What the names of multilingual bundled models begin with."""
 LIBRARIES = ("hub", "mlflow", "wandb")
 """Those of `EXTRAS` that are installed by themselves."""
 
@@ -55,7 +58,7 @@ def examined() -> dict[str, dict[str, Any]]:
     from huggingface_hub.constants import HF_HUB_CACHE, HF_HUB_OFFLINE
 
     modules = {name: find_spec(module) is not None for name, (module, _) in EXTRAS.items()}
-    models = {"bundled": modules["bundled"], "bundled-qa": True, "bundled-multilingual": modules["multilingual"]}
+    models = {name: modules["multilingual" if name.startswith(MULTILINGUAL) else "bundled"] for name in BUNDLED}
     cached = sorted(os.listdir(HF_HUB_CACHE)) if os.path.isdir(HF_HUB_CACHE) else []
     cached = [name.removeprefix("models--").replace("--", "/") for name in cached if name.startswith("models--")]
     return {

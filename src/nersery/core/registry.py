@@ -58,7 +58,7 @@ ModelName = Annotated[str, "model"]
 """The type of a setting that names a model: a folder, in a recipe one that is there from its folder on, or a name."""
 Precision = Literal["auto", "bf16", "fp32"]
 """The type of a setting that says in what numbers a model computes; ``auto`` is bf16 if the processor supports it."""
-BUNDLED = ("bundled", "bundled-qa", "bundled-multilingual")
+BUNDLED = ("bundled", "bundled-ner", "bundled-multilingual", "bundled-multilingual-ner")
 """Names of the bundled models; they never mean a folder."""
 
 DEFAULTS = {"align": "statistical", "tagger": "transformer"}

@@ -285,7 +285,7 @@ def _system_conflicts(system: System, tagger: MethodSettings, data: DataSettings
 def tagger_issues(tagger: MethodSettings, own: Any) -> list[str]:
     """Validation errors of a system's settings of the tagger."""
     if not isinstance(own, Mapping):
-        return [f'tagger_settings is {own!r:.60}, expected settings of the tagger, e.g. {{ model = "bundled-qa" }}']
+        return [f'tagger_settings is {own!r:.60}, expected settings of the tagger, e.g. {{ model = "bundled-ner" }}']
     known = tagger.issues()
     return [f"tagger_settings: {issue}" for issue in tagger.with_changes(own).issues() if issue not in known]
 

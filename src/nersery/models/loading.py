@@ -73,6 +73,8 @@ class ModelSource:
         """The model's configuration with some values changed."""
         from transformers import AutoConfig
 
+        if self.name in bundled_heads.TOKEN_CLASSIFICATION:
+            settings = {**bundled_heads.NAMED_OUTPUTS, "architectures": ["BertForTokenClassification"], **settings}
         return self._load(AutoConfig.from_pretrained, **settings)
 
     @property
@@ -155,9 +157,8 @@ class ModelSource:
                 f"e.g. {min(missing)}, would be random. Expected a model that was trained with that head"
                 f"{EXAMPLES.get(auto_class, '')}"
             )
-        if self.name == bundled.WITH_QUESTIONS:
-            path = bundled_heads.QUESTION_ANSWERING[self.name]
-            bundled_heads.add_layers(model, path, "question-answering model")
+        if path := bundled_heads.TOKEN_CLASSIFICATION.get(self.name):
+            bundled_heads.add_layers(model, path, "tagger")
         return in_fp32(model) if model.config.model_type in FP32_ALONE else pack(model)
 
     def encoder(self) -> Any:
@@ -176,9 +177,9 @@ class ModelSource:
     def question_answering(self) -> Any:
         """The model with its extractive question-answering head; a `MissingResourceError` if it has another."""
         if self.name in BUNDLED:
-            encoder = bundled.NAME if self.name == bundled.WITH_QUESTIONS else self.name
+            encoder = bundled.ENCODERS.get(self.name, self.name)
             model = replace(self, name=encoder).model("AutoModelForQuestionAnswering")
-            path = bundled_heads.QUESTION_ANSWERING[self.name]
+            path = bundled_heads.QUESTION_ANSWERING[encoder]
             bundled_heads.add_head(model, path, "question-answering model")
             return model
         kinds = self.config().architectures or ()
@@ -188,6 +189,15 @@ class ModelSource:
                 "e.g. deepset/bert-base-cased-squad2 or deepset/xlm-roberta-base-squad2"
             )
         return self.model("AutoModelForQuestionAnswering", whole=True)
+
+    def token_classification(self) -> Any:
+        """The model with its token-classification head; a `MissingResourceError` if it has none."""
+        if self.name not in bundled_heads.TOKEN_CLASSIFICATION:
+            return self.model("AutoModelForTokenClassification", whole=True)
+        encoder = replace(self, name=bundled.ENCODERS[self.name])
+        model = encoder.model("AutoModelForTokenClassification", **bundled_heads.NAMED_OUTPUTS)
+        bundled_heads.add_head(model, bundled_heads.TOKEN_CLASSIFICATION[self.name], "tagger")
+        return model
 
     def _load(self, loader: Callable[..., T], **settings: Any) -> T:
         location = self.location

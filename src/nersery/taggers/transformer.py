@@ -72,8 +72,9 @@ class TransformerTagger(decoding.Decoding, Tagger, ModelSettings, TrainingSettin
     """A pretrained encoder with a linear or CRF head on each word's first subword.
 
     Args:
-        model: `bundled`, any encoder by Hugging Face name or folder, or `bundled-qa`: the bundled encoder trained on
-            questions about names, a better start for English. A tagger continues from its weights.
+        model: `bundled`, any encoder by Hugging Face name or folder, or one trained on names, a better start:
+            `bundled-ner` for English, `bundled-multilingual-ner` for about 100 languages. A tagger continues from its
+            weights.
         head: `linear` scores the tags of each word; `crf` also scores transitions.
         steps: Training steps. Without steps and epochs: 300, or three epochs if more.
         learning_rate: Peak rate of the encoder. None: 1e-4 for up to six layers (`bundled`), 4e-5 for more.
@@ -346,7 +347,7 @@ class TransformerTagger(decoding.Decoding, Tagger, ModelSettings, TrainingSettin
                 crf.load_state_dict(load_file(Path(folder) / CRF_FILE))
             except (OSError, SafetensorError, RuntimeError) as error:
                 raise MissingResourceError(f"{folder} is damaged: {CRF_FILE} cannot be read: {error}") from error
-        network = source.model("AutoModelForTokenClassification", whole=True)
+        network = source.token_classification()
         if saved and tagger.dropout is not None:
             set_dropout(network, tagger.dropout, tagger.model)
         tagger._adopt(network, source.tokenizer(), tags, crf)

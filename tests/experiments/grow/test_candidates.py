@@ -22,18 +22,16 @@ def systems(text: TextProfile, models: list[str], **sizes: int) -> dict[str, dic
 
 
 @pytest.mark.parametrize(
-    ("text", "has_raw", "expected"),
+    ("text", "expected"),
     [
-        (ENGLISH, False, ["bundled", "bundled-qa", "bundled-multilingual"]),
-        (ENGLISH, True, ["bundled", "bundled-multilingual"]),
-        (LOWER_CASE, False, ["bundled", "bundled-qa", "bundled-multilingual"]),
-        (LOWER_CASE, True, ["bundled", "bundled-multilingual"]),
-        (HINDI, True, ["bundled-multilingual"]),
+        (ENGLISH, ["bundled", "bundled-multilingual"]),
+        (LOWER_CASE, ["bundled", "bundled-multilingual"]),
+        (HINDI, ["bundled-multilingual"]),
     ],
 )
-def test_encoders_suit_the_text(text: TextProfile, has_raw: bool, expected: list[str]) -> None:
-    assert models_for(text, has_raw=has_raw) == expected
-    assert models_for(text, "mine", has_raw=has_raw) == [expected[0], "mine", *expected[1:]]
+def test_encoders_suit_the_text(text: TextProfile, expected: list[str]) -> None:
+    assert models_for(text) == expected
+    assert models_for(text, "mine") == [expected[0], "mine", *expected[1:]]
 
 
 def test_another_language_is_asked_in_the_multilingual_model() -> None:
@@ -60,3 +58,11 @@ def test_names_of_encoders_become_names_of_folders() -> None:
     assert found[:2] == ["", ", b"]
     assert len({*found}) == len(names)
     assert all(folder_name(f"gold{suffix}") for suffix in found)
+
+
+def test_taggers_for_names_start_from_the_bundled_one() -> None:
+    found = systems(ENGLISH, ["bundled", "mine", "bundled-multilingual"], are_names=True)
+    starts = {name: entry["tagger_settings"]["model"] for name, entry in found.items()}
+    assert starts["gold, bundled-ner"] == starts["questions"] == starts["melm + agreement"] == "bundled-ner"
+    assert starts["gold, mine"] == starts["questions, mine"] == "mine"
+    assert starts["gold, bundled-multilingual"] == "bundled-multilingual-ner"

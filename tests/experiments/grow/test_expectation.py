@@ -43,9 +43,11 @@ def test_it_grows_with_the_difference() -> None:
         assert gains == sorted(gains)
 
 
-def test_every_system_has_its_kind() -> None:
+@pytest.mark.parametrize("are_names", [False, True])
+def test_every_system_has_its_kind(are_names: bool) -> None:
     text = TextProfile("LATIN", "en", cased=True)
-    entries = systems_for(text, ["PER"], ["bundled", "mine"], gold=400, raw=100, stage_steps=50)
+    sizes = {"gold": 400, "raw": 100, "stage_steps": 50}
+    entries = systems_for(text, ["PER"], ["bundled", "mine"], **sizes, are_names=are_names)
     table = {
         "name": "grow", "seeds": [0], "data": {"train": "x.conll", "raw": "y.txt"}, "sample": {"folds": 2},
         "tagger": {"model": "bundled"}, "systems": entries,
@@ -54,8 +56,9 @@ def test_every_system_has_its_kind() -> None:
     recipe = parse_recipe(table, problems)
     assert recipe is not None, problems
     search = Search(SimpleNamespace(recipe=recipe), None, None, print, lambda: None)  # type: ignore[arg-type]
-    kinds = {system.name: usual_kind(search.chain(system)) for system in recipe.systems[1:]}
+    kinds = {system.name: usual_kind(search.chain(system), "bundled") for system in recipe.systems[1:]}
     assert kinds == {
+        **({"gold, bundled-ner": ""} if are_names else {}),
         "questions": "questions",
         **dict.fromkeys(("questions, relabelled", "questions, relabelled twice", "questions, relabelled three times"),
                         "questions again"),

@@ -82,7 +82,7 @@ def test_rare_types_are_named() -> None:
 def test_all_systems_make_a_valid_recipe() -> None:
     text = profile([Sentence(("The", "man", "of", "the", "Year"))])
     models = models_for(text, "my-model")
-    assert models == ["bundled", "my-model", "bundled-qa", "bundled-multilingual"]
+    assert models == ["bundled", "my-model", "bundled-multilingual"]
     systems = systems_for(text, ["PER"], models, gold=500, raw=100, stage_steps=50)
     problems: list[str] = []
     table = {

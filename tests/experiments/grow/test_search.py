@@ -22,7 +22,7 @@ from nersery.experiments.grow.plan import Plan
 from nersery.experiments.grow.schedules import Schedule
 from nersery.experiments.grow.search import Search
 from nersery.experiments.grow.text_profile import TextProfile
-from nersery.experiments.grow.zero_shot import asked
+from nersery.experiments.grow.zero_shot import are_names, asked
 from nersery.experiments.recipe import parse_recipe
 from nersery.experiments.systems import MethodSettings, System
 from nersery.models.loading import ModelSource
@@ -219,6 +219,18 @@ def test_few_mentions_say_nothing_of_questions(mentions: int, drawn: int) -> Non
     assert len(asked(Corpus([*with_entity, *(Sentence(("He", "wrote"), id=f"x{n}") for n in range(9999))]))) == 0
 
 
+@pytest.mark.parametrize(
+    ("text", "entity", "expected"),
+    [
+        ("Ada Lovelace lives in Paris .", Entity(0, 2, "WRITER"), True),
+        ("he has acute hepatitis .", Entity(2, 4, "X"), False),
+    ],
+)
+def test_mentions_are_names_if_the_bundled_tagger_finds_most_of_them(text: str, entity: Entity, expected: bool) -> None:
+    gold = [Sentence(tuple(text.split()), (entity,), id=str(number)) for number in range(6)]
+    assert are_names("bundled-ner", Corpus(gold)) == expected
+
+
 def timed(monkeypatch: pytest.MonkeyPatch, slower: dict[str, float]) -> tuple[Material, list[str]]:
     """Six sentences, and the encoders that are timed: a step takes a second, more with some encoders."""
     gold = Corpus([Sentence(("Ada", "wrote"), (Entity(0, 1, "PER"),), id=str(number)) for number in range(9)])
@@ -234,6 +246,7 @@ def timed(monkeypatch: pytest.MonkeyPatch, slower: dict[str, float]) -> tuple[Ma
         return 0.001
 
     monkeypatch.setattr(plan, "_available", lambda models, _: (models, []))
+    monkeypatch.setattr(plan, "are_names", lambda *_: False)
     monkeypatch.setattr(ModelSource, "layer_size", property(lambda model: 4 if "multi" in model.name else 1))
     monkeypatch.setattr(run_time, "tagger_speed", tagger_speed)
     monkeypatch.setattr(run_time, "annotator_speed", annotator_speed)
@@ -291,14 +304,28 @@ def test_english_gets_the_stronger_encoder_if_it_can_be_trained_long_enough(
     assert asked.count("bundled-multilingual") == 1
     is_asked = {entry["name"]: entry for entry in found.table["systems"]}["questions"].get("model", "bundled")
     assert is_asked == first
-    named = plan.make_plan(material, "bundled-qa", Budget(8000.0), lambda _: None)
+    named = plan.make_plan(material, "bundled-ner", Budget(8000.0), lambda _: None)
     assert named.table["tagger"]["model"] == "bundled", "the user has chosen another one"
 
 
 def test_the_encoder_that_the_user_named_stays(monkeypatch: pytest.MonkeyPatch) -> None:
-    material, _ = timed(monkeypatch, {"bundled-qa": 3.0})
-    found = plan.make_plan(material, "bundled-qa", Budget(60.0), lambda _: None)
-    assert "gold, bundled-qa" in systems_of(found)
+    material, _ = timed(monkeypatch, {"bundled-ner": 3.0})
+    found = plan.make_plan(material, "bundled-ner", Budget(60.0), lambda _: None)
+    assert "gold, bundled-ner" in systems_of(found)
+
+
+def test_taggers_for_names_start_from_the_bundled_one_unless_the_user_named_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    material, asked = timed(monkeypatch, {})
+    monkeypatch.setattr(plan, "are_names", lambda tagger, _: tagger == "bundled-ner")
+    found = plan.make_plan(material, "", Budget(300.0), lambda _: None)
+    assert "the mentions are mostly names: taggers start from bundled-ner, but that of gold only" in found.notes
+    assert found.table["tagger"]["model"] == "bundled"
+    assert {str(entry["tagger_settings"]["model"]) for entry in found.table["systems"]} == {"bundled-ner"}
+    assert asked.count("bundled-ner") == 0, "it takes as long as its encoder"
+    named = plan.make_plan(material, "bundled-ner", Budget(8000.0), lambda _: None)
+    names = systems_of(named)
+    assert "gold, bundled-ner" in names
+    assert len(names) == len({*names})
 
 
 def test_questions_that_would_take_most_of_the_time_are_not_asked(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -53,7 +53,7 @@ class TestInputs:
             ('method = "eda"', ""),
         ],
     )  # fmt: skip
-    def test_text_that_the_question_head_was_trained_on(self, systems: str, users: str):
+    def test_text_that_bundled_models_were_trained_on(self, systems: str, users: str):
         known = Sentence(tuple("Frederick H. Collier was the first colonel .".split()), (Entity(0, 3, "PER"),), id="w")
         io.write([*sentences(6), known], "test.conll")
         Path("raw.txt").write_text("Ada went to Oslo by train\n", "utf-8")
@@ -61,11 +61,11 @@ class TestInputs:
             Path("recipe.toml").read_text("utf-8").split("[[systems]]")[0].replace("[data]", '[data]\nraw = "raw.txt"')
         )
         Path("recipe.toml").write_text(f"{text}[[systems]]\n{systems}\n", "utf-8")
-        notes = [note for note in read_inputs(load("recipe.toml"), print)[1] if "question head" in note]
+        notes = [note for note in read_inputs(load("recipe.toml"), print)[1] if "bundled models" in note]
         assert notes == (
             [
-                "1 of 7 test sentences are from Wikigold, Broad Twitter Corpus or AnEM, on which the bundled question "
-                f"head was trained: the scores of {users} may be too high"
+                "1 of 7 test sentences are from Wikigold, Broad Twitter Corpus or AnEM, on which bundled models were "
+                f"trained: the scores of {users} may be too high"
             ]
             if users
             else []

@@ -7,9 +7,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from nersery.experiments.grow.text_profile import TextProfile
+from nersery.models.bundled import ENCODERS
 
-ENGLISH_MODELS = ("bundled", "bundled-qa")
-MULTILINGUAL = ANSWERS_IN_MANY_LANGUAGES = "bundled-multilingual"
+ENGLISH, MULTILINGUAL = "bundled", "bundled-multilingual"
+STARTS = {encoder: tagger for tagger, encoder in ENCODERS.items()}
+"""The bundled tagger on each bundled encoder, from which other taggers for names start."""
 HEAD_RATE = 1e-3
 """In a second training on gold; half of the first one's."""
 ROUNDS = ("relabelled", "relabelled twice", "relabelled three times")
@@ -22,15 +24,10 @@ LONGEST_NAME = 60
 Entry = dict[str, Any]
 
 
-def models_for(text: TextProfile, named: str = "", *, has_raw: bool = False) -> list[str]:
-    """The encoders to try; the first is that of gold only, and the named one follows.
-
-    With raw text the question head labels it, and its encoder is not tried as a tagger's, too: that took the time of
-    other systems, and the choice between the two encoders was mostly chance; see docs/results.md.
-    """
-    english = ENGLISH_MODELS[:1] if has_raw else ENGLISH_MODELS
+def models_for(text: TextProfile, named: str = "") -> list[str]:
+    """The encoders to try; the first is that of gold only, and the named one follows."""
     # For lower-case text, too: on MultiCoNER en, gold only gains four points with it.
-    suited = [*english, MULTILINGUAL] if text.is_english else [MULTILINGUAL]
+    suited = [ENGLISH, MULTILINGUAL] if text.is_english else [MULTILINGUAL]
     return list(dict.fromkeys([suited[0], *filter(None, [named]), *suited[1:]]))
 
 
@@ -43,20 +40,24 @@ def systems_for(
     raw: int,
     stage_steps: int,
     definitions: Mapping[str, str] | None = None,
+    are_names: bool = False,
 ) -> list[Entry]:
     """All systems that might be tried, the most promising first, as entries of ``[[systems]]``.
 
     Args:
         types: That questions ask about; empty: none are asked.
+        are_names: Whether the mentions are mostly names, so that taggers with a bundled encoder, but that of gold only,
+            start from the bundled tagger.
         definitions: The user's own, of some of them.
     """
     entries: list[Entry] = []
     asked = _questions(text, types, models, definitions or {})
     for model, suffix in zip(models, _suffixes(models), strict=True):
         is_first = model == models[0]
-        own: Entry = {} if is_first else {"tagger_settings": {"model": model}}
-        if not is_first:
-            entries.append({"name": f"gold{suffix}", **own})
+        start = STARTS.get(model, model) if are_names else model
+        own: Entry = {} if is_first and start == model else {"tagger_settings": {"model": start}}
+        if own:
+            entries.append({"name": f"gold{suffix or f', {start}'}", **own})
         if raw:
             second = {"steps": stage_steps, "head_learning_rate": HEAD_RATE}
             entries += _with_raw_text(asked, suffix, own, "" if is_first else f"gold{suffix}", second)
@@ -84,7 +85,7 @@ def _questions(text: TextProfile, types: Sequence[str], models: Sequence[str], d
         asked["definitions"] = dict(definitions)
     if text.is_english and not (text.cased and models[0] == MULTILINGUAL):
         return asked
-    return {**asked, "model": ANSWERS_IN_MANY_LANGUAGES} if ANSWERS_IN_MANY_LANGUAGES in models else {}
+    return {**asked, "model": MULTILINGUAL} if MULTILINGUAL in models else {}
 
 
 def _with_raw_text(asked: Entry, suffix: str, own: Entry, gold: str, second_stage: Entry) -> list[Entry]:

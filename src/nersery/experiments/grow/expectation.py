@@ -10,6 +10,7 @@ from collections.abc import Sequence
 
 from nersery.evaluate.significance import Comparison
 from nersery.experiments.systems import System
+from nersery.models.bundled import ENCODERS
 
 USUAL = {
     "questions": (0.05, 0.03),
@@ -58,10 +59,15 @@ def _density(distance: float, variance: float) -> float:
     return math.exp(-(distance**2) / (2 * variance)) / math.sqrt(variance)
 
 
-def usual_kind(chain: Sequence[System]) -> str:
-    """The key of `USUAL` of the last of some systems, each of which goes on from the one before."""
+def usual_kind(chain: Sequence[System], encoder: str) -> str:
+    """The key of `USUAL` of the last of some systems, each of which goes on from the one before.
+
+    Args:
+        encoder: Of gold only.
+    """
     system, methods = chain[-1], [one.method.method for one in chain if one.method is not None]
-    if system.method is None or "model" in system.tagger_settings:  # another encoder may outweigh any method
+    model = system.tagger_settings.get("model", encoder)
+    if system.method is None or ENCODERS.get(model, model) != encoder:  # another encoder may outweigh any method
         return ""
     if methods[0] == "qa_prompting":
         return "questions again" if len(methods) > 1 else "questions"

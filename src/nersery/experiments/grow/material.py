@@ -30,6 +30,7 @@ class Material:
         raw: Sentences without labels; those in gold or test are left out.
         notes: What the user should know of it.
         definitions: The user's own, of some types.
+        are_names: Whether the labelled mentions are mostly names, as far as a bundled tagger knows.
     """
 
     gold: Corpus
@@ -38,6 +39,7 @@ class Material:
     text: TextProfile
     notes: tuple[str, ...]
     definitions: Mapping[str, str] = field(default_factory=dict)
+    are_names: bool = False
 
 
 def read_material(

@@ -16,9 +16,10 @@ from nersery.core.sentence import Corpus
 from nersery.core.warnings import without_notes
 from nersery.experiments.execution.run_time import RunTime
 from nersery.experiments.grow.budget import CAUTION, Budget
-from nersery.experiments.grow.candidates import MULTILINGUAL, models_for, systems_for
+from nersery.experiments.grow.candidates import MULTILINGUAL, STARTS, models_for, systems_for
 from nersery.experiments.grow.material import Material
 from nersery.experiments.grow.schedules import ENOUGH, FEWEST_STEPS, POOR, SCHEDULES, STAGE_STEPS, Schedule
+from nersery.experiments.grow.zero_shot import are_names
 from nersery.experiments.recipe import Recipe, parse_recipe
 from nersery.models.loading import ModelSource
 
@@ -79,7 +80,11 @@ def make_plan(
     """
     say(f"{len(material.gold)} labelled sentences, {len(material.raw):,} raw ones; {material.text}")
     say("plan: a few steps of each training are timed")
-    models, notes = _available(models_for(material.text, named, has_raw=bool(material.raw)), named)
+    models, notes = _available(models_for(material.text, named), named)
+    start = "" if named in STARTS.values() else STARTS.get(models[0], "")
+    if start and are_names(start, material.gold):
+        material = replace(material, are_names=True)
+        notes.append(f"the mentions are mostly names: taggers start from {start}, but that of gold only")
     recipe = _parsed(_table(material, models, SCHEDULES[0]))
     times = RunTime(recipe, material.gold.sentences, speeds={} if speeds is None else speeds, timed=timed)
     with without_notes():  # on encoders that are timed and then not used
@@ -202,7 +207,12 @@ def _table(material: Material, models: list[str], schedule: Schedule, *, asks: b
         "sample": {"folds": folds},
         "tagger": {"model": models[0], "steps": steps, "batch_size": batch},
         "systems": systems_for(
-            material.text, material.gold.types if asks else (), models, **sizes, definitions=material.definitions
+            material.text,
+            material.gold.types if asks else (),
+            models,
+            **sizes,
+            definitions=material.definitions,
+            are_names=material.are_names,
         ),
     }
 

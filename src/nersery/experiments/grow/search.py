@@ -19,6 +19,7 @@ from nersery.experiments.grow.schedules import HALF, SCHEDULES, Schedule, with_s
 from nersery.experiments.grow.zero_shot import HOPELESS, asked, zero_shot_f1
 from nersery.experiments.runner import Run
 from nersery.experiments.systems import GOLD, System
+from nersery.models.bundled import ENCODERS
 from nersery.report.model import label_of
 from nersery.report.number_format import in_minutes
 
@@ -115,7 +116,9 @@ class Search:
             return 0.0
         own = replace(tried, folds=tried.folds[:first])
         return expected_gain(
-            usual_kind(self.chain(self.run.recipe.system(own.name))), self.against_gold(own), len(own.folds)
+            usual_kind(self.chain(self.run.recipe.system(own.name)), self._encoder(self.run.recipe.systems[0])),
+            self.against_gold(own),
+            len(own.folds),
         )
 
     # --- the search -----------------------------------------------------------------------------------------------
@@ -177,8 +180,16 @@ class Search:
 
     def _methods(self, encoder: System) -> list[System]:
         """The systems that make sentences, and whose tagger has that encoder."""
-        systems = self.run.recipe.systems
-        return [one for one in systems if one.makes_sentences and one.tagger_settings == encoder.tagger_settings]
+        return [
+            one
+            for one in self.run.recipe.systems
+            if one.makes_sentences and self._encoder(one) == self._encoder(encoder)
+        ]
+
+    def _encoder(self, system: System) -> str:
+        """The encoder of a system's tagger; a bundled tagger's own, if it starts from that."""
+        model = str(system.tagger_settings.get("model", self.run.recipe.tagger.settings.get("model")))
+        return ENCODERS.get(model, model)
 
     def _try_methods(self, encoder: System) -> None:
         """Try the methods with a tagger of that encoder on the first fold."""

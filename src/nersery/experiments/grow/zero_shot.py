@@ -1,4 +1,4 @@
-"""Whether questions suit the data: their answers alone, on labelled sentences."""
+"""Whether questions and names suit the data: what models find in labelled sentences without having seen any."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ from nersery.core.random import item_seed
 from nersery.core.sentence import Corpus, Sentence
 from nersery.experiments.execution.run_time import BATCH
 from nersery.experiments.systems import MethodSettings
-from nersery.taggers.base import strict_f1
+from nersery.models.bundled import MULTILINGUAL_NER, NER
+from nersery.taggers.base import load_tagger, strict_f1
 
 ASKED = 60
 """Sentences, at most."""
@@ -19,6 +20,12 @@ LEAST_MENTIONS = 30
 """In these sentences; with fewer, F1 is mostly chance."""
 HOPELESS = 0.5
 """Share of gold only's F1 that the answers must reach: worse ones teach a tagger too many mistakes."""
+
+
+NAMES = {NER: 0.7, MULTILINGUAL_NER: 0.5}
+"""From this share of labelled mentions on that touch a name which a bundled tagger finds, mentions count as names. The
+multilingual one misses more.
+"""
 
 
 def asked(gold: Corpus) -> list[Sentence]:
@@ -38,3 +45,19 @@ def zero_shot_f1(method: MethodSettings, labelled: Sequence[Sentence]) -> float:
         found += [one.with_entities(()) if isinstance(answer, Reject) else answer for one, answer in pairs]
         progress.advance()  # which stops it when the time is up
     return strict_f1(labelled, found)
+
+
+def are_names(tagger: str, gold: Corpus) -> bool:
+    """Whether labelled mentions are mostly names, of whatever types.
+
+    Args:
+        tagger: A key of `NAMES`.
+    """
+    labelled = asked(gold) or gold.sentences[:ASKED]
+    found = load_tagger(tagger).predict(labelled)
+    touched = [
+        any(name.start < entity.end and entity.start < name.end for name in names.entities)
+        for one, names in zip(labelled, found, strict=True)
+        for entity in one.entities
+    ]
+    return sum(touched) >= NAMES[tagger] * len(touched)

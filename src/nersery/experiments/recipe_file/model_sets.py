@@ -12,7 +12,7 @@ from nersery.core.registry import BUNDLED, KINDS_WITHIN, MEMBERS, ModelName
 from nersery.experiments.recipe_file.table_methods import map_methods, method_name, preset_of, presets, swept_settings
 
 PAPER = "paper"
-ENGLISH, _, MULTILINGUAL = BUNDLED
+ENGLISH, _, MULTILINGUAL, _ = BUNDLED
 NOT_BUNDLED = None
 """In a table of models: there is none for this role, so systems that need it are left out."""
 

@@ -21,7 +21,7 @@ from nersery.experiments.sampling import sample
 from nersery.experiments.systems import System
 from nersery.io.shipped import EXAMPLE_PREFIX
 from nersery.io.tokenization import attached_signs
-from nersery.models.bundled import WITH_QUESTIONS
+from nersery.models.bundled_heads import TOKEN_CLASSIFICATION
 from nersery.models.question_text import CORPORA, count_known
 from nersery.taggers.components.description import read_description
 
@@ -233,27 +233,29 @@ def _overlap_notes(parts: Parts) -> list[str]:
 
 
 def _question_notes(recipe: Recipe, parts: Parts) -> list[str]:
-    """How many sentences the bundled question head was trained on, if a system uses it."""
-    users = [system.name for system in recipe.systems if _uses_question_head(recipe, system)]
+    """How many sentences bundled models were trained on, if a system uses one of them."""
+    users = [system.name for system in recipe.systems if _uses_labelled_text(recipe, system)]
     if not users:
         return []
     counted = ((file, part, count_known(sentence.words for sentence in part)) for file, part in parts.items())
     return [
-        f"{count} of {len(part)} {file.label} sentences are from {CORPORA}, on which the bundled question head was "
-        f"trained: the scores of {', '.join(users)} may be too high"
+        f"{count} of {len(part)} {file.label} sentences are from {CORPORA}, on which bundled models were trained: "
+        f"the scores of {', '.join(users)} may be too high"
         for file, part, count in counted
         if count
     ]
 
 
-def _uses_question_head(recipe: Recipe, system: System) -> bool:
-    """Whether the system, or one that its sentences come from, asks the bundled head or starts a tagger from it."""
+def _uses_labelled_text(recipe: Recipe, system: System) -> bool:
+    """Whether the system, or one that its sentences come from, uses a bundled model trained on labelled text."""
     made_by = system.method
     if made_by and made_by.method == "qa_prompting" and made_by.settings.get("model") in BUNDLED:
         return True
     settings = [recipe.tagger_of(system).settings, made_by.settings if made_by else {}]
     others = [recipe.system(name) for name in (system.base, *system.merge) if name]
-    return _names(settings, WITH_QUESTIONS) or any(_uses_question_head(recipe, other) for other in others)
+    return any(_names(settings, model) for model in TOKEN_CLASSIFICATION) or any(
+        _uses_labelled_text(recipe, other) for other in others
+    )
 
 
 def _names(value: Any, name: str) -> bool:

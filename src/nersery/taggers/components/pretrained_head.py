@@ -42,7 +42,7 @@ def network_with_head(source: ModelSource, names: Sequence[str]) -> Any:
     """A pretrained network with an output for each tag: the old weights where it knows the tag, else random ones."""
     known = known_tags(source)
     if shared_rows(names, known):
-        network = source.model("AutoModelForTokenClassification")
+        network = source.token_classification()
         if _resize(network, names, known):
             return network
     network = source.model("AutoModelForTokenClassification", **output_settings(names))

@@ -1,8 +1,9 @@
-"""The two bundled encoders on English text with capitals: F1 of taggers trained on gold only.
+"""Two encoders compared: F1 of taggers trained on gold only.
 
-    python benchmarks/english_encoders.py OUT [--data FOLDER] [--seeds 3] [--quick]
+    python benchmarks/encoders.py OUT [--models ONE OTHER] [--sets SET...] [--data FOLDER] [--seeds 3] [--quick]
 
-The sentences are those of `grow_choice.py`. OUT/results.jsonl gets a line for each training; the same command resumes.
+By default, the two bundled encoders on English text with capitals. The sentences are those of `grow_choice.py`.
+OUT/results.jsonl gets a line for each training; the same command resumes.
 """
 
 from __future__ import annotations
@@ -58,10 +59,11 @@ def main() -> None:
     parser.add_argument("out", type=Path)
     parser.add_argument("--data", type=Path, default=Path(DATA))
     parser.add_argument("--models", nargs=2, default=MODELS)
+    parser.add_argument("--sets", nargs="+", choices=SETS, default=CASED)
     parser.add_argument("--seeds", type=int, default=3)
     options = parser.parse_args()
     measuring.print_machine()
-    wanted = [(name, model, seed) for seed in range(options.seeds) for name in CASED for model in options.models]
+    wanted = [(name, model, seed) for seed in range(options.seeds) for name in options.sets for model in options.models]
     if options.quick:
         wanted = wanted[: len(options.models)]
     options.out.mkdir(parents=True, exist_ok=True)
