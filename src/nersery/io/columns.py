@@ -18,6 +18,7 @@ from nersery.io.text_file import BLANKS, TextFile
 SAMPLE_LINES = 1000
 MOST_ROWS = 1_000_000
 NEARLY_ALL = 0.9
+FEWEST_ROWS = 5
 DOCUMENT_MARK = "-DOCSTART-"
 WORD_MARK = "# nersery: the next line is a word"
 """Written in front of a sentence that would else begin like a document mark or a byte order mark."""
@@ -193,12 +194,16 @@ def resembles_columns(file: TextFile, options: ReadOptions, *, strict: bool) -> 
     """Whether at least half of a file's first lines are columns, one of them with tags such as ``O``.
 
     Args:
-        strict: The tag of an entity must stand in the same column, which no text has.
+        strict: The tag of an entity must stand in the same column, or ``O`` at the end of half of the lines, which all
+            have as many words; no text has either.
     """
     sample = _Sample(file)
     if sample.share < 0.5:
         return False
     columns = [sample.columns[at] for at in _tag_positions(sample.columns, options, _ALL_SIGNS)]
+    last = sample.columns[-1] if sample.share >= NEARLY_ALL and len(sample.columns) > 1 else ()
+    if len(last) >= FEWEST_ROWS and last.count(OUTSIDE) >= len(last) / 2:  # types alone, as in "Oslo LOC"
+        return True
     return any(OUTSIDE in column and (not strict or any(map(looks_like_tag, _tagged(column)))) for column in columns)
 
 
