@@ -16,13 +16,13 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from nersery.core.errors import DataError, Issue
+from nersery.core.errors import Issue
 from nersery.core.sentence import Sentence
 from nersery.io.annotation_tools.json_forms import has_text, is_pair, list_of_texts, seems_label, usual_form
 from nersery.io.annotation_tools.standoff import Document, Place, Span, StandoffSource, layout, refuse_outer_space
 from nersery.io.base import Pass, Writer, unread
 from nersery.io.formats import Beginning, Format
-from nersery.io.objects import DECODER, ENCODER, BrokenError, Object, parsed
+from nersery.io.objects import ENCODER, BrokenError, Object, array_values, parsed
 from nersery.io.text_file import BLANKS, MOST_CHARACTERS, TextFile
 from nersery.io.tokenization import splitter
 
@@ -86,32 +86,16 @@ class SpansSource(StandoffSource):
         first = next(filter(str.strip, self.file.beginnings(MOST_CHARACTERS)), "").lstrip(BLANKS)
         if first.startswith("[") and not holds_spans(first):
             text = self.file.whole()
-            yield from self._array(text, text.index("["))
+            yield from array_values(text, text.index("["), self.file.name)
         elif first.startswith("{") and (value := _one_object(self.file, first)) is not None:
             text, key = self.file.whole(), list_of_texts(value)
             at = re.search(rf'"{re.escape(key)}"\s*:\s*\[', text)
-            yield from self._array(text, at.end() - 1, is_all=False) if key and at else [(1, value)]
+            if key and at:
+                yield from array_values(text, at.end() - 1, self.file.name, is_all=False)
+            else:
+                yield 1, value
         else:
             yield from ((line, text) for line, text in enumerate(self.file.lines(), start=1) if text.strip(BLANKS))
-
-    def _array(self, text: str, at: int, *, is_all: bool = True) -> Iterator[tuple[int, Any]]:
-        """The values of the list that begins somewhere in a text; with ``is_all`` only its end may follow."""
-        at, line, before = at + 1, text.count("\n", 0, at) + 1, at
-        try:
-            while (at := _behind_blanks(text, at)) < len(text) and text[at] != "]":
-                line, before = line + text.count("\n", before, at), at
-                value, at = DECODER.raw_decode(text, at)
-                yield line, value
-                at = _behind_blanks(text, at)
-                if text[at : at + 1] not in (",", "]"):
-                    raise ValueError("expected a comma or the end of the array")
-                at += text[at] == ","
-            if is_all and text[at:].rstrip(BLANKS) != "]":
-                raise ValueError("the array has no end, or something follows it")
-        except (ValueError, RecursionError) as error:
-            line += text.count("\n", before, at)
-            message = f"not JSON: {error}"
-            raise DataError(Issue(message, self.file.name, line), fix="export the file again, or correct it") from None
 
 
 def _one_object(file: TextFile, first: str) -> Object | None:
@@ -126,12 +110,6 @@ def _one_object(file: TextFile, first: str) -> Object | None:
     except (ValueError, RecursionError):
         return None
     return value if isinstance(value, dict) and (list_of_texts(value) or has_text(value)) else None
-
-
-def _behind_blanks(text: str, at: int) -> int:
-    while text[at : at + 1] in (" ", "\t", "\r", "\n"):
-        at += 1
-    return at
 
 
 def _id(value: Object) -> str:
@@ -149,6 +127,10 @@ def _document(value: Object, id: str, line: int) -> Document:
         raise BrokenError(
             Issue(message, line=line, kind="an array of words", fixes=('jq -c ".[]" array.json > new.jsonl',))
         )
+    if text is None and "paragraphs" in value:
+        fix = "make a DocBin with spacy convert, and read its documents with nersery.Corpus.from_spacy"
+        message = "this is training data of spaCy 2, which cannot be read"
+        raise BrokenError(Issue(message, line=line, kind="data of spaCy 2", fixes=(fix,)))
     if text is None:
         raise _broken(line, f'no "text" beside {", ".join(map(repr, value)) or "nothing"}, expected {EXPECTED}')
     if not isinstance(text, str):
