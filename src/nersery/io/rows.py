@@ -10,7 +10,7 @@ _OURS = {"entities", "tags", "ner_tags"}
 
 
 def with_usual_names(value: Any) -> Any:
-    """A line with words and a list of tags under one of these names, as ``tokens`` and ``ner_tags``; others as they are.
+    """A line with words and a list of tags under such a name, as ``tokens`` and ``ner_tags``; others as they are.
 
     >>> with_usual_names({"words": ["Oslo"], "ner": ["B-LOC"]})
     {'tokens': ['Oslo'], 'ner_tags': ['B-LOC']}
