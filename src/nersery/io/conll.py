@@ -33,7 +33,7 @@ from nersery.io.columns import (
     split_line,
 )
 from nersery.io.formats import Beginning, Format
-from nersery.io.repairs import EXTRA_ROWS, INNER_MARK, LANGUAGE_PREFIX, OUTER_SPACE, RAGGED_LINES, REPAIRS
+from nersery.io.repairs import BLANK_WORDS, EXTRA_ROWS, INNER_MARK, LANGUAGE_PREFIX, OUTER_SPACE, RAGGED_LINES, REPAIRS
 from nersery.io.text_file import BLANKS, BYTE_ORDER_MARK, TextFile
 
 TAB = "\t"
@@ -97,7 +97,7 @@ class ConllSource(base.Source):
     def __init__(self, file: TextFile, options: base.ReadOptions) -> None:
         super().__init__(file, options)
         self.layout = detect_layout(file, options)
-        self._line_repairs = {RAGGED_LINES, EXTRA_ROWS, *_ON_WORDS}.intersection(options.repair)
+        self._line_repairs = {RAGGED_LINES, EXTRA_ROWS, BLANK_WORDS, *_ON_WORDS}.intersection(options.repair)
         if self.layout is None or not self.layout.in_language:
             self._line_repairs.discard(LANGUAGE_PREFIX)
         self.scheme = options.scheme or base.detect_scheme(self._tags())
@@ -197,7 +197,7 @@ def _without_mark(line: int, lines: Sequence[str]) -> tuple[int, list[str]]:
 
 def _names_columns(word: str, tag: str) -> bool:
     """Whether a line names its columns instead of holding a word and its tag."""
-    return word.casefold() in WORD_NAMES and tag.casefold() in TAG_NAMES
+    return word.casefold() in WORD_NAMES and (tag.casefold() in TAG_NAMES or tag.startswith("NE-"))
 
 
 def _header(paragraph: Paragraph) -> Issue:
@@ -244,8 +244,11 @@ def _mended(
     were left out.
     """
     extras = _extras(rows, layout) if EXTRA_ROWS in names else []
-    mended, counts = [], Counter({EXTRA_ROWS: len(extras)})
-    for row in (row for place, row in enumerate(rows) if place not in extras):
+    blank = [place for place, row in enumerate(rows) if BLANK_WORDS in names and _is_blank(row, layout)]
+    blank = blank if len(blank) < len(rows) else []
+    left_out = sorted({*extras, *blank})
+    mended, counts = [], Counter({EXTRA_ROWS: len(extras), BLANK_WORDS: len(blank)})
+    for row in (row for place, row in enumerate(rows) if place not in left_out):
         fitted = layout.fitted(row) if RAGGED_LINES in names else row
         counts[RAGGED_LINES] += fitted is not row
         for name, mend in _ON_WORDS.items() if len(fitted) == layout.width else ():
@@ -253,11 +256,19 @@ def _mended(
                 word, fitted[layout.word] = fitted[layout.word], mend(fitted[layout.word])
                 counts[name] += word != fitted[layout.word]
         mended.append(fitted)
-    return mended, +counts, extras
+    return mended, +counts, left_out
+
+
+def _is_blank(row: Sequence[str], layout: Layout) -> bool:
+    return len(row) == layout.width and not row[layout.word].strip(" ")
 
 
 def _row_issues(paragraph: Paragraph, layout: Layout) -> Iterator[Issue]:
     """What is wrong with the lines of a sentence, apart from their tags."""
+    first, widths = paragraph.rows[0], set(map(len, paragraph.rows))
+    if len(first) == layout.width and len(widths) > 1 and _names_columns(first[layout.word], first[layout.tag]):
+        yield _header(paragraph)  # without it, other lines that follow it, as in HIPE, are comments
+        return
     for place, row in enumerate(paragraph.rows):
         line = paragraph.line_of(place)
         word = row[layout.word] if len(row) == layout.width else None
@@ -269,7 +280,8 @@ def _row_issues(paragraph: Paragraph, layout: Layout) -> Iterator[Issue]:
             fixes = () if layout.fitted(row) is row else (base.repair_hint(RAGGED_LINES),)
             yield Issue(message, line=line, kind="wrong number of columns", fixes=fixes)
         elif not word.strip(" "):
-            yield Issue(f"the word is {word!r}, expected at least one character", line=line, kind="empty word")
+            message, fixes = f"the word is {word!r}, expected at least one character", (base.repair_hint(BLANK_WORDS),)
+            yield Issue(message, line=line, kind="empty word", fixes=fixes)
         elif word != word.strip(" "):
             message = f"the word {word!r} has a space at an end, expected none"
             yield Issue(message, line=line, kind="space around word", fixes=(base.repair_hint(OUTER_SPACE),))
