@@ -535,6 +535,20 @@ def test_languages_in_front_of_all_words_are_reported_or_removed(path: Path) -> 
         list(opened(path, "en:Oslo\tB-LOC\nen:\tO\n", repair="language-prefix"))
 
 
+def test_the_numbers_behind_all_characters_are_reported_or_removed(path: Path) -> None:
+    """As in Weibo, where they are the place of a character in its word."""
+    text = "#0\tO\n西0\tB-ORG\n山1\tI-ORG\n\n80\tO\nx10\tO\n"
+    note = 'word 1, tag 2; words end with a number, as in "西0": --repair word-digit'
+    assert opened(path, text).description.endswith(note)
+    source = opened(path, text, repair="word-digit")
+    assert source.description.endswith("word 1, tag 2")
+    assert [sentence.words for sentence in source] == [("#", "西", "山"), ("8", "x")]
+    assert source.repaired == {"word-digit": 5}
+    for other in ("A4\tO\nOslo\tB-LOC\n", "4\tO\n80\tB-N\n"):
+        assert "number" not in opened(path, other).description
+        assert opened(path, other, repair="word-digit").repaired == {}
+
+
 @pytest.mark.parametrize("text", ["en:Oslo\tB-LOC\nin\tO\n", "11:30\tO\n12:00\tB-T\n", "EN:Oslo\tB-LOC\n", ""])
 def test_where_some_word_has_no_language_none_is_removed(path: Path, text: str) -> None:
     source = opened(path, text, repair="language-prefix")

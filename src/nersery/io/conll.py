@@ -17,21 +17,31 @@ from typing import NamedTuple
 from nersery.core.errors import DataError, Issue, printable
 from nersery.core.sentence import UNKNOWN_COLUMN, Sentence
 from nersery.io import base
-from nersery.io.columns import LANGUAGE, MARKS, NUMBER, Layout, detect_layout, paragraphs, resembles_columns, split_line
+from nersery.io.columns import AFFIXES, MARKS, NUMBER, Layout, detect_layout, paragraphs, resembles_columns, split_line
 from nersery.io.conll_writer import ConllWriter
 from nersery.io.formats import Beginning, Format
-from nersery.io.repairs import BLANK_WORDS, EXTRA_ROWS, INNER_MARK, LANGUAGE_PREFIX, OUTER_SPACE, RAGGED_LINES, REPAIRS
+from nersery.io.repairs import (
+    BLANK_WORDS,
+    EXTRA_ROWS,
+    INNER_MARK,
+    LANGUAGE_PREFIX,
+    OUTER_SPACE,
+    RAGGED_LINES,
+    REPAIRS,
+    WORD_DIGIT,
+)
 from nersery.io.text_file import BLANKS, BYTE_ORDER_MARK, TextFile
 
 TAB = "\t"
 WORD_NAMES = frozenset({"form", "text", "token", "tokens", "word", "words"})
 TAG_NAMES = frozenset({"bio", "entity", "iob", "label", "labels", "ner", "ner_tag", "ner_tags", "tag", "tags"})
 """What the columns of words and tags are called in the headers of tables, in lower case."""
+_AFFIXED = {LANGUAGE_PREFIX: "words begin with a language", WORD_DIGIT: "words end with a number"}
 _EXTRA_FIXES = (base.repair_hint(EXTRA_ROWS), "delete the lines of the words if the ranges have the right tags")
 _NOTHING: Mapping[str, int] = {}
 _ON_WORDS: Mapping[str, Callable[[str], str]] = {
     OUTER_SPACE: lambda word: word.strip(" "),
-    LANGUAGE_PREFIX: partial(LANGUAGE.sub, "", count=1),
+    **{name: partial(pattern.sub, "", count=1) for name, pattern in AFFIXES.items()},
 }
 
 _ID = re.compile(
@@ -85,8 +95,7 @@ class ConllSource(base.Source):
         super().__init__(file, options)
         self.layout = detect_layout(file, options)
         self._line_repairs = {RAGGED_LINES, EXTRA_ROWS, BLANK_WORDS, *_ON_WORDS}.intersection(options.repair)
-        if self.layout is None or not self.layout.in_language:
-            self._line_repairs.discard(LANGUAGE_PREFIX)
+        self._line_repairs -= AFFIXES.keys() - dict(self.layout.affixes if self.layout else ()).keys()
         self.scheme = options.scheme or base.detect_scheme(self._tags())
 
     @property
@@ -96,9 +105,9 @@ class ConllSource(base.Source):
             return "conll, empty"
         place = f"word {self.layout.word + 1}, tag {self.layout.tag + 1}"
         description = f"conll, {self.scheme}, {self.layout.width} columns: {place}"
-        if self.layout.in_language and LANGUAGE_PREFIX not in self._line_repairs:
-            like = f'words begin with a language, as in "{printable(self.layout.in_language)}"'
-            description += f"; {like}: --repair {LANGUAGE_PREFIX}"
+        for repair, word in self.layout.affixes:
+            if repair not in self._line_repairs:
+                description += f'; {_AFFIXED[repair]}, as in "{printable(word)}": --repair {repair}'
         if not self.layout.rivals:
             return description
         *others, last = sorted(at + 1 for at in (*self.layout.rivals, self.layout.tag))
