@@ -22,6 +22,7 @@ from nersery.io import open_corpus, open_text, read
         ("a.xml", '<?xml version="1.0"?>\n<corpus><s>x</s></corpus>\n', r'XML.*\n.*\{"text": …'),
         ("a.txt", "<DOC>\n<DOCID>1</DOCID>\n<LOCAL>Braga</LOCAL>\n", "XML"),
         ("a.txt", "<START:person> Ada <END> wrote .\nNobody else did .\n", r"marks in it.*<START:person> Ada <END>"),
+        ("a.txt", "Ada|NNP|I-PER ran|VBD|O\n\nBo|PRP|O saw|VBD|O Rome|NNP|I-LOC\n", r"WikiNER.*\n.*sed 's/\$/\\n/'"),
         ("a.train", "In <START> Rome <END> too .\n", "marks in it"),
         ("a.txt", 'In <ENAMEX TYPE="LOCATION">New York</ENAMEX> .\n', r"marks in it.*\n.*--format text"),
     ],

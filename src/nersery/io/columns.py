@@ -389,5 +389,7 @@ def _no_tags(file: TextFile, columns: Sequence[Sequence[str]]) -> DataError:
     )
     if any("0" in column and any(tag.startswith("B-") for tag in column) for column in columns):
         fix = "write the letter O, not the digit 0, for words outside entities"
+    if any("|" in column[0] and looks_like_tag(column[0].rpartition("|")[2]) for column in columns):
+        fix = r"make a line of each word: sed 's/$/\n/' old | tr ' |' '\n\t' > new.conll"
     issue = Issue(f"no column looks like tags (O, B-PER, I-PER …); the first line has: {values:.100}", file.name)
     return DataError(issue, fix=fix)

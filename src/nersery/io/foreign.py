@@ -47,6 +47,11 @@ FOREIGN = (
     ),
     Foreign("XML", re.compile(r"^\ufeff?\s*<(?:\?xml|!DOCTYPE|DOC|doc|corpus|TEI)\b"), _BY_CHARACTERS),
     Foreign(
+        "text with tags behind its words, as WikiNER",
+        re.compile(r"^(?:[^\s|]+(?:\|[^\s|]+)*\|(?:O|[BI]-[^\s|]+)(?: |$)){3}", re.MULTILINE),
+        r"make columns of it: sed 's/$/\n/' old.txt | tr ' |' '\n\t' > new.conll",
+    ),
+    Foreign(
         "text with labels as marks in it",
         re.compile(r"<START(?::\w+)?> .+? <END>|<(?P<tag>[A-Z][A-Z_]{2,})(?: [^<>]*)?>[^<>]+</(?P=tag)>"),
         _BY_CHARACTERS,
