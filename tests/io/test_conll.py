@@ -145,6 +145,19 @@ def test_ranges_are_left_out_by_name(path: Path) -> None:
     assert problem.startswith(":5 (sentence train:1): ")
 
 
+def test_spaces_as_words_are_left_out_by_name(path: Path) -> None:
+    """As in KLUE, whose words are characters."""
+    text = "A\tB-PS\n \tI-PS\nB\tI-PS\n\tO\nc\tO\n\n \tO\n"
+    with pytest.raises(DataError, match=r"2 .*the word is ' ', expected at least one character") as caught:
+        list(opened(path, text))
+    assert "--repair blank-words" in caught.value.fix
+    source = opened(path, text, repair=("blank-words", "drop-sentence"))
+    assert [(s.words, s.labels) for s in source] == [(("A", "B", "c"), ((0, 2, "PS"),))]
+    assert source.repaired == {"blank-words": 2, "drop-sentence": 1}
+    with pytest.raises(DataError, match=r":5 .*'junk' cannot be read"):
+        list(opened(path, text.replace("c\tO", "c\tjunk"), repair=("blank-words",)))
+
+
 def test_a_word_that_is_not_in_the_text_is_reported(path: Path) -> None:
     text = "1\tAda\tB-PER\n1.1\twrites\tO\n2\tand\tO\n3\treads\tO\n3.1\tit\tO\n"
     assert problems(path, text) == [
@@ -522,6 +535,20 @@ def test_languages_in_front_of_all_words_are_reported_or_removed(path: Path) -> 
         list(opened(path, "en:Oslo\tB-LOC\nen:\tO\n", repair="language-prefix"))
 
 
+def test_the_numbers_behind_all_characters_are_reported_or_removed(path: Path) -> None:
+    """As in Weibo, where they are the place of a character in its word."""
+    text = "#0\tO\n西0\tB-ORG\n山1\tI-ORG\n\n80\tO\nx10\tO\n"
+    note = 'word 1, tag 2; words end with a number, as in "西0": --repair word-digit'
+    assert opened(path, text).description.endswith(note)
+    source = opened(path, text, repair="word-digit")
+    assert source.description.endswith("word 1, tag 2")
+    assert [sentence.words for sentence in source] == [("#", "西", "山"), ("8", "x")]
+    assert source.repaired == {"word-digit": 5}
+    for other in ("A4\tO\nOslo\tB-LOC\n", "4\tO\n80\tB-N\n"):
+        assert "number" not in opened(path, other).description
+        assert opened(path, other, repair="word-digit").repaired == {}
+
+
 @pytest.mark.parametrize("text", ["en:Oslo\tB-LOC\nin\tO\n", "11:30\tO\n12:00\tB-T\n", "EN:Oslo\tB-LOC\n", ""])
 def test_where_some_word_has_no_language_none_is_removed(path: Path, text: str) -> None:
     source = opened(path, text, repair="language-prefix")
@@ -541,6 +568,15 @@ def test_a_header_is_named_as_one(path: Path) -> None:
     assert "delete the line" in str(caught.value)
     assert "bare-type" not in str(caught.value)
     assert labels(path, "token\tO\ntag\tB-X\n\n") == [(("token", "tag"), ((1, 2, "X"),))]
+
+
+def test_comments_behind_a_header_are_none_of_its_issues(path: Path) -> None:
+    """As in the data of HIPE."""
+    header, rest = "TOKEN\tNE-COARSE-LIT\tMISC\n", "# hipe:date = 1860\nRIGA\tB-LOC\t_\n,\tO\t_\n\nOct\tO\t_\n"
+    with pytest.raises(DataError, match="looks like the header of a table") as caught:
+        list(opened(path, header + rest))
+    assert [issue.line for issue in caught.value.issues] == [1]
+    assert labels(path, rest) == [(("RIGA", ","), ((0, 1, "LOC"),)), (("Oct",), ())]
 
 
 def test_tags_whose_letter_is_misplaced_or_small_are_read_after_a_repair(path: Path) -> None:

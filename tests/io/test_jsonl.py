@@ -81,6 +81,29 @@ def test_a_line_of_a_dataset_may_have_other_keys(path: Path) -> None:
     assert source.description == "jsonl, IOB2, left out: spans, odd"
 
 
+@pytest.mark.parametrize("key", ["ner", "labels", "ner_labels"])
+@pytest.mark.parametrize("words", ["words", "tokens"])
+def test_tags_may_have_another_name(path: Path, words: str, key: str) -> None:
+    """As in the examples of transformers, and in Naamapadam."""
+    source = opened(path, {"id": 3, words: ["Ada", "saw"], key: ["B-PER", "O"], "langs": ["en", "en"], "n": 1})
+    assert source.description == "jsonl, IOB2, left out: n"
+    assert [(s.id, s.labels, s.columns) for s in source] == [("3", ((0, 1, "PER"),), (("en", "en"),))]
+
+
+def test_of_two_names_of_tags_none_is_chosen(path: Path) -> None:
+    found = problems(path, {"words": ["Ada"], "ner": ["B-PER"], "labels": ["O"]}, {"words": ["a"], "ner": [0]})
+    assert 'there is no key "ner"' in found[0]
+    assert 'there is no key "ner"' in found[-1]
+
+
+def test_an_object_of_another_kind_has_one_problem(path: Path) -> None:
+    (problem,) = problems(path, {"id": 7, "document": "x", "mentions": [], "title": "y"})
+    assert problem == (
+        "1: its keys are 'id', 'document', 'mentions', 'title', expected \"words\" with \"entities\" or \"tags\", or "
+        '"text" with "label": [[start, end, type], …]'
+    )
+
+
 def test_columns_of_its_own_are_all_that_a_line_of_a_dataset_has(path: Path) -> None:
     """Other keys are then left out, and named."""
     row = {"tokens": ["a", "b"], "tags": ["O", "O"], "columns": [["x", "y"]], "pos": ["P", "Q"], "odd": 1}

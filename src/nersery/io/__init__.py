@@ -117,9 +117,9 @@ def _recognise(file: TextFile, options: ReadOptions) -> str:
     """The format of a file, by its extension or, where that says little, by its first lines."""
     start = Beginning(file, options)
     named = formats().get(extensions().get(start.extension, ""))
-    if named is not None and not named.shares_extensions:
-        return named.name
     for format in sorted(formats().values(), key=lambda format: format.rank):
+        if named is not None and not named.shares_extensions and format.rank >= named.rank:
+            return named.name
         if format.recognises is not None and format.recognises(start):
             return format.name
     raise DataError(

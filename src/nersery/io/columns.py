@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain, pairwise
 
@@ -12,12 +12,13 @@ from nersery.core.errors import DataError, Issue
 from nersery.core.sentence import UNKNOWN_COLUMN
 from nersery.core.tags import OUTSIDE, looks_like_tag
 from nersery.io.base import RETURN_HINT, ReadOptions, lone_return
-from nersery.io.repairs import RAGGED_LINES
+from nersery.io.repairs import LANGUAGE_PREFIX, RAGGED_LINES, WORD_DIGIT
 from nersery.io.text_file import BLANKS, TextFile
 
 SAMPLE_LINES = 1000
 MOST_ROWS = 1_000_000
 NEARLY_ALL = 0.9
+FEWEST_ROWS = 5
 DOCUMENT_MARK = "-DOCSTART-"
 WORD_MARK = "# nersery: the next line is a word"
 """Written in front of a sentence that would else begin like a document mark or a byte order mark."""
@@ -27,8 +28,11 @@ MARKS = (WORD_MARK, TAG_MARK)
 NUMBER = re.compile(r"(\d{1,9})(?:[-.](\d{1,9}))?")
 """Of a word, or of words as in CoNLL-U: ``3``, the range ``3-4``, and ``3.1`` for a word that is not in the text."""
 _NAMES_ID = re.compile(r"#[ \t]*(?:sent_id|id)[ \t]*[=:]")
-LANGUAGE = re.compile(r"[a-z]{2,3}(?:-[a-z]+)*:")
-"""In front of each word of WikiANN."""
+AFFIXES: Mapping[str, re.Pattern[str]] = {
+    LANGUAGE_PREFIX: re.compile(r"^[a-z]{2,3}(?:-[a-z]+)*:"),  # WikiANN
+    WORD_DIGIT: re.compile(r"(?<=^.)\d{1,2}$"),  # Weibo: the place of each character in its word
+}
+"""What some data sets add to every word, by the repair that removes it."""
 _OF_CONLLU = re.compile(r"#[ \t]*(?:sent_id|text)[ \t]*=")
 CONLLU_WIDTH = 10
 """Columns of CoNLL-U, parted by tabs."""
@@ -75,7 +79,7 @@ class Layout:
         ragged: Lines of another width are words too.
         rivals: Other columns that look like tags.
         number: Position of the number of a word in its sentence, if there is one.
-        in_language: A word, if all begin with `LANGUAGE`.
+        affixes: Names in `AFFIXES` of what all words have, each with a word.
     """
 
     width: int
@@ -85,7 +89,7 @@ class Layout:
     ragged: bool = False
     rivals: tuple[int, ...] = ()
     number: int | None = None
-    in_language: str = ""
+    affixes: tuple[tuple[str, str], ...] = ()
 
     def fitted(self, values: list[str]) -> list[str]:
         """The word and the tag of a line of another width; the tag's position counts from the end.
@@ -185,20 +189,24 @@ def detect_layout(file: TextFile, options: ReadOptions, *, sure: bool = False) -
     tabs = 2 * sum("\t" in line for line in sample.lines) > len(sample.rows)
     rivals = tuple(at for at in tags if at not in (tag, word))
     words = columns[word]
-    in_language = words[0] if all(map(LANGUAGE.match, words)) else ""
-    return Layout(sample.width, word, tag, tabs, RAGGED_LINES in options.repair, rivals, number, in_language)
+    affixes = tuple((name, words[0]) for name, pattern in AFFIXES.items() if all(map(pattern.search, words)))
+    return Layout(sample.width, word, tag, tabs, RAGGED_LINES in options.repair, rivals, number, affixes)
 
 
 def resembles_columns(file: TextFile, options: ReadOptions, *, strict: bool) -> bool:
     """Whether at least half of a file's first lines are columns, one of them with tags such as ``O``.
 
     Args:
-        strict: The tag of an entity must stand in the same column, which no text has.
+        strict: The tag of an entity must stand in the same column, or ``O`` at the end of half of the lines, which all
+            have as many words; no text has either.
     """
     sample = _Sample(file)
     if sample.share < 0.5:
         return False
     columns = [sample.columns[at] for at in _tag_positions(sample.columns, options, _ALL_SIGNS)]
+    last = sample.columns[-1] if sample.share >= NEARLY_ALL and len(sample.columns) > 1 else ()
+    if len(last) >= FEWEST_ROWS and last.count(OUTSIDE) >= len(last) / 2:  # types alone, as in "Oslo LOC"
+        return True
     return any(OUTSIDE in column and (not strict or any(map(looks_like_tag, _tagged(column)))) for column in columns)
 
 
@@ -381,5 +389,7 @@ def _no_tags(file: TextFile, columns: Sequence[Sequence[str]]) -> DataError:
     )
     if any("0" in column and any(tag.startswith("B-") for tag in column) for column in columns):
         fix = "write the letter O, not the digit 0, for words outside entities"
+    if any("|" in column[0] and looks_like_tag(column[0].rpartition("|")[2]) for column in columns):
+        fix = r"make a line of each word: sed 's/$/\n/' old | tr ' |' '\n\t' > new.conll"
     issue = Issue(f"no column looks like tags (O, B-PER, I-PER …); the first line has: {values:.100}", file.name)
     return DataError(issue, fix=fix)

@@ -11,40 +11,37 @@ import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import partial
-from itertools import chain, pairwise
+from itertools import pairwise
 from typing import NamedTuple
 
-from nersery.core import tags
-from nersery.core.errors import DataError, Issue, SettingsError, printable
+from nersery.core.errors import DataError, Issue, printable
 from nersery.core.sentence import UNKNOWN_COLUMN, Sentence
 from nersery.io import base
-from nersery.io.columns import (
-    DOCUMENT_MARK,
-    LANGUAGE,
-    MARKS,
-    NUMBER,
-    TAG_MARK,
-    WORD_MARK,
-    Layout,
-    detect_layout,
-    last_looks_inner,
-    paragraphs,
-    resembles_columns,
-    split_line,
-)
+from nersery.io.columns import AFFIXES, MARKS, NUMBER, Layout, detect_layout, paragraphs, resembles_columns, split_line
+from nersery.io.conll_writer import ConllWriter
 from nersery.io.formats import Beginning, Format
-from nersery.io.repairs import EXTRA_ROWS, INNER_MARK, LANGUAGE_PREFIX, OUTER_SPACE, RAGGED_LINES, REPAIRS
+from nersery.io.repairs import (
+    BLANK_WORDS,
+    EXTRA_ROWS,
+    INNER_MARK,
+    LANGUAGE_PREFIX,
+    OUTER_SPACE,
+    RAGGED_LINES,
+    REPAIRS,
+    WORD_DIGIT,
+)
 from nersery.io.text_file import BLANKS, BYTE_ORDER_MARK, TextFile
 
 TAB = "\t"
 WORD_NAMES = frozenset({"form", "text", "token", "tokens", "word", "words"})
 TAG_NAMES = frozenset({"bio", "entity", "iob", "label", "labels", "ner", "ner_tag", "ner_tags", "tag", "tags"})
 """What the columns of words and tags are called in the headers of tables, in lower case."""
+_AFFIXED = {LANGUAGE_PREFIX: "words begin with a language", WORD_DIGIT: "words end with a number"}
 _EXTRA_FIXES = (base.repair_hint(EXTRA_ROWS), "delete the lines of the words if the ranges have the right tags")
 _NOTHING: Mapping[str, int] = {}
 _ON_WORDS: Mapping[str, Callable[[str], str]] = {
     OUTER_SPACE: lambda word: word.strip(" "),
-    LANGUAGE_PREFIX: partial(LANGUAGE.sub, "", count=1),
+    **{name: partial(pattern.sub, "", count=1) for name, pattern in AFFIXES.items()},
 }
 
 _ID = re.compile(
@@ -97,9 +94,8 @@ class ConllSource(base.Source):
     def __init__(self, file: TextFile, options: base.ReadOptions) -> None:
         super().__init__(file, options)
         self.layout = detect_layout(file, options)
-        self._line_repairs = {RAGGED_LINES, EXTRA_ROWS, *_ON_WORDS}.intersection(options.repair)
-        if self.layout is None or not self.layout.in_language:
-            self._line_repairs.discard(LANGUAGE_PREFIX)
+        self._line_repairs = {RAGGED_LINES, EXTRA_ROWS, BLANK_WORDS, *_ON_WORDS}.intersection(options.repair)
+        self._line_repairs -= AFFIXES.keys() - dict(self.layout.affixes if self.layout else ()).keys()
         self.scheme = options.scheme or base.detect_scheme(self._tags())
 
     @property
@@ -109,9 +105,9 @@ class ConllSource(base.Source):
             return "conll, empty"
         place = f"word {self.layout.word + 1}, tag {self.layout.tag + 1}"
         description = f"conll, {self.scheme}, {self.layout.width} columns: {place}"
-        if self.layout.in_language and LANGUAGE_PREFIX not in self._line_repairs:
-            like = f'words begin with a language, as in "{printable(self.layout.in_language)}"'
-            description += f"; {like}: --repair {LANGUAGE_PREFIX}"
+        for repair, word in self.layout.affixes:
+            if repair not in self._line_repairs:
+                description += f'; {_AFFIXED[repair]}, as in "{printable(word)}": --repair {repair}'
         if not self.layout.rivals:
             return description
         *others, last = sorted(at + 1 for at in (*self.layout.rivals, self.layout.tag))
@@ -197,7 +193,7 @@ def _without_mark(line: int, lines: Sequence[str]) -> tuple[int, list[str]]:
 
 def _names_columns(word: str, tag: str) -> bool:
     """Whether a line names its columns instead of holding a word and its tag."""
-    return word.casefold() in WORD_NAMES and tag.casefold() in TAG_NAMES
+    return word.casefold() in WORD_NAMES and (tag.casefold() in TAG_NAMES or tag.startswith("NE-"))
 
 
 def _header(paragraph: Paragraph) -> Issue:
@@ -244,8 +240,11 @@ def _mended(
     were left out.
     """
     extras = _extras(rows, layout) if EXTRA_ROWS in names else []
-    mended, counts = [], Counter({EXTRA_ROWS: len(extras)})
-    for row in (row for place, row in enumerate(rows) if place not in extras):
+    blank = [place for place, row in enumerate(rows) if BLANK_WORDS in names and _is_blank(row, layout)]
+    blank = blank if len(blank) < len(rows) else []
+    left_out = sorted({*extras, *blank})
+    mended, counts = [], Counter({EXTRA_ROWS: len(extras), BLANK_WORDS: len(blank)})
+    for row in (row for place, row in enumerate(rows) if place not in left_out):
         fitted = layout.fitted(row) if RAGGED_LINES in names else row
         counts[RAGGED_LINES] += fitted is not row
         for name, mend in _ON_WORDS.items() if len(fitted) == layout.width else ():
@@ -253,11 +252,19 @@ def _mended(
                 word, fitted[layout.word] = fitted[layout.word], mend(fitted[layout.word])
                 counts[name] += word != fitted[layout.word]
         mended.append(fitted)
-    return mended, +counts, extras
+    return mended, +counts, left_out
+
+
+def _is_blank(row: Sequence[str], layout: Layout) -> bool:
+    return len(row) == layout.width and not row[layout.word].strip(" ")
 
 
 def _row_issues(paragraph: Paragraph, layout: Layout) -> Iterator[Issue]:
     """What is wrong with the lines of a sentence, apart from their tags."""
+    first, widths = paragraph.rows[0], set(map(len, paragraph.rows))
+    if len(first) == layout.width and len(widths) > 1 and _names_columns(first[layout.word], first[layout.tag]):
+        yield _header(paragraph)  # without it, other lines that follow it, as in HIPE, are comments
+        return
     for place, row in enumerate(paragraph.rows):
         line = paragraph.line_of(place)
         word = row[layout.word] if len(row) == layout.width else None
@@ -269,7 +276,8 @@ def _row_issues(paragraph: Paragraph, layout: Layout) -> Iterator[Issue]:
             fixes = () if layout.fitted(row) is row else (base.repair_hint(RAGGED_LINES),)
             yield Issue(message, line=line, kind="wrong number of columns", fixes=fixes)
         elif not word.strip(" "):
-            yield Issue(f"the word is {word!r}, expected at least one character", line=line, kind="empty word")
+            message, fixes = f"the word is {word!r}, expected at least one character", (base.repair_hint(BLANK_WORDS),)
+            yield Issue(message, line=line, kind="empty word", fixes=fixes)
         elif word != word.strip(" "):
             message = f"the word {word!r} has a space at an end, expected none"
             yield Issue(message, line=line, kind="space around word", fixes=(base.repair_hint(OUTER_SPACE),))
@@ -286,73 +294,6 @@ def _remains(paragraph: Paragraph, layout: Layout) -> Sentence:
     lines = (base.storable(" ".join(row)).strip(" ") for row in paragraph.rows)
     return Sentence(
         tuple(line or UNKNOWN_COLUMN for line in lines), comments=tuple(map(base.storable, paragraph.comments))
-    )
-
-
-class ConllWriter(base.Writer):
-    """Writes word, extra columns and tag, after the sentence's comments; ids, languages, origins and scores are lost.
-
-    Args:
-        scheme: A name of `nersery.core.tags.SCHEMES`.
-        separator: A tab, or a space, which then cannot occur in words and types.
-        columns: Extra columns of each sentence; None takes the number of the first.
-
-    Raises:
-        SettingsError: If the scheme or separator is unknown.
-    """
-
-    def __init__(self, scheme: str = "IOB2", separator: str = TAB, columns: int | None = None) -> None:
-        if separator not in (TAB, " "):
-            raise SettingsError(f"the separator is {separator!r}, expected a tab or a space")
-        self.scheme, self.separator, self.columns = tags.scheme_name(scheme), separator, columns
-
-    def encode(self, sentence: Sentence) -> str:
-        """The sentence and a blank line.
-
-        Raises:
-            DataError: If the number of columns differs from the first sentence, or a value or comment would be read
-                differently.
-        """
-        self.columns = len(sentence.columns) if self.columns is None else self.columns
-        if len(sentence.columns) != self.columns:
-            found = f"it has {len(sentence.columns)} extra columns"
-            raise _refused(sentence, f"{found}, the sentences before it have {self.columns}")
-        columns = (*sentence.columns, tags.encode(sentence.entities, len(sentence), self.scheme))
-        rows = list(map(self.separator.join, zip(sentence.words, *columns, strict=True)))
-        text = "\n".join(rows)
-        if self.separator == " ":  # no sentence has a tab in a value
-            _refuse_spaces(sentence, text)
-        layout = Layout(len(columns) + 1, 0, len(columns), self.separator == TAB)
-        mark = f"{WORD_MARK}\n" if layout.is_comment(rows[0]) or text[0] == BYTE_ORDER_MARK else ""
-        # In front of each such sentence, because what a job wrote before it was killed is not known here.
-        tag_mark = f"{TAG_MARK}\n" if sentence.columns and last_looks_inner((sentence.words, *columns)) else ""
-        return f"{tag_mark}{_head(sentence, layout)}{mark}{text}\n\n"
-
-
-def _refuse_spaces(sentence: Sentence, text: str) -> None:
-    """Raise `DataError` if a value would be parted at its spaces, or lost between them."""
-    if text.count(" ") == len(sentence) * (len(sentence.columns) + 1) and all(map(all, sentence.columns)):
-        return
-    types = (entity.type for entity in sentence.entities)
-    values = (*sentence.words, *types, *chain.from_iterable(sentence.columns))
-    odd = next(value for value in values if not value or " " in value)
-    raise _refused(sentence, f"{odd!r} cannot be a value between spaces")
-
-
-def _head(sentence: Sentence, layout: Layout) -> str:
-    """The comments of a sentence; a blank line follows a document mark."""
-    lines = []
-    for comment in sentence.comments:
-        if comment[:1] not in ("#", "-") or comment in MARKS or not layout.is_comment(comment):
-            raise _refused(sentence, f"its comment {comment!r} would not be read as a comment")
-        lines.append(f"{comment}\n\n" if comment.startswith(DOCUMENT_MARK) else f"{comment}\n")
-    return "".join(lines)
-
-
-def _refused(sentence: Sentence, message: str) -> DataError:
-    return DataError(
-        Issue(f"cannot be written as columns: {message}", sentence=sentence.id or None),
-        fix="write JSONL, which holds every sentence, or columns parted by tabs",
     )
 
 

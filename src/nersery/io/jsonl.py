@@ -3,8 +3,9 @@
 Keys: ``id``, ``words``, ``language``, ``entities`` (``start``, ``end``, ``type``, ``score``), ``origin`` (``method``,
 ``parents``, ``copy``), ``scores``, ``columns``, ``comments``, ``soft_labels`` (``word``, ``type``, ``begin``,
 ``inside``), ``document``, ``offsets``; empty ones are omitted. As in Hugging Face datasets,
-``tokens`` is read as ``words``, and ``tags`` or ``ner_tags`` in any scheme as ``entities``; of other keys, those with a
-value per word become columns, and the source's description names the ignored ones.
+``tokens`` is read as ``words``, and ``tags``, ``ner_tags``, ``ner``, ``labels`` or ``ner_labels`` in any scheme as
+``entities``; of other keys, those with a value per word become columns, and the source's description names the ignored
+ones.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from nersery.core.sentence import Entity, Origin, Sentence, SoftLabel
 from nersery.io.base import Pass, ReadOptions, Source, Writer, detect_scheme, issues_in, tag_issue, unread
 from nersery.io.formats import Beginning, Format
 from nersery.io.objects import ENCODER, BrokenError, Object, parsed
+from nersery.io.rows import OTHER_TAGS, with_usual_names
 from nersery.io.text_file import BLANKS, TextFile
 
 _ENTITY_KEYS = ({"start", "end", "type"}, {"start", "end", "type", "score"})
@@ -99,6 +101,7 @@ _SHAPES: Mapping[str, tuple[Callable[[Any], bool], str]] = {
     "ner_tags": (_texts, "a list of strings such as B-PER; numbers must be turned into them first"),
 }
 _TAGS = ("tags", "ner_tags")
+_MARKS_OF_TAGS = ('tags"', *(f'"{name}"' for name in OTHER_TAGS))
 
 
 _PLAIN = {key: check for key, (check, _) in _SHAPES.items() if key not in ("tokens", *_TAGS)}
@@ -153,10 +156,10 @@ class JsonlSource(Source):
     def _tags(self) -> Iterator[list[str]]:
         """The tags of the lines that can be read; keys that are left out of these lines are noted."""
         for line, text in self._lines():
-            if 'tags"' not in text:  # before the line is parsed, for most files have none
+            if not any(mark in text for mark in _MARKS_OF_TAGS):  # before the line is parsed, for most files have none
                 continue
             try:
-                whole = parsed(text, line)
+                whole = with_usual_names(parsed(text, line))
                 value = _ours(whole)
                 _check(value, line)
             except BrokenError:  # `sentences` says what is wrong
@@ -191,9 +194,12 @@ def _load(text: str, line: int) -> Object:
 
 def _ours(value: Any) -> Any:
     """A line of a dataset with columns in place of keys that are not ours; others as they are."""
+    value = with_usual_names(value)
     if not isinstance(value, dict) or "tokens" not in value or not value.keys() & {*_TAGS}:
         return value
     own = {key: content for key, content in value.items() if key in _SHAPES}
+    if type(own.get("id")) is int:
+        own["id"] = str(own["id"])
     columns = [[*map(str, value[key])] for key in value if key not in own and _is_column(value[key], value)]
     return own | {"columns": columns} if columns and "columns" not in own else own
 
@@ -225,6 +231,11 @@ def _issues(value: Any) -> Iterator[str]:
     """What is wrong with the keys and shapes of an object."""
     if not isinstance(value, dict):
         yield f'{value!r:.60}, expected an object such as {{"words": […], "entities": […]}}'
+        return
+    if value.keys().isdisjoint(("words", "tokens")) and len(value.keys() - _SHAPES.keys()) > 1:
+        keys = ", ".join(map(repr, value))
+        expected = 'expected "words" with "entities" or "tags", or "text" with "label": [[start, end, type], …]'
+        yield f"its keys are {keys:.60}, {expected}"
         return
     for key, content in value.items():
         if key not in _SHAPES:

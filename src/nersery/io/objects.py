@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from typing import Any
 
-from nersery.core.errors import Issue
+from nersery.core.errors import DataError, Issue
 from nersery.io.base import lone_return
+from nersery.io.text_file import BLANKS
 
 Object = dict[str, Any]
 
@@ -59,3 +61,36 @@ def _decoded(text: str) -> Any:
     except RecursionError:
         raise ValueError("nested too deeply for a sentence") from None
     return value
+
+
+def array_values(text: str, at: int, file: str, *, is_all: bool = True) -> Iterator[tuple[int, Any]]:
+    """The values of the array that begins somewhere in the text of a file, with their lines from 1.
+
+    Args:
+        is_all: Nothing may follow the array.
+
+    Raises:
+        DataError: If it is no array, or is not ended.
+    """
+    at, line, before = at + 1, text.count("\n", 0, at) + 1, at
+    try:
+        while (at := _behind_blanks(text, at)) < len(text) and text[at] != "]":
+            line, before = line + text.count("\n", before, at), at
+            value, at = DECODER.raw_decode(text, at)
+            yield line, value
+            at = _behind_blanks(text, at)
+            if text[at : at + 1] not in (",", "]"):
+                raise ValueError("expected a comma or the end of the array")
+            at += text[at] == ","
+        if is_all and text[at:].rstrip(BLANKS) != "]":
+            raise ValueError("the array has no end, or something follows it")
+    except (ValueError, RecursionError) as error:
+        line += text.count("\n", before, at)
+        message = f"not JSON: {error}"
+        raise DataError(Issue(message, file, line), fix="export the file again, or correct it") from None
+
+
+def _behind_blanks(text: str, at: int) -> int:
+    while text[at : at + 1] in (" ", "\t", "\r", "\n"):
+        at += 1
+    return at

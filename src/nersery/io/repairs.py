@@ -92,16 +92,18 @@ def _open_end_repair(tags: list[str], scheme: Scheme) -> list[str]:
 
 
 RAGGED_LINES, OUTER_SPACE, DROP_SENTENCE = "ragged-lines", "outer-space", "drop-sentence"
-EXTRA_ROWS, LANGUAGE_PREFIX = "extra-rows", "language-prefix"
-CONTROL_CHARACTERS, INNER_MARK = "control-characters", "byte-order-mark"
+EXTRA_ROWS, BLANK_WORDS, LANGUAGE_PREFIX = "extra-rows", "blank-words", "language-prefix"
+CONTROL_CHARACTERS, INNER_MARK, WORD_DIGIT = "control-characters", "byte-order-mark", "word-digit"
 UTF16_OFFSETS, WHOLE_WORDS, CUT_WORDS = "utf16-offsets", "whole-words", "cut-words"
 REPAIRS: Mapping[str, Repair] = MappingProxyType(
     {
         INNER_MARK: Repair("a sentence of columns loses the byte order mark in front"),
         EXTRA_ROWS: Repair("CoNLL-U's ranges (3-4) and empty nodes (8.1) are left out"),
+        BLANK_WORDS: Repair("a line whose word is empty or a space is left out"),
         RAGGED_LINES: Repair("a line with other columns than most keeps only its word and tag"),
         OUTER_SPACE: Repair("a word or tag between tabs loses the spaces at its ends", _outer_space),
         LANGUAGE_PREFIX: Repair("en:Oslo becomes Oslo if all words begin with a language"),
+        WORD_DIGIT: Repair("西0 becomes 西 if all words are a character and a number"),
         "small-letter": Repair("b-per becomes B-per, and o becomes O", _small_letter),
         "letter-behind": Repair("PER-B becomes B-PER", _letter_behind),
         "underscore": Repair("B_PER becomes B-PER", _underscore),

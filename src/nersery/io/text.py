@@ -9,7 +9,8 @@ from itertools import islice
 from nersery.core.errors import DataError, FormatError, Issue, printable
 from nersery.core.sentence import Sentence
 from nersery.io.base import Pass, ReadOptions, Source, Writer, issues_in, lone_return, unread
-from nersery.io.formats import Format
+from nersery.io.foreign import refuse_foreign
+from nersery.io.formats import Beginning, Format
 from nersery.io.text_file import TextFile
 from nersery.io.tokenization import attached_signs, runs_on, splitter
 
@@ -105,6 +106,12 @@ class TextWriter(Writer):
         return f"{sentence.text}\n"
 
 
+def _begins(start: Beginning) -> bool:
+    """Whether a file that no other format recognises is text; `DataError` if its labels would be read as words."""
+    refuse_foreign(start)
+    return start.extension in ("", ".txt") or not start.lines
+
+
 FORMATS = (
     Format(
         "text",
@@ -114,7 +121,7 @@ FORMATS = (
         TextWriter,
         holds_labels=False,
         holds_ids=False,
-        recognises=lambda start: start.extension in ("", ".txt") or not start.lines,
+        recognises=_begins,
         rank=4,
         shares_extensions=True,
     ),

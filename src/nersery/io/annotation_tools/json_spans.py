@@ -2,10 +2,11 @@
 
 An object has a ``text`` and a list of labels under ``label``, ``labels``, ``entities``, ``spans`` or any other key. A
 label is ``[start, end, type]``, or an object with ``start``, ``start_offset`` or ``begin``, ``end`` or ``end_offset``,
-and ``label``, ``labels`` or ``type``; it may repeat its ``text``. Pairs ``["text", {"entities": […]}]`` and tasks of
-Label Studio (``data`` and ``annotations``) are read too. Prodigy's ``tokens`` are the words; otherwise the text is
-tokenized. Objects stand one per line or in an array. Other keys except ``id`` and ``language`` are ignored, but what
-seems to be labels in another form is an error. The output is doccano's format: ``text`` and ``label``.
+and ``label``, ``labels`` or ``type``; it may repeat its ``text``. Pairs ``["text", {"entities": […]}]``, tasks of
+Label Studio (``data`` and ``annotations``) and the forms in `json_forms` are read too. Prodigy's ``tokens`` are the
+words; otherwise the text is tokenized. Objects stand one per line, in an array, or in a list in one object. Other keys
+except ``id`` and ``language`` are ignored, but what seems to be labels in another form is an error. The output is
+doccano's format: ``text`` and ``label``.
 """
 
 from __future__ import annotations
@@ -15,13 +16,14 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from nersery.core.errors import DataError, Issue
+from nersery.core.errors import Issue
 from nersery.core.sentence import Sentence
+from nersery.io.annotation_tools.json_forms import has_text, is_pair, list_of_texts, seems_label, usual_form
 from nersery.io.annotation_tools.standoff import Document, Place, Span, StandoffSource, layout, refuse_outer_space
 from nersery.io.base import Pass, Writer, unread
 from nersery.io.formats import Beginning, Format
-from nersery.io.objects import DECODER, ENCODER, BrokenError, Object, parsed
-from nersery.io.text_file import BLANKS, MOST_CHARACTERS
+from nersery.io.objects import ENCODER, BrokenError, Object, array_values, parsed
+from nersery.io.text_file import BLANKS, MOST_CHARACTERS, TextFile
 from nersery.io.tokenization import splitter
 
 ARRAYS = (".json", ".jsonl", "")
@@ -32,7 +34,6 @@ ANNOTATIONS = ("annotations", "completions")
 STARTS, ENDS, TYPES = ("start", "start_offset", "begin"), ("end", "end_offset"), ("label", "labels", "type")
 OTHER_PLACES = ("tokens", "relations", "sents", "sentences", "segments", "paragraphs", "chunks")
 """Keys of lists that have places in the text, and are not its labels."""
-_START_KEY, _END_KEY = re.compile("start|begin|offset", re.IGNORECASE), re.compile("end|stop|length", re.IGNORECASE)
 REFUSALS = ("reject", "ignore")
 """Answers in Prodigy to a text whose labels are not to be used."""
 ASCII_ENCODER = json.JSONEncoder(allow_nan=False)
@@ -48,16 +49,11 @@ def holds_spans(line: str) -> bool | None:
     except (ValueError, RecursionError):
         return None
     if not isinstance(value, dict) or value.keys() & {"words", "tags", "ner_tags"}:
-        return _is_pair(value)
+        return is_pair(value)
     tokens = value.get("tokens")
     if isinstance(tokens, list) and any(isinstance(token, str) for token in tokens):
         return False
-    return "text" in value or isinstance(value.get("data"), dict)
-
-
-def _is_pair(value: Any) -> bool:
-    """Whether a value is a text and an object with its labels, as spaCy's examples have them."""
-    return isinstance(value, list) and len(value) == 2 and isinstance(value[0], str) and isinstance(value[1], dict)
+    return "text" in value or has_text(value) or isinstance(value.get("data"), dict)
 
 
 class SpansSource(StandoffSource):
@@ -74,7 +70,7 @@ class SpansSource(StandoffSource):
             id = f"{self.file.stem}:{number}"
             try:
                 value = parsed(value, line) if isinstance(value, str) else value
-                value = {"text": value[0], **value[1]} if _is_pair(value) else value
+                value = {"text": value[0], **value[1]} if is_pair(value) else value
                 if not isinstance(value, dict):
                     raise _broken(line, f"{value!r:.60}, expected {EXPECTED}")
                 id = _id(value) or id
@@ -86,37 +82,34 @@ class SpansSource(StandoffSource):
                 found.broken(id, broken.issues, unread(value if isinstance(value, str) else ENCODER.encode(value)))
 
     def _values(self) -> Iterator[tuple[int, Any]]:
-        """The lines that are not blank, or the values of the array that the file is, with their lines from 1."""
-        first = next(filter(str.strip, self.file.beginnings(MOST_CHARACTERS)), "")
-        if first.lstrip(BLANKS).startswith("[") and not holds_spans(first):
-            yield from self._array()
+        """The lines that are not blank, or the values of the list that the file is or has, with their lines from 1."""
+        first = next(filter(str.strip, self.file.beginnings(MOST_CHARACTERS)), "").lstrip(BLANKS)
+        if first.startswith("[") and not holds_spans(first):
+            text = self.file.whole()
+            yield from array_values(text, text.index("["), self.file.name)
+        elif first.startswith("{") and (value := _one_object(self.file, first)) is not None:
+            text, key = self.file.whole(), list_of_texts(value)
+            at = re.search(rf'"{re.escape(key)}"\s*:\s*\[', text)
+            if key and at:
+                yield from array_values(text, at.end() - 1, self.file.name, is_all=False)
+            else:
+                yield 1, value
         else:
             yield from ((line, text) for line, text in enumerate(self.file.lines(), start=1) if text.strip(BLANKS))
 
-    def _array(self) -> Iterator[tuple[int, Any]]:
-        text = self.file.whole()
-        at, line, before = text.index("[") + 1, 1, 0
-        try:
-            while (at := _behind_blanks(text, at)) < len(text) and text[at] != "]":
-                line, before = line + text.count("\n", before, at), at
-                value, at = DECODER.raw_decode(text, at)
-                yield line, value
-                at = _behind_blanks(text, at)
-                if text[at : at + 1] not in (",", "]"):
-                    raise ValueError("expected a comma or the end of the array")
-                at += text[at] == ","
-            if text[at:].rstrip(BLANKS) != "]":
-                raise ValueError("the array has no end, or something follows it")
-        except (ValueError, RecursionError) as error:
-            line += text.count("\n", before, at)
-            message = f"not JSON: {error}"
-            raise DataError(Issue(message, self.file.name, line), fix="export the file again, or correct it") from None
 
-
-def _behind_blanks(text: str, at: int) -> int:
-    while text[at : at + 1] in (" ", "\t", "\r", "\n"):
-        at += 1
-    return at
+def _one_object(file: TextFile, first: str) -> Object | None:
+    """The object that a whole file is if it has a list of texts, or has a text and several lines; else None."""
+    try:
+        value = json.loads(first)
+        return value if list_of_texts(value) else None
+    except (ValueError, RecursionError):
+        pass
+    try:
+        value = json.loads(file.whole()) if file.path.suffix.lower() == ".json" else None
+    except (ValueError, RecursionError):
+        return None
+    return value if isinstance(value, dict) and (list_of_texts(value) or has_text(value)) else None
 
 
 def _id(value: Object) -> str:
@@ -127,14 +120,17 @@ def _id(value: Object) -> str:
 
 def _document(value: Object, id: str, line: int) -> Document:
     """The document of an object; raises `BrokenError` if it is none."""
-    if isinstance(value.get("data"), dict):
-        value = _of_task(value, line)
+    value = _of_task(value, line) if isinstance(value.get("data"), dict) else usual_form(value)
     text = value.get("text")
     if text is None and value.keys() & {"words", "tokens"}:
         message = "an array holds words with their tags, expected such objects on a line each"
         raise BrokenError(
             Issue(message, line=line, kind="an array of words", fixes=('jq -c ".[]" array.json > new.jsonl',))
         )
+    if text is None and "paragraphs" in value:
+        fix = "make a DocBin with spacy convert, and read its documents with nersery.Corpus.from_spacy"
+        message = "this is training data of spaCy 2, which cannot be read"
+        raise BrokenError(Issue(message, line=line, kind="data of spaCy 2", fixes=(fix,)))
     if text is None:
         raise _broken(line, f'no "text" beside {", ".join(map(repr, value)) or "nothing"}, expected {EXPECTED}')
     if not isinstance(text, str):
@@ -190,12 +186,20 @@ def _text_of(data: Object, labels: Sequence[Object], line: int) -> Any:
         return data["text"]
     texts = {key: value for key, value in data.items() if isinstance(value, str)}
     if labels and all(isinstance(label["text"], str) for label in labels):
-        texts = {key: text for key, text in texts.items() if all(label["text"] in text for label in labels)}
+        having = {key: text for key, text in texts.items() if all(label["text"] in text for label in labels)}
+        placed = {key: text for key, text in having.items() if all(_covers(text, label) for label in labels)}
+        texts = placed or having  # an emoji may count for two
     elif len(data) > 1:
         texts = {}
     if len(texts) != 1:
         raise _broken(line, f'"data" has {", ".join(data) or "nothing"}, expected "text", or one text that labels fit')
     return next(iter(texts.values()))
+
+
+def _covers(text: str, label: Object) -> bool:
+    """Whether a label stands where it says."""
+    start, end = label["start"], label["end"]
+    return type(start) is int and type(end) is int and text[start:end].split() == label["text"].split()
 
 
 def _labels(value: Object, line: int) -> Sequence[Any]:
@@ -222,7 +226,7 @@ def _labels(value: Object, line: int) -> Sequence[Any]:
 def _refuse_other_forms(value: Object, line: int) -> None:
     """Raise `BrokenError` for labels in an unknown form, without which the text would seem to have no entities."""
     lists = {key: content for key, content in value.items() if isinstance(content, list) and key not in OTHER_PLACES}
-    seeming = ((key, one) for key, content in lists.items() for one in content if _seems_label(one))
+    seeming = ((key, one) for key, content in lists.items() for one in content if seems_label(one))
     if (found := next(seeming, None)) is not None:
         key, one = found
         fix = f'write these labels as "label": [[start, end, type], …]; if "{key}" has no labels, remove it'
@@ -235,15 +239,6 @@ def _is_label(value: Any) -> bool:
     if isinstance(value, list):
         return len(value) == 3 and [*map(type, value)] == [int, int, str]
     return isinstance(value, dict) and all(value.keys() & {*keys} for keys in (STARTS, ENDS, TYPES))
-
-
-def _seems_label(value: Any) -> bool:
-    """Whether a value has two places and, in a list, a text, as labels of any form do."""
-    if isinstance(value, list):
-        types = [*map(type, value)]
-        return str in types and types.count(int) > 1
-    whole = [key for key, number in value.items() if type(number) is int] if isinstance(value, dict) else []
-    return any(map(_START_KEY.search, whole)) and any(map(_END_KEY.search, whole))
 
 
 def _spans(label: Any, line: int) -> Iterator[Span]:
@@ -317,7 +312,12 @@ class SpansWriter(Writer):
 def _begins(start: Beginning) -> bool:
     """Whether the first line that is JSON holds a text with labels, or the file is an array of such."""
     holds = next((holds for holds in map(holds_spans, start.lines) if holds is not None), False)
-    return holds or (start.extension in ARRAYS and _ARRAY.match("".join(start.lines[:2])) is not None)
+    if holds or start.extension not in ARRAYS or not start.lines:
+        return holds
+    first = start.lines[0].lstrip(BLANKS)
+    if first.startswith("{"):
+        return _one_object(start.file, first) is not None
+    return _ARRAY.match("".join(start.lines)) is not None
 
 
 FORMATS = (

@@ -12,6 +12,7 @@ from pathlib import Path
 from nersery.core.files import LABELS, TEXT
 from nersery.core.sentence import Corpus, Sentence
 from nersery.io.annotation_tools.standoff import layout, refuse_outer_space
+from nersery.io.annotation_tools.word_spans import WordSpansSource, begins
 from nersery.io.base import ReadOptions, Writer
 from nersery.io.formats import Format
 from nersery.io.jsonl import JsonlSource, JsonlWriter
@@ -162,6 +163,14 @@ FORMATS = (
         pack=pack_array,
     ),
     Format("prodigy", "tasks of Prodigy with tokens and spans", writer=ProdigyWriter),
-    Format("gliner", "training data of GLiNER", writer=GlinerWriter, pack=pack_array, holds_ids=False),
+    Format(
+        "gliner",
+        "training data of GLiNER; that of DyGIE and SpERT is read",
+        reader=WordSpansSource,
+        writer=GlinerWriter,
+        pack=pack_array,
+        holds_ids=False,
+        recognises=begins,
+    ),
     Format("spacy", "spaCy's DocBin", (".spacy",), writer=JsonlWriter, pack=pack_docbin),
 )

@@ -1,0 +1,117 @@
+"""Other forms of JSON with texts and labels, brought to the one that `json_spans` reads.
+
+They are those of Flair, PubAnnotation, Rasa, Dataturks and CLUENER, and of data sets whose labels have their place
+under ``span`` or ``pos``. Dataturks and CLUENER count the last character of a label; both repeat what a label covers,
+so that a label is never read one character short.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from nersery.io.objects import Object
+
+TEXTS = ("text", "data", "sentence", "content")
+"""Keys of a text; ``data`` is an object in Label Studio."""
+_START_KEY, _END_KEY = re.compile("start|begin|offset", re.IGNORECASE), re.compile("end|stop|length", re.IGNORECASE)
+_PLACE_KEY = re.compile("span|pos|offset|range|location", re.IGNORECASE)
+
+
+def has_text(value: Object) -> bool:
+    """Whether an object has a text, under whatever key."""
+    return any(isinstance(value.get(key), str) for key in TEXTS)
+
+
+def is_pair(value: Any) -> bool:
+    """Whether a value is a text and an object with its labels, as spaCy's examples have them."""
+    return isinstance(value, list) and len(value) == 2 and isinstance(value[0], str) and isinstance(value[1], dict)
+
+
+def list_of_texts(value: Any) -> str:
+    """The key of a list of texts in an object that has none itself, as ``annotations`` beside ``classes``; or nothing.
+
+    >>> list_of_texts({"classes": ["LOC"], "annotations": [["Oslo", {"entities": [[0, 4, "LOC"]]}]]})
+    'annotations'
+    """
+    if not isinstance(value, dict) or has_text(value) or value.keys() & {"words", "tokens"}:
+        return ""
+    for key, content in value.items():
+        first = content[0] if isinstance(content, list) and content else None
+        if is_pair(first) or (isinstance(first, dict) and has_text(first)):
+            return str(key)
+        if isinstance(content, dict) and (found := list_of_texts(content)):
+            return found
+    return ""
+
+
+def usual_form(value: Object) -> Object:
+    """An object with its text under ``text``, and with labels in objects with ``start``, ``end``, ``label``, ``text``.
+
+    What has another form stays as it is.
+    """
+    found = [key for key in TEXTS if isinstance(value.get(key), str)]
+    if "text" not in value and len(found) == 1:
+        value = {"text" if key == found[0] else key: content for key, content in value.items()}
+    return {key: _usual_labels(content) for key, content in value.items()}
+
+
+def _usual_labels(content: Any) -> Any:
+    if isinstance(content, list):
+        return [label for one in content for label in _usual(one)]
+    return _of_types(content) if isinstance(content, dict) else content
+
+
+def _of_types(content: Object) -> Any:
+    """The labels of CLUENER, ``{type: {mention: [[first, last], …]}}``."""
+    mentions = [(type_, found) for type_, found in content.items() if isinstance(found, dict)]
+    triples = [(type_, text, place) for type_, found in mentions for text, places in found.items() for place in places]
+    if len(mentions) < len(content) or not triples or not all(_is_place(place) for *_, place in triples):
+        return content
+    return [{"start": first, "end": last + 1, "label": type_, "text": text} for type_, text, (first, last) in triples]
+
+
+def _usual(one: Any) -> Iterator[Any]:
+    """A label, or of Dataturks one for each of its points."""
+    if not isinstance(one, dict):
+        yield one
+        return
+    points = one.get("points")
+    place: Any = one.get("span", one.get("pos"))
+    if isinstance(place, dict):
+        place = [place.get("begin"), place.get("end")]
+    if isinstance(points, list) and points and all(isinstance(point, dict) for point in points):
+        for point in points:
+            last = point.get("end")
+            end = last + 1 if type(last) is int else last
+            yield {"start": point.get("start"), "end": end, "label": one.get("label"), "text": point.get("text")}
+    elif _is_place(place):
+        type_ = next((one[key] for key in ("type", "label", "obj") if key in one), None)
+        yield {"start": place[0], "end": place[1], "label": type_, "text": one.get("name", one.get("text"))}
+    elif {"start", "end", "value", "entity"} <= one.keys():  # of Rasa, where a value may be a synonym
+        yield {"start": one["start"], "end": one["end"], "label": one["entity"]}
+    else:
+        yield one
+
+
+def _is_place(value: Any) -> bool:
+    return isinstance(value, list) and [*map(type, value)] == [int, int]
+
+
+def seems_label(value: Any) -> bool:
+    """Whether a value has two places and, in a list, a text, as labels of any form do."""
+    if isinstance(value, list):
+        types = [*map(type, value)]
+        return str in types and types.count(int) > 1
+    if not isinstance(value, dict):
+        return False
+    inner = [part for content in value.values() for part in (content if isinstance(content, list) else [content])]
+    if any(_is_place(content) for key, content in value.items() if _PLACE_KEY.search(key)):
+        return True
+    return any(_has_places(part) for part in (value, *inner) if isinstance(part, dict))
+
+
+def _has_places(value: Object) -> bool:
+    whole = [key for key, number in value.items() if type(number) is int]
+    return any(map(_START_KEY.search, whole)) and any(map(_END_KEY.search, whole))

@@ -1,0 +1,93 @@
+"""JSON whose entities are ranges of words: training data of GLiNER, DyGIE and SpERT.
+
+- GLiNER: ``{"tokenized_text": […], "ner": [[first, last, type], …]}``
+- DyGIE, as SciERC: ``{"sentences": [[…], …], "ner": [[[first, last, type], …], …]}``; words are counted through all
+  sentences
+- SpERT: ``{"tokens": […], "entities": [{"start": …, "end": …, "type": …}, …], "relations": […]}``
+
+Objects stand one per line or in an array. Relations and other keys are left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from nersery.io.formats import Beginning
+from nersery.io.jsonl import JsonlSource
+from nersery.io.objects import DECODER, ENCODER, Object, array_values
+from nersery.io.text_file import BLANKS, MOST_CHARACTERS
+
+_KEYS = ({"tokenized_text", "ner"}, {"sentences", "ner"}, {"tokens", "entities", "relations"})
+
+
+class WordSpansSource(JsonlSource):
+    """Sentences with entities by words, read and checked like JSONL."""
+
+    @property
+    def description(self) -> str:
+        """The format."""
+        return "entities by words, empty" if self._empty else "entities by words"
+
+    def _lines(self) -> Iterator[tuple[int, str]]:
+        """The sentences as lines of JSONL, with their lines in the file; what has another form stays as it is."""
+        first = next(filter(str.strip, self.file.beginnings(MOST_CHARACTERS)), "")
+        if first.lstrip(BLANKS).startswith("["):
+            text = self.file.whole()
+            for line, value in array_values(text, text.index("["), self.file.name):
+                yield from ((line, ENCODER.encode(sentence)) for sentence in _sentences(value))
+            return
+        for line, text in super()._lines():
+            try:
+                value = DECODER.decode(text)
+            except (ValueError, RecursionError):  # reading the line reports it
+                yield line, text
+            else:
+                yield from ((line, ENCODER.encode(sentence)) for sentence in _sentences(value))
+
+
+def _sentences(value: Any) -> list[Any]:
+    """The sentences of an object, as the native format has them; the value itself if it has another form."""
+    if not _is_known(value):
+        return [value]
+    if "tokenized_text" in value:
+        return [_sentence(value["tokenized_text"], value["ner"], 0)]
+    if "tokens" in value:
+        entities = [{key: one.get(key) for key in ("start", "end", "type")} for one in value["entities"]]
+        return [{"words": value["tokens"], "entities": entities}]
+    found, before, document = [], 0, value.get("doc_key")
+    for words, ranges in zip(value["sentences"], value["ner"], strict=True):
+        sentence = _sentence(words, ranges, before)
+        found.append(sentence | ({"document": document} if isinstance(document, str) else {}))
+        before += len(words)
+    return found
+
+
+def _is_known(value: Any) -> bool:
+    """Whether a value has one of the three forms, down to the kinds of its lists."""
+    if not isinstance(value, dict) or not any(keys <= value.keys() for keys in _KEYS):
+        return False
+    if "sentences" in value:
+        words, ranges = value["sentences"], value["ner"]
+        parts = [*words, *ranges] if isinstance(words, list) and isinstance(ranges, list) else [None]
+        return len(words) == len(ranges) and all(isinstance(part, list) for part in parts)
+    labels = value["ner"] if "tokenized_text" in value else value["entities"]
+    return isinstance(labels, list) and ("tokenized_text" in value or all(isinstance(one, dict) for one in labels))
+
+
+def _sentence(words: Any, ranges: Sequence[Any], before: int) -> Object:
+    """A sentence with the ranges of words that end with their last one; ``before`` words stand in front of it."""
+    entities = []
+    for one in ranges:
+        is_range = isinstance(one, list) and [*map(type, one[:3])] == [int, int, str]
+        entities.append({"start": one[0] - before, "end": one[1] + 1 - before, "type": one[2]} if is_range else one)
+    return {"words": words, "entities": entities}
+
+
+def begins(start: Beginning) -> bool:
+    """Whether the first object of a file has one of the three forms."""
+    text = "".join(start.lines).lstrip(f"{BLANKS}[")
+    try:
+        return _is_known(DECODER.raw_decode(text)[0])
+    except (ValueError, RecursionError):  # an object of several lines, the first of which are known
+        return '"tokenized_text"' in text

@@ -1,0 +1,128 @@
+"""Labels of data sets and tools whose JSON has a form of its own, as their files have them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from nersery.core.errors import DataError
+from nersery.io import open_corpus, read
+
+TEXT = "Ada Lovelace lived in London."
+LABELS = ((0, 2, "PER"), (4, 5, "LOC"))
+LABEL = [[0, 12, "PER"], [22, 28, "LOC"]]
+PAIR = [TEXT, {"entities": LABEL}]
+FORMS: dict[str, Any] = {
+    "Flair": {"id": 7, "data": TEXT, "label": LABEL},
+    "PubAnnotation": {
+        "text": TEXT,
+        "denotations": [
+            {"id": "T1", "span": {"begin": 0, "end": 12}, "obj": "PER"},
+            {"id": "T2", "span": {"begin": 22, "end": 28}, "obj": "LOC"},
+        ],
+        "relations": [{"id": "R1", "pred": "in", "subj": "T1", "obj": "T2"}],
+    },
+    "Stockmark": {
+        "curid": "1",
+        "text": TEXT,
+        "entities": [
+            {"name": "Ada Lovelace", "span": [0, 12], "type": "PER"},
+            {"name": "London", "span": [22, 28], "type": "LOC"},
+        ],
+    },
+    "UniversalNER": {
+        "sentence": TEXT,
+        "entities": [
+            {"name": "Ada Lovelace", "type": "PER", "pos": [0, 12]},
+            {"name": "London", "type": "LOC", "pos": [22, 28]},
+        ],
+    },
+    "Dataturks": {
+        "content": TEXT,
+        "annotation": [
+            {"label": ["PER"], "points": [{"start": 0, "end": 11, "text": "Ada Lovelace"}]},
+            {"label": ["LOC"], "points": [{"start": 22, "end": 27, "text": "London"}]},
+        ],
+        "extras": None,
+    },
+    "CLUENER": {"text": TEXT, "label": {"PER": {"Ada Lovelace": [[0, 11]]}, "LOC": {"London": [[22, 27]]}}},
+    "Rasa": {
+        "text": TEXT,
+        "intent": "inform",
+        "entities": [
+            {"start": 0, "end": 12, "value": "Ada King", "entity": "PER"},
+            {"start": 22, "end": 28, "value": "London", "entity": "LOC"},
+        ],
+    },
+}
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("indent", [None, 2])
+@pytest.mark.parametrize("in_array", [False, True])
+def test_what_each_says_is_the_same(tmp_path: Path, form: str, indent: int | None, *, in_array: bool) -> None:
+    path = tmp_path / "a.json"
+    path.write_text(json.dumps([FORMS[form]] if in_array else FORMS[form], indent=indent), "utf-8")
+    [sentence] = read(path)
+    assert sentence.text.replace(" .", ".") == TEXT
+    assert sentence.labels == LABELS
+
+
+@pytest.mark.parametrize("form", ["Dataturks", "CLUENER", "Stockmark", "UniversalNER"])
+def test_a_label_must_cover_what_it_repeats(tmp_path: Path, form: str) -> None:
+    path = tmp_path / "a.jsonl"
+    path.write_text(json.dumps(FORMS[form]).replace("London.", "in London."), "utf-8")
+    with pytest.raises(DataError, match="and should cover 'London'"):
+        read(path)
+
+
+@pytest.mark.parametrize("indent", [None, 2])
+@pytest.mark.parametrize(
+    "value",
+    [
+        {"classes": ["PER", "LOC"], "annotations": [PAIR, PAIR]},
+        {"rasa_nlu_data": {"entity_synonyms": [], "common_examples": [FORMS["Rasa"]] * 2}},
+        {"lang": "en", "data": [{"text": TEXT, "annotation_spans": FORMS["Stockmark"]["entities"]}] * 2, "n": 2},
+        [PAIR, PAIR],
+    ],
+)
+def test_a_list_of_texts_in_one_object(tmp_path: Path, value: Any, indent: int | None) -> None:
+    path = tmp_path / "a.json"
+    path.write_text(json.dumps(value, indent=indent), "utf-8")
+    assert open_corpus(path).description == "spans of text"
+    assert [(s.id, s.labels) for s in read(path)] == [("a:1", LABELS), ("a:2", LABELS)]
+
+
+def test_a_label_in_such_a_list_is_told_with_its_line(tmp_path: Path) -> None:
+    path = tmp_path / "a.json"
+    path.write_text(json.dumps({"classes": [], "annotations": [PAIR, ["x", {"entities": [[0, 9, "Y"]]}]]}, indent=0))
+    with pytest.raises(DataError, match=r"a\.json:21 \(sentence a:2\): Y \[0, 9\) does not lie within"):
+        read(path)
+
+
+@pytest.mark.parametrize(
+    "label",
+    [
+        {"id": "T1", "span": [{"begin": 0, "end": 3}, {"begin": 4, "end": 5}], "obj": "PER"},
+        {"infons": {"type": "PER"}, "locations": [{"offset": 0, "length": 3}]},
+        {"kind": "PER", "range": [0, 3]},
+        {"label": ["PER"], "points": [{"from": 0, "to": 3}]},
+    ],
+)
+def test_places_inside_a_label_of_an_unknown_form_are_no_reason_to_lose_it(tmp_path: Path, label: Any) -> None:
+    path = tmp_path / "a.jsonl"
+    path.write_text(json.dumps({"text": "Ada in Oslo", "denotations": [label]}), "utf-8")
+    with pytest.raises(DataError, match="expected"):
+        read(path)
+
+
+def test_of_several_texts_of_a_task_the_one_is_read_in_which_the_labels_stand(tmp_path: Path) -> None:
+    value = {"start": 4, "end": 10, "text": "London", "labels": ["LOC"]}
+    data = {"title": "London today", "body": "In, London.", "date": "1843"}
+    path = tmp_path / "a.json"
+    path.write_text(json.dumps([{"data": data, "annotations": [{"result": [{"value": value}]}]}]), "utf-8")
+    [sentence] = read(path)
+    assert (sentence.words, sentence.labels) == (("In", ",", "London", "."), ((2, 3, "LOC"),))

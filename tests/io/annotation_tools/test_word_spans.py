@@ -1,0 +1,85 @@
+"""Training data of GLiNER, DyGIE (SciERC) and SpERT, whose entities are ranges of words."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from nersery.core.errors import DataError
+from nersery.io import ReadOptions, open_corpus, read, write
+
+WORDS = ["Ada", "Lovelace", "saw", "Oslo"]
+LABELS = ((0, 2, "PER"), (3, 4, "LOC"))
+GLINER = {"tokenized_text": WORDS, "ner": [[0, 1, "PER"], [3, 3, "LOC"]], "label": ["PER"]}
+DYGIE = {
+    "doc_key": "d",
+    "clusters": [],
+    "sentences": [WORDS, ["In", "Rome", "."]],
+    "ner": [[[0, 1, "PER"], [3, 3, "LOC"]], [[5, 5, "LOC"]]],
+    "relations": [[], []],
+}
+SPERT = {
+    "tokens": WORDS,
+    "entities": [{"type": "PER", "start": 0, "end": 2}, {"type": "LOC", "start": 3, "end": 4}],
+    "relations": [{"type": "At", "head": 0, "tail": 1}],
+    "orig_id": 7,
+}
+
+
+def save(path: Path, *values: Any, as_array: bool = False, indent: int | None = None) -> Path:
+    lines = [json.dumps(value) for value in values]
+    path.write_text(json.dumps(values, indent=indent) if as_array else "\n".join(lines), "utf-8")
+    return path
+
+
+@pytest.mark.parametrize("value", [GLINER, DYGIE, SPERT], ids=["GLiNER", "DyGIE", "SpERT"])
+@pytest.mark.parametrize("name", ["a.json", "a.jsonl"])
+@pytest.mark.parametrize("as_array", [True, False])
+def test_each_form_says_the_same(tmp_path: Path, name: str, value: Any, *, as_array: bool) -> None:
+    path = save(tmp_path / name, value, as_array=as_array)
+    assert open_corpus(path).description == "entities by words"
+    first, *rest = read(path)
+    assert (first.id, list(first.words), first.labels) == ("a:1", WORDS, LABELS)
+    if value is DYGIE:
+        assert first.document == "d"
+        assert [(s.id, s.words, s.labels) for s in rest] == [("a:2", ("In", "Rome", "."), ((1, 2, "LOC"),))]
+
+
+def test_what_gliner_is_given_comes_back(tmp_path: Path) -> None:
+    save(tmp_path / "a.json", GLINER, as_array=True, indent=1)
+    write(read(tmp_path / "a.json"), tmp_path / "b.json", format="gliner")
+    assert [s.labels for s in read(tmp_path / "b.json")] == [LABELS]
+
+
+@pytest.mark.parametrize(
+    ("value", "message"),
+    [
+        ({**GLINER, "ner": [[0, 4, "PER"]]}, "does not lie within the 4 words"),
+        ({**GLINER, "ner": [[0, 1, "PER"], [1, 1, "X"]]}, "overlap"),
+        ({**GLINER, "ner": [[0, "1", "PER"]]}, '"entities" is'),
+        ({**GLINER, "ner": None}, 'no key "tokenized_text"|its keys are'),
+        ({**DYGIE, "ner": [[]]}, "its keys are 'doc_key', 'clusters'"),
+        ({**DYGIE, "ner": [[], [[3, 3, "X"]]]}, "does not lie within|expected"),
+        ({**SPERT, "entities": [{"type": "PER", "start": 0}]}, '"entities" is'),
+    ],
+)
+def test_what_is_wrong_is_told_with_its_line_or_rejected(tmp_path: Path, value: Any, message: str) -> None:
+    path = save(tmp_path / "a.jsonl", GLINER, value, GLINER)
+    with pytest.raises(DataError, match=rf"a\.jsonl:2 .*({message})"):
+        read(path)
+    corpus = open_corpus(path, ReadOptions(repair=("drop-sentence",)))
+    assert [s.labels for s in corpus][:1] == [LABELS]
+    assert corpus.rejects
+
+
+def test_a_line_that_is_no_json_and_an_empty_array(tmp_path: Path) -> None:
+    path = save(tmp_path / "a.jsonl", GLINER)
+    path.write_text(path.read_text("utf-8") + "\n{broken\n", "utf-8")
+    with pytest.raises(DataError, match=r"a\.jsonl:2 .*not JSON"):
+        read(path)
+    assert open_corpus(save(tmp_path / "b.json", as_array=True), ReadOptions(format="gliner")).description.endswith(
+        "empty"
+    )

@@ -1,0 +1,106 @@
+"""Tables in CSV: Kaggle's with a row for each word, and those with lists in their cells."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from nersery.core.errors import DataError
+from nersery.io import csv_table, open_corpus, read, write
+
+WORDS = (("Ada", "Lovelace", ",", "too"), ("Oslo",))
+LABELS = (((0, 2, "PER"),), ((0, 1, "LOC"),))
+KAGGLE = (
+    "Sentence #,Word,POS,Tag\nSentence: 1,Ada,NNP,B-PER\n,Lovelace,NNP,I-PER\n"
+    ',",",",",O\n,too,,O\nSentence: 2,Oslo,NN P,B-LOC\n'
+)
+ROWS = 'Ada,B-PER\nLovelace,I-PER\n",",O\ntoo,O\n'
+
+
+def save(tmp_path: Path, text: str) -> Path:
+    path = tmp_path / "a.csv"
+    path.write_text(text, "utf-8")
+    return path
+
+
+TAGS = "['B-PER', 'I-PER', 'O', 'O']"
+BY_WORD, BY_SENTENCE = "IOB2, a row for each word: word ", "IOB2, a row for each sentence: word "
+
+
+@pytest.mark.parametrize(
+    ("text", "description"),
+    [
+        (KAGGLE, f"{BY_WORD}2, tag 4, sentence 1"),
+        ("\ufeff" + KAGGLE.replace("\n,", "\nSentence: 1,"), f"{BY_WORD}2, tag 4, sentence 1"),
+        (
+            "id;word;tag\n1;Ada;B-PER\n1;Lovelace;I-PER\n1;,;O\n1;too;O\n2;Oslo;B-LOC\n",
+            f"{BY_WORD}2, tag 3, sentence 1",
+        ),
+        (f"{ROWS},O\nOslo,B-LOC\n", f"{BY_WORD}1, tag 2"),
+        (f"{ROWS}\nOslo,B-LOC\n", f"{BY_WORD}1, tag 2"),
+        ('id,tag,word\n1,B-PER,Ada\n2,I-PER,Lovelace\n3,O,","\n4,O,too\n\n5,B-LOC,Oslo\n', f"{BY_WORD}3, tag 2"),
+        (
+            f",tokens,ner_tags\n0,\"['Ada', 'Lovelace', ',', 'too']\",\"{TAGS}\"\n1,['Oslo'],['B-LOC']\n",
+            f"{BY_SENTENCE}2, tag 3",
+        ),
+        (
+            f'Sentence #,Sentence,Tag\nSentence: 1,"Ada Lovelace , too","{TAGS}"\nSentence: 2,Oslo,[\'B-LOC\']\n',
+            f"{BY_SENTENCE}2, tag 3",
+        ),
+        ('text,labels\n"Ada Lovelace , too",B-PER I-PER O O\nOslo,B-LOC\n', f"{BY_SENTENCE}1, tag 2"),
+    ],
+)
+def test_tables_that_say_the_same(tmp_path: Path, text: str, description: str) -> None:
+    path = save(tmp_path, text)
+    assert open_corpus(path).description == f"csv, {description}"
+    found = read(path)
+    assert tuple(s.words for s in found) == WORDS
+    assert tuple(s.labels for s in found) == LABELS
+
+
+def test_other_columns_are_kept_for_every_word(tmp_path: Path) -> None:
+    found = read(save(tmp_path, KAGGLE))
+    assert [s.id for s in found] == ["Sentence: 1", "Sentence: 2"]
+    assert [s.columns for s in found] == [(("NNP", "NNP", ",", "_"),), (("NN_P",),)]
+    write(found, tmp_path / "b.conll")
+    assert [s.labels for s in read(tmp_path / "b.conll")] == list(LABELS)
+    assert read(save(tmp_path, KAGGLE.replace("POS", "")))[0].columns == ()
+
+
+def test_named_columns_win(tmp_path: Path) -> None:
+    path = save(tmp_path, "sentence,form,word,tag,label\n1,Ada,ada,O,B-PER\n1,saw,see,O,O\n")
+    with pytest.raises(DataError, match=r"which column has the tags: sentence, form, word.*\n.*--tag-column"):
+        read(path)
+    [sentence] = read(path, word_column=2, tag_column=5)
+    assert (sentence.words, sentence.labels, sentence.columns) == (
+        ("Ada", "saw"),
+        ((0, 1, "PER"),),
+        (("ada", "see"), ("O", "O")),
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("a,b\n", "which column has the tags: a, b"),
+        ("tag,x\nO,a\n", "which column has the words: tag, x"),
+        ("word,tag\nAda,B-PER\nsaw,O\nx,junk\n", r"a\.csv:2 \(sentence a:1\): word 2: the tag 'junk' cannot be read"),
+        ("word,tag\nAda,B-PER\nsaw\n", "the tag '' cannot be read"),
+        ("tokens,tags\n\"['a', 'b']\",\"['O']\"\n\"['a']\",\"['O', 'O']\"\n", '2 words and 1 "ner_tags"'),
+        ('word,tag\nAda,B-PER\nsaw,O\n\n"never ends,O\n' + "x,O\n" * 40_000, r"a\.csv:\d+: not CSV"),
+    ],
+)
+def test_what_is_wrong_is_told(tmp_path: Path, text: str, message: str) -> None:
+    with pytest.raises(DataError, match=message):
+        read(save(tmp_path, text))
+
+
+def test_an_empty_table_and_one_without_ends(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert open_corpus(save(tmp_path, "")).description == "csv, empty"
+    assert list(read(save(tmp_path, "word,tag\n"))) == []
+    monkeypatch.setattr(csv_table, "MOST_WORDS", 3)
+    with pytest.raises(
+        DataError, match=r"a\.csv:2: a sentence has 3 words or more.*\n.*names the sentence of each word"
+    ):
+        read(save(tmp_path, "word,tag\n" + "x,O\n" * 9))

@@ -1,0 +1,59 @@
+"""Files of formats that cannot be read say what they are and what to do, instead of being read as text."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from nersery.core.errors import DataError
+from nersery.io import open_corpus, open_text, read
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "message"),
+    [
+        ("a.xmi", '<?xml version="1.0"?>\n<xmi:XMI xmlns:cas="x">\n', r"UIMA CAS.*\n.*WebAnno TSV v3\.3"),
+        ("a.json", '{\n  "%TYPES" : { },\n  "%FEATURE_STRUCTURES" : [ ]\n}\n', "UIMA CAS"),
+        ("a.xml", '<?xml version="1.0"?><!DOCTYPE collection SYSTEM "BioC.dtd">\n<collection>\n', r"BioC.*\n.*bconv"),
+        ("a.json", '{\n"source": "x", "infons": {}, "documents": [{"id": "1"}]}\n', r"BioC.*\n.*PubTator"),
+        ("nlu.md", "## intent:search\n- in the [north](location)\n", r"Rasa.*\n.*rasa data convert nlu"),
+        ("nlu.yml", 'version: "3.0"\nnlu:\n- intent: search\n', "Rasa"),
+        ("a.xml", '<?xml version="1.0"?>\n<corpus><s>x</s></corpus>\n', r'XML.*\n.*\{"text": …'),
+        ("a.txt", "<DOC>\n<DOCID>1</DOCID>\n<LOCAL>Braga</LOCAL>\n", "XML"),
+        ("a.txt", "<START:person> Ada <END> wrote .\nNobody else did .\n", r"marks in it.*<START:person> Ada <END>"),
+        ("a.txt", "Ada|NNP|I-PER ran|VBD|O\n\nBo|PRP|O saw|VBD|O Rome|NNP|I-LOC\n", r"WikiNER.*\n.*sed 's/\$/\\n/'"),
+        ("a.train", "In <START> Rome <END> too .\n", "marks in it"),
+        ("a.txt", 'In <ENAMEX TYPE="LOCATION">New York</ENAMEX> .\n', r"marks in it.*\n.*--format text"),
+    ],
+)  # fmt: skip
+def test_what_they_are_and_what_to_do(tmp_path: Path, name: str, text: str, message: str) -> None:
+    path = tmp_path / name
+    path.write_text(text, "utf-8")
+    with pytest.raises(DataError, match=message):
+        open_corpus(path)
+    assert len(read(path, format="text")) > 0
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("a.txt", "a <b>bold</b> word\nA <BR> and < START > and x <y> .\n"),
+        ("a.jsonl", '{"text": "In <ENAMEX>Rome</ENAMEX> .", "label": [[11, 15, "LOC"]]}\n'),
+        ("a.jsonl", '{"words": ["<LOC>x</LOC>"]}\n'),
+        ("a.conll", "<LOC>x</LOC>\tB-LOC\nis\tO\n"),
+        ("a.txt", "<LOC>x</LOC>\tB-LOC\nis\tO\n"),
+    ],
+)
+def test_signs_in_words_are_no_marks(tmp_path: Path, name: str, text: str) -> None:
+    path = tmp_path / name
+    path.write_text(text, "utf-8")
+    assert len(list(open_corpus(path))) > 0
+    assert len(list(open_text(path))) > 0
+
+
+def test_data_of_spacy_2_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "a.json"
+    path.write_text('[\n  {\n    "id": 0,\n    "paragraphs": []\n  }\n]\n')
+    with pytest.raises(DataError, match=r"training data of spaCy 2.*\n.*spacy convert"):
+        read(path)
