@@ -316,6 +316,11 @@ def test_text_that_a_model_was_not_made_for_is_told(capsys: pytest.CaptureFixtur
     answerer.warn_if_unsuited(["Ada"])
     assert "lower case only" in capsys.readouterr().err
     answerer.warn_if_unsuited(["ada"], {"de", "en"})
-    assert "there is text in de" in capsys.readouterr().err
+    assert "e.g. bundled-multilingual (extra multilingual) or deepset" in capsys.readouterr().err
+    answerer.warn_if_unsuited(["ada"], {"got"})
+    assert (
+        "there is text in got. Its answers will be poor. Name a question-answering model of the language, e.g. deep"
+        in (capsys.readouterr().err)
+    )
     answerer.warn_if_unsuited(["ᚠᚢᚦᚨᚱᚲ"])
     assert "made for other languages" in capsys.readouterr().err

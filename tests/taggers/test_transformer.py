@@ -430,3 +430,11 @@ def test_a_lower_case_encoder_on_text_with_capitals_is_told(
     gold = [Sentence(tuple(map(str if cased else str.lower, one.words)), one.entities) for one in GOLD[:4]]
     small(tiny_model, steps=1).fit(gold)
     assert ("capitals tell it nothing" in capsys.readouterr().err) == cased
+
+
+def test_text_in_another_language_names_the_bundled_encoder_that_knows_it(
+    tiny_model: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    warn.cache_clear()
+    small(tiny_model, steps=1).fit([Sentence(("ᚠᚢᚦ", "ᚨᚱᚲ"), (Entity(0, 1, "PER"),), language="hi")] * 2)
+    assert "e.g. bundled-multilingual (extra multilingual), xlm-roberta-base or" in capsys.readouterr().err

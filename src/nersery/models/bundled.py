@@ -109,3 +109,22 @@ def unknown_languages(name: str, present: Iterable[str], languages: str = LANGUA
     known = "knows about 100 languages" if languages == LANGUAGES else "has learnt to fill gaps in 36 languages"
     known = known if is_multilingual(name) else "knows English alone"
     return f"it {known}, and there is text in {', '.join(unknown)}"
+
+
+def alternatives(others: str, name: str, present: Iterable[str] = (), languages: str = LANGUAGES) -> str:
+    """Examples of models for text that a model does not suit, the bundled multilingual one first if it may suit.
+
+    Args:
+        others: Examples from the hub.
+        name: The model that does not suit.
+        present: The languages of the text.
+        languages: See `knows`.
+
+    >>> alternatives("xlm-roberta-base", "bundled", ["hi"])
+    'bundled-multilingual (extra multilingual) or xlm-roberta-base'
+    >>> alternatives("xlm-roberta-base", "bundled-multilingual", ["got"])
+    'xlm-roberta-base'
+    """
+    if name == MULTILINGUAL or not all(knows(language, MULTILINGUAL, languages) for language in present):
+        return others
+    return f"{MULTILINGUAL} (extra multilingual){', ' if ' or ' in others else ' or '}{others}"

@@ -152,5 +152,6 @@ def warn_if_unsuited(model: Scorer, source: ModelSource, sentences: Sequence[Sen
     if issue := bundled.unknown_languages(source.name, languages, bundled.MASKED_LANGUAGES) or issue:
         warn(
             f'the model "{source.name}" was made for other languages than this text: {issue}. Its {model.kind} says '
-            "little there. Name a language model of the language, e.g. xlm-roberta-base"
+            "little there. Name a language model of the language, e.g. "
+            + bundled.alternatives("xlm-roberta-base", source.name, languages, bundled.MASKED_LANGUAGES)
         )

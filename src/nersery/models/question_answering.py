@@ -75,11 +75,12 @@ class QuestionAnswerer(Inference):
         Args:
             languages: The languages of the sentences.
         """
-        name = self.source.name
+        name, languages = self.source.name, set(languages)
         if issue := self.subwords.vocabulary_issue(words) or bundled.unknown_languages(name, languages):
             warn(
                 f'the model "{name}" was made for other languages than this text: {issue}. Its answers '
-                "will be poor. Name a question-answering model of the language, e.g. deepset/xlm-roberta-base-squad2"
+                "will be poor. Name a question-answering model of the language, e.g. "
+                + bundled.alternatives("deepset/xlm-roberta-base-squad2", name, languages)
             )
         elif bundled.is_lower_case(name) and any(word != word.lower() for word in words):
             warn(

@@ -173,9 +173,11 @@ class TransformerTagger(decoding.Decoding, Tagger, ModelSettings, TrainingSettin
         _, encoder = self.parts
         words = [word for sentence in gold for word in sentence.words]
         if issue := encoder.vocabulary_issue(words):
+            present = {sentence.language for sentence in gold}
+            others = bundled.alternatives("xlm-roberta-base or google/muril-base-cased", self.model, present)
             warn(
                 f'the model "{self.model}" was made for other languages than this text: {issue}. Name a model of its '
-                "language by the setting model, e.g. xlm-roberta-base or google/muril-base-cased"
+                f"language by the setting model, e.g. {others}"
             )
         elif bundled.is_lower_case(self.model) and any(word != word.lower() for word in words):
             warn(

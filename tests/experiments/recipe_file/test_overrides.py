@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import os
+import re
 from pathlib import Path
 from typing import Any
 
@@ -70,6 +71,7 @@ class TestOverrides:
             ("data.train.x=3", "train is a single value, not a section"),
             ("seeds.0.x=3", "seeds"),
             ("description=caf\udce9", "this is not UTF-8"),
+            ("data.languages=[en, hi]", """: --set 'data.languages=["PER", "LOC"]'"""),
             ("tagger.stepz=3", 'no setting "stepz"; did you mean "steps"'),
             ("tagger.x.y=3", 'no setting "x"'),
             ("evalute.bootstrap_samples=100", 'unknown key "evalute"; did you mean "evaluate"'),
@@ -110,6 +112,19 @@ class TestOverrides:
         with pytest.raises(SettingsError) as caught:
             settings_from(["rate", "rate=0.3", "=x"])
         assert str(caught.value).count("expected key=value") == 2
+
+    @pytest.mark.parametrize(
+        ("pair", "right"),
+        [
+            ("types=[PER,LOC]", """'types=["PER", "LOC"]'"""),
+            ("types=[PER]", """'types=["PER", "LOC"]'"""),
+            ("definitions={PER=named person}", """'definitions={ PER = "person" }'"""),
+        ],
+    )
+    def test_quotes_that_the_shell_took_away(self, pair: str, right: str):
+        with pytest.raises(SettingsError, match=rf"--set {re.escape(pair)}: this .* --set {re.escape(right)}"):
+            settings_from([pair])
+        assert settings_from(["table=[1].tsv", "x=[]", "y={}"]) == {"table": "[1].tsv", "x": [], "y": {}}
 
     def test_a_line_of_a_table(self):
         pairs = ['vectors={ en = "a.vec" }', "vectors.hi=b.vec", "definitions.Gene.x=part of DNA"]

@@ -15,6 +15,8 @@ from nersery.io.shipped import EXAMPLE_PREFIX
 
 SHORT_NUMBER = re.compile(r"[+-]?([0-9]+\.|\.[0-9]+)(e[+-]?[0-9]+)?", re.IGNORECASE)
 """A number without digits on one side of the point; many people write this, but TOML refuses it."""
+IN_BRACKETS = {"[]": ("list", '["PER", "LOC"]'), "{}": ("table", '{ PER = "person" }')}
+"""What text in such brackets was meant as, and an example."""
 
 
 def settings_from(pairs: Sequence[str]) -> dict[str, Any]:
@@ -32,10 +34,10 @@ def settings_from(pairs: Sequence[str]) -> dict[str, Any]:
     tables: set[str] = set()
     problems = []
     for pair in pairs:
-        key, equals, text = pair.partition("=")
-        if fault := _fault(pair, key, equals, "rate=0.3"):
+        if fault := _fault(pair, "rate=0.3"):
             problems.append(fault)
             continue
+        key, _, text = pair.partition("=")
         key, dot, name = key.strip().partition(".")  # names of settings contain no dot, but languages and types may
         if not dot and key in tables:
             problems.append(f'--set "{pair}": this would overwrite a line of {key} that another --set names')
@@ -65,9 +67,9 @@ def apply(table: dict[str, Any], override: str) -> str:
 
     An entry of a list is identified by its name, or by its method if only one entry has it.
     """
-    key, equals, text = override.partition("=")
-    if fault := _fault(override, key, equals, "tagger.steps=100"):
+    if fault := _fault(override, "tagger.steps=100"):
         return fault
+    key, _, text = override.partition("=")
     keys = [_unquoted(part) for part in _KEY.findall(key.strip())]
     try:
         place = _section(table, keys)
@@ -78,13 +80,21 @@ def apply(table: dict[str, Any], override: str) -> str:
     return ""
 
 
-def _fault(pair: str, key: str, equals: str, example: str) -> str:
+def _fault(pair: str, example: str) -> str:
+    key, equals, text = pair.partition("=")
     try:
         pair.encode()
     except UnicodeEncodeError:
         return f"--set {pair!r}: this is not UTF-8; if it names a file, rename the file"
     if not equals or not all(part.strip() for part in key.split(".")):
         return f'--set "{pair}": expected key=value, e.g. {example}'
+    brackets = text.strip()[:1] + text.strip()[-1:]
+    if brackets in IN_BRACKETS and toml_value(text) == text:
+        shape, example = IN_BRACKETS[brackets]
+        return (
+            f"--set {pair}: this {shape} cannot be read. Put text in double quotes, and the whole in single ones, "
+            f"or the shell takes the double quotes away: --set '{key.strip()}={example}'"
+        )
     return ""
 
 

@@ -10,7 +10,7 @@ import random
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, TypeVar
 
 import torch
@@ -88,28 +88,29 @@ class MaskedLM:
         Args:
             languages: The languages of the sentences.
         """
-        name = self.source.name
+        name, present = self.source.name, set(languages)
+        instead = partial(bundled.alternatives, name=name, present=present, languages=bundled.MASKED_LANGUAGES)
         if issue := self.encoder.vocabulary_issue(words):
             warn(
-                f'the model "{self.source.name}" was made for other languages than this text: {issue}. Its words will '
-                "not fit. Name a masked language model of the language, e.g. xlm-roberta-base or "
-                "google/muril-base-cased"
+                f'the model "{name}" was made for other languages than this text: {issue}. Its words will not fit. '
+                "Name a masked language model of the language, e.g. "
+                + instead("xlm-roberta-base or google/muril-base-cased")
             )
-        elif issue := bundled.unknown_languages(name, languages, bundled.MASKED_LANGUAGES):
+        elif issue := bundled.unknown_languages(name, present, bundled.MASKED_LANGUAGES):
             warn(
                 f'the words of the model "{name}" will not fit: {issue}. Name a masked language model of the language, '
-                "e.g. xlm-roberta-base"
+                f"e.g. {instead('xlm-roberta-base')}"
             )
         elif (unmarked := self.encoder.unmarked(words)) > MOST_UNMARKED:
             warn(
-                f'the model "{self.source.name}" leaves out accents and vowel signs, which {100 * unmarked:.0f} % of '
-                "the words have, so its own words lack theirs. Name a masked language model that keeps them, e.g. "
-                "bert-base-multilingual-cased or xlm-roberta-base"
+                f'the model "{name}" leaves out accents and vowel signs, which {100 * unmarked:.0f} % of the words '
+                "have, so its own words lack theirs. Name a masked language model that keeps them, e.g. "
+                + instead("bert-base-multilingual-cased or xlm-roberta-base")
             )
         elif bundled.is_lower_case(name) and any(word != word.lower() for word in words):
             warn(
                 "the bundled model knows English in lower case only; its words take their capitals from those they "
-                "replace. For cased text name a cased model, e.g. bert-base-cased"
+                "replace. For cased text name a cased model, e.g. " + instead("bert-base-cased")
             )
 
     def check_condition(self, condition: Sequence[str]) -> None:
