@@ -47,7 +47,7 @@ HELD_OUT = 120
 """Sentences of Wikigold, its last, which are only measured on."""
 
 
-class AdaptedTagger(TransformerTagger):
+class LowRankTagger(TransformerTagger):
     """A tagger of which only adapters, biases, norms and the head learn."""
 
     def _new_network(self, tags: TagSet) -> Any:
@@ -118,7 +118,7 @@ def main() -> None:
     copies = {"wikigold": COPIES}
     learnt = [s for name, part in parts.items() for s in chosen(part, name, copies.get(name, 1), seed)]
     print(f"{', '.join(f'{name} {len(part)}' for name, part in parts.items())}: {len(learnt)} sentences", flush=True)
-    tagger = AdaptedTagger(encoder, head="linear", learning_rate=RATE, steps=steps, evaluate_every=max(1, steps // 6))
+    tagger = LowRankTagger(encoder, head="linear", learning_rate=RATE, steps=steps, evaluate_every=max(1, steps // 6))
     history = tagger.fit(
         learnt, by_hand[-HELD_OUT:], seed=seed, progress=Progress("train"), folder=arguments.work / "state"
     )

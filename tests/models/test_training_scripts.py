@@ -13,6 +13,7 @@ SCRIPTS = {
     "denoising/train.py": ["--data", "HERE", "--work", "out"],
     "masked_lm/train.py": ["--text", "HERE", "--work", "out"],
     "multilingual_masked_lm/train.py": ["--data", "HERE", "--work", "out"],
+    "ner/train.py": ["--data", "HERE", "--texts", "HERE", "--work", "out"],
     "qa_head/train.py": ["--data", "HERE", "--work", "out"],
     "qa_head/average.py": ["lost", "lost", "out"],
     "qa_head/fingerprints.py": ["--data", "HERE"],

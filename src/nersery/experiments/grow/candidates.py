@@ -9,7 +9,8 @@ from typing import Any
 from nersery.experiments.grow.text_profile import TextProfile
 from nersery.models.bundled import ENCODERS
 
-ENGLISH, MULTILINGUAL = "bundled", "bundled-multilingual"
+ENGLISH = "bundled"
+MULTILINGUAL = ANSWERS_IN_MANY_LANGUAGES = "bundled-multilingual"
 STARTS = {encoder: tagger for tagger, encoder in ENCODERS.items()}
 """The bundled tagger on each bundled encoder, from which other taggers for names start."""
 HEAD_RATE = 1e-3
@@ -85,7 +86,7 @@ def _questions(text: TextProfile, types: Sequence[str], models: Sequence[str], d
         asked["definitions"] = dict(definitions)
     if text.is_english and not (text.cased and models[0] == MULTILINGUAL):
         return asked
-    return {**asked, "model": MULTILINGUAL} if MULTILINGUAL in models else {}
+    return {**asked, "model": ANSWERS_IN_MANY_LANGUAGES} if ANSWERS_IN_MANY_LANGUAGES in models else {}
 
 
 def _with_raw_text(asked: Entry, suffix: str, own: Entry, gold: str, second_stage: Entry) -> list[Entry]:
