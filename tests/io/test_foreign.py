@@ -57,3 +57,12 @@ def test_data_of_spacy_2_is_named(tmp_path: Path) -> None:
     path.write_text('[\n  {\n    "id": 0,\n    "paragraphs": []\n  }\n]\n')
     with pytest.raises(DataError, match=r"training data of spaCy 2.*\n.*spacy convert"):
         read(path)
+
+
+def test_in_raw_text_marks_are_words(tmp_path: Path) -> None:
+    path = tmp_path / "a.txt"
+    path.write_text("<DOC>\nIn <TOWN>Rome</TOWN> .\n", "utf-8")
+    assert [sentence.words for sentence in open_text(path)] == [("<DOC>",), ("In", "<TOWN>Rome</TOWN>", ".")]
+    path.rename(tmp_path / "a.xml")
+    with pytest.raises(DataError, match="XML"):
+        open_text(tmp_path / "a.xml")

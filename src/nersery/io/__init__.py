@@ -24,6 +24,7 @@ from nersery.core.files import as_path, naming_the_full_disk, refuse_unwritable,
 from nersery.core.sentence import Corpus, Sentence, checked_sentences
 from nersery.io.base import AUTO, InMemory, ReadOptions, Source, Writer, digest_of, read_options
 from nersery.io.folder import FolderSource
+from nersery.io.foreign import ForeignFormatError
 from nersery.io.formats import Beginning, extensions, formats, readable, writable
 from nersery.io.jsonl import read_rejects, reject_line
 from nersery.io.shipped import input_path
@@ -73,7 +74,8 @@ def open_corpus(path: str | Path, options: ReadOptions = _DEFAULTS) -> Source:
 
 
 def open_text(path: str | Path, options: ReadOptions = _DEFAULTS) -> Source:
-    """Open a corpus whose labels do not count; a file of an unknown format is text, as ``corpus.de`` is.
+    """Open a corpus whose labels do not count; a file of an unknown format is text, as ``corpus.de`` is, and one that
+    begins with marks such as ``<DOC>``.
 
     Raises:
         DataError: If the file cannot be opened, or its extension says that it is not text, as ``.json`` does.
@@ -81,8 +83,9 @@ def open_text(path: str | Path, options: ReadOptions = _DEFAULTS) -> Source:
     path = input_path(path)
     try:
         return open_corpus(path, options)
-    except DataError:
-        is_known = str(path) == STANDARD_INPUT or Path(path).suffix.lower() in (*extensions(), *_NO_TEXT)
+    except DataError as error:
+        no_text = _NO_TEXT if isinstance(error, ForeignFormatError) else (*extensions(), *_NO_TEXT)
+        is_known = str(path) == STANDARD_INPUT or Path(path).suffix.lower() in no_text
         if options.format != AUTO or is_known or not Path(path).is_file():
             raise
         return open_corpus(path, replace(options, format="text"))

@@ -28,7 +28,7 @@ class _AsColumns(TextFile):
         self.__dict__ |= file.__dict__  # standard input cannot be opened again
 
     def lines(self) -> Iterator[str]:
-        """The lines; as many as in the file."""
+        """The lines, one for each of the file."""
         open_type = ""
         for line in super().lines():
             values = line.split()

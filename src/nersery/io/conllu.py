@@ -47,7 +47,7 @@ class _WithTags(TextFile):
         self._key = f"{key}="
 
     def lines(self) -> Iterator[str]:
-        """The lines; as many as in the file."""
+        """The lines, one for each of the file."""
         for line in super().lines():
             if values := _values(line):
                 parts = _PARTED.split(values[-1])

@@ -27,7 +27,7 @@ from nersery.io.text_file import TextFile
 SENTENCE_NAMES = frozenset({"sentence", "sentence #", "sentence_id", "sentence id", "sentence_idx", "sent_id", "id"})
 MOST_WORDS = 10_000
 """Of a sentence; more show that nothing ends one."""
-_Row = Sequence[str]
+_TableRow = Sequence[str]
 
 
 class _Table(NamedTuple):
@@ -41,7 +41,7 @@ class _Table(NamedTuple):
         by_sentence: Whether each row is a sentence.
     """
 
-    names: _Row
+    names: _TableRow
     word: int
     tag: int
     sentence: int | None
@@ -85,7 +85,7 @@ class CsvSource(JsonlSource):
         if self._table is None:
             return
         names, word, tag, at_sentence, by_sentence = self._table
-        current, began, id = list[_Row](), 0, ""
+        current, began, id = list[_TableRow](), 0, ""
         for line, row in islice(self._rows(), bool(names), None):
             if by_sentence:
                 words, tags = ([*_parts(row[at])] if at < len(row) else [] for at in (word, tag))
@@ -102,7 +102,7 @@ class CsvSource(JsonlSource):
         if current:
             yield began, self._encoded(current, id, began)
 
-    def _encoded(self, rows: Sequence[_Row], id: str, line: int) -> str:
+    def _encoded(self, rows: Sequence[_TableRow], id: str, line: int) -> str:
         """A sentence as a line of JSONL, with the other columns that have a name, or all where none has."""
         assert self._table is not None
         names, word, tag, at_sentence, _ = self._table
@@ -121,7 +121,7 @@ class CsvSource(JsonlSource):
         return ENCODER.encode({**value, "columns": columns} if columns else value)
 
 
-def _cell(row: _Row, at: int) -> str:
+def _cell(row: _TableRow, at: int) -> str:
     return row[at] if at < len(row) else ""
 
 
@@ -135,7 +135,7 @@ def _parts(cell: str) -> list[str]:
     return cell.split()
 
 
-def _layout(rows: Sequence[_Row], options: ReadOptions, file: str) -> _Table:
+def _layout(rows: Sequence[_TableRow], options: ReadOptions, file: str) -> _Table:
     """How a table is laid out, by its first rows."""
     first = [name.strip().casefold() for name in rows[0]]
     tag = _only(options.tag_column, "tag", first, file, TAG_NAMES, _like_tags(rows))
@@ -151,7 +151,7 @@ def _layout(rows: Sequence[_Row], options: ReadOptions, file: str) -> _Table:
 
 
 def _only(
-    named: int | None, role: str, names: _Row, file: str, known: frozenset[str] | set[str], others: Sequence[int]
+    named: int | None, role: str, names: _TableRow, file: str, known: frozenset[str] | set[str], others: Sequence[int]
 ) -> int:
     """The named column, the only one with a known name, or the only other one that may have this role."""
     if named is not None:
@@ -164,7 +164,7 @@ def _only(
     return found[0]
 
 
-def _like_tags(rows: Sequence[_Row]) -> list[int]:
+def _like_tags(rows: Sequence[_TableRow]) -> list[int]:
     """The columns in which nearly all cells are tags, or lists of them."""
     cells = [[*map(_parts, column)] for column in zip(*(row for row in rows if len(row) == len(rows[0])), strict=True)]
     like = [sum(bool(parts) and all(map(looks_like_tag, parts)) for parts in column) for column in cells]

@@ -59,12 +59,16 @@ FOREIGN = (
 )
 
 
+class ForeignFormatError(DataError):
+    """A file of a format that cannot be read."""
+
+
 def refuse_foreign(start: Beginning) -> None:
-    """Raise `DataError` if a file begins like one of these formats, which would be read as text or not at all."""
+    """Raise `ForeignFormatError` if a file begins like one of these formats, which would be read as text if at all."""
     beginning = "".join(start.lines)
     for known in FOREIGN:
         if found := known.begins.search(beginning):
             message = f"this seems to be {known.name}, which cannot be read: {found[0].strip()!r:.60}"
-            raise DataError(
+            raise ForeignFormatError(
                 Issue(message, start.file.name), fix=f"{known.advice}; or read each line as text: --format text"
             )

@@ -43,7 +43,7 @@ class _Layer(NamedTuple):
         return f"{self.column} ({self.name}{'.' if self.feature else ''}{self.feature})"
 
 
-class _Row(NamedTuple):
+class _Token(NamedTuple):
     """A word, or a part of the word before it; ``begins`` is whether a sentence begins with it."""
 
     line: int
@@ -101,7 +101,7 @@ class WebannoSource(StandoffSource):
     def documents(self, found: Pass) -> Iterator[Document]:
         """The document, if its lines can be read."""
         issues, spans, places, text = list[Issue](), dict[tuple[str, str], Span](), list[Place](), ""
-        word: _Row | None = None
+        word: _Token | None = None
         for row in self._rows(issues):
             if word is None or not row.is_part:
                 text += _gap(word, row)
@@ -118,7 +118,7 @@ class WebannoSource(StandoffSource):
         elif places:
             yield Document(self.file.stem, text, list(spans.values()), 1, places)
 
-    def _rows(self, issues: list[Issue]) -> Iterator[_Row]:
+    def _rows(self, issues: list[Issue]) -> Iterator[_Token]:
         """The lines of words and of parts of words; others that are no comments are issues."""
         begins = True
         for number, line in enumerate(self.file.lines(), start=1):
@@ -127,7 +127,7 @@ class WebannoSource(StandoffSource):
                 word, *values = row["rest"].split("\t")
                 at = self._layer.column - _FIRST_LAYER
                 label = values[at] if at < len(values) else ""
-                yield _Row(
+                yield _Token(
                     number, begins, row["part"] is not None, int(row["start"]), int(row["end"]), _plain(word), label
                 )
             elif line.strip() and not line.startswith("#"):
@@ -135,7 +135,7 @@ class WebannoSource(StandoffSource):
                 issues.append(Issue(message, line=number, kind="not a word"))
             begins = row is None
 
-    def _labels(self, row: _Row, issues: list[Issue]) -> Iterator[tuple[str, str]]:
+    def _labels(self, row: _Token, issues: list[Issue]) -> Iterator[tuple[str, str]]:
         """The types of a word's labels, each with what distinguishes it from other labels of its type."""
         for written in filter(None, _BAR.split(row.written)):
             label = _LABEL.fullmatch(written)
@@ -148,8 +148,8 @@ class WebannoSource(StandoffSource):
                 yield self._layer.name if type_ == "*" else _plain(type_), number or f"line {row.line}"
 
 
-def _gap(before: _Row | None, row: _Row) -> str:
-    """What stands in front of a word: so many characters as in the file; between sentences at least a line break."""
+def _gap(before: _Token | None, row: _Token) -> str:
+    """What stands in front of a word: the number of characters in the file, between sentences at least a line break."""
     if before is None:
         return " " * row.start
     gap = " " * (row.start - before.end)
