@@ -71,8 +71,14 @@ def test_what_cannot_be_one_corpus_is_refused(tmp_path: Path) -> None:
         open_corpus(tmp_path / "nested")
     with pytest.raises(DataError, match=r"a\.txt: sentences without ids .* as those of a\.conll"):
         open_corpus(write(tmp_path / "twins", a_txt="a\n", a_conll="a O\n"))
-    with pytest.raises(DataError, match=r"b\.dat: neither the extension"):
-        read(write(tmp_path / "odd", a_txt="a\n", b_dat="a,b\n"))
+    with pytest.raises(DataError, match=r"b\.xyz: neither the extension"):
+        read(write(tmp_path / "odd", a_txt="a\n", b_xyz="a,b\n"))
+
+
+def test_a_model_is_no_corpus(tmp_path: Path) -> None:
+    for name in ("config_json", "nersery_json"):
+        with pytest.raises(DataError, match=r"holds a model, expected a corpus\n.*takes the tagger first"):
+            open_corpus(write(tmp_path / name, **{name: "{}"}))
 
 
 def test_a_folder_of_one_file_is_as_the_file(tmp_path: Path) -> None:

@@ -170,6 +170,7 @@ def test_data_frames_come_back(tmp_path: Path) -> None:
         Corpus.from_pandas(pd.read_csv(tmp_path / "a.csv"))
     sparse = frame.assign(sentence=frame.sentence.where(~frame.sentence.duplicated()))
     assert content(Corpus.from_pandas(sparse)) == content(CORPUS)
+    assert content(Corpus.from_pandas(sparse.fillna(""))) == content(CORPUS)
     with pytest.raises(DataError, match="no column sentence or sentence_id or id"):
         Corpus.from_pandas(frame.drop(columns="sentence"))
 

@@ -134,6 +134,17 @@ def test_names_in_a_narrow_table_break_between_their_words(visit):
     assert name.bounding_box()["height"] < 75  # two lines
 
 
+def test_sentences_and_entities_in_a_narrow_table_keep_a_readable_width(visit):
+    report = build()
+    entities = "Inconel 718 (MATERIAL), specific capacity (PROPERTY), 500 ° C (VALUE)"
+    report["next_sentences"] = [{"id": "raw:1", "text": "Inconel 718 was calcined at 500 ° C .", "entities": entities}]
+    page = visit(report, NARROW)
+    cell = page.get_by_role("cell", name=entities)
+    assert cell.bounding_box()["width"] > 170
+    assert cell.bounding_box()["height"] < 130  # whole words on four lines
+    assert fits(page)
+
+
 def test_every_script_reads_in_its_own_direction(visit):
     report = build()
     report["next_sentences"] = [{"id": "1", "text": "وُلدت فيروز في بيروت (Beirut) .", "entities": "بيروت (LOC)"}]

@@ -274,6 +274,15 @@ def test_a_label_right_after_undo_is_no_conflict(review) -> None:
     assert not page.is_visible("#conflict")
 
 
+@pytest.mark.parametrize("width", [1200, 390])
+def test_the_name_of_the_file_is_not_cut_into_pieces(review, width: int) -> None:
+    page, _ = review
+    page.evaluate("document.getElementById('name').textContent = 'out/replacement.jsonl'")
+    page.set_viewport_size({"width": width, "height": 800})
+    assert page.locator("h1").bounding_box()["height"] < 30  # one line
+    assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
+
+
 def test_colours_are_those_of_the_report(review) -> None:
     page, _ = review
     report = Report(data={"train": SplitReport(types={"LOC": 1, "PER": 1})})

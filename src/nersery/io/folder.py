@@ -18,7 +18,9 @@ TOTAL = "total"
 """The key in its last line, which a finished folder has."""
 
 RECORD = "nersery.json"
-"""The file by which a published dataset is known; see `nersery.publish`."""
+"""The file by which a published dataset is known; see `nersery.publish`. A tagger has one too."""
+MODEL = "config.json"
+"""The file by which a model of transformers is known."""
 SPANS = "spans"
 """The folder in it that has all of its sentences in JSONL."""
 CARD = "README.md"
@@ -35,12 +37,17 @@ class FolderSource(Source):
     files are read, all splits together.
 
     Raises:
-        DataError: If there is no file, a subfolder, two files with one name, an unfinished job, or in a folder of brat
-            a text without its labels.
+        DataError: If it is a model's folder, or if there is no file, a subfolder, two files with one name, an
+            unfinished job, or in a folder of brat a text without its labels.
     """
 
     def __init__(self, file: TextFile, options: ReadOptions, open_file: Open) -> None:
         super().__init__(file, options)
+        if _is_model(file.path):
+            raise DataError(
+                Issue("the folder holds a model, expected a corpus", file.name),
+                fix="name a file or folder of sentences; `nersery predict` takes the tagger first, then the sentences",
+            )
         self._open = open_file
         try:
             listed = _listed(file.path)
@@ -106,6 +113,11 @@ def _is_left_out(path: Path) -> bool:
     if name.startswith(".") or name == CARD or name.endswith((".rejects.jsonl", ".conf")):
         return True
     return path.with_name(MANIFEST).exists() and (name == MANIFEST or name.startswith("rejects-"))
+
+
+def _is_model(folder: Path) -> bool:
+    """Whether a folder holds a tagger or another model."""
+    return (folder / MODEL).is_file() or ((folder / RECORD).is_file() and not (folder / SPANS).is_dir())
 
 
 def _is_unfinished(manifest: Path) -> bool:

@@ -194,7 +194,9 @@ def pandas_sentences(
             Issue(f"row {row} has no word or no tag: {table.iloc[row].to_dict()}"),
             fix="pandas reads words such as NA and null as missing: pd.read_csv(..., keep_default_na=False)",
         )
-    triples = zip(table[id_column].ffill(), table[word_column], table[tag_column], strict=True)
+    ids = table[id_column]
+    ids = ids.where(ids != "").ffill()  # empty, not missing, is what keep_default_na=False makes of an empty cell
+    triples = zip(ids, table[word_column], table[tag_column], strict=True)
     rows = [
         {"id": str(id), "tokens": [str(word) for _, word, _ in group], "tags": [tag for _, _, tag in group]}
         for id, group in ((id, list(group)) for id, group in groupby(triples, itemgetter(0)))

@@ -205,14 +205,14 @@ def _parted(chunk: str, following: str, language: str) -> Iterator[str]:
 
 def _goes_on(chunk: str, place: int, token: str) -> bool:
     """Whether a character belongs to the word before it."""
-    character, before = chunk[place], chunk[place - 1]
     if is_joined(chunk, place):
         return True
+    character, before = chunk[place], _base(chunk, place - 1)
     if character in REGIONS:
         return False
     if not _is_sign(character):
         return not _is_sign(before) or before in "@#_" or (len(token) > 1 and not _is_sign(token[0]))
-    if character == before and _is_sign(token[0]):
+    if character == chunk[place - 1] and _is_sign(token[0]):
         return True  # an ellipsis or a dash of several characters
     if _is_sign(before):
         return False
@@ -224,6 +224,13 @@ def _goes_on(chunk: str, place: int, token: str) -> bool:
     if character in ",:٫٬":
         return before.isdecimal() and after.isdecimal()
     return character in ".-&\N{HYPHEN}\N{NON-BREAKING HYPHEN}" or character in APOSTROPHES
+
+
+def _base(chunk: str, place: int) -> str:
+    """The character that the marks up to a place belong to: *❤* also after its variation selector."""
+    while place > 0 and is_mark(chunk[place]):
+        place -= 1
+    return chunk[place]
 
 
 def _is_abbreviation(word: str, following: str, language: str) -> bool:

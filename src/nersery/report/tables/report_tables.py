@@ -25,6 +25,7 @@ from nersery.report.tables.table_columns import (
     P_VALUE,
     PARAMETERS,
     POINTS,
+    PROSE,
     TEXT,
     TYPE,
     Column,
@@ -61,7 +62,7 @@ def _search(report: Report) -> Iterator[ReportTable]:
     columns = [
         Column("System", NAME), Column("Folds"), Column("F1", POINTS),
         Column("Difference from gold only", Kind(unbroken, style="text")), Column("Expected gain", TEXT),
-        Column("Estimated", TEXT), Column("Took", TEXT), Column("Outcome", TEXT),
+        Column("Estimated", TEXT), Column("Took", TEXT), Column("Outcome", PROSE),
     ]  # fmt: skip
     yield ReportTable(
         "tried",
@@ -82,7 +83,10 @@ def _search(report: Report) -> Iterator[ReportTable]:
 
 
 def _next(report: Report) -> Iterator[ReportTable]:
-    columns = [Column(heading, TEXT) for heading in ("Sentence", "Predicted entities", "Expected errors", "Id")]
+    columns = [
+        Column("Sentence", PROSE), Column("Predicted entities", PROSE), Column("Expected errors", TEXT),
+        Column("Id", TEXT),
+    ]  # fmt: skip
     rows = [(one.text, one.entities or None, one.expected_errors, one.id) for one in report.next_sentences]
     yield ReportTable(
         "next", "Raw sentences with the most errors to be expected; those similar to others rank lower", columns, rows

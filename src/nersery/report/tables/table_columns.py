@@ -34,7 +34,8 @@ class Kind:
         shown: For readers.
         plain: For CSV: a value for each of the parts.
         parts: What the headings in CSV end with.
-        style: How the page marks it: ``type`` as a chip, ``gap`` shaded, ``interval`` with a bar, ``text`` aligned.
+        style: How the page marks it: ``type`` as a chip, ``gap`` shaded, ``interval`` with a bar, ``text`` aligned,
+            ``prose`` also wide enough to read.
     """
 
     shown: Callable[[Any], str] = str
@@ -45,7 +46,7 @@ class Kind:
     @property
     def is_text(self) -> bool:
         """Whether the values are on the left, not on the right as numbers are."""
-        return self.style in ("text", "name", "type")
+        return self.style in ("text", "prose", "name", "type")
 
 
 def _mean_and_deviation(measure: Any) -> tuple[Any, ...]:
@@ -53,6 +54,7 @@ def _mean_and_deviation(measure: Any) -> tuple[Any, ...]:
 
 
 TEXT = Kind(style="text")
+PROSE = Kind(style="prose")
 NAME = Kind(style="name")
 TYPE = Kind(style="type")
 COUNT = Kind(count)
