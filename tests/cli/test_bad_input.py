@@ -280,6 +280,16 @@ def test_the_folder_that_the_user_is_in_is_an_input(tmp_path: Path, monkeypatch:
     assert (found["sentences"], found["dropped"]) == (3, {"odd": 1})
 
 
+def test_stats_say_why_sentences_were_rejected(tmp_path: Path):
+    answers = [{"text": "Ada .", "spans": [], "answer": answer} for answer in ("accept", "reject", "ignore", "ignore")]
+    path = tmp_path / "prodigy.jsonl"
+    path.write_text("".join(f"{json.dumps(answer)}\n" for answer in answers), "utf-8")
+    (found,) = json.loads(call("inspect", "stats", str(path), "--json").out)
+    assert (found["sentences"], found["rejected"]) == (1, 3)
+    assert found["reasons"] == {"answered ignore": 2, "answered reject": 1}
+    assert "rejected: 3 sentences\n          2  answered ignore\n" in call("inspect", "stats", str(path)).out
+
+
 @pytest.mark.usefixtures("folder")
 def test_types_to_rename_that_nobody_has_are_told():
     result = call("dataset", "convert", "train.conll", "out.jsonl", "--type", "PRE=PERSON", "--type", "LOC=PLACE")

@@ -84,6 +84,10 @@ def test_sets_write_the_same_type_in_different_ways(spelled: str) -> None:
     assert definition(spelled, {}) == definition("WORK_OF_ART", {})
 
 
+def test_a_type_that_many_domains_have_is_not_asked_for_in_the_words_of_one() -> None:
+    assert question("BRAND", {}) == "Which brand or maker of products is mentioned in texts?"
+
+
 def test_without_a_question_of_its_own_a_type_is_asked_for_by_its_definition() -> None:
     assert question("Politician", {}) == "Which named politician or ruler is mentioned in texts?"
 

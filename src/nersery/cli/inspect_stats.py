@@ -62,12 +62,11 @@ def _print_stats(rows: list[dict[str, Any]]) -> None:
             if row[title]:
                 counts = ", ".join(f"{key} {count:,}" for key, count in row[title].items())
                 print(printable(f"  {title.replace('_', ' ')}: {counts}"))
-        if row["rejected"]:
-            print(f"  rejected: {row['rejected']:,} sentences")
-        if row["dropped"]:
-            print(f"  dropped before: {sum(row['dropped'].values()):,} sentences")
-        for reason, count in row["dropped"].items():
-            print(f"    {count:>7,}  {printable(reason)}")
+        for title, reasons in (("rejected", row["reasons"]), ("dropped before", row["dropped"])):
+            if reasons:
+                print(f"  {title}: {sum(reasons.values()):,} sentences")
+            for reason, count in reasons.items():
+                print(f"    {count:>7,}  {printable(reason)}")
     if len(rows) > 1:
         _print_types(rows)
 

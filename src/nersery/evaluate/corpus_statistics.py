@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable
 from typing import Any
 
 from nersery import io
+from nersery.core.outcome import Reject
 from nersery.pipeline.job import rejects_of
 
 
@@ -27,7 +29,7 @@ def corpus_statistics(source: io.Source, name: str) -> dict[str, Any]:
         entity_words += sum(entity.end - entity.start for entity in sentence.entities)
         if sentence.origin is not None:
             origins[sentence.origin.method] += 1
-    dropped = Counter(reject.reason for reject in io.read_rejects(rejects_of(source.file.path)))
+    dropped = io.read_rejects(rejects_of(source.file.path))
     return {
         "file": name,
         "format": source.description,
@@ -41,5 +43,12 @@ def corpus_statistics(source: io.Source, name: str) -> dict[str, Any]:
         "generated_by": dict(sorted(origins.items())),
         "repaired": dict(sorted(source.repaired.items())),
         "rejected": len(source.rejects),
-        "dropped": dict(sorted(dropped.items(), key=lambda pair: (-pair[1], pair[0]))),  # by the job that wrote it
+        "reasons": _reasons(source.rejects),
+        "dropped": _reasons(dropped),  # by the job that wrote it
     }
+
+
+def _reasons(rejects: Iterable[Reject]) -> dict[str, int]:
+    """How often each reason occurs, the most frequent first."""
+    counts = Counter(reject.reason for reject in rejects)
+    return dict(sorted(counts.items(), key=lambda pair: (-pair[1], pair[0])))

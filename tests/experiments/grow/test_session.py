@@ -16,7 +16,7 @@ import nersery
 from nersery import Sentence, io
 from nersery.core.errors import DataError, NerseryError, OutOfTimeError, SettingsError
 from nersery.experiments.execution import run_time
-from nersery.experiments.grow import budget, candidates, plan, search
+from nersery.experiments.grow import budget, candidates, plan, search, session
 from nersery.experiments.grow.budget import Budget
 from nersery.experiments.grow.harvest import Harvest
 from nersery.experiments.grow.schedules import Schedule
@@ -267,7 +267,11 @@ def test_too_little_time_leaves_gold_only(folder: Path) -> None:
 
 def test_too_little_time_for_one_tagger_is_an_error(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(search, "LEAST", 0.0)
-    with pytest.raises(NerseryError, match="too short to train one tagger"):
+    with pytest.raises(NerseryError, match=r"too short to train one tagger.*; the same command then resumes"):
+        grow(minutes=0.001)
+    monkeypatch.setattr(session, "SCHEDULES", (Schedule(12, 4), Schedule(8, 4)))
+    monkeypatch.setattr(session, "POOR", 1)
+    with pytest.raises(NerseryError, match=r"another folder \(--out\): this one keeps .* of 8 steps with 4 sentences"):
         grow(minutes=0.001)
 
 

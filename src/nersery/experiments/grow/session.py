@@ -43,7 +43,7 @@ from nersery.experiments.grow.budget import CAUTION, Budget
 from nersery.experiments.grow.harvest import Harvest, harvest, remove_other_taggers
 from nersery.experiments.grow.material import Material, read_material, save_material
 from nersery.experiments.grow.plan import Plan, make_plan, recipe_text
-from nersery.experiments.grow.schedules import Schedule, with_schedule
+from nersery.experiments.grow.schedules import POOR, SCHEDULES, Schedule, with_schedule
 from nersery.experiments.grow.search import Search, Tried
 from nersery.experiments.recipe import Recipe, load
 from nersery.experiments.runner import Run
@@ -268,18 +268,18 @@ class GrowJob:
 
     def _finish(self, search: Search, budget: Budget, record: dict[str, Any], save: Callable[[], None]) -> int | None:
         """Train the best system on all sentences; the seed of that training, or None if the time was too short."""
-        best = search.best()
+        best, planned = search.best(), Schedule(*record["last"])
         if best is None:
+            keeps = f" and name another folder (--out): this one keeps its short trainings, of {planned}"
             raise NerseryError(
-                f"{self.minutes:g} minutes were too short to train one tagger. Allow more time (--minutes); "
-                "the same command then resumes"
+                f"{self.minutes:g} minutes were too short to train one tagger. Allow more time (--minutes)"
+                + (keeps if planned in SCHEDULES[POOR:] else "; the same command then resumes")
             )
         before, seed = search.run.recipe, search.folds
         schedule = self._final_schedule(search, best.name, record)
         save()
         recipe = search.run.recipe = with_schedule(before, schedule)
         system = recipe.system(best.name)
-        planned = Schedule(*record["last"])
         is_short = math.prod(schedule) < math.prod(planned)
         why = f", instead of {planned}: the search has left no more time" if is_short else ""
         self._say(f"all sentences · {label_of(best.name)}: {schedule}{why}")
