@@ -126,18 +126,22 @@ def test_a_file_of_some_other_format_is_not_taken_for_text(tmp_path: Path) -> No
     assert len(read(path, format="text")) == 3
 
 
-@pytest.mark.parametrize(
-    ("name", "content", "reader"),
-    [("reviews.csv", b"id,word,tag\n0,Ada,B-PER\n", "read_csv"), ("reviews.XLSX", b"PK\x03\x04\xff\x00", "read_excel")],
-)
-def test_a_table_names_the_way_by_pandas(tmp_path: Path, name: str, content: bytes, reader: str) -> None:
-    (tmp_path / name).write_bytes(content)
+def test_a_spreadsheet_names_the_way_by_pandas(tmp_path: Path) -> None:
+    path = tmp_path / "reviews.XLSX"
+    path.write_bytes(b"PK\x03\x04\xff\x00")
     for opened in (open_corpus, open_text):
         with pytest.raises(DataError, match=r"this is a table") as caught:
-            opened(tmp_path / name)
-        assert f'Corpus.from_pandas(pandas.{reader}("{tmp_path / name}", keep_default_na=False))' in caught.value.fix
+            opened(path)
+        assert f'Corpus.from_pandas(pandas.read_excel("{path}", keep_default_na=False))' in caught.value.fix
+
+
+def test_a_csv_file_may_hold_columns_or_raw_text(tmp_path: Path) -> None:
     (tmp_path / "columns.csv").write_text(CONLL)
     assert read(tmp_path / "columns.csv")[0].labels == ((0, 1, "PER"),)
+    (tmp_path / "reviews.csv").write_text("id,review\n0,Ada wrote\n")
+    for opened in (open_corpus, open_text):
+        with pytest.raises(DataError, match="save the column alone, one sentence per line"):
+            opened(tmp_path / "reviews.csv")
 
 
 def test_a_file_of_an_unknown_format_may_be_opened_as_text(tmp_path: Path) -> None:

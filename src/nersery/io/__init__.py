@@ -54,9 +54,8 @@ __all__ = [
 ]
 
 _DEFAULTS = ReadOptions()
-_CSV = ".csv"
 _SHEETS = (".xls", ".xlsx", ".ods")
-_NO_TEXT = (".conllu", ".json", ".xml", ".html", _CSV, *_SHEETS)
+_NO_TEXT = (".conllu", ".json", ".xml", ".html", ".csv", *_SHEETS)
 """Extensions of files whose lines are no sentences."""
 
 
@@ -122,24 +121,22 @@ def _recognise(file: TextFile, options: ReadOptions) -> str:
     """The format of a file, by its extension or, where that says little, by its first lines."""
     start = Beginning(file, options)
     if start.extension in _SHEETS:
-        raise _table(file, "read_excel")
+        raise _sheet(file)
     named = formats().get(extensions().get(start.extension, ""))
     for format in sorted(formats().values(), key=lambda format: format.rank):
         if named is not None and not named.shares_extensions and format.rank >= named.rank:
             return named.name
         if format.recognises is not None and format.recognises(start):
             return format.name
-    if start.extension == _CSV:
-        raise _table(file, "read_csv")
     raise DataError(
         Issue(f'neither the extension "{start.extension}" nor the first lines tell the format', file.name),
         fix=f"name it by --format {' or '.join(readable())}",
     )
 
 
-def _table(file: TextFile, reader: str) -> DataError:
-    """The error for a table, whose columns may mean anything."""
-    table = f'pandas.{reader}("{file.name}", keep_default_na=False)'
+def _sheet(file: TextFile) -> DataError:
+    """The error for a spreadsheet, whose columns may mean anything."""
+    table = f'pandas.read_excel("{file.name}", keep_default_na=False)'
     return DataError(
         Issue("this is a table, which nersery reads by way of pandas", file.name),
         fix="if each row has a word, its tag and its sentence's id, convert it in Python: "

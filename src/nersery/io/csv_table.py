@@ -159,7 +159,10 @@ def _only(
     found = [at for at, name in enumerate(names) if name in known] or others
     if len(found) != 1:
         columns = ", ".join(names) or "without a header"
-        fix = "name the columns by --word-column and --tag-column, or by a header such as sentence,word,tag"
+        fix = (
+            "name the columns by --word-column and --tag-column, or by a header such as sentence,word,tag. Of raw "
+            "text, save the column alone, one sentence per line"
+        )
         raise DataError(Issue(f"it is not clear which column has the {role}s: {columns:.100}", file), fix=fix)
     return found[0]
 
