@@ -9,6 +9,7 @@ import pytest
 
 from nersery import io
 from nersery.cli import publishing as _publishing  # noqa: F401 - it adds the command
+from nersery.core.sentence import Sentence
 from tests.cli.calls import call
 from tests.standins import files, sentences
 
@@ -63,6 +64,7 @@ def test_the_card_has_what_the_user_says():
         (["all.conll", "data", "--leaks", "dorp"], 'did you mean "drop"'),
         (["all.conll", "data", "--dev-share", "1"], "leave something for train"),
         (["all.conll", "all.conll", "--force"], "all.conll is a file"),
+        (["trian=all.conll", "data"], 'trian=all.conll: there is no split "trian"; did you mean "train"?'),
         (["train=all.conll", ".", "--force"], "all.conll is an input in ., the folder to write"),
         ([".", ".", "--force"], ". is an input in ., the folder to write"),
     ],
@@ -100,3 +102,10 @@ def test_what_may_not_be_meant_is_told():
     assert "note: no sentence for validation and test" in result.err
     given = call("dataset", "publish", "train=train.conll", "other", "--no-parquet")
     assert "note:" not in given.err
+
+
+def test_an_id_that_two_files_have_names_the_second_file():
+    io.write([Sentence(("Ada",), id="0")], "a.jsonl")
+    io.write([Sentence(("Bob",), id="0")], "b.jsonl")
+    result = call("dataset", "publish", "train=a.jsonl", "test=b.jsonl", "data", "--no-parquet")
+    assert (result.code, "b.jsonl (sentence 0): another sentence has the same id" in result.err) == (3, True)

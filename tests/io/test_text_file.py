@@ -34,6 +34,10 @@ def test_a_name_that_is_not_there(tmp_path: Path) -> None:
     assert issues(path) == ([("there is no such file", str(path), None)], "did you mean trian.conllu?")
     assert issues(tmp_path / "x")[1] == "check the name and the folder"
     assert issues(tmp_path / "x/y")[1] == "check the name and the folder"
+    (tmp_path / "odd.txt").touch()
+    (tmp_path / "news.txt.part").touch()
+    for unlike in ("nope.txt", "news.txt"):  # the extension alone is no likeness, and a part no file to name
+        assert issues(tmp_path / unlike)[1] == "check the name and the folder"
 
 
 @pytest.mark.parametrize("encoding", ["utf-8", "ascii"])

@@ -12,7 +12,7 @@ from typer import Argument, Option
 
 from nersery.cli import options
 from nersery.cli.app import dataset_group
-from nersery.core.errors import SettingsError, printable
+from nersery.core.errors import SettingsError, did_you_mean, printable
 from nersery.core.files import check_replaceable, lies_in
 from nersery.core.warnings import note
 from nersery.io.folder import RECORD
@@ -123,6 +123,8 @@ def _inputs(names: Sequence[str], folder: Path) -> list[tuple[str, str]]:
     inputs = []
     for name in names:
         split, _, path = name.partition("=")
+        if split not in GIVEN and Path(path).exists() and not Path(name).exists() and path:
+            raise SettingsError(f'{name}: there is no split "{split}"; {did_you_mean(split, GIVEN)}')
         inputs.append((GIVEN[split], path) if split in GIVEN and path else ("", name))
         own = Path(inputs[-1][1])
         if lies_in(own, folder) or (own.is_dir() and os.path.realpath(own) == os.path.realpath(folder)):

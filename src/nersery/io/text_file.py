@@ -153,8 +153,10 @@ class TextFile:
 
     def _unreadable(self, error: OSError) -> DataError:
         if isinstance(error, FileNotFoundError):
-            siblings = [path.name for path in self.path.parent.iterdir()] if self.path.parent.is_dir() else []
-            close = difflib.get_close_matches(self.path.name, siblings, n=1)
+            siblings = list(self.path.parent.iterdir()) if self.path.parent.is_dir() else []
+            stems = difflib.get_close_matches(self.path.stem, {path.stem for path in siblings}, n=len(siblings) or 1)
+            alike = [path.name for path in siblings if path.stem in stems and path.suffix != ".part"]
+            close = difflib.get_close_matches(self.path.name, alike, n=1)
             fix = f"did you mean {close[0]}?" if close else "check the name and the folder"
             return DataError(Issue("there is no such file", self.name), fix=fix)
         if self.path.is_dir():

@@ -6,7 +6,7 @@ import json
 import tomllib
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -124,7 +124,7 @@ def gather(inputs: Sequence[tuple[io.Source, str]]) -> tuple[SentenceTable, dict
                     "rename one of the files, for a format without ids makes them of its name; or give the sentences "
                     "other ids"
                 )
-                raise DataError(error.issues, fix=fix) from None
+                raise DataError([replace(one, file=source.file.name) for one in error.issues], fix=fix) from None
             if split:
                 given[sentence.id] = split
         records.append(_record(source, split, len(table) - before))
