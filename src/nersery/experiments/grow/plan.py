@@ -82,9 +82,7 @@ def make_plan(
     say("plan: a few steps of each training are timed")
     models, notes = _available(models_for(material.text, named), named)
     start = "" if named in STARTS.values() else STARTS.get(models[0], "")
-    if start and are_names(start, material.gold):
-        material = replace(material, are_names=True)
-        notes.append(f"the mentions are mostly names: taggers start from {start}, but that of gold only")
+    material = replace(material, are_names=bool(start) and are_names(start, material.gold))
     recipe = _parsed(_table(material, models, SCHEDULES[0]))
     times = RunTime(recipe, material.gold.sentences, speeds={} if speeds is None else speeds, timed=timed)
     with without_notes():  # on encoders that are timed and then not used
@@ -94,6 +92,9 @@ def make_plan(
             if SCHEDULES.index(other.last) <= SCHEDULES.index(ENOUGH):
                 plan = other
                 notes.append(f"{models[0]} is not tried: the time is enough for {stronger}, which suits English better")
+    if material.are_names:
+        start = STARTS[plan.table["tagger"]["model"]]
+        notes.append(f"the mentions are mostly names: taggers start from {start}, but that of gold only")
     return replace(plan, notes=(*notes, *plan.notes))
 
 
