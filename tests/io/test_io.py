@@ -289,6 +289,13 @@ def test_wrong_options_are_all_reported_at_once() -> None:
         ReadOptions(word_column=2, tag_column=2)
 
 
+@pytest.mark.parametrize("language", ["hindi", "English", "h", "en-", "en_US"])
+def test_a_language_is_a_tag_and_not_a_name(language: str) -> None:
+    with pytest.raises(SettingsError, match=r"language is '.*', expected a BCP 47 tag such as en or hi"):
+        ReadOptions(language=language)
+    assert [ReadOptions(language=tag).language for tag in ("swa", "zh-Hant")] == ["swa", "zh-Hant"]
+
+
 def test_a_single_repair_may_be_given_as_a_string() -> None:
     assert ReadOptions(repair="underscore").repair == ("underscore",)  # type: ignore[arg-type]
 

@@ -37,6 +37,8 @@ _ARGUMENTS = {"--repair": "repair", "--scheme-in": "scheme"}
 _OPTION = re.compile(rf"({'|'.join(_ARGUMENTS)}) ([\w-]+)")
 _BYTE_OF_WINDOWS = re.compile(rf"{CONTROL} U\+00(8[02-9A-CE]|9[1-9A-CEF])")
 WINDOWS_HINT = "--encoding cp1252 if the file is from Windows, where these are quotes, dashes or letters"
+LANGUAGE_TAG = re.compile(r"[A-Za-z]{2,3}(-[A-Za-z0-9]{1,8})*")
+"""The form of a BCP 47 tag: ``en``, ``zh-Hant``, but not ``english`` or the name of a setting."""
 RETURN_HINT = r"convert the line ends, e.g. with tr '\r' '\n'"
 
 
@@ -79,7 +81,7 @@ class ReadOptions:
         ]
         if self.format not in (AUTO, *readable()):
             issues.append(f'there is no input format "{self.format}"; {did_you_mean(self.format, (AUTO, *readable()))}')
-        if storable(self.language) != self.language:
+        if self.language and not LANGUAGE_TAG.fullmatch(self.language):
             issues.append(f"language is {self.language!r}, expected a BCP 47 tag such as en or hi")
         if not _is_encoding(self.encoding):
             issues.append(f'there is no encoding "{self.encoding}"; examples: utf-8, latin-1, utf-16, gb18030')

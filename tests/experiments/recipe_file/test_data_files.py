@@ -2,19 +2,20 @@ from __future__ import annotations
 
 import pytest
 
-from nersery.experiments.recipe_file.data_files import LANGUAGE, DataFile, DataSettings
+from nersery.experiments.recipe_file.data_files import DataFile, DataSettings
+from nersery.io.base import LANGUAGE_TAG
 
 
 @pytest.mark.parametrize("language", ["en", "hi", "EN", "ast", "zh-Hant", "sr-Latn-RS", "hi-x-translit"])
 def test_languages(language: str) -> None:
-    assert LANGUAGE.fullmatch(language)
+    assert LANGUAGE_TAG.fullmatch(language)
 
 
 @pytest.mark.parametrize(
     "language", ["", "e", "english", "path", "en_US", "en-", "-en", "en us", "हि", "en\n", "en/hi"]
 )
 def test_what_is_no_language(language: str) -> None:
-    assert not LANGUAGE.fullmatch(language)
+    assert not LANGUAGE_TAG.fullmatch(language)
 
 
 def test_the_order_of_languages_does_not_matter() -> None:

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from nersery.core.errors import SettingsError
 from nersery.io import ReadOptions
+from nersery.io.base import LANGUAGE_TAG
 
 SPLITS = ("train", "dev", "test", "raw")
 """The keys of files; raw is text to label."""
-
-LANGUAGE = re.compile(r"[A-Za-z]{2,3}(-[A-Za-z0-9]{1,8})*")
-"""The form of a BCP 47 tag: ``en``, ``zh-Hant``, but not ``english`` or the name of a setting."""
 
 PLACEHOLDER = "{language}"
 """In the name of a file, stands for each language."""
@@ -136,7 +133,7 @@ def _table_problems(place: str, table: Mapping[str, Any]) -> list[str]:
     languages: dict[str, str] = {}
     files: dict[str, str] = {}
     for language, name in table.items():
-        if not LANGUAGE.fullmatch(language):
+        if not LANGUAGE_TAG.fullmatch(language):
             found.append(
                 f"{place}: {language!r} is no language, expected a BCP 47 tag such as en or hi, as in {EXAMPLE}"
             )
