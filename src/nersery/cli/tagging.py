@@ -125,7 +125,7 @@ def predict(
 
     job = options.shared(JobOptions)
     options.refuse_same_file(target, source)
-    corpus = options.open_corpus(source)
+    corpus = options.open_corpus(source, raw=True)
     if text := note_of_learnt_words(tagger, corpus):
         note(text)
     run_job(PredictStage(tagger, backend), corpus, target, job, corpus, as_json=json)

@@ -75,21 +75,25 @@ def open_corpus(path: str | Path, options: ReadOptions = _DEFAULTS) -> Source:
 
 
 def open_text(path: str | Path, options: ReadOptions = _DEFAULTS) -> Source:
-    """Open a corpus whose labels do not count; a file of an unknown format is text, as ``corpus.de`` is, and one that
-    begins with marks such as ``<DOC>``.
+    """Open a corpus whose labels do not count.
+
+    A file of an unknown format is text, as ``corpus.de`` is, and one that begins with marks such as ``<DOC>``. Tasks
+    that nobody has annotated are read.
 
     Raises:
         DataError: If the file cannot be opened, or its extension says that it is not text, as ``.json`` does.
     """
     path = input_path(path)
     try:
-        return open_corpus(path, options)
+        source = open_corpus(path, options)
     except DataError as error:
         no_text = _NO_TEXT if isinstance(error, ForeignFormatError) else (*extensions(), *_NO_TEXT)
         is_known = str(path) == STANDARD_INPUT or Path(path).suffix.lower() in no_text
         if options.format != AUTO or is_known or not Path(path).is_file():
             raise
-        return open_corpus(path, replace(options, format="text"))
+        source = open_corpus(path, replace(options, format="text"))
+    source.labels_count = False
+    return source
 
 
 def _open_file(path: str | Path, options: ReadOptions) -> Source:

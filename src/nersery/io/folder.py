@@ -98,7 +98,7 @@ class FolderSource(Source):
         """One pass over all files, with ids that are distinct among all of them."""
         for path in self.paths:
             source = self._open(path, self.options)
-            found.file = source.file
+            found.file, source.labels_count = source.file, self.labels_count
             yield from source.sentences(found)
 
 

@@ -298,7 +298,7 @@ def predict(
     else:
         as_path(tagger, "tagger")
         tagger = str(tagger)
-    return run_stage(PredictStage(tagger, backend), opened(corpus), output, job_options(options))
+    return run_stage(PredictStage(tagger, backend), opened(corpus, raw=True), output, job_options(options))
 
 
 def train(

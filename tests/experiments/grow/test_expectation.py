@@ -57,8 +57,9 @@ def test_every_system_has_its_kind(are_names: bool) -> None:
     assert recipe is not None, problems
     search = Search(SimpleNamespace(recipe=recipe), None, None, print, lambda: None)  # type: ignore[arg-type]
     kinds = {system.name: usual_kind(search.chain(system), "bundled") for system in recipe.systems[1:]}
-    assert kinds == {
-        **({"gold, bundled-ner": ""} if are_names else {}),
+    ends = " from start" if are_names else ""
+    assert {name: kind.removesuffix(ends) for name, kind in kinds.items()} == {
+        **({"gold, bundled-ner": "start"} if are_names else {}),
         "questions": "questions",
         **dict.fromkeys(("questions, relabelled", "questions, relabelled twice", "questions, relabelled three times"),
                         "questions again"),
@@ -67,3 +68,13 @@ def test_every_system_has_its_kind(are_names: bool) -> None:
         "melm + agreement": "melm", "aclm + agreement": "aclm", "mention replacement": "mention_replacement",
         **{name: "" for name in kinds if name.endswith(", mine")},
     }  # fmt: skip
+    assert kinds["questions"].endswith(ends)
+
+
+def test_a_method_is_expected_to_gain_more_from_a_better_start() -> None:
+    assert (
+        gain("self-training", 0.0, 10.0)
+        < gain("self-training from start", 0.0, 10.0)
+        < gain("questions from start", 0.0, 10.0)
+    )
+    assert gain("questions from start", 0.12, 0.05) > gain("start", 0.12, 0.05)

@@ -11,10 +11,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import nersery
 from nersery import Entity, Sentence
 from nersery.core.errors import DataError
 from nersery.core.outcome import Reject
-from nersery.io import ReadOptions, open_corpus, read, write
+from nersery.io import ReadOptions, open_corpus, open_text, read, write
+from tests.standins import Memory
 
 PERSON = {"start": 0, "end": 12, "text": "Ada Lovelace"}
 DOCCANO = {"id": 5, "text": "Ada Lovelace lived in London.", "label": [[0, 12, "PER"], [22, 28, "LOC"]]}
@@ -365,3 +367,16 @@ def test_examples_that_were_rejected_in_prodigy_are_skipped_and_counted(tmp_path
     assert source.skipped == {f"answered {answer}": 1}
     assert source.rejects == [Reject(f"answered {answer}", Sentence(("no", "use"), id="7"))]
     assert len(list(source.outcomes())) == 3
+
+
+def test_tasks_that_nobody_has_annotated_are_read_where_labels_do_not_count(tmp_path: Path) -> None:
+    unlabelled = {"id": 6, "data": {"text": "Bo kam ."}, "predictions": [{"result": RESULT}]}
+    (tmp_path / "in").mkdir()
+    path = save(tmp_path / "in" / "a.jsonl", TASK, unlabelled, {**unlabelled, "id": 7, "annotations": []})
+    with pytest.raises(DataError, match="nobody has annotated"):
+        read(path)
+    for source in (open_text(path), open_text(tmp_path / "in")):
+        assert [(one.words[0], one.labels) for one in source] == [("Ada", LABELS), ("Bo", ()), ("Bo", ())]
+    tagger = Memory()
+    tagger.fit([Sentence(WORDS, (Entity(0, 2, "PER"),))])
+    assert [one.id for one in nersery.predict(path, tagger).corpus] == ["5", "6", "7"]

@@ -19,8 +19,12 @@ USUAL = {
     "melm": (0.015, 0.02),
     "aclm": (0.015, 0.02),
     "mention_replacement": (0.01, 0.015),
+    "start": (0.05, 0.04),
 }
 """F1 over gold only, mean and standard deviation over data sets; see docs/results.md."""
+FROM_START = " from start"
+STARTED = (0.03, 0.03)
+"""What a method usually gains more where its tagger starts from the bundled one."""
 UNUSUAL = (0.0, 0.15)
 """The same where a method does not suit the data at all, or an encoder of which nothing is known."""
 SUITS = 0.9
@@ -38,13 +42,15 @@ def expected_gain(kind: str, compared: Comparison, folds: int) -> float:
     with normal noise: the result is the mean of what it may be then (of the posterior distribution).
 
     Args:
-        kind: A key of `USUAL`; any other means that nothing is known in advance.
+        kind: A key of `USUAL`, with " from start" behind it if the tagger starts from a bundled one; any other means
+            that nothing is known in advance.
         compared: The system and gold only on the folds.
         folds: How many taggers of each were compared.
     """
     error = max((compared.high - compared.low) / (2 * 1.96), LEAST_ERROR / math.sqrt(compared.sentences))
     noise = error**2 + RETRAINING**2 / folds
-    priors = [(SUITS, *USUAL[kind]), (1 - SUITS, *UNUSUAL)] if kind in USUAL else [(1.0, *UNUSUAL)]
+    usual = _usual(kind)
+    priors = [(SUITS, *usual), (1 - SUITS, *UNUSUAL)] if usual else [(1.0, *UNUSUAL)]
     weighted = [
         (
             share * _density(compared.difference - mean, spread**2 + noise),
@@ -53,6 +59,14 @@ def expected_gain(kind: str, compared: Comparison, folds: int) -> float:
         for share, mean, spread in priors
     ]
     return sum(weight * gain for weight, gain in weighted) / sum(weight for weight, _ in weighted)
+
+
+def _usual(kind: str) -> tuple[float, float] | None:
+    """Mean and standard deviation of what such systems gain; None if nothing is known."""
+    usual = USUAL.get(kind.removesuffix(FROM_START))
+    if usual is None or not kind.endswith(FROM_START):
+        return usual
+    return usual[0] + STARTED[0], math.hypot(usual[1], STARTED[1])
 
 
 def _density(distance: float, variance: float) -> float:
@@ -67,8 +81,12 @@ def usual_kind(chain: Sequence[System], encoder: str) -> str:
     """
     system, methods = chain[-1], [one.method.method for one in chain if one.method is not None]
     model = system.tagger_settings.get("model", encoder)
-    if system.method is None or ENCODERS.get(model, model) != encoder:  # another encoder may outweigh any method
+    if ENCODERS.get(model, model) != encoder:  # another encoder may outweigh any method
         return ""
+    if system.method is None:
+        return "start" if model != encoder else ""
     if methods[0] == "qa_prompting":
-        return "questions again" if len(methods) > 1 else "questions"
-    return "self-training" if system.labels_raw_text else methods[-1]
+        kind = "questions again" if len(methods) > 1 else "questions"
+    else:
+        kind = "self-training" if system.labels_raw_text else methods[-1]
+    return f"{kind}{FROM_START}" if model != encoder else kind

@@ -77,7 +77,7 @@ class SpansSource(StandoffSource):
                 if (answer := value.get("answer")) in REFUSALS:
                     found.skip(id, f"answered {answer}", unread(str(value.get("text", ""))))
                 else:
-                    yield _document(value, id, line)
+                    yield _document(value, id, line, labelled=self.labels_count)
             except BrokenError as broken:
                 found.broken(id, broken.issues, unread(value if isinstance(value, str) else ENCODER.encode(value)))
 
@@ -118,9 +118,9 @@ def _id(value: Object) -> str:
     return str(id) if isinstance(id, str | int) and not isinstance(id, bool) else ""
 
 
-def _document(value: Object, id: str, line: int) -> Document:
-    """The document of an object; raises `BrokenError` if it is none."""
-    value = _of_task(value, line) if isinstance(value.get("data"), dict) else usual_form(value)
+def _document(value: Object, id: str, line: int, *, labelled: bool) -> Document:
+    """The document of an object, with ``labelled`` one with labels; raises `BrokenError` if it is none."""
+    value = _of_task(value, line, labelled=labelled) if isinstance(value.get("data"), dict) else usual_form(value)
     text = value.get("text")
     if text is None and value.keys() & {"words", "tokens"}:
         message = "an array holds words with their tags, expected such objects on a line each"
@@ -145,16 +145,16 @@ def _document(value: Object, id: str, line: int) -> Document:
     return Document(id, text, spans, line, _places(value.get("tokens"), text, line), language)
 
 
-def _of_task(task: Object, line: int) -> Object:
-    """The text and the labels of a task of Label Studio."""
+def _of_task(task: Object, line: int, *, labelled: bool) -> Object:
+    """The text and the labels of a task of Label Studio, which has none if nobody has annotated it."""
     made: list[Any] = next((task[key] for key in ANNOTATIONS if isinstance(task.get(key), list)), [])
     made = [one for one in made if isinstance(one, dict) and not one.get("was_cancelled")]
     made = [one for one in made if one.get("ground_truth")] or made
-    if not made:
+    if not made and labelled:
         but = ": it has only predictions" if task.get("predictions") else ""
         fix = "accept or correct them in Label Studio, and export again" if but else "annotate it"
         raise BrokenError(Issue(f"nobody has annotated this task{but}", line=line, kind="not annotated", fixes=(fix,)))
-    found = [_of_results(one.get("result") or [], line) for one in made]
+    found = [_of_results(one.get("result") or [], line) for one in made] or [[]]
     if any(sorted(map(str, other)) != sorted(map(str, found[0])) for other in found[1:]):
         fix = "keep the annotation that holds, or mark it as ground truth"
         raise BrokenError(
