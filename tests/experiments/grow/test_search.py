@@ -318,12 +318,12 @@ def test_taggers_for_names_start_from_the_bundled_one_unless_the_user_named_it(m
     material, asked = timed(monkeypatch, {})
     monkeypatch.setattr(plan, "are_names", lambda tagger, _: tagger == "bundled-ner")
     found = plan.make_plan(material, "", Budget(300.0), lambda _: None)
-    assert "the mentions are mostly names: taggers start from bundled-ner, but that of gold only" in found.notes
+    assert "the mentions are mostly names: all taggers but that of gold only start from bundled-ner" in found.notes
     assert found.table["tagger"]["model"] == "bundled"
     assert {str(entry["tagger_settings"]["model"]) for entry in found.table["systems"]} == {"bundled-ner"}
     assert asked.count("bundled-ner") == 0, "it takes as long as its encoder"
     longer = plan.make_plan(material, "", Budget(8000.0), lambda _: None)
-    assert any("taggers start from bundled-multilingual-ner" in note for note in longer.notes)
+    assert any("start from bundled-multilingual-ner" in note for note in longer.notes)
     named = plan.make_plan(material, "bundled-ner", Budget(8000.0), lambda _: None)
     names = systems_of(named)
     assert "gold, bundled-ner" in names

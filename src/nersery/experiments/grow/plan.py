@@ -94,7 +94,7 @@ def make_plan(
                 notes.append(f"{models[0]} is not tried: the time is enough for {stronger}, which suits English better")
     if material.are_names:
         start = STARTS[plan.table["tagger"]["model"]]
-        notes.append(f"the mentions are mostly names: taggers start from {start}, but that of gold only")
+        notes.append(f"the mentions are mostly names: all taggers but that of gold only start from {start}")
     return replace(plan, notes=(*notes, *plan.notes))
 
 
