@@ -99,6 +99,15 @@ def test_another_encoder_is_tried_first_if_there_is_time_for_all(monkeypatch: py
     assert order(monkeypatch, 30)[:3] == ["gold", "gold, bundled-multilingual", "questions"]
 
 
+def test_a_bundled_tagger_that_the_user_named_keeps_its_methods_apart(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = searched(monkeypatch, 30, named="bundled-ner")
+    plain, named = (found.run.recipe.system(name) for name in ("gold", "gold, bundled-ner"))
+    assert not any("bundled-ner" in one.name for one in found._methods(plain))
+    assert all(one.name.endswith(", bundled-ner") for one in found._methods(named))
+    assert found._methods(plain)
+    assert found._methods(named)
+
+
 def test_another_encoder_waits_if_time_is_short(monkeypatch: pytest.MonkeyPatch) -> None:
     tried = order(monkeypatch, 7)
     assert tried[:3] == ["gold", "questions", "self-training"]

@@ -179,12 +179,10 @@ class Search:
         return sum(self.cost(system, 0) for system in once) + max(map(self.final_cost, once), default=0.0)
 
     def _methods(self, encoder: System) -> list[System]:
-        """The systems that make sentences, and whose tagger has that encoder."""
-        return [
-            one
-            for one in self.run.recipe.systems
-            if one.makes_sentences and self._encoder(one) == self._encoder(encoder)
-        ]
+        """The systems that make sentences, and whose tagger has that encoder, or else starts from a tagger on it."""
+        systems = [one for one in self.run.recipe.systems if one.makes_sentences]
+        same = [one for one in systems if one.tagger_settings == encoder.tagger_settings]
+        return same or [one for one in systems if self._encoder(one) == self._encoder(encoder)]
 
     def _encoder(self, system: System) -> str:
         """The encoder of a system's tagger; a bundled tagger's own, if it starts from that."""
