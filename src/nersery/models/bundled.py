@@ -125,6 +125,6 @@ def alternatives(others: str, name: str, present: Iterable[str] = (), languages:
     >>> alternatives("xlm-roberta-base", "bundled-multilingual", ["got"])
     'xlm-roberta-base'
     """
-    if name == MULTILINGUAL or not all(knows(language, MULTILINGUAL, languages) for language in present):
+    if is_multilingual(name) or not all(knows(language, MULTILINGUAL, languages) for language in present):
         return others
     return f"{MULTILINGUAL} (extra multilingual){', ' if ' or ' in others else ' or '}{others}"
