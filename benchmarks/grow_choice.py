@@ -84,10 +84,7 @@ SETS = {
     "il-ner-hi": DataSet(
         "il_ner_hi/train.txt", 150, "il_ner_hi/dev.txt", repair=("lost-prefix", "bare-dash", "drop-sentence")
     ),
-    "multiconer-hi": multiconer("hi"),
-    "multiconer-bn": multiconer("bn"),
-    "multiconer-ko": multiconer("ko"),
-    "multiconer-zh": multiconer("zh"),
+    **{f"multiconer-{language}": multiconer(language) for language in ("hi", "bn", "ko", "zh", "es", "nl", "ru", "tr")},
     "europarl-es": DataSet("parallel_ner/europarl.es.conll", 150, 400),
     "wikigold": DataSet("ner_en/wikigold/wikigold.conll.txt", 150, 700, head_knows=True),
     "twitter": DataSet("ner_en/btc_twitter/a.conll", 150, 500, head_knows=True),
