@@ -72,7 +72,7 @@ class TransformerTagger(decoding.Decoding, Tagger, ModelSettings, TrainingSettin
     """A pretrained encoder with a linear or CRF head on each word's first subword.
 
     Args:
-        model: `bundled`, any encoder by Hugging Face name or folder, or one trained on names, a better start:
+        model: `bundled`, any encoder by Hugging Face name or folder, or one trained on names, for types that are:
             `bundled-ner` for English, `bundled-multilingual-ner` for about 100 languages. A tagger continues from its
             weights.
         head: `linear` scores the tags of each word; `crf` also scores transitions.
