@@ -1,11 +1,12 @@
 """Labels chosen by `nersery.next_sentences` against labels of random sentences: F1 on test by the number of sentences.
 
-    python benchmarks/active_learning.py OUT [--data FOLDER] [--seeds 3] [--quick]
+    python benchmarks/active_learning.py OUT [--data FOLDER] [--model bundled-ner] [--seeds 3] [--taggers 2] [--quick]
 
 All labelled sentences of a data set but dev and test are the pool; their labels are hidden until a sentence is chosen.
 Both ways start from the same 50 random sentences and label 50 at a time up to 400; a tagger is trained from the
-pretrained encoder each time, with the same steps. Nothing is chosen on dev or test. OUT keeps the result of each
-training, so the same command resumes. A sentence with more entities takes longer to label, so the table counts them.
+pretrained model each time, with the same steps. With several taggers, those of other seeds help to choose, and are not
+scored. Nothing is chosen on dev or test. OUT keeps the result of each training, so the same command resumes. A sentence
+with more entities takes longer to label, so the table counts them.
 """
 
 from __future__ import annotations
@@ -29,6 +30,8 @@ DATA = "../shared/data/multiconer/en"
 FILES = ("100.conll", "200.conll", "500.conll", "1000.conll")
 START, STEP, MOST = 50, 50, 400
 STEPS = 300
+OTHER = 1000
+"""Between the seeds of taggers that choose together."""
 RANDOM, CHOSEN = "random", "chosen"
 COSTS, MISSING = ("entities", "words"), "–"
 
@@ -58,6 +61,7 @@ def simulate(
     test: Sequence[Sentence],
     sizes: dict[str, list[int]],
     seed: int,
+    taggers: int,
     **settings: Any,
 ) -> Iterator[dict[str, Any]]:
     """The results of one seed, read from the folder or measured; both ways have the first size in common."""
@@ -73,7 +77,11 @@ def simulate(
             gold = [sentences[id] for id in labelled]
             found = {"way": CHOSEN, "size": size, **measure(gold, test, tagger, seed, **settings)}
             left = [sentence for id, sentence in sentences.items() if id not in {*labelled}]
-            more = next_sentences(left, tagger, step, labelled=gold, quiet=True)
+            committee = [tagger]
+            for number in range(1, taggers):
+                committee.append(folder / f"tagger-{number}")
+                nersery.train(gold, seed=seed + OTHER * number, quiet=True, **settings).save(committee[-1])
+            more = next_sentences(left, committee, step, labelled=gold, quiet=True)
             write_json(file, {**found, "ids": labelled, "next": [sentence.id for sentence in more.corpus]})
         result = json.loads(file.read_text("utf-8"))
         labelled = [*result["ids"], *result["next"]]
@@ -135,6 +143,7 @@ def main() -> None:
     """Simulate, and print the table."""
     parser = parser_of(__doc__)
     parser.add_argument("--chosen", type=int, default=MOST, help="label up to this number of chosen sentences")
+    parser.add_argument("--taggers", type=int, default=1, help="taggers that choose together")
     parser.add_argument("--random", type=int, nargs="*", default=[*range(START + STEP, MOST + 1, STEP)])
     options = parser.parse_args()
     measuring.print_machine()
@@ -146,7 +155,7 @@ def main() -> None:
     print(f"{len(sentences)} sentences in the pool, {len(test)} of test", flush=True)
     results = []
     for seed in range(1 if options.quick else options.seeds):
-        for result in simulate(options.out, sentences, test, sizes, seed, **settings):
+        for result in simulate(options.out, sentences, test, sizes, seed, options.taggers, **settings):
             results.append(result)
             print(f"seed {seed}, {result['size']} {result['way']}: F1 {100 * result['f1']:.1f}", flush=True)
     print("\n".join(table(results)))

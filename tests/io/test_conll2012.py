@@ -43,15 +43,32 @@ def test_brackets_are_entities(tmp_path: Path, name: str) -> None:
     assert second.labels == ((0, 3, "GPE"),)
 
 
-@pytest.mark.parametrize("entity", ["*)", "(GPE*)x", "GPE"])
-def test_brackets_that_do_not_pair_are_told_with_their_line(tmp_path: Path, entity: str) -> None:
-    with pytest.raises(DataError, match=r":4 .*cannot be read"):
-        read(save(tmp_path, (*ROWS[:2], ("lives", "VBZ", entity, "-"))))
+@pytest.mark.parametrize(
+    ("entities", "line"),
+    [
+        (("(PERSON*", "*)", "*)", "*"), 4),
+        (("(PERSON*", "*)", "(GPE*)x", "*"), 4),
+        (("(PERSON*", "*)", "(GPE*", "*"), 4),
+        (("(PERSON*", "*", "(GPE)", "*)"), 4),
+        (("((GPE)*", "*)", "*", "*"), 2),
+    ],
+)
+def test_brackets_that_do_not_pair_are_told_with_their_line(
+    tmp_path: Path, entities: tuple[str, ...], line: int
+) -> None:
+    rows = tuple((word, pos, entity, "-") for (word, pos, *_), entity in zip(ROWS, entities, strict=True))
+    with pytest.raises(
+        DataError, match=rf":{line} .*cannot be read: its bracket is nested or has no partner"
+    ) as caught:
+        read(save(tmp_path, rows, ROWS))
+    assert {issue.line for issue in caught.value.issues} <= {line, line + 1}
+    assert "close every bracket" in str(caught.value)
 
 
-def test_an_entity_may_not_be_open_where_another_begins(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match=r":3 .*'\(GPE\)' cannot be read"):
-        read(save(tmp_path, (ROWS[0], ROWS[3])))
+def test_columns_cannot_be_named(tmp_path: Path) -> None:
+    for option in ("word_column", "tag_column"):
+        with pytest.raises(DataError, match=r"CoNLL-2012 are fixed: word 4, entity 11\n.*leave out --word-column"):
+            read(save(tmp_path, ROWS), **{option: 2})
 
 
 def test_a_file_without_sentences(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -58,6 +59,39 @@ def test_ranges_and_wrong_tags_are_told_as_in_columns(tmp_path: Path) -> None:
     assert open_corpus(path).description.startswith("conllu, IOB1")
     with pytest.raises(DataError, match=r":9 .*'I-PER' continues an entity"):
         read(path, scheme="IOB2")
+
+
+@pytest.mark.parametrize(
+    ("tag", "words", "found"),
+    [
+        ("S-PER", ("_", "_"), ((1, 3, "PER"),)),
+        ("B-PER", ("_", "_"), ((1, 3, "PER"),)),
+        ("O", ("_", "_"), ()),
+        ("S-PER", ("NER=O", "NER=S-LOC"), ((2, 3, "LOC"),)),
+    ],
+)
+def test_words_without_tags_get_that_of_their_range(
+    tmp_path: Path, tag: str, words: tuple[str, ...], found: tuple[tuple[int, int, str], ...]
+) -> None:
+    """As Stanza writes them."""
+    path = tmp_path / "a.conllu"
+    rows = treebank("NER=O", *words).replace("\n2\t", f"\n2-3\tAdaL\t_\t_\t_\t_\t_\t_\t_\tNER={tag}\n2\t")
+    path.write_text(rows, "utf-8")
+    assert read(path, repair="extra-rows")[0].labels == found
+    with pytest.raises(DataError, match="is the words 2-3 together") as caught:
+        read(path)
+    assert len(caught.value.issues) == 1
+    path.write_text(re.sub(r"\n2\t.*\n3\t", "\n4\t", rows), "utf-8")
+    [sentence] = read(path)
+    assert sentence.words == ("Om", "AdaL", "Lovelace")
+    assert {(1, 2, "PER")}.issuperset(set(sentence.labels) - {(2, 3, "LOC")})
+
+
+def test_a_treebank_without_tags_says_so(tmp_path: Path) -> None:
+    path = tmp_path / "a.conllu"
+    path.write_text(treebank("_", "SpaceAfter=No", "_"), "utf-8")
+    with pytest.raises(DataError, match="no key in MISC, behind the last tab, holds tags such as NER=B-PER"):
+        open_corpus(path)
 
 
 def test_a_column_of_tags_is_read_where_there_is_one(tmp_path: Path) -> None:

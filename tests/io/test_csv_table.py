@@ -48,6 +48,10 @@ BY_WORD, BY_SENTENCE = "IOB2, a row for each word: word ", "IOB2, a row for each
             f'Sentence #,Sentence,Tag\nSentence: 1,"Ada Lovelace , too","{TAGS}"\nSentence: 2,Oslo,[\'B-LOC\']\n',
             f"{BY_SENTENCE}2, tag 3",
         ),
+        (
+            "tokens,tags\n\"['Ada' 'Lovelace' ','\n \"\"too\"\"]\",\"['B-PER' 'I-PER' 'O' 'O']\"\n['Oslo'],['B-LOC']\n",
+            f"{BY_SENTENCE}1, tag 2",
+        ),
         ('text,labels\n"Ada Lovelace , too",B-PER I-PER O O\nOslo,B-LOC\n', f"{BY_SENTENCE}1, tag 2"),
     ],
 )
@@ -57,6 +61,23 @@ def test_tables_that_say_the_same(tmp_path: Path, text: str, description: str) -
     found = read(path)
     assert tuple(s.words for s in found) == WORDS
     assert tuple(s.labels for s in found) == LABELS
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("sent_no,word,tag\n1,a,O\n1,b,O\n2,c,O\n", [("1", "a b"), ("2", "c")]),
+        ("Sentence Number,word,tag\n1,a,O\n1,b,O\n2,c,O\n", [("1", "a b"), ("2", "c")]),
+        ("sentence_id,word,tag\n1,a,O\n2,b,O\n3,c,O\n", [("1", "a"), ("2", "b"), ("3", "c")]),
+        ("id,word,tag\n1,a,O\n2,b,O\n3,c,O\n", [("a:1", "a b c")]),
+        (
+            "doc,sentence_id,word,tag\nd1,1,a,O\n,,b,O\nd2,1,c,O\n,2,d,O\n",
+            [("d1:1", "a b"), ("d2:1", "c"), ("d2:2", "d")],
+        ),
+    ],
+)
+def test_what_names_the_sentences(tmp_path: Path, text: str, found: list[tuple[str, str]]) -> None:
+    assert [(sentence.id, sentence.text) for sentence in read(save(tmp_path, text))] == found
 
 
 def test_other_columns_are_kept_for_every_word(tmp_path: Path) -> None:
@@ -87,6 +108,10 @@ def test_named_columns_win(tmp_path: Path) -> None:
         ("tag,x\nO,a\n", "which column has the words: tag, x"),
         ("word,tag\nAda,B-PER\nsaw,O\nx,junk\n", r"a\.csv:2 \(sentence a:1\): word 2: the tag 'junk' cannot be read"),
         ("word,tag\nAda,B-PER\nsaw\n", "the tag '' cannot be read"),
+        ("word,tag\nAda,B\nsaw,O\n", r"its type is missing(.|\n)*sed -E"),
+        ("tokens,tags\n['a' 'b'],[3 0]\n['a' 'b'],[0 3]\n", "word 0: the tag '3' cannot be read: it is no tag"),
+        ("sentence_id,word,tag\n1,a,O\n2,b,O\n1,c,O\n", r'a\.csv:4 .*the id "1" stands in line 2 already'),
+        ('word,tag\nAda,B-PER\n",O\nx,O\n', r"a\.csv:3: not CSV: .*; a quotation mark in this row may have no end"),
         ("tokens,tags\n\"['a', 'b']\",\"['O']\"\n\"['a']\",\"['O', 'O']\"\n", '2 words and 1 "ner_tags"'),
         ('word,tag\nAda,B-PER\nsaw,O\n\n"never ends,O\n' + "x,O\n" * 40_000, r"a\.csv:\d+: not CSV"),
     ],
@@ -96,11 +121,19 @@ def test_what_is_wrong_is_told(tmp_path: Path, text: str, message: str) -> None:
         read(save(tmp_path, text))
 
 
+@pytest.mark.parametrize("role", ["word", "tag"])
+def test_a_named_column_must_exist(tmp_path: Path, role: str) -> None:
+    with pytest.raises(DataError, match=f"there is no {role} column 9: its lines have 4 columns"):
+        read(save(tmp_path, KAGGLE), **{f"{role}_column": 9})
+
+
 def test_an_empty_table_and_one_without_ends(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert open_corpus(save(tmp_path, "")).description == "csv, empty"
     assert list(read(save(tmp_path, "word,tag\n"))) == []
     monkeypatch.setattr(csv_table, "MOST_WORDS", 3)
-    with pytest.raises(
-        DataError, match=r"a\.csv:2: a sentence has 3 words or more.*\n.*names the sentence of each word"
-    ):
-        read(save(tmp_path, "word,tag\n" + "x,O\n" * 9))
+    for table in ("word,pos,tag\n" + "x,N,O\n" * 4, "x,O\n" * 4):
+        with pytest.raises(
+            DataError, match=r"a\.csv: nothing ends a sentence among its first 4 words.*\n.*sentence_id"
+        ):
+            read(save(tmp_path, table))
+    assert len(read(save(tmp_path, "word,pos,tag\n" + "x,N,O\n" * 3 + ",,\nx,N,O\n"))) == 2

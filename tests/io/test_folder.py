@@ -67,12 +67,22 @@ def test_what_cannot_be_one_corpus_is_refused(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="there is no file in the folder"):
         open_corpus(write(tmp_path / "empty"))
     (write(tmp_path / "nested", a_txt="a\n") / "more").mkdir()
-    with pytest.raises(DataError, match=r"more: this is no file"):
+    with pytest.raises(DataError, match=r"more: this is no file\n.*nothing else"):
         open_corpus(tmp_path / "nested")
     with pytest.raises(DataError, match=r"a\.txt: sentences without ids .* as those of a\.conll"):
         open_corpus(write(tmp_path / "twins", a_txt="a\n", a_conll="a O\n"))
     with pytest.raises(DataError, match=r"b\.xyz: neither the extension"):
         read(write(tmp_path / "odd", a_txt="a\n", b_xyz="a,b\n"))
+
+
+def test_what_inception_exports_is_explained(tmp_path: Path) -> None:
+    path = write(write(tmp_path / "annotation") / "one.txt", admin_tsv="#FORMAT=WebAnno TSV 3.3\n") / "admin.tsv"
+    with pytest.raises(DataError) as caught:
+        open_corpus(tmp_path / "annotation")
+    assert str(caught.value) == (
+        f"{path.parent}: this is no file\n"
+        f"Fix: copy one file of each folder into a new folder and name it after its document: {path} to one.tsv"
+    )
 
 
 def test_a_model_is_no_corpus(tmp_path: Path) -> None:

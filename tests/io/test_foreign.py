@@ -17,6 +17,14 @@ from nersery.io import open_corpus, open_text, read
         ("a.json", '{\n  "%TYPES" : { },\n  "%FEATURE_STRUCTURES" : [ ]\n}\n', "UIMA CAS"),
         ("a.xml", '<?xml version="1.0"?><!DOCTYPE collection SYSTEM "BioC.dtd">\n<collection>\n', r"BioC.*\n.*bconv"),
         ("a.json", '{\n"source": "x", "infons": {}, "documents": [{"id": "1"}]}\n', r"BioC.*\n.*PubTator"),
+        ("a.json", '{"source": "x", "infons": {}, "documents": [{"id": "1"}]}', "BioC"),
+        ("a.jsonl", '{"id": "1", "infons": {}, "passages": [{"text": "Ada", "annotations": []}]}\n', "BioC"),
+        ("a.json", '{"%TYPES": {}, "%FEATURE_STRUCTURES": []}\n', "UIMA CAS"),
+        ("a.tsv", " # custom.X | value\n#id=1\n#text=Ada\n1-1\tAda\tB-PER\t\n", r"WebAnno TSV 2.*\n.*TSV v3\.3"),
+        ("a.csv", 'id,text,label\n1,Ada,"[{""start"":0,""end"":3}]"\n', r"Label Studio's CSV.*\n.*JSON"),
+        ("a.tsv", 'id\ttext\tlabel\n1\tAda\t"[{""start"":0,""end"":3}]"\n', "Label Studio's CSV"),
+        ("a.json", '{\n "tokens": [\n  "a"\n ],\n "tags": [\n  "O"\n ]\n}', r"JSON on several lines.*\n.*jq -c \. "),
+        ("a.xml", "<GateDocument>\n</GateDocument>\n", "XML"),
         ("nlu.md", "## intent:search\n- in the [north](location)\n", r"Rasa.*\n.*rasa data convert nlu"),
         ("nlu.yml", 'version: "3.0"\nnlu:\n- intent: search\n', "Rasa"),
         ("a.xml", '<?xml version="1.0"?>\n<corpus><s>x</s></corpus>\n', r'XML.*\n.*\{"text": …'),
@@ -33,6 +41,9 @@ def test_what_they_are_and_what_to_do(tmp_path: Path, name: str, text: str, mess
     with pytest.raises(DataError, match=message):
         open_corpus(path)
     assert len(read(path, format="text")) > 0
+    if path.suffix not in (".txt", ".train", ".md", ".yml", ".xmi"):
+        with pytest.raises(DataError, match=message):
+            open_text(path)
 
 
 @pytest.mark.parametrize(
@@ -40,7 +51,7 @@ def test_what_they_are_and_what_to_do(tmp_path: Path, name: str, text: str, mess
     [
         ("a.txt", "a <b>bold</b> word\nA <BR> and < START > and x <y> .\n"),
         ("a.jsonl", '{"text": "In <ENAMEX>Rome</ENAMEX> .", "label": [[11, 15, "LOC"]]}\n'),
-        ("a.jsonl", '{"words": ["<LOC>x</LOC>"]}\n'),
+        ("a.jsonl", '{"words": ["<LOC>x</LOC>", "\\"infons\\":", "<collection>"]}\n'),
         ("a.conll", "<LOC>x</LOC>\tB-LOC\nis\tO\n"),
         ("a.txt", "<LOC>x</LOC>\tB-LOC\nis\tO\n"),
     ],

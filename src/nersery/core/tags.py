@@ -6,6 +6,7 @@ A tag is ``O``, or a letter, a hyphen and a type, which may contain hyphens. `SC
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -21,6 +22,8 @@ LETTERS = "BIMELSUW"
 """Every letter of every scheme: begin B, inside I M, end E L, single S U W."""
 
 _TAG = re.compile(rf"O|[{LETTERS}]-.+", re.DOTALL)
+_IN_NAMES = "_-.:/&\u200c\u200d"
+"""What types may hold beside letters, marks and digits; the last two join letters in some scripts, or part them."""
 _BROKEN_TAG = re.compile(rf"[{LETTERS}]_.+|-.*", re.DOTALL)
 
 
@@ -102,8 +105,14 @@ def has_letter_behind(tag: str, letters: str) -> bool:
 
 
 def is_bare(tag: str) -> bool:
-    """Whether a tag looks like a type alone; one character is rather a slip for ``O``."""
-    return len(tag) > 1 and tag[0] != "-" and tag[1] not in "-_" and tag.split() == [tag]
+    """Whether a tag looks like a type alone, a name in any script; one character is rather a slip for ``O``.
+
+    >>> is_bare("PER"), is_bare("व्यक्ति"), is_bare("(PER*"), is_bare("12")
+    (True, True, False, False)
+    """
+    if len(tag) < 2 or tag[0] == "-" or tag[1] in "-_" or not any(map(str.isalpha, tag)):
+        return False
+    return all(character in _IN_NAMES or unicodedata.category(character)[0] in "LMN" for character in tag)
 
 
 class _Part(NamedTuple):
@@ -152,12 +161,14 @@ class TagIssue:
         kind: Equal for issues of the same kind, so that they can be counted.
         message: What is wrong, and what would be legal.
         repair: Name of the repair that fixes it, or empty.
+        fix: What to do where no repair fixes it, or empty.
     """
 
     index: int
     kind: str
     message: str
     repair: str = ""
+    fix: str = ""
 
 
 def decode(tags: Sequence[str], scheme: str) -> tuple[tuple[Entity, ...], tuple[TagIssue, ...]]:
@@ -276,7 +287,7 @@ def _issues(
 
 
 def _unknown_tag(index: int, tag: str, scheme: Scheme) -> TagIssue:
-    repair, why = "", "it is no tag"
+    repair, why, fix = "", "it is no tag", ""
     if tag != tag.strip(" "):
         repair, why = "outer-space", "it has a space at an end"
     elif tag == "-":
@@ -291,13 +302,17 @@ def _unknown_tag(index: int, tag: str, scheme: Scheme) -> TagIssue:
         repair, why = "underscore", "it has _ where - belongs"
     elif tag[1:2] == "-" and tag[:1] not in scheme.letters:
         why = f"{scheme.name} has no letter {tag[0]}"
+    elif tag in (*LETTERS, *(f"{letter}-" for letter in LETTERS)):
+        why, fix = "its type is missing", r"add the type, e.g. sed -E 's/\t([BIES])-?\r?$/\t\1-Disease/' old > new"
     elif tag[1:2] == "-":
-        why = "its type has white space at an end, a tab or a line break" if tag[2:] else "its type is missing"
+        why = "its type has white space at an end, a tab or a line break"
+    elif tag.startswith(("(", "*", ")")):
+        why, fix = "its bracket is nested or has no partner", "close every bracket; of nested entities keep one"
     elif is_bare(tag):
         repair, why = "bare-type", "its letter is missing"
     *others, last = (f"{letter}-TYPE" for letter in scheme.letters)
     legal = f"{', '.join(('O', *others))} or {last}"
-    return TagIssue(index, UNKNOWN_TAG, f"the tag {tag!r} cannot be read: {why}; expected {legal}", repair)
+    return TagIssue(index, UNKNOWN_TAG, f"the tag {tag!r} cannot be read: {why}; expected {legal}", repair, fix)
 
 
 def _orphan(index: int, tags: Sequence[str], scheme: Scheme) -> TagIssue:

@@ -24,7 +24,7 @@ from nersery.core.files import as_path, naming_the_full_disk, refuse_unwritable,
 from nersery.core.sentence import Corpus, Sentence, checked_sentences
 from nersery.io.base import AUTO, InMemory, ReadOptions, Source, Writer, digest_of, read_options
 from nersery.io.folder import FolderSource
-from nersery.io.foreign import ForeignFormatError
+from nersery.io.foreign import ForeignFormatError, refuse_foreign
 from nersery.io.formats import Beginning, extensions, formats, readable, writable
 from nersery.io.jsonl import read_rejects, reject_line
 from nersery.io.shipped import input_path
@@ -55,7 +55,7 @@ __all__ = [
 
 _DEFAULTS = ReadOptions()
 _SHEETS = (".xls", ".xlsx", ".ods")
-_NO_TEXT = (".conllu", ".json", ".xml", ".html", ".csv", *_SHEETS)
+_NO_TEXT = (".conllu", ".json", ".jsonl", ".xml", ".html", ".csv", ".tsv", *_SHEETS)
 """Extensions of files whose lines are no sentences."""
 
 
@@ -127,6 +127,8 @@ def _recognise(file: TextFile, options: ReadOptions) -> str:
     if start.extension in _SHEETS:
         raise _sheet(file)
     named = formats().get(extensions().get(start.extension, ""))
+    if named is None or named.rank:  # else it may be no text
+        refuse_foreign(start, sure=True)
     for format in sorted(formats().values(), key=lambda format: format.rank):
         if named is not None and not named.shares_extensions and format.rank >= named.rank:
             return named.name

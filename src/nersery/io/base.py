@@ -140,9 +140,10 @@ def _is_encoding(name: str) -> bool:
 
 def tag_issue(found: TagIssue, scheme: str, line: int, *, word: bool = False) -> Issue:
     """An issue of tags with its place in the file; with ``word`` the message names the word."""
-    fixes = [repair_hint(found.repair)] if found.repair else []
-    if found.kind != tags.UNKNOWN_TAG or not found.repair:
-        fixes.append(f"--scheme-in NAME if the tags are not {scheme}")
+    other_scheme = f"--scheme-in NAME if the tags are not {scheme}"
+    fixes = [repair_hint(found.repair) if found.repair else found.fix or other_scheme]
+    if found.kind != tags.UNKNOWN_TAG:
+        fixes.append(other_scheme)
     message = f"word {found.index}: {found.message}" if word else found.message
     return Issue(message, line=line, kind=found.kind, fixes=tuple(fixes))
 
@@ -198,6 +199,8 @@ class Pass:
         self.rejects: list[Reject] = []
         self.repaired: Counter[str] = Counter()
         self.skipped: Counter[str] = Counter()
+        self.layer = ""
+        """What the first file of a folder has its labels in, of a format with several layers."""
         self._ids = Ids()
         self._fixes: dict[str, None] = {}
         self._is_latin_1 = codecs.lookup(options.encoding).name == "iso8859-1"

@@ -170,7 +170,7 @@ def detect_layout(file: TextFile, options: ReadOptions, *, sure: bool = False) -
     sample = _Sample(file)
     if not sample.rows:
         return None
-    _check_named_columns(file, options, sample.width)
+    check_named_columns(file, options, sample.width)
     columns = sample.columns
     tags = _tag_positions(columns, options, _SURE_SIGNS if sure else _ALL_SIGNS)
     if sure and (not tags or sample.share < NEARLY_ALL):
@@ -210,7 +210,8 @@ def resembles_columns(file: TextFile, options: ReadOptions, *, strict: bool) -> 
     return any(OUTSIDE in column and (not strict or any(map(looks_like_tag, _tagged(column)))) for column in columns)
 
 
-def _check_named_columns(file: TextFile, options: ReadOptions, width: int) -> None:
+def check_named_columns(file: TextFile, options: ReadOptions, width: int) -> None:
+    """Raise `DataError` if a file does not have the columns that the user names."""
     for role, column in (("word", options.word_column), ("tag", options.tag_column)):
         if column is not None and column > width:
             raise DataError(
@@ -391,5 +392,8 @@ def _no_tags(file: TextFile, columns: Sequence[Sequence[str]]) -> DataError:
         fix = "write the letter O, not the digit 0, for words outside entities"
     if any("|" in column[0] and looks_like_tag(column[0].rpartition("|")[2]) for column in columns):
         fix = r"make a line of each word: sed 's/$/\n/' old | tr ' |' '\n\t' > new.conll"
-    issue = Issue(f"no column looks like tags (O, B-PER, I-PER …); the first line has: {values:.100}", file.name)
+    misc = (
+        " and no key in MISC, behind the last tab, holds tags such as NER=B-PER" if len(columns) == CONLLU_WIDTH else ""
+    )
+    issue = Issue(f"no column looks like tags (O, B-PER, I-PER …){misc}; the first line has: {values:.100}", file.name)
     return DataError(issue, fix=fix)

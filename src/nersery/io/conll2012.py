@@ -7,9 +7,11 @@ sentences.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from itertools import groupby
 
+from nersery.core.errors import DataError, Issue
 from nersery.core.tags import OUTSIDE
 from nersery.io.base import ReadOptions
 from nersery.io.conll import ConllSource
@@ -29,34 +31,47 @@ class _AsColumns(TextFile):
 
     def lines(self) -> Iterator[str]:
         """The lines, one for each of the file."""
-        open_type = ""
-        for line in super().lines():
-            values = line.split()
-            if line.startswith("#") or len(values) <= _ENTITY:  # reading the line reports one that is too short
-                open_type = ""
-                yield line
+        for are_words, lines in groupby(super().lines(), _is_word):
+            if not are_words:
+                yield from lines
                 continue
-            written = values[_ENTITY]
-            brackets = _BRACKETS.fullmatch(written)
-            if (
-                brackets is None
-                or (brackets["type"] and open_type)
-                or (brackets["end"] and not (brackets["type"] or open_type))
-            ):
-                tag = written
-            elif brackets["type"]:
-                open_type, tag = brackets["type"], f"B-{brackets['type']}"
-            else:
-                tag = f"I-{open_type}" if open_type else OUTSIDE
-            if brackets and brackets["end"]:
-                open_type = ""
-            yield f"{values[_WORD]}\t{values[_POS]}\t{tag}\n"
+            rows = [line.split() for line in lines]
+            for row, tag in zip(rows, _tags([row[_ENTITY] for row in rows]), strict=True):
+                yield f"{row[_WORD]}\t{row[_POS]}\t{tag}\n"
+
+
+def _is_word(line: str) -> bool:
+    """Whether a line has a word; reading it reports one that is too short."""
+    return not line.startswith("#") and len(line.split()) > _ENTITY
+
+
+def _tags(entities: Sequence[str]) -> list[str]:
+    """The tags of a sentence; a bracket that is nested or has no partner stays as it is, which is no tag."""
+    tags, opening, type_ = list[str](), 0, ""
+    for written in entities:
+        brackets = _BRACKETS.fullmatch(written)
+        begins, ends = (brackets["type"], brackets["end"]) if brackets else ("", "")
+        if brackets is None or (begins and type_) or (ends and not begins and not type_):
+            tags.append(written)
+        elif begins:
+            tags.append(f"B-{begins}")
+            opening, type_ = len(tags) - 1, "" if ends else begins
+        else:
+            tags.append(f"I-{type_}" if type_ else OUTSIDE)
+            type_ = "" if ends else type_
+    if type_:  # is never closed
+        tags[opening:] = [OUTSIDE if tag == f"I-{type_}" else tag for tag in tags[opening:]]
+        tags[opening] = entities[opening]
+    return tags
 
 
 class Conll2012Source(ConllSource):
-    """Sentences of OntoNotes, read as columns."""
+    """Sentences of OntoNotes, read as columns; a `DataError` if the user names other ones."""
 
     def __init__(self, file: TextFile, options: ReadOptions) -> None:
+        if options.word_column or options.tag_column:
+            issue = Issue(f"the columns of CoNLL-2012 are fixed: word {_WORD + 1}, entity {_ENTITY + 1}", file.name)
+            raise DataError(issue, fix="leave out --word-column and --tag-column, or give --format conll")
         super().__init__(_AsColumns(file), replace(options, word_column=1, tag_column=3))
 
     @property

@@ -8,18 +8,20 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator
-from itertools import islice
+from itertools import groupby, islice
 
 from nersery.core.sentence import UNKNOWN_COLUMN
 from nersery.core.tags import OUTSIDE, looks_like_tag
 from nersery.io.base import ReadOptions
-from nersery.io.columns import CONLLU_WIDTH, SAMPLE_LINES
+from nersery.io.columns import CONLLU_WIDTH, NUMBER, SAMPLE_LINES
 from nersery.io.conll import ConllSource
 from nersery.io.formats import Beginning, Format
 from nersery.io.text_file import TextFile
 
 _PARTED = re.compile(r"[| ]")
 """What stands between the values of MISC; some treebanks have a space."""
+_FIRST_INNER_LAST = {"B": "BII", "E": "IIE", "L": "IIL", "S": "BIE", "U": "BIL", "W": "BME"}
+"""The letters of the words that share a tag, by its letter; others stay as they are."""
 
 
 def _values(line: str) -> list[str]:
@@ -40,7 +42,10 @@ def _key_of_tags(file: TextFile) -> str:
 
 
 class _WithTags(TextFile):
-    """A file whose words get their tag as a further column, and lose it in MISC."""
+    """A file whose words get their tag as a further column, and lose it in MISC.
+
+    The words of a range such as ``3-4`` share its tag if they have none, as in Stanza's output.
+    """
 
     def __init__(self, file: TextFile, key: str) -> None:
         self.__dict__ |= file.__dict__  # standard input cannot be opened again
@@ -48,20 +53,40 @@ class _WithTags(TextFile):
 
     def lines(self) -> Iterator[str]:
         """The lines, one for each of the file."""
-        for line in super().lines():
-            if values := _values(line):
-                parts = _PARTED.split(values[-1])
-                tag = next((part.removeprefix(self._key) for part in parts if part.startswith(self._key)), OUTSIDE)
-                rest = [part for part in parts if not part.startswith(self._key)]
-                line = "\t".join([*values[:-1], "|".join(rest) or UNKNOWN_COLUMN, tag]) + "\n"
-            yield line
+        for are_words, lines in groupby(super().lines(), lambda line: _values(line) != []):
+            if not are_words:
+                yield from lines
+                continue
+            rows = [*map(_values, lines)]
+            found = [[part for part in _PARTED.split(row[-1]) if part.startswith(self._key)] for row in rows]
+            tags = [own[0].removeprefix(self._key) if own else "" for own in found]
+            for at, (row, tag) in enumerate(zip(rows, tags, strict=True)):
+                number = NUMBER.fullmatch(row[0])
+                if tag and number and "-" in row[0]:
+                    end = at + 2 + int(number[2]) - int(number[1])
+                    if not any(tags[at + 1 : end]) and number[1] in [word[0] for word in rows[at + 1 : at + 2]]:
+                        tags[at:end] = _shared(tag, len(tags[at + 1 : end]))
+            for row, tag in zip(rows, tags, strict=True):
+                rest = [part for part in _PARTED.split(row[-1]) if not part.startswith(self._key)]
+                yield "\t".join([*row[:-1], "|".join(rest) or UNKNOWN_COLUMN, tag or OUTSIDE]) + "\n"
+
+
+def _shared(tag: str, count: int) -> list[str]:
+    """The tag of several words together as a tag for each, behind one for their range that fits in front of them.
+
+    >>> _shared("S-LOC", 2), _shared("E-LOC", 2)
+    (['O', 'B-LOC', 'E-LOC'], ['I-LOC', 'I-LOC', 'E-LOC'])
+    """
+    first, inner, last = list(_FIRST_INNER_LAST.get(tag[0], tag[0] * 3))
+    words = [f"{letter}{tag[1:]}" for letter in [first, *inner * (count - 2), last][:count]]
+    return [words[0] if first == inner else OUTSIDE, *words]
 
 
 class ConlluSource(ConllSource):
-    """Sentences of CoNLL-U, read as columns, of which the last one has the tags."""
+    """Sentences of CoNLL-U, read as columns, of which the last one has the tags unless the user names another."""
 
     def __init__(self, file: TextFile, options: ReadOptions) -> None:
-        self._key = _key_of_tags(file)
+        self._key = "" if options.word_column or options.tag_column else _key_of_tags(file)
         super().__init__(_WithTags(file, self._key) if self._key else file, options)
 
     @property
@@ -83,6 +108,7 @@ FORMATS = (
     Format(
         "conllu",
         "CoNLL-U with tags in MISC, as NER=B-PER",
+        (".conllu",),
         reader=ConlluSource,
         unwritable="CoNLL-U is only read. Choose conll, which keeps its columns",
         recognises=_recognises,

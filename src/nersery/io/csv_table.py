@@ -2,13 +2,14 @@
 
 A header names the columns, as in ``Sentence #,Word,POS,Tag``. Without one, the tags are in the column that looks like
 tags, and the words in the first other one. An empty row ends a sentence, and one without a word where no column names
-the sentences.
+the sentences. Sentences may be numbered within documents that another column names.
 """
 
 from __future__ import annotations
 
 import ast
 import csv
+import re
 from collections.abc import Iterator, Sequence
 from itertools import islice, pairwise
 from typing import Any, NamedTuple
@@ -17,16 +18,22 @@ from nersery.core.errors import DataError, Issue
 from nersery.core.sentence import UNKNOWN_COLUMN
 from nersery.core.tags import looks_like_tag
 from nersery.io.base import ReadOptions
-from nersery.io.columns import NEARLY_ALL, SAMPLE_LINES
+from nersery.io.columns import NEARLY_ALL, SAMPLE_LINES, check_named_columns
 from nersery.io.conll import TAG_NAMES, WORD_NAMES
-from nersery.io.formats import Format
+from nersery.io.foreign import refuse_foreign
+from nersery.io.formats import Beginning, Format
 from nersery.io.jsonl import JsonlSource
 from nersery.io.objects import ENCODER
 from nersery.io.text_file import TextFile
 
-SENTENCE_NAMES = frozenset({"sentence", "sentence #", "sentence_id", "sentence id", "sentence_idx", "sent_id", "id"})
-MOST_WORDS = 10_000
-"""Of a sentence; more show that nothing ends one."""
+_NUMBER = r"[ _.-]*(?:#|idx?|index|no|nr|num|number)\.?"
+_SENTENCE = re.compile(rf"sentence(?:{_NUMBER})?|sent{_NUMBER}")
+_DOCUMENT = re.compile(rf"(?:doc|document|file)(?:{_NUMBER}|[ _]?name)?")
+"""What columns are called that name the sentences, and the documents in which these are numbered."""
+_LIST, _ITEM = re.compile(r"""\[\s*['"\d\]]"""), re.compile(r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|[^\s,'"]+""")
+"""How a list begins, and what it holds."""
+MOST_WORDS = 200
+"""At the start of a table; more in one sentence show that nothing ends it."""
 _TableRow = Sequence[str]
 
 
@@ -37,29 +44,35 @@ class _Table(NamedTuple):
         names: Of its columns, in lower case; empty without a header.
         word: Position of the word, or of the words of a sentence.
         tag: Position of the tag or tags.
-        sentence: Position of what names the sentence of a word, if there is such a column.
+        sentence: Positions of what names the sentence of a word: of its document if there is one, and of its own name.
         by_sentence: Whether each row is a sentence.
     """
 
     names: _TableRow
     word: int
     tag: int
-    sentence: int | None
+    sentence: tuple[int, ...]
     by_sentence: bool
+
+    def ends(self, row: _TableRow) -> bool:
+        """Whether a row stands between two sentences."""
+        return not ("".join(row) if self.sentence else _cell(row, self.word)).strip()
 
 
 class CsvSource(JsonlSource):
     """Sentences of a table, read and checked like JSONL.
 
     Raises:
-        DataError: If the file cannot be read, or it is not clear which columns have the words and the tags.
+        DataError: If the file cannot be read, or it is not clear which columns have the words and the tags, or where
+            sentences end.
     """
 
     def __init__(self, file: TextFile, options: ReadOptions) -> None:
+        refuse_foreign(Beginning(file, options), sure=True)
         first = next(iter(file.lines()), "")
         self._delimiter, self.file = max(",;\t|", key=first.count), file
         rows = [row for _, row in islice(self._rows(), SAMPLE_LINES)]
-        self._table = _layout(rows, options, file.name) if rows else None
+        self._table = _layout(rows, options, file) if rows else None
         super().__init__(file, options)
 
     @property
@@ -68,54 +81,50 @@ class CsvSource(JsonlSource):
         if self._empty or self._table is None:
             return "csv, empty"
         _, word, tag, sentence, by_sentence = self._table
-        place = f"word {word + 1}, tag {tag + 1}{'' if sentence is None else f', sentence {sentence + 1}'}"
+        place = f"word {word + 1}, tag {tag + 1}{f', sentence {sentence[-1] + 1}' if sentence else ''}"
         return f"csv, {self.scheme}, a row for each {'sentence' if by_sentence else 'word'}: {place}"
 
     def _rows(self) -> Iterator[tuple[int, list[str]]]:
         """The rows with the lines on which they end."""
-        reader = csv.reader(self.file.lines(), delimiter=self._delimiter)
+        reader, ended = csv.reader(self.file.lines(), delimiter=self._delimiter, strict=True), 0
         try:
-            yield from ((reader.line_num, row) for row in reader)
+            for row in reader:
+                ended = reader.line_num
+                yield ended, row
         except csv.Error as error:
-            issue = Issue(f"not CSV: {error}", self.file.name, reader.line_num)
+            issue = Issue(f"not CSV: {error}; a quotation mark in this row may have no end", self.file.name, ended + 1)
             raise DataError(issue, fix="export the table again, or correct it") from None
 
     def _lines(self) -> Iterator[tuple[int, str]]:
         """The sentences as lines of JSONL, with their first lines in the file."""
         if self._table is None:
             return
-        names, word, tag, at_sentence, by_sentence = self._table
-        current, began, id = list[_TableRow](), 0, ""
+        names, word, tag, naming, by_sentence = self._table
+        current, began, name = list[_TableRow](), 0, [""] * len(naming)
         for line, row in islice(self._rows(), bool(names), None):
             if by_sentence:
                 words, tags = ([*_parts(row[at])] if at < len(row) else [] for at in (word, tag))
                 yield line, ENCODER.encode({"tokens": words, "ner_tags": tags})
                 continue
-            named = "" if at_sentence is None or at_sentence >= len(row) else row[at_sentence]
-            is_end = not (_cell(row, word).strip() if at_sentence is None else "".join(row).strip())
-            if current and (is_end or (named and named != id) or len(current) == MOST_WORDS):
-                yield began, self._encoded(current, id, began)
+            named, is_end = [_cell(row, at) or old for at, old in zip(naming, name, strict=True)], self._table.ends(row)
+            if current and (is_end or named != name):
+                yield began, self._encoded(current, name)
                 current = []
             if not is_end:
-                began, id = (began, id) if current else (line, named or id)
+                began, name = began if current else line, named
                 current.append(row)
         if current:
-            yield began, self._encoded(current, id, began)
+            yield began, self._encoded(current, name)
 
-    def _encoded(self, rows: Sequence[_TableRow], id: str, line: int) -> str:
+    def _encoded(self, rows: Sequence[_TableRow], name: Sequence[str]) -> str:
         """A sentence as a line of JSONL, with the other columns that have a name, or all where none has."""
         assert self._table is not None
-        names, word, tag, at_sentence, _ = self._table
-        if len(rows) == MOST_WORDS:
-            issue = Issue(f"a sentence has {MOST_WORDS:,} words or more", self.file.name, line)
-            raise DataError(issue, fix="add a column that names the sentence of each word, or an empty row after each")
+        names, word, tag, naming, _ = self._table
         width = max(map(len, rows))
         others = [
-            at
-            for at in range(width)
-            if at not in (word, tag, at_sentence) and (not names or names[at : at + 1] != [""])
+            at for at in range(width) if at not in (word, tag, *naming) and (not names or names[at : at + 1] != [""])
         ]
-        value: dict[str, Any] = {"id": id} if id else {}
+        value: dict[str, Any] = {"id": ":".join(filter(None, name)), "document": "".join(name[:-1])}
         value |= {"tokens": [_cell(row, word) for row in rows], "ner_tags": [_cell(row, tag) for row in rows]}
         columns = [["_".join(_cell(row, at).split()) or UNKNOWN_COLUMN for row in rows] for at in others]
         return ENCODER.encode({**value, "columns": columns} if columns else value)
@@ -126,28 +135,42 @@ def _cell(row: _TableRow, at: int) -> str:
 
 
 def _parts(cell: str) -> list[str]:
-    """The words or tags in a cell: a list as Python writes it, or parted by spaces."""
-    if cell.startswith("["):
-        try:
-            return list(map(str, ast.literal_eval(cell)))
-        except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
-            pass
-    return cell.split()
+    """The words or tags in a cell: a list as Python or NumPy writes it, or parted by spaces."""
+    if not _LIST.match(cell) or not cell.endswith("]"):
+        return cell.split()
+    return [_item(found) for found in _ITEM.findall(cell[1:-1])]
 
 
-def _layout(rows: Sequence[_TableRow], options: ReadOptions, file: str) -> _Table:
+def _item(written: str) -> str:
+    """A word or tag as it stands in a list."""
+    try:
+        return str(ast.literal_eval(written)) if written[0] in "'\"" else written
+    except (ValueError, SyntaxError):
+        return written
+
+
+def _layout(rows: Sequence[_TableRow], options: ReadOptions, file: TextFile) -> _Table:
     """How a table is laid out, by its first rows."""
+    check_named_columns(file, options, max(map(len, rows)))
     first = [name.strip().casefold() for name in rows[0]]
-    tag = _only(options.tag_column, "tag", first, file, TAG_NAMES, _like_tags(rows))
+    tag = _only(options.tag_column, "tag", first, file.name, TAG_NAMES, _like_tags(rows))
     names = [] if any(map(looks_like_tag, _parts(_cell(rows[0], tag)))) else first
     sample = [row for row in rows[bool(names) :] if "".join(row).strip()]
     by_sentence = any(len(_parts(_cell(row, tag))) > 1 for row in sample)
     word_names = WORD_NAMES if WORD_NAMES.intersection(names) or not by_sentence else {"sentence"}
     unnamed = [at for at in range(len(first)) if at != tag][:1] if not names else []
-    word = _only(options.word_column, "word", names, file, word_names, unnamed)
-    grouping = [at for at, name in enumerate(names) if name in SENTENCE_NAMES and at != word]
-    grouping = [at for at in grouping if not by_sentence and _names_sentences([_cell(row, at) for row in sample])]
-    return _Table(names, word, tag, grouping[0] if grouping else None, by_sentence)
+    word = _only(options.word_column, "word", names, file.name, word_names, unnamed)
+    others = {at: name for at, name in enumerate(names) if at not in (word, tag)}
+    naming = [at for at, name in others.items() if _SENTENCE.fullmatch(name)]
+    naming += [at for at, name in others.items() if name == "id" and _names_sentences(sample, at)]
+    documents = [at for at, name in others.items() if _DOCUMENT.fullmatch(name)][: len(naming)]
+    table = _Table(names, word, tag, () if by_sentence else (*documents[:1], *naming[:1]), by_sentence)
+    if not (by_sentence or naming) and len(sample) > MOST_WORDS and not any(map(table.ends, rows)):
+        columns = ", ".join(names) or "without a header"
+        message = f"nothing ends a sentence among its first {len(sample):,} words: {columns:.100}"
+        fix = 'call the column of the sentences "sentence_id", or put an empty row after each sentence'
+        raise DataError(Issue(message, file.name), fix=fix)
+    return table
 
 
 def _only(
@@ -174,9 +197,9 @@ def _like_tags(rows: Sequence[_TableRow]) -> list[int]:
     return [at for at, count in enumerate(like) if count >= NEARLY_ALL * len(cells[at])]
 
 
-def _names_sentences(values: Sequence[str]) -> bool:
+def _names_sentences(rows: Sequence[_TableRow], at: int) -> bool:
     """Whether a column names sentences: words share a name, or have none behind the first; numbers of words differ."""
-    return any(not after or before == after for before, after in pairwise(values))
+    return any(not after or before == after for before, after in pairwise(_cell(row, at) for row in rows))
 
 
 FORMATS = (

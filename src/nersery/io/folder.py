@@ -58,7 +58,7 @@ class FolderSource(Source):
         except OSError as error:
             raise DataError(Issue(f"the folder cannot be read: {error.strerror}", file.name), fix=READABLE) from None
         if issues := list(self._issues()):
-            raise DataError(issues, fix="name a folder that holds the files of one corpus and nothing else")
+            raise DataError(issues, fix=self._advice())
 
     def _issues(self) -> Iterator[Issue]:
         stems: dict[str, Path] = {}
@@ -79,6 +79,13 @@ class FolderSource(Source):
                     "read all texts without labels",
                     str(path),
                 )
+
+    def _advice(self) -> str:
+        exported = next((file for path in self.paths if path.is_dir() for file in sorted(path.glob("*.tsv"))), None)
+        if exported is None:
+            return "name a folder that holds the files of one corpus and nothing else"
+        name = f"{exported.parent.stem}.tsv"  # INCEpTION has a folder for each document, with a file of each annotator
+        return f"copy one file of each folder into a new folder and name it after its document: {exported} to {name}"
 
     @property
     def description(self) -> str:

@@ -1,6 +1,6 @@
 """Formats that nersery does not read: how their files begin, and how their labels can be read all the same.
 
-Only files that no format recognises are compared with them.
+Only files that no format recognises are compared with all of them.
 """
 
 from __future__ import annotations
@@ -11,6 +11,9 @@ from dataclasses import dataclass
 from nersery.core.errors import DataError, Issue
 from nersery.io.formats import Beginning
 
+MOST_CHARACTERS = 100_000
+"""Of a beginning that are compared."""
+_XML = r"\A\ufeff?\s*(?=<)(?s:.*?)"
 _BY_CHARACTERS = 'write each text as {"text": …, "label": [[start, end, type], …]} on a line of its own'
 
 
@@ -22,30 +25,51 @@ class Foreign:
         name: As messages have it.
         begins: Occurs in the first lines of its files.
         advice: How to get labels out of it.
+        is_sure: No other format begins like it, so that every file is compared with it.
     """
 
     name: str
     begins: re.Pattern[str]
     advice: str
+    is_sure: bool = False
 
 
 FOREIGN = (
     Foreign(
         "UIMA CAS",
-        re.compile(r"<xmi:XMI|<cas:|\"%(?:TYPES|FEATURE_STRUCTURES)\""),
+        re.compile(rf"{_XML}<(?:xmi:XMI|cas:)|\"%(?:TYPES|FEATURE_STRUCTURES)\""),
         "export the document from INCEpTION as WebAnno TSV v3.3",
+        is_sure=True,
+    ),
+    Foreign(
+        "WebAnno TSV 2",
+        re.compile(r"\A\s*# [\w.]+ \|.*\n#id=\d"),
+        "export the document as WebAnno TSV v3.3",
+        is_sure=True,
     ),
     Foreign(
         "BioC",
-        re.compile(r"BioC\.dtd|<collection>|\"infons\"\s*:"),
+        re.compile(rf"{_XML}(?:BioC\.dtd|<collection>)|\"infons\"\s*:"),
         "convert it to PubTator or brat, e.g. with the Python package bconv",
+        is_sure=True,
+    ),
+    Foreign(
+        "Label Studio's CSV",
+        re.compile(r"\"\[\{\"\"start\"\""),
+        "export JSON or JSON-MIN from Label Studio",
+        is_sure=True,
+    ),
+    Foreign(
+        "JSON on several lines",
+        re.compile(r"\A\s*\{\s*\n\s*\""),
+        "put each object on a line of its own: jq -c . old.json > new.jsonl",
     ),
     Foreign(
         "training data of Rasa",
         re.compile(r"^(?:version:.*\n)?nlu:\s*$|^## (?:intent|synonym|lookup|regex):", re.MULTILINE),
         "make JSON of it: rasa data convert nlu --format json",
     ),
-    Foreign("XML", re.compile(r"^\ufeff?\s*<(?:\?xml|!DOCTYPE|DOC|doc|corpus|TEI)\b"), _BY_CHARACTERS),
+    Foreign("XML", re.compile(r"^\ufeff?\s*<(?:\?xml|!DOCTYPE|DOC|doc|corpus|TEI|GateDocument)\b"), _BY_CHARACTERS),
     Foreign(
         "text with tags behind its words, as WikiNER",
         re.compile(r"^(?:[^\s|]+(?:\|[^\s|]+)*\|(?:O|[BI]-[^\s|]+)(?: |$)){3}", re.MULTILINE),
@@ -63,11 +87,11 @@ class ForeignFormatError(DataError):
     """A file of a format that cannot be read."""
 
 
-def refuse_foreign(start: Beginning) -> None:
-    """Raise `ForeignFormatError` if a file begins like one of these formats, which would be read as text if at all."""
-    beginning = "".join(start.lines)
+def refuse_foreign(start: Beginning, *, sure: bool = False) -> None:
+    """Raise `ForeignFormatError` if a file begins like one of these formats, or with ``sure`` like one that is."""
+    beginning = "".join(start.lines)[:MOST_CHARACTERS]
     for known in FOREIGN:
-        if found := known.begins.search(beginning):
+        if (known.is_sure or not sure) and (found := known.begins.search(beginning)):
             message = f"this seems to be {known.name}, which cannot be read: {found[0].strip()!r:.60}"
             raise ForeignFormatError(
                 Issue(message, start.file.name), fix=f"{known.advice}; or read each line as text: --format text"

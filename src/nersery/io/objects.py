@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterator
 from typing import Any
 
@@ -25,6 +26,12 @@ def _refuse_constant(name: str) -> Any:
     raise ValueError(f"{name} is not a number in JSON")
 
 
+def _finite(text: str) -> float:
+    if math.isinf(value := float(text)):
+        raise ValueError(f"the number {text:.20} is too large")
+    return value
+
+
 def _object(pairs: list[tuple[str, Any]]) -> Object:
     value = dict(pairs)
     if len(value) < len(pairs):
@@ -34,7 +41,7 @@ def _object(pairs: list[tuple[str, Any]]) -> Object:
     return value
 
 
-DECODER = json.JSONDecoder(parse_constant=_refuse_constant, object_pairs_hook=_object)
+DECODER = json.JSONDecoder(parse_float=_finite, parse_constant=_refuse_constant, object_pairs_hook=_object)
 ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False)
 
 
@@ -43,7 +50,12 @@ def parsed(text: str, line: int) -> Any:
     try:
         return _decoded(text)
     except ValueError as error:
-        raise BrokenError(lone_return(text, line) or Issue(str(error), line=line, kind="not JSON")) from None
+        raise BrokenError(lone_return(text, line) or Issue(_reason(error), line=line, kind="not JSON")) from None
+
+
+def _reason(error: Exception) -> str:
+    """What is wrong, in other words than Python's where it means its own limit."""
+    return "a number has too many digits" if "set_int_max_str_digits" in str(error) else str(error)
 
 
 def _decoded(text: str) -> Any:
@@ -86,7 +98,7 @@ def array_values(text: str, at: int, file: str, *, is_all: bool = True) -> Itera
             raise ValueError("the array has no end, or something follows it")
     except (ValueError, RecursionError) as error:
         line += text.count("\n", before, at)
-        message = f"not JSON: {error}"
+        message = f"not JSON: {_reason(error)}"
         raise DataError(Issue(message, file, line), fix="export the file again, or correct it") from None
 
 

@@ -62,6 +62,7 @@ def test_both_files_are_its_content(folder: Path) -> None:
         ("T9\tX 34 36\tab", r"a\.ann:6 \(sentence a:3\): X \[34, 36\) covers 'ab', a part of 'Babbage'"),
         ("T9\tX 41 42\tB", r"covers '😀', and should cover 'B'"),
         ("T9\tX 0-3\tAda", r"a\.ann:6 \(sentence a\): .*expected e\.g\. T1"),
+        (f"T9\tX 0 {'9' * 5000}\tAda", r"a\.ann:6 \(sentence a\): .*expected e\.g\. T1"),
         ("T9\tX 0 900\tAda", r"does not lie within the 48 characters"),
     ],
 )

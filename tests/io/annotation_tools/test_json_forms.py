@@ -107,7 +107,7 @@ def test_a_label_in_such_a_list_is_told_with_its_line(tmp_path: Path) -> None:
     "label",
     [
         {"id": "T1", "span": [{"begin": 0, "end": 3}, {"begin": 4, "end": 5}], "obj": "PER"},
-        {"infons": {"type": "PER"}, "locations": [{"offset": 0, "length": 3}]},
+        {"info": {"type": "PER"}, "locations": [{"offset": 0, "length": 3}]},
         {"kind": "PER", "range": [0, 3]},
         {"label": ["PER"], "points": [{"from": 0, "to": 3}]},
     ],

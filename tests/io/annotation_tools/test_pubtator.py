@@ -15,6 +15,7 @@ DOCUMENT = (
     "7\t0\t14\tMasseter spasm\tDisease\tD014313\t\n"
     "7\t31\t44\tsuxamethonium\tChemical\tD013390\n"
     "7\tCID\tD013390\tD014313\n"
+    "7\tPositive_Correlation\t1499\t4609\tNovel\n"
     "\n"
 )
 
@@ -47,7 +48,12 @@ def test_title_and_abstract_are_a_sentence_each(tmp_path: Path) -> None:
         ),
         ("7\t0\t14", "8\t0\t14", r":3 \(sentence 7\): '8\\t0\\t14.*expected a number, start"),
         ("7\t31\t44", "7\t310\t440", "does not lie within the 59 characters"),
-        ("\n\n", "\n\nstray\n\n", r":7 \(sentence a:7\): 'stray', expected"),
+        ("\n\n", "\n\nstray\n\n", r":8 \(sentence a:8\): 'stray', expected"),
+        ("7\t0\t14", "7\t-1\t14", r":3 \(sentence 7\): '7\\t-1.*expected a number, start"),
+        ("7\t0\t14", "7\t 0\t14", r":3 \(sentence 7\): '7\\t 0.*expected a number, start"),
+        ("7\t0\t14", "7\t0.0\t14.0", r":3 \(sentence 7\): '7\\t0.*expected a number, start"),
+        ("7\t0\t14", "7\tTITLE\t0\t14", r":3 \(sentence 7\): '7\\tTITLE.*expected a number, start"),
+        ("7\t0\t14", f"7\t0\t{'9' * 5000}", r":3 \(sentence 7\): '7\\t0\\t99.*expected a number, start"),
     ],
 )
 def test_broken_lines_are_told_or_the_document_is_rejected(tmp_path: Path, old: str, new: str, message: str) -> None:
@@ -59,5 +65,18 @@ def test_broken_lines_are_told_or_the_document_is_rejected(tmp_path: Path, old: 
     assert len(corpus.rejects) == 1
 
 
-def test_text_that_only_looks_like_it_is_text(tmp_path: Path) -> None:
-    assert open_corpus(save(tmp_path, "7|t|A title\nand a line\n")).description.startswith("text")
+@pytest.mark.parametrize("separator", ["\n", ""])
+@pytest.mark.parametrize("before", ["8|t|No label\n", "8|t|No label\n8|a|\n", "8|t|A spasm\n8\t2\t7\tspasm\tDisease\n"])
+def test_a_title_begins_a_document(tmp_path: Path, before: str, separator: str) -> None:
+    found = read(save(tmp_path, f"{before}{separator}{DOCUMENT}"))
+    assert [(s.id, len(s.entities)) for s in found] == [("8:1", "spasm" in before), ("7:1", 1), ("7:2", 1)]
+
+
+def test_an_abstract_before_its_title_is_no_other_document(tmp_path: Path) -> None:
+    found = read(save(tmp_path, "8|a|A spasm\n8|t|No label\n8\t2\t7\tspasm\tDisease\n"))
+    assert [(s.id, len(s.entities)) for s in found] == [("8:1", 1), ("8:2", 0)]
+
+
+@pytest.mark.parametrize("text", ["7|t|A title\nand a line\n", "a|x|b\nc|x|d\n", "7|t|A title\n8\tB-PER\n"])
+def test_text_that_only_looks_like_it_is_text(tmp_path: Path, text: str) -> None:
+    assert not open_corpus(save(tmp_path, text)).description.startswith("pubtator")

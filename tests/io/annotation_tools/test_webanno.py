@@ -19,8 +19,8 @@ TOKENS = (
 )
 
 
-def save(tmp_path: Path, *layers: str, rest: str = TOKENS) -> Path:
-    path = tmp_path / "a.tsv"
+def save(tmp_path: Path, *layers: str, rest: str = TOKENS, name: str = "a.tsv") -> Path:
+    path = tmp_path / name
     path.write_text("".join(f"#{layer}\n" for layer in ("FORMAT=WebAnno TSV 3.3", *layers)) + rest, "utf-8")
     return path
 
@@ -68,32 +68,85 @@ def test_the_labels_are_in_the_only_layer_of_spans_or_in_the_named_column(tmp_pa
     )
     with pytest.raises(DataError, match="expected one"):
         read(path, tag_column=9)
-    with pytest.raises(DataError, match=r"no layer of spans, expected one\n.*export"):
-        read(save(tmp_path, f"T_SP={POS}"))
 
 
-def test_an_emoji_counts_once(tmp_path: Path) -> None:
-    rest = "\n#Text=😊 it, Ada\n1-1\t0-2\t😊\t*\n1-2\t3-5\tit\t_\n1-3\t5-6\t,\t_\n1-4\t7-10\tAda\t*\n"
-    [sentence] = read(save(tmp_path, "T_SP=webanno.custom.X", rest=rest))
-    assert (sentence.words, sentence.labels) == (("😊", "it", ",", "Ada"), ((0, 1, "X"), (3, 4, "X")))
-    assert sentence.offsets == ((0, 1), (2, 4), (4, 5), (6, 9))
+ENTITIES, MOODS = f"T_SP={ENTITY}", "T_SP=webanno.custom.Mood|value"
+
+
+def test_files_of_a_folder_share_a_layer_which_some_have_not(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    save(tmp_path, f"T_SP={POS}", rest=tokens("N\tN", "V\tV", "N\tN"))
+    save(tmp_path, MOODS, ENTITIES, rest=tokens("_\t*\tPER", "x\t_\t_", "_\t_\t_"), name="b.tsv")
+    save(tmp_path, ENTITIES, rest=tokens("*\tPER", "_\t_", "_\t_"), name="c.tsv")
+    save(tmp_path, MOODS, rest=tokens("x", "_", "_"), name="d.tsv")
+    assert open_corpus(tmp_path / "a.tsv").description == "webanno, no labels"
+    assert [s.labels for s in read(tmp_path)] == [(), ((0, 1, "PER"),), ((0, 1, "PER"),), ()]
+    notes = capsys.readouterr().err
+    assert "a.tsv: no layer NamedEntity, so its sentences have no entities" in notes
+    assert "d.tsv: no layer NamedEntity.value, so" in notes
+    assert [s.labels for s in read(tmp_path, tag_column=4)] == [(), ((1, 2, "x"),), (), ((0, 1, "x"),)]
+    (tmp_path / "b.tsv").rename(tmp_path / "e.tsv")
+    (tmp_path / "d.tsv").rename(tmp_path / "b.tsv")
+    with pytest.raises(
+        DataError, match=r"c\.tsv: labels stand in the layer NamedEntity, .*before .* Mood\.value\n.*rename"
+    ):
+        read(tmp_path)
+
+
+@pytest.mark.parametrize("repair", [(), ("utf16-offsets",)])
+def test_an_emoji_counts_once(tmp_path: Path, repair: tuple[str, ...]) -> None:
+    rest = (
+        "\n#Text=😊 it, 😊Ada B\n1-1\t0-2\t😊\t*\n1-2\t3-5\tit\t_\n1-3\t5-6\t,\t_\n"
+        "1-4\t7-12\t😊Ada\t_\n1-4.1\t9-12\tAda\t*[1]\n1-5\t13-14\tB\t*[1]\n"
+    )
+    path = save(tmp_path, "T_SP=webanno.custom.X", rest=rest)
+    [sentence] = read(path, repair=("cut-words", *repair))
+    assert (sentence.words, sentence.labels) == (("😊", "it", ",", "😊", "Ada", "B"), ((0, 1, "X"), (4, 6, "X")))
+    assert sentence.offsets == ((0, 1), (2, 4), (4, 5), (6, 7), (7, 10), (11, 12))
+    with pytest.raises(DataError) as caught:
+        read(path, repair=repair)
+    assert "covers 'Ada B', a part of '😊Ada B'" in str(caught.value)
+    assert "utf16-offsets" not in str(caught.value)
+
+
+def test_words_are_not_escaped(tmp_path: Path) -> None:
+    rest = "\n#Text=C:\\\\temp AC\\\\DC\n1-1\t0-7\tC:\\temp\t_\n1-2\t8-13\tAC\\DC\ta\\|b\n"
+    [sentence] = read(save(tmp_path, MOODS, rest=rest))
+    assert (sentence.words, sentence.labels) == (("C:\\temp", "AC\\DC"), ((1, 2, "a|b"),))
+
+
+def test_two_documents_in_a_file_are_refused(tmp_path: Path) -> None:
+    path = save(tmp_path, MOODS, rest=tokens("X", "_", "_"))
+    path.write_text(path.read_text("utf-8") * 2, "utf-8")
+    with pytest.raises(DataError, match=r":8: a second document .*\n.*of its own"):
+        read(path, repair="drop-sentence")
 
 
 @pytest.mark.parametrize(
     ("rest", "message"),
     [
-        (tokens("*", "_", "_"), r":5 \(sentence a\): the label of 'Ada' has no value, which is its type"),
+        (tokens("*", "_", "_"), r":5 \(sentence a:1\): a label of 'Ada' has no type in column 4 \(X\.value\)"),
         (tokens("A[1]|B[2]", "A[1]", "_"), r"A \[0, 7\) 'Ada saw' overlaps B \[0, 3\)"),
         (tokens("_", "_", "_\n1-3.1\t8-11\tBer\tX"), r":8 .*X \[8, 11\) covers 'Ber', a part of 'Berlin'"),
         (tokens("_", "_", "A[1]\n\n2-1\t15-16\t.\tA[1]"), "continues past the end of its line"),
         (tokens("_", "_", "_\nBerlin\tLOC"), r":8 .*'Berlin\\tLOC', expected e\.g\. 1-1"),
+        (f"\n{tokens('_', '_', '_').replace('1-1', '1-1.1')}", r":6 .*'1-1\.1\\t0-3\\tAda\\t_', expected e\.g\. 1-1"),
+        (tokens("_", "_", "_\n1-3.1\t8-11\tBär\tX"), r":8 .*X \[8, 11\) covers 'Ber', and should cover 'Bär'"),
+        (tokens("_", "_", "_").replace("saw\t_", "saw"), r":6 .*'saw' has 3 columns, expected 4 as in the header"),
+        (tokens("_", "", "_"), r":6 .*a label of 'saw' has no type in column 4"),
+        (tokens("_", "_", "_\n1-4\t999999999-999999999\tx\t_"), r":8 .*'x' begins 999,999,985 characters after the"),
+        (tokens("_", "_", f"_\n1-4\t{'9' * 5000}-9\tx\t_"), ":8 .*expected e"),
     ],
 )
-def test_what_cannot_be_a_label_is_told_with_its_line(tmp_path: Path, rest: str, message: str) -> None:
-    path = save(tmp_path, "T_SP=webanno.custom.X|value", rest=rest)
+def test_what_is_wrong_belongs_to_its_sentence(tmp_path: Path, rest: str, message: str) -> None:
+    path = save(tmp_path, "T_SP=webanno.custom.X|value", rest=f"{rest}\n7-1\t30-32\tOh\tX[7]\n7-2\t33-34\t!\tX[7]\n")
     with pytest.raises(DataError, match=message):
         read(path)
-    assert open_corpus(path, ReadOptions(repair=("drop-sentence",))) is not None
+    for repair in ((), ("whole-words", "cut-words")):
+        corpus = open_corpus(path, ReadOptions(repair=("drop-sentence", *repair)))
+        assert [s.labels for s in corpus][-1:] == [((0, 2, "X"),)]
+        assert len(corpus.rejects) + len(list(corpus)) == 2 + ("\n2-1" in rest)
 
 
 def test_a_word_is_cut_where_a_label_ends_if_that_is_asked_for(tmp_path: Path) -> None:

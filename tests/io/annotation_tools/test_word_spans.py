@@ -48,6 +48,13 @@ def test_each_form_says_the_same(tmp_path: Path, name: str, value: Any, *, as_ar
         assert [(s.id, s.words, s.labels) for s in rest] == [("a:2", ("In", "Rome", "."), ((1, 2, "LOC"),))]
 
 
+@pytest.mark.parametrize("value", [GLINER, DYGIE, SPERT, [GLINER], [DYGIE], [SPERT]])
+def test_json_may_be_indented(tmp_path: Path, value: Any) -> None:
+    path = tmp_path / "a.json"
+    path.write_text(json.dumps(value, indent=1), "utf-8")
+    assert next(iter(read(path))).labels == LABELS
+
+
 def test_what_gliner_is_given_comes_back(tmp_path: Path) -> None:
     save(tmp_path / "a.json", GLINER, as_array=True, indent=1)
     write(read(tmp_path / "a.json"), tmp_path / "b.json", format="gliner")
@@ -73,6 +80,20 @@ def test_what_is_wrong_is_told_with_its_line_or_rejected(tmp_path: Path, value: 
     corpus = open_corpus(path, ReadOptions(repair=("drop-sentence",)))
     assert [s.labels for s in corpus][:1] == [LABELS]
     assert corpus.rejects
+
+
+@pytest.mark.parametrize(
+    ("number", "message"), [("1e999", "the number 1e999 is too large"), ("9" * 5000, "a number has too many digits")]
+)
+@pytest.mark.parametrize(
+    "value", ['{"tokenized_text": ["a"], "ner": [[0, N, "X"]]}', '{"text": "Ada", "label": [[0, N, "X"]]}']
+)
+@pytest.mark.parametrize("form", ["{}", "[{}]"])
+def test_no_number_is_too_large(tmp_path: Path, number: str, message: str, value: str, form: str) -> None:
+    path = tmp_path / "a.json"
+    path.write_text(form.format(value.replace("N", number)), "utf-8")
+    with pytest.raises(DataError, match=rf"a\.json:1.*: {message}\n"):
+        read(path, format="gliner" if "ner" in value else "spans")
 
 
 def test_a_line_that_is_no_json_and_an_empty_array(tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ from nersery.io.text_file import TextFile
 
 OTHERS = ("R", "E", "A", "M", "N", "*", "#")
 """What lines begin with that say more of labels, which begin with ``T``."""
-_LABEL = re.compile(r"(?P<id>T\S*)\t(?P<type>\S+) (?P<places>\d+ \d+(?:;\d+ \d+)*)(?:\t(?P<text>.*))?")
+_LABEL = re.compile(r"(?P<id>T\S*)\t(?P<type>\S+) (?P<places>\d{1,9} \d{1,9}(?:;\d{1,9} \d{1,9})*)(?:\t(?P<text>.*))?")
 _TRIGGER = re.compile(r"E\S*\t[^\s:]+:(\S+)")
 
 

@@ -22,7 +22,7 @@ from nersery.io.annotation_tools.json_forms import has_text, is_pair, list_of_te
 from nersery.io.annotation_tools.standoff import Document, Place, Span, StandoffSource, layout, refuse_outer_space
 from nersery.io.base import Pass, Writer, unread
 from nersery.io.formats import Beginning, Format
-from nersery.io.objects import ENCODER, BrokenError, Object, array_values, parsed
+from nersery.io.objects import BrokenError, Object, array_values, parsed
 from nersery.io.text_file import BLANKS, MOST_CHARACTERS, TextFile
 from nersery.io.tokenization import splitter
 
@@ -79,7 +79,8 @@ class SpansSource(StandoffSource):
                 else:
                     yield _document(value, id, line, labelled=self.labels_count)
             except BrokenError as broken:
-                found.broken(id, broken.issues, unread(value if isinstance(value, str) else ENCODER.encode(value)))
+                remains = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+                found.broken(id, broken.issues, unread(remains))
 
     def _values(self) -> Iterator[tuple[int, Any]]:
         """The lines that are not blank, or the values of the list that the file is or has, with their lines from 1."""

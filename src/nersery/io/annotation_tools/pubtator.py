@@ -1,22 +1,29 @@
 """PubTator: titles and abstracts, with labels by characters below them.
 
 A document is ``PMID|t|title`` and ``PMID|a|abstract``, and a line of ``PMID``, start, end, text and type for each
-label, parted by tabs; a blank line ends it. Relations, and what follows a type, are left out. Title and abstract are
-a sentence each.
+label, parted by tabs; a blank line or another title ends it. Relations, and what follows a type, are left out. Title
+and abstract are a sentence each.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from itertools import pairwise
 
 from nersery.core.errors import Issue
 from nersery.io.annotation_tools.standoff import Document, Span, StandoffSource
 from nersery.io.base import Pass, unread
 from nersery.io.columns import paragraphs
 from nersery.io.formats import Beginning, Format
+from nersery.io.text_file import TextFile
 
 _TEXT = re.compile(r"(?P<id>[^|\t]+)\|(?P<part>[a-z])\|(?P<text>.*)")
+_LABEL = re.compile(
+    r"(?P<id>[^\t]+)\t(?P<start>\d{1,9})\t(?P<end>\d{1,9})\t(?P<text>[^\t]*)\t(?P<type>[^\t]+)(?:\t.*)?"
+)
+_RELATION = re.compile(r"(?P<id>[^\t]+)\t[^\s\d]+(?:\t[^\t]+){2,3}\t?")
+"""Its name, the ids of both sides, and in BioRED whether it is novel."""
 _EXPECTED = "expected a number, start, end, text and type between tabs"
 
 
@@ -33,17 +40,16 @@ class PubtatorSource(StandoffSource):
 
     def documents(self, found: Pass) -> Iterator[Document]:
         """The documents whose lines can all be read."""
-        for first, lines in paragraphs(self.file):
+        for first, lines in _parts(self.file):
             texts, spans, issues, id = list[str](), list[Span](), list[Issue](), f"{self.file.stem}:{first}"
             for number, line in enumerate(lines, start=first):
                 line = line.rstrip("\r\n")
-                if (text := _TEXT.fullmatch(line)) and not spans:
+                text, known = _TEXT.fullmatch(line), _LABEL.fullmatch(line) or _RELATION.fullmatch(line)
+                if text and not spans and (not texts or text["id"] == id):
                     texts, id = [*texts, text["text"]], text["id"]
-                    continue
-                values = line.split("\t")
-                if len(values) >= 5 and values[0] == id and values[1].isdecimal() and values[2].isdecimal():
-                    spans.append(Span(int(values[1]), int(values[2]), values[4], number, values[3]))
-                elif len(values) < 3 or values[0] != id or values[1].isdecimal():  # else it is a relation
+                elif known and known["id"] == id and known.re is _LABEL:
+                    spans.append(Span(int(known["start"]), int(known["end"]), known["type"], number, known["text"]))
+                elif not known or known["id"] != id:
                     issues.append(Issue(f"{line!r:.60}, {_EXPECTED}", line=number, kind="not a label"))
             if issues or not texts:
                 missing = Issue(f"{lines[0].rstrip()!r:.60}, expected e.g. 123|t|Title", line=first, kind="no text")
@@ -52,9 +58,19 @@ class PubtatorSource(StandoffSource):
                 yield Document(id, "\n".join(texts), spans, first)
 
 
+def _parts(file: TextFile) -> Iterator[tuple[int, list[str]]]:
+    """The lines of each document, and the number of the first."""
+    for first, lines in paragraphs(file):
+        texts = [(at, text) for at, text in enumerate(map(_TEXT.match, lines)) if at and text and text["part"] == "t"]
+        begins = [0, *(at for at, text in texts if not lines[at - 1].startswith(f"{text['id']}|")), len(lines)]
+        yield from ((first + begin, lines[begin:end]) for begin, end in pairwise(begins))
+
+
 def _recognises(start: Beginning) -> bool:
-    texts = [_TEXT.fullmatch(line.rstrip("\r\n")) for line in start.lines[:2]]
-    return [text and text["part"] for text in texts] == ["t", "a"]
+    """Whether a title or abstract comes first, and behind it another one or a line of the same document."""
+    first, second = [*start.lines, "", ""][:2]
+    text = _TEXT.match(first)
+    return bool(text and text["part"] in "ta" and (_TEXT.match(second) or second.startswith(f"{text['id']}\t")))
 
 
 FORMATS = (

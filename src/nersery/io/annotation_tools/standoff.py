@@ -9,8 +9,8 @@ from __future__ import annotations
 from abc import abstractmethod
 from bisect import bisect_left, bisect_right
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import pairwise
 
@@ -70,6 +70,8 @@ class Document:
         line: First line in the file, from 1.
         places: Words of the text, if the file has them.
         language: None takes that of the options.
+        issues: What is wrong with its lines, by their numbers from 1.
+        counts_characters: Its offsets are known to be right, so that none are in UTF-16.
     """
 
     id: str
@@ -78,11 +80,13 @@ class Document:
     line: int = 1
     places: Sequence[Place] | None = None
     language: str | None = None
+    issues: Mapping[int, Sequence[Issue]] = field(default_factory=dict)
+    counts_characters: bool = False
 
     @cached_property
     def has_pairs(self) -> bool:
-        """Whether there is a character that counts for two in JavaScript."""
-        return max(self.text, default="") > LAST_OF_PLANE
+        """Whether offsets may be in UTF-16, where a character counts for two."""
+        return not self.counts_characters and max(self.text, default="") > LAST_OF_PLANE
 
     def in_code_points(self) -> Document:
         """Convert UTF-16 offsets, as in JavaScript, to characters. Labels whose text shows that they are right stay."""
@@ -98,13 +102,14 @@ class Document:
         return replace(self, spans=moved)
 
     def lines(self) -> Iterator[Line]:
-        """The lines that are not blank, each with all labels that touch it; of a blank text the first."""
+        """The lines with words or issues, each with all labels that touch it; of a blank text the first."""
         ends, beginning = [], 0
         for text in self.text.split("\n"):
             ends.append((beginning, beginning + len(text)))
             beginning += len(text) + 1
-        numbered = [(n, *place) for n, place in enumerate(ends, start=1) if self.text[slice(*place)].strip()]
-        numbered = numbered or [(1, *ends[0])]
+        numbered = [
+            (n, *place) for n, place in enumerate(ends, start=1) if self.text[slice(*place)].strip() or n in self.issues
+        ] or [(1, *ends[0])]
         starts = [start for _, start, _ in numbered]
         touching: list[list[Span]] = [[] for _ in numbered]
         for span in sorted(self.spans, key=lambda span: (span.start, span.end, span.type)):
@@ -166,9 +171,10 @@ class Line:
 
     def _whole(self, span: Span, places: Sequence[Place]) -> Span:
         start, end = span.inner(self.document.text)
-        if span.parts > 1 or self._misplaced(span, start, end) or self._cut_by(start, end, places) is None:
-            return span
         touched = self._touched(start, end, places)
+        is_broken = span.parts > 1 or self._misplaced(span, start, end) or not touched
+        if is_broken or self._cut_by(start, end, places) is None:
+            return span
         return replace(span, start=touched[0][0], end=touched[-1][1], text=None)
 
     def entities(self, places: Sequence[Place]) -> tuple[Entity, ...]:
@@ -288,7 +294,8 @@ class StandoffSource(Source):
 
     def _sentence(self, line: Line, id: str, found: Pass) -> Sentence | None:
         document = line.document
-        issues = [issue for issue in (_too_long(line), lone_return(line.text, document.line)) if issue]
+        found_here = (*document.issues.get(line.number, ()), _too_long(line), lone_return(line.text, document.line))
+        issues = [issue for issue in found_here if issue]
         if clash := found.clash(id, document.line):
             issues.append(clash)
         language = self.options.language if document.language is None else document.language

@@ -1,24 +1,29 @@
 """WebAnno TSV 3, which INCEpTION and WebAnno export: words with their characters, and layers of labels in columns.
 
 The labels are those of the layer ``NamedEntity``, or of the only layer that people have added; ``--tag-column`` names
-another one. Words of a sentence are as far apart as in the file; each sentence is a line of its own.
+another one. The tools write only layers that have labels, so a file may have none. All files of a folder use the layer
+of the first file that has one. Words of a sentence are as far apart as in the file; each sentence is a line of its own.
 """
 
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from collections.abc import Iterator
+from functools import cached_property
 from typing import NamedTuple
 
 from nersery.core.errors import DataError, Issue
+from nersery.core.warnings import warn
 from nersery.io.annotation_tools.standoff import Document, Place, Span, StandoffSource
-from nersery.io.base import Pass, ReadOptions, unread
+from nersery.io.base import Pass, ReadOptions
 from nersery.io.formats import Format
+from nersery.io.text import LONGEST
 from nersery.io.text_file import TextFile
 
 MARK = "#FORMAT=WebAnno TSV 3"
 _LAYER = re.compile(r"#T_(?P<kind>SP|CH|RL)=(?P<name>[^|]*)\|?(?P<features>.*)")
-_ROW = re.compile(r"\d+-\d+(?P<part>\.\d+)?\t(?P<start>\d+)-(?P<end>\d+)\t(?P<rest>.*)")
+_ROW = re.compile(r"\d+-\d+(?P<part>\.\d+)?\t(?P<start>\d{1,9})-(?P<end>\d{1,9})\t(?P<rest>.*)")
 _LABEL = re.compile(r"(?P<type>(?:\\.|[^\\\[])*)(?:\[(?P<number>\d+)\])?")
 _BAR, _ESCAPE = re.compile(r"(?<!\\)\|"), re.compile(r"\\(.)")
 _OF_DKPRO, _NAMED_ENTITY = "de.tudarmstadt.ukp.dkpro.core.api.", "NamedEntity"
@@ -39,12 +44,25 @@ class _Layer(NamedTuple):
     name: str
     feature: str
 
+    @property
+    def full_name(self) -> str:
+        """The layer and what the column says of its labels."""
+        return f"{self.name}{'.' if self.feature else ''}{self.feature}"
+
     def __str__(self) -> str:
-        return f"{self.column} ({self.name}{'.' if self.feature else ''}{self.feature})"
+        return f"{self.column} ({self.full_name})"
 
 
 class _Token(NamedTuple):
-    """A word, or a part of the word before it; ``begins`` is whether a sentence begins with it."""
+    """A word, a part of the word before it, or a line that is neither.
+
+    Args:
+        begins: Whether a sentence begins with it.
+        start: First character in UTF-16.
+        end: Character after the last one, in UTF-16.
+        labels: As written; ``_`` where there is none.
+        issue: What is wrong with the line.
+    """
 
     line: int
     begins: bool
@@ -52,42 +70,36 @@ class _Token(NamedTuple):
     start: int
     end: int
     word: str
-    written: str
+    labels: str
+    issue: str = ""
 
 
 class WebannoSource(StandoffSource):
     """Sentences of a document, whose words are those of the file.
 
     Raises:
-        DataError: If the file cannot be read, or it is not clear which column has the labels.
+        DataError: If the file cannot be read. Reading raises it if it is not clear which column has the labels.
     """
 
     numbers_lines = True
 
     def __init__(self, file: TextFile, options: ReadOptions) -> None:
         super().__init__(file, options)
-        layers = list(self._layers())
-        named = [layer for layer in layers if options.tag_column in (None, layer.column)]
-        main = [layer for layer in named if layer.name == _NAMED_ENTITY] or named
-        if len(main) != 1:
-            there = (
-                f"labels stand in the columns {', '.join(map(str, layers))}" if layers else "it has no layer of spans"
-            )
-            fix = "name the column: --tag-column" if layers else "export the document with such a layer"
-            raise DataError(Issue(f"{there}, expected one", file.name), fix=fix)
-        self._layer, self._others = main[0], [layer for layer in layers if layer != main[0]]
+        self._layers, self._width = list[_Layer](), 0
+        self._read_header()
 
     @property
     def description(self) -> str:
         """The format, and where the labels are."""
-        others = f"; others in {', '.join(map(str, self._others))}: --tag-column" if self._others else ""
-        return f"webanno, labels in column {self._layer}{others}"
+        if self._layer is None:
+            return "webanno, no labels"
+        others = ", ".join(str(layer) for layer in self._layers if layer != self._layer)
+        return f"webanno, labels in column {self._layer}{others and f'; others in {others}: --tag-column'}"
 
-    def _layers(self) -> Iterator[_Layer]:
-        """The columns that may have the labels: not those of parts of speech, chains, relations and links."""
-        column = _FIRST_LAYER
+    def _read_header(self) -> None:
+        """Find the columns that may have the labels: not those of parts of speech, chains, relations and links."""
         for line in self.file.lines():
-            if _ROW.match(line):
+            if line.strip() and not line.startswith("#"):
                 return
             if (layer := _LAYER.match(line.rstrip("\r\n"))) is None:
                 continue
@@ -95,65 +107,112 @@ class WebannoSource(StandoffSource):
             is_span = layer["kind"] == "SP" and (name.endswith(_NAMED_ENTITY) or not name.startswith(_OF_DKPRO))
             for feature in layer["features"].split("|"):
                 if is_span and feature != "identifier" and "ROLE_" not in (before[:5], feature[:5]):
-                    yield _Layer(column, name.rpartition(".")[2], feature)
-                column, before = column + 1, feature
+                    self._layers.append(_Layer(_FIRST_LAYER + self._width, name.rpartition(".")[2], feature))
+                self._width, before = self._width + 1, feature
+
+    @cached_property
+    def _layer(self) -> _Layer | None:
+        """The column of the labels if the file is read by itself; None without layers of spans."""
+        named = [layer for layer in self._layers if self.options.tag_column in (None, layer.column)]
+        main = [layer for layer in named if layer.name == _NAMED_ENTITY] or named
+        if self._layers and len(main) != 1:
+            message = f"labels stand in the columns {', '.join(map(str, self._layers))}, expected one"
+            raise DataError(Issue(message, self.file.name), fix="name the column: --tag-column")
+        return main[0] if main else None
+
+    def _layer_in(self, found: Pass) -> _Layer | None:
+        """The column of the labels: in a folder, that of the layer of the first file that has one."""
+        layer = next((layer for layer in self._layers if layer.full_name == found.layer), None)
+        if not found.layer and (layer := self._layer):
+            found.layer = layer.full_name
+        names = {other.name for other in self._layers}
+        if self.options.tag_column is None and _NAMED_ENTITY in names and (not layer or layer.name != _NAMED_ENTITY):
+            message = f"labels stand in the layer {_NAMED_ENTITY}, and in files before this one in {found.layer}"
+            raise DataError(Issue(message, self.file.name), fix="rename this file to be the first in the folder")
+        if layer is None and self.labels_count:
+            warn(f"{self.file.name}: no layer {found.layer or _NAMED_ENTITY}, so its sentences have no entities")
+        return layer
 
     def documents(self, found: Pass) -> Iterator[Document]:
-        """The document, if its lines can be read."""
-        issues, spans, places, text = list[Issue](), dict[tuple[str, str], Span](), list[Place](), ""
-        word: _Token | None = None
-        for row in self._rows(issues):
-            if word is None or not row.is_part:
-                text += _gap(word, row)
+        """The document; what is wrong with a line is an issue of its sentence."""
+        layer = self._layer_in(found)
+        spans, places, issues = dict[tuple[str, str], Span](), list[Place](), defaultdict[int, list[Issue]](list)
+        text, sentence, word = "", 0, _NO_TOKEN
+        for row in self._rows(layer):
+            sentence += row.begins
+            if not row.is_part:
+                gap = " " * (row.start - word.end)
+                text += f"{gap[1:]}\n" if row.begins and places else gap
                 places.append((len(text), len(text) + len(row.word)))
-                text, word = text + row.word, row
+                text += row.word
+                word = row
             start, end = places[-1]
             if row.is_part:
-                start, end = start + row.start - word.start, min(end, start + row.end - word.start)
-            for type_, number in self._labels(row, issues):
-                known = spans.setdefault((type_, number), Span(start, end, type_, row.line))
-                spans[type_, number] = Span(known.start, end, type_, known.line)
-        if issues:
-            found.broken(self.file.stem, issues, unread(text))
-        elif places:
-            yield Document(self.file.stem, text, list(spans.values()), 1, places)
+                start += _characters(word.word, row.start - word.start)
+                end = start + len(row.word)
+            if row.issue:
+                issues[sentence].append(Issue(row.issue, line=row.line, kind="broken line"))
+            for type_, number in _labels(row, layer):
+                if not type_:
+                    message = f"a label of {row.word!r:.60} has no type in column {layer}"
+                    issues[sentence].append(Issue(message, line=row.line, kind="label without type"))
+                    continue
+                known = spans.get((type_, number), Span(start, start, type_, row.line, ""))
+                covered = (known.text or "")[: start - known.start] + text[known.end : start] + row.word
+                spans[type_, number] = Span(known.start, end, type_, known.line, covered)
+        if places:
+            yield Document(self.file.stem, text, list(spans.values()), 1, places, issues=issues, counts_characters=True)
 
-    def _rows(self, issues: list[Issue]) -> Iterator[_Token]:
-        """The lines of words and of parts of words; others that are no comments are issues."""
-        begins = True
+    def _rows(self, layer: _Layer | None) -> Iterator[_Token]:
+        """The lines of words and of parts of words, and others that are no comments."""
+        word, begins = _NO_TOKEN, True
         for number, line in enumerate(self.file.lines(), start=1):
-            row = _ROW.fullmatch(line.rstrip("\r\n"))
-            if row is not None:
-                word, *values = row["rest"].split("\t")
-                at = self._layer.column - _FIRST_LAYER
-                label = values[at] if at < len(values) else ""
-                yield _Token(
-                    number, begins, row["part"] is not None, int(row["start"]), int(row["end"]), _plain(word), label
-                )
-            elif line.strip() and not line.startswith("#"):
-                message = f"{line.rstrip()!r:.60}, expected e.g. 1-1, a tab, 0-4, a tab, Oslo, a tab, LOC"
-                issues.append(Issue(message, line=number, kind="not a word"))
-            begins = row is None
+            line = line.rstrip("\r\n")
+            if line.startswith(MARK) and word.line:
+                message = "a second document begins here, expected one in a file"
+                fix = "save each document to a file of its own, in one folder"
+                raise DataError(Issue(message, self.file.name, number), fix=fix)
+            if line.strip() and not line.startswith("#"):
+                row = self._row(line, number, begins, word, layer)
+                word = word if row.is_part else row
+                yield row
+            begins = not line.strip() or line.startswith("#")
 
-    def _labels(self, row: _Token, issues: list[Issue]) -> Iterator[tuple[str, str]]:
-        """The types of a word's labels, each with what distinguishes it from other labels of its type."""
-        for written in filter(None, _BAR.split(row.written)):
-            label = _LABEL.fullmatch(written)
-            type_ = label["type"] if label else written
-            if type_ == "*" and self._layer.feature:
-                message = f"the label of {row.word!r:.60} has no {self._layer.feature}, which is its type"
-                issues.append(Issue(message, line=row.line, kind="label without type"))
-            elif type_ != "_":
-                number = label["number"] if label else None
-                yield self._layer.name if type_ == "*" else _plain(type_), number or f"line {row.line}"
+    def _row(self, line: str, number: int, begins: bool, before: _Token, layer: _Layer | None) -> _Token:
+        """What a line holds; ``before`` is the word before it."""
+        read, at, issue = _ROW.fullmatch(line), before.end + 1, ""
+        if read is None or (read["part"] and begins):
+            issue = f"{line!r:.60}, expected e.g. 1-1, a tab, 0-4, a tab, Oslo, a tab, LOC"
+            return _Token(number, begins, False, at, at, line, "_", issue)
+        word, *values = read["rest"].split("\t")
+        start, end, labels = int(read["start"]), int(read["end"]), "_"
+        if len(values) < self._width:
+            issue = f"{word!r:.60} has {len(values) + 3} columns, expected {self._width + 3} as in the header"
+        elif layer:
+            labels = values[layer.column - _FIRST_LAYER]
+        if start - before.end > LONGEST:
+            gap = start - before.end
+            issue = f"{word!r:.60} begins {gap:,} characters after the text before it, expected {LONGEST:,} at most"
+            start = at
+        return _Token(number, begins, read["part"] is not None, start, end, word, labels, issue)
 
 
-def _gap(before: _Token | None, row: _Token) -> str:
-    """What stands in front of a word: the number of characters in the file, between sentences at least a line break."""
-    if before is None:
-        return " " * row.start
-    gap = " " * (row.start - before.end)
-    return f"{gap[1:]}\n" if row.begins else gap
+_NO_TOKEN = _Token(0, False, False, 0, 0, "", "_")
+
+
+def _labels(row: _Token, layer: _Layer | None) -> Iterator[tuple[str, str]]:
+    """The types of a word's labels, empty where there is none, each with what tells it from others of its type."""
+    for value in _BAR.split(row.labels):
+        label = _LABEL.fullmatch(value)
+        type_, number = label.group("type", "number") if label else (value, None)
+        if type_ != "_":
+            named = layer.name if layer and not layer.feature else ""
+            yield named if type_ == "*" else _plain(type_), number or f"line {row.line}"
+
+
+def _characters(word: str, units: int) -> int:
+    """How many characters the first ``units`` of a word in UTF-16 are."""
+    return len(word.encode("utf-16-le", "surrogatepass")[: 2 * units].decode("utf-16-le", "ignore"))
 
 
 def _plain(written: str) -> str:

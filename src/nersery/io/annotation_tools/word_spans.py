@@ -5,7 +5,7 @@
   sentences
 - SpERT: ``{"tokens": […], "entities": [{"start": …, "end": …, "type": …}, …], "relations": […]}``
 
-Objects stand one per line or in an array. Relations and other keys are left out.
+Objects stand one per line or in an array, or a single one on several lines. Relations and other keys are left out.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ class WordSpansSource(JsonlSource):
 
     def _lines(self) -> Iterator[tuple[int, str]]:
         """The sentences as lines of JSONL, with their lines in the file; what has another form stays as it is."""
-        first = next(filter(str.strip, self.file.beginnings(MOST_CHARACTERS)), "")
-        if first.lstrip(BLANKS).startswith("["):
-            text = self.file.whole()
+        first = next(filter(str.strip, self.file.beginnings(MOST_CHARACTERS)), "").strip(BLANKS)
+        if first.startswith("[") or first == "{":  # an array, or an object on several lines
+            text = self.file.whole() if first.startswith("[") else f"[{self.file.whole()}]"
             for line, value in array_values(text, text.index("["), self.file.name):
                 yield from ((line, ENCODER.encode(sentence)) for sentence in _sentences(value))
             return
@@ -86,8 +86,16 @@ def _sentence(words: Any, ranges: Sequence[Any], before: int) -> Object:
 
 def begins(start: Beginning) -> bool:
     """Whether the first object of a file has one of the three forms."""
-    text = "".join(start.lines).lstrip(f"{BLANKS}[")
+    text = "".join(start.lines)
+    value = _first_value(text)
+    if value is None and start.extension == ".json":  # one on several lines
+        value = _first_value(start.file.whole())
+    return _is_known(value) or (value is None and '"tokenized_text"' in text)
+
+
+def _first_value(text: str) -> Any:
+    """The first object of a text; None if it is broken or cut."""
     try:
-        return _is_known(DECODER.raw_decode(text)[0])
-    except (ValueError, RecursionError):  # an object of several lines, the first of which are known
-        return '"tokenized_text"' in text
+        return DECODER.raw_decode(text.lstrip(f"{BLANKS}["))[0]
+    except (ValueError, RecursionError):
+        return None
