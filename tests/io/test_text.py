@@ -111,6 +111,8 @@ def test_phrases_of_a_script_without_spaces_are_told_of(tmp_path: Path, text: st
     [
         ("Ada came to Oslo, and Bo left.\n" * 10, "spaces", "Oslo,"),
         ("सीता दिल्ली गई।\n" * 10, "spaces", "गई।"),
+        ("Ada came to Oslo.\n" * 10, "spaces", "Oslo."),
+        ("Ada et al. came to Oslo .\n" * 10, "spaces", ""),
         ("Ada came to Oslo, and Bo left.\n" * 10, "punctuation", ""),
         ("Ada came to Oslo , and Bo left .\n" * 10, "spaces", ""),
         ("Ada came to Oslo, and Bo left.\n" * 2, "spaces", ""),  # too few to tell

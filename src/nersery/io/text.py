@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import cached_property, partial
-from itertools import islice
+from itertools import chain, islice
 
 from nersery.core.errors import DataError, FormatError, Issue, printable
 from nersery.core.sentence import Sentence
@@ -41,10 +41,10 @@ class TextSource(Source):
     @cached_property
     def _oddity(self) -> str:
         """What to say of words that are none, by the first lines; empty where they seem to be words."""
-        words = [word for line in islice(self.file.beginnings(LONGEST), SAMPLE_LINES) for word in self.split(line)]
-        if runs_on(words):
+        lines = [*map(self.split, islice(self.file.beginnings(LONGEST), SAMPLE_LINES))]
+        if runs_on([*chain.from_iterable(lines)]):
             return PHRASES
-        share, word = attached_signs(words)
+        share, word = attached_signs(lines)
         return ATTACHED.format(printable(word)) if share and share > MOST_ATTACHED else ""
 
     def sentences(self, found: Pass) -> Iterator[Sentence]:

@@ -102,13 +102,18 @@ def runs_on(words: Sequence[str]) -> bool:
     return len(counts) > LEAST_SHARE * len(words) and sum(counts) > LONGEST_MEAN * len(counts)
 
 
-def attached_signs(words: Iterable[str]) -> tuple[float | None, str]:
+def attached_signs(sentences: Iterable[Sequence[str]]) -> tuple[float | None, str]:
     """The share of signs, such as commas, that end a longer word, and such a word; None where there are few signs.
 
-    >>> attached_signs(["Oslo,", "not", "Rome", "!"] * 5)
+    A full stop counts at the end of a sentence; elsewhere it belongs to an abbreviation.
+
+    >>> attached_signs([["Not", "Oslo,", "but", "e.g.", "Rome", "."]] * 5)
     (0.5, 'Oslo,')
     """
-    signs = [word for word in words if word[-1] in SIGNS]
+    signs = list[str]()
+    for words in sentences:
+        signs += [word for word in words if word[-1] in SIGNS]
+        signs += [word for word in words[-1:] if word[-1] == "."]
     longer = [word for word in signs if word[0].isalnum()]
     return len(longer) / len(signs) if len(signs) >= LEAST_SIGNS else None, longer[0] if longer else ""
 

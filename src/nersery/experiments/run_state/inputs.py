@@ -267,8 +267,8 @@ def _names(value: Any, name: str) -> bool:
 
 def note_of_punctuation(labelled: Iterable[Sentence], raw: Iterable[Sentence]) -> str:
     """A note if signs such as commas are words in the one and parts of words in the other, else nothing."""
-    words = ((word for sentence in islice(part, SEEN) for word in sentence.words) for part in (labelled, raw))
-    (of_labelled, one), (of_raw, other) = map(attached_signs, words)
+    both = ((sentence.words for sentence in islice(part, SEEN)) for part in (labelled, raw))
+    (of_labelled, one), (of_raw, other) = map(attached_signs, both)
     if of_labelled is None or of_raw is None or abs(of_labelled - of_raw) < CLEAR:
         return ""
     if of_raw > of_labelled:
@@ -283,7 +283,7 @@ def note_of_punctuation(labelled: Iterable[Sentence], raw: Iterable[Sentence]) -
 def note_of_learnt_words(tagger: str, sentences: Iterable[Sentence]) -> str:
     """As `note_of_punctuation`, for the words that a tagger in a folder learnt from, and sentences to be labelled."""
     learnt = read_description(tagger).get("history", {}).get("attached_signs")
-    share, word = attached_signs(word for sentence in islice(sentences, SEEN) for word in sentence.words)
+    share, word = attached_signs(sentence.words for sentence in islice(sentences, SEEN))
     if learnt is None or share is None or abs(share - learnt) < CLEAR:
         return ""
     others = "in the sentences that the tagger learnt from: split it alike"

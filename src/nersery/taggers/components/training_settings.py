@@ -110,6 +110,6 @@ def train_tagger(
         "sentences": len(gold),
         "steps": history.steps,
         "best_step": history.best.step if history.best else history.steps,
-        "attached_signs": attached_signs(word for sentence in gold for word in sentence.words)[0],
+        "attached_signs": attached_signs(sentence.words for sentence in gold)[0],
         "evaluations": [asdict(evaluation) for evaluation in history.evaluations],
     }
