@@ -76,7 +76,7 @@ def _overloads(name: str, function: Callable[..., Any], parameter: str, kind: st
     parameters = inspect.signature(function).parameters.values()
     positional = [p for p in parameters if p.kind is p.POSITIONAL_OR_KEYWORD]
     named = [p for p in parameters if p.kind is p.KEYWORD_ONLY and p.name != "output"]
-    job = [] if kind == "tagger" else [_declared(field) for field in dataclasses.fields(JobOptions)]
+    job = [] if kind == "tagger" else [*_job_options()]
     taken = {p.name for p in named} | {text.partition(":")[0] for text in job}
     base = registry.KINDS[kind]
     for method in [*own, OTHER, OBJECT]:
@@ -108,8 +108,11 @@ def _parameter(parameter: inspect.Parameter) -> str:
     return f"{parameter.name}: {parameter.annotation}{default}"
 
 
-def _declared(field: dataclasses.Field[Any]) -> str:
-    return f"{field.name}: {field.type} = {_literal(field.default)}"
+def _job_options() -> Iterator[str]:
+    """How a job runs, as parameters."""
+    hints = get_type_hints(JobOptions, include_extras=True)
+    for field in dataclasses.fields(JobOptions):
+        yield f"{field.name}: {_type(hints[field.name])} = {_literal(field.default)}"
 
 
 def _settings(kind: str, method: str, taken: Collection[str]) -> Iterator[str]:

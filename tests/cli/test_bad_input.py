@@ -328,7 +328,7 @@ def test_columns_stand_below_each_other_in_every_script(tmp_path: Path):
     io.write([Sentence(("a",), (Entity(0, 1, name),)) for name in names], tmp_path / "types.jsonl")
     for lines in (
         call("inspect", "stats", str(tmp_path / "types.jsonl")).out.splitlines()[3:],
-        call("evaluate", str(tmp_path / "types.jsonl"), str(tmp_path / "types.jsonl")).out.splitlines()[1:5],
+        call("evaluate", str(tmp_path / "types.jsonl"), str(tmp_path / "types.jsonl")).out.splitlines()[2:6],
     ):
         shown = [line for line in lines if any(name in line for name in names)]
         assert len(shown) == len(names)

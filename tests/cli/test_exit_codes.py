@@ -56,7 +56,7 @@ class TestExitCodes:
             (
                 2,
                 ["dataset", "convert", "train.conll", "x.conll", "--type", "PER=A", "--type", "PER=B"],
-                "names a type twice",
+                "names the type PER twice",
             ),
             (2, ["dataset", "convert", "train.conll", "x.conll", "--separator", "comma"], "known: tab, space"),
             (2, ["dataset", "convert", "train.conll", "x.conll", "--to", "xml"], 'no output format "xml"'),

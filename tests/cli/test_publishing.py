@@ -61,7 +61,7 @@ def test_the_card_has_what_the_user_says():
     ("args", "message"),
     [
         (["all.conll"], "name at least one corpus and, last, the folder"),
-        (["all.conll", "data", "--leaks", "dorp"], 'did you mean "drop"'),
+        (["all.conll", "data", "--leaks", "dorp"], "expected 'refuse', 'drop' or 'keep'"),
         (["all.conll", "data", "--dev-share", "1"], "leave something for train"),
         (["all.conll", "all.conll", "--force"], "all.conll is a file"),
         (["trian=all.conll", "data"], 'trian=all.conll: there is no split "trian"; did you mean "train"?'),

@@ -134,7 +134,7 @@ class TestLock:
         with pytest.raises(OSError, match=os.strerror(errno.EIO)), locked(tmp_path):
             pytest.fail("it was locked")
 
-    def test_turns_are_taken_one_after_the_other(self, tmp_path: Path):
+    def test_turns_are_taken_one_after_the_other(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]):
         folder, done = tmp_path / "a/b", list[str]()
 
         def wait() -> None:
@@ -150,6 +150,7 @@ class TestLock:
             done.append("first")
         other.join(10)
         assert done == ["first", "second"]
+        assert f"another process is at work in {folder}; waiting for it" in capsys.readouterr().err
         assert os.listdir(folder) == []
 
 

@@ -40,3 +40,10 @@ def test_numbers_within_a_range(rate: float) -> None:
 @pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf, None, "1", [1]])
 def test_what_is_no_finite_number_is_in_no_range(value: object) -> None:
     assert value not in Range()
+
+
+@pytest.mark.parametrize("value", [2.0, 2.5, True, "2"])
+def test_a_part_of_one_is_no_count(value: object) -> None:
+    with pytest.raises(SettingsError, match=rf"^copies is {value!r}, expected a whole number of 1 or more$"):
+        check_values(Settings(copies=value))  # type: ignore[arg-type]
+    check_values(Settings(copies=np.int64(2)))  # type: ignore[arg-type]

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import sys
+from enum import Enum
 from pathlib import Path
 from typing import Any
 
 import datasets
+import numpy as np
 import pandas as pd
 import pytest
 import spacy
@@ -145,6 +148,20 @@ def test_what_to_do_about_broken_lists_is_told_without_files_and_commands() -> N
     assert "file" not in fix
 
 
+def test_words_and_tags_may_be_of_other_types() -> None:
+    class Tag(str, Enum):  # noqa: UP042  # whose text is "Tag.PERSON"
+        PERSON, OUTSIDE = "B-PER", "O"
+
+    array = np.array(["Ada", "ran"])
+    for words, tags in ((array, np.array(["B-PER", "O"])), ((*array,), (Tag.PERSON, Tag.OUTSIDE))):
+        (sentence,) = Corpus.from_bio([words], [tags])
+        assert (sentence.words, sentence.labels) == (("Ada", "ran"), ((0, 1, "PER"),))
+        assert {*map(type, sentence.words)} == {str}
+    entity = {"start": np.int64(0), "end": np.int32(1), "type": "PER", "score": np.float32(0.5)}
+    (sentence,) = Corpus.from_dataset([{"words": array, "entities": (entity,)}])
+    assert sentence.entities[0].score == 0.5
+
+
 def test_an_unknown_option_gets_a_suggestion() -> None:
     with pytest.raises(SettingsError, match='no option "sheme"; did you mean "scheme"'):
         Corpus.from_bio([["Ada"]], [["O"]], sheme="IOB2")
@@ -227,9 +244,6 @@ def test_an_entity_across_sentences_is_an_error() -> None:
 
 @pytest.mark.parametrize("library", ["datasets", "pandas", "spacy"])
 def test_a_missing_library_is_named(monkeypatch: pytest.MonkeyPatch, library: str) -> None:
-    def refuse(name: str, *rest: Any) -> Any:
-        raise ImportError(name)
-
-    monkeypatch.setattr("nersery.io.libraries.import_module", refuse)
+    monkeypatch.setitem(sys.modules, library, None)
     with pytest.raises(MissingResourceError, match=rf"{library} is not installed.*nersery\["):
         getattr(CORPUS, {"datasets": "to_dataset"}.get(library, f"to_{library}"))()

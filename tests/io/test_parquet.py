@@ -23,7 +23,7 @@ def test_without_pyarrow_the_extra_is_named(tmp_path: Path, monkeypatch: pytest.
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     (tmp_path / "a.parquet").write_bytes(b"PAR1")
     for action in (lambda: open_corpus(tmp_path / "a.parquet"), parquet.load_pyarrow):
-        with pytest.raises(MissingResourceError, match=r'pip install "pyarrow>='):
+        with pytest.raises(MissingResourceError, match=r'pyarrow is not installed.*"nersery\[parquet\]"'):
             action()
 
 
@@ -107,6 +107,13 @@ class TestWithPyarrow:
         pyarrow.parquet.write_table(pyarrow.table({"words": [["a"]], **column}), tmp_path / "a.parquet")
         with pytest.raises(DataError, match=rf"a\.parquet:1 .*\"{next(iter(column))}\""):
             read(tmp_path / "a.parquet")
+
+    def test_what_is_left_out_may_be_no_number(self, tmp_path: Path) -> None:
+        rows = [{"tokens": ["Ada"], "ner_tags": ["B-PER"], "weight": float("nan")}]
+        assert read(self.write(rows, tmp_path / "a.parquet"))[0].labels == ((0, 1, "PER"),)
+        rows = [{"words": ["Ada"], "scores": [{"name": "a", "value": float("nan")}]}]
+        with pytest.raises(DataError, match=r"\"scores\" is \{'a': nan\}, expected an object of finite numbers"):
+            read(self.write(rows, tmp_path / "a.parquet"))
 
     def test_what_is_wrong_is_told_with_its_row(self, tmp_path: Path) -> None:
         rows = [{"words": ["a"]}, {"words": [""]}]

@@ -266,8 +266,7 @@ def test_a_folder_of_somebody_else_is_never_overwritten(tmp_path: Path):
 
 def test_without_pyarrow_the_extra_is_named(monkeypatch):
     monkeypatch.setitem(sys.modules, "pyarrow", None)
-    monkeypatch.setitem(sys.modules, "pyarrow.parquet", None)
-    with pytest.raises(MissingResourceError, match=r"pyarrow>=18.*--no-parquet"):
+    with pytest.raises(MissingResourceError, match=r"nersery\[parquet\].*--no-parquet"):
         check_parquet()
 
 

@@ -149,7 +149,7 @@ def test_sentences_are_not_changed_and_keep_their_order():
         ({"dev_share": 0.5, "test_share": 0.5}, "leave something for train"),
         ({"dev_share": -0.1}, "leave something for train"),
         ({"test_share": float("nan")}, "leave something for train"),
-        ({"leaks": "dorp"}, 'did you mean "drop"'),
+        ({"leaks": "dorp"}, "leaks is 'dorp': expected 'refuse', 'drop' or 'keep'"),
         ({"similarity": 0.0}, "similarity is 0"),
         ({"similarity": 1.1}, "similarity is 1.1"),
     ],

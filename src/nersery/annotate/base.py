@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field, replace
 from pathlib import Path
-from typing import Any, ClassVar, overload
+from typing import Any, ClassVar
 
 from nersery.core.definitions import check_texts, check_types
 from nersery.core.errors import ContractError, NerseryError, SettingsError, did_you_mean
@@ -178,28 +178,6 @@ class AnnotateStage(Stage[Sentence, Sentence]):
         method.fit(list(self.gold), in_job(self.training, folder, progress))
         method.fit_candidates(self.raw)
         return annotate_step(method)
-
-
-@overload
-def annotate(
-    corpus: Sentences,
-    annotator: str | type[Annotator] | Annotator,
-    gold: Sentences = (),
-    *,
-    output: None = None,
-    **options: Any,
-) -> Result: ...
-
-
-@overload
-def annotate(
-    corpus: Sentences,
-    annotator: str | type[Annotator] | Annotator,
-    gold: Sentences = (),
-    *,
-    output: str | Path,
-    **options: Any,
-) -> Tally: ...
 
 
 def annotate(

@@ -10,6 +10,7 @@ from typing import Any
 from nersery.annotate.base import Annotator, TypeSettings, best_apart
 from nersery.core.definitions import description
 from nersery.core.errors import MissingResourceError, NerseryError, SettingsError
+from nersery.core.extras import required
 from nersery.core.outcome import Reject
 from nersery.core.ranges import Rate
 from nersery.core.registry import ModelName
@@ -92,12 +93,7 @@ def load_gliner(name: str, device: str) -> Any:
     Raises:
         MissingResourceError: If the package or the model is missing, or its weights are not safetensors.
     """
-    try:
-        from gliner import GLiNER
-    except ImportError as error:
-        raise MissingResourceError(
-            f"GLiNER cannot be imported: {error}. Install it with: pip install 'nersery[gliner]'"
-        ) from error
+    package = required("gliner", "gliner")
     from nersery.models.loading import pick_device
 
     try:
@@ -106,7 +102,7 @@ def load_gliner(name: str, device: str) -> Any:
         raise MissingResourceError(f'there is no GLiNER model "{name}": {error}'.split("\n")[0]) from error
     if not (folder / WEIGHTS).is_file() or not (folder / "gliner_config.json").is_file():
         raise MissingResourceError(f"{folder} holds no GLiNER model: expected gliner_config.json and {WEIGHTS}")
-    return GLiNER.from_pretrained(str(folder), local_files_only=True).to(pick_device(device)).eval()
+    return package.GLiNER.from_pretrained(str(folder), local_files_only=True).to(pick_device(device)).eval()
 
 
 def _downloaded(name: str) -> Path:

@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol, overload, runtime_checkable
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, runtime_checkable
 
 from nersery.core.errors import ContractError, DataError, NerseryError, SettingsError
 from nersery.core.outcome import Outcome, Reject, Result, Step, Tally
@@ -240,18 +240,6 @@ class AugmentStage(Stage[Sentence, Task]):
     def sentence_of(self, row: Sentence | Task) -> Sentence:
         """The sentence to be changed."""
         return row if isinstance(row, Sentence) else row[0]
-
-
-@overload
-def augment(
-    corpus: Sentences, method: str | type[Augmenter] | Augmenter, *, output: None = None, **options: Any
-) -> Result: ...
-
-
-@overload
-def augment(
-    corpus: Sentences, method: str | type[Augmenter] | Augmenter, *, output: str | Path, **options: Any
-) -> Tally: ...
 
 
 def augment(

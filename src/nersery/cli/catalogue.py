@@ -11,7 +11,7 @@ from typing import Annotated, Any
 
 from typer import Argument
 
-from nersery.cli import options
+from nersery.cli import options, tables
 from nersery.cli.app import app
 from nersery.core import definitions, registry
 from nersery.core.errors import SettingsError, did_you_mean, printable
@@ -83,9 +83,8 @@ def _sections(listings: Mapping[str, Mapping[str, str]]) -> Iterator[tuple[str, 
 def _print_listings(listings: Mapping[str, Mapping[str, str]]) -> None:
     for title, entries in _sections(listings):
         print(title)
-        width = max(map(len, entries), default=0)
-        for name, text in entries.items():
-            print(f"  {name:<{width}}  {text}")
+        for name, text in zip(tables.padded(entries), entries.values(), strict=True):
+            print(f"  {name}  {text}")
 
 
 def _print_method(description: dict[str, Any]) -> None:

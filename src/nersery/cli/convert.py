@@ -11,7 +11,7 @@ from typer import Option
 from nersery import io
 from nersery.cli import options
 from nersery.cli.app import dataset_group
-from nersery.core.errors import SettingsError, did_you_mean
+from nersery.core.errors import SettingsError, did_you_mean, printable
 from nersery.core.progress import Progress
 from nersery.core.sentence import Sentence, types_in
 from nersery.core.validation import is_type_name
@@ -52,7 +52,10 @@ def convert(
     options.refuse_same_file(target, source)
     write = partial(io.writer, format, scheme=scheme, separator=separators[separator])
     write()  # says what is wrong with the options before anything is read
-    names = _new_names(types or [])
+    example = "OLD=NEW, e.g. PER=PERSON, or MISC= to leave them out"
+    names = options.values_by_type("--type", types or [], example, empty=True)
+    if odd := [f"{old}={new}" for old, new in names.items() if new and not is_type_name(new)]:
+        raise SettingsError(f"--type {printable(odd[0])}: a type is a name without tabs and line breaks")
     corpus = options.open_corpus(source)
     writer = write(columns=corpus.extra_columns)
     made_by = {"convert": format, "types": names, "scheme": scheme, "separator": separator}
@@ -68,16 +71,3 @@ def convert(
     if unmet := [name for name in names if name not in met]:
         note(f"no entity has the type {', '.join(unmet)} that --type names")
     options.print_tally(target, tally, corpus, as_json=json)
-
-
-def _new_names(pairs: list[str]) -> dict[str, str]:
-    """What types are to be called, from ``OLD=NEW``."""
-    names = dict(pair.partition("=")[::2] for pair in pairs)
-    if wrong := [pair for pair in pairs if "=" not in pair or not pair.partition("=")[0]]:
-        raise SettingsError(f'--type is "{wrong[0]}", expected OLD=NEW, e.g. PER=PERSON, or MISC= to leave them out')
-    if len(names) < len(pairs):
-        raise SettingsError("--type names a type twice: give each one new name")
-    for old, new in names.items():
-        if new and not is_type_name(new):
-            raise SettingsError(f"--type {old}={new}: a type is a name without tabs, line breaks or outer spaces")
-    return names

@@ -10,8 +10,8 @@ from typer import Argument, Option
 
 from nersery import io
 from nersery.cli.app import app
-from nersery.cli.options import AsJson, Quiet, ReadingCommand, print_json, refuse_odd_bytes, shared
-from nersery.core.errors import SettingsError, printable
+from nersery.cli.options import AsJson, Quiet, ReadingCommand, print_json, refuse_odd_bytes, shared, values_by_type
+from nersery.cli.tables import padded
 
 if TYPE_CHECKING:
     from nersery.experiments.grow.plan import Plan
@@ -49,7 +49,7 @@ def grow(
 
     raw_file, test_file = (None if name is None else io.input_path(name) for name in (raw, test))
     files = tuple(map(io.input_path, train))
-    definitions = _definitions(define or [])
+    definitions = values_by_type("--define", define or [], 'TYPE=WORDS, e.g. GENE="gene or protein"')
     options = shared(io.ReadOptions)
     job = GrowJob(files, out, raw_file, test_file, model, options, minutes, quiet, definitions=definitions)
     if plan:
@@ -63,18 +63,6 @@ def grow(
         print(result)
 
 
-def _definitions(pairs: list[str]) -> dict[str, str]:
-    """What types mean, from ``TYPE=WORDS``."""
-    if odd := [pair for pair in pairs if pair.encode(errors="replace").decode() != pair]:
-        raise SettingsError(f"--define is {odd[0]!r}, which is not UTF-8")
-    if wrong := [pair for pair in pairs if not all(part.strip() for part in pair.partition("="))]:
-        raise SettingsError(f'--define is "{printable(wrong[0])}", expected TYPE=WORDS, e.g. GENE="gene or protein"')
-    found = {type_.strip(): words.strip() for type_, _, words in (pair.partition("=") for pair in pairs)}
-    if len(found) < len(pairs):
-        raise SettingsError("--define names a type twice: give each one definition")
-    return found
-
-
 def _show(plan: Plan) -> None:
     from nersery.report.model import label_of
     from nersery.report.number_format import in_minutes
@@ -83,9 +71,8 @@ def _show(plan: Plan) -> None:
     trained = f"{tagger['steps']} steps a training with {tagger['model']}"
     print(f"{folds} folds, {trained}, {len(plan.material.raw):,} raw sentences. On one fold:")
     estimates = {label_of(name): seconds for name, seconds in plan.seconds().items()}
-    width = max(map(len, estimates))
-    for name, seconds in estimates.items():
-        print(f"  {name:{width}}  {in_minutes(seconds):>8}")
+    for name, seconds in zip(padded(estimates), estimates.values(), strict=True):
+        print(f"  {name}  {in_minutes(seconds):>8}")
     print(f"all on one fold: {in_minutes(sum(estimates.values()))}; what does not fit into the time is left out")
     for note in [*plan.material.notes, *plan.notes]:
         print(f"note: {note}")

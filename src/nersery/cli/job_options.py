@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, cast
 
 from typer import Option
 
@@ -39,7 +39,7 @@ def job_options(
     quiet: options.Quiet = False,
 ) -> JobOptions:
     """How a command runs its stage. The parameters become options of each `StageCommand`."""
-    return JobOptions(shards, workers, engine, gpus, batch_size, force, quiet)
+    return JobOptions(shards, workers, cast(Any, engine), gpus, batch_size, force, quiet)
 
 
 Plan = Annotated[bool, Option("--plan", help="Only estimate a language model's requests, tokens and dollars.")]

@@ -179,6 +179,26 @@ def refuse_same_file(target: Path, *sources: str) -> None:
                 raise SettingsError(f"{source} is an input and would be overwritten. Choose another output")
 
 
+def values_by_type(option: str, pairs: Sequence[str], expected: str, *, empty: bool = False) -> dict[str, str]:
+    """The values of an option that is given as ``TYPE=VALUE``.
+
+    Args:
+        expected: The form, with an example.
+        empty: Whether a value may be empty.
+    """
+    values: dict[str, str] = {}
+    for pair in pairs:
+        type_, equals, value = map(str.strip, pair.partition("="))
+        if pair.encode(errors="replace").decode() != pair:
+            raise SettingsError(f"{option} is {pair!r}, which is not UTF-8")
+        if not equals or not type_ or not (value or empty):
+            raise SettingsError(f'{option} is "{printable(pair)}", expected {expected}')
+        if type_ in values:
+            raise SettingsError(f"{option} names the type {printable(type_)} twice")
+        values[type_] = value
+    return values
+
+
 def split_folder(files: Sequence[str], example: str) -> tuple[list[str], Path]:
     """The inputs, and the folder to write, which is named last.
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from typer import Argument, Option
 
-from nersery.cli import options
+from nersery.cli import options, tables
 from nersery.cli.app import app
 from nersery.core.errors import SettingsError
 from nersery.core.warnings import remark
@@ -135,15 +135,12 @@ def _print_plan(plan: dict[str, Any]) -> None:
 
 
 def _print_summary(report: Report, folder: Path) -> None:
-    from nersery.report.number_format import p_text
+    from nersery.report.number_format import p_text, signed
 
-    width = max(len(system.label) for system in report.systems)
-    for system in report.systems:
-        line = f"{system.label:{width}}  F1 {system.f1}"
+    labels = tables.padded([system.label for system in report.systems])
+    for label, system in zip(labels, report.systems, strict=True):
+        line = f"{label}  F1 {system.f1}"
         if test := system.against_gold:
-            difference, low, high = (
-                f"{100 * (value or 0.0):+z.1f}" for value in (test.difference, test.low, test.high)
-            )
-            line += f"   {difference} against gold only (95 % {low} to {high}, {p_text(test.p or 0.0)})"
+            line += f"   {signed(test.difference)} against gold only (95 % {test.interval}, {p_text(test.p or 0.0)})"
         print(line)
     print(f"report: {folder / 'report.html'}")

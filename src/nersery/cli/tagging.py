@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -22,6 +22,7 @@ from nersery.taggers.base import Backend, PredictStage, Tagger, check_tagger_fol
 if TYPE_CHECKING:
     from nersery.evaluate.error_analysis import Errors
     from nersery.evaluate.in_step import InStep
+    from nersery.evaluate.significance import Comparison
 
 SHOWN_MISTAKES = 3
 """Of each kind."""
@@ -151,20 +152,21 @@ def evaluate(
     json: options.AsJson = False,
 ) -> None:
     """Score predicted entities: strict precision, recall and F1, also by type."""
-    names = [predicted, *([against] if against is not None else [])]
+    names, compared = [predicted, *([against] if against is not None else [])], None
     found = _scored(gold, names, missing, errors=errors)
     result: dict[str, Any] = found.counters[0].scores.as_dict()
     if against is not None:
         from nersery.evaluate.significance import paired_bootstrap
 
         ours, theirs = (counter.sentence_counts for counter in found.counters)
-        result["against"] = {"file": against, **paired_bootstrap(theirs, ours, samples=samples, seed=seed).as_dict()}
+        compared = paired_bootstrap(theirs, ours, samples=samples, seed=seed)
+        result["against"] = {"file": against, **compared.as_dict()}
     if found.errors is not None:
         result["errors"] = found.errors.as_dict(SHOWN_MISTAKES)
     if json:
         options.print_json(result)
         return
-    _print_scores(result)
+    _print_scores(result, compared)
     if found.errors is not None:
         _print_errors(found.errors)
 
@@ -198,33 +200,24 @@ def _scored(gold: str, names: Sequence[str], missing: Missing, *, errors: bool) 
     return whole
 
 
-def _print_scores(result: dict[str, Any]) -> None:
-    rows = [*result["per_type"].items(), ("micro", result["micro"])]  # no dict, for a type may be called so too
-    empty, *names = tables.padded(["", *(printable(name) for name, _ in rows)])
-    print(f"{empty}  precision  recall     F1   correct  predicted   gold")
-    for name, (_, row) in zip(names, rows, strict=True):
-        print(f"{name}  {_figures(row)}  {row['correct']:8,}  {row['predicted']:9,}  {row['gold']:5,}")
+def _print_scores(result: dict[str, Any], compared: Comparison | None) -> None:
+    shares, counts = ("precision", "recall", "f1"), ("correct", "predicted", "gold")
+    shown = tables.table("", "precision", "recall", "F1", *counts, figures_from=1)
+    for name, row in [*result["per_type"].items(), ("micro", result["micro"])]:  # a type may be called so too
+        of_some = row["predicted"] + row["gold"] > 0
+        figures = (f"{100 * row[key]:.1f}" if of_some else "-" for key in shares)
+        shown.add_row(tables.text(name), *figures, *(f"{row[key]:,}" for key in counts))
+    tables.show(shown)
     if not result["per_type"]:
         note("neither side has an entity, so there is nothing to score")
-    if "against" in result:
+    if compared is not None:
         from nersery.evaluate.significance import caution
+        from nersery.report.number_format import p_text
 
-        test = result["against"]
-        p = f"p = {test['p_value']:.4f}" if test["p_value"] >= 0.00005 else "p < 0.0001"
-        print(
-            f"against {printable(test['file'])}: {100 * test['difference']:+z.1f} F1 "
-            f"(95 % interval {100 * test['low']:+z.1f} to {100 * test['high']:+z.1f}, {p})"
-        )
-        if few := caution(test["sentences"]):
+        print(f"against {printable(result['against']['file'])}: F1 {compared}, {p_text(compared.p_value)}")
+        if few := caution(compared.sentences):
             note(few)
     remark("strict: an entity is correct if its boundaries and its type are")
-
-
-def _figures(row: Mapping[str, Any]) -> str:
-    """Precision, recall and F1; a figure over no entities at all is none."""
-    if not row["predicted"] + row["gold"]:
-        return f"{'-':>9}  {'-':>6}  {'-':>5}"
-    return f"{100 * row['precision']:9.1f}  {100 * row['recall']:6.1f}  {100 * row['f1']:5.1f}"
 
 
 def _print_errors(errors: Errors) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Any
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -17,6 +18,10 @@ class Entity:
     end: int
     type: str
     score: float | None = field(default=None, compare=False)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Words and type for JSON, without the score."""
+        return {"start": self.start, "end": self.end, "type": self.type}
 
 
 @dataclass(frozen=True, slots=True, order=True)

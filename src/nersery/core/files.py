@@ -334,7 +334,7 @@ def locked(folder: Path) -> contextlib.AbstractContextManager[None]:
 
 
 def turn(folder: Path) -> contextlib.AbstractContextManager[None]:
-    """Wait until no other process has its turn in a folder, which is created."""
+    """Wait until no other process has its turn in a folder, which is created; it is noted that one waits."""
     return _locked(folder, "turn", wait=True)
 
 
@@ -351,11 +351,14 @@ def _locked(folder: Path, name: str, *, wait: bool) -> Iterator[None]:
             folder.mkdir(parents=True, exist_ok=True)
         with _open_lock(file) as stream:
             try:
-                fcntl.flock(stream, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
+                fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
-                raise SettingsError(
-                    f"another process is writing {folder}. Wait for it, or choose another output"
-                ) from None
+                if not wait:
+                    raise SettingsError(
+                        f"another process is writing {folder}. Wait for it, or choose another output"
+                    ) from None
+                warn(f"another process is at work in {folder}; waiting for it")
+                fcntl.flock(stream, fcntl.LOCK_EX)
             except OSError as error:
                 if error.errno not in NO_LOCKS:
                     raise

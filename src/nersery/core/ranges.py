@@ -9,6 +9,8 @@ from numbers import Real
 from types import NoneType
 from typing import Annotated, Any, get_args
 
+from nersery.core.random import is_whole
+
 
 @dataclass(frozen=True)
 class Range:
@@ -62,6 +64,7 @@ def range_issues(name: str, hint: Any, value: Any) -> Iterator[str]:
         return
     for part in (hint, *get_args(hint)):
         for limits in getattr(part, "__metadata__", ()):
-            if isinstance(limits, Range) and value not in limits:
-                shown = f"{value:g}" if isinstance(value, float) else repr(value)
-                yield f"{name} is {shown}, expected {limits}"
+            needs_whole = part.__origin__ is int and not is_whole(value)
+            if isinstance(limits, Range) and (needs_whole or value not in limits):
+                shown = f"{value:g}" if isinstance(value, float) and not needs_whole else f"{value!r:.60}"
+                yield f"{name} is {shown}, expected {'a whole number of ' if needs_whole else ''}{limits}"

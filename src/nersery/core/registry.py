@@ -270,15 +270,19 @@ def _new_validator(cls: type[Any], key: str) -> Any:
 _validator: Callable[[type[Any], str], Any] = cache(_new_validator)  # type: ignore[assignment]
 
 
-def check_values(method: object) -> None:
-    """Raise `SettingsError` for values that are not among the choices, or not in the range, of their setting."""
+def check_values(method: object, name: str | None = None) -> None:
+    """Raise `SettingsError` for values that are not among the choices, or not in the range, of their setting.
+
+    Args:
+        name: As for `typed`; None takes that of the method.
+    """
     try:
         hints = hints_of(type(method))
     except NameError:  # of another package, whose types are only there for its type checker
         return
     settings = settings_of(method)
     chosen = {key: value for key, value in settings.items() if _has_choices(hints[key])}
-    issues = typed(type(method), name_of(method), chosen)[1]
+    issues = typed(type(method), name_of(method) if name is None else name, chosen)[1]
     if issues := [*issues, *(issue for key in settings for issue in range_issues(key, hints[key], settings[key]))]:
         raise SettingsError("\n".join(issues))
 

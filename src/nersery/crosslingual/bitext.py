@@ -24,7 +24,7 @@ from nersery.io.ids import Ids
 from nersery.io.jsonl import JsonlSource
 from nersery.io.sentence_table import SentenceTable
 from nersery.io.text import TextSource
-from nersery.io.text_file import BLANKS, TextFile
+from nersery.io.text_file import TextFile
 from nersery.pipeline.stage_job import Sentences, opened
 
 EMPTY_LINE = "empty line"
@@ -301,7 +301,7 @@ def _words(side: Side) -> Sequence[str]:
 def _extent(source: Source) -> tuple[int, int]:
     """The number of the last row of a side, and of the last one that is not blank."""
     if isinstance(source, JsonlSource):
-        rows = sum(1 for line in source.file.lines() if line.strip(BLANKS))
+        rows = sum(1 for _ in source.values())
         return rows, rows
     rows = last = 0
     sides = source.file.lines() if isinstance(source, Lines) else in_order(source)

@@ -55,15 +55,11 @@ class Mistake:
             shown["language"] = self.truth.language
         return {
             **shown,
-            "gold": [_as_dict(entity) for entity in self.truth.entities],
-            "predicted": [_as_dict(entity) for entity in self.guess.entities],
-            "gold_entity": self.gold and _as_dict(self.gold),
-            "predicted_entity": self.predicted and _as_dict(self.predicted),
+            "gold": [entity.as_dict() for entity in self.truth.entities],
+            "predicted": [entity.as_dict() for entity in self.guess.entities],
+            "gold_entity": self.gold and self.gold.as_dict(),
+            "predicted_entity": self.predicted and self.predicted.as_dict(),
         }
-
-
-def _as_dict(entity: Entity) -> dict[str, Any]:
-    return {"start": entity.start, "end": entity.end, "type": entity.type}
 
 
 @dataclass

@@ -49,9 +49,9 @@ class Comparison:
         return asdict(self)
 
     def __str__(self) -> str:
-        """In points of a hundred, e.g. ``+1.3 [-0.2, +2.9], p = 0.084``."""
-        interval = f"[{100 * self.low:+z.1f}, {100 * self.high:+z.1f}]"
-        return f"{100 * self.difference:+z.1f} {interval}, p = {self.p_value:.2g}"
+        """The difference and its interval in points of a hundred, e.g. ``+1.3, 95 % -0.2 to +2.9``."""
+        difference, low, high = (f"{100 * value:+z.1f}" for value in (self.difference, self.low, self.high))
+        return f"{difference}, 95 % {low} to {high}"
 
 
 def caution(sentences: int) -> str:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nersery import io
-from nersery.core.sentence import Corpus, Entity, Sentence
+from nersery.core.sentence import Corpus, Sentence
 from nersery.evaluate.changes import Change, count_changes, find_changes
 from nersery.evaluate.entity_groups import LENGTHS, NOVELTY, length_group, novelty_groups, score_groups
 from nersery.evaluate.error_analysis import Errors, find_errors, spread
@@ -109,19 +109,15 @@ def _example(change: Change) -> ChangeExample:
         gold=truth.entities,
         before=shown(change.before).entities,
         after=shown(change.after).entities,
-        entity=_shown_entity(change.entity),
+        entity=ShownEntity(**change.entity.as_dict()),
     )
 
 
 def shown(sentence: Sentence) -> ShownSentence:
     """A sentence as the report has it."""
     language = {"language": sentence.language} if sentence.language else {}
-    entities = [_shown_entity(entity) for entity in sentence.entities]
+    entities = [ShownEntity(**entity.as_dict()) for entity in sentence.entities]
     return ShownSentence(id=sentence.id, words=list(sentence.words), entities=entities, **language)
-
-
-def _shown_entity(entity: Entity) -> ShownEntity:
-    return ShownEntity(start=entity.start, end=entity.end, type=entity.type)
 
 
 def _against_gold(run: RunFolder, own: Predictions, baseline: Predictions) -> AgainstGold:

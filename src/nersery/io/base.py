@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import codecs
 import hashlib
+import json
 import re
 from abc import ABC, abstractmethod
 from collections import Counter
@@ -175,8 +176,9 @@ def detect_scheme(sequences: Iterable[Sequence[str]]) -> str:
     return tags.detect(pairs)
 
 
-def unread(text: str, comments: Iterable[str] = ()) -> Sentence:
-    """What a reject shows of a sentence that cannot be read: its text, cut at white space."""
+def unread(given: Any, comments: Iterable[str] = ()) -> Sentence:
+    """What a reject shows of a sentence that cannot be read: its text, or JSON of its value, cut at white space."""
+    text = given if isinstance(given, str) else json.dumps(given, ensure_ascii=False)
     return Sentence(tuple(storable(text).split()) or (UNKNOWN_COLUMN,), comments=tuple(map(storable, comments)))
 
 

@@ -23,21 +23,15 @@ _WORD, _POS, _ENTITY = 3, 4, 10
 _BRACKETS = re.compile(r"(?:\((?P<type>[^()*]+))?\*?(?P<end>\))?")
 
 
-class _AsColumns(TextFile):
-    """The file with three columns between tabs: word, part of speech and tag."""
-
-    def __init__(self, file: TextFile) -> None:
-        self.__dict__ |= file.__dict__  # standard input cannot be opened again
-
-    def lines(self) -> Iterator[str]:
-        """The lines, one for each of the file."""
-        for are_words, lines in groupby(super().lines(), _is_word):
-            if not are_words:
-                yield from lines
-                continue
-            rows = [line.split() for line in lines]
-            for row, tag in zip(rows, _tags([row[_ENTITY] for row in rows]), strict=True):
-                yield f"{row[_WORD]}\t{row[_POS]}\t{tag}\n"
+def _as_columns(lines: Iterator[str]) -> Iterator[str]:
+    """The lines with three columns between tabs: word, part of speech and tag."""
+    for are_words, run in groupby(lines, _is_word):
+        if not are_words:
+            yield from run
+            continue
+        rows = [line.split() for line in run]
+        for row, tag in zip(rows, _tags([row[_ENTITY] for row in rows]), strict=True):
+            yield f"{row[_WORD]}\t{row[_POS]}\t{tag}\n"
 
 
 def _is_word(line: str) -> bool:
@@ -72,7 +66,8 @@ class Conll2012Source(ConllSource):
         if options.word_column or options.tag_column:
             issue = Issue(f"the columns of CoNLL-2012 are fixed: word {_WORD + 1}, entity {_ENTITY + 1}", file.name)
             raise DataError(issue, fix="leave out --word-column and --tag-column, or give --format conll")
-        super().__init__(_AsColumns(file), replace(options, word_column=1, tag_column=3))
+        file.mapped = _as_columns
+        super().__init__(file, replace(options, word_column=1, tag_column=3))
 
     @property
     def description(self) -> str:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator
+from functools import partial
 from itertools import groupby, islice
 
 from nersery.core.sentence import UNKNOWN_COLUMN
@@ -41,34 +42,27 @@ def _key_of_tags(file: TextFile) -> str:
     return max(tags, key=lambda key: (len(tags[key]), tags[key].total()), default="")
 
 
-class _WithTags(TextFile):
-    """A file whose words get their tag as a further column, and lose it in MISC.
+def _with_tags(key: str, lines: Iterator[str]) -> Iterator[str]:
+    """The lines, those of words with their tag as a further column, and no longer in MISC.
 
     The words of a range such as ``3-4`` share its tag if they have none, as in Stanza's output.
     """
-
-    def __init__(self, file: TextFile, key: str) -> None:
-        self.__dict__ |= file.__dict__  # standard input cannot be opened again
-        self._key = f"{key}="
-
-    def lines(self) -> Iterator[str]:
-        """The lines, one for each of the file."""
-        for are_words, lines in groupby(super().lines(), lambda line: _values(line) != []):
-            if not are_words:
-                yield from lines
-                continue
-            rows = [*map(_values, lines)]
-            found = [[part for part in _PARTED.split(row[-1]) if part.startswith(self._key)] for row in rows]
-            tags = [own[0].removeprefix(self._key) if own else "" for own in found]
-            for at, (row, tag) in enumerate(zip(rows, tags, strict=True)):
-                number = NUMBER.fullmatch(row[0])
-                if tag and number and "-" in row[0]:
-                    end = at + 2 + int(number[2]) - int(number[1])
-                    if not any(tags[at + 1 : end]) and number[1] in [word[0] for word in rows[at + 1 : at + 2]]:
-                        tags[at:end] = _shared(tag, len(tags[at + 1 : end]))
-            for row, tag in zip(rows, tags, strict=True):
-                rest = [part for part in _PARTED.split(row[-1]) if not part.startswith(self._key)]
-                yield "\t".join([*row[:-1], "|".join(rest) or UNKNOWN_COLUMN, tag or OUTSIDE]) + "\n"
+    for are_words, run in groupby(lines, lambda line: _values(line) != []):
+        if not are_words:
+            yield from run
+            continue
+        rows = [*map(_values, run)]
+        found = [[part for part in _PARTED.split(row[-1]) if part.startswith(key)] for row in rows]
+        tags = [own[0].removeprefix(key) if own else "" for own in found]
+        for at, (row, tag) in enumerate(zip(rows, tags, strict=True)):
+            number = NUMBER.fullmatch(row[0])
+            if tag and number and "-" in row[0]:
+                end = at + 2 + int(number[2]) - int(number[1])
+                if not any(tags[at + 1 : end]) and number[1] in [word[0] for word in rows[at + 1 : at + 2]]:
+                    tags[at:end] = _shared(tag, len(tags[at + 1 : end]))
+        for row, tag in zip(rows, tags, strict=True):
+            rest = [part for part in _PARTED.split(row[-1]) if not part.startswith(key)]
+            yield "\t".join([*row[:-1], "|".join(rest) or UNKNOWN_COLUMN, tag or OUTSIDE]) + "\n"
 
 
 def _shared(tag: str, count: int) -> list[str]:
@@ -87,7 +81,9 @@ class ConlluSource(ConllSource):
 
     def __init__(self, file: TextFile, options: ReadOptions) -> None:
         self._key = "" if options.word_column or options.tag_column else _key_of_tags(file)
-        super().__init__(_WithTags(file, self._key) if self._key else file, options)
+        if self._key:
+            file.mapped = partial(_with_tags, f"{self._key}=")
+        super().__init__(file, options)
 
     @property
     def description(self) -> str:

@@ -12,7 +12,7 @@ import csv
 import re
 from collections.abc import Iterator, Sequence
 from itertools import islice, pairwise
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from nersery.core.errors import DataError, Issue
 from nersery.core.sentence import UNKNOWN_COLUMN
@@ -23,7 +23,7 @@ from nersery.io.conll import TAG_NAMES, WORD_NAMES
 from nersery.io.foreign import refuse_foreign
 from nersery.io.formats import Beginning, Format
 from nersery.io.jsonl import JsonlSource
-from nersery.io.objects import ENCODER
+from nersery.io.objects import Object
 from nersery.io.text_file import TextFile
 
 _NUMBER = r"[ _.-]*(?:#|idx?|index|no|nr|num|number)\.?"
@@ -95,8 +95,8 @@ class CsvSource(JsonlSource):
             issue = Issue(f"not CSV: {error}; a quotation mark in this row may have no end", self.file.name, ended + 1)
             raise DataError(issue, fix="export the table again, or correct it") from None
 
-    def _lines(self) -> Iterator[tuple[int, str]]:
-        """The sentences as lines of JSONL, with their first lines in the file."""
+    def values(self) -> Iterator[tuple[int, Object]]:
+        """The sentences as JSONL has them, with their first lines in the file."""
         if self._table is None:
             return
         names, word, tag, naming, by_sentence = self._table
@@ -104,30 +104,30 @@ class CsvSource(JsonlSource):
         for line, row in islice(self._rows(), bool(names), None):
             if by_sentence:
                 words, tags = ([*_parts(row[at])] if at < len(row) else [] for at in (word, tag))
-                yield line, ENCODER.encode({"tokens": words, "ner_tags": tags})
+                yield line, {"tokens": words, "ner_tags": tags}
                 continue
             named, is_end = [_cell(row, at) or old for at, old in zip(naming, name, strict=True)], self._table.ends(row)
             if current and (is_end or named != name):
-                yield began, self._encoded(current, name)
+                yield began, self._sentence(current, name)
                 current = []
             if not is_end:
                 began, name = began if current else line, named
                 current.append(row)
         if current:
-            yield began, self._encoded(current, name)
+            yield began, self._sentence(current, name)
 
-    def _encoded(self, rows: Sequence[_TableRow], name: Sequence[str]) -> str:
-        """A sentence as a line of JSONL, with the other columns that have a name, or all where none has."""
+    def _sentence(self, rows: Sequence[_TableRow], name: Sequence[str]) -> Object:
+        """A sentence as JSONL has it, with the other columns that have a name, or all where none has."""
         assert self._table is not None
         names, word, tag, naming, _ = self._table
         width = max(map(len, rows))
         others = [
             at for at in range(width) if at not in (word, tag, *naming) and (not names or names[at : at + 1] != [""])
         ]
-        value: dict[str, Any] = {"id": ":".join(filter(None, name)), "document": "".join(name[:-1])}
+        value: Object = {"id": ":".join(filter(None, name)), "document": "".join(name[:-1])}
         value |= {"tokens": [_cell(row, word) for row in rows], "ner_tags": [_cell(row, tag) for row in rows]}
         columns = [["_".join(_cell(row, at).split()) or UNKNOWN_COLUMN for row in rows] for at in others]
-        return ENCODER.encode({**value, "columns": columns} if columns else value)
+        return {**value, "columns": columns} if columns else value
 
 
 def _cell(row: _TableRow, at: int) -> str:

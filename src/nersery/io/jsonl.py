@@ -117,7 +117,7 @@ class JsonlSource(Source):
 
     def __init__(self, file: TextFile, options: ReadOptions) -> None:
         super().__init__(file, options)
-        self._empty = next(self._lines(), None) is None
+        self._empty = next(self.values(), None) is None
         self._left_out: dict[str, None] = {}
         self._has_tags = False
         detected = detect_scheme(self._tags())  # a pass even where the scheme is named: it finds what is left out
@@ -133,10 +133,10 @@ class JsonlSource(Source):
 
     def sentences(self, found: Pass) -> Iterator[Sentence]:
         """One pass over the file."""
-        for number, (line, text) in enumerate(self._lines(), start=1):
+        for number, (line, given) in enumerate(self.values(), start=1):
             id, value = f"{self.file.stem}:{number}", None
             try:
-                value = _load(text, line)
+                value = _load(given, line)
                 id = value.get("id") or id
                 if clash := found.clash(id, line):
                     raise BrokenError(clash)
@@ -144,22 +144,22 @@ class JsonlSource(Source):
                 words, cleaned = found.clean(_words(value))
                 sentence = _built(value, words, id, entities, self.options.language, line)
             except BrokenError as broken:
-                found.broken(id, broken.issues, _remains(value, text))
+                found.broken(id, broken.issues, _remains(value, given))
             else:
                 found.count(repaired, cleaned)
                 yield sentence
 
-    def _lines(self) -> Iterator[tuple[int, str]]:
-        """The lines that are not blank, with their numbers from 1."""
+    def values(self) -> Iterator[tuple[int, Any]]:
+        """The lines that are not blank, with their numbers from 1; other formats give objects in place of lines."""
         return ((line, text) for line, text in enumerate(self.file.lines(), start=1) if text.strip(BLANKS))
 
     def _tags(self) -> Iterator[list[str]]:
         """The tags of the lines that can be read; keys that are left out of these lines are noted."""
-        for line, text in self._lines():
-            if not any(mark in text for mark in _MARKS_OF_TAGS):  # before the line is parsed, for most files have none
-                continue
+        for line, given in self.values():
+            if isinstance(given, str) and not any(mark in given for mark in _MARKS_OF_TAGS):
+                continue  # before the line is parsed, for most files have none
             try:
-                whole = with_usual_names(parsed(text, line))
+                whole = with_usual_names(parsed(given, line))
                 value = _ours(whole)
                 _check(value, line)
             except BrokenError:  # `sentences` says what is wrong
@@ -185,9 +185,9 @@ class JsonlSource(Source):
         return entities_, repaired
 
 
-def _load(text: str, line: int) -> Object:
+def _load(given: Any, line: int) -> Object:
     """The object of a line, with its keys and the shapes of its values checked."""
-    value: Object = _ours(parsed(text, line))
+    value: Object = _ours(parsed(given, line))
     _check(value, line)
     return value
 
@@ -281,7 +281,7 @@ def _built(
         raise BrokenError(*issues_in(error, line)) from None
 
 
-def _remains(value: Object | None, text: str) -> Sentence:
+def _remains(value: Object | None, given: Any) -> Sentence:
     """A broken sentence for the rejects: its words with their tags as a column, or its line as it is."""
     try:
         if value is not None:
@@ -289,7 +289,7 @@ def _remains(value: Object | None, text: str) -> Sentence:
             return Sentence(tuple(_words(value)), columns=columns)
     except DataError:
         pass
-    return unread(text)
+    return unread(given)
 
 
 def to_object(sentence: Sentence) -> Object:

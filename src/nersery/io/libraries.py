@@ -5,9 +5,7 @@ Rows with tags are read like lines of JSONL, with the same checks, repairs and e
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from importlib import import_module
 from itertools import groupby
 from numbers import Real
 from operator import itemgetter
@@ -15,12 +13,13 @@ from typing import Any
 
 from nersery.core import tags as tag_schemes
 from nersery.core.entity import Entity
-from nersery.core.errors import DataError, Issue, MissingResourceError, SettingsError, did_you_mean
+from nersery.core.errors import DataError, Issue, SettingsError, did_you_mean
+from nersery.core.extras import required
 from nersery.core.sentence import Sentence, types_in
 from nersery.io.annotation_tools.standoff import layout
 from nersery.io.base import read_options
 from nersery.io.jsonl import JsonlSource
-from nersery.io.objects import Object
+from nersery.io.objects import Object, json_value
 from nersery.io.parquet import with_names, without_nulls
 from nersery.io.text_file import TextFile
 
@@ -32,36 +31,17 @@ _READ_BY_NAME = frozenset({"tokens", "words", "entities", "tags", "ner_tags"})
 """Columns that the reader of JSONL takes for words or labels, whatever the user names."""
 
 
-def required(module: str, extra: str) -> Any:
-    """A library that is imported only where it is needed; a `MissingResourceError` if it is not installed."""
-    try:
-        return import_module(module)
-    except ImportError:
-        hint = f"{module.partition('.')[0]} is not installed. Install it with: pip install"
-        raise MissingResourceError(f'{hint} "nersery[{extra}]"') from None
+class _RowsSource(JsonlSource):
+    """Rows in memory, read and checked like lines of JSONL."""
 
+    def __init__(self, name: str, rows: Callable[[], Iterable[Object]], options: Mapping[str, Any]) -> None:
+        self._rows, file = rows, TextFile(name)
+        file.in_memory = True
+        super().__init__(file, read_options(options))
 
-class _Objects(TextFile):
-    """Rows in memory as lines of JSONL; the number of a line is that of a row."""
-
-    in_memory = True
-
-    def __init__(self, name: str, rows: Callable[[], Iterable[Object]]) -> None:
-        super().__init__(name)
-        self._rows = rows
-
-    def lines(self) -> Iterator[str]:
-        """The rows."""
-        return (json.dumps(row, ensure_ascii=False, default=_plain) + "\n" for row in self._rows())
-
-
-def _plain(value: Any) -> Any:
-    """Arrays and numbers of NumPy as lists and numbers, anything else as text."""
-    return value.tolist() if hasattr(value, "tolist") else str(value)
-
-
-def _read(name: str, rows: Callable[[], Iterable[Object]], options: Mapping[str, Any]) -> Iterator[Sentence]:
-    return iter(JsonlSource(_Objects(name, rows), read_options(options)))
+    def values(self) -> Iterator[tuple[int, Object]]:
+        """The rows, with their numbers from 1."""
+        return enumerate(self._rows(), start=1)
 
 
 def dataset_sentences(
@@ -93,22 +73,18 @@ def dataset_sentences(
             if not isinstance(row, Mapping):
                 raise DataError(f"row {number} is {row!r:.60}, expected a mapping such as {{'tokens': …}}")
             read = {key: value for key, value in row.items() if key not in unread}
-            plain: Object = {renamed.get(key, str(key)): _listed(value) for key, value in read.items()}
+            plain: Object = {renamed.get(key, str(key)): json_value(value) for key, value in read.items()}
             if "id" in plain:
                 plain["id"] = str(plain["id"])
             yield with_names(without_nulls(plain), labels)
 
-    return _read(str(getattr(dataset, "split", None) or "dataset"), objects, options)
+    return iter(_RowsSource(str(getattr(dataset, "split", None) or "dataset"), objects, options))
 
 
 def _keys(rows: Any) -> list[str]:
     """The columns of rows without a list of them."""
     first = next(iter(rows), None)
     return list(first) if isinstance(first, Mapping) else []
-
-
-def _listed(value: Any) -> Any:
-    return list(value) if isinstance(value, tuple) else value.tolist() if hasattr(value, "tolist") else value
 
 
 def _only_column(columns: Sequence[str], wanted: str | None, role: str, known: Sequence[str]) -> str:
@@ -139,8 +115,8 @@ def bio_sentences(
         raise DataError(message, fix="give a list of words and a list of tags for each sentence")
     if any(isinstance(one, str) for one in (*lists, *tag_lists)):
         raise DataError("a sentence is a string, expected a list of words", fix="give a list of lists of words")
-    rows = [{"tokens": list(w), "tags": list(t)} for w, t in zip(lists, tag_lists, strict=True)]
-    return _read("bio", lambda: rows, options)
+    rows = [json_value({"tokens": list(w), "tags": list(t)}) for w, t in zip(lists, tag_lists, strict=True)]
+    return iter(_RowsSource("bio", lambda: rows, options))
 
 
 def to_bio(corpus: Iterable[Sentence], scheme: str) -> tuple[list[list[str]], list[list[str]]]:
@@ -198,10 +174,10 @@ def pandas_sentences(
     ids = ids.where(ids != "").ffill()  # empty, not missing, is what keep_default_na=False makes of an empty cell
     triples = zip(ids, table[word_column], table[tag_column], strict=True)
     rows = [
-        {"id": str(id), "tokens": [str(word) for _, word, _ in group], "tags": [tag for _, _, tag in group]}
+        {"id": str(id), "tokens": [str(word) for _, word, _ in group], "tags": json_value([tag for _, _, tag in group])}
         for id, group in ((id, list(group)) for id, group in groupby(triples, itemgetter(0)))
     ]
-    return _read("pandas", lambda: rows, options)
+    return iter(_RowsSource("pandas", lambda: rows, options))
 
 
 def to_pandas(corpus: Iterable[Sentence], scheme: str) -> Any:
@@ -249,7 +225,7 @@ def spacy_sentences(docs: Any, language: str | None = None) -> Iterator[Sentence
 def to_spacy(corpus: Iterable[Sentence], vocab: Any) -> Iterator[Any]:
     """See `nersery.Corpus.to_spacy`."""
     spacy = required("spacy", "spacy")
-    tokens = import_module("spacy.tokens")
+    tokens = required("spacy.tokens", "spacy")
     vocabularies: dict[str, Any] = {}
     for sentence in corpus:
         language = sentence.language.partition("-")[0].lower()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from nersery.core.errors import DataError, Issue
@@ -12,6 +12,7 @@ from nersery.io.base import lone_return
 from nersery.io.text_file import BLANKS
 
 Object = dict[str, Any]
+_PLAIN = frozenset({str, int, float, bool, type(None)})
 
 
 class BrokenError(Exception):
@@ -45,12 +46,31 @@ DECODER = json.JSONDecoder(parse_float=_finite, parse_constant=_refuse_constant,
 ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False)
 
 
-def parsed(text: str, line: int) -> Any:
-    """The JSON value of a line; raises `BrokenError` if it is invalid or cannot be stored."""
+def parsed(given: Any, line: int) -> Any:
+    """The JSON value of a line, or a value as it is; raises `BrokenError` if it is invalid or cannot be stored."""
+    if not isinstance(given, str):
+        return given
     try:
-        return _decoded(text)
+        return _decoded(given)
     except ValueError as error:
-        raise BrokenError(lone_return(text, line) or Issue(_reason(error), line=line, kind="not JSON")) from None
+        raise BrokenError(lone_return(given, line) or Issue(_reason(error), line=line, kind="not JSON")) from None
+
+
+def json_value(value: Any) -> Any:
+    """Tuples and arrays as lists, numbers of NumPy as numbers, and what JSON lacks as text.
+
+    >>> json_value({"words": ("Oslo", "Rome"), 1: {2}})
+    {'words': ['Oslo', 'Rome'], '1': '{2}'}
+    """
+    if type(value) in _PLAIN:
+        return value
+    if isinstance(value, list | tuple):
+        return [*map(json_value, value)]
+    if isinstance(value, Mapping):
+        return {str(key): json_value(one) for key, one in value.items()}
+    if isinstance(value, str):  # a member of an enumeration
+        return str.__str__(value)
+    return json_value(value.tolist()) if hasattr(value, "tolist") else str(value)
 
 
 def _reason(error: Exception) -> str:

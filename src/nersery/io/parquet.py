@@ -12,12 +12,11 @@ from pathlib import Path
 from typing import Any
 
 from nersery.core.batched import batched
-from nersery.core.errors import DataError, Issue, MissingResourceError
-from nersery.io.base import ReadOptions
+from nersery.core.errors import DataError, Issue
+from nersery.core.extras import required
 from nersery.io.formats import Format
 from nersery.io.jsonl import JsonlSource
-from nersery.io.objects import Object
-from nersery.io.text_file import TextFile
+from nersery.io.objects import Object, json_value
 
 READ_ROWS = 1024
 GROUP_ROWS = 10_000
@@ -53,38 +52,31 @@ class ParquetSource(JsonlSource):
         MissingResourceError: If pyarrow is not installed.
     """
 
-    def __init__(self, file: TextFile, options: ReadOptions) -> None:
-        super().__init__(_Rows(file), options)
-
     @property
     def description(self) -> str:
         """The format, and the scheme of the tags if there are any."""
         return super().description.replace("jsonl", "parquet", 1)
 
+    def values(self) -> Iterator[tuple[int, Object]]:
+        """The rows, with their numbers from 1."""
+        return enumerate(self._rows(), start=1)
 
-class _Rows(TextFile):
-    """A Parquet file as lines of JSONL; a line number is then that of a row."""
-
-    def __init__(self, file: TextFile) -> None:
-        self.__dict__.update(file.__dict__)  # what was copied from standard input stays as long as either is there
-
-    def lines(self) -> Iterator[str]:
+    def _rows(self) -> Iterator[Object]:
         """The rows without what is null."""
         parquet = load_pyarrow().parquet
         try:
-            with parquet.ParquetFile(self.path) as stream:
+            with parquet.ParquetFile(self.file.path) as stream:
                 names = _names(stream.schema_arrow.metadata)
                 _refuse_bombs(stream.metadata)
                 for batch in stream.iter_batches(READ_ROWS):
                     if batch.nbytes > MOST_BATCH_BYTES:
                         raise ValueError(f"{batch.num_rows:,} rows take {batch.nbytes:,} bytes, too many for sentences")
-                    rows = (with_names(without_nulls(row), names) for row in batch.to_pylist())
-                    yield from (f"{json.dumps(row, ensure_ascii=False, default=str)}\n" for row in rows)
+                    yield from (with_names(without_nulls(json_value(row)), names) for row in batch.to_pylist())
         except OSError as error:
-            raise self._unreadable(error) from None
+            raise self.file.unreadable(error) from None
         except (load_pyarrow().ArrowException, ValueError, TypeError) as error:
             message = f"this cannot be read as Parquet: {error}"
-            raise DataError(Issue(message, self.name), fix="name the format that it has by --format") from None
+            raise DataError(Issue(message, self.file.name), fix="name the format that it has by --format") from None
 
 
 def _refuse_bombs(metadata: Any) -> None:
@@ -170,12 +162,8 @@ def _with_columns(value: Object) -> Object:
 
 def load_pyarrow() -> Any:
     """The library with its `parquet`; a `MissingResourceError` if it is not installed."""
-    try:
-        import pyarrow
-        import pyarrow.parquet
-    except ImportError:
-        raise MissingResourceError('Parquet needs pyarrow. Install it with: pip install "pyarrow>=18"') from None
-    return pyarrow
+    required("pyarrow.parquet", "parquet")
+    return required("pyarrow", "parquet")
 
 
 FORMATS = (

@@ -9,7 +9,7 @@ import re
 import shutil
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
 from itertools import islice
 from pathlib import Path
@@ -60,6 +60,8 @@ class TextFile:
 
     in_memory = False
     """Whether no file was named, so that there is none to be mended."""
+    mapped: Callable[[Iterator[str]], Iterator[str]] | None = None
+    """Makes other lines of those in the file, one for each."""
 
     def __init__(self, path: str | Path, encoding: str = "utf-8") -> None:
         self.path, self.name, self.stem = Path(path), str(path), Path(path).stem
@@ -98,6 +100,9 @@ class TextFile:
             DataError: If the file does not exist, cannot be read, has another encoding, or a line of more than
                 `MOST_CHARACTERS`.
         """
+        return self.mapped(self._lines()) if self.mapped else self._lines()
+
+    def _lines(self) -> Iterator[str]:
         with self._opened() as stream:
             # Not by `beginnings`, which takes twice the time; and not `for line in stream`, see there.
             for number, line in enumerate(iter(partial(stream.readline, MOST_CHARACTERS + 1), ""), start=1):
@@ -149,9 +154,10 @@ class TextFile:
         except UnicodeError:
             raise self._wrong_bytes() from None
         except OSError as error:
-            raise self._unreadable(error) from None
+            raise self.unreadable(error) from None
 
-    def _unreadable(self, error: OSError) -> DataError:
+    def unreadable(self, error: OSError) -> DataError:
+        """Why the file cannot be read."""
         if isinstance(error, FileNotFoundError):
             siblings = list(self.path.parent.iterdir()) if self.path.parent.is_dir() else []
             stems = difflib.get_close_matches(self.path.stem, {path.stem for path in siblings}, n=len(siblings) or 1)

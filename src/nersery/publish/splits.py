@@ -6,10 +6,12 @@ from array import array
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal, get_args, overload
+from typing import Literal, overload
 
-from nersery.core.errors import DataError, Issue, SettingsError, did_you_mean
+from nersery.core.errors import DataError, Issue, SettingsError
 from nersery.core.random import item_seed
+from nersery.core.ranges import RateAboveZero
+from nersery.core.registry import check_values
 from nersery.core.sentence import Sentence
 from nersery.publish.groups import groups
 
@@ -36,7 +38,7 @@ class Division:
 
     dev_share: float = 0.1
     test_share: float = 0.1
-    similarity: float = 0.8
+    similarity: RateAboveZero = 0.8
     leaks: Leaks = "refuse"
     seed: int = 0
 
@@ -46,10 +48,7 @@ class Division:
                 f"the shares of dev and test are {self.dev_share:g} and {self.test_share:g}, expected numbers from 0 "
                 "that leave something for train"
             )
-        if self.leaks not in get_args(Leaks):
-            raise SettingsError(f'leaks is "{self.leaks}"; {did_you_mean(self.leaks, get_args(Leaks))}')
-        if not 0 < self.similarity <= 1:
-            raise SettingsError(f"similarity is {self.similarity:g}, expected a number in (0, 1]")
+        check_values(self, "")
 
 
 class SentenceSubset(Sequence[Sentence]):

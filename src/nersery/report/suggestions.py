@@ -113,9 +113,7 @@ class SuggestionTable:
     def _described(self, number: int, blank: Blank) -> dict[str, Any]:
         entity = blank.entity
         return {
-            "start": entity.start,
-            "end": entity.end,
-            "type": entity.type,
+            **entity.as_dict(),
             "words": list(blank.sentence.mention(entity)),
             "hidden": list(blank.places),
             **self._judged(blank, blank.sentence.mention(entity)),

@@ -66,7 +66,7 @@ def templates_as_json(shown: Sequence[Sentence], made: Mapping[str, Template]) -
     rows = []
     for sentence in shown:
         row: dict[str, Any] = {"id": sentence.id, "words": sentence.words}
-        row["entities"] = [{"start": e.start, "end": e.end, "type": e.type} for e in sentence.entities]
+        row["entities"] = [entity.as_dict() for entity in sentence.entities]
         template = made.get(sentence.id)
         found = {"keywords": template.keywords, "gaps": template.gaps()} if template else {"no_template": NO_ENTITIES}
         rows.append(row | found)

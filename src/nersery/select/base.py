@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, ClassVar, overload
+from typing import Any, ClassVar
 
 from nersery.core.errors import ContractError, NerseryError
 from nersery.core.outcome import Outcome, Reject, Result, Step, Tally
@@ -168,23 +168,6 @@ class SelectStage(Stage[Sentence, Sentence]):
         if self.report_history is not None and method.history:
             self.report_history(method.history)
         return select_step(method)
-
-
-@overload
-def select(
-    corpus: Sentences,
-    selector: str | type[Selector] | Selector,
-    gold: Sentences,
-    *,
-    output: None = None,
-    **options: Any,
-) -> Result: ...
-
-
-@overload
-def select(
-    corpus: Sentences, selector: str | type[Selector] | Selector, gold: Sentences, *, output: str | Path, **options: Any
-) -> Tally: ...
 
 
 def select(

@@ -55,6 +55,6 @@ def test_recipe_scores_and_report_are_logged(name: str, tmp_path: Path, monkeypa
 def test_wrong_and_missing_trackers_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(SettingsError, match='did you mean "mlflow"'):
         tracking.check_tracker("mlflw")
-    monkeypatch.setattr(tracking, "find_spec", lambda name: None)
+    monkeypatch.setitem(sys.modules, "wandb", None)
     with pytest.raises(MissingResourceError, match="pip install wandb"):
         tracking.check_tracker("wandb")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
@@ -21,8 +22,8 @@ from tests.standins import environment
 
 
 def test_without_ray_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(__import__("sys").modules, "ray", None)
-    with pytest.raises(MissingResourceError, match=r'pip install "ray>=2\.40'):
+    monkeypatch.setitem(sys.modules, "ray", None)
+    with pytest.raises(MissingResourceError, match=r'ray is not installed.*"nersery\[ray\]"'):
         RayEngine(1)
 
 
@@ -83,7 +84,7 @@ class SilentRay:
 class TestDeadNodes:
     def waited(self, monkeypatch: pytest.MonkeyPatch, ray: SilentRay) -> int:
         """How often it waited until a worker answered at last."""
-        monkeypatch.setattr("nersery.pipeline.engines.ray._ray", lambda: ray)
+        monkeypatch.setitem(sys.modules, "ray", ray)
         engine = RayEngine(1)
         assert engine.wait([engine.start(b"")], None)
         return ray.waited
@@ -116,7 +117,7 @@ class TestDeadNodes:
     def test_a_worker_that_ends_with_its_node_says_so(
         self, node: str, is_dead: bool, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr("nersery.pipeline.engines.ray._ray", lambda: SilentRay(True, False))
+        monkeypatch.setitem(sys.modules, "ray", SilentRay(True, False))
         worker = RayEngine(1).start(b"")
         worker.references[0] = RayError(f"The actor died because its node has died. Node Id: {node}")
         with pytest.raises(WorkerDiedError, match="Ray reports RayError") as caught:
@@ -124,7 +125,7 @@ class TestDeadNodes:
         assert caught.value.with_its_node is is_dead
 
     def test_a_poll_does_not_wait(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr("nersery.pipeline.engines.ray._ray", lambda: SilentRay(False))
+        monkeypatch.setitem(sys.modules, "ray", SilentRay(False))
         engine = RayEngine(1)
         assert engine.wait([engine.start(b"")], 0) == []
 

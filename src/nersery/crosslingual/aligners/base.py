@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol, overload
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 from nersery.core.alignments import Alignment, Link, Pair
 from nersery.core.outcome import Reject, Step, Tally
@@ -167,28 +167,6 @@ class AlignStage(Stage[Row, Row]):
     def encode(self, made: Alignment) -> str:
         """One line of the alignment file."""
         return format_alignment(made, first=self.first, probabilities=self.probabilities) + "\n"
-
-
-@overload
-def align(
-    source: Sentences,
-    target: Sentences,
-    method: str | type[Aligner] | Aligner = "statistical",
-    *,
-    output: None = None,
-    **options: Any,
-) -> list[Alignment | Reject]: ...
-
-
-@overload
-def align(
-    source: Sentences,
-    target: Sentences,
-    method: str | type[Aligner] | Aligner = "statistical",
-    *,
-    output: str | Path,
-    **options: Any,
-) -> Tally: ...
 
 
 def align(

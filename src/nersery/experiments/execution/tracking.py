@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from importlib import import_module
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from nersery.core.errors import MissingResourceError, SettingsError, did_you_mean
+from nersery.core.errors import SettingsError, did_you_mean
+from nersery.core.extras import required
 from nersery.report.model import Report
 
 TRACKERS = ("mlflow", "wandb")
@@ -23,8 +22,7 @@ def check_tracker(name: str) -> None:
     """
     if name not in TRACKERS:
         raise SettingsError(f'--log is "{name}"; {did_you_mean(name, TRACKERS)}')
-    if find_spec(name) is None:
-        raise MissingResourceError(f"{name} is not installed. Install it with: pip install {name}")
+    required(name)
 
 
 def log_run(name: str, report: Report, folder: Path) -> None:
@@ -32,7 +30,7 @@ def log_run(name: str, report: Report, folder: Path) -> None:
     settings = dict(_flat(report.recipe))
     scores = {f"{system.name}/f1": system.f1.mean for system in report.systems if system.f1.mean is not None}
     files = [path for path in (folder / "report.json", folder / "report.html") if path.exists()]
-    tracker = import_module(name)
+    tracker = required(name)
     if name == "wandb":
         with tracker.init(project="nersery", name=report.name, config=settings) as run:
             run.log(scores)

@@ -73,7 +73,7 @@ class Harvest:
         else:
             first = (
                 f"best: {label_of(self.best)}, F1 {best:.1f} on held-out sentences, "
-                f"gold only {gold:.1f} ({_interval(self.dev)}); "
+                f"gold only {gold:.1f} ({self.dev}); "
                 f"expected gain on others: {100 * self.expected:+.1f}"
             )
         return "\n".join([
@@ -92,14 +92,7 @@ class Harvest:
             return "the time was too short to train and score on all sentences"
         if gold is None or self.test is None:
             return f"F1 {100 * best:.1f}; the time was too short to train gold only for comparison"
-        return f"F1 {100 * best:.1f}, gold only {100 * gold:.1f} ({_interval(self.test)})"
-
-
-def _interval(comparison: Comparison) -> str:
-    difference, low, high = (
-        f"{100 * value:+z.1f}" for value in (comparison.difference, comparison.low, comparison.high)
-    )
-    return f"{difference}, 95 % {low} to {high}"
+        return f"F1 {100 * best:.1f}, gold only {100 * gold:.1f} ({self.test})"
 
 
 def harvest(search: Search, folder: Path, seed: int | None, notes: Sequence[str]) -> Harvest:
@@ -229,10 +222,9 @@ def _tried(search: Search, one: Tried, best: Tried | None) -> TriedReport:
     if not one.folds:
         return row
     comparison = search.against_gold(one) if one.name != GOLD else None
-    interval = _interval(comparison) if comparison else ""
     expected = f"{100 * search.gain(one):+z.1f}" if comparison else ""
     times = {"estimate": in_minutes(one.estimate), "took": in_minutes(one.seconds)}
-    scores = {"f1": search.f1(one), "difference": interval, "expected": expected}
+    scores = {"f1": search.f1(one), "difference": str(comparison or ""), "expected": expected}
     return row.model_copy(update={"folds": len(one.folds), **scores, **times})
 
 

@@ -69,7 +69,7 @@ class SpansSource(StandoffSource):
         for number, (line, value) in enumerate(self._values(), start=1):
             id = f"{self.file.stem}:{number}"
             try:
-                value = parsed(value, line) if isinstance(value, str) else value
+                value = parsed(value, line)
                 value = {"text": value[0], **value[1]} if is_pair(value) else value
                 if not isinstance(value, dict):
                     raise _broken(line, f"{value!r:.60}, expected {EXPECTED}")
@@ -79,8 +79,7 @@ class SpansSource(StandoffSource):
                 else:
                     yield _document(value, id, line, labelled=self.labels_count)
             except BrokenError as broken:
-                remains = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-                found.broken(id, broken.issues, unread(remains))
+                found.broken(id, broken.issues, unread(value))
 
     def _values(self) -> Iterator[tuple[int, Any]]:
         """The lines that are not blank, or the values of the list that the file is or has, with their lines from 1."""

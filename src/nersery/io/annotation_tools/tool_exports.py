@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
+from nersery.core.extras import required
 from nersery.core.files import LABELS, TEXT
 from nersery.core.sentence import Corpus, Sentence
 from nersery.io.annotation_tools.standoff import layout, refuse_outer_space
@@ -16,7 +17,7 @@ from nersery.io.annotation_tools.word_spans import WordSpansSource, begins
 from nersery.io.base import ReadOptions, Writer
 from nersery.io.formats import Format
 from nersery.io.jsonl import JsonlSource, JsonlWriter
-from nersery.io.libraries import required, to_spacy
+from nersery.io.libraries import to_spacy
 from nersery.io.objects import ENCODER, Object
 from nersery.io.text_file import BYTE_ORDER_MARK, TextFile
 

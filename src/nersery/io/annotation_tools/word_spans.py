@@ -29,27 +29,27 @@ class WordSpansSource(JsonlSource):
         """The format."""
         return "entities by words, empty" if self._empty else "entities by words"
 
-    def _lines(self) -> Iterator[tuple[int, str]]:
-        """The sentences as lines of JSONL, with their lines in the file; what has another form stays as it is."""
+    def values(self) -> Iterator[tuple[int, Any]]:
+        """The sentences as JSONL has them, with their lines in the file; what has another form stays as it is."""
         first = next(filter(str.strip, self.file.beginnings(MOST_CHARACTERS)), "").strip(BLANKS)
         if first.startswith("[") or first == "{":  # an array, or an object on several lines
             text = self.file.whole() if first.startswith("[") else f"[{self.file.whole()}]"
             for line, value in array_values(text, text.index("["), self.file.name):
-                yield from ((line, ENCODER.encode(sentence)) for sentence in _sentences(value))
+                yield from ((line, sentence) for sentence in _sentences(value))
             return
-        for line, text in super()._lines():
+        for line, text in super().values():
             try:
                 value = DECODER.decode(text)
             except (ValueError, RecursionError):  # reading the line reports it
                 yield line, text
             else:
-                yield from ((line, ENCODER.encode(sentence)) for sentence in _sentences(value))
+                yield from ((line, sentence) for sentence in _sentences(value))
 
 
 def _sentences(value: Any) -> list[Any]:
     """The sentences of an object, as the native format has them; the value itself if it has another form."""
     if not _is_known(value):
-        return [value]
+        return [ENCODER.encode(value) if isinstance(value, str) else value]  # a text would be taken for a line
     if "tokenized_text" in value:
         return [_sentence(value["tokenized_text"], value["ner"], 0)]
     if "tokens" in value:

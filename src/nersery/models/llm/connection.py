@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from nersery.core.errors import JobFailedError, MissingResourceError, NerseryError, printable
+from nersery.core.extras import required
 from nersery.core.warnings import warn
 from nersery.models.llm.answer_cache import AnswerCache
 from nersery.models.llm.endpoint import Endpoint
@@ -69,14 +70,8 @@ class Connection:
     """
 
     def __init__(self, settings: Endpoint) -> None:
-        try:
-            from openai import OpenAI
-        except ImportError:
-            raise MissingResourceError(
-                "the client of language models is not installed. Install it with: pip install 'nersery[llm]'"
-            ) from None
         self._settings = settings
-        self._client = OpenAI(
+        self._client = required("openai", "llm").OpenAI(
             api_key=self._key or NO_KEY, base_url=settings.base_url, timeout=settings.timeout, max_retries=0
         )
         self._variant = VARIANTS[0]

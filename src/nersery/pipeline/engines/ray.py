@@ -13,7 +13,8 @@ from collections import deque
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from nersery.core.errors import MissingResourceError, SettingsError
+from nersery.core.errors import SettingsError
+from nersery.core.extras import required
 from nersery.core.progress import print_line
 from nersery.pipeline.engines.worker import MessageHandler
 from nersery.pipeline.stage import EngineLostError, Message, WorkerDiedError
@@ -47,7 +48,7 @@ class RayEngine:
     """
 
     def __init__(self, workers: int, gpus: float = 0.0, *, quiet: bool = False) -> None:
-        self._ray = _ray()
+        self._ray = required("ray", "ray")
         self._is_ours = not self._ray.is_initialized()
         if self._is_ours:
             _start(self._ray, workers, quiet=quiet)
@@ -112,14 +113,6 @@ class RayEngine:
         """Leave the cluster, or end the one that was started here."""
         if self._is_ours:
             self._ray.shutdown()
-
-
-def _ray() -> Any:
-    try:
-        import ray
-    except ImportError:
-        raise MissingResourceError('Ray is not installed. Install it with: pip install "ray>=2.40,<3"') from None
-    return ray
 
 
 def _named(nodes: Sequence[Mapping[str, Any]], id: str = "") -> str:

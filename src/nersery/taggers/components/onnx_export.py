@@ -12,9 +12,10 @@ import torch
 from torch import Tensor, nn
 
 from nersery.core.errors import SettingsError
+from nersery.core.extras import required
 from nersery.core.files import unfinished_path
 from nersery.taggers.base import load_tagger
-from nersery.taggers.components.onnx_network import ONNX_FILE, check_packages
+from nersery.taggers.components.onnx_network import ONNX_FILE
 from nersery.taggers.transformer import TransformerTagger
 
 PACKAGES = ("onnx", "onnxscript", "onnxruntime")
@@ -24,7 +25,8 @@ MOST = 512
 
 def check_onnx() -> None:
     """Raise `MissingResourceError` if what an export needs is not installed."""
-    check_packages(*PACKAGES)
+    for name in PACKAGES:
+        required(name, "onnx")
 
 
 def export_onnx(folder: str | Path) -> Path:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from importlib.util import find_spec
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -11,16 +10,9 @@ import torch
 from torch import Tensor
 
 from nersery.core.errors import MissingResourceError, SettingsError
+from nersery.core.extras import required
 
 ONNX_FILE = "model.onnx"
-
-
-def check_packages(*names: str) -> None:
-    """Raise `MissingResourceError` if a package of the extra is not installed."""
-    if missing := [name for name in names if find_spec(name) is None]:
-        raise MissingResourceError(
-            f"ONNX needs {', '.join(missing)}. Install what is missing with: pip install 'nersery[onnx]'"
-        )
 
 
 class OnnxNetwork:
@@ -36,16 +28,14 @@ class OnnxNetwork:
     device = torch.device("cpu")
 
     def __init__(self, folder: Path) -> None:
-        check_packages("onnxruntime")
+        runtime = required("onnxruntime", "onnx")
         path = folder / ONNX_FILE
         if not path.is_file():
             raise MissingResourceError(f"{folder} has no {ONNX_FILE}. Write it with: nersery train … --onnx")
-        import onnxruntime
-
-        options = onnxruntime.SessionOptions()
+        options = runtime.SessionOptions()
         options.intra_op_num_threads = torch.get_num_threads()
         try:
-            self._session = onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
+            self._session = runtime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
         except Exception as error:  # its exceptions have no common base of their own
             raise MissingResourceError(f"{path} cannot be read: {error}") from error
 
