@@ -74,16 +74,14 @@ class GlinerLabels(TypeSettings, Annotator):
             return Reject("too long for the model")
         (found,) = model.inference([sentence.text], [*self._names], threshold=self.threshold)
         word_at = [place for place, word in enumerate(sentence.words) for _ in range(len(word) + 1)]
-        return sentence.with_entities(
-            best_apart(
-                Entity(word_at[one["start"]], word_at[one["end"] - 1] + 1, self._names[one["label"]], one["score"])
-                for one in found
-            )
-        )
+        entities = [
+            Entity(word_at[one["start"]], word_at[one["end"] - 1] + 1, self._names[one["label"]], one["score"])
+            for one in found
+        ]
+        return sentence.with_entities(best_apart(entities))
 
     def _opened(self) -> Any:
-        if self._model is None:
-            self._model = load_gliner(self.model, self.device)
+        self._model = self._model or load_gliner(self.model, self.device)
         return self._model
 
 

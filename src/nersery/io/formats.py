@@ -64,8 +64,7 @@ class Format:
         holds_words: Words survive a round trip; otherwise the text does, and is split again.
         holds_labels: Entities survive a round trip.
         holds_ids: Ids survive a round trip.
-        recognises: Whether a file begins like this format; formats of a lower ``rank`` are tried first, and before the
-            one that the extension names.
+        recognises: Whether a file begins like it; lower ranks are tried first, and before what the extension names.
         shares_extensions: Other formats use its extensions too, so the content decides.
     """
 
