@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from nersery.core.errors import DataError
+from nersery.io import text_file as module
 from nersery.io.text_file import TextFile
 
 
@@ -138,3 +139,11 @@ def test_long_lines_are_cut_and_too_long_ones_named(tmp_path: Path, monkeypatch:
     monkeypatch.setattr("nersery.io.text_file.MOST_IN_MEMORY", 12)
     with pytest.raises(DataError, match=f"{path}: the text has more than 12 characters, .*\\nFix: cut it into several"):
         TextFile(path).whole()
+
+
+def test_a_sentence_without_end_is_changed_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "MOST_TOGETHER", 2)
+    asked: list[str] = []
+    lines = (asked.append("a") or "a" for _ in range(9))  # type: ignore[func-returns-value]
+    assert next(module.with_changed_words(str.isalpha, list, lines)) == "a"
+    assert len(asked) == 2

@@ -9,29 +9,25 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from itertools import groupby
+from functools import partial
 
 from nersery.core.errors import DataError, Issue
 from nersery.core.tags import OUTSIDE
 from nersery.io.base import ReadOptions
 from nersery.io.conll import ConllSource
 from nersery.io.formats import Format
-from nersery.io.text_file import TextFile
+from nersery.io.text_file import TextFile, with_changed_words
 
 _WORD, _POS, _ENTITY = 3, 4, 10
 """Positions of the columns, from 0."""
 _BRACKETS = re.compile(r"(?:\((?P<type>[^()*]+))?\*?(?P<end>\))?")
 
 
-def _as_columns(lines: Iterator[str]) -> Iterator[str]:
-    """The lines with three columns between tabs: word, part of speech and tag."""
-    for are_words, run in groupby(lines, _is_word):
-        if not are_words:
-            yield from run
-            continue
-        rows = [line.split() for line in run]
-        for row, tag in zip(rows, _tags([row[_ENTITY] for row in rows]), strict=True):
-            yield f"{row[_WORD]}\t{row[_POS]}\t{tag}\n"
+def _as_columns(lines: Sequence[str]) -> Iterator[str]:
+    """The words of a sentence with three columns between tabs: word, part of speech and tag."""
+    rows = [*map(str.split, lines)]
+    for row, tag in zip(rows, _tags([row[_ENTITY] for row in rows]), strict=True):
+        yield f"{row[_WORD]}\t{row[_POS]}\t{tag}\n"
 
 
 def _is_word(line: str) -> bool:
@@ -66,7 +62,7 @@ class Conll2012Source(ConllSource):
         if options.word_column or options.tag_column:
             issue = Issue(f"the columns of CoNLL-2012 are fixed: word {_WORD + 1}, entity {_ENTITY + 1}", file.name)
             raise DataError(issue, fix="leave out --word-column and --tag-column, or give --format conll")
-        file.mapped = _as_columns
+        file.mapped = partial(with_changed_words, _is_word, _as_columns)
         super().__init__(file, replace(options, word_column=1, tag_column=3))
 
     @property

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import partial
-from itertools import groupby, islice
+from itertools import islice
 
 from nersery.core.sentence import UNKNOWN_COLUMN
 from nersery.core.tags import OUTSIDE, looks_like_tag
@@ -17,7 +17,7 @@ from nersery.io.base import ReadOptions
 from nersery.io.columns import CONLLU_WIDTH, NUMBER, SAMPLE_LINES
 from nersery.io.conll import ConllSource
 from nersery.io.formats import Beginning, Format
-from nersery.io.text_file import TextFile
+from nersery.io.text_file import TextFile, with_changed_words
 
 _PARTED = re.compile(r"[| ]")
 """What stands between the values of MISC; some treebanks have a space."""
@@ -42,27 +42,27 @@ def _key_of_tags(file: TextFile) -> str:
     return max(tags, key=lambda key: (len(tags[key]), tags[key].total()), default="")
 
 
-def _with_tags(key: str, lines: Iterator[str]) -> Iterator[str]:
-    """The lines, those of words with their tag as a further column, and no longer in MISC.
+def _is_word(line: str) -> bool:
+    return _values(line) != []
+
+
+def _with_tags(key: str, lines: Sequence[str]) -> Iterator[str]:
+    """The words of a sentence with their tag as a further column, and no longer in MISC.
 
     The words of a range such as ``3-4`` share its tag if they have none, as in Stanza's output.
     """
-    for are_words, run in groupby(lines, lambda line: _values(line) != []):
-        if not are_words:
-            yield from run
-            continue
-        rows = [*map(_values, run)]
-        found = [[part for part in _PARTED.split(row[-1]) if part.startswith(key)] for row in rows]
-        tags = [own[0].removeprefix(key) if own else "" for own in found]
-        for at, (row, tag) in enumerate(zip(rows, tags, strict=True)):
-            number = NUMBER.fullmatch(row[0])
-            if tag and number and "-" in row[0]:
-                end = at + 2 + int(number[2]) - int(number[1])
-                if not any(tags[at + 1 : end]) and number[1] in [word[0] for word in rows[at + 1 : at + 2]]:
-                    tags[at:end] = _shared(tag, len(tags[at + 1 : end]))
-        for row, tag in zip(rows, tags, strict=True):
-            rest = [part for part in _PARTED.split(row[-1]) if not part.startswith(key)]
-            yield "\t".join([*row[:-1], "|".join(rest) or UNKNOWN_COLUMN, tag or OUTSIDE]) + "\n"
+    rows = [*map(_values, lines)]
+    found = [[part for part in _PARTED.split(row[-1]) if part.startswith(key)] for row in rows]
+    tags = [own[0].removeprefix(key) if own else "" for own in found]
+    for at, (row, tag) in enumerate(zip(rows, tags, strict=True)):
+        number = NUMBER.fullmatch(row[0])
+        if tag and number and "-" in row[0]:
+            end = at + 2 + int(number[2]) - int(number[1])
+            if not any(tags[at + 1 : end]) and number[1] in [word[0] for word in rows[at + 1 : at + 2]]:
+                tags[at:end] = _shared(tag, len(tags[at + 1 : end]))
+    for row, tag in zip(rows, tags, strict=True):
+        rest = [part for part in _PARTED.split(row[-1]) if not part.startswith(key)]
+        yield "\t".join([*row[:-1], "|".join(rest) or UNKNOWN_COLUMN, tag or OUTSIDE]) + "\n"
 
 
 def _shared(tag: str, count: int) -> list[str]:
@@ -82,7 +82,7 @@ class ConlluSource(ConllSource):
     def __init__(self, file: TextFile, options: ReadOptions) -> None:
         self._key = "" if options.word_column or options.tag_column else _key_of_tags(file)
         if self._key:
-            file.mapped = partial(_with_tags, f"{self._key}=")
+            file.mapped = partial(with_changed_words, _is_word, partial(_with_tags, f"{self._key}="))
         super().__init__(file, options)
 
     @property

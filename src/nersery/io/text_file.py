@@ -9,9 +9,9 @@ import re
 import shutil
 import sys
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
-from itertools import islice
+from itertools import groupby, islice
 from pathlib import Path
 from typing import Any, BinaryIO, TextIO
 from weakref import WeakSet
@@ -26,6 +26,8 @@ MOST_CHARACTERS = 10_000_000
 """Characters of a line, in any format. Endless files and those without line breaks must not fill the memory."""
 MOST_IN_MEMORY = 500_000_000
 """Characters of a text that has to be read as a whole, such as a JSON array."""
+MOST_TOGETHER = 100_000
+"""Lines that are changed at once; an endless sentence must not fill the memory."""
 MOST_LINES = 10_000_000
 """Lines that are searched for bytes of another encoding."""
 _CONSUMED = WeakSet[TextIO]()
@@ -203,3 +205,16 @@ def as_beginning(text: str) -> str:
 def _bad_byte(line: str) -> re.Match[str] | None:
     """A byte without a meaning; one of Windows-1252 first, because it tells the encoding."""
     return _BYTE_OF_WINDOWS.search(line) or _BAD_BYTE.search(line)
+
+
+def with_changed_words(
+    is_word: Callable[[str], bool], change: Callable[[list[str]], Iterable[str]], lines: Iterable[str]
+) -> Iterator[str]:
+    """The lines, with each run of lines that are words changed as a whole, for `TextFile.mapped`.
+
+    >>> [*with_changed_words(str.isalpha, reversed, ["a", "b", "#", "c"])]
+    ['b', 'a', '#', 'c']
+    """
+    for are_words, run in groupby(lines, is_word):
+        while part := [*islice(run, MOST_TOGETHER)]:
+            yield from change(part) if are_words else part
