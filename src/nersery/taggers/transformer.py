@@ -309,13 +309,14 @@ class TransformerTagger(decoding.Decoding, Tagger, ModelSettings, TrainingSettin
     def save(self, folder: str | Path) -> None:
         """Write a Hugging Face folder, the CRF beside it in a file of its own, and our description."""
         network, encoder = self.parts
+        config = network.config  # an export for ONNX has none, and is refused before anything is removed
         folder = Path(folder)
         folder.mkdir(parents=True, exist_ok=True)
         for name in (CRF_FILE, PIPELINE_FILE.name, ONNX_FILE):
             (folder / name).unlink(missing_ok=True)  # of a tagger that was there
-        vars(network.config).pop("custom_pipelines", None)  # of the tagger that this one was trained on
+        vars(config).pop("custom_pipelines", None)  # of the tagger that this one was trained on
         if self._crf is not None:
-            network.config.custom_pipelines = PIPELINE
+            config.custom_pipelines = PIPELINE
             shutil.copyfile(PIPELINE_FILE, folder / PIPELINE_FILE.name)
         with os_errors(folder), quiet_transformers():
             network.save_pretrained(folder)
