@@ -290,6 +290,16 @@ def test_stats_say_why_sentences_were_rejected(tmp_path: Path):
     assert "rejected: 3 sentences\n          2  answered ignore\n" in call("inspect", "stats", str(path)).out
 
 
+def test_types_that_differ_in_case_or_separators_are_told(tmp_path: Path):
+    names = ("Trade name", "trade_name", "Trade name", "Per", "C", "C++")
+    path = tmp_path / "types.jsonl"
+    io.write([Sentence(("a",), (Entity(0, 1, name),)) for name in names], path)
+    result = call("inspect", "stats", str(path))
+    assert 'note: "trade_name" may be slips for "Trade name"' in result.err
+    (found,) = json.loads(call("inspect", "stats", str(path), "--json").out)
+    assert found["similar_types"] == [["Trade name", "trade_name"]]
+
+
 @pytest.mark.usefixtures("folder")
 def test_types_to_rename_that_nobody_has_are_told():
     result = call("dataset", "convert", "train.conll", "out.jsonl", "--type", "PRE=PERSON", "--type", "LOC=PLACE")

@@ -10,6 +10,7 @@ from nersery import io
 from nersery.cli import options, tables
 from nersery.cli.app import inspect_group
 from nersery.core.errors import DataError, Issue, printable
+from nersery.core.warnings import note
 
 
 @inspect_group.command(
@@ -58,6 +59,9 @@ def _print_stats(rows: list[dict[str, Any]]) -> None:
         types = {printable(type_): count for type_, count in row["types"].items()}
         for type_, count in zip(tables.padded(types), types.values(), strict=True):
             print(f"    {type_}  {count:>7,}  {100 * count / row['entities']:5.1f} %")
+        for first, *others in row["similar_types"]:
+            listed = " and ".join(f'"{other}"' for other in others)
+            note(f'{listed} may be slips for "{first}"; one name for all: nersery dataset convert --type OLD=NEW')
         for title in ("generated_by", "repaired"):
             if row[title]:
                 counts = ", ".join(f"{key} {count:,}" for key, count in row[title].items())

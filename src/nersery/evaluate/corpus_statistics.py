@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable
 from typing import Any
 
 from nersery import io
 from nersery.core.outcome import Reject
 from nersery.pipeline.job import rejects_of
+
+SEPARATORS = dict.fromkeys(map(ord, " -_"))
 
 
 def corpus_statistics(source: io.Source, name: str) -> dict[str, Any]:
@@ -40,12 +42,21 @@ def corpus_statistics(source: io.Source, name: str) -> dict[str, Any]:
         "entity_words": entity_words,
         "sentences_without_entities": without,
         "types": dict(sorted(types.items())),
+        "similar_types": _alike(types),
         "generated_by": dict(sorted(origins.items())),
         "repaired": dict(sorted(source.repaired.items())),
         "rejected": len(source.rejects),
         "reasons": _reasons(source.rejects),
         "dropped": _reasons(dropped),  # by the job that wrote it
     }
+
+
+def _alike(types: Counter[str]) -> list[list[str]]:
+    """Types that differ only in case or separators, such as PER and Per, in groups with the most frequent first."""
+    groups: defaultdict[str, list[str]] = defaultdict(list)
+    for type_ in sorted(types, key=lambda name: (-types[name], name)):
+        groups[type_.casefold().translate(SEPARATORS)].append(type_)
+    return [group for group in groups.values() if len(group) > 1]
 
 
 def _reasons(rejects: Iterable[Reject]) -> dict[str, int]:
