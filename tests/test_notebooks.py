@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from nersery.experiments.grow import candidates, plan, search, session
+from nersery.experiments.grow import candidates, plan, search, session, zero_shot
 from nersery.experiments.grow.schedules import Schedule
 
 NOTEBOOKS = Path(__file__).parent.parent / "docs" / "notebooks"
@@ -39,8 +39,9 @@ def test_first_corpus(monkeypatch: pytest.MonkeyPatch, tiny_model: str) -> None:
     monkeypatch.setattr(plan, "systems_for", first_system)
     monkeypatch.setattr(plan, "models_for", lambda *_, **__: [tiny_model])
     for module in (plan, search):
-        monkeypatch.setattr(module, "SCHEDULES", (Schedule(20, 16),))
-    monkeypatch.setattr(session, "MOST_RAW", 40)
+        monkeypatch.setattr(module, "SCHEDULES", (Schedule(20, 8),))
+    monkeypatch.setattr(session, "MOST_RAW", 10)
+    monkeypatch.setattr(zero_shot, "ASKED", 20)
     names = execute("first_corpus.ipynb", MINUTES=5)
     assert {sentence.words for sentence in names["gold"]} <= {sentence.words for sentence in names["corpus"]}
     assert len(names["predicted"]) == 1

@@ -64,13 +64,13 @@ def shrunk(name: str, folder: Path) -> list[str]:
         changes.append("sample.size=6")
     if "dev_size" in table.get("sample", {}):
         changes.append("sample.dev_size=4")
-    if sizes := table.get("sweep", {}).get("sizes"):
-        changes.append(f"sweep.sizes={[6, 8][: len(sizes)]}")
+    if "sizes" in table.get("sweep", {}):
+        changes.append("sweep.sizes=[6]")
     if "languages" in table.get("sweep", {}):
-        changes += [f"sweep.languages={list(LANGUAGES)}", "sweep.sizes=[6]"]
+        changes.append(f"sweep.languages={list(LANGUAGES)}")
     if settings := table.get("sweep", {}).get("settings"):
         few = [{key: value[:2] if isinstance(value, list) else value for key, value in one.items()} for one in settings]
-        changes += ["sweep.sizes=[6]", f"sweep.settings=[{', '.join(map(_toml, few))}]"]
+        changes.append(f"sweep.settings=[{', '.join(map(_toml, few))}]")
     if "grid" in table["tagger"]:
         changes.append("tagger.grid={ batch_size = [8, 16] }")
     for entry in table.get("systems", []):
