@@ -8,10 +8,18 @@ import pytest
 
 from nersery import Corpus, Entity, Sentence
 from nersery.augment.base import Suggester
+from nersery.augment.inspection.suggestions import (
+    Suggestion,
+    blanks_of,
+    choose,
+    compare,
+    suggester,
+    suggesters,
+    suggestions,
+)
 from nersery.core import registry
 from nersery.core.errors import DataError, NerseryError, SettingsError
 from nersery.core.training_context import Training
-from nersery.report.suggestions import Suggestion, blanks_of, choose, compare, suggester, suggesters, suggestions
 from tests.evaluate.test_novelty import oracle_of, sentence
 from tests.standins import sentences
 
