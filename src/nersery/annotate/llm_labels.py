@@ -7,12 +7,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from nersery.annotate.base import Annotator, TypeSettings
-from nersery.core.errors import NerseryError, SettingsError
+from nersery.core.errors import SettingsError
 from nersery.core.majority import elected
 from nersery.core.outcome import Reject
 from nersery.core.random import item_seed
 from nersery.core.ranges import Count, CountOrZero
-from nersery.core.registry import name_of
+from nersery.core.registry import name_of, unfitted
 from nersery.core.sentence import Sentence
 from nersery.core.training_context import NO_TRAINING, Training
 from nersery.models.llm.endpoint_method import EndpointMethod
@@ -85,7 +85,7 @@ class LlmLabels(EndpointMethod, TypeSettings, Annotator):
     def annotate(self, sentences: Sequence[Sentence]) -> list[Sentence | Reject]:
         """The sentences with the model's entities, or why its answer cannot be used; an error before `fit`."""
         if not self._types:
-            raise NerseryError("llm_labels has no types yet: call fit before annotate")
+            raise unfitted(self, "annotate")
         prompts = [prompt for sentence in sentences for prompt in self._prompts(sentence)]
         answers = self.ask(prompts)
         return [

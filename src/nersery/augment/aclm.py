@@ -8,7 +8,9 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
-from nersery.augment.base import NO_ENTITIES, Augmenter, unfitted
+from nersery.augment.base import NO_ENTITIES, Augmenter
+from nersery.augment.components.gold_training import sentences_with_entities, warn_of_unused
+from nersery.augment.components.shared_settings import FineTuningSettings, TypeDescriptions
 from nersery.augment.denoising.back_end import BackEnd
 from nersery.augment.denoising.masked_backend import MaskedBackEnd
 from nersery.augment.denoising.mixner import Partners, is_mixed
@@ -16,12 +18,11 @@ from nersery.augment.denoising.seq2seq_backend import Seq2SeqBackEnd
 from nersery.augment.denoising.templates import Template, TemplateMaker
 from nersery.augment.linearized.parsing import NEAR_COPY, is_near_copy
 from nersery.augment.linearized.tagged_writing import check_writer
-from nersery.augment.masked_lm.model_setup import MaskedModelSettings, sentences_with_entities, warn_of_unused
-from nersery.augment.masked_lm.shared_settings import FineTuningSettings, TypeDescriptions
+from nersery.augment.masked_lm.model_setup import MaskedModelSettings
 from nersery.augment.words.stop_words import stop_words
 from nersery.core.outcome import Reject
 from nersery.core.ranges import Count, CountOrZero, Rate, RateAboveZero
-from nersery.core.registry import FileName, ModelName, name_of
+from nersery.core.registry import FileName, ModelName, name_of, unfitted
 from nersery.core.sentence import Origin, Sentence
 from nersery.core.training_context import NO_TRAINING, Training
 from nersery.taggers.base import load_tagger
@@ -154,7 +155,7 @@ class ACLM(FineTuningSettings, TypeDescriptions, MaskedModelSettings, Augmenter)
     def generate_batch(self, sentences: Sequence[Sentence], rngs: Sequence[random.Random]) -> list[Sentence | Reject]:
         """The sentences with rewritten contexts."""
         if self._back_end is None:
-            raise unfitted(self)
+            raise unfitted(self, "generate")
         made: list[Sentence | Reject] = [Reject(NO_GAP if s.entities else NO_ENTITIES) for s in sentences]
         mixed = self._mixed(sentences, rngs)
         templates = [template.thinned(rng) for (template, _), rng in zip(mixed, rngs, strict=True)]

@@ -100,11 +100,6 @@ def _generated(method: Augmenter, sentence: Sentence, rng: random.Random) -> Sen
         return failure(error, sentence)
 
 
-def unfitted(method: object) -> NerseryError:
-    """The error of a method that is asked to generate before it has learnt."""
-    return NerseryError(f"{name_of(method)} has learnt nothing yet: call fit(corpus) before generate")
-
-
 def tasks(sentences: Iterable[Sentence | Reject], copies: int) -> Iterator[Task | Reject]:
     """Each sentence ``copies`` times, 1 or more, with the number of the copy; rejects of the reader pass once."""
     if not is_whole(copies):

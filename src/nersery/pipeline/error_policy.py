@@ -14,6 +14,7 @@ from nersery.core.errors import (
     MissingResourceError,
     NerseryError,
     SettingsError,
+    UnfittedError,
     printable,
 )
 from nersery.core.outcome import Outcome, Reject, Step
@@ -26,7 +27,7 @@ FAILED = "failed: "
 LONGEST_REASON = 200
 MOST_FAILED = 1000
 """More failed items than this point to a broken method or machine, not to a few odd items."""
-STOPPING = (SettingsError, MissingResourceError, DiskError, FormatError, ContractError, JobFailedError)
+STOPPING = (SettingsError, MissingResourceError, DiskError, FormatError, ContractError, UnfittedError, JobFailedError)
 """Errors that every other item would raise too."""
 
 

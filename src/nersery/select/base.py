@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 from nersery.core.errors import ContractError, NerseryError
 from nersery.core.outcome import Outcome, Reject, Result, Step, Tally
 from nersery.core.progress import Progress
-from nersery.core.registry import ModelName, check_values, name_of
+from nersery.core.registry import ModelName, check_values, name_of, unfitted
 from nersery.core.sentence import Sentence
 from nersery.core.training_context import NO_TRAINING, Training, in_job, training_from
 from nersery.pipeline.stage import Stage
@@ -102,7 +102,7 @@ class TaggerJudge:
     def judge(self, sentences: Iterable[Sentence]) -> Tagger:
         """The tagger; says once which types of the sentences it does not know. An error before `fit`."""
         if self._tagger is None:
-            raise NerseryError(f"{name_of(self)} was asked for scores before fit")
+            raise unfitted(self, "score")
         warn_of_unknown_labels(self._tagger.types, sentences, self._warned)
         return self._tagger
 
