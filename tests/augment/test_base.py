@@ -98,7 +98,7 @@ def test_a_method_must_answer_every_sentence():
         def generate_batch(self, sentences: object, rngs: object) -> list[Sentence | Reject]:
             return [self.answer]
 
-    with pytest.raises(NerseryError, match="Short was given 2 sentences and answered with 1 outcomes"):
+    with pytest.raises(NerseryError, match="Short was given 2 items and answered with 1 outcomes"):
         augment([PARENT], Short(PARENT), copies=2)
 
 
