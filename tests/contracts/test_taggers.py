@@ -100,10 +100,6 @@ def test_settings_that_cannot_work_are_refused(name, new, settings):
         new(name, **{"steps": None, **settings})
 
 
-def test_of_nothing_it_says_nothing(trained):
-    assert trained.predict([]) == trained.certainty([]) == []
-
-
 def test_a_new_one_cannot_predict(name, new, tmp_path: Path):
     for use in (lambda tagger: tagger.predict(GOLD), lambda tagger: tagger.save(tmp_path)):
         with pytest.raises(UnfittedError, match="is not fitted: call fit, or load a saved tagger, before predict"):
