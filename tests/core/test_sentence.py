@@ -206,7 +206,7 @@ def test_after_any_edits_each_word_stands_under_the_label_it_had(sentence: Sente
     child = sentence.replace_spans(data.draw(st.permutations(edits)))
     labels = [""] * len(child)
     for entity in child.entities:
-        for index in range(entity.start, entity.end):
+        for index in entity.positions:
             labels[index] = entity.type
     assert [word.partition(".")[2] for word in child.words] == labels
     assert len(child) == len(sentence) + inserted

@@ -146,7 +146,7 @@ class FlipDA(FineTuningSettings, TypeDescriptions, model_setup.MaskedModelSettin
 
     def _hidden(self, sentence: Sentence, target: Sentence, rng: random.Random) -> list[int]:
         """The words to rewrite, by position: those of flipped entities, and of all others a share; one at least."""
-        flipped = {place for entity in _flipped(sentence, target) for place in range(entity.start, entity.end)}
+        flipped = {place for entity in _flipped(sentence, target) for place in entity.positions}
         places = replaceable_places(sentence.words)
         hidden = [place for place in places if place in flipped or rng.random() < self.mask_rate]
         return hidden or [rng.choice(places)]

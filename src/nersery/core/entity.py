@@ -12,12 +12,23 @@ class Entity:
 
     >>> Entity(0, 2, "PER") == Entity(0, 2, "PER", score=0.9)
     True
+    >>> Entity(0, 2, "PER").overlaps(Entity(1, 3, "ORG")), Entity(0, 2, "PER").overlaps(Entity(2, 3, "ORG"))
+    (True, False)
     """
 
     start: int
     end: int
     type: str
     score: float | None = field(default=None, compare=False)
+
+    @property
+    def positions(self) -> range:
+        """The positions of its words in the sentence."""
+        return range(self.start, self.end)
+
+    def overlaps(self, other: Entity) -> bool:
+        """Whether they share a word."""
+        return self.start < other.end and other.start < self.end
 
     def as_dict(self) -> dict[str, Any]:
         """Words and type for JSON, without the score."""

@@ -124,7 +124,7 @@ class Sentence:
     @property
     def inside(self) -> frozenset[int]:
         """The places of the words in entities."""
-        return frozenset(place for entity in self.entities for place in range(entity.start, entity.end))
+        return frozenset(place for entity in self.entities for place in entity.positions)
 
     @property
     def outside(self) -> list[int]:

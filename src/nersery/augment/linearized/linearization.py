@@ -37,7 +37,7 @@ def linearize(sentence: Sentence, languages: Mapping[Entity, str] | None = None,
     tags = {
         position: (entity, tag_token(entity.type, begins=position == entity.start))
         for entity in sentence.entities
-        for position in range(entity.start, entity.end)
+        for position in entity.positions
     }
     words: list[str] = []
     places = []

@@ -56,7 +56,7 @@ def are_names(tagger: str, gold: Corpus) -> bool:
     labelled = asked(gold) or gold.sentences[:ASKED]
     found = load_tagger(tagger).predict(labelled)
     touched = [
-        any(name.start < entity.end and entity.start < name.end for name in names.entities)
+        any(map(entity.overlaps, names.entities))
         for one, names in zip(labelled, found, strict=True)
         for entity in one.entities
     ]

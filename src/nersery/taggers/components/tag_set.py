@@ -98,7 +98,7 @@ class TagSet:
         """Labels as tag indices, one a word; a `KeyError` for a type that the tag set lacks."""
         indices = [self._index[OUTSIDE, ""]] * length
         for entity in entities:
-            for position in range(entity.start, entity.end):
+            for position in entity.positions:
                 indices[position] = self._index[self._letter(entity, position), entity.type]
         return indices
 
