@@ -74,14 +74,14 @@ def test_types_are_renamed_in_soft_labels_too() -> None:
     assert sentence.with_types({}) == sentence
 
 
-def test_places_of_words_and_entities() -> None:
+def test_characters_of_words_and_entities() -> None:
     plain = Sentence(("in", "New York", "on", "Sunday"), (Entity(1, 2, "LOC"), Entity(2, 4, "TIME")))
-    assert plain.places == ((0, 2), (3, 11), (12, 14), (15, 21))
-    assert plain.spans == ((3, 11, "LOC"), (12, 21, "TIME"))
-    assert [plain.text[start:end] for start, end in plain.places] == list(plain.words)
+    assert plain.character_offsets == ((0, 2), (3, 11), (12, 14), (15, 21))
+    assert plain.character_spans == ((3, 11, "LOC"), (12, 21, "TIME"))
+    assert [plain.text[start:end] for start, end in plain.character_offsets] == list(plain.words)
     assert (plain.inside, plain.outside) == ({1, 2, 3}, [0])
     known = Sentence(("a", "b"), (Entity(0, 2, "X"),), offsets=((7, 8), (10, 11)))
-    assert (known.places, known.spans) == (((7, 8), (10, 11)), ((7, 11, "X"),))
+    assert (known.character_offsets, known.character_spans) == (((7, 8), (10, 11)), ((7, 11, "X"),))
 
 
 def test_reordered_words_take_their_columns_along_and_all_else_stays() -> None:

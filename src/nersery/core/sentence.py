@@ -106,31 +106,31 @@ class Sentence:
         return tuple((entity.start, entity.end, entity.type) for entity in self.entities)
 
     @property
-    def places(self) -> tuple[tuple[int, int], ...]:
+    def character_offsets(self) -> tuple[tuple[int, int], ...]:
         """The characters ``[start, end)`` of each word: in the document if known, else in `text`."""
         ends = list(accumulate(len(word) + 1 for word in self.words))
         return self.offsets or tuple((end - 1 - len(word), end - 1) for word, end in zip(self.words, ends, strict=True))
 
     @property
-    def spans(self) -> tuple[tuple[int, int, str], ...]:
+    def character_spans(self) -> tuple[tuple[int, int, str], ...]:
         """The entities as ``(start, end, type)`` in characters of the document if known, else of `text`.
 
-        >>> Sentence(("in", "Oslo"), (Entity(1, 2, "LOC"),), offsets=((7, 9), (10, 14))).spans
+        >>> Sentence(("in", "Oslo"), (Entity(1, 2, "LOC"),), offsets=((7, 9), (10, 14))).character_spans
         ((10, 14, 'LOC'),)
         """
-        places = self.places
-        return tuple((places[start][0], places[end - 1][1], type_) for start, end, type_ in self.labels)
+        offsets = self.character_offsets
+        return tuple((offsets[start][0], offsets[end - 1][1], type_) for start, end, type_ in self.labels)
 
     @property
     def inside(self) -> frozenset[int]:
-        """The places of the words in entities."""
-        return frozenset(place for entity in self.entities for place in entity.positions)
+        """The positions of the words in entities."""
+        return frozenset(position for entity in self.entities for position in entity.positions)
 
     @property
     def outside(self) -> list[int]:
-        """The places of the words in no entity, in order."""
+        """The positions of the words in no entity, in order."""
         inside = self.inside
-        return [place for place in range(len(self)) if place not in inside]
+        return [position for position in range(len(self)) if position not in inside]
 
     def mention(self, entity: Entity) -> tuple[str, ...]:
         """The words of an entity."""
@@ -223,13 +223,13 @@ class Sentence:
             order: Which word comes first, second and so on; each word once.
         """
         reordered = Sentence.unchecked(
-            tuple([self.words[place] for place in order]),
+            tuple([self.words[position] for position in order]),
             self.entities,
             self.id,
             self.language,
             self.origin,
             self.scores,
-            tuple([tuple([column[place] for place in order]) for column in self.columns]),
+            tuple([tuple([column[position] for position in order]) for column in self.columns]),
             self.comments,
             self.soft_labels,
             self.document,
