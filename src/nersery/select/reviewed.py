@@ -111,7 +111,7 @@ class Reviewed(Selector):
         return [float(self._verdicts.get(_shown(sentence)) is not None) for sentence in sentences]
 
     def reason(self, sentence: Sentence, score: float) -> str:
-        """Whether a person rejected it, or nobody has decided; see `Selector.reason`."""
+        """Why it is rejected: a person rejected it, or nobody has decided; see `Selector.reason`."""
         return REJECTED_BY_HAND if _shown(sentence) in self._verdicts else NOT_REVIEWED
 
 

@@ -191,7 +191,7 @@ class SelfTraining(Selector):
         return [1 / kept[s.id][0] if s.id in kept else 0.0 for s in sentences]
 
     def reason(self, sentence: Sentence, score: float) -> str:
-        """Whether the sentence joined at no step, or later than the threshold allows."""
+        """Why it is rejected: it joined at no step, or later than the threshold allows; see `Selector.reason`."""
         return "joined after the first steps" if score else "did not join up to the best step"
 
     def _beside(self, pool: Corpus) -> list[Sentence]:

@@ -99,7 +99,10 @@ class Aligner(ABC):
         """
 
     def take(self, suggestions: Suggestions | None) -> bool:
-        """Use the links that other aligners suggest from now on, or None; False if it has no use for them."""
+        """Use the links that other aligners suggest from now on, None for no more; return whether it does.
+
+        An ensemble gives links only to members that do, and takes the suggestions from the others.
+        """
         return False
 
     @abstractmethod

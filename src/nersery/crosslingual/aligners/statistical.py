@@ -106,7 +106,7 @@ class Statistical(Aligner):
         return {"lower": self.lower, "prefix": self.prefix}
 
     def take(self, suggestions: Suggestions | None) -> bool:
-        """Count suggested links as linked before anything is read, and weigh the words of a pair by its suggestions."""
+        """Count suggested links as linked before any pair, and weigh a pair's words by its own; see `Aligner.take`."""
         self._suggestions = suggestions
         return True
 

@@ -90,7 +90,7 @@ def skeleton(roman: str) -> str:
 
 
 def kind(word: str) -> int:
-    """Whether a word is a number, punctuation (all without letters), or else a word."""
+    """`NUMBER` for a word with a digit, `PUNCTUATION` for one without digits and letters, else `WORD`."""
     if any(map(str.isdigit, word)):
         return NUMBER
     is_word = any(unicodedata.category(character)[0] in "LM" for character in word)
