@@ -127,7 +127,7 @@ class FlipDA(FineTuningSettings, TypeDescriptions, model_setup.MaskedModelSettin
         return [with_words(*draft, words) for draft, words in zip(drafts, filled, strict=True)]
 
     def _add_tokens(self, model: MaskedLM, sentences: Sequence[Sentence]) -> None:
-        """Tokens for types; those that gold does not have are still told by their descriptions."""
+        """Add tokens for types; those of types that gold does not have start from descriptions, too."""
         types = types_in(sentences)
         model.add_tokens(token_descriptions(types.union(self._types), (), self.descriptions))
 

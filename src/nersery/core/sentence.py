@@ -152,7 +152,7 @@ class Sentence:
         return replace(self, entities=tuple(entity for entity in called if entity.type), soft_labels=kept)
 
     def generated(self, id: str, origin: Origin) -> Sentence:
-        """The content of this sentence as a new one: with its entities, without what was said about this one.
+        """The content of this sentence as a new one: with its entities, without scores, comments and soft labels.
 
         Only id and origin are checked: the content was when this sentence was built.
 

@@ -13,7 +13,7 @@ from nersery.io.base import AUTO, Pass, ReadOptions, Source
 from nersery.io.text_file import TextFile
 
 MANIFEST = "manifest.jsonl"
-"""The file in a folder of shards that says what is in it; see `nersery.pipeline.shards`."""
+"""The file in a folder of shards that describes them; see `nersery.pipeline.shards`."""
 TOTAL = "total"
 """The key in its last line, which a finished folder has."""
 

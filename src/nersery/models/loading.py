@@ -223,7 +223,7 @@ class ModelSource:
                 f'the model "{self.name}" cannot be loaded. Expected a bundled model ({", ".join(BUNDLED)}), a folder '
                 "with config.json, tokenizer and model.safetensors, or a name on the Hugging Face hub, which needs the "
                 "network once. Pickled weights (pytorch_model.bin) are refused: convert them to safetensors. "
-                f"transformers says: {str(error).strip()}"
+                f"Message of transformers: {str(error).strip()}"
             ) from error
 
 

@@ -107,7 +107,7 @@ class Reviewed(Selector):
     def score(self, sentences: Sequence[Sentence]) -> list[float]:
         """1.0 for accepted sentences, 0.0 for others; an error before `fit_candidates`."""
         if not self.history:
-            raise NerseryError("reviewed was asked for scores before fit_candidates")
+            raise NerseryError("reviewed cannot score before fit_candidates. Call that first")
         return [float(self._verdicts.get(_shown(sentence)) is not None) for sentence in sentences]
 
     def reason(self, sentence: Sentence, score: float) -> str:

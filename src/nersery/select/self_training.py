@@ -184,7 +184,7 @@ class SelfTraining(Selector):
         unknown = next((s.id for s in sentences if s.id not in self._known), None)
         if unknown is not None:
             raise NerseryError(
-                f"self_training was asked about sentence {unknown!r}, which it was not shown: "
+                f"self_training cannot score sentence {unknown!r}, which is not among its candidates: "
                 "call fit, then fit_candidates with all candidates, then score"
             )
         kept = self._kept()

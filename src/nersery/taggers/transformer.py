@@ -123,7 +123,7 @@ class TransformerTagger(decoding.Decoding, Tagger, ModelSettings, TrainingSettin
         pick_device(self.device)
 
     def check_certainty(self) -> None:
-        """See `Tagger.check_certainty`; nothing is said of a model that is not there."""
+        """See `Tagger.check_certainty`; a model that is not there is no error here."""
         with suppress(MissingResourceError):
             network = outline(self.source)
             if self.dropout is not None:

@@ -190,7 +190,9 @@ class TestLanguages:
         in_english = model.generate([TextPair(("we", GAP), ())] * 6, same, Sampling(max_subwords=8))
         assert [a == b for a, b in zip(texts, in_english, strict=True)] == [False, True] * 3
 
-    @pytest.mark.parametrize(("language", "said"), [("xx", 'no code for the language "xx"'), ("", "has to be told")])
+    @pytest.mark.parametrize(
+        ("language", "said"), [("xx", 'no code for the language "xx"'), ("", "needs the language")]
+    )
     def test_without_a_code_the_error_names_all(self, tiny_seq2seqs: dict[str, Path], language: str, said: str) -> None:
         with pytest.raises(SettingsError, match=f"{said}.*af_ZA, ar_AR.*zh_CN"):
             opened(tiny_seq2seqs["mbart"], "").length_issue(TextPair((), (), language))

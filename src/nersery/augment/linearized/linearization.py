@@ -84,7 +84,7 @@ def tag_token(type: str, *, begins: bool) -> str:
 
 
 def language_token(language: str) -> str:
-    """The token that says of which language an entity is."""
+    """The token for the language of an entity."""
     return f"{OWN}<language {language}>"
 
 

@@ -83,7 +83,7 @@ def has_mentions(sentence: Sentence, mentions: Iterable[Mention]) -> bool:
 
 
 def is_near_copy(sentence: Sentence, parents: Iterable[Sentence], similarity: float) -> bool:
-    """Whether a sentence says hardly anything else than one of others.
+    """Whether the words of a sentence are nearly those of one of the parents.
 
     Args:
         similarity: The share of the words of both, in (0, 1], that lie in their longest common subsequence, from which

@@ -125,7 +125,7 @@ class Ensemble(Aligner, ModelSettings):
         return aligner
 
     def _inform(self) -> None:
-        """Let the members that use suggestions hear the others."""
+        """Give the suggestions of the others to the members that use them."""
         suggestions = Suggestions(self._suggested, self.counts, self.trust, self.learn_from)
         informed = {name for name, aligner in self._aligners.items() if aligner.take(suggestions)}
         if len(informed) == len(self._aligners):  # nobody is left to suggest anything
@@ -190,12 +190,12 @@ class Ensemble(Aligner, ModelSettings):
         ]
 
     def _suggested(self, pairs: Sequence[Pair]) -> list[Alignment]:
-        """The vote of the members that hear no suggestions; no links for a pair that they reject."""
+        """The vote of the members that use no suggestions; no links for a pair that they reject."""
         votes = self._votes(pairs, self._uninformed(pairs))
         return [() if isinstance(vote, Reject) else _links(vote, vote > FAINT) for vote in votes]
 
     def _uninformed(self, pairs: Sequence[Pair]) -> Mapping[str, Sequence[Alignment | Reject]]:
-        """What the members that hear no suggestions answer, remembered for the last pairs."""
+        """The links of the members that use no suggestions, remembered for the last pairs."""
         if self._latest is None or self._latest[0] != pairs:
             uninformed = [name for name in self._aligners if name not in self._informed]
             self._latest = pairs, {name: self._aligners[name].align(pairs) for name in uninformed}
