@@ -261,8 +261,8 @@ class Statistical(Aligner):
             )
             is_new = is_new[:, : len(pairs)] & (looks.beginnings(right).T[:, :, None] == looks.beginnings(left))
             targets, rows, sources = np.nonzero(is_new)
-            likeness = looks.likeness(left[rows, sources], right[rows, targets])
-            counts[targets, rows, sources] += self.string_similarity * likeness
+            similarity = looks.similarity(left[rows, sources], right[rows, targets])
+            counts[targets, rows, sources] += self.string_similarity * similarity
 
     def _links(self, forward: Array, backward: Array) -> Alignment:
         """The links of a pair out of the probabilities of both directions. Shape: twice (sources, targets)."""

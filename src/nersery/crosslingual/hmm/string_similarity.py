@@ -147,20 +147,20 @@ class Looks:
         """A number for the sound that a word begins with; words with different ones are not alike. Shape: as rows."""
         return np.frombuffer(self._beginnings, np.int64)[rows]
 
-    def likeness(self, left: Rows, right: Rows) -> NDArray[np.float64]:
+    def similarity(self, left: Rows, right: Rows) -> NDArray[np.float64]:
         """How alike the words of each pair of rows are, in [0, 1].
 
         Equal numbers, marks for the same purpose and equal words have 1. Words of one script have what their edit
         distance says, words of two what that of their consonants says; an edit distance of half the letters or more
-        is 0, and so is the likeness of words that begin with different sounds.
+        is 0, and so is the similarity of words that begin with different sounds.
         """
-        likeness = np.zeros(len(left))
+        similarity = np.zeros(len(left))
         # Comparing letters is slow, so it is left to the few pairs whose sound and length leave a chance.
         close = np.flatnonzero(self.beginnings(left) == self.beginnings(right))
         left, right = left[close], right[close]
         scripts, cores = np.frombuffer(self._scripts, np.uint16), np.frombuffer(self._cores, np.int64)
         equal = cores[left] == cores[right]
-        likeness[close[equal]] = 1
+        similarity[close[equal]] = 1
         lengths = self._skeletons.lengths(left), self._skeletons.lengths(right)
         shorter, longer = np.minimum(*lengths), np.maximum(*lengths)
         close_by = ~equal & (longer <= 2 * shorter)
@@ -170,10 +170,10 @@ class Looks:
             (close_by & ~same & (shorter >= SHORTEST_SKELETON), self._skeletons),
         ):
             if chosen.any():
-                likeness[close[chosen]] = _closeness(
+                similarity[close[chosen]] = _closeness(
                     *([texts[row] for row in side[chosen].tolist()] for side in (left, right))
                 )
-        return likeness
+        return similarity
 
 
 def _digest(text: str) -> int:
