@@ -11,7 +11,7 @@ from importlib import resources
 from nersery.core.errors import SettingsError
 from nersery.core.validation import is_type_name
 
-OUTSIDE = "other"
+NO_ENTITY = "other"
 """The definition of a word that belongs to no entity."""
 QUESTION_MARKS = ("?", "؟", "？", ";")
 """Ends of questions; Greek ends them with a semicolon."""

@@ -180,7 +180,7 @@ class TransformerTagger(decoding.Decoding, Tagger, ModelSettings, TrainingSettin
                 f"language by the setting model, e.g. {others}"
             )
         elif bundled.is_lower_case(self.model) and any(word != word.lower() for word in words):
-            better = bundled.MULTILINGUAL_NER if self.model == bundled.NER else bundled.MULTILINGUAL
+            better = bundled.MULTILINGUAL_NER if self.model == bundled.ENGLISH_NER else bundled.MULTILINGUAL
             warn(
                 f'the encoder "{self.model}" knows English in lower case only: capitals tell it nothing. For cased '
                 f'text the setting model = "{better}" mostly scores higher, but trains for twice as long'

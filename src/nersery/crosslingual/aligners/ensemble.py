@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from nersery.core.errors import MissingResourceError, SettingsError, did_you_mean
 from nersery.core.outcome import Reject
 from nersery.core.ranges import CountOrZero, NotNegative, RateBetween
-from nersery.core.registry import BUNDLED, ModelName, create, get, names
+from nersery.core.registry import ModelName, create, get, names
 from nersery.core.training_context import NO_TRAINING, Training
 from nersery.core.warnings import warn
 from nersery.crosslingual.aligner_checkpoint import place_for
@@ -23,12 +23,12 @@ from nersery.crosslingual.characters import JoinedPairs, Tokenize, joined_pair, 
 from nersery.crosslingual.projection import alignment_issue
 from nersery.crosslingual.symmetrization import mutually_best
 from nersery.io.tokenization import is_character
+from nersery.models.bundled import MULTILINGUAL
 from nersery.models.model_settings import ModelSettings
 
 Probabilities = NDArray[np.float64]
 
 OUT_OF_RANGE = "a member of the ensemble links words that the pair does not have"
-MULTILINGUAL = BUNDLED[2]
 EMBEDDINGS: Mapping[str, Mapping[str, Any]] = {
     "softmax": {"method": "embeddings", "extraction": "softmax", "temperature": 0.07, "threshold": 0.02},
     "argmax": {"method": "embeddings", "extraction": "argmax"},

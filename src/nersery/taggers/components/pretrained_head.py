@@ -12,9 +12,9 @@ from safetensors.torch import load_file
 from torch import nn
 
 from nersery.core.errors import MissingResourceError, SettingsError
+from nersery.core.tags import OUTSIDE
 from nersery.models.loading import ModelSource, quiet_transformers
 from nersery.taggers.components.crf import ConditionalRandomField
-from nersery.taggers.components.tag_set import OUTSIDE
 
 CRF_FILE = "crf.safetensors"
 

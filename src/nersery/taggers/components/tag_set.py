@@ -12,9 +12,9 @@ from torch import Tensor, nn
 
 from nersery.core.errors import MissingResourceError
 from nersery.core.sentence import Entity, Sentence, SoftLabel
+from nersery.core.tags import OUTSIDE
 
 OutputScheme = Literal["IOB2", "BIOES"]
-OUTSIDE = "O"
 LETTERS: dict[str, str] = {"B": "B", "I": "I", "M": "I", "E": "E", "L": "E", "S": "S", "U": "S", "W": "S"}
 """The meaning of each letter of the common schemes: begin, inside, end, single."""
 
