@@ -9,24 +9,13 @@ from dataclasses import dataclass, field, fields, make_dataclass, replace
 from itertools import accumulate
 from operator import itemgetter
 from typing import Any, cast, overload
-from unicodedata import normalize
 
 from nersery.core.conversions import Conversions
 from nersery.core.entity import Entity, Origin, SoftLabel
 from nersery.core.errors import DataError, Issue, SettingsError
 from nersery.core.validation import TIDIED, edit_issue, identity_issue, issue_in
 
-__all__ = [
-    "UNKNOWN_COLUMN",
-    "Corpus",
-    "Edit",
-    "Entity",
-    "Origin",
-    "Sentence",
-    "SoftLabel",
-    "checked_sentences",
-    "folded",
-]
+__all__ = ["UNKNOWN_COLUMN", "Corpus", "Edit", "Entity", "Origin", "Sentence", "SoftLabel", "checked_sentences"]
 
 UNKNOWN_COLUMN = "_"
 """What an extra column says about a word that was not there when the column was written."""
@@ -277,15 +266,6 @@ def _moved(entity: Entity, edits: Sequence[Edit], sentence: Sentence) -> Entity:
     if before == inside == 0:
         return entity
     return Entity(entity.start + before, entity.end + before + inside, entity.type, entity.score)
-
-
-def folded(text: str) -> str:
-    """A text for caseless comparison, by Unicode's canonical caseless matching.
-
-    >>> folded("CAFÉ") == folded("café")
-    True
-    """
-    return normalize("NFD", normalize("NFD", text).casefold())
 
 
 def types_in(sentences: Iterable[Sentence]) -> set[str]:

@@ -16,7 +16,8 @@ from nersery.core.errors import SettingsError, printable
 from nersery.core.outcome import Outcome, Reject
 from nersery.core.ranges import CountOrZero, Rate, RateAboveZero
 from nersery.core.registry import check_values
-from nersery.core.sentence import Entity, Origin, Sentence, folded
+from nersery.core.sentence import Entity, Origin, Sentence
+from nersery.core.text_forms import folded
 from nersery.core.validation import is_type_name
 from nersery.io.base import storable
 

@@ -13,7 +13,8 @@ from dataclasses import replace
 from nersery.augment.linearized.linearization import tag_token
 from nersery.core.errors import DataError
 from nersery.core.outcome import Reject
-from nersery.core.sentence import UNKNOWN_COLUMN, Entity, Sentence, folded
+from nersery.core.sentence import UNKNOWN_COLUMN, Entity, Sentence
+from nersery.core.text_forms import folded
 from nersery.models.masked.masked_inputs import OWN
 
 NO_WORDS = "no words"

@@ -15,6 +15,7 @@ from rapidfuzz.distance import Levenshtein
 from rapidfuzz.process import cpdist
 
 from nersery.core.scripts import script_of
+from nersery.core.text_forms import composed
 from nersery.crosslingual.hmm.texts import Texts
 
 Rows = NDArray[np.int64]
@@ -49,7 +50,7 @@ def romanized(word: str) -> str:
     >>> [romanized(word) for word in ("Москва", "Łódź", "トランプ", "서울")]
     ['moskavea', 'lodz', 'toranpu', 'seoul']
     """
-    return "".join(map(_letters, unicodedata.normalize("NFC", word.casefold())))
+    return "".join(map(_letters, composed(word.casefold())))
 
 
 @lru_cache(4096)
