@@ -65,6 +65,13 @@ def test_views() -> None:
     assert sentence.mention(sentence.entities[0]) == ("New York", "City")
 
 
+def test_entities_overlap_if_they_share_a_word() -> None:
+    one = Entity(1, 3, "PER")
+    others = [Entity(0, 1, "X"), Entity(0, 2, "X"), Entity(2, 3, "X"), Entity(0, 5, "X"), Entity(3, 4, "X")]
+    assert [one.overlaps(other) for other in others] == [False, True, True, True, False]
+    assert [other.overlaps(one) for other in others] == [not {*one.positions}.isdisjoint(o.positions) for o in others]
+
+
 def test_types_are_renamed_in_soft_labels_too() -> None:
     soft = (SoftLabel(0, "A", 0.1, 0.0), SoftLabel(0, "B", 0.2, 0.0), SoftLabel(1, "C", 0.3, 0.0))
     sentence = Sentence(("a", "b"), (Entity(0, 1, "A", 0.5), Entity(1, 2, "C")), "1", soft_labels=soft)

@@ -12,8 +12,6 @@ class Entity:
 
     >>> Entity(0, 2, "PER") == Entity(0, 2, "PER", score=0.9)
     True
-    >>> Entity(0, 2, "PER").overlaps(Entity(1, 3, "ORG")), Entity(0, 2, "PER").overlaps(Entity(2, 3, "ORG"))
-    (True, False)
     """
 
     start: int

@@ -20,7 +20,6 @@ __all__ = ["UNKNOWN_COLUMN", "Corpus", "Edit", "Entity", "Origin", "Sentence", "
 UNKNOWN_COLUMN = "_"
 """What an extra column says about a word that was not there when the column was written."""
 
-
 Edit = tuple[int, int, Sequence[str]]
 """Words ``[start, end)`` and the words to put in their place."""
 

@@ -16,7 +16,6 @@ MANIFEST = "manifest.jsonl"
 """The file in a folder of shards that describes them; see `nersery.pipeline.shards`."""
 TOTAL = "total"
 """The key in its last line, which a finished folder has."""
-
 MODEL = "config.json"
 """The file by which a model of transformers is known."""
 SPANS = "spans"

@@ -99,10 +99,7 @@ class Aligner(ABC):
         """
 
     def take(self, suggestions: Suggestions | None) -> bool:
-        """Use the links that other aligners suggest from now on, None for no more; return whether it does.
-
-        An ensemble gives links only to members that do, and takes the suggestions from the others.
-        """
+        """Use links that others suggest, or none for None; False if it uses none, and an ensemble suggests its own."""
         return False
 
     @abstractmethod
