@@ -33,7 +33,6 @@ Nearest = Mapping[str, Mention]
 
 SENTENCE_ENCODER = "sentence-transformers/paraphrase-multilingual-MiniLM-L12-v2"
 """A model that is made for what ours does with it: the mean over the subwords."""
-
 NO_LANGUAGE = "no language"
 NOTHING_TO_PUT_IN = "no entity of its types in another language"
 UNKNOWN = "no known word in its mentions"

@@ -336,10 +336,9 @@ def _is_disputed(
     label: tuple[int, int, str], elected: Sentence, voters: Sequence[Sentence], weights: Sequence[float]
 ) -> bool:
     """Whether half or more of the votes are for an entity in a place, but none was elected there."""
-    place = Entity(*label)
 
     def touches(sentence: Sentence) -> bool:
-        return any(map(place.overlaps, sentence.entities))
+        return any(map(Entity(*label).overlaps, sentence.entities))
 
     weight = sum(weight for voter, weight in zip(voters, weights, strict=True) if touches(voter))
     return weight >= sum(weights) / 2 and not touches(elected)

@@ -17,7 +17,6 @@ HEAD_RATE = 1e-3
 ROUNDS = ("relabelled", "relabelled twice", "relabelled three times")
 ENOUGH_FOR_CONTEXT = 300
 """From this number of sentences on, new context around known names can help; see docs/results.md."""
-
 LONGEST_NAME = 60
 """Characters of an encoder's name in names of systems, which are names of folders."""
 
