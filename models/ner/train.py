@@ -18,7 +18,6 @@ from typing import Any
 from nersery import io
 from nersery.core.progress import Progress
 from nersery.core.random import item_rng
-from nersery.core.registry import BUNDLED
 from nersery.core.sentence import Sentence
 from nersery.models import bundled, bundled_heads
 from nersery.taggers.components.tag_set import TagSet
@@ -36,7 +35,7 @@ LEAST_SCORE = 0.7
 """Of each entity in plain text, by the tagger that labelled it."""
 WITHOUT = 0.25
 """Sentences of plain text without entities that are kept."""
-MOST_PLAIN = {bundled.NAME: 10_000, bundled.MULTILINGUAL: 3_000}
+MOST_PLAIN = {bundled.ENGLISH: 10_000, bundled.MULTILINGUAL: 3_000}
 LEAST_QUALITY = 0.3
 """Of the alignment of the entities in a translation."""
 MOST_CHARACTERS = 200
@@ -103,7 +102,7 @@ def main() -> None:
     parser.add_argument("--data", type=existing("ner_en"), required=True, help="folder with ner_en")
     parser.add_argument("--texts", type=existing("agreed.jsonl", "plain.jsonl", "translated"), required=True)
     parser.add_argument("--work", type=Path, required=True, help="folder for the state and the results")
-    parser.add_argument("--encoder", choices=(BUNDLED[0], BUNDLED[2]), default=bundled.NAME)
+    parser.add_argument("--encoder", choices=(bundled.ENGLISH, bundled.MULTILINGUAL), default=bundled.ENGLISH)
     parser.add_argument("--steps", type=int, default=2400, help="length of the training")
     parser.add_argument("--seed", type=int, default=0)
     arguments = parser.parse_args()

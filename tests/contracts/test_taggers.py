@@ -275,7 +275,7 @@ def test_certainty_judges_the_labels_that_a_sentence_bears(trained):
     unknown = [s.with_entities([Entity(0, 1, "DAY")]) for s in own]
     right, wrong, none = (trained.certainty(sentences) for sentences in (own, swapped, unknown))
     for s, good, bad, nothing in zip(own, right, wrong, none, strict=True):
-        named = [place for e in s.entities for place in range(e.start, e.end)]
+        named = [place for e in s.entities for place in e.positions]
         assert all(good[place] + bad[place] <= 1.0 for place in named)
         assert all(good[place] == bad[place] for place in range(len(s)) if place not in named)
         assert nothing[0] == 0.0

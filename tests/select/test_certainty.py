@@ -73,5 +73,5 @@ def test_settings_that_cannot_work_are_refused(settings):
 def test_there_is_no_score_before_fit():
     with pytest.raises(NerseryError, match="before fit"):
         Certainty().score(GOLD)
-    with pytest.raises(NerseryError, match="agreement was asked for scores before fit"):
+    with pytest.raises(NerseryError, match="agreement cannot score before fit"):
         Agreement().score(NEW)

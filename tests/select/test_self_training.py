@@ -276,7 +276,7 @@ class TestTraining:
     def test_asked_about_a_stranger(self) -> None:
         selector = SelfTraining()
         for strangers in (POOL, [Sentence(("without", "an", "id"))]):
-            with pytest.raises(NerseryError, match="which it was not shown"):
+            with pytest.raises(NerseryError, match="which is not among its candidates"):
                 selector.score(strangers)
 
 

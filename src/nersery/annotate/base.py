@@ -120,7 +120,7 @@ def best_apart(entities: Iterable[Entity]) -> list[Entity]:
     """The entities without those that overlap a better one: by score, then the earlier, then the longer."""
     kept: list[Entity] = []
     for entity in sorted(entities, key=lambda entity: (-(entity.score or 0), entity.start, -entity.end)):
-        if all(entity.end <= other.start or other.end <= entity.start for other in kept):
+        if not any(map(entity.overlaps, kept)):
             kept.append(entity)
     return sorted(kept, key=lambda entity: entity.start)
 

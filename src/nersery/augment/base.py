@@ -43,7 +43,7 @@ class Augmenter:
         check_values(self)
 
     def __init_subclass__(cls) -> None:
-        """Refuse a method that says neither how a sentence changes nor how a batch does."""
+        """Refuse a method that defines neither `generate` nor `generate_batch`."""
         if cls.generate is Augmenter.generate and cls.generate_batch is Augmenter.generate_batch:
             raise TypeError(f"{cls.__name__} has neither generate nor generate_batch: write one of them")
 
@@ -69,7 +69,7 @@ class Augmenter:
     def generate_batch(
         self, sentences: Sequence[Sentence], rngs: Sequence[random.Random]
     ) -> Sequence[Sentence | Reject]:
-        """One outcome for each sentence, in order; what methods that run a model say instead of `generate`."""
+        """One outcome for each sentence, in order; methods that run a model define this instead of `generate`."""
         return [_generated(self, sentence, rng) for sentence, rng in zip(sentences, rngs, strict=True)]
 
 
@@ -101,7 +101,7 @@ def _generated(method: Augmenter, sentence: Sentence, rng: random.Random) -> Sen
 
 
 def unfitted(method: object) -> NerseryError:
-    """The error of a method that is asked to generate before it has learnt."""
+    """The error of a method whose `generate` is called before `fit`."""
     return NerseryError(f"{name_of(method)} has learnt nothing yet: call fit(corpus) before generate")
 
 
@@ -171,7 +171,7 @@ def made_from(id: str) -> tuple[str, str]:
 
 
 def _finished(task: Task, draft: Sentence | Reject, name: str) -> Outcome:
-    """The draft with id and origin, without scores; a draft that says what its parent said is a reject."""
+    """The draft with id and origin, without scores; a draft equal to its parent is a reject."""
     parent, copy = task
     reason = draft.reason if isinstance(draft, Reject) else None
     sentence = draft.sentence if isinstance(draft, Reject) else draft

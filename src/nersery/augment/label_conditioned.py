@@ -10,7 +10,7 @@ from nersery.augment.base import Augmenter
 from nersery.augment.masked_lm.model_setup import MaskedModelSettings, warn_of_unused
 from nersery.augment.masked_lm.shared_settings import FineTuningSettings
 from nersery.augment.masked_lm.word_replacement import WordPredictions
-from nersery.core.definitions import OUTSIDE, check_texts, definition, undefined
+from nersery.core.definitions import NO_ENTITY, check_texts, definition, undefined
 from nersery.core.ranges import Count
 from nersery.core.sentence import Sentence, types_in
 from nersery.core.training_context import NO_TRAINING, Training
@@ -63,7 +63,7 @@ class LabelConditioned(WordPredictions, FineTuningSettings, MaskedModelSettings,
 
     def condition(self, type: str | None) -> tuple[str, ...]:
         """The definition of the type."""
-        return tuple((OUTSIDE if type is None else definition(type, self.definitions)).split())
+        return tuple((NO_ENTITY if type is None else definition(type, self.definitions)).split())
 
     def _warn_of_undefined(self, types: Sequence[str]) -> None:
         if unknown := undefined(types, self.definitions):

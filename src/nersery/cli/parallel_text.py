@@ -146,7 +146,7 @@ def project(
 def _open(
     target: tuple[str, io.ReadOptions], sources: Sequence[tuple[str, io.ReadOptions]], pair_by: PairedBy
 ) -> Bitext:
-    """The sides of parallel text; says what they were recognised as."""
+    """The sides of parallel text; print what they were recognised as."""
     opened = [open_side(name, reading) for name, reading in (target, *sources)]
     bitext = Bitext(opened[0], tuple(opened[1:]), pair_by)
     for side in bitext.sides:

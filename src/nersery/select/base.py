@@ -102,7 +102,7 @@ class TaggerJudge:
     def judge(self, sentences: Iterable[Sentence]) -> Tagger:
         """The tagger; says once which types of the sentences it does not know. An error before `fit`."""
         if self._tagger is None:
-            raise NerseryError(f"{name_of(self)} was asked for scores before fit")
+            raise NerseryError(f"{name_of(self)} cannot score before fit. Call fit first")
         warn_of_unknown_labels(self._tagger.types, sentences, self._warned)
         return self._tagger
 

@@ -48,7 +48,7 @@ class Perplexity(Selector, ModelSettings):
     def fit(
         self, gold: Sequence[Sentence], *, held_out: Iterable[Sentence] = (), training: Training = NO_TRAINING
     ) -> None:
-        """Open the model; says when it does not suit the gold sentences."""
+        """Open the model; warn if it does not suit the gold sentences."""
         from nersery.models.fluency import open_scorer, warn_if_unsuited
 
         self._scorer = open_scorer(self.source, device=self.device, precision=self.precision)
@@ -57,6 +57,6 @@ class Perplexity(Selector, ModelSettings):
     def score(self, sentences: Sequence[Sentence]) -> list[float]:
         """Minus each sentence's perplexity; NaN, a reject, where the model cuts it into nothing. Needs `fit`."""
         if self._scorer is None:
-            raise NerseryError("perplexity was asked for scores before fit")
+            raise NerseryError("perplexity cannot score before fit. Call fit first")
         likelihoods = self._scorer.likelihoods([sentence.words for sentence in sentences])
         return [-likelihood.perplexity for likelihood in likelihoods]

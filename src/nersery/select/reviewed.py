@@ -107,11 +107,11 @@ class Reviewed(Selector):
     def score(self, sentences: Sequence[Sentence]) -> list[float]:
         """1.0 for accepted sentences, 0.0 for others; an error before `fit_candidates`."""
         if not self.history:
-            raise NerseryError("reviewed was asked for scores before fit_candidates")
+            raise NerseryError("reviewed cannot score before fit_candidates. Call that first")
         return [float(self._verdicts.get(_shown(sentence)) is not None) for sentence in sentences]
 
     def reason(self, sentence: Sentence, score: float) -> str:
-        """Whether a person rejected it, or nobody has decided; see `Selector.reason`."""
+        """Why it is rejected: a person rejected it, or nobody has decided; see `Selector.reason`."""
         return REJECTED_BY_HAND if _shown(sentence) in self._verdicts else NOT_REVIEWED
 
 

@@ -184,14 +184,14 @@ class SelfTraining(Selector):
         unknown = next((s.id for s in sentences if s.id not in self._known), None)
         if unknown is not None:
             raise NerseryError(
-                f"self_training was asked about sentence {unknown!r}, which it was not shown: "
+                f"self_training cannot score sentence {unknown!r}, which is not among its candidates: "
                 "call fit, then fit_candidates with all candidates, then score"
             )
         kept = self._kept()
         return [1 / kept[s.id][0] if s.id in kept else 0.0 for s in sentences]
 
     def reason(self, sentence: Sentence, score: float) -> str:
-        """Whether the sentence joined at no step, or later than the threshold allows."""
+        """Why it is rejected: it joined at no step, or later than the threshold allows; see `Selector.reason`."""
         return "joined after the first steps" if score else "did not join up to the best step"
 
     def _beside(self, pool: Corpus) -> list[Sentence]:

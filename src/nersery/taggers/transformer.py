@@ -123,7 +123,7 @@ class TransformerTagger(decoding.Decoding, Tagger, ModelSettings, TrainingSettin
         pick_device(self.device)
 
     def check_certainty(self) -> None:
-        """See `Tagger.check_certainty`; nothing is said of a model that is not there."""
+        """See `Tagger.check_certainty`; a model that is not there is no error here."""
         with suppress(MissingResourceError):
             network = outline(self.source)
             if self.dropout is not None:
@@ -180,7 +180,7 @@ class TransformerTagger(decoding.Decoding, Tagger, ModelSettings, TrainingSettin
                 f"language by the setting model, e.g. {others}"
             )
         elif bundled.is_lower_case(self.model) and any(word != word.lower() for word in words):
-            better = bundled.MULTILINGUAL_NER if self.model == bundled.NER else bundled.MULTILINGUAL
+            better = bundled.MULTILINGUAL_NER if self.model == bundled.ENGLISH_NER else bundled.MULTILINGUAL
             warn(
                 f'the encoder "{self.model}" knows English in lower case only: capitals tell it nothing. For cased '
                 f'text the setting model = "{better}" mostly scores higher, but trains for twice as long'

@@ -99,7 +99,7 @@ class Aligner(ABC):
         """
 
     def take(self, suggestions: Suggestions | None) -> bool:
-        """Use the links that other aligners suggest from now on, or None; False if it has no use for them."""
+        """Use links that others suggest, or none for None; False if it uses none, and an ensemble suggests its own."""
         return False
 
     @abstractmethod

@@ -49,8 +49,8 @@ def require_known_types(gold: Iterable[Sentence], met: Iterable[str]) -> None:
     """Raise `SettingsError` for a second stage with types that the first training does not have."""
     if unknown := sorted(types_in(gold) - {*met}):
         raise SettingsError(
-            f"the first training has no {', '.join(unknown)}, so the second stage cannot train on the gold "
-            "sentences, which have. Set gold_copies = 1 to include gold in the first"
+            f"the first training has no {', '.join(unknown)}, which the gold sentences of the second stage have. "
+            "Set gold_copies = 1 to include gold in the first"
         )
 
 
