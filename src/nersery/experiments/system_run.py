@@ -215,7 +215,7 @@ class SystemRun:
 
     def _training(self) -> Training:
         """What a method or selector needs to train a model."""
-        teacher = partial(trained_teacher, self.run.folder, self.path(), self.dev, self.seed)
+        teacher = partial(trained_teacher, self.run.folder, self.path())
         return Training(self.dev, self.seed, tagger=self._tagger_before, new_tagger=self._new_tagger, teacher=teacher)
 
     def _new_tagger(self, **own: Any) -> Tagger:
@@ -246,15 +246,16 @@ class SystemRun:
 
     def _fitted(self, train: Sequence[Sentence], own: Settings, stage: str, folder: Path) -> Tagger:
         """A trained tagger, with some settings replaced, after the second stage if there is one."""
-        gold, dev, seed, second = self.gold, self.dev, self.seed, self.system.second_stage
+        gold, second = self.gold, self.system.second_stage
         tagger = self._new_tagger(**own)
         goes_on = second and any(sentence.id not in gold.by_id for sentence in train)
         if goes_on:
             require_known_types(gold, types_in(train))
         with self._progress(stage) as progress:
-            tagger.fit(train, dev, seed=seed, progress=progress, folder=folder)
+            training = Training(self.dev, self.seed, progress, folder)
+            tagger.fit(train, training)
             if goes_on:
-                fit_second_stage(tagger, gold.sentences, second, Training(dev, seed, progress, folder / "second_stage"))
+                fit_second_stage(tagger, gold.sentences, second, replace(training, folder=folder / "second_stage"))
         return tagger
 
     def _chosen(self, train: Sequence[Sentence]) -> Settings:

@@ -46,13 +46,13 @@ class Selector(ABC):
         """Raise `SettingsError` if the run's untrained tagger does not suit the selector."""
 
     def fit(  # noqa: B027 - most selectors need it, some do not
-        self, gold: Sequence[Sentence], *, held_out: Iterable[Sentence] = (), training: Training = NO_TRAINING
+        self, gold: Sequence[Sentence], training: Training = NO_TRAINING, *, held_out: Iterable[Sentence] = ()
     ) -> None:
         """Learn from gold sentences; called once, before scoring.
 
         Args:
-            held_out: Sentences of dev and test, which must not be learnt from.
             training: For selectors that need or train a tagger.
+            held_out: Sentences of dev and test, which must not be learnt from.
         """
 
     def fit_candidates(self, candidates: Iterable[Sentence]) -> None:  # noqa: B027 - only some selectors need it
@@ -93,7 +93,7 @@ class TaggerJudge:
         check_gold_tagger(self.tagger)
 
     def fit(
-        self, gold: Sequence[Sentence], *, held_out: Iterable[Sentence] = (), training: Training = NO_TRAINING
+        self, gold: Sequence[Sentence], training: Training = NO_TRAINING, *, held_out: Iterable[Sentence] = ()
     ) -> None:
         """Take the tagger that is there, or train one on gold."""
         self._tagger, self._seed = gold_tagger(name_of(self), self.tagger, gold, training), training.seed
@@ -163,7 +163,7 @@ class SelectStage(Stage[Sentence, Sentence]):
 
     def fit(self, method: Selector, folder: Path | None, progress: Progress | None) -> Step[Sentence]:
         """See `Stage`."""
-        method.fit(list(self.gold), held_out=self.held_out, training=in_job(self.training, folder, progress))
+        method.fit(list(self.gold), in_job(self.training, folder, progress), held_out=self.held_out)
         method.fit_candidates(self.candidates)
         if self.report_history is not None and method.history:
             self.report_history(method.history)

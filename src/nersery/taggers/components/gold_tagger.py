@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from nersery.core.errors import SettingsError
@@ -54,10 +55,10 @@ def trained_on_gold(tagger: Tagger, gold: Sequence[Sentence], training: Training
         DataError: If there is nothing to learn from.
     """
     if training.teacher is not None:
-        shared: Tagger = training.teacher(tagger, gold, training.progress)
+        shared: Tagger = training.teacher(tagger, gold, training)
         return shared
     state = training.folder / "tagger" if training.folder else None
-    tagger.fit(gold, training.dev, seed=training.seed, progress=training.progress, folder=state)
+    tagger.fit(gold, replace(training, folder=state))
     return tagger
 
 

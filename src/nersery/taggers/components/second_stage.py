@@ -37,9 +37,7 @@ def fit_second_stage(tagger: Tagger, gold: Sequence[Sentence], settings: Mapping
     before, first = {key: getattr(tagger, key) for key in settings}, tagger.history
     try:
         vars(tagger).update(settings)
-        second = tagger.fit(
-            gold, training.dev, seed=training.seed, progress=training.progress, folder=training.folder, warm=True
-        )
+        second = tagger.fit(gold, training, warm=True)
     finally:
         vars(tagger).update(before)
     tagger.history = {**first, "second_stage": second}
