@@ -255,7 +255,8 @@ class SystemRun:
             training = Training(self.dev, self.seed, progress, folder)
             tagger.fit(train, training)
             if goes_on:
-                fit_second_stage(tagger, gold.sentences, second, replace(training, folder=folder / "second_stage"))
+                training = replace(training, folder=folder / "second_stage")
+                tagger = fit_second_stage(tagger, gold.sentences, second, training)
         return tagger
 
     def _chosen(self, train: Sequence[Sentence]) -> Settings:

@@ -267,7 +267,7 @@ class SelfTraining(Selector):
         tagger.fit(train, replace(self._training, folder=folder), warm=self.warm_start)
         if self.second_stage and others:
             second = replace(self._training, folder=folder and folder / "second_stage")
-            fit_second_stage(tagger, self._gold, self.second_stage, second)
+            tagger = fit_second_stage(tagger, self._gold, self.second_stage, second)
         return tagger, len(train)
 
     def _new_tagger(self) -> Tagger:
