@@ -182,9 +182,8 @@ class SystemRun:
         name, settings, raw = system.method.method, system.method.settings, self.run.corpora["raw"]
         training = self._training()
         if system.labels_raw_text:
-            return AnnotateStage(name, settings, start, training, raw), raw
-        taggers: dict[str, Any] = {"tagger": training.tagger, "new_tagger": training.new_tagger}
-        return AugmentStage(name, settings, start, training.dev, system.copies, self.seed, taggers), start
+            return AnnotateStage(name, settings, gold=start, training=training, raw=raw), raw
+        return AugmentStage(name, settings, examples=start, training=training, copies=system.copies), start
 
     def _merged(self) -> list[Sentence]:
         """The sentences that the merged systems kept, each once.
@@ -202,10 +201,15 @@ class SystemRun:
             name = settings.method
             path = self.path(selected_name(self.system, number))
             if _is_missing(path) and not take_over_selection(self.run, self.seed, self.system, number):
-                gold = [sentence for sentence in start if sentence.id not in candidates.by_id]  # others are judged
-                history = partial(write_json, history_of(path))
-                training = self._training()
-                stage = SelectStage(name, settings.settings, gold, held_out, candidates, training, history)
+                stage = SelectStage(
+                    name,
+                    settings.settings,
+                    gold=[sentence for sentence in start if sentence.id not in candidates.by_id],  # others are judged
+                    training=self._training(),
+                    held_out=held_out,
+                    candidates=candidates,
+                    report_history=partial(write_json, history_of(path)),
+                )
                 self._run_stage(path, stage, candidates, name, f"{name}: learn")
             remove_training(path)
             candidates = io.read(path)

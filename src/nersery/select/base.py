@@ -141,20 +141,21 @@ class SelectStage(Stage[Sentence, Sentence]):
 
     Args:
         gold: Sentences to learn from.
+        training: Further needs of the selector; the job sets folder and progress.
         held_out: Sentences of dev and test.
         candidates: All sentences to be scored, for selectors that read them first.
-        training: Further needs of the selector; the job sets folder and progress.
         report_history: Receives the selector's history after `fit`, if there is one.
     """
 
     kind: ClassVar[str] = "select"
 
     method: str | type[Selector] | Selector
-    settings: Mapping[str, Any]
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    _: KW_ONLY
     gold: Iterable[Sentence] = ()
+    training: Training = NO_TRAINING
     held_out: Iterable[Sentence] = ()
     candidates: Iterable[Sentence] = ()
-    training: Training = NO_TRAINING
     report_history: Callable[[Mapping[str, Any]], None] | None = None
 
     def counts_rows(self, method: Selector) -> bool:
@@ -214,5 +215,7 @@ def select(
     """
     training, options = training_from(options, list(opened(dev)), seed, training, output)
     rows, (job, settings) = opened(corpus), split_options(options)
-    stage = SelectStage(selector, settings, opened(gold), opened(held_out), rows, training)
+    stage = SelectStage(
+        selector, settings, gold=opened(gold), training=training, held_out=opened(held_out), candidates=rows
+    )
     return run_stage(stage, rows, output, job)
