@@ -19,6 +19,7 @@ from nersery import io
 from nersery.core.progress import Progress
 from nersery.core.random import item_rng
 from nersery.core.sentence import Sentence
+from nersery.core.training_context import Training
 from nersery.models import bundled, bundled_heads
 from nersery.taggers.components.tag_set import TagSet
 from nersery.taggers.transformer import TransformerTagger
@@ -118,9 +119,8 @@ def main() -> None:
     learnt = [s for name, part in parts.items() for s in chosen(part, name, copies.get(name, 1), seed)]
     print(f"{', '.join(f'{name} {len(part)}' for name, part in parts.items())}: {len(learnt)} sentences", flush=True)
     tagger = LowRankTagger(encoder, head="linear", learning_rate=RATE, steps=steps, evaluate_every=max(1, steps // 6))
-    history = tagger.fit(
-        learnt, by_hand[-HELD_OUT:], seed=seed, progress=Progress("train"), folder=arguments.work / "state"
-    )
+    training = Training(by_hand[-HELD_OUT:], seed, Progress("train"), arguments.work / "state")
+    history = tagger.fit(learnt, training)
     curve = [json.dumps(point) for point in history["evaluations"]]
     (arguments.work / "curve.jsonl").write_text("\n".join(curve) + "\n", "utf-8")
     assert tagger._tags.names == bundled_heads.TAGS

@@ -169,6 +169,7 @@ class AnnotateStage(Stage[Sentence, Sentence]):
 
     method: str | type[Annotator] | Annotator
     settings: Mapping[str, Any] = field(default_factory=dict)
+    _: KW_ONLY
     gold: Iterable[Sentence] = ()
     training: Training = NO_TRAINING
     raw: Iterable[Sentence] = ()
@@ -211,5 +212,5 @@ def annotate(
     """
     training, options = training_from(options, list(opened(dev)), seed, training, output)
     rows, (job, settings) = opened(corpus, raw=True), split_options(options)
-    stage = AnnotateStage(annotator, settings, opened(gold), training)
+    stage = AnnotateStage(annotator, settings, gold=opened(gold), training=training)
     return run_stage(replace(stage, raw=rows) if stage.made().reads_first else stage, rows, output, job)

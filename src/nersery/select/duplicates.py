@@ -51,7 +51,7 @@ class Duplicates(Selector):
         return ExactDuplicates() if self.similarity == 1 else NearDuplicates(self.similarity)
 
     def fit(
-        self, gold: Sequence[Sentence], *, held_out: Iterable[Sentence] = (), training: Training = NO_TRAINING
+        self, gold: Sequence[Sentence], training: Training = NO_TRAINING, *, held_out: Iterable[Sentence] = ()
     ) -> None:
         """Take note of what is there already."""
         self._seen, self._candidates, self._starts = self._memory(), Ids(), []

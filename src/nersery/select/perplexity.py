@@ -46,7 +46,7 @@ class Perplexity(Selector, ModelSettings):
         pick_device(self.device)
 
     def fit(
-        self, gold: Sequence[Sentence], *, held_out: Iterable[Sentence] = (), training: Training = NO_TRAINING
+        self, gold: Sequence[Sentence], training: Training = NO_TRAINING, *, held_out: Iterable[Sentence] = ()
     ) -> None:
         """Open the model; warn if it does not suit the gold sentences."""
         from nersery.models.fluency import open_scorer, warn_if_unsuited

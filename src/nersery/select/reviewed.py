@@ -55,7 +55,7 @@ class Reviewed(Selector):
             raise SettingsError(f"file is {self.file}, expected {JSONL}: other formats lose the ids of the sentences")
 
     def fit(
-        self, gold: Sequence[Sentence], *, held_out: Iterable[Sentence] = (), training: Training = NO_TRAINING
+        self, gold: Sequence[Sentence], training: Training = NO_TRAINING, *, held_out: Iterable[Sentence] = ()
     ) -> None:
         """Find the files; nothing is learnt from gold."""
         self.check()
