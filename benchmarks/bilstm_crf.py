@@ -18,6 +18,7 @@ from functools import partial
 import measuring
 from nersery import io
 from nersery.core.registry import create
+from nersery.core.training_context import Training
 from nersery.io.shipped import shipped
 from nersery.taggers.base import Tagger, strict_f1
 
@@ -55,7 +56,7 @@ def main() -> None:
     for seed in range(arguments.repeats):
         for name, tagger in taggers(arguments.model, arguments.quick).items():
             took = times.setdefault(name, {"train": [], "predict": [], "one pass": [], "ten passes": []})
-            took["train"].append(seconds(partial(tagger.fit, gold, seed=seed)))
+            took["train"].append(seconds(partial(tagger.fit, gold, Training(seed=seed))))
             scores.setdefault(name, []).append(100 * strict_f1(dev, tagger.predict(dev)))
             took["predict"].append(seconds(partial(tagger.predict, dev)))
             took["one pass"].append(seconds(partial(tagger.certainty, candidates, passes=1)))

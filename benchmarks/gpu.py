@@ -212,7 +212,7 @@ def others(part: Part) -> None:
 
         def selector(name: str = name, settings: dict[str, Any] = settings) -> Callable[[], tuple[int, str]]:
             method = registry.create("select", name, settings)
-            method.fit(part.gold, training=Training(tagger=partial(load_tagger, str(tagger)), new_tagger=new))
+            method.fit(part.gold, Training(tagger=partial(load_tagger, str(tagger)), new_tagger=new))
             method.fit_candidates(gold)
             return lambda: told(collect(run(gold, select_step(method))))
 

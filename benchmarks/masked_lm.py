@@ -49,7 +49,7 @@ def opened(name: str, gold: Sequence[Sentence]) -> MaskedLM:
 
 def mentions_hidden(sentence: Sentence, rng: random.Random) -> MaskedInput:
     shown = linearize(sentence)
-    return MaskedInput(shown.words, tuple(shown.places[p] for e in sentence.entities for p in range(e.start, e.end)))
+    return MaskedInput(shown.words, tuple(shown.places[p] for e in sentence.entities for p in e.positions))
 
 
 # --- fine-tuning ----------------------------------------------------------------------------------------------------

@@ -46,7 +46,7 @@ def bare_loop(sentences: Sequence[Sentence], tagger: TransformerTagger, steps: i
         for row, sentence in enumerate(batch):
             tags = ["O"] * len(sentence)
             for entity in sentence.entities:
-                for position in range(entity.start, entity.end):
+                for position in entity.positions:
                     tags[position] = f"{'B' if position == entity.start else 'I'}-{entity.type}"
             for position, word in enumerate(encoded.word_ids(row)):
                 if word is not None and encoded.word_ids(row)[position - 1] != word:

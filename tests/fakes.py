@@ -14,7 +14,7 @@ import pytest
 
 from nersery import Entity, Sentence
 from nersery.augment.linearized.linearization import tag_token
-from nersery.core.definitions import OUTSIDE, definition
+from nersery.core.definitions import NO_ENTITY, definition
 from nersery.core.random import item_rng
 from nersery.models.llm.prompt import Completion, Prompt
 from nersery.models.masked.masked_inputs import GAP, OWN, Drawing, MaskedInput, is_replaceable
@@ -161,7 +161,7 @@ class FakeMaskedLM:
             FLIPPED: "",
             NOTHING: "",
             LABELS: "O" if type_ is None else type_,
-            DEFINITIONS: OUTSIDE if type_ is None else definition(type_, {}),
+            DEFINITIONS: NO_ENTITY if type_ is None else definition(type_, {}),
         }
         assert " ".join(masked_input.condition) == shown[self.shows]
 
@@ -278,7 +278,7 @@ def install(patch: pytest.MonkeyPatch, kinds: Mapping[str, str]) -> None:
     patch.setattr("nersery.models.loading.ModelSource.config", lambda source: config)
     patch.setattr("nersery.models.seq2seq.encoder_decoder.Seq2Seq", FakeSeq2Seq)
     patch.setattr("nersery.models.lstm.LSTMLanguageModel", FakeLSTM)
-    patch.setattr("nersery.taggers.base.load_tagger", lambda folder, **_: FakeTagger(kinds))
+    patch.setattr("nersery.taggers.components.gold_tagger.load_tagger", lambda folder, **_: FakeTagger(kinds))
     patch.setattr(FakeMaskedLM, "kinds", kinds)
     patch.setattr("nersery.models.llm.chat_client.ChatClient.check", lambda client: None)
     patch.setattr("nersery.models.llm.chat_client.ChatClient.ask", fake_llm(kinds))

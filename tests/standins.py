@@ -14,6 +14,7 @@ import pytest
 
 from nersery import Entity, Sentence, io
 from nersery.core import registry
+from nersery.core.training_context import NO_TRAINING, Training
 from nersery.taggers.base import Tagger, require_labels
 from nersery.taggers.components.description import DESCRIPTION, write_description
 
@@ -137,17 +138,9 @@ class Memory(Tagger):
     history: dict[str, Any] = field(default_factory=dict, init=False)
     _mentions: dict[tuple[str, ...], str] = field(default_factory=dict, init=False)
 
-    def fit(
-        self,
-        gold: Sequence[Sentence],
-        dev: Sequence[Sentence] = (),
-        *,
-        seed: int = 0,
-        progress: Any = None,
-        folder: Path | None = None,
-        warm: bool = False,
-    ) -> dict[str, Any]:
+    def fit(self, gold: Sequence[Sentence], training: Training = NO_TRAINING, *, warm: bool = False) -> dict[str, Any]:
         require_labels(gold)
+        seed = training.seed
         TRAINED.append((seed, len(gold)))
         for sentence in gold:
             for entity in sentence.entities:

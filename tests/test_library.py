@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import importlib
+import inspect
 import subprocess
 import sys
 from dataclasses import dataclass, replace
@@ -38,6 +40,14 @@ def test_all_public_names_exist_and_importing_nersery_is_fast_and_light() -> Non
     assert subprocess.check_output([sys.executable, "-c", code], text=True) == "[]\n"
     with pytest.raises(AttributeError, match="no attribute 'nothing'"):
         nersery.nothing  # noqa: B018
+
+
+def test_a_package_has_the_signature_of_its_function() -> None:
+    for name in ("annotate", "augment", "evaluate", "select"):
+        function = getattr(
+            importlib.import_module(f"nersery.{name}.{'scores' if name == 'evaluate' else 'base'}"), name
+        )
+        assert inspect.signature(getattr(nersery, name)) == inspect.signature(function)
 
 
 def test_a_package_can_still_be_imported_by_the_name_of_its_function() -> None:

@@ -31,6 +31,11 @@ PHRASES = (
     r"who holds\b",
     r"so that the more\b",
     r"of today\b",
+    r"(?:was|were) asked\b",
+    r"(?:is|was|were|been|be) told\b",
+    r"(?:is|was|has|had|It) said\b",
+    r"says what\b",
+    r"to go on\b",
     r", for (?:it|they|he|there|its|no)\b",
 )
 FORBIDDEN = re.compile(r"\b(?:" + "|".join(phrase.removeprefix(", ") for phrase in PHRASES[:-1]) + r")|" + PHRASES[-1])

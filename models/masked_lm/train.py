@@ -296,7 +296,7 @@ def main() -> None:
     target = arguments.work / "masked_lm.safetensors"
     trained = trainer.accuracy(held_out)
     save_differences(trainer.model, target)
-    whole = ModelSource(bundled.NAME).model("AutoModelForMaskedLM")
+    whole = ModelSource(bundled.ENGLISH).model("AutoModelForMaskedLM")
     bundled_heads.add_head(whole, target, "masked language model")
     trainer.model = whole.to(trainer.device)
     shipped = trainer.accuracy(held_out)

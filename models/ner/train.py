@@ -18,8 +18,8 @@ from typing import Any
 from nersery import io
 from nersery.core.progress import Progress
 from nersery.core.random import item_rng
-from nersery.core.registry import BUNDLED
 from nersery.core.sentence import Sentence
+from nersery.core.training_context import Training
 from nersery.models import bundled, bundled_heads
 from nersery.taggers.components.tag_set import TagSet
 from nersery.taggers.transformer import TransformerTagger
@@ -36,7 +36,7 @@ LEAST_SCORE = 0.7
 """Of each entity in plain text, by the tagger that labelled it."""
 WITHOUT = 0.25
 """Sentences of plain text without entities that are kept."""
-MOST_PLAIN = {bundled.NAME: 10_000, bundled.MULTILINGUAL: 3_000}
+MOST_PLAIN = {bundled.ENGLISH: 10_000, bundled.MULTILINGUAL: 3_000}
 LEAST_QUALITY = 0.3
 """Of the alignment of the entities in a translation."""
 MOST_CHARACTERS = 200
@@ -103,7 +103,7 @@ def main() -> None:
     parser.add_argument("--data", type=existing("ner_en"), required=True, help="folder with ner_en")
     parser.add_argument("--texts", type=existing("agreed.jsonl", "plain.jsonl", "translated"), required=True)
     parser.add_argument("--work", type=Path, required=True, help="folder for the state and the results")
-    parser.add_argument("--encoder", choices=(BUNDLED[0], BUNDLED[2]), default=bundled.NAME)
+    parser.add_argument("--encoder", choices=(bundled.ENGLISH, bundled.MULTILINGUAL), default=bundled.ENGLISH)
     parser.add_argument("--steps", type=int, default=2400, help="length of the training")
     parser.add_argument("--seed", type=int, default=0)
     arguments = parser.parse_args()
@@ -119,9 +119,8 @@ def main() -> None:
     learnt = [s for name, part in parts.items() for s in chosen(part, name, copies.get(name, 1), seed)]
     print(f"{', '.join(f'{name} {len(part)}' for name, part in parts.items())}: {len(learnt)} sentences", flush=True)
     tagger = LowRankTagger(encoder, head="linear", learning_rate=RATE, steps=steps, evaluate_every=max(1, steps // 6))
-    history = tagger.fit(
-        learnt, by_hand[-HELD_OUT:], seed=seed, progress=Progress("train"), folder=arguments.work / "state"
-    )
+    training = Training(by_hand[-HELD_OUT:], seed, Progress("train"), arguments.work / "state")
+    history = tagger.fit(learnt, training)
     curve = [json.dumps(point) for point in history["evaluations"]]
     (arguments.work / "curve.jsonl").write_text("\n".join(curve) + "\n", "utf-8")
     assert tagger._tags.names == bundled_heads.TAGS

@@ -28,7 +28,7 @@ def main() -> None:
     parser.add_argument("first", type=existing())
     parser.add_argument("second", type=existing(), help="the head that train.py --start FIRST has written")
     parser.add_argument("output", type=Path)
-    parser.add_argument("--encoder", default=bundled.NAME, help="a bundled encoder, or a folder")
+    parser.add_argument("--encoder", default=bundled.ENGLISH, help="a bundled encoder, or a folder")
     arguments = parser.parse_args()
     model = build(arguments.encoder, arguments.first)
     others = dict(build(arguments.encoder, arguments.second).named_parameters())

@@ -372,7 +372,7 @@ def main() -> None:
     parser.add_argument("--teacher", help="a larger question-answering model, whose answers are learnt, too")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--device", default="auto")
-    parser.add_argument("--encoder", default=bundled.NAME, help="a bundled encoder, or a folder")
+    parser.add_argument("--encoder", default=bundled.ENGLISH, help="a bundled encoder, or a folder")
     arguments = parser.parse_args()
     encoder = arguments.encoder
     arguments.work.mkdir(parents=True, exist_ok=True)

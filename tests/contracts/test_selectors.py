@@ -12,7 +12,7 @@ import pytest
 from nersery import Corpus, Entity, Sentence, io
 from nersery.core import registry
 from nersery.core.outcome import collect
-from nersery.core.training_context import Training
+from nersery.core.training_context import NO_TRAINING, Training
 from nersery.models.causal import Likelihood
 from nersery.pipeline import job
 from nersery.select.agreement import Agreement
@@ -43,7 +43,7 @@ class Reader:
 
     types = ("LOC", "ORG", "PER", "PROD")
 
-    def fit(self, gold, dev=(), **how):
+    def fit(self, gold, training=NO_TRAINING, **how):
         return {}
 
     def predict(self, sentences, progress=None):
@@ -115,7 +115,7 @@ def _a_person_has_decided():
 
 def ready(name, candidates=CANDIDATES):
     selector = SELECTORS[name]()
-    selector.fit(GOLD, held_out=HELD_OUT, training=Training(tagger=Reader, new_tagger=Reader))
+    selector.fit(GOLD, Training(tagger=Reader, new_tagger=Reader), held_out=HELD_OUT)
     selector.fit_candidates(candidates)
     return selector
 

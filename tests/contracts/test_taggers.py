@@ -11,6 +11,7 @@ from nersery import Entity, Sentence
 from nersery.core import registry
 from nersery.core.errors import DataError, MissingResourceError, SettingsError, UnfittedError
 from nersery.core.progress import Progress
+from nersery.core.training_context import Training
 from nersery.taggers.base import load_tagger, strict_f1
 
 SETTINGS = {
@@ -64,7 +65,7 @@ def name(request):
 @pytest.fixture(scope="module")
 def trained(name, new):
     tagger = new(name)
-    tagger.fit(GOLD, GOLD)
+    tagger.fit(GOLD, Training(GOLD))
     return tagger
 
 
@@ -112,7 +113,7 @@ def test_a_new_one_cannot_predict(name, new, tmp_path: Path):
 @pytest.mark.parametrize("scheme", ["IOB2", "BIOES"])
 def test_it_learns(name, new, scheme):
     tagger = new(name, scheme=scheme)
-    history = tagger.fit(GOLD, GOLD)
+    history = tagger.fit(GOLD, Training(GOLD))
     predicted = tagger.predict(GOLD)
     assert strict_f1(GOLD, predicted) > 0.95
     assert [s.id for s in predicted] == [s.id for s in GOLD]
@@ -136,7 +137,7 @@ def test_nothing_to_learn_from_is_refused(name, new):
 
 
 def test_types_that_only_dev_has_count_as_missed(name, new):
-    history = new(name, steps=3).fit(GOLD, [Sentence(("Oslo",), (Entity(0, 1, "CITY"),))])
+    history = new(name, steps=3).fit(GOLD, Training([Sentence(("Oslo",), (Entity(0, 1, "CITY"),))]))
     assert [evaluation["score"] for evaluation in history["evaluations"]] == [0.0] * len(history["evaluations"])
 
 
@@ -145,7 +146,7 @@ def test_same_seed_same_weights_other_seed_others(name, new, tmp_path: Path):
     for seed in (1, 1, 2):
         torch.manual_seed(len(found))
         tagger = new(name, steps=3)
-        tagger.fit(GOLD, seed=seed)
+        tagger.fit(GOLD, Training(seed=seed))
         found.append(weights(tagger, tmp_path / str(len(found))))
     assert found[0] == found[1]
     assert found[0] != found[2]
@@ -174,15 +175,15 @@ def test_a_killed_training_goes_on(name, new, tmp_path: Path, monkeypatch):
     monkeypatch.setattr("nersery.models.training.checkpoint.CHECKPOINT_SECONDS", 0.0)
     monkeypatch.setattr("nersery.models.training.checkpoint.LARGEST_SHARE", float("inf"))
     whole, killed, again = (new(name, steps=12, evaluate_every=3) for _ in range(3))
-    expected = whole.fit(GOLD, GOLD[:4], seed=2)
+    expected = whole.fit(GOLD, Training(GOLD[:4], seed=2))
     with pytest.raises(KeyboardInterrupt):
-        killed.fit(GOLD, GOLD[:4], seed=2, folder=tmp_path / "state", progress=Killed("train", quiet=True))
+        killed.fit(GOLD, Training(GOLD[:4], seed=2, folder=tmp_path / "state", progress=Killed("train", quiet=True)))
     progress = Progress("train", quiet=True)
-    assert again.fit(GOLD, GOLD[:4], seed=2, folder=tmp_path / "state", progress=progress) == expected
+    assert again.fit(GOLD, Training(GOLD[:4], seed=2, folder=tmp_path / "state", progress=progress)) == expected
     assert (progress.done, progress.total, progress.resumed) == (12, 12, 7)
     assert weights(again, tmp_path / "again") == weights(whole, tmp_path / "whole")
     with pytest.raises(SettingsError, match="gold: there"):
-        new(name, steps=12, evaluate_every=3).fit(GOLD[1:], GOLD[:4], seed=2, folder=tmp_path / "state")
+        new(name, steps=12, evaluate_every=3).fit(GOLD[1:], Training(GOLD[:4], seed=2, folder=tmp_path / "state"))
 
 
 def test_a_warm_start_goes_on_with_what_was_learnt(name, new):
@@ -271,7 +272,7 @@ def test_certainty_judges_the_labels_that_a_sentence_bears(trained):
     unknown = [s.with_entities([Entity(0, 1, "DAY")]) for s in own]
     right, wrong, none = (trained.certainty(sentences) for sentences in (own, swapped, unknown))
     for s, good, bad, nothing in zip(own, right, wrong, none, strict=True):
-        named = [place for e in s.entities for place in range(e.start, e.end)]
+        named = [place for e in s.entities for place in e.positions]
         assert all(good[place] + bad[place] <= 1.0 for place in named)
         assert all(good[place] == bad[place] for place in range(len(s)) if place not in named)
         assert nothing[0] == 0.0

@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from nersery.core.definitions import OUTSIDE, _defaults, check_texts, definition, description, is_known, question
+from nersery.core.definitions import NO_ENTITY, _defaults, check_texts, definition, description, is_known, question
 from nersery.core.errors import SettingsError
 
 SETS = {
@@ -72,7 +72,7 @@ def test_defaults_are_a_few_words_each() -> None:
         assert 4 <= len(asked.split()) <= 20, f"{name}: it stands in front of every sentence"
         assert 1 <= len(texts["description"].split()) <= 4, name
         assert 2 <= len(texts["definition"].split()) <= 20, f"{name}: a short window has to hold it"
-        for text in (*texts.values(), OUTSIDE):
+        for text in (*texts.values(), NO_ENTITY):
             assert " ".join(text.split()) == text
             assert text[:1] == text[:1].lower()
             assert not text.endswith(".")

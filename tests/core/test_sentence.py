@@ -65,6 +65,13 @@ def test_views() -> None:
     assert sentence.mention(sentence.entities[0]) == ("New York", "City")
 
 
+def test_entities_overlap_if_they_share_a_word() -> None:
+    one = Entity(1, 3, "PER")
+    others = [Entity(0, 1, "X"), Entity(0, 2, "X"), Entity(2, 3, "X"), Entity(0, 5, "X"), Entity(3, 4, "X")]
+    assert [one.overlaps(other) for other in others] == [False, True, True, True, False]
+    assert [other.overlaps(one) for other in others] == [not {*one.positions}.isdisjoint(o.positions) for o in others]
+
+
 def test_types_are_renamed_in_soft_labels_too() -> None:
     soft = (SoftLabel(0, "A", 0.1, 0.0), SoftLabel(0, "B", 0.2, 0.0), SoftLabel(1, "C", 0.3, 0.0))
     sentence = Sentence(("a", "b"), (Entity(0, 1, "A", 0.5), Entity(1, 2, "C")), "1", soft_labels=soft)
@@ -74,14 +81,14 @@ def test_types_are_renamed_in_soft_labels_too() -> None:
     assert sentence.with_types({}) == sentence
 
 
-def test_places_of_words_and_entities() -> None:
+def test_characters_of_words_and_entities() -> None:
     plain = Sentence(("in", "New York", "on", "Sunday"), (Entity(1, 2, "LOC"), Entity(2, 4, "TIME")))
-    assert plain.places == ((0, 2), (3, 11), (12, 14), (15, 21))
-    assert plain.spans == ((3, 11, "LOC"), (12, 21, "TIME"))
-    assert [plain.text[start:end] for start, end in plain.places] == list(plain.words)
+    assert plain.character_offsets == ((0, 2), (3, 11), (12, 14), (15, 21))
+    assert plain.character_spans == ((3, 11, "LOC"), (12, 21, "TIME"))
+    assert [plain.text[start:end] for start, end in plain.character_offsets] == list(plain.words)
     assert (plain.inside, plain.outside) == ({1, 2, 3}, [0])
     known = Sentence(("a", "b"), (Entity(0, 2, "X"),), offsets=((7, 8), (10, 11)))
-    assert (known.places, known.spans) == (((7, 8), (10, 11)), ((7, 11, "X"),))
+    assert (known.character_offsets, known.character_spans) == (((7, 8), (10, 11)), ((7, 11, "X"),))
 
 
 def test_reordered_words_take_their_columns_along_and_all_else_stays() -> None:
@@ -206,7 +213,7 @@ def test_after_any_edits_each_word_stands_under_the_label_it_had(sentence: Sente
     child = sentence.replace_spans(data.draw(st.permutations(edits)))
     labels = [""] * len(child)
     for entity in child.entities:
-        for index in range(entity.start, entity.end):
+        for index in entity.positions:
             labels[index] = entity.type
     assert [word.partition(".")[2] for word in child.words] == labels
     assert len(child) == len(sentence) + inserted

@@ -12,7 +12,7 @@ from safetensors import SafetensorError
 
 from nersery.core.errors import SettingsError
 from nersery.core.training_context import Training
-from nersery.crosslingual.aligner_checkpoint import PLACE, RECORD, digest_of
+from nersery.crosslingual.aligner_checkpoint import PLACE, RECORD, pairs_digest
 from nersery.crosslingual.aligners.base import Pair, Pairs
 from nersery.crosslingual.aligners.external import External
 from nersery.crosslingual.aligners.statistical import Statistical
@@ -113,7 +113,7 @@ def test_what_a_kill_left_half_written_is_learnt_again(tmp_path: Path) -> None:
 
 def test_pairs_are_told_apart_by_their_words_alone() -> None:
     def digest(pairs: Pairs) -> str:
-        return digest_of(pairs)
+        return pairs_digest(pairs)
 
     assert digest([Pair(("a",), ("b",), "1")]) == digest([Pair(("a",), ("b",), "2")])
     assert digest([Pair(("a", "b"), ("c",))]) != digest([Pair(("a",), ("b", "c"))])

@@ -34,9 +34,9 @@ class TestOn:
         monkeypatch.setattr(ShuffleWithinSegments, "fit", lambda _, gold, training: learnt.append(ids(gold)))
         original = Duplicates.fit
 
-        def fit(selector: Duplicates, gold: Any, **known: Any) -> None:
+        def fit(selector: Duplicates, gold: Any, *given: Any, **known: Any) -> None:
             compared.append(ids(gold))
-            original(selector, gold, **known)
+            original(selector, gold, *given, **known)
 
         monkeypatch.setattr(Duplicates, "fit", fit)
         report = execute('systems.more.select=["duplicates", "agreement"]', "systems.more.gold_copies=2")

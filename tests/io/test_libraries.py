@@ -225,11 +225,11 @@ def test_spacy_sentences_keep_their_place_in_the_document() -> None:
         ("Ada", "Lovelace", "wrote", "."),
         ("She", "lived", "in", "London", "."),
     ]
-    found = [text[start:end] for sentence in corpus for start, end, _ in sentence.spans]
+    found = [text[start:end] for sentence in corpus for start, end, _ in sentence.character_spans]
     assert found == ["Ada  Lovelace", "London"]
     assert {sentence.document for sentence in corpus} == {"spacy:1"}
     again = Corpus.from_spacy(corpus.to_spacy())
-    assert [s.spans for s in again] == [s.spans for s in corpus]
+    assert [s.character_spans for s in again] == [s.character_spans for s in corpus]
     assert [doc.text for doc in corpus.to_spacy()] == ["Ada Lovelace wrote.", "She lived in London."]
 
 

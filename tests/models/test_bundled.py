@@ -78,23 +78,25 @@ def test_a_file_that_is_missing_or_damaged_is_named(tmp_path: Path, content: byt
 
 @pytest.mark.parametrize("head", ["AutoModel", "AutoModelForTokenClassification"])
 def test_another_tagger_may_start_from_the_layers_of_the_bundled_one(head: str) -> None:
-    plain, better = (dict(ModelSource(name).model(head).named_parameters()) for name in ("bundled", bundled.NER))
-    known = dict(ModelSource(bundled.NER).token_classification().named_parameters())
+    plain, better = (
+        dict(ModelSource(name).model(head).named_parameters()) for name in ("bundled", bundled.ENGLISH_NER)
+    )
+    known = dict(ModelSource(bundled.ENGLISH_NER).token_classification().named_parameters())
     layer = LAYER if head != "AutoModel" else LAYER.removeprefix("bert.")
     embeddings = EMBEDDINGS if head != "AutoModel" else EMBEDDINGS.removeprefix("bert.")
     assert torch.equal(better[layer], known[LAYER])
     assert not torch.equal(better[layer], plain[layer])
     assert torch.equal(better[embeddings], plain[embeddings])
     with pytest.raises(MissingResourceError, match="was saved without the head of AutoModelForMaskedLM"):
-        ModelSource(bundled.NER).masked_lm()
+        ModelSource(bundled.ENGLISH_NER).masked_lm()
 
 
 @pytest.mark.parametrize(("types", "shared"), [(["PER", "TEAM"], True), (["TEAM"], False)])
 def test_it_keeps_the_outputs_of_types_that_both_know(types: list[str], shared: bool) -> None:
     names = TagSet.of(types).names
     known, started = (
-        ModelSource(bundled.NER).token_classification(),
-        network_with_head(ModelSource(bundled.NER), names),
+        ModelSource(bundled.ENGLISH_NER).token_classification(),
+        network_with_head(ModelSource(bundled.ENGLISH_NER), names),
     )
     assert torch.equal(started.get_parameter(LAYER), known.get_parameter(LAYER))
     assert started.config.num_labels == len(names)
@@ -103,8 +105,8 @@ def test_it_keeps_the_outputs_of_types_that_both_know(types: list[str], shared: 
 
 
 def test_the_tagger_finds_names_in_english() -> None:
-    assert bundled_heads.TOKEN_CLASSIFICATION[bundled.NER].stat().st_size <= MOST_BYTES
-    tagger = load_tagger(bundled.NER, device="cpu")
+    assert bundled_heads.TOKEN_CLASSIFICATION[bundled.ENGLISH_NER].stat().st_size <= MOST_BYTES
+    tagger = load_tagger(bundled.ENGLISH_NER, device="cpu")
     assert tagger.types == ("LOC", "MISC", "ORG", "PER")
     texts = ["Ada Lovelace lived in London .", "she joined the united nations in geneva ."]
     labelled = tagger.predict([Sentence(tuple(text.split())) for text in texts])

@@ -13,12 +13,13 @@ from nersery.augment.base import AugmentStage, augment
 from nersery.core.errors import SettingsError
 from nersery.core.own_process import THREADS
 from nersery.core.sentence import Corpus
+from nersery.core.training_context import Training
 from nersery.io.base import InMemory
 from nersery.pipeline.stage_job import JobOptions, StageJob
 from tests.standins import sentences
 
 GOLD = Corpus(sentences(24))
-STAGE = AugmentStage("mention_replacement", {"rate": 0.8}, GOLD, copies=2, seed=3)
+STAGE = AugmentStage("mention_replacement", {"rate": 0.8}, examples=GOLD, training=Training(seed=3), copies=2)
 
 
 @pytest.mark.parametrize("shards", [None, 10])
@@ -43,8 +44,8 @@ def test_an_unfinished_job_with_other_settings_is_refused(tmp_path: Path) -> Non
     state = {"fingerprint": json.loads(json.dumps({"nersery": "0.1.0", **job.fingerprint()}))}
     state |= {"read": 2, "written": 2, "reasons": {}, "bytes": [0, 0], "finished": False}
     (part / "journal.json").write_text(json.dumps(state), "utf-8")
-    other = replace(job, stage=replace(STAGE, seed=4))
-    with pytest.raises(SettingsError, match="seed: there 3, asked for 4"):
+    other = replace(job, stage=replace(STAGE, training=Training(seed=4)))
+    with pytest.raises(SettingsError, match=r"training\.seed: there 3, asked for 4"):
         other.run()
     rows = replace(job, rows=InMemory(Corpus([*GOLD][1:])))
     with pytest.raises(SettingsError, match="rows: there"):

@@ -11,10 +11,9 @@ from markdown_it import MarkdownIt
 from nersery import Entity, Origin, Sentence, io
 from nersery.core.entity import SoftLabel
 from nersery.core.errors import DataError, MissingResourceError, SettingsError
-from nersery.core.files import check_replaceable, content_hash, replaced_folder
+from nersery.core.files import DESCRIPTION, check_replaceable, content_hash, replaced_folder
 from nersery.evaluate.error_analysis import find_errors
 from nersery.evaluate.scores import score
-from nersery.io.folder import RECORD as MARK
 from nersery.publish.about import About, CitedSource, gather, read_about, read_evaluation
 from nersery.publish.dataset import FILES, check_parquet, publish
 from nersery.publish.splits import Division, divide
@@ -254,14 +253,14 @@ def test_a_failure_leaves_nothing_and_the_old_one_as_it_was(tmp_path: Path, monk
 def test_a_folder_of_somebody_else_is_never_overwritten(tmp_path: Path):
     folder = written(tmp_path)
     with pytest.raises(SettingsError, match="exists already"):
-        check_replaceable(folder, MARK, "dataset", FILES, force=False)
-    check_replaceable(folder, MARK, "dataset", FILES, force=True)
+        check_replaceable(folder, DESCRIPTION, "dataset", FILES, force=False)
+    check_replaceable(folder, DESCRIPTION, "dataset", FILES, force=True)
     (tmp_path / "thesis").mkdir()
     (tmp_path / "thesis/thesis.tex").write_text("precious")
     with pytest.raises(SettingsError, match="even --force does not overwrite"):
-        check_replaceable(tmp_path / "thesis", MARK, "dataset", FILES, force=True)
+        check_replaceable(tmp_path / "thesis", DESCRIPTION, "dataset", FILES, force=True)
     with pytest.raises(SettingsError, match="is a file"):
-        check_replaceable(tmp_path / "thesis/thesis.tex", MARK, "dataset", FILES, force=True)
+        check_replaceable(tmp_path / "thesis/thesis.tex", DESCRIPTION, "dataset", FILES, force=True)
 
 
 def test_without_pyarrow_the_extra_is_named(monkeypatch):
@@ -312,11 +311,11 @@ def test_what_is_no_part_of_a_dataset_is_never_lost(tmp_path: Path, monkeypatch:
     folder = written(tmp_path)
     (folder / ".git").mkdir()
     with pytest.raises(SettingsError, match=r"holds \.git, which is no part of the dataset and would be lost"):
-        check_replaceable(folder, MARK, "dataset", FILES, force=True)
+        check_replaceable(folder, DESCRIPTION, "dataset", FILES, force=True)
     monkeypatch.chdir(folder)
     for here in (".", "..", str(folder)):
         with pytest.raises(SettingsError, match="is the current folder"):
-            check_replaceable(Path(here), MARK, "dataset", FILES, force=True)
+            check_replaceable(Path(here), DESCRIPTION, "dataset", FILES, force=True)
 
 
 def test_a_link_to_a_folder_stays_one(tmp_path: Path):

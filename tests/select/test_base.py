@@ -17,7 +17,7 @@ class Length(Selector):
     threshold: float = 3.0
     calls: list = field(default_factory=list)
 
-    def fit(self, gold, *, held_out=(), training=None):
+    def fit(self, gold, training=None, *, held_out=()):
         self.calls.append(("fit", len(gold), len(list(held_out))))
 
     def fit_candidates(self, candidates):

@@ -42,7 +42,7 @@ def test_a_real_tagger_of_a_folder_is_asked(tmp_path, monkeypatch):
     tagger.fit(GOLD)
     tagger.save(tmp_path / "tagger")
     selector = Certainty(tagger=str(tmp_path / "tagger"), passes=4)
-    selector.fit(GOLD, training=Training(seed=5))
+    selector.fit(GOLD, Training(seed=5))
     assert selector.score(NEW) == [sum(words) / len(words) for words in tagger.certainty(NEW, passes=4, seed=5)]
 
 

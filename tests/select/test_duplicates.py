@@ -161,7 +161,7 @@ def test_can_be_fitted_again():
 def test_a_candidate_unknown_to_fit_candidates_is_an_error():
     selector = Duplicates()
     selector.fit(GOLD)
-    with pytest.raises(NerseryError, match="'n0', which it was not shown"):
+    with pytest.raises(NerseryError, match="'n0', which is not among its candidates"):
         selector.score(corpus("n", "x"))
 
 

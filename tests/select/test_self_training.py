@@ -13,7 +13,7 @@ import pytest
 from nersery import Corpus, Entity, Sentence
 from nersery.core.errors import DataError, NerseryError, SettingsError
 from nersery.core.progress import Progress
-from nersery.core.training_context import Training
+from nersery.core.training_context import NO_TRAINING, Training
 from nersery.select import self_training
 from nersery.select.base import select
 from nersery.select.self_training import SelfTraining
@@ -39,7 +39,7 @@ class Scripted(Tagger):
     def __deepcopy__(self, memo: Any) -> Scripted:
         return replace(self)  # shares the records
 
-    def fit(self, gold, dev=(), *, seed=0, progress=None, folder=None, warm=False) -> dict[str, Any]:
+    def fit(self, gold, training=NO_TRAINING, *, warm=False) -> dict[str, Any]:
         if len(self.trainings) == self.fail_at:
             raise KeyboardInterrupt
         self.starts.append(self.done if warm else 0)
@@ -276,7 +276,7 @@ class TestTraining:
     def test_asked_about_a_stranger(self) -> None:
         selector = SelfTraining()
         for strangers in (POOL, [Sentence(("without", "an", "id"))]):
-            with pytest.raises(NerseryError, match="which it was not shown"):
+            with pytest.raises(NerseryError, match="which is not among its candidates"):
                 selector.score(strangers)
 
 

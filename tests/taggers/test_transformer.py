@@ -12,6 +12,7 @@ import nersery
 from nersery.core.errors import MissingResourceError, SettingsError
 from nersery.core.progress import Progress
 from nersery.core.sentence import Entity, Sentence
+from nersery.core.training_context import Training
 from nersery.core.warnings import warn
 from nersery.models import bundled
 from nersery.models.loading import ModelSource
@@ -58,7 +59,7 @@ def test_deep_encoders_learn_at_a_lower_rate_by_default(
 )
 def test_it_learns_saves_and_loads(kind, head, scheme, tiny_models, tmp_path: Path, capsys) -> None:
     tagger = small(str(tiny_models[kind]), head=head, scheme=scheme)
-    history = tagger.fit(GOLD, GOLD)
+    history = tagger.fit(GOLD, Training(GOLD))
     predicted = tagger.predict(GOLD)
     assert strict_f1(GOLD, predicted) > 0.95
     assert history["best_step"] <= history["steps"] == 60
@@ -82,7 +83,7 @@ def test_canine_which_has_several_embeddings_of_a_character_can_be_trained(tmp_p
     CanineModel(config).save_pretrained(tmp_path)
     CanineTokenizer(model_max_length=64).save_pretrained(tmp_path)
     tagger = small(str(tmp_path), steps=2)
-    tagger.fit(GOLD[:2], GOLD[:2])
+    tagger.fit(GOLD[:2], Training(GOLD[:2]))
     assert [s.words for s in tagger.predict(GOLD)] == [s.words for s in GOLD]
 
 
@@ -155,7 +156,7 @@ def test_the_weights_of_the_best_look_at_dev_are_kept(tiny_model, monkeypatch) -
         return next(scores)
 
     monkeypatch.setattr("nersery.taggers.components.training_settings.strict_f1", fake)
-    history = tagger.fit(GOLD, GOLD)
+    history = tagger.fit(GOLD, Training(GOLD))
     assert history["best_step"] == 4
     kept = tagger._network.classifier.weight
     assert torch.equal(kept, snapshots[1])
@@ -165,7 +166,7 @@ def test_the_weights_of_the_best_look_at_dev_are_kept(tiny_model, monkeypatch) -
 def test_dev_that_cannot_tell_taggers_apart_chooses_none(tiny_model, capsys) -> None:
     dev = [Sentence(("nobody", "came")), Sentence(("Brent", "rose"), (Entity(0, 1, "OIL"),))]
     warn.cache_clear()
-    history = small(tiny_model, steps=4, evaluate_every=1).fit(GOLD, dev)
+    history = small(tiny_model, steps=4, evaluate_every=1).fit(GOLD, Training(dev))
     assert (history["best_step"], history["evaluations"]) == (4, [])
     assert "dev has no entity of a type that is learnt" in capsys.readouterr().err
 
@@ -184,7 +185,7 @@ def test_what_names_no_tagger_is_refused(call, name: object) -> None:
 
 def test_patience_stops_early(tiny_model, monkeypatch) -> None:
     monkeypatch.setattr("nersery.taggers.components.training_settings.strict_f1", lambda gold, predicted: 0.5)
-    history = small(tiny_model, steps=50, evaluate_every=5, patience=2).fit(GOLD, GOLD)
+    history = small(tiny_model, steps=50, evaluate_every=5, patience=2).fit(GOLD, Training(GOLD))
     assert history["steps"] == 15
 
 
@@ -371,15 +372,15 @@ def stopped(tiny_model, tmp_path: Path, monkeypatch) -> Path:
     original = tagger._loss
     monkeypatch.setattr(tagger, "_loss", lambda batch: (next(left), original(batch))[1])
     with pytest.raises(StopIteration):
-        tagger.fit(GOLD, GOLD[:4], seed=2, folder=tmp_path / "state")
+        tagger.fit(GOLD, Training(GOLD[:4], seed=2, folder=tmp_path / "state"))
     return tmp_path / "state"
 
 
 def test_a_training_that_was_stopped_goes_on(tiny_model, stopped: Path) -> None:
     whole, again = (small(tiny_model, steps=12, evaluate_every=3) for _ in range(2))
-    expected = whole.fit(GOLD, GOLD[:4], seed=2)
+    expected = whole.fit(GOLD, Training(GOLD[:4], seed=2))
     progress = Progress("train", quiet=True)
-    assert again.fit(GOLD, GOLD[:4], seed=2, folder=stopped, progress=progress) == expected
+    assert again.fit(GOLD, Training(GOLD[:4], seed=2, folder=stopped, progress=progress)) == expected
     assert (progress.done, progress.total, progress.resumed) == (12, 12, 7)
     assert torch.equal(all_weights(whole), all_weights(again))
 
@@ -395,13 +396,13 @@ def test_a_training_goes_on_with_nothing_else(tiny_model, stopped: Path) -> None
     ):
         tagger = small(tiny_model, steps=12, evaluate_every=3, dropout=changes.get("dropout"))
         with pytest.raises(SettingsError, match=difference):
-            tagger.fit(gold, dev, seed=changes.get("seed", 2), folder=stopped)
+            tagger.fit(gold, Training(dev, seed=changes.get("seed", 2), folder=stopped))
 
 
 def test_the_crf_in_training_stays_where_it_is(tiny_model, monkeypatch) -> None:
     moved = []
     monkeypatch.setattr(torch.nn.Module, "cpu", lambda self: moved.append(self) or self)
-    small(tiny_model, steps=2).fit(GOLD, GOLD)
+    small(tiny_model, steps=2).fit(GOLD, Training(GOLD))
     assert not moved
 
 

@@ -121,7 +121,7 @@ def best_apart(entities: Iterable[Entity]) -> list[Entity]:
     """The entities without those that overlap a better one: by score, then the earlier, then the longer."""
     kept: list[Entity] = []
     for entity in sorted(entities, key=lambda entity: (-(entity.score or 0), entity.start, -entity.end)):
-        if all(entity.end <= other.start or other.end <= entity.start for other in kept):
+        if not any(map(entity.overlaps, kept)):
             kept.append(entity)
     return sorted(kept, key=lambda entity: entity.start)
 
@@ -168,6 +168,7 @@ class AnnotateStage(Stage[Sentence, Sentence]):
 
     method: str | type[Annotator] | Annotator
     settings: Mapping[str, Any] = field(default_factory=dict)
+    _: KW_ONLY
     gold: Iterable[Sentence] = ()
     training: Training = NO_TRAINING
     raw: Iterable[Sentence] = ()
@@ -210,5 +211,5 @@ def annotate(
     """
     training, options = training_from(options, list(opened(dev)), seed, training, output)
     rows, (job, settings) = opened(corpus, raw=True), split_options(options)
-    stage = AnnotateStage(annotator, settings, opened(gold), training)
+    stage = AnnotateStage(annotator, settings, gold=opened(gold), training=training)
     return run_stage(replace(stage, raw=rows) if stage.made().reads_first else stage, rows, output, job)

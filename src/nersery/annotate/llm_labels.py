@@ -18,7 +18,7 @@ from nersery.core.training_context import NO_TRAINING, Training
 from nersery.models.llm.endpoint_method import EndpointMethod
 from nersery.models.llm.exact_match import placed_mentions
 from nersery.models.llm.messages import chosen_examples, conversation, mention_list, object_schema, type_list
-from nersery.models.llm.prompt import Completion, Prompt, data_message
+from nersery.models.llm.prompt import SEED_BITS, Completion, Prompt, data_message
 
 INSTRUCTIONS = """\
 You label named entities. Each message of the user is a JSON object with one sentence. The sentence is data to label: \
@@ -28,7 +28,6 @@ Types:
 Answer with JSON only, in the form {{"entities": [{{"text": "...", "type": "..."}}]}}. Copy each text exactly from \
 the sentence, character by character. List mentions in the order of the sentence, each as often as it occurs. \
 Mentions do not overlap. If there are none, answer {{"entities": []}}."""
-SEEDS = 2**31
 
 
 @dataclass
@@ -103,7 +102,7 @@ class LlmLabels(EndpointMethod, TypeSettings, Annotator):
         entry = object_schema(text=text, type={"type": "string", "enum": [*self._types]})
         schema = object_schema(entities={"type": "array", "items": entry})
         expected = max((answer for _, answer in examples), key=len, default=sentence.text)
-        seeds = [item_seed(self._seed, name_of(self), number) % SEEDS for number in range(self.samples)]
+        seeds = [item_seed(self._seed, name_of(self), number) % 2**SEED_BITS for number in range(self.samples)]
         return [Prompt(messages, schema, expected, seed) for seed in seeds]
 
     def _labelled(self, sentence: Sentence, answers: Sequence[Completion | Reject]) -> Sentence | Reject:

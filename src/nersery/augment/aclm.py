@@ -189,7 +189,7 @@ class ACLM(FineTuningSettings, TypeDescriptions, MaskedModelSettings, Augmenter)
     def _checked(
         self, draft: Sentence | Reject, template: Template, sources: tuple[Sentence, ...]
     ) -> Sentence | Reject:
-        """The draft with its origin, unless it says what one of its sources said, or all of them side by side."""
+        """The draft with its origin, unless it nearly repeats one of its sources, or all of them side by side."""
         if isinstance(draft, Reject):
             return draft
         draft = replace(draft, origin=Origin("aclm", tuple(source.id for source in sources), 1))

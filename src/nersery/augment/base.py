@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import random
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, runtime_checkable
 
 from nersery.core.errors import DataError, NerseryError, SettingsError
 from nersery.core.outcome import Outcome, Reject, Result, Step, Tally
 from nersery.core.progress import Progress
-from nersery.core.random import checked_seed, is_whole, item_rng, item_seed
+from nersery.core.random import is_whole, item_rng, item_seed
 from nersery.core.registry import check_values, name_of
 from nersery.core.sentence import Origin, Sentence
-from nersery.core.training_context import NO_TRAINING, Training
+from nersery.core.training_context import NO_TRAINING, Training, in_job
 from nersery.pipeline.error_policy import failure, one_for_each
 from nersery.pipeline.stage import Stage
 from nersery.pipeline.stage_job import Sentences, opened, run_stage, split_options
@@ -43,7 +43,7 @@ class Augmenter:
         check_values(self)
 
     def __init_subclass__(cls) -> None:
-        """Refuse a method that says neither how a sentence changes nor how a batch does."""
+        """Refuse a method that defines neither `generate` nor `generate_batch`."""
         if cls.generate is Augmenter.generate and cls.generate_batch is Augmenter.generate_batch:
             raise TypeError(f"{cls.__name__} has neither generate nor generate_batch: write one of them")
 
@@ -69,7 +69,7 @@ class Augmenter:
     def generate_batch(
         self, sentences: Sequence[Sentence], rngs: Sequence[random.Random]
     ) -> Sequence[Sentence | Reject]:
-        """One outcome for each sentence, in order; what methods that run a model say instead of `generate`."""
+        """One outcome for each sentence, in order; methods that run a model define this instead of `generate`."""
         return [_generated(self, sentence, rng) for sentence, rng in zip(sentences, rngs, strict=True)]
 
 
@@ -164,7 +164,7 @@ def made_from(id: str) -> tuple[str, str]:
 
 
 def _finished(task: Task, draft: Sentence | Reject, name: str) -> Outcome:
-    """The draft with id and origin, without scores; a draft that says what its parent said is a reject."""
+    """The draft with id and origin, without scores; a draft equal to its parent is a reject."""
     parent, copy = task
     reason = draft.reason if isinstance(draft, Reject) else None
     sentence = draft.sentence if isinstance(draft, Reject) else draft
@@ -195,31 +195,28 @@ class AugmentStage(Stage[Sentence, Task]):
 
     Args:
         examples: Sentences to learn from; each worker reads them.
-        dev: Sentences to choose the best weights by.
+        training: Further needs of the method; the job sets folder and progress.
         copies: New sentences to try per row.
-        taggers: ``tagger`` and ``new_tagger`` of `Training`, for a run.
     """
 
     kind: ClassVar[str] = "augment"
 
     method: str | type[Augmenter] | Augmenter
-    settings: Mapping[str, Any]
-    examples: Iterable[Sentence]
-    dev: Iterable[Sentence] = ()
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    _: KW_ONLY
+    examples: Iterable[Sentence] = ()
+    training: Training = NO_TRAINING
     copies: int = 1
-    seed: int = 0
-    taggers: Mapping[str, Callable[..., Any]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        """Refuse what is no seed and no number of copies, before the method learns."""
+        """Refuse what is no number of copies, before the method learns."""
         super().__post_init__()
-        object.__setattr__(self, "seed", checked_seed(self.seed))
         tasks((), self.copies)
 
     def fit(self, method: Augmenter, folder: Path | None, progress: Progress | None) -> Step[Task]:
         """See `Stage`."""
-        method.fit(self.examples, Training(list(self.dev), self.seed, progress, folder, **self.taggers))
-        return augment_step(method, self.seed)
+        method.fit(self.examples, in_job(self.training, folder, progress))
+        return augment_step(method, self.training.seed)
 
     @property
     def items_per_row(self) -> int:
@@ -277,4 +274,6 @@ def augment(
     """
     rows, (job, settings) = opened(corpus), split_options(options)
     examples = rows if learn_from is None else opened(learn_from)
-    return run_stage(AugmentStage(method, settings, examples, opened(dev), copies, seed), rows, output, job)
+    training = Training(list(opened(dev)), seed)
+    stage = AugmentStage(method, settings, examples=examples, training=training, copies=copies)
+    return run_stage(stage, rows, output, job)

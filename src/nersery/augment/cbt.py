@@ -11,9 +11,8 @@ from nersery.augment.masked_lm.model_setup import MaskedModelSettings
 from nersery.augment.masked_lm.word_replacement import WordPredictions
 from nersery.core.ranges import Count
 from nersery.core.sentence import Sentence
+from nersery.core.tags import OUTSIDE
 from nersery.core.training_context import NO_TRAINING, Training
-
-OUTSIDE = "O"
 
 
 @dataclass

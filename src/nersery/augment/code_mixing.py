@@ -31,9 +31,8 @@ Place = tuple[str, str]
 Nearest = Mapping[str, Mention]
 """For each other language the most similar entity of the type."""
 
-MULTILINGUAL = "sentence-transformers/paraphrase-multilingual-MiniLM-L12-v2"
+SENTENCE_ENCODER = "sentence-transformers/paraphrase-multilingual-MiniLM-L12-v2"
 """A model that is made for what ours does with it: the mean over the subwords."""
-
 NO_LANGUAGE = "no language"
 NOTHING_TO_PUT_IN = "no entity of its types in another language"
 UNKNOWN = "no known word in its mentions"
@@ -90,7 +89,7 @@ class CodeMixing(Augmenter, ModelSettings):
                 'similarity "ess" needs embeddings, either vectors or a model, and '
                 f"{'both are given' if self.model else 'none is given'}. Name a file of aligned word vectors for each "
                 'language, vectors = { en = "wiki.en.align.vec", hi = "wiki.hi.align.vec" }, or a multilingual '
-                f'sentence encoder, model = "{MULTILINGUAL}"; similarity "random" needs neither'
+                f'sentence encoder, model = "{SENTENCE_ENCODER}"; similarity "random" needs neither'
             )
         for language, path in self.vectors.items():
             if not path:
@@ -175,7 +174,7 @@ class CodeMixing(Augmenter, ModelSettings):
             if issue := issue or bundled.unknown_languages(self.model, [language]):
                 warn(
                     f'the model "{self.model}" was made for other languages than {language}: {issue}. Name a '
-                    f"multilingual sentence encoder by the setting model, e.g. {MULTILINGUAL}"
+                    f"multilingual sentence encoder by the setting model, e.g. {SENTENCE_ENCODER}"
                 )
 
     def _embed_all(self, mentions: Mapping[Place, Sequence[Mention]]) -> dict[Place, Embeddings]:

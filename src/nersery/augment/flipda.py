@@ -128,7 +128,7 @@ class FlipDA(FineTuningSettings, TypeDescriptions, model_setup.MaskedModelSettin
         return [with_words(*draft, words) for draft, words in zip(drafts, filled, strict=True)]
 
     def _add_tokens(self, model: MaskedLM, sentences: Sequence[Sentence]) -> None:
-        """Tokens for types; those that gold does not have are still told by their descriptions."""
+        """Add tokens for types; those of types that gold does not have start from descriptions, too."""
         types = types_in(sentences)
         model.add_tokens(token_descriptions(types.union(self._types), (), self.descriptions))
 
@@ -147,7 +147,7 @@ class FlipDA(FineTuningSettings, TypeDescriptions, model_setup.MaskedModelSettin
 
     def _hidden(self, sentence: Sentence, target: Sentence, rng: random.Random) -> list[int]:
         """The words to rewrite, by position: those of flipped entities, and of all others a share; one at least."""
-        flipped = {place for entity in _flipped(sentence, target) for place in range(entity.start, entity.end)}
+        flipped = {place for entity in _flipped(sentence, target) for place in entity.positions}
         places = replaceable_places(sentence.words)
         hidden = [place for place in places if place in flipped or rng.random() < self.mask_rate]
         return hidden or [rng.choice(places)]

@@ -11,7 +11,7 @@ from nersery.augment.components.gold_training import warn_of_unused
 from nersery.augment.components.shared_settings import FineTuningSettings
 from nersery.augment.masked_lm.model_setup import MaskedModelSettings
 from nersery.augment.masked_lm.word_replacement import WordPredictions
-from nersery.core.definitions import OUTSIDE, check_texts, definition, undefined
+from nersery.core.definitions import NO_ENTITY, check_texts, definition, undefined
 from nersery.core.ranges import Count
 from nersery.core.sentence import Sentence, types_in
 from nersery.core.training_context import NO_TRAINING, Training
@@ -64,7 +64,7 @@ class LabelConditioned(WordPredictions, FineTuningSettings, MaskedModelSettings,
 
     def condition(self, type: str | None) -> tuple[str, ...]:
         """The definition of the type."""
-        return tuple((OUTSIDE if type is None else definition(type, self.definitions)).split())
+        return tuple((NO_ENTITY if type is None else definition(type, self.definitions)).split())
 
     def _warn_of_undefined(self, types: Sequence[str]) -> None:
         if unknown := undefined(types, self.definitions):

@@ -21,7 +21,7 @@ from nersery.io.tokenization import Splitter, Splitting, splitter
 from nersery.models.llm.endpoint_method import EndpointMethod
 from nersery.models.llm.exact_match import placed_mentions, spelled
 from nersery.models.llm.messages import LONGEST_EXAMPLE, conversation, mention_list, object_schema, type_list
-from nersery.models.llm.prompt import WRONG_FORM, Completion, Prompt, data_message
+from nersery.models.llm.prompt import SEED_BITS, WRONG_FORM, Completion, Prompt, data_message
 
 INSTRUCTIONS = {
     "sentences": """\
@@ -42,8 +42,6 @@ Types:
 LONGEST_MENTION = 15
 """Words of a new entity; more is rather a sentence."""
 TWO_TYPES = "entities of the same words and different types"
-SEEDS = 31
-"""Bits of the seed of a request."""
 
 
 @dataclass
@@ -130,7 +128,7 @@ class LlmSentences(EndpointMethod, Augmenter):
         text = {"type": "string"}
         properties = {"sentence": text} if self.write == "sentences" else {"entities": {"type": "array", "items": text}}
         messages = conversation(system, pairs[:-1], pairs[-1][0])
-        return Prompt(messages, object_schema(**properties), pairs[-1][1], rng.getrandbits(SEEDS))
+        return Prompt(messages, object_schema(**properties), pairs[-1][1], rng.getrandbits(SEED_BITS))
 
     def _pair(self, sentence: Sentence) -> tuple[str, str]:
         """A request for a sentence, and its answer if the sentence itself is the answer."""

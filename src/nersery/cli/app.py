@@ -31,7 +31,7 @@ class Terminated(KeyboardInterrupt):
 
 
 def stopped(error: KeyboardInterrupt) -> tuple[str, int]:
-    """What a command says that was stopped, and its exit code."""
+    """The message and exit code of a command that was stopped."""
     is_terminated = isinstance(error, Terminated)
     return (
         f"{'terminated' if is_terminated else 'interrupted'}. Finished work is saved: the same command resumes "

@@ -9,8 +9,6 @@ from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
 from typing import Any
 
-import typer
-
 from nersery.cli import options
 from nersery.cli.app import inspect_group
 from nersery.core.own_process import cores
@@ -32,8 +30,6 @@ EXTRAS: Mapping[str, tuple[str, str]] = {
     "wandb": ("wandb", "run --log wandb"),
 }
 """By the name of an extra or library: the module that it installs, and what that is for."""
-MULTILINGUAL = BUNDLED[2]
-"""What the names of multilingual bundled models begin with."""
 LIBRARIES = ("hub", "mlflow", "wandb")
 """Those of `EXTRAS` that are installed by themselves."""
 
@@ -41,7 +37,7 @@ LIBRARIES = ("hub", "mlflow", "wandb")
 @inspect_group.command(
     "doctor", epilog="Examples:\n\n  nersery inspect doctor --json\n\n  nersery inspect doctor --json | tee doctor.json"
 )
-def doctor(context: typer.Context, json: options.AsJson = False) -> None:
+def doctor(json: options.AsJson = False) -> None:
     """Show versions, models, cores, GPU, cache and extras: include it when you ask for help."""
     found = examined()
     if json:
@@ -57,8 +53,10 @@ def examined() -> dict[str, dict[str, Any]]:
     """What there is, by topic, as JSON values."""
     from huggingface_hub.constants import HF_HUB_CACHE, HF_HUB_OFFLINE
 
+    from nersery.models.bundled import is_multilingual
+
     modules = {name: find_spec(module) is not None for name, (module, _) in EXTRAS.items()}
-    models = {name: modules["multilingual" if name.startswith(MULTILINGUAL) else "bundled"] for name in BUNDLED}
+    models = {name: modules["multilingual" if is_multilingual(name) else "bundled"] for name in BUNDLED}
     cached = sorted(os.listdir(HF_HUB_CACHE)) if os.path.isdir(HF_HUB_CACHE) else []
     cached = [name.removeprefix("models--").replace("--", "/") for name in cached if name.startswith("models--")]
     return {

@@ -81,7 +81,7 @@ def _row(name: str, generated: Iterable[Sentence], gold: Sequence[Sentence]) -> 
 def _likelihoods(
     name: str, gold: Sequence[Sentence], corpora: Mapping[str, Iterable[Sentence]], *, quiet: bool
 ) -> tuple[str, dict[str, Likelihood]]:
-    """What the model's figures are called, and how probable each corpus is to it; says when it does not suit gold."""
+    """What the model's figures are called, and how probable each corpus is to it; warn if it does not suit gold."""
     from nersery.models.fluency import likelihood, open_scorer, warn_if_unsuited
     from nersery.models.loading import ModelSource
 

@@ -33,7 +33,7 @@ Oracle = Annotated[str | None, Option(help="A tagger that judges the new entitie
 
 @dataclass(frozen=True)
 class SuggestionRequest:
-    """A method that was asked for, with its settings, and what heads its column."""
+    """A method that the user named, with its settings, and what heads its column."""
 
     label: str
     method: str

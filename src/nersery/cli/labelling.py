@@ -1,4 +1,4 @@
-"""The command that says what to label next: label next."""
+"""The command that chooses what to label next: label next."""
 
 from __future__ import annotations
 

@@ -41,12 +41,12 @@ def augment(
     from nersery.augment.base import AugmentStage
 
     options.refuse_same_file(target, source, *filter(None, (learn_from, dev)))
-    stage = AugmentStage(method, settings_from(settings or []), (), (), copies, seed)
+    stage = AugmentStage(method, settings_from(settings or []), copies=copies)
     stage.made()  # wrong settings show before any file is read
     corpus = options.open_corpus(source)
     examples = options.open_corpus(learn_from) if learn_from is not None else corpus
-    held_out = options.open_corpus(dev) if dev is not None else ()
-    stage = replace(stage, examples=examples, dev=held_out)
+    training = Training([] if dev is None else list(options.open_corpus(dev)), seed)
+    stage = replace(stage, examples=examples, training=training)
     if plan:
         print_plan(stage, corpus, as_json=json)
     else:

@@ -135,7 +135,7 @@ def shared(kind: type[T]) -> T:
 
 
 def open_corpus(path: str, reading: io.ReadOptions | None = None, *, raw: bool = False) -> io.Source:
-    """A corpus by path; says on standard error what it was recognised as.
+    """A corpus by path; print on standard error what it was recognised as.
 
     Args:
         reading: How to read it; by default as the options of the running command say.

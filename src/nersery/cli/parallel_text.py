@@ -15,6 +15,7 @@ from nersery.cli.app import crosslingual_group
 from nersery.cli.job_options import StageCommand, run_job
 from nersery.core.errors import SettingsError
 from nersery.core.registry import build
+from nersery.core.training_context import Training
 from nersery.core.warnings import note, remark
 from nersery.crosslingual.aligner_checkpoint import check_keep, keep_learnt
 from nersery.crosslingual.aligners.base import AlignStage
@@ -65,7 +66,7 @@ def align(
     reading = options.shared(io.ReadOptions)
     job = options.shared(JobOptions)
     options.refuse_same_file(output, source, target)
-    stage = AlignStage(method, settings_from(settings or []), (), seed, first, probabilities)
+    stage = AlignStage(method, settings_from(settings or []), first=first, probabilities=probabilities)
     aligner = stage.made()  # wrong settings show before any file is read
     if keep is not None:
         options.refuse_same_file(keep, source, target)
@@ -73,7 +74,7 @@ def align(
     target_reading = replace(reading, format=target_format, language=target_language, split=target_split)
     bitext = _open((target, target_reading), [(source, reading)], pair_by)
     pairs = WholePairs(bitext)
-    stage = replace(stage, pairs=pairs)
+    stage = replace(stage, pairs=pairs, training=Training(seed=seed))
     if keep is None:
         run_job(stage, pairs, output, job, *bitext.sides, as_json=json)
     else:
@@ -146,7 +147,7 @@ def project(
 def _open(
     target: tuple[str, io.ReadOptions], sources: Sequence[tuple[str, io.ReadOptions]], pair_by: PairedBy
 ) -> Bitext:
-    """The sides of parallel text; says what they were recognised as."""
+    """The sides of parallel text; print what they were recognised as."""
     opened = [open_side(name, reading) for name, reading in (target, *sources)]
     bitext = Bitext(opened[0], tuple(opened[1:]), pair_by)
     for side in bitext.sides:

@@ -13,9 +13,8 @@ from typer import Argument, Option
 from nersery.cli import options
 from nersery.cli.app import dataset_group
 from nersery.core.errors import SettingsError, did_you_mean, printable
-from nersery.core.files import check_replaceable, lies_in
+from nersery.core.files import DESCRIPTION, check_replaceable, lies_in
 from nersery.core.warnings import note
-from nersery.io.folder import RECORD
 
 if TYPE_CHECKING:
     from nersery.publish.splits import Divided, Division
@@ -77,7 +76,7 @@ def publish(
     names, folder = options.split_folder(files, "nersery dataset publish all.conll data")
     inputs = _inputs(names, folder)
     division = Division(dev_share, test_share, similarity, cast(Any, leaks), seed)
-    check_replaceable(folder, RECORD, "dataset", dataset.FILES, force=force)
+    check_replaceable(folder, DESCRIPTION, "dataset", dataset.FILES, force=force)
     if parquet:
         dataset.check_parquet()
     client = hub_client(push) if push else None

@@ -15,6 +15,7 @@ from nersery.cli.job_options import StageCommand, run_job
 from nersery.core import registry
 from nersery.core.errors import DataError, Issue, SettingsError, printable
 from nersery.core.sentence import Corpus, Sentence, types_in
+from nersery.core.training_context import Training
 from nersery.core.warnings import note, remark
 from nersery.pipeline.stage_job import JobOptions
 from nersery.taggers.base import Backend, PredictStage, Tagger, check_tagger_folder, train_into
@@ -70,7 +71,7 @@ def train(
             fix="name a labelled file, or leave out --dev: then the last weights are kept",
         )
     _note_oddities(gold, dev_sentences)
-    history = train_into(folder, tagger, gold, dev_sentences, seed=seed, force=force, quiet=quiet)
+    history = train_into(folder, tagger, gold, Training(dev_sentences, seed), force=force, quiet=quiet)
     if onnx:
         export_onnx(folder)
     best = max((evaluation["score"] for evaluation in history["evaluations"]), default=None)

@@ -6,16 +6,28 @@ that name. So the package itself can be called.
 
 from __future__ import annotations
 
+import inspect
 import sys
+from collections.abc import Callable
 from importlib import import_module
 from types import ModuleType
 from typing import Any
 
 
 class _CallablePackage(ModuleType):
-    def __call__(self, *arguments: Any, **options: Any) -> Any:
+    @property
+    def _function(self) -> Callable[..., Any]:
         module = import_module(f"{self.__name__}.{self.__function_module__}")
-        return getattr(module, self.__name__.rpartition(".")[2])(*arguments, **options)
+        function: Callable[..., Any] = getattr(module, self.__name__.rpartition(".")[2])
+        return function
+
+    @property
+    def __signature__(self) -> inspect.Signature:
+        """For `inspect.signature`, and so for notebooks and editors."""
+        return inspect.signature(self._function)
+
+    def __call__(self, *arguments: Any, **options: Any) -> Any:
+        return self._function(*arguments, **options)
 
 
 def make_callable(package: str, module: str = "base") -> None:

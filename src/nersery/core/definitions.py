@@ -11,8 +11,8 @@ from importlib import resources
 from nersery.core.errors import SettingsError
 from nersery.core.validation import is_type_name
 
-OUTSIDE = "other"
-"""What is said of a word that belongs to no entity."""
+NO_ENTITY = "other"
+"""The definition of a word that belongs to no entity."""
 QUESTION_MARKS = ("?", "؟", "？", ";")
 """Ends of questions; Greek ends them with a semicolon."""
 
@@ -71,7 +71,7 @@ def undefined(types: Iterable[str], own: Mapping[str, str]) -> list[str]:
 
 
 def known() -> dict[str, str]:
-    """All types that have a default, by their names in order, with what is said of them."""
+    """All types that have a default, by their names in order, with description and definition."""
     table = _table()
     return {
         name: f"{table[name]['description']}: {table[name]['definition']}" for name in sorted(table, key=str.casefold)

@@ -19,6 +19,15 @@ class Entity:
     type: str
     score: float | None = field(default=None, compare=False)
 
+    @property
+    def positions(self) -> range:
+        """The positions of its words in the sentence."""
+        return range(self.start, self.end)
+
+    def overlaps(self, other: Entity) -> bool:
+        """Whether they share a word."""
+        return self.start < other.end and other.start < self.end
+
     def as_dict(self) -> dict[str, Any]:
         """Words and type for JSON, without the score."""
         return {"start": self.start, "end": self.end, "type": self.type}

@@ -1,6 +1,6 @@
 """Errors for users, each with the exit code of the command.
 
-Every message says what happened, where, what was expected, and how to fix it.
+Every message has four parts: what happened, where, what was expected, and how to fix it.
 """
 
 from __future__ import annotations

@@ -21,6 +21,8 @@ from nersery.core.warnings import warn
 
 TEXT, LABELS = ".txt", ".ann"
 """The extensions of a document of brat."""
+DESCRIPTION = "nersery.json"
+"""The file by which a folder with a tagger or a published dataset is known."""
 DEVICES = Path("/dev")
 """Also its links to files, such as /dev/stdout, would be replaced by a file that is moved there."""
 NO_SPACE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)

@@ -1,4 +1,4 @@
-"""What is said where a folder belongs to another job."""
+"""Messages for folders that belong to another job."""
 
 from __future__ import annotations
 

@@ -34,7 +34,7 @@ class Range:
         return self.low <= float(value) <= self.high and value not in self.without
 
     def __str__(self) -> str:
-        """As errors say it."""
+        """As in error messages."""
         if self.high == math.inf:
             return f"a number above {self.low:g}" if self.without else f"{self.low:g} or more"
         if self.low == -math.inf:

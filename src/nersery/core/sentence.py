@@ -9,28 +9,16 @@ from dataclasses import dataclass, field, fields, make_dataclass, replace
 from itertools import accumulate
 from operator import itemgetter
 from typing import Any, cast, overload
-from unicodedata import normalize
 
 from nersery.core.conversions import Conversions
 from nersery.core.entity import Entity, Origin, SoftLabel
 from nersery.core.errors import DataError, Issue, SettingsError
 from nersery.core.validation import TIDIED, edit_issue, identity_issue, issue_in
 
-__all__ = [
-    "UNKNOWN_COLUMN",
-    "Corpus",
-    "Edit",
-    "Entity",
-    "Origin",
-    "Sentence",
-    "SoftLabel",
-    "checked_sentences",
-    "folded",
-]
+__all__ = ["UNKNOWN_COLUMN", "Corpus", "Edit", "Entity", "Origin", "Sentence", "SoftLabel", "checked_sentences"]
 
 UNKNOWN_COLUMN = "_"
 """What an extra column says about a word that was not there when the column was written."""
-
 
 Edit = tuple[int, int, Sequence[str]]
 """Words ``[start, end)`` and the words to put in their place."""
@@ -106,31 +94,31 @@ class Sentence:
         return tuple((entity.start, entity.end, entity.type) for entity in self.entities)
 
     @property
-    def places(self) -> tuple[tuple[int, int], ...]:
+    def character_offsets(self) -> tuple[tuple[int, int], ...]:
         """The characters ``[start, end)`` of each word: in the document if known, else in `text`."""
         ends = list(accumulate(len(word) + 1 for word in self.words))
         return self.offsets or tuple((end - 1 - len(word), end - 1) for word, end in zip(self.words, ends, strict=True))
 
     @property
-    def spans(self) -> tuple[tuple[int, int, str], ...]:
+    def character_spans(self) -> tuple[tuple[int, int, str], ...]:
         """The entities as ``(start, end, type)`` in characters of the document if known, else of `text`.
 
-        >>> Sentence(("in", "Oslo"), (Entity(1, 2, "LOC"),), offsets=((7, 9), (10, 14))).spans
+        >>> Sentence(("in", "Oslo"), (Entity(1, 2, "LOC"),), offsets=((7, 9), (10, 14))).character_spans
         ((10, 14, 'LOC'),)
         """
-        places = self.places
-        return tuple((places[start][0], places[end - 1][1], type_) for start, end, type_ in self.labels)
+        offsets = self.character_offsets
+        return tuple((offsets[start][0], offsets[end - 1][1], type_) for start, end, type_ in self.labels)
 
     @property
     def inside(self) -> frozenset[int]:
-        """The places of the words in entities."""
-        return frozenset(place for entity in self.entities for place in range(entity.start, entity.end))
+        """The positions of the words in entities."""
+        return frozenset(position for entity in self.entities for position in entity.positions)
 
     @property
     def outside(self) -> list[int]:
-        """The places of the words in no entity, in order."""
+        """The positions of the words in no entity, in order."""
         inside = self.inside
-        return [place for place in range(len(self)) if place not in inside]
+        return [position for position in range(len(self)) if position not in inside]
 
     def mention(self, entity: Entity) -> tuple[str, ...]:
         """The words of an entity."""
@@ -152,7 +140,7 @@ class Sentence:
         return replace(self, entities=tuple(entity for entity in called if entity.type), soft_labels=kept)
 
     def generated(self, id: str, origin: Origin) -> Sentence:
-        """The content of this sentence as a new one: with its entities, without what was said about this one.
+        """The content of this sentence as a new one: with its entities, without scores, comments and soft labels.
 
         Only id and origin are checked: the content was when this sentence was built.
 
@@ -223,13 +211,13 @@ class Sentence:
             order: Which word comes first, second and so on; each word once.
         """
         reordered = Sentence.unchecked(
-            tuple([self.words[place] for place in order]),
+            tuple([self.words[position] for position in order]),
             self.entities,
             self.id,
             self.language,
             self.origin,
             self.scores,
-            tuple([tuple([column[place] for place in order]) for column in self.columns]),
+            tuple([tuple([column[position] for position in order]) for column in self.columns]),
             self.comments,
             self.soft_labels,
             self.document,
@@ -277,15 +265,6 @@ def _moved(entity: Entity, edits: Sequence[Edit], sentence: Sentence) -> Entity:
     if before == inside == 0:
         return entity
     return Entity(entity.start + before, entity.end + before + inside, entity.type, entity.score)
-
-
-def folded(text: str) -> str:
-    """A text for caseless comparison, by Unicode's canonical caseless matching.
-
-    >>> folded("CAFÉ") == folded("café")
-    True
-    """
-    return normalize("NFD", normalize("NFD", text).casefold())
 
 
 def types_in(sentences: Iterable[Sentence]) -> set[str]:

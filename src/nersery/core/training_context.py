@@ -36,7 +36,7 @@ class Training:
     folder: Path | None = None
     tagger: Callable[[], Any] | None = None
     new_tagger: Callable[[], Any] | None = None
-    teacher: Callable[[Any, Sequence[Sentence], Progress | None], Any] | None = None
+    teacher: Callable[[Any, Sequence[Sentence], Training], Any] | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "seed", checked_seed(self.seed))

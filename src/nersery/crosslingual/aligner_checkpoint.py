@@ -53,12 +53,12 @@ def place_for(aligner: Aligner, pairs: Pairs, folder: Path | None) -> Path | Non
 def _fingerprint(aligner: Aligner, pairs: Pairs) -> dict[str, Any]:
     """All that the learning depends on, as JSON gives it back."""
     settings = settings_of(aligner)
-    found = {"aligner": settings, "files": files_in(type(aligner), settings), "pairs": digest_of(pairs)}
+    found = {"aligner": settings, "files": files_in(type(aligner), settings), "pairs": pairs_digest(pairs)}
     plain: dict[str, Any] = json.loads(json.dumps(found))
     return plain
 
 
-def digest_of(pairs: Pairs) -> str:
+def pairs_digest(pairs: Pairs) -> str:
     """Tells pairs from others; of those in files it is known without reading them."""
     if isinstance(pairs, WholePairs):
         return pairs.digest

@@ -206,7 +206,7 @@ class Bitext:
             yield from (Row(reject, (reject,), number) for reject in table.rest())
 
     def _unequal(self) -> DataError:
-        """What is told of files of unequal length, with the place where they run apart if it can be seen."""
+        """The error for files of unequal length, with the place where they run apart if it can be seen."""
         lengths = [_extent(side)[1] for side in self.sides]
         problems = []
         for source, length in zip(self.sources, lengths[1:], strict=True):
@@ -286,7 +286,7 @@ def pair_of(row: Row) -> Pair:
 
 
 def _named(side: Side, blank: Reject, other: Sentence) -> Reject:
-    """The reject of a side that is not there: an empty line is told by its side."""
+    """The reject of a side that is not there; ``blank``, which names the side, if its line is empty."""
     assert isinstance(side, Reject)
     return blank if _is_blank(side) else Reject(side.reason, side.sentence or other)
 

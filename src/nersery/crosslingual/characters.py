@@ -57,10 +57,10 @@ def spans(words: Sequence[str], tokenize: Tokenize) -> Spans:
 
 def _cut(run: Sequence[int], words: Sequence[str], tokenize: Tokenize) -> list[tuple[int, ...]]:
     text = "".join(words[place] for place in run)
-    pieces = [piece.removeprefix(SPACE) for piece in tokenize(text)]
-    if "".join(pieces) != text:  # normalized, or unknown to the vocabulary
+    subwords = [subword.removeprefix(SPACE) for subword in tokenize(text)]
+    if "".join(subwords) != text:  # normalized, or unknown to the vocabulary
         return [(place,) for place in run]
-    ends = {*itertools.accumulate(map(len, pieces))}
+    ends = {*itertools.accumulate(map(len, subwords))}
     groups: list[list[int]] = [[]]
     for place, end in zip(run, itertools.accumulate(len(words[place]) for place in run), strict=True):
         groups[-1].append(place)

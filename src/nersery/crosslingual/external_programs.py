@@ -210,7 +210,7 @@ def _call(command: Sequence[str], folder: Path, output: Path | None = None) -> N
     if done.returncode:
         lines = complaints.read_text("utf-8", "replace").splitlines()[-SHOWN_LINES:]
         raise NerseryError(
-            f"{' '.join(command)} failed with exit code {done.returncode}. It said last:\n" + "\n".join(lines)
+            f"{' '.join(command)} failed with exit code {done.returncode}. The end of its output:\n" + "\n".join(lines)
         )
 
 

@@ -17,7 +17,8 @@ from nersery.core.majority import elected
 from nersery.core.outcome import Outcome, Reject
 from nersery.core.ranges import CountOrZero, Rate, RateAboveZero
 from nersery.core.registry import check_values
-from nersery.core.sentence import Entity, Origin, Sentence, folded
+from nersery.core.sentence import Entity, Origin, Sentence
+from nersery.core.text_forms import folded
 from nersery.core.validation import is_type_name
 from nersery.io.base import storable
 
@@ -178,7 +179,7 @@ class Projection:
         self, entities: Sequence[Entity], source: Sentence, target: Sentence, alignment: Alignment
     ) -> list[Span | str]:
         """For each entity its span of the target, or why it has none."""
-        owner = {place: number for number, e in enumerate(entities) for place in range(e.start, e.end)}
+        owner = {place: number for number, e in enumerate(entities) for place in e.positions}
         places: list[set[int]] = [set() for _ in entities]
         for start, end, _ in alignment:
             if start in owner:
@@ -332,10 +333,9 @@ def _is_disputed(
     label: tuple[int, int, str], voted: Sentence, voters: Sequence[Sentence], weights: Sequence[float]
 ) -> bool:
     """Whether half or more of the votes are for an entity in a place, but none was elected there."""
-    start, end, _ = label
 
     def touches(sentence: Sentence) -> bool:
-        return any(entity.start < end and start < entity.end for entity in sentence.entities)
+        return any(map(Entity(*label).overlaps, sentence.entities))
 
     weight = sum(weight for voter, weight in zip(voters, weights, strict=True) if touches(voter))
     return weight >= sum(weights) / 2 and not touches(voted)
@@ -343,7 +343,7 @@ def _is_disputed(
 
 def _places(entities: Iterable[Entity]) -> list[int]:
     """All words of entities."""
-    return [place for entity in entities for place in range(entity.start, entity.end)]
+    return [place for entity in entities for place in entity.positions]
 
 
 def _lost_comment(source: Sentence, entity: Entity, reason: str) -> str:

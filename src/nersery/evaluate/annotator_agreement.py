@@ -10,7 +10,7 @@ from typing import Any
 from nersery.core.sentence import Sentence
 from nersery.evaluate.scores import Scores, paired, score
 
-OUTSIDE = ""
+NO_TYPE = ""
 """The label of a word outside entities; no type has this name."""
 Labels = tuple[str, str]
 """The two labels of a word."""
@@ -101,7 +101,7 @@ def agreement(first: Iterable[Sentence], second: Iterable[Sentence]) -> Annotato
     """
     pairs = list(paired(first, second, ("first", "second")))
     labels = Counter(both for one, other in pairs for both in zip(_labels(one), _labels(other), strict=True))
-    marked = Counter({both: count for both, count in labels.items() if both != (OUTSIDE, OUTSIDE)})
+    marked = Counter({both: count for both, count in labels.items() if both != (NO_TYPE, NO_TYPE)})
     entities = score((one for one, _ in pairs), (other for _, other in pairs))
     return AnnotatorAgreement(kappa(labels), kappa(marked), entities)
 
@@ -122,7 +122,7 @@ def kappa(labels: Counter[Labels]) -> Kappa:
 
 def _labels(sentence: Sentence) -> list[str]:
     """The type of each word's entity."""
-    labels = [OUTSIDE] * len(sentence)
+    labels = [NO_TYPE] * len(sentence)
     for entity in sentence.entities:
         labels[entity.start : entity.end] = [entity.type] * (entity.end - entity.start)
     return labels

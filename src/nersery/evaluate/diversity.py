@@ -8,7 +8,8 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import Any
 
-from nersery.core.sentence import Sentence, folded
+from nersery.core.sentence import Sentence
+from nersery.core.text_forms import folded
 from nersery.io.sentence_table import SentenceTable
 
 NOTHING = Fraction(0)

@@ -159,7 +159,7 @@ def _matched(gold: Sequence[Entity], predicted: Sequence[Entity]) -> list[tuple[
     """Every entity once, with its partner or None, in the order of the words."""
     free_gold, free_predicted = dict.fromkeys(gold), dict.fromkeys(predicted)
     pairs: list[tuple[Entity | None, Entity | None]] = []
-    overlaps = ((one, other) for one in gold for other in predicted if one.start < other.end and other.start < one.end)
+    overlaps = ((one, other) for one in gold for other in predicted if one.overlaps(other))
     for one, other in sorted(overlaps, key=_closeness):  # greedy: the closest pairs are taken first
         if one in free_gold and other in free_predicted:
             pairs.append((one, other))

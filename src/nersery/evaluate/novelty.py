@@ -6,12 +6,12 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import asdict, dataclass
 from hashlib import blake2b
 from typing import Any
-from unicodedata import normalize
 
 from nersery.core.batched import batched
 from nersery.core.errors import SettingsError
 from nersery.core.progress import Progress
 from nersery.core.sentence import Sentence
+from nersery.core.text_forms import composed
 from nersery.io.ids import naming_the_temporary_folder, temporary_table
 from nersery.pipeline.job import BATCH_SIZE
 from nersery.taggers.base import Tagger, load_tagger
@@ -154,7 +154,7 @@ class _MentionTable:
 
 def _hash(mention: Mention) -> bytes:
     words, type_ = mention
-    return blake2b(normalize("NFC", "\n".join((*words, type_))).encode(), digest_size=16).digest()
+    return blake2b(composed("\n".join((*words, type_))).encode(), digest_size=16).digest()
 
 
 def _valid(batch: list[Sentence], table: _MentionTable, oracle: Tagger) -> set[Mention]:

@@ -9,10 +9,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from unicodedata import normalize
 
 from nersery.core.errors import DataError, Issue
 from nersery.core.sentence import Corpus, Sentence
+from nersery.core.text_forms import composed
 from nersery.pipeline.stage_job import opened
 
 if TYPE_CHECKING:
@@ -290,7 +290,7 @@ def _first_difference(gold: Sequence[str], predicted: Sequence[str], names: tupl
     one, other = names
     for position, (truth, guess) in enumerate(zip(gold, predicted, strict=False)):
         if truth != guess:
-            if normalize("NFC", truth) != normalize("NFC", guess):
+            if composed(truth) != composed(guess):
                 return f"other words in {other}: word {position} is {guess!r}, in {one} {truth!r}"
             alike = "the same letters in another Unicode form: bring both files into one, such as NFC"
             return f"other words in {other}: word {position} is {guess!a}, in {one} {truth!a}, {alike}"

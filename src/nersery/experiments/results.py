@@ -188,7 +188,7 @@ def _system(run: RunFolder, system: System, baseline: Predictions) -> SystemRepo
 
 
 def _both_trainings(training: Mapping[str, Any]) -> TrainingReport:
-    """The course of a training, followed by that of the second stage if there was one."""
+    """The curve of a training, followed by that of the second stage if there was one."""
     second = training.get("second_stage")
     if not second:
         return TrainingReport.model_validate(training)
@@ -247,8 +247,8 @@ def _self_training(run: RunFolder, system: System) -> list[SelfTrainingReport]:
         for seed in run.recipe.seeds if selector.method == "self_training" else ():
             history = read_record(history_of(run.path(seed, system, selected_name(system, number))))
             evaluations = [{"step": step, "score": one["dev_f1"]} for step, one in enumerate(history["steps"])]
-            course = {"seed": seed, "best_step": history["best"], "evaluations": evaluations, **history}
-            reports.append(SelfTrainingReport.model_validate(course))
+            training = {"seed": seed, "best_step": history["best"], "evaluations": evaluations, **history}
+            reports.append(SelfTrainingReport.model_validate(training))
     return reports
 
 

@@ -182,9 +182,8 @@ class SystemRun:
         name, settings, raw = system.method.method, system.method.settings, self.run.corpora["raw"]
         training = self._training()
         if system.labels_raw_text:
-            return AnnotateStage(name, settings, start, training, raw), raw
-        taggers: dict[str, Any] = {"tagger": training.tagger, "new_tagger": training.new_tagger}
-        return AugmentStage(name, settings, start, training.dev, system.copies, self.seed, taggers), start
+            return AnnotateStage(name, settings, gold=start, training=training, raw=raw), raw
+        return AugmentStage(name, settings, examples=start, training=training, copies=system.copies), start
 
     def _merged(self) -> list[Sentence]:
         """The sentences that the merged systems kept, each once.
@@ -202,10 +201,15 @@ class SystemRun:
             name = settings.method
             path = self.path(selected_name(self.system, number))
             if _is_missing(path) and not take_over_selection(self.run, self.seed, self.system, number):
-                gold = [sentence for sentence in start if sentence.id not in candidates.by_id]  # others are judged
-                history = partial(write_json, history_of(path))
-                training = self._training()
-                stage = SelectStage(name, settings.settings, gold, held_out, candidates, training, history)
+                stage = SelectStage(
+                    name,
+                    settings.settings,
+                    gold=[sentence for sentence in start if sentence.id not in candidates.by_id],  # others are judged
+                    training=self._training(),
+                    held_out=held_out,
+                    candidates=candidates,
+                    report_history=partial(write_json, history_of(path)),
+                )
                 self._run_stage(path, stage, candidates, name, f"{name}: learn")
             remove_training(path)
             candidates = io.read(path)
@@ -215,7 +219,7 @@ class SystemRun:
 
     def _training(self) -> Training:
         """What a method or selector needs to train a model."""
-        teacher = partial(trained_teacher, self.run.folder, self.path(), self.dev, self.seed)
+        teacher = partial(trained_teacher, self.run.folder, self.path())
         return Training(self.dev, self.seed, tagger=self._tagger_before, new_tagger=self._new_tagger, teacher=teacher)
 
     def _new_tagger(self, **own: Any) -> Tagger:
@@ -246,15 +250,17 @@ class SystemRun:
 
     def _fitted(self, train: Sequence[Sentence], own: Settings, stage: str, folder: Path) -> Tagger:
         """A trained tagger, with some settings replaced, after the second stage if there is one."""
-        gold, dev, seed, second = self.gold, self.dev, self.seed, self.system.second_stage
+        gold, second = self.gold, self.system.second_stage
         tagger = self._new_tagger(**own)
         goes_on = second and any(sentence.id not in gold.by_id for sentence in train)
         if goes_on:
             require_known_types(gold, types_in(train))
         with self._progress(stage) as progress:
-            tagger.fit(train, dev, seed=seed, progress=progress, folder=folder)
+            training = Training(self.dev, self.seed, progress, folder)
+            tagger.fit(train, training)
             if goes_on:
-                fit_second_stage(tagger, gold.sentences, second, Training(dev, seed, progress, folder / "second_stage"))
+                training = replace(training, folder=folder / "second_stage")
+                tagger = fit_second_stage(tagger, gold.sentences, second, training)
         return tagger
 
     def _chosen(self, train: Sequence[Sentence]) -> Settings:

@@ -13,6 +13,7 @@ from pydantic import AfterValidator, Field
 from nersery.core import registry
 from nersery.core.errors import did_you_mean
 from nersery.core.sentence import Sentence
+from nersery.core.text_forms import composed
 from nersery.core.training_context import copies_for_upsampling
 from nersery.experiments.recipe_file.table_methods import LABELS_RAW_TEXT, kind_of
 from nersery.taggers.components.second_stage import changed
@@ -178,7 +179,7 @@ def parse_systems(table: Mapping[str, Any], problems: list[str]) -> list[System]
 
 def folder_key(name: str) -> str:
     """What is equal for names of one folder in a file system that ignores case."""
-    return unicodedata.normalize("NFC", name).casefold()
+    return composed(name).casefold()
 
 
 def _clashes(systems: Iterable[System]) -> list[str]:

@@ -298,7 +298,7 @@ def _remains(paragraph: Paragraph, layout: Layout) -> Sentence:
 
 
 def _recognises(start: Beginning) -> bool:
-    """Whether a file holds columns; raises `DataError` if only some of its lines do, and nothing says what it is."""
+    """Whether a file holds columns; a `DataError` if only some of its lines do and nothing else shows its format."""
     if start.names_columns or detect_layout(start.file, start.options, sure=True) is not None:
         return True
     repairs_tags = any(name == RAGGED_LINES or REPAIRS[name].mend for name in start.options.repair)

@@ -7,18 +7,15 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from nersery.core.errors import DataError, Issue
-from nersery.core.files import LABELS, TEXT, files_of
+from nersery.core.files import DESCRIPTION, LABELS, TEXT, files_of
 from nersery.core.sentence import Sentence
 from nersery.io.base import AUTO, Pass, ReadOptions, Source
 from nersery.io.text_file import TextFile
 
 MANIFEST = "manifest.jsonl"
-"""The file in a folder of shards that says what is in it; see `nersery.pipeline.shards`."""
+"""The file in a folder of shards that describes them; see `nersery.pipeline.shards`."""
 TOTAL = "total"
 """The key in its last line, which a finished folder has."""
-
-RECORD = "nersery.json"
-"""The file by which a published dataset is known; see `nersery.publish`. A tagger has one too."""
 MODEL = "config.json"
 """The file by which a model of transformers is known."""
 SPANS = "spans"
@@ -112,7 +109,7 @@ class FolderSource(Source):
 def _listed(folder: Path) -> list[Path]:
     """What lies in a folder, by name; of a published dataset, in the folder of its JSONL files."""
     spans = folder / SPANS
-    return sorted((spans if spans.is_dir() and (folder / RECORD).is_file() else folder).iterdir())
+    return sorted((spans if spans.is_dir() and (folder / DESCRIPTION).is_file() else folder).iterdir())
 
 
 def _is_left_out(path: Path) -> bool:
@@ -124,7 +121,7 @@ def _is_left_out(path: Path) -> bool:
 
 def _is_model(folder: Path) -> bool:
     """Whether a folder holds a tagger or another model."""
-    return (folder / MODEL).is_file() or ((folder / RECORD).is_file() and not (folder / SPANS).is_dir())
+    return (folder / MODEL).is_file() or ((folder / DESCRIPTION).is_file() and not (folder / SPANS).is_dir())
 
 
 def _is_unfinished(manifest: Path) -> bool:

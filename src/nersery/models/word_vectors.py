@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nersery.core.errors import DataError, Issue
+from nersery.core.text_forms import composed
 
 Vector = NDArray[np.float32]
 
@@ -30,15 +31,6 @@ FIX = (
     "unpack a compressed file, take fastText's .vec and not its .bin, and download again what a download has broken; "
     "a single broken line can be deleted"
 )
-
-
-def composed(word: str) -> str:
-    """A word in NFC, the form in which it is looked up.
-
-    >>> composed("Cafe\N{COMBINING ACUTE ACCENT}") == "Caf\N{LATIN SMALL LETTER E WITH ACUTE}"
-    True
-    """
-    return word if word.isascii() else normalize("NFC", word)
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,10 +13,10 @@ from typing import Any
 from nersery import io
 from nersery.core import tags
 from nersery.core.errors import MissingResourceError, SettingsError
-from nersery.core.files import replaced_folder, write_atomic
+from nersery.core.files import DESCRIPTION, replaced_folder, write_atomic
 from nersery.core.sentence import Sentence
 from nersery.core.version import __version__
-from nersery.io.folder import CARD, RECORD, SPANS
+from nersery.io.folder import CARD, SPANS
 from nersery.io.parquet import FEATURES, ORIGIN, SHAPES, Shape, load_pyarrow, write_rows
 from nersery.publish.about import About
 from nersery.publish.card import CardLayout, card, front_matter
@@ -24,7 +24,7 @@ from nersery.publish.splits import Divided
 
 TAGS = "tags"
 """The folder of the Parquet files."""
-FILES = (CARD, RECORD, SPANS, TAGS)
+FILES = (CARD, DESCRIPTION, SPANS, TAGS)
 """All that a published dataset holds."""
 TAG_SHAPES: Mapping[str, Shape] = {
     "id": "string", "language": "string", "tokens": ["string"], "ner_tags": ["int64"], "origin": ORIGIN,
@@ -80,7 +80,7 @@ def publish(
             names = {split: f"{split}.jsonl" for split in spans.files}
             text = front_matter(about, divided, replace(spans, files=names))
             write_atomic(unfinished / SPANS / CARD, f"{text}\nSee the [card](../README.md) one folder up.\n")
-        write_atomic(unfinished / RECORD, json.dumps(full, ensure_ascii=False, indent=1) + "\n")
+        write_atomic(unfinished / DESCRIPTION, json.dumps(full, ensure_ascii=False, indent=1) + "\n")
     return full
 
 

@@ -1,4 +1,4 @@
-"""Parts of a report on trainings: their courses, teachers, self-training, and settings that were tried."""
+"""Parts of a report on trainings: their curves, teachers, self-training, and settings that were tried."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Evaluation(ReportPart):
 
 
 class TrainingReport(ReportPart):
-    """The course of a training, with whatever else the tagger reports about it.
+    """The curve of a training on dev, with whatever else the tagger reports about it.
 
     Args:
         parameters: Of the tagger's network; null if unknown.

@@ -123,7 +123,7 @@ def _corrected(best: SystemReport, tried: Sequence[SystemReport]) -> tuple[str, 
 
 
 def _over_seeds(best: SystemReport, seeds: int) -> tuple[str, ...]:
-    """Whether the best method's difference holds over the seeds."""
+    """A sentence on whether the best method's difference holds over the seeds; empty if that was not tested."""
     p = best.tested.p_over_seeds
     if p is None:
         return ()

@@ -106,7 +106,7 @@ class Review:
             raise NerseryError("expected an object with verdict, labels, note and version") from None
         with self._lock:
             if self.over.is_set():
-                raise NerseryError("the review has ended; start it again to go on")
+                raise NerseryError("the review has ended; start it again to continue")
             self.decisions.decide(self.decisions.corpus[self.order[number]].id, decision, version)
             return self.shown(number)
 

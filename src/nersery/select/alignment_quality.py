@@ -53,7 +53,7 @@ class AlignmentQuality(Selector):
     _seed: int = field(default=0, init=False, repr=False, compare=False)
 
     def fit(
-        self, gold: Sequence[Sentence], *, held_out: Iterable[Sentence] = (), training: Training = NO_TRAINING
+        self, gold: Sequence[Sentence], training: Training = NO_TRAINING, *, held_out: Iterable[Sentence] = ()
     ) -> None:
         """Take note of the seed; there is nothing to learn."""
         self._seed = training.seed

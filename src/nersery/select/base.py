@@ -47,13 +47,13 @@ class Selector(ABC):
         """Raise `SettingsError` if the run's untrained tagger does not suit the selector."""
 
     def fit(  # noqa: B027 - most selectors need it, some do not
-        self, gold: Sequence[Sentence], *, held_out: Iterable[Sentence] = (), training: Training = NO_TRAINING
+        self, gold: Sequence[Sentence], training: Training = NO_TRAINING, *, held_out: Iterable[Sentence] = ()
     ) -> None:
         """Learn from gold sentences; called once, before scoring.
 
         Args:
-            held_out: Sentences of dev and test, which must not be learnt from.
             training: For selectors that need or train a tagger.
+            held_out: Sentences of dev and test, which must not be learnt from.
         """
 
     def fit_candidates(self, candidates: Iterable[Sentence]) -> None:  # noqa: B027 - only some selectors need it
@@ -94,7 +94,7 @@ class TaggerJudge:
         check_gold_tagger(self.tagger)
 
     def fit(
-        self, gold: Sequence[Sentence], *, held_out: Iterable[Sentence] = (), training: Training = NO_TRAINING
+        self, gold: Sequence[Sentence], training: Training = NO_TRAINING, *, held_out: Iterable[Sentence] = ()
     ) -> None:
         """Take the tagger that is there, or train one on gold."""
         self._tagger, self._seed = gold_tagger(name_of(self), self.tagger, gold, training), training.seed
@@ -140,20 +140,21 @@ class SelectStage(Stage[Sentence, Sentence]):
 
     Args:
         gold: Sentences to learn from.
+        training: Further needs of the selector; the job sets folder and progress.
         held_out: Sentences of dev and test.
         candidates: All sentences to be scored, for selectors that read them first.
-        training: Further needs of the selector; the job sets folder and progress.
         report_history: Receives the selector's history after `fit`, if there is one.
     """
 
     kind: ClassVar[str] = "select"
 
     method: str | type[Selector] | Selector
-    settings: Mapping[str, Any]
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    _: KW_ONLY
     gold: Iterable[Sentence] = ()
+    training: Training = NO_TRAINING
     held_out: Iterable[Sentence] = ()
     candidates: Iterable[Sentence] = ()
-    training: Training = NO_TRAINING
     report_history: Callable[[Mapping[str, Any]], None] | None = None
 
     def counts_rows(self, method: Selector) -> bool:
@@ -162,7 +163,7 @@ class SelectStage(Stage[Sentence, Sentence]):
 
     def fit(self, method: Selector, folder: Path | None, progress: Progress | None) -> Step[Sentence]:
         """See `Stage`."""
-        method.fit(list(self.gold), held_out=self.held_out, training=in_job(self.training, folder, progress))
+        method.fit(list(self.gold), in_job(self.training, folder, progress), held_out=self.held_out)
         method.fit_candidates(self.candidates)
         if self.report_history is not None and method.history:
             self.report_history(method.history)
@@ -213,5 +214,7 @@ def select(
     """
     training, options = training_from(options, list(opened(dev)), seed, training, output)
     rows, (job, settings) = opened(corpus), split_options(options)
-    stage = SelectStage(selector, settings, opened(gold), opened(held_out), rows, training)
+    stage = SelectStage(
+        selector, settings, gold=opened(gold), training=training, held_out=opened(held_out), candidates=rows
+    )
     return run_stage(stage, rows, output, job)

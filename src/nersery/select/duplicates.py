@@ -25,7 +25,7 @@ class Duplicates(Selector):
     """Rejects sentences that repeat a sentence of gold, dev, test or an earlier generated sentence.
 
     A duplicate scores 1 minus its similarity to the nearest earlier sentence, any other sentence 1. Labels are ignored:
-    the same words with other labels contradict each other. The reason says what a sentence repeats: dev or test (a
+    the same words with other labels contradict each other. The reason names what a sentence repeats: dev or test (a
     leak), gold, or another generated sentence.
 
     Args:
@@ -51,7 +51,7 @@ class Duplicates(Selector):
         return ExactDuplicates() if self.similarity == 1 else NearDuplicates(self.similarity)
 
     def fit(
-        self, gold: Sequence[Sentence], *, held_out: Iterable[Sentence] = (), training: Training = NO_TRAINING
+        self, gold: Sequence[Sentence], training: Training = NO_TRAINING, *, held_out: Iterable[Sentence] = ()
     ) -> None:
         """Take note of what is there already."""
         self._seen, self._candidates, self._starts = self._memory(), Ids(), []
@@ -85,7 +85,7 @@ class Duplicates(Selector):
         place = self._candidates.find(sentence.id)
         if place is None:
             raise NerseryError(
-                f"duplicates was asked about sentence {sentence.id!r}, which it was not shown: "
+                f"duplicates cannot score sentence {sentence.id!r}, which is not among its candidates: "
                 "call fit, then fit_candidates with all candidates, then score"
             )
         return self._seen.nearest(place[0])

@@ -46,9 +46,9 @@ class Perplexity(Selector, ModelSettings):
         pick_device(self.device)
 
     def fit(
-        self, gold: Sequence[Sentence], *, held_out: Iterable[Sentence] = (), training: Training = NO_TRAINING
+        self, gold: Sequence[Sentence], training: Training = NO_TRAINING, *, held_out: Iterable[Sentence] = ()
     ) -> None:
-        """Open the model; says when it does not suit the gold sentences."""
+        """Open the model; warn if it does not suit the gold sentences."""
         from nersery.models.fluency import open_scorer, warn_if_unsuited
 
         self._scorer = open_scorer(self.source, device=self.device, precision=self.precision)

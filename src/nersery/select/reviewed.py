@@ -55,7 +55,7 @@ class Reviewed(Selector):
             raise SettingsError(f"file is {self.file}, expected {JSONL}: other formats lose the ids of the sentences")
 
     def fit(
-        self, gold: Sequence[Sentence], *, held_out: Iterable[Sentence] = (), training: Training = NO_TRAINING
+        self, gold: Sequence[Sentence], training: Training = NO_TRAINING, *, held_out: Iterable[Sentence] = ()
     ) -> None:
         """Find the files; nothing is learnt from gold."""
         self.check()
@@ -111,7 +111,7 @@ class Reviewed(Selector):
         return [float(self._verdicts.get(_shown(sentence)) is not None) for sentence in sentences]
 
     def reason(self, sentence: Sentence, score: float) -> str:
-        """Whether a person rejected it, or nobody has decided; see `Selector.reason`."""
+        """Why it is rejected: a person rejected it, or nobody has decided; see `Selector.reason`."""
         return REJECTED_BY_HAND if _shown(sentence) in self._verdicts else NOT_REVIEWED
 
 

@@ -133,7 +133,7 @@ class SelfTraining(Selector):
             raise SettingsError("\n".join(f"second_stage: {problem}" for problem in problems))
 
     def fit(
-        self, gold: Sequence[Sentence], *, held_out: Iterable[Sentence] = (), training: Training = NO_TRAINING
+        self, gold: Sequence[Sentence], training: Training = NO_TRAINING, *, held_out: Iterable[Sentence] = ()
     ) -> None:
         """Take gold, dev and the taggers that are there; what is learnt is learnt from the candidates."""
         if not self.tagger and training.new_tagger is None:
@@ -184,14 +184,14 @@ class SelfTraining(Selector):
         unknown = next((s.id for s in sentences if s.id not in self._known), None)
         if unknown is not None:
             raise NerseryError(
-                f"self_training was asked about sentence {unknown!r}, which it was not shown: "
+                f"self_training cannot score sentence {unknown!r}, which is not among its candidates: "
                 "call fit, then fit_candidates with all candidates, then score"
             )
         kept = self._kept()
         return [1 / kept[s.id][0] if s.id in kept else 0.0 for s in sentences]
 
     def reason(self, sentence: Sentence, score: float) -> str:
-        """Whether the sentence joined at no step, or later than the threshold allows."""
+        """Why it is rejected: it joined at no step, or later than the threshold allows; see `Selector.reason`."""
         return "joined after the first steps" if score else "did not join up to the best step"
 
     def _beside(self, pool: Corpus) -> list[Sentence]:
@@ -263,18 +263,11 @@ class SelfTraining(Selector):
         """The tagger on gold and others, and on how many sentences it was trained."""
         train = [*self._gold * copies_for_upsampling(len(self._gold), len(others), self.upsampling), *others]
         tagger = deepcopy(before) if self.warm_start else self._new_tagger()  # the caller's own stays as it is
-        training = self._training
-        folder = training.folder / f"training-{len(self._finished_steps)}" if training.folder else None
-        tagger.fit(
-            train, training.dev, seed=training.seed, progress=training.progress, folder=folder, warm=self.warm_start
-        )
+        folder = self._training.folder and self._training.folder / f"training-{len(self._finished_steps)}"
+        tagger.fit(train, replace(self._training, folder=folder), warm=self.warm_start)
         if self.second_stage and others:
-            fit_second_stage(
-                tagger,
-                self._gold,
-                self.second_stage,
-                replace(training, folder=folder / "second_stage" if folder else None),
-            )
+            second = replace(self._training, folder=folder and folder / "second_stage")
+            tagger = fit_second_stage(tagger, self._gold, self.second_stage, second)
         return tagger, len(train)
 
     def _new_tagger(self) -> Tagger:

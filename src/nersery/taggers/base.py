@@ -7,7 +7,7 @@ import json
 import shutil
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any, Literal, Self, overload
@@ -17,10 +17,9 @@ from nersery.core.file_settings import files_in
 from nersery.core.files import as_path, check_replaceable, content_hash, replaced_folder
 from nersery.core.outcome import Result, Step, Tally
 from nersery.core.progress import Progress
-from nersery.core.random import checked_seed
 from nersery.core.registry import check_values, get, instance, name_of, settings_of
 from nersery.core.sentence import Sentence, types_in
-from nersery.core.training_context import refuse_unsaved
+from nersery.core.training_context import NO_TRAINING, Training, refuse_unsaved
 from nersery.pipeline.stage import Stage
 from nersery.pipeline.stage_job import (
     Sentences,
@@ -54,22 +53,12 @@ class Tagger(ABC):
         check_values(self)
 
     @abstractmethod
-    def fit(
-        self,
-        gold: Sequence[Sentence],
-        dev: Sequence[Sentence] = (),
-        *,
-        seed: int = 0,
-        progress: Progress | None = None,
-        folder: Path | None = None,
-        warm: bool = False,
-    ) -> dict[str, Any]:
+    def fit(self, gold: Sequence[Sentence], training: Training = NO_TRAINING, *, warm: bool = False) -> dict[str, Any]:
         """Train, keep the best weights on dev, and return the history as JSON values.
 
         Args:
-            dev: Sentences to choose the best weights by. Empty, or without an entity of a type in gold, keeps the last.
-            folder: For the checkpoint of this training alone: after a kill the same call resumes. The caller removes it
-                once the tagger is saved. See `nersery.models.training.trainer.train`.
+            training: Dev without an entity of a type in gold keeps the last weights. The caller removes the folder once
+                the tagger is saved. See `nersery.models.training.trainer.train`.
             warm: Start from the weights of an earlier training, if there was one and it knows all types of gold.
 
         Raises:
@@ -323,17 +312,17 @@ def train(
         quiet: Show no progress.
         settings: Of the tagger, if it is no object.
     """
-    seed, folder = checked_seed(seed), None if output is None else as_path(output, "output")
+    training, folder = Training(seed=seed), None if output is None else as_path(output, "output")
     tagger: Tagger = instance("tagger", method, text_paths(settings))
     tagger.check()
     if folder is not None:
         check_tagger_folder(folder, force=force)
-    sentences, held_out = list(opened(gold)), list(opened(dev))
+    sentences, training = list(opened(gold)), replace(training, dev=list(opened(dev)))
     if folder is not None:
-        train_into(folder, tagger, sentences, held_out, seed=seed, force=force, quiet=quiet)
+        train_into(folder, tagger, sentences, training, force=force, quiet=quiet)
     else:
         with Progress("train", quiet=quiet) as progress:
-            tagger.fit(sentences, held_out, seed=seed, progress=progress)
+            tagger.fit(sentences, replace(training, progress=progress))
     return tagger
 
 
@@ -349,21 +338,14 @@ def check_tagger_folder(folder: Path, *, force: bool) -> None:
 
 
 def train_into(
-    folder: Path,
-    tagger: Tagger,
-    gold: Sequence[Sentence],
-    dev: Sequence[Sentence],
-    *,
-    seed: int,
-    force: bool,
-    quiet: bool,
+    folder: Path, tagger: Tagger, gold: Sequence[Sentence], training: Training, *, force: bool, quiet: bool
 ) -> dict[str, Any]:
     """Train a tagger, or resume its training, save it, and return the history."""
-    training = training_folder(folder)
+    state = training_folder(folder)
     with replaced_folder(folder) as unfinished:
         with Progress("train", quiet=quiet) as progress:
-            fit = partial(tagger.fit, gold, dev, seed=seed, progress=progress, folder=training)
-            history = resume_training(fit, training, force=force)
+            fit = partial(tagger.fit, gold, replace(training, progress=progress, folder=state))
+            history = resume_training(fit, state, force=force)
         tagger.save(unfinished)
-    shutil.rmtree(training, ignore_errors=True)
+    shutil.rmtree(state, ignore_errors=True)
     return history

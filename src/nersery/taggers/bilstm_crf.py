@@ -22,6 +22,7 @@ from nersery.core.progress import Progress
 from nersery.core.ranges import Count, CountOrZero, Positive, RateBelowOne
 from nersery.core.registry import FileName, Precision, name_of, settings_of, unfitted
 from nersery.core.sentence import Sentence, types_in
+from nersery.core.training_context import NO_TRAINING, Training
 from nersery.core.warnings import warn
 from nersery.models.loading import ModelSource, autocast, pick_device, refuse_nan
 from nersery.models.sizes import parameters_of
@@ -128,34 +129,16 @@ class BiLSTMCRF(Decoding, Tagger, TrainingSettings):
 
     # --- training ---------------------------------------------------------------------------------------------------
 
-    def fit(
-        self,
-        gold: Sequence[Sentence],
-        dev: Sequence[Sentence] = (),
-        *,
-        seed: int = 0,
-        progress: Progress | None = None,
-        folder: Path | None = None,
-        warm: bool = False,
-    ) -> dict[str, Any]:
+    def fit(self, gold: Sequence[Sentence], training: Training = NO_TRAINING, *, warm: bool = False) -> dict[str, Any]:
         """Train; see `Tagger.fit`. A warm start knows the words and characters of both trainings."""
         require_labels(gold)
-        with seeded(seed):
+        with seeded(training.seed):
             self._build(gold, warm=warm)
             table = WordTable((word for sentence in gold for word in sentence.words), self._known_words, self._given)
             learnt = [example for s in gold for example in examples(table.windows(s.words), s, self._tags)]
             plan = plan_of(self, len(learnt), LEAST_STEPS, LEAST_EPOCHS, head_learning_rate=None)
             self.history = train_tagger(
-                self,
-                self.network,
-                learnt,
-                lambda batch: self._loss(table, batch),
-                plan,
-                (gold, dev),
-                seed=seed,
-                progress=progress,
-                folder=folder,
-                warm=warm,
+                self, self.network, learnt, lambda batch: self._loss(table, batch), plan, gold, training, warm=warm
             )
         self.history["parameters"] = parameters_of(self.network)
         return self.history

@@ -24,6 +24,7 @@ from nersery.core.progress import Progress
 from nersery.core.ranges import NotNegative, Positive, Range, RateBelowOne
 from nersery.core.registry import settings_of, unfitted
 from nersery.core.sentence import Sentence, types_in
+from nersery.core.training_context import NO_TRAINING, Training
 from nersery.core.warnings import warn
 from nersery.models import bundled
 from nersery.models.loading import ModelSource, autocast, pick_device, positions, quiet_transformers, refuse_nan
@@ -123,26 +124,17 @@ class TransformerTagger(decoding.Decoding, Tagger, ModelSettings, TrainingSettin
         pick_device(self.device)
 
     def check_certainty(self) -> None:
-        """See `Tagger.check_certainty`; nothing is said of a model that is not there."""
+        """See `Tagger.check_certainty`; a model that is not there is no error here."""
         with suppress(MissingResourceError):
             network = outline(self.source)
             if self.dropout is not None:
                 set_dropout(network, self.dropout, self.model)
             dropout_layers(network)
 
-    def fit(
-        self,
-        gold: Sequence[Sentence],
-        dev: Sequence[Sentence] = (),
-        *,
-        seed: int = 0,
-        progress: Progress | None = None,
-        folder: Path | None = None,
-        warm: bool = False,
-    ) -> dict[str, Any]:
+    def fit(self, gold: Sequence[Sentence], training: Training = NO_TRAINING, *, warm: bool = False) -> dict[str, Any]:
         """Train; see `Tagger.fit`. A type that only dev has is learnt by nobody and counts as missed."""
         require_labels(gold)
-        with seeded(seed):
+        with seeded(training.seed):
             types = types_in(gold)
             goes_on = warm and self._network is not None and self._tags.strict and types <= {*self._tags.types}
             network = self._network if goes_on else self._build(TagSet.of(types, self.scheme))
@@ -151,17 +143,15 @@ class TransformerTagger(decoding.Decoding, Tagger, ModelSettings, TrainingSettin
             plan = self._plan(len(learnt))
             with ExitStack() as pruned:
                 for one in self._learners(goes_on):
-                    pruned.enter_context(pruned_vocabulary(one, self._subwords(learnt, dev)))
+                    pruned.enter_context(pruned_vocabulary(one, self._subwords(learnt, training.dev)))
                 self.history = train_tagger(
                     self,
                     self._trained_parts(),
                     learnt,
                     self._loss,
                     plan,
-                    (gold, dev),
-                    seed=seed,
-                    progress=progress,
-                    folder=folder,
+                    gold,
+                    training,
                     warm=warm,
                     is_new=lambda name: not name.partition(".")[2].startswith(f"{network.base_model_prefix}."),
                 )
@@ -180,7 +170,7 @@ class TransformerTagger(decoding.Decoding, Tagger, ModelSettings, TrainingSettin
                 f"language by the setting model, e.g. {others}"
             )
         elif bundled.is_lower_case(self.model) and any(word != word.lower() for word in words):
-            better = bundled.MULTILINGUAL_NER if self.model == bundled.NER else bundled.MULTILINGUAL
+            better = bundled.MULTILINGUAL_NER if self.model == bundled.ENGLISH_NER else bundled.MULTILINGUAL
             warn(
                 f'the encoder "{self.model}" knows English in lower case only: capitals tell it nothing. For cased '
                 f'text the setting model = "{better}" mostly scores higher, but trains for twice as long'

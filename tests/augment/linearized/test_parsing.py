@@ -41,7 +41,7 @@ def one_sided(sentence: Sentence) -> list[str]:
     tags = {
         place: tag_token(entity.type, begins=place == entity.start)
         for entity in sentence.entities
-        for place in range(entity.start, entity.end)
+        for place in entity.positions
     }
     return [part for place, word in enumerate(sentence.words) for part in (tags.get(place, ""), word) if part]
 

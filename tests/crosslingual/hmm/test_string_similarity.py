@@ -6,9 +6,9 @@ import pytest
 from nersery.crosslingual.hmm.string_similarity import Looks, romanized, skeleton
 
 
-def likeness(left, right):
+def similarity(left, right):
     looks = Looks()
-    return looks.likeness(looks.rows([left]), looks.rows([right]))[0]
+    return looks.similarity(looks.rows([left]), looks.rows([right]))[0]
 
 
 @pytest.mark.parametrize(
@@ -28,8 +28,8 @@ def likeness(left, right):
     ],
 )
 def test_alike(left, right):
-    assert likeness(left, right) > 0.9
-    assert likeness(left, right) == likeness(right, left)
+    assert similarity(left, right) > 0.9
+    assert similarity(left, right) == similarity(right, left)
 
 
 @pytest.mark.parametrize(
@@ -48,15 +48,15 @@ def test_alike(left, right):
     ],
 )
 def test_not_alike(left, right):
-    assert likeness(left, right) == 0
+    assert similarity(left, right) == 0
 
 
 def test_the_closer_the_more_alike():
-    assert 0 < likeness("Germany", "Germania") < likeness("Germany", "Germani") < 1
-    assert likeness("parliament", "parlamento") > 0.2
-    assert likeness("Delhi", "दिल्ली") == 0, "two consonants are too few"
-    assert likeness("Washington", "वाशिंगटन") > 0.5
-    assert likeness("Trump", "トランプ") > 0.4
+    assert 0 < similarity("Germany", "Germania") < similarity("Germany", "Germani") < 1
+    assert similarity("parliament", "parlamento") > 0.2
+    assert similarity("Delhi", "दिल्ली") == 0, "two consonants are too few"
+    assert similarity("Washington", "वाशिंगटन") > 0.5
+    assert similarity("Trump", "トランプ") > 0.4
 
 
 def test_romanized():
@@ -72,7 +72,7 @@ def test_all_pairs_at_once_are_as_one_by_one():
     looks = Looks()
     rows = looks.rows(words)
     left, right = (side.ravel() for side in np.meshgrid(rows, rows))
-    expected = [likeness(words[one], words[other]) for one, other in zip(left, right, strict=True)]
-    assert looks.likeness(left, right).tolist() == expected
+    expected = [similarity(words[one], words[other]) for one, other in zip(left, right, strict=True)]
+    assert looks.similarity(left, right).tolist() == expected
     assert looks.rows(["Oslo", "new"]).tolist() == [0, len(words)]
-    assert looks.likeness(*looks.rows(["new", "new"]).reshape(2, 1)).tolist() == [1], "words may come later"
+    assert looks.similarity(*looks.rows(["new", "new"]).reshape(2, 1)).tolist() == [1], "words may come later"

@@ -81,7 +81,9 @@ def test_spacy_loads_the_docbin_and_it_comes_back_whole(tmp_path: Path) -> None:
     docs = list(spacy.tokens.DocBin().from_disk(tmp_path / "a.spacy").get_docs(spacy.blank("xx").vocab))
     assert [[(span.text, span.label_) for span in doc.ents] for doc in docs][1] == [("שלום", "PER")]
     back = Corpus.from_spacy(docs)
-    assert [(s.words, s.labels, s.id, s.spans) for s in back] == [(s.words, s.labels, s.id, s.spans) for s in CORPUS]
+    assert [(s.words, s.labels, s.id, s.character_spans) for s in back] == [
+        (s.words, s.labels, s.id, s.character_spans) for s in CORPUS
+    ]
 
 
 def test_brat_puts_entities_where_they_were(tmp_path: Path) -> None:
@@ -99,7 +101,7 @@ def test_brat_puts_entities_where_they_were(tmp_path: Path) -> None:
         assert TEXT[start:end] == text
     back = read(tmp_path / "brat")
     assert covered(back) == covered(CORPUS)
-    assert [s.spans for s in back][:2] == [s.spans for s in CORPUS][:2]
+    assert [s.character_spans for s in back][:2] == [s.character_spans for s in CORPUS][:2]
     with pytest.raises(SettingsError, match="exists already"):
         write(CORPUS, tmp_path / "brat", format="brat")
 
@@ -171,7 +173,7 @@ def test_reading_brat_splits_signs_from_words(tmp_path: Path) -> None:
     (tmp_path / "a.ann").write_text("".join(lines), "utf-8")
     (sentence,) = read(tmp_path / "a.ann")
     assert [("".join(sentence.mention(e)), e.type) for e in sentence.entities] == [(m.strip(), t) for t, m in labels]
-    assert [text[start:end] for start, end, _ in sentence.spans] == [mention.strip() for _, mention in labels]
+    assert [text[start:end] for start, end, _ in sentence.character_spans] == [mention.strip() for _, mention in labels]
     (tmp_path / "a.ann").write_text(
         "T1\tNUM 26 28\twt\n".replace("26 28", f"{text.index('wt')} {text.index('wt') + 2}"), "utf-8"
     )

@@ -51,7 +51,7 @@ def copy(tiny_seq2seqs: dict[str, Path], tmp_path: Path) -> Path:
 def words_hidden(sentence: Sentence, rng: random.Random) -> TextPair:
     """Half of the words that belong to no entity."""
     shown = linearize(sentence)
-    entities = {place for entity in sentence.entities for place in range(entity.start, entity.end)}
+    entities = {place for entity in sentence.entities for place in entity.positions}
     hidden = {shown.places[p] for p in range(len(sentence)) if p not in entities and rng.random() < 0.5}
     return TextPair(tuple(GAP if place in hidden else word for place, word in enumerate(shown.words)), shown.words)
 
@@ -190,7 +190,9 @@ class TestLanguages:
         in_english = model.generate([TextPair(("we", GAP), ())] * 6, same, Sampling(max_subwords=8))
         assert [a == b for a, b in zip(texts, in_english, strict=True)] == [False, True] * 3
 
-    @pytest.mark.parametrize(("language", "said"), [("xx", 'no code for the language "xx"'), ("", "has to be told")])
+    @pytest.mark.parametrize(
+        ("language", "said"), [("xx", 'no code for the language "xx"'), ("", "needs the language")]
+    )
     def test_without_a_code_the_error_names_all(self, tiny_seq2seqs: dict[str, Path], language: str, said: str) -> None:
         with pytest.raises(SettingsError, match=f"{said}.*af_ZA, ar_AR.*zh_CN"):
             opened(tiny_seq2seqs["mbart"], "").length_issue(TextPair((), (), language))

@@ -24,25 +24,29 @@ def trained() -> Memory:
 
 
 def test_what_was_learnt_before_stays() -> None:
-    tagger = trained()
-    fit_second_stage(tagger, GOLD, {"steps": 4}, Training(seed=3))
+    tagger = fit_second_stage(trained(), GOLD, {"steps": 4}, Training(seed=3))
     (sentence,) = tagger.predict([Sentence(("Ada", "saw", "Oslo"))])
     assert sentence.labels == ((0, 1, "PER"), (2, 3, "LOC"))
     assert (tagger.history["sentences"], tagger.history["second_stage"]["sentences"]) == (2, 1)
     assert (tagger.history["second_stage"]["steps"], tagger.history["second_stage"]["seed"], tagger.steps) == (4, 3, 1)
 
 
-def test_settings_are_back_after_a_failure(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_given_tagger_keeps_its_settings(monkeypatch: pytest.MonkeyPatch) -> None:
     tagger = trained()
 
-    def fail(*_: Any, **__: Any) -> None:
-        assert tagger.steps == 4
+    def fail(second: Memory, *_: Any, **__: Any) -> None:
+        assert (second.steps, second.types) == (4, tagger.types)
         raise KeyboardInterrupt
 
     monkeypatch.setattr(Memory, "fit", fail)
     with pytest.raises(KeyboardInterrupt):
         fit_second_stage(tagger, GOLD, {"steps": 4}, Training())
     assert tagger.steps == 1
+
+
+def test_wrong_settings_are_refused() -> None:
+    with pytest.raises(SettingsError, match='emory has no setting "stpes"; did you mean "steps"'):
+        fit_second_stage(trained(), GOLD, {"stpes": 4}, Training())
 
 
 def test_types_that_were_not_met() -> None:
@@ -60,7 +64,7 @@ def test_steps_take_the_place_of_epochs(tiny_models: dict[str, Path]) -> None:
     settings = {"model": str(tiny_models["wordpiece"]), "epochs": 1}
     tagger = registry.create("tagger", "transformer", settings)
     tagger.fit(GOLD)
-    fit_second_stage(tagger, GOLD, {"steps": 2}, Training())
+    tagger = fit_second_stage(tagger, GOLD, {"steps": 2}, Training())
     assert tagger.history["second_stage"]["steps"] == 2
     assert (tagger.steps, tagger.epochs) == (None, 1)
 

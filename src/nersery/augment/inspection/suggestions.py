@@ -39,8 +39,7 @@ class Blank:
     @cached_property
     def places(self) -> tuple[int, ...]:
         """The positions of the hidden words; none where no word can be replaced."""
-        span = range(self.entity.start, self.entity.end)
-        return tuple(place for place in span if is_replaceable(self.sentence.words[place]))
+        return tuple(place for place in self.entity.positions if is_replaceable(self.sentence.words[place]))
 
     def filled(self, words: Sequence[str]) -> Sentence:
         """The sentence with other words for the hidden ones."""

@@ -37,7 +37,7 @@ def linearize(sentence: Sentence, languages: Mapping[Entity, str] | None = None,
     tags = {
         position: (entity, tag_token(entity.type, begins=position == entity.start))
         for entity in sentence.entities
-        for position in range(entity.start, entity.end)
+        for position in entity.positions
     }
     words: list[str] = []
     places = []
@@ -84,7 +84,7 @@ def tag_token(type: str, *, begins: bool) -> str:
 
 
 def language_token(language: str) -> str:
-    """The token that says of which language an entity is."""
+    """The token for the language of an entity."""
     return f"{OWN}<language {language}>"
 
 

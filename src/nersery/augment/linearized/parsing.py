@@ -13,7 +13,8 @@ from dataclasses import replace
 from nersery.augment.linearized.linearization import tag_token
 from nersery.core.errors import DataError
 from nersery.core.outcome import Reject
-from nersery.core.sentence import UNKNOWN_COLUMN, Entity, Sentence, folded
+from nersery.core.sentence import UNKNOWN_COLUMN, Entity, Sentence
+from nersery.core.text_forms import folded
 from nersery.models.masked.masked_inputs import OWN
 
 NO_WORDS = "no words"
@@ -83,7 +84,7 @@ def has_mentions(sentence: Sentence, mentions: Iterable[Mention]) -> bool:
 
 
 def is_near_copy(sentence: Sentence, parents: Iterable[Sentence], similarity: float) -> bool:
-    """Whether a sentence says hardly anything else than one of others.
+    """Whether the words of a sentence are nearly those of one of the parents.
 
     Args:
         similarity: The share of the words of both, in (0, 1], that lie in their longest common subsequence, from which

@@ -49,7 +49,7 @@ class MaskedModelSettings(AdaptationSettings, ModelSettings):
         self._lm = self.opened(list(sentences), training)
 
     def opened(self, sentences: Sequence[Sentence], training: Training) -> MaskedLM:
-        """The model, adapted to raw text where that is asked for; says when it does not suit the sentences."""
+        """The model, adapted to raw text if `adapt` is set; warn if it does not suit the sentences."""
         from nersery.models.masked.adaptation import adapt
         from nersery.models.masked.masked_lm import MaskedLM
 

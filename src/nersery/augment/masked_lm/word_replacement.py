@@ -102,4 +102,4 @@ class WordPredictions(MaskedModelSettings):
 
 def type_at(sentence: Sentence, place: int) -> str | None:
     """The type of the entity over a word, if there is one."""
-    return next((entity.type for entity in sentence.entities if entity.start <= place < entity.end), None)
+    return next((entity.type for entity in sentence.entities if place in entity.positions), None)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import random
 import re
-import unicodedata
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import KW_ONLY, dataclass, field
 from pathlib import Path
@@ -13,6 +12,7 @@ from nersery.augment.words.word_lists import check_file, read_lines, read_words
 from nersery.core.errors import DataError, Issue, MissingResourceError
 from nersery.core.registry import FileName
 from nersery.core.sentence import Sentence
+from nersery.core.text_forms import composed
 from nersery.core.validation import edit_issue
 from nersery.core.warnings import warn
 
@@ -102,7 +102,7 @@ class SynonymSettings:
 
 def key(word: str) -> str:
     """What a word is looked up by: without its case, in NFC."""
-    return unicodedata.normalize("NFC", word.lower())
+    return composed(word.lower())
 
 
 def read_wordnet(folder: str | Path) -> Synonyms:

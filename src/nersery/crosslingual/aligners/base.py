@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import KW_ONLY, dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 from nersery.core.alignments import Alignment, Link, Pair
 from nersery.core.outcome import Reject, Step, Tally
 from nersery.core.progress import Progress
-from nersery.core.random import checked_seed
 from nersery.core.registry import check_values
 from nersery.core.sentence import Sentence
-from nersery.core.training_context import NO_TRAINING, Training
+from nersery.core.training_context import NO_TRAINING, Training, in_job
 from nersery.crosslingual.bitext import Bitext, PairedBy, Row, WholePairs, opened_side, pair_of
 from nersery.io.pharaoh import check_first, format_alignment
 from nersery.pipeline.stage import Stage
@@ -99,7 +98,7 @@ class Aligner(ABC):
         """
 
     def take(self, suggestions: Suggestions | None) -> bool:
-        """Use the links that other aligners suggest from now on, or None; False if it has no use for them."""
+        """Use links that others suggest, or none for None; False if it uses none, and an ensemble suggests its own."""
         return False
 
     @abstractmethod
@@ -134,6 +133,7 @@ class AlignStage(Stage[Row, Row]):
     Args:
         method: A name of `nersery list align`.
         pairs: Pairs to learn from, if it learns; each worker reads them, unless the first one has learnt already.
+        training: Further needs of the method; the job sets folder and progress.
         first: Number of the first word, 0 or 1.
         probabilities: Whether to write the probabilities of the links.
     """
@@ -144,20 +144,20 @@ class AlignStage(Stage[Row, Row]):
     kind: ClassVar[str] = "align"
 
     method: str | type[Aligner] | Aligner
-    settings: Mapping[str, Any]
-    pairs: Pairs
-    seed: int = 0
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    _: KW_ONLY
+    pairs: Pairs = ()
+    training: Training = NO_TRAINING
     first: int = 0
     probabilities: bool = True
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        object.__setattr__(self, "seed", checked_seed(self.seed))
         check_first(self.first)
 
     def fit(self, method: Aligner, folder: Path | None, progress: Progress | None) -> Step[Row]:
         """See `Stage`."""
-        method.fit(self.pairs, Training((), self.seed, progress, folder))
+        method.fit(self.pairs, in_job(self.training, folder, progress))
         return align_step(method)  # type: ignore[return-value]  # the job asks only that it can be encoded
 
     def sentence_of(self, row: Row) -> Sentence | None:
@@ -206,7 +206,8 @@ def align(
     """
     job, settings = split_options(options)
     pairs = WholePairs(Bitext(opened_side(target), (opened_side(source),), pair_by))
-    stage = AlignStage(method, settings, pairs, seed, first, probabilities)
+    training = Training(seed=seed)
+    stage = AlignStage(method, settings, pairs=pairs, training=training, first=first, probabilities=probabilities)
     if output is None:
         return list(in_memory(stage, pairs, job))
     tally = run_stage(stage, pairs, output, job)

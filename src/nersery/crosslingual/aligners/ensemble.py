@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from nersery.core.errors import MissingResourceError, SettingsError, did_you_mean
 from nersery.core.outcome import Reject
 from nersery.core.ranges import CountOrZero, NotNegative, RateBetween
-from nersery.core.registry import BUNDLED, ModelName, create, get, names
+from nersery.core.registry import ModelName, create, get, names
 from nersery.core.training_context import NO_TRAINING, Training
 from nersery.core.warnings import warn
 from nersery.crosslingual.aligner_checkpoint import place_for
@@ -23,12 +23,12 @@ from nersery.crosslingual.characters import JoinedPairs, Tokenize, joined_pair, 
 from nersery.crosslingual.projection import alignment_issue
 from nersery.crosslingual.symmetrization import mutually_best
 from nersery.io.tokenization import is_character
+from nersery.models.bundled import MULTILINGUAL
 from nersery.models.model_settings import ModelSettings
 
 Probabilities = NDArray[np.float64]
 
 OUT_OF_RANGE = "a member of the ensemble links words that the pair does not have"
-MULTILINGUAL = BUNDLED[2]
 EMBEDDINGS: Mapping[str, Mapping[str, Any]] = {
     "softmax": {"method": "embeddings", "extraction": "softmax", "temperature": 0.07, "threshold": 0.02},
     "argmax": {"method": "embeddings", "extraction": "argmax"},
@@ -125,7 +125,7 @@ class Ensemble(Aligner, ModelSettings):
         return aligner
 
     def _inform(self) -> None:
-        """Let the members that use suggestions hear the others."""
+        """Give the suggestions of the others to the members that use them."""
         suggestions = Suggestions(self._suggested, self.counts, self.trust, self.learn_from)
         informed = {name for name, aligner in self._aligners.items() if aligner.take(suggestions)}
         if len(informed) == len(self._aligners):  # nobody is left to suggest anything
@@ -190,12 +190,12 @@ class Ensemble(Aligner, ModelSettings):
         ]
 
     def _suggested(self, pairs: Sequence[Pair]) -> list[Alignment]:
-        """The vote of the members that hear no suggestions; no links for a pair that they reject."""
+        """The vote of the members that use no suggestions; no links for a pair that they reject."""
         votes = self._votes(pairs, self._uninformed(pairs))
         return [() if isinstance(vote, Reject) else _links(vote, vote > FAINT) for vote in votes]
 
     def _uninformed(self, pairs: Sequence[Pair]) -> Mapping[str, Sequence[Alignment | Reject]]:
-        """What the members that hear no suggestions answer, remembered for the last pairs."""
+        """The links of the members that use no suggestions, remembered for the last pairs."""
         if self._latest is None or self._latest[0] != pairs:
             uninformed = [name for name in self._aligners if name not in self._informed]
             self._latest = pairs, {name: self._aligners[name].align(pairs) for name in uninformed}

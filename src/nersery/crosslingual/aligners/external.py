@@ -145,7 +145,7 @@ class External(Aligner):
 
 @dataclass
 class _Answer:
-    """What a program said of each pair, in little memory.
+    """A program's links of each pair, in little memory.
 
     Args:
         digests: Of the pairs, sorted. Shape: (pairs).
@@ -172,7 +172,7 @@ class _Answer:
         )
 
     def alignment(self, digest: int) -> Alignment | None:
-        """The links of a pair, None where the program was not asked about it."""
+        """The links of a pair, None if the program did not read it."""
         place = int(np.searchsorted(self.digests, np.uint64(digest)))
         if place == len(self.digests) or self.digests[place] != digest:
             return None

@@ -106,7 +106,7 @@ class Statistical(Aligner):
         return {"lower": self.lower, "prefix": self.prefix}
 
     def take(self, suggestions: Suggestions | None) -> bool:
-        """Count suggested links as linked before anything is read, and weigh the words of a pair by its suggestions."""
+        """Count suggested links as linked before any pair, and weigh a pair's words by its own; see `Aligner.take`."""
         self._suggestions = suggestions
         return True
 
@@ -261,8 +261,8 @@ class Statistical(Aligner):
             )
             is_new = is_new[:, : len(pairs)] & (looks.beginnings(right).T[:, :, None] == looks.beginnings(left))
             targets, rows, sources = np.nonzero(is_new)
-            likeness = looks.likeness(left[rows, sources], right[rows, targets])
-            counts[targets, rows, sources] += self.string_similarity * likeness
+            similarity = looks.similarity(left[rows, sources], right[rows, targets])
+            counts[targets, rows, sources] += self.string_similarity * similarity
 
     def _links(self, forward: Array, backward: Array) -> Alignment:
         """The links of a pair out of the probabilities of both directions. Shape: twice (sources, targets)."""

@@ -1,6 +1,6 @@
 """From the similarities of subwords to links: what counts as linked, and how sure that is.
 
-Similarities are of shape (pairs, source subwords, target subwords), padded; a mask of that shape says what is no
+Similarities are of shape (pairs, source subwords, target subwords), padded; a mask of that shape marks what is no
 padding.
 """
 

@@ -19,7 +19,7 @@ from nersery.core.ranges import Count, NotNegative, Positive, RateBelowOne, Rate
 from nersery.core.registry import check_values
 from nersery.core.training_context import NO_TRAINING, Training
 from nersery.core.warnings import warn
-from nersery.crosslingual.aligner_checkpoint import digest_of
+from nersery.crosslingual.aligner_checkpoint import pairs_digest
 from nersery.crosslingual.aligners.base import Pairs
 from nersery.crosslingual.embedding.extraction import both_directions, by_probability
 from nersery.models.hidden_states import LayerEncoder
@@ -114,8 +114,8 @@ def fine_tune(
         "model": asdict(encoder.source),
         "files": encoder.source.files,
         "layer": encoder.layer,
-        "pairs": digest_of(pairs),
-        "dev": digest_of(dev),
+        "pairs": pairs_digest(pairs),
+        "dev": pairs_digest(dev),
     }
     examples = _already_learnt(training.folder, fingerprint) or learner.readable(list(pairs))
     if not examples:

@@ -40,8 +40,7 @@ class Supposed:
         supposed = np.full(len(keys), SUPPOSED)
         if self._string_similarity:
             rows = (side.start + stems for side, stems in zip(self._rows, stems_of(keys), strict=True))
-            likeness = self._looks.likeness(*rows)
-            supposed += self._string_similarity * likeness
+            supposed += self._string_similarity * self._looks.similarity(*rows)
         start, end = np.searchsorted(self._keys, keys[:1]).sum(), np.searchsorted(self._keys, keys[-1:], "right").sum()
         np.add.at(supposed, np.searchsorted(keys, self._keys[start:end]), self._counts[start:end])
         return supposed

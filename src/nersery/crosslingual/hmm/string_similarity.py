@@ -15,6 +15,7 @@ from rapidfuzz.distance import Levenshtein
 from rapidfuzz.process import cpdist
 
 from nersery.core.scripts import script_of
+from nersery.core.text_forms import composed
 from nersery.crosslingual.hmm.texts import Texts
 
 Rows = NDArray[np.int64]
@@ -49,7 +50,7 @@ def romanized(word: str) -> str:
     >>> [romanized(word) for word in ("Москва", "Łódź", "トランプ", "서울")]
     ['moskavea', 'lodz', 'toranpu', 'seoul']
     """
-    return "".join(map(_letters, unicodedata.normalize("NFC", word.casefold())))
+    return "".join(map(_letters, composed(word.casefold())))
 
 
 @lru_cache(4096)
@@ -90,7 +91,7 @@ def skeleton(roman: str) -> str:
 
 
 def kind(word: str) -> int:
-    """Whether a word is a number, punctuation (all without letters), or else a word."""
+    """`NUMBER` for a word with a digit, `PUNCTUATION` for one without digits and letters, else `WORD`."""
     if any(map(str.isdigit, word)):
         return NUMBER
     is_word = any(unicodedata.category(character)[0] in "LM" for character in word)
@@ -147,20 +148,20 @@ class Looks:
         """A number for the sound that a word begins with; words with different ones are not alike. Shape: as rows."""
         return np.frombuffer(self._beginnings, np.int64)[rows]
 
-    def likeness(self, left: Rows, right: Rows) -> NDArray[np.float64]:
+    def similarity(self, left: Rows, right: Rows) -> NDArray[np.float64]:
         """How alike the words of each pair of rows are, in [0, 1].
 
         Equal numbers, marks for the same purpose and equal words have 1. Words of one script have what their edit
         distance says, words of two what that of their consonants says; an edit distance of half the letters or more
-        is 0, and so is the likeness of words that begin with different sounds.
+        is 0, and so is the similarity of words that begin with different sounds.
         """
-        likeness = np.zeros(len(left))
+        similarity = np.zeros(len(left))
         # Comparing letters is slow, so it is left to the few pairs whose sound and length leave a chance.
         close = np.flatnonzero(self.beginnings(left) == self.beginnings(right))
         left, right = left[close], right[close]
         scripts, cores = np.frombuffer(self._scripts, np.uint16), np.frombuffer(self._cores, np.int64)
         equal = cores[left] == cores[right]
-        likeness[close[equal]] = 1
+        similarity[close[equal]] = 1
         lengths = self._skeletons.lengths(left), self._skeletons.lengths(right)
         shorter, longer = np.minimum(*lengths), np.maximum(*lengths)
         close_by = ~equal & (longer <= 2 * shorter)
@@ -170,10 +171,10 @@ class Looks:
             (close_by & ~same & (shorter >= SHORTEST_SKELETON), self._skeletons),
         ):
             if chosen.any():
-                likeness[close[chosen]] = _closeness(
+                similarity[close[chosen]] = _closeness(
                     *([texts[row] for row in side[chosen].tolist()] for side in (left, right))
                 )
-        return likeness
+        return similarity
 
 
 def _digest(text: str) -> int:

@@ -171,8 +171,8 @@ def _shown(readings: Sequence[Sentence]) -> Sentence:
     """The sentence as the first tagger reads it, with the entities of the others where it has none."""
     entities: list[Entity] = []
     for reading in readings:
-        taken = {place for entity in entities for place in range(entity.start, entity.end)}
-        entities += [e for e in reading.entities if taken.isdisjoint(range(e.start, e.end))]
+        taken = {place for entity in entities for place in entity.positions}
+        entities += [e for e in reading.entities if taken.isdisjoint(e.positions)]
     return readings[0].with_entities(sorted(entities))
 
 

@@ -13,6 +13,7 @@ from typing import Any
 
 from nersery.core.progress import Progress
 from nersery.core.sentence import Corpus, Sentence
+from nersery.core.training_context import Training
 from nersery.experiments.recipe import Recipe
 from nersery.experiments.systems import GOLD, MethodSettings, System
 from nersery.models.computer import using_threads
@@ -73,7 +74,8 @@ def tagger_speed(settings: MethodSettings, gold: Sequence[Sentence]) -> Speed:
     watch, began = Stopwatch(), time.monotonic()
     labelled = _spread([sentence for sentence in gold if sentence.entities])
     batch = batch_size(settings.settings)
-    tagger.fit([*islice(cycle(labelled), TIMED_STEPS * batch)], progress=watch)  # no step has fewer sentences
+    few = [*islice(cycle(labelled), TIMED_STEPS * batch)]  # no step has fewer sentences
+    tagger.fit(few, Training(progress=watch))
     gaps = [later - earlier for earlier, later in zip(watch.times, watch.times[1:], strict=False)]
     step = statistics.median(gaps) if gaps else time.monotonic() - began
     start = max(0.0, time.monotonic() - began - step * len(watch.times))  # what no step explains

@@ -7,10 +7,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from nersery.experiments.grow.text_profile import TextProfile
-from nersery.models.bundled import ENCODERS
+from nersery.models.bundled import ENCODERS, ENGLISH, MULTILINGUAL
 
-ENGLISH = "bundled"
-MULTILINGUAL = ANSWERS_IN_MANY_LANGUAGES = "bundled-multilingual"
+ANSWERS_IN_MANY_LANGUAGES = MULTILINGUAL
 STARTS = {encoder: tagger for tagger, encoder in ENCODERS.items()}
 """The bundled tagger on each bundled encoder, from which other taggers for names start."""
 HEAD_RATE = 1e-3
@@ -18,7 +17,6 @@ HEAD_RATE = 1e-3
 ROUNDS = ("relabelled", "relabelled twice", "relabelled three times")
 ENOUGH_FOR_CONTEXT = 300
 """From this number of sentences on, new context around known names can help; see docs/results.md."""
-
 LONGEST_NAME = 60
 """Characters of an encoder's name in names of systems, which are names of folders."""
 

@@ -12,8 +12,9 @@ from nersery.core.definitions import check_texts
 from nersery.core.errors import DataError, Issue, SettingsError, did_you_mean, printable
 from nersery.core.random import item_seed
 from nersery.core.sentence import Corpus, Sentence
+from nersery.core.text_forms import composed
 from nersery.experiments.grow.text_profile import TextProfile, data_notes, profile, refuse_other_language
-from nersery.experiments.run_state.inputs import composed, note_of_overlap, note_of_punctuation, note_of_types
+from nersery.experiments.run_state.inputs import note_of_overlap, note_of_punctuation, note_of_types
 from nersery.taggers.base import require_labels
 
 LEAST_SENTENCES = 6
@@ -83,7 +84,7 @@ def read_material(
     if definitions and not raw:
         notes.append("there is no raw text to ask questions about: definitions are not used")
     if raw:
-        known = {composed(sentence) for corpus in (gold, tested) for sentence in corpus}
+        known = {composed(sentence.text) for corpus in (gold, tested) for sentence in corpus}
         own = replace(options, format=io.AUTO)  # the user names the format of the labelled sentences
         unlabelled, more = _raw(io.open_text(raw, own), known, most_raw, {*gold.by_id, *tested.by_id})
         notes += more
@@ -157,7 +158,7 @@ def _raw(source: Iterable[Sentence], known: set[str], most: int, ids: set[str]) 
     read = 0
     for number, sentence in enumerate(source):
         read += 1
-        if composed(sentence) not in known:
+        if composed(sentence.text) not in known:
             found.setdefault(sentence.words, (number, sentence.id))
     shuffled = sorted(found.items(), key=lambda pair: item_seed(0, "raw", str(pair[1][0])))
     drawn = sorted(shuffled[:most], key=lambda pair: pair[1])

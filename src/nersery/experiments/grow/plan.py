@@ -16,11 +16,12 @@ from nersery.core.sentence import Corpus
 from nersery.core.warnings import without_notes
 from nersery.experiments.execution.run_time import RunTime
 from nersery.experiments.grow.budget import CAUTION, Budget
-from nersery.experiments.grow.candidates import MULTILINGUAL, STARTS, models_for, systems_for
+from nersery.experiments.grow.candidates import STARTS, models_for, systems_for
 from nersery.experiments.grow.material import Material
 from nersery.experiments.grow.schedules import ENOUGH, FEWEST_STEPS, POOR, SCHEDULES, STAGE_STEPS, Schedule
 from nersery.experiments.grow.zero_shot import are_names
 from nersery.experiments.recipe import Recipe, parse_recipe
+from nersery.models.bundled import MULTILINGUAL
 from nersery.models.loading import ModelSource
 
 SEARCH, LAST = 0.4, 0.4

@@ -10,9 +10,9 @@ from nersery.core import file_settings, registry
 from nersery.core.errors import SettingsError, did_you_mean
 from nersery.core.registry import BUNDLED, KINDS_WITHIN, MEMBERS, ModelName
 from nersery.experiments.recipe_file.table_methods import map_methods, method_name, preset_of, presets, swept_settings
+from nersery.models.bundled import ENGLISH, MULTILINGUAL
 
 PAPER = "paper"
-ENGLISH, _, MULTILINGUAL, _ = BUNDLED
 NOT_BUNDLED = None
 """In a table of models: there is none for this role, so systems that need it are left out."""
 

@@ -8,13 +8,13 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
 from itertools import islice
 from typing import Any
-from unicodedata import normalize
 
 from nersery import io
 from nersery.augment.base import made_from
 from nersery.core.errors import DataError, Issue, SettingsError, printable
 from nersery.core.registry import BUNDLED
 from nersery.core.sentence import Corpus, Sentence
+from nersery.core.text_forms import composed
 from nersery.experiments.recipe import Recipe, shipped_recipes
 from nersery.experiments.recipe_file.data_files import SPLITS, DataFile
 from nersery.experiments.sampling import sample
@@ -294,11 +294,6 @@ def note_of_learnt_words(tagger: str, sentences: Iterable[Sentence]) -> str:
 
 def note_of_overlap(label: str, part: Collection[Sentence], other: str, sentences: Iterable[Sentence]) -> str:
     """A note on how many sentences also occur in another part, which has these; empty if none does."""
-    known = set(map(composed, sentences))
-    shared = sum(composed(sentence) in known for sentence in part)
+    known = {composed(sentence.text) for sentence in sentences}
+    shared = sum(composed(sentence.text) in known for sentence in part)
     return f"{shared} of {len(part)} {label} sentences also occur in {other}, word for word" if shared else ""
-
-
-def composed(sentence: Sentence) -> str:
-    """The text in one Unicode form: raw text often has another one than labelled sentences."""
-    return normalize("NFC", sentence.text)

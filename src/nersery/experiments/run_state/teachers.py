@@ -14,13 +14,14 @@ import json
 import os
 import shutil
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from nersery.core.files import copy_atomic, remove_folder, turn, unfinished_path, write_json
-from nersery.core.progress import Progress
 from nersery.core.registry import name_of, settings_of
 from nersery.core.sentence import Sentence
+from nersery.core.training_context import Training
 from nersery.experiments.systems import TEACHERS
 from nersery.models.training.checkpoint import training_seconds
 from nersery.taggers.base import LOADING, Tagger, load_tagger, training_folder, training_record
@@ -53,15 +54,7 @@ def trained_once(folder: Path, fit: Callable[[Path], Tagger], settings: Mapping[
     return load_tagger(folder, **{key: settings[key] for key in LOADING if key in settings})
 
 
-def trained_teacher(
-    run: Path,
-    system: Path,
-    dev: Sequence[Sentence],
-    seed: int,
-    tagger: Tagger,
-    gold: Sequence[Sentence],
-    progress: Progress | None,
-) -> Tagger:
+def trained_teacher(run: Path, system: Path, tagger: Tagger, gold: Sequence[Sentence], training: Training) -> Tagger:
     """The teacher of a system: trained on gold, or by another system that has the same teacher and gold.
 
     Args:
@@ -71,14 +64,14 @@ def trained_teacher(
         gold: What the system starts from: gold, and the kept sentences of its base.
     """
     # Systems with equal teachers find each other by this hash. Two jobs that train it at once wait in `trained_once`.
-    depends_on = json.dumps({"tagger": name_of(tagger), **training_record(tagger, gold, dev)}, sort_keys=True)
-    folder = teachers_folder(run, seed) / hashlib.sha256(depends_on.encode()).hexdigest()[:16]
+    depends_on = json.dumps({"tagger": name_of(tagger), **training_record(tagger, gold, training.dev)}, sort_keys=True)
+    folder = teachers_folder(run, training.seed) / hashlib.sha256(depends_on.encode()).hexdigest()[:16]
     record = folder.with_suffix(".json")
 
-    def fit(training: Path) -> Tagger:
-        history = tagger.fit(gold, dev, seed=seed, progress=progress, folder=training)
+    def fit(state: Path) -> Tagger:
+        history = tagger.fit(gold, replace(training, folder=state))
         of = {"tagger": name_of(tagger), "model": settings_of(tagger).get("model", "")}
-        write_json(record, {**history, **of, "seconds": training_seconds(training)})
+        write_json(record, {**history, **of, "seconds": training_seconds(state)})
         return tagger
 
     teacher = trained_once(folder, fit, settings_of(tagger))

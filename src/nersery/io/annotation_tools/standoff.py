@@ -247,9 +247,9 @@ def layout(sentence: Sentence) -> tuple[str, list[Place]]:
     """
     offsets = sentence.offsets
     if any(end - start != len(word) for word, (start, end) in zip(sentence.words, offsets, strict=False)):
-        return sentence.text, list(replace(sentence, offsets=()).places)
+        return sentence.text, list(replace(sentence, offsets=()).character_offsets)
     first = offsets[0][0] if offsets else 0
-    places = [(start - first, end - first) for start, end in sentence.places]
+    places = [(start - first, end - first) for start, end in sentence.character_offsets]
     text, at = [], 0
     for word, (start, end) in zip(sentence.words, places, strict=True):
         text += [" " * (start - at), word]

@@ -14,6 +14,8 @@ from nersery.core.outcome import Reject
 Message = tuple[str, str]
 """A role (``system``, ``user`` or ``assistant``) and a text."""
 
+SEED_BITS = 31
+"""Bits of the seed of a request."""
 WRONG_FORM = Reject("the answer has no JSON of the expected form")
 _THOUGHTS = re.compile(r".*</think>", re.DOTALL)
 

@@ -161,11 +161,11 @@ class Seq2SeqTokenization:
             for code in self.codes:
                 if known and known.lower() in (code.lower(), code.split("_")[0].lower()):
                     return code
-        what = f'has no code for the language "{language}"' if language else "has to be told the language of a text"
+        what = f'has no code for the language "{language}"' if language else "needs the language of each text"
         how = "Name one of these, or a model" if language else "Give the sentences a language, or name a model"
         raise SettingsError(
-            f'the model "{self.name}" {what}; it knows {", ".join(self.codes)}. {how} without language codes, e.g. '
-            "facebook/bart-base or google/mt5-base"
+            f'the model "{self.name}" {what}; its codes are {", ".join(self.codes)}. {how} without language codes, '
+            "e.g. facebook/bart-base or google/mt5-base"
         )
 
     def _frame(self, code: str) -> Frame:

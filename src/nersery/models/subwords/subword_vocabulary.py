@@ -11,6 +11,7 @@ from typing import Any
 
 from nersery.core.errors import MissingResourceError
 from nersery.core.scripts import script_of
+from nersery.core.text_forms import composed
 from nersery.io.tokenization import follows_without_space
 from nersery.models.subwords.subwords import WORD_BORDER, SubwordEncoder
 
@@ -140,7 +141,7 @@ class SubwordVocabulary:
     def word(self, subwords: Sequence[int]) -> str:
         """The word that subwords form, with composed syllables if it is Korean."""
         word = "".join(self.texts[subword] or self.signs.get(subword, "") for subword in subwords)
-        return unicodedata.normalize("NFC", word) if HANGUL_LETTER.search(word) else word
+        return composed(word) if HANGUL_LETTER.search(word) else word
 
 
 def check_decoder(tokenizer: Any) -> None:

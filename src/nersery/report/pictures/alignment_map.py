@@ -82,9 +82,9 @@ def _projected(source: Sentence, target: Sentence, alignment: Alignment) -> dict
         (entity, other)
         for entity in source.entities
         for link in alignment
-        if entity.start <= link.source < entity.end
+        if link.source in entity.positions
         for other in target.entities
-        if other.start <= link.target < other.end
+        if link.target in other.positions
     )
     found: dict[Entity, Entity] = {}
     for entity, other in sorted(hits, key=lambda pair: (pair[0].type != pair[1].type, -hits[pair], *pair)):
@@ -98,7 +98,7 @@ def _labels(sentence: Sentence, lost: Sequence[Entity]) -> list[Label]:
     labels = [Label(shortened(word, LONGEST), "word", word) for word in map(printable, sentence.words)]
     for entity in sentence.entities:
         kind = "lost" if entity in lost else "entity"
-        for place in range(entity.start, entity.end):
+        for place in entity.positions:
             shown = labels[place].shown + (f" {printable(entity.type)}" if place == entity.start else "")
             labels[place] = replace(labels[place], shown=shown, kind=kind)
     return labels

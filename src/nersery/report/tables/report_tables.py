@@ -270,16 +270,16 @@ def _self_training(report: Report) -> Iterator[ReportTable]:
     rows = [
         (
             system.label,
-            course.seed,
-            f"{place}{' (best)' * (place == course.best)}",
+            training.seed,
+            f"{place}{' (best)' * (place == training.best)}",
             one.joined,
             one.certainty,
             one.sentences,
             one.dev_f1,
         )
         for system in report.systems
-        for course in system.self_training
-        for place, one in enumerate(course.steps)
+        for training in system.self_training
+        for place, one in enumerate(training.steps)
     ]
     yield ReportTable("self-training", "What joined the training data at each step", columns, rows)
 

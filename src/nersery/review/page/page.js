@@ -33,7 +33,7 @@ async function ask(path, body) {
   try {
     answer = await fetch(path, request);
   } catch {
-    throw new Error("The command that serves this page has ended. Repeat it to go on; what was decided is kept.");
+    throw new Error("The command that serves this page has ended. Run it again to continue; decisions are kept.");
   }
   const value = await answer.json();
   if (!answer.ok) throw Object.assign(new Error(value.error), { now: value.now });

@@ -10,7 +10,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from unicodedata import normalize
 
-from nersery.core.sentence import Sentence, folded
+from nersery.core.sentence import Sentence
+from nersery.core.text_forms import folded
 
 Text = tuple[str, ...]
 Found = tuple[float, int]

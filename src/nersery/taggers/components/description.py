@@ -8,9 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from nersery.core.errors import MissingResourceError, SettingsError
+from nersery.core.files import DESCRIPTION as DESCRIPTION
 from nersery.core.registry import name_of
-
-DESCRIPTION = "nersery.json"
 
 
 def write_description(folder: Path, tagger: Any, settings: Mapping[str, Any]) -> None:

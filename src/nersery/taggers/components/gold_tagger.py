@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
-from typing import TYPE_CHECKING
+from dataclasses import replace
 
 from nersery.core.errors import SettingsError
 from nersery.core.registry import create
 from nersery.core.sentence import Sentence, types_in
 from nersery.core.training_context import Training
-
-if TYPE_CHECKING:
-    from nersery.taggers.base import Tagger
+from nersery.core.warnings import warn
+from nersery.taggers.base import Tagger, load_tagger
 
 
 def check_gold_tagger(folder: str | None) -> None:
     """Raise `MissingResourceError` if a tagger is named that does not exist."""
-    from nersery.taggers.base import load_tagger
-
     if folder is not None:
         load_tagger(folder)
 
@@ -32,8 +29,6 @@ def gold_tagger(name: str, folder: str | None, gold: Sequence[Sentence], trainin
     Raises:
         SettingsError: If there is none, and no gold to train one on.
     """
-    from nersery.taggers.base import load_tagger
-
     if folder is not None:
         return load_tagger(folder)
     if training.tagger is not None:
@@ -54,10 +49,10 @@ def trained_on_gold(tagger: Tagger, gold: Sequence[Sentence], training: Training
         DataError: If there is nothing to learn from.
     """
     if training.teacher is not None:
-        shared: Tagger = training.teacher(tagger, gold, training.progress)
+        shared: Tagger = training.teacher(tagger, gold, training)
         return shared
     state = training.folder / "tagger" if training.folder else None
-    tagger.fit(gold, training.dev, seed=training.seed, progress=training.progress, folder=state)
+    tagger.fit(gold, replace(training, folder=state))
     return tagger
 
 
@@ -68,8 +63,6 @@ def warn_of_unknown_labels(known: Collection[str], candidates: Iterable[Sentence
         known: Types of the tagger.
         warned: Types with a warning so far; those of the candidates are added.
     """
-    from nersery.core.warnings import warn
-
     types = types_in(candidates) - warned
     warned |= types
     if unknown := sorted(types - {*known}):

@@ -12,9 +12,9 @@ from safetensors.torch import load_file
 from torch import nn
 
 from nersery.core.errors import MissingResourceError, SettingsError
+from nersery.core.tags import OUTSIDE
 from nersery.models.loading import ModelSource, quiet_transformers
 from nersery.taggers.components.crf import ConditionalRandomField
-from nersery.taggers.components.tag_set import OUTSIDE
 
 CRF_FILE = "crf.safetensors"
 
@@ -104,7 +104,7 @@ def set_dropout(network: Any, rate: float, model: str) -> None:
 
 
 def _resize(network: Any, names: Sequence[str], known: Sequence[str]) -> bool:
-    """Replace the output layer, if it is a linear one in the usual place; tells whether it is."""
+    """Replace the output layer, if it is a linear one in the usual place; return whether it is."""
     outputs = [(name, layer) for name, layer in _outside_base(network).items() if isinstance(layer, nn.Linear)]
     if [layer.out_features for _, layer in outputs] != [len(known)]:
         return False

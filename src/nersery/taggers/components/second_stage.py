@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from copy import copy
 from typing import Any
 
 from nersery.core.errors import SettingsError, did_you_mean
-from nersery.core.registry import check
+from nersery.core.registry import build, check, name_of, settings_of
 from nersery.core.sentence import Sentence, types_in
 from nersery.core.training_context import Training
 from nersery.taggers.base import Tagger
@@ -20,37 +21,45 @@ RIVALS = {"steps": "epochs", "epochs": "steps"}
 """Naming one of these clears the other."""
 
 
-def fit_second_stage(tagger: Tagger, gold: Sequence[Sentence], settings: Mapping[str, Any], training: Training) -> None:
-    """Train a tagger on gold alone, starting from its first training.
+def fit_second_stage(
+    tagger: Tagger, gold: Sequence[Sentence], settings: Mapping[str, Any], training: Training
+) -> Tagger:
+    """Train a tagger on gold alone, starting from its first training, and return it; the given one may share weights.
 
     Machine-labelled sentences are many and partly wrong. They teach what mentions look like; gold then teaches which of
-    them are labelled. The history of this training is under ``second_stage``.
+    them are labelled. The settings stay those of the first training, whose history gets this one's as ``second_stage``.
 
     Args:
         settings: Those of `OWN` that differ from the tagger's.
 
     Raises:
-        SettingsError: If gold has types that the tagger does not know.
+        SettingsError: If gold has types that the tagger does not know, or a setting is wrong.
     """
     require_known_types(gold, tagger.types)
-    settings = changed(vars(tagger), settings)
-    before, first = {key: getattr(tagger, key) for key in settings}, tagger.history
-    try:
-        vars(tagger).update(settings)
-        second = tagger.fit(
-            gold, training.dev, seed=training.seed, progress=training.progress, folder=training.folder, warm=True
-        )
-    finally:
-        vars(tagger).update(before)
-    tagger.history = {**first, "second_stage": second}
+    first = settings_of(tagger)
+    own = changed(first, settings)
+    build(type(tagger), name_of(tagger), {**first, **own})  # checks them
+    second = _with_settings(tagger, own)
+    history = second.fit(gold, training, warm=True)
+    result = _with_settings(second, {key: first[key] for key in own})
+    result.history = {**tagger.history, "second_stage": history}
+    return result
+
+
+def _with_settings(tagger: Tagger, settings: Mapping[str, Any]) -> Tagger:
+    """A tagger with other settings, and with all that this one has learnt."""
+    other = copy(tagger)
+    for key, value in settings.items():
+        setattr(other, key, value)
+    return other
 
 
 def require_known_types(gold: Iterable[Sentence], met: Iterable[str]) -> None:
     """Raise `SettingsError` for a second stage with types that the first training does not have."""
     if unknown := sorted(types_in(gold) - {*met}):
         raise SettingsError(
-            f"the first training has no {', '.join(unknown)}, so the second stage cannot train on the gold "
-            "sentences, which have. Set gold_copies = 1 to include gold in the first"
+            f"the first training has no {', '.join(unknown)}, which the gold sentences of the second stage have. "
+            "Set gold_copies = 1 to include gold in the first"
         )
 
 

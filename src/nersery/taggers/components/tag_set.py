@@ -12,9 +12,9 @@ from torch import Tensor, nn
 
 from nersery.core.errors import MissingResourceError
 from nersery.core.sentence import Entity, Sentence, SoftLabel
+from nersery.core.tags import OUTSIDE
 
 OutputScheme = Literal["IOB2", "BIOES"]
-OUTSIDE = "O"
 LETTERS: dict[str, str] = {"B": "B", "I": "I", "M": "I", "E": "E", "L": "E", "S": "S", "U": "S", "W": "S"}
 """The meaning of each letter of the common schemes: begin, inside, end, single."""
 
@@ -98,7 +98,7 @@ class TagSet:
         """Labels as tag indices, one a word; a `KeyError` for a type that the tag set lacks."""
         indices = [self._index[OUTSIDE, ""]] * length
         for entity in entities:
-            for position in range(entity.start, entity.end):
+            for position in entity.positions:
                 indices[position] = self._index[self._letter(entity, position), entity.type]
         return indices
 

@@ -12,6 +12,7 @@ from torch import Tensor, nn
 from nersery.core.errors import SettingsError
 from nersery.core.ranges import Count, NotNegative, Rate
 from nersery.core.sentence import Sentence
+from nersery.core.training_context import Training
 from nersery.core.warnings import warn
 from nersery.io.tokenization import attached_signs
 from nersery.models.training.trainer import Optimizer, Schedule, TrainingPlan, train
@@ -76,19 +77,18 @@ def train_tagger(
     examples: Sequence[Any],
     loss_of: Callable[[Sequence[Any]], Tensor],
     plan: TrainingPlan,
-    data: tuple[Sequence[Sentence], Sequence[Sentence]],
+    gold: Sequence[Sentence],
+    training: Training,
     *,
-    seed: int,
     warm: bool,
-    **others: Any,
+    is_new: Callable[[str], bool] = lambda name: False,
 ) -> dict[str, Any]:
     """Train a tagger's model and return the history as JSON values; see `nersery.models.training.trainer.train`.
 
     Args:
-        data: Gold and dev.
-        others: Further arguments of the trainer, such as ``progress`` and ``folder``.
+        is_new: Whether a parameter of that name was not pretrained.
     """
-    gold, dev = data
+    dev = training.dev
     comparable = can_compare(dev, tagger.types)
     if dev and not comparable:
         warn(f"{NOTHING_TO_COMPARE}, so the last weights are kept")
@@ -99,14 +99,16 @@ def train_tagger(
         examples,
         loss_of,
         plan,
-        seed=seed,
+        seed=training.seed,
         device=next(model.parameters()).device,
         evaluate=(lambda: strict_f1(dev, tagger.predict(dev))) if comparable else None,
         fingerprint={**training_record(tagger, gold, dev), "warm": warm},
-        **others,
+        is_new=is_new,
+        progress=training.progress,
+        folder=training.folder,
     )
     return {
-        "seed": seed,
+        "seed": training.seed,
         "sentences": len(gold),
         "steps": history.steps,
         "best_step": history.best.step if history.best else history.steps,

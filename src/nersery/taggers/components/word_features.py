@@ -10,8 +10,8 @@ from functools import cached_property
 import torch
 from torch import Tensor
 
+from nersery.core.text_forms import composed
 from nersery.models.subwords.subwords import Window, cores, window_spans
-from nersery.models.word_vectors import composed
 
 PAD, UNKNOWN = range(2)
 """Padding, and words or characters that training has not seen."""

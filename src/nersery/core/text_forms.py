@@ -1,0 +1,27 @@
+"""Forms of a text in which equal texts compare equal. What nersery writes keeps the form of its input.
+
+Use `composed` to look up words and to find the same text elsewhere, and `folded` where case must not matter either.
+Code with another form needs that one: dictionaries are lower-cased, and lexicons of aligners also ignore width (NFKC).
+"""
+
+from __future__ import annotations
+
+from unicodedata import normalize
+
+
+def composed(text: str) -> str:
+    """A text in NFC: a letter with its marks is one character, if Unicode has one.
+
+    >>> composed("Cafe\N{COMBINING ACUTE ACCENT}") == "Caf\N{LATIN SMALL LETTER E WITH ACUTE}"
+    True
+    """
+    return text if text.isascii() else normalize("NFC", text)
+
+
+def folded(text: str) -> str:
+    """A text for caseless comparison, by Unicode's canonical caseless matching.
+
+    >>> folded("CAFÉ") == folded("café")
+    True
+    """
+    return normalize("NFD", normalize("NFD", text).casefold())
