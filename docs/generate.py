@@ -21,7 +21,7 @@ from docstrings import Sections, arguments, choices_of, code, sections, table, t
 from papers import INTRODUCTION, papers_parts
 
 import nersery
-from nersery.augment.masked_lm.shared_settings import AdaptationSettings, FineTuningSettings
+from nersery.augment.components.shared_settings import AdaptationSettings, FineTuningSettings
 from nersery.core import registry
 from nersery.experiments import recipe, sampling, sweep, systems
 from nersery.experiments.recipe_file import data_files, table_methods

@@ -85,7 +85,7 @@ def test_every_sentence_needs_its_outcome() -> None:
         def annotate(self, sentences: Sequence[Sentence]) -> list[Sentence | Reject]:
             return super().annotate(sentences)[1:]
 
-    with pytest.raises(NerseryError, match="Short was given 3 sentences and answered with 2 outcomes"):
+    with pytest.raises(NerseryError, match="Short was given 3 items and answered with 2 outcomes"):
         annotate(RAW, Short())
 
 

@@ -155,11 +155,13 @@ def test_blank_lines_in_other_places(target: str, source: str, fits: bool, tmp_p
 def test_numbers_in_ids_of_corpora_are_no_lines(tmp_path: Path) -> None:
     """Samples of a corpus may have any numbers, and equal ids stand in any order."""
     targets = Corpus([Sentence((f"t{n}",), id=f"de:{n}") for n in (5, 9)])
-    for ids in (("en:4", "en:8"), ("de:9", "de:5")):
+    for ids, in_order in ((("en:4", "en:8"), ["en:4", "en:8"]), (("de:9", "de:5"), ["de:5", "de:9"])):
         io.write([Sentence((id,), id=id) for id in ids], tmp_path / "s.jsonl")
         method = ProjectedLabels(str(tmp_path / "s.jsonl"), labels="predicted")
         method.fit((), Training(tagger=Nothing))  # type: ignore[arg-type]
         method.fit_candidates(targets)
+        found = [sentence.origin for sentence in method.annotate(targets) if isinstance(sentence, Sentence)]
+        assert [origin.parents for origin in found if origin] == [(id,) for id in in_order]
 
 
 def test_a_tagger_labels_the_translations(source: str) -> None:

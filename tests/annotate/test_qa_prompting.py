@@ -9,7 +9,7 @@ import pytest
 from nersery import Corpus, Entity, Sentence
 from nersery.annotate.base import annotate
 from nersery.annotate.qa_prompting import QaPrompting
-from nersery.core.errors import MissingResourceError, NerseryError, SettingsError
+from nersery.core.errors import MissingResourceError, SettingsError, UnfittedError
 from nersery.models.question_answering import ExtractedAnswer
 from tests.annotate.answerer import build_answerer
 
@@ -109,7 +109,7 @@ class TestQuestions:
         assert notes == []
 
     def test_without_fit_there_are_no_questions(self) -> None:
-        with pytest.raises(NerseryError, match="call fit before annotate"):
+        with pytest.raises(UnfittedError, match="call fit before annotate"):
             QaPrompting(types=["PER"]).annotate([ADA])
 
 

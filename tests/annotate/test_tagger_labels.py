@@ -9,7 +9,7 @@ from nersery import Corpus, Entity, Sentence
 from nersery.annotate import tagger_labels
 from nersery.annotate.base import annotate
 from nersery.annotate.tagger_labels import TaggerLabels
-from nersery.core.errors import NerseryError, SettingsError
+from nersery.core.errors import SettingsError, UnfittedError
 from nersery.core.sentence import Origin
 from nersery.core.training_context import Training
 
@@ -99,7 +99,7 @@ def test_without_tagger_and_gold_it_says_what_to_do() -> None:
 
 
 def test_without_fit_there_is_no_tagger() -> None:
-    with pytest.raises(NerseryError, match="call fit before annotate"):
+    with pytest.raises(UnfittedError, match="call fit before annotate"):
         TaggerLabels().annotate(RAW)
 
 

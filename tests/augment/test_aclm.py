@@ -81,7 +81,7 @@ def test_entities_and_keywords_of_attention_are_given(
     made = method.generate(GOLD[0], random.Random(0))
     assert isinstance(made, Sentence)
     assert [" ".join(made.mention(entity)) for entity in made.entities] == ["Ada Lovelace", "London"]
-    stopped = method._stop_words[""]
+    stopped = method._maker.stop_words[""]
     (attended,) = word_attention.word_attention(tagger, [GOLD[0]], 4)
     assert set(written[0].keywords) < set(attention_keywords(GOLD[0], attended, 0.4, stopped))
 
@@ -91,10 +91,12 @@ def test_attention_is_computed_once_for_gold_and_never_without_entities(
 ) -> None:
     asked: list[Sentence] = []
     attend = word_attention.word_attention
-    monkeypatch.setattr(word_attention, "word_attention", lambda t, s, n: (asked.extend(s), attend(t, s, n))[1])
+    monkeypatch.setattr(
+        word_attention, "word_attention", lambda t, s, layers: (asked.extend(s), attend(t, s, layers))[1]
+    )
     method, new = fitted(tiny_masked_lm, tagger), replace(GOLD[0], id="new")
     assert asked == sorted([s for s in GOLD if s.entities], key=lambda s: s.id)
-    known = [template.keywords for template in method._templates([*GOLD[:4], new, new], [random.Random(0)] * 6)]
+    known = [template.keywords for template in method._maker.templates([*GOLD[:4], new, new], [random.Random(0)] * 6)]
     assert asked[4:] == [new]
     assert (known[3], known[4]) == ((), known[0])
     assert all((*known[:3], *known[4:]))
@@ -309,7 +311,7 @@ def test_sentences_are_as_long_as_gold_on_average(tiny_masked_lm: str) -> None:
     method = ACLM(tiny_masked_lm, **{**QUICK, "passes": 1}, keywords="random", keyword_rate=0.9)
     method.fit(gold)
     rngs = [random.Random(n) for n in range(40)]
-    whole = method._templates(list(gold), rngs)
+    whole = method._maker.templates(list(gold), rngs)
     drafts = method._back_end.write([template.thinned(rng) for template, rng in zip(whole, rngs, strict=True)], rngs)
     lengths = [len(draft) for draft in drafts if isinstance(draft, Sentence)]
     assert len(lengths) == 40

@@ -5,7 +5,7 @@ from itertools import islice
 import pytest
 
 from nersery import Entity, Origin, Sentence
-from nersery.augment.base import Augmenter, augment, augment_step, child_id, made_from, tasks, unfitted
+from nersery.augment.base import Augmenter, augment, augment_step, child_id, made_from, tasks
 from nersery.core.errors import NerseryError, SettingsError
 from nersery.core.outcome import Reject, collect
 from nersery.pipeline.job import run
@@ -98,7 +98,7 @@ def test_a_method_must_answer_every_sentence():
         def generate_batch(self, sentences: object, rngs: object) -> list[Sentence | Reject]:
             return [self.answer]
 
-    with pytest.raises(NerseryError, match="Short was given 2 sentences and answered with 1 outcomes"):
+    with pytest.raises(NerseryError, match="Short was given 2 items and answered with 1 outcomes"):
         augment([PARENT], Short(PARENT), copies=2)
 
 
@@ -151,10 +151,6 @@ def test_each_item_has_a_generator_of_its_own():
 
     others = augment(corpus, OtherDice(PARENT), copies=2, seed=1).corpus
     assert not {words for _, words in drawn} & {s.words for s in others}, "two methods must not draw alike"
-
-
-def test_unfitted_names_the_method():
-    assert "Fixed has learnt nothing yet" in str(unfitted(Fixed(PARENT)))
 
 
 def test_a_method_says_how_a_sentence_changes_or_how_a_batch_does():

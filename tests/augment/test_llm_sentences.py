@@ -12,7 +12,7 @@ import pytest
 
 from nersery import Corpus, Entity, Sentence, augment
 from nersery.augment.llm_sentences import LlmSentences
-from nersery.core.errors import SettingsError
+from nersery.core.errors import DataError
 from nersery.core.outcome import Reject
 from nersery.models.llm.prompt import Completion, Prompt
 from tests.llm_server import serving
@@ -112,7 +112,7 @@ def test_the_same_words_of_two_types_could_change_places(monkeypatch: pytest.Mon
 
 
 def test_gold_without_entities_is_refused() -> None:
-    with pytest.raises(SettingsError, match="needs sentences with entities"):
+    with pytest.raises(DataError, match="no training sentence has an entity, so llm_sentences has"):
         LlmSentences("m").fit([Sentence(("so",))])
 
 

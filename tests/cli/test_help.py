@@ -21,7 +21,7 @@ from nersery.report.model import Report
 from nersery.report.rendering import write_report
 from nersery.review.server import ReviewServer
 from tests.cli.calls import AUGMENT, COMMANDS, FILELESS, call
-from tests.evaluate.report_fixture import build
+from tests.report.report_fixture import build
 from tests.standins import environment, files, sentences, tiny, write_recipe
 
 

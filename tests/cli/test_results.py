@@ -15,7 +15,7 @@ from nersery.report.rendering import write_report
 from nersery.report.tables.latex import latex_table
 from nersery.report.tables.table_columns import NAME, P_VALUE, Column, ReportTable
 from tests.cli.calls import call
-from tests.evaluate.report_fixture import build
+from tests.report.report_fixture import build
 
 
 @pytest.fixture

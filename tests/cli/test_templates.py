@@ -12,8 +12,12 @@ from xml.etree import ElementTree
 import pytest
 
 from nersery import Entity, Sentence, io
+from nersery.augment.aclm import ACLM
+from nersery.augment.denoising.masked_backend import MaskedBackEnd
 from nersery.augment.denoising.templates import attention_keywords
 from nersery.augment.words.stop_words import stop_words
+from nersery.core.errors import SettingsError
+from nersery.core.training_context import Training
 from nersery.core.warnings import warn
 from nersery.taggers.components.word_attention import word_attention
 from nersery.taggers.transformer import TransformerTagger
@@ -100,6 +104,36 @@ def test_other_keywords_need_no_tagger(with_tagger: Sequence[str]) -> None:
     seeds = {call(*command, *random, "--seed", str(seed)).out for seed in range(12)}
     assert len(seeds) > 1
     assert call(*command, *random).out == call(*command, *random).out
+
+
+def test_random_keywords_are_those_that_aclm_learns_from(
+    with_tagger: Sequence[str], tiny_masked_lm: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    learnt: dict[str, tuple[int, ...]] = {}
+
+    def learn(_: MaskedBackEnd, gold: Any, training: Any, templates: Any) -> None:
+        learnt.update({sentence.id: template.keywords for sentence, template in templates.items()})
+
+    monkeypatch.setattr(MaskedBackEnd, "learn", learn)
+    for seed in range(5):
+        ACLM(tiny_masked_lm, keywords="random", keyword_rate=0.2).fit(GOLD, Training(seed=seed))
+        found = shown(*with_tagger[:3], "--keywords", "random", "--rate", "0.2", "--seed", str(seed))["sentences"]
+        assert {one["id"]: tuple(one["keywords"]) for one in found if one["entities"]} == learnt
+
+
+def test_the_tagger_learns_in_the_order_in_which_aclms_does(
+    with_tagger: Sequence[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fitted_on: list[str] = []
+
+    def fit(_: TransformerTagger, gold: Sequence[Sentence], *args: Any, **options: Any) -> None:
+        fitted_on.extend(sentence.id for sentence in gold)
+        raise SettingsError("that is enough")
+
+    monkeypatch.setattr(TransformerTagger, "fit", fit)
+    io.write(sorted(GOLD, key=lambda one: one.id, reverse=True), Path("gold.jsonl"))
+    assert call(*with_tagger[:3]).code == 2
+    assert fitted_on == ["a", "b", "c", "d", "e"]
 
 
 def test_without_a_tagger_one_is_trained(

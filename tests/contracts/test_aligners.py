@@ -7,7 +7,7 @@ import random
 import pytest
 
 from nersery.core import registry
-from nersery.core.errors import NerseryError, SettingsError
+from nersery.core.errors import SettingsError, UnfittedError
 from nersery.core.outcome import Reject
 from nersery.crosslingual.aligners.base import Pair
 from tests.crosslingual.fakes import put_on_path
@@ -135,5 +135,5 @@ def test_what_was_not_fitted_is_refused_or_works(new, name):
     if name == "embeddings":  # its model has learnt elsewhere
         assert isinstance(new(name).align(PAIRS[:1])[0], tuple)
         return
-    with pytest.raises(NerseryError, match="call fit first"):
+    with pytest.raises(UnfittedError, match="is not fitted: call fit"):
         new(name).align(PAIRS[:1])

@@ -151,12 +151,15 @@ def test_keeps_something_and_rejects_something(name):
     assert tally.rejected > 0
 
 
-def test_scores_are_numbers_on_the_right_side_of_the_threshold(name):
-    result, threshold = chosen(name), SELECTORS[name]().threshold
-    kept = [s.scores[name] for s in result.corpus]
-    rejected = [reject.sentence.scores[name] for reject in result.rejects]
-    assert all(math.isfinite(score) and score >= threshold for score in kept)
-    assert all(math.isfinite(score) and score < threshold for score in rejected)
+def test_scores_are_numbers_and_decide_as_the_selector_says(name):
+    result, selector = chosen(name), ready(name)
+    kept, rejected = [*result.corpus], [reject.sentence for reject in result.rejects]
+    assert all(math.isfinite(s.scores[name]) for s in (*kept, *rejected))
+    assert all(selector.accepts(s, s.scores[name]) for s in kept)
+    assert not any(selector.accepts(s, s.scores[name]) for s in rejected)
+    if type(selector).accepts is Selector.accepts:
+        assert all(s.scores[name] >= selector.threshold for s in kept)
+        assert all(s.scores[name] < selector.threshold for s in rejected)
 
 
 def test_changes_nothing_but_the_scores(name):

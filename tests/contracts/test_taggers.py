@@ -9,7 +9,7 @@ import torch
 
 from nersery import Entity, Sentence
 from nersery.core import registry
-from nersery.core.errors import DataError, MissingResourceError, SettingsError
+from nersery.core.errors import DataError, MissingResourceError, SettingsError, UnfittedError
 from nersery.core.progress import Progress
 from nersery.core.training_context import Training
 from nersery.taggers.base import load_tagger, strict_f1
@@ -101,13 +101,9 @@ def test_settings_that_cannot_work_are_refused(name, new, settings):
         new(name, **{"steps": None, **settings})
 
 
-def test_of_nothing_it_says_nothing(trained):
-    assert trained.predict([]) == trained.certainty([]) == []
-
-
 def test_a_new_one_cannot_predict(name, new, tmp_path: Path):
     for use in (lambda tagger: tagger.predict(GOLD), lambda tagger: tagger.save(tmp_path)):
-        with pytest.raises(SettingsError, match="not trained yet"):
+        with pytest.raises(UnfittedError, match="is not fitted: call fit, or load a saved tagger, before predict"):
             use(new(name))
 
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from nersery.core.errors import SettingsError
-from nersery.core.ranges import Count, Negative, Positive, Range, Rate, RateBelowOne
+from nersery.core.ranges import Count, Negative, Positive, Range, Rate, RateBelowOne, range_issues
 from nersery.core.registry import check_values
 
 
@@ -34,6 +34,7 @@ def test_all_numbers_out_of_range_are_named_at_once() -> None:
 
 @pytest.mark.parametrize("rate", [0, 1, 0.5, np.float32(0.5), np.int64(1)])
 def test_numbers_within_a_range(rate: float) -> None:
+    assert [*range_issues("rate", Rate, rate)] == []
     check_values(Settings(rate=rate, dropout=0.0))
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from nersery import Entity, Origin, Sentence
 from nersery.evaluate.diversity import Diversity, Mean, diversity
-from tests.evaluate.report_fixture import sentence as described
+from tests.report.report_fixture import sentence as described
 
 
 def gold(id: str, marked: str) -> Sentence:

@@ -10,7 +10,7 @@ from nersery.core.errors import SettingsError
 from nersery.core.progress import Progress
 from nersery.evaluate import novelty as module
 from nersery.evaluate.novelty import MentionCounts, load_oracle, novelty
-from tests.evaluate.report_fixture import sentence as described
+from tests.report.report_fixture import sentence as described
 from tests.standins import Memory, sentences
 
 

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from nersery.report.highlight import Segment, TextRun, compared, segments
 from nersery.report.parts import ShownSentence
-from tests.evaluate import report_fixture
+from tests.report import report_fixture
 
 
 def sentence(*values):

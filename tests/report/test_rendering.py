@@ -12,7 +12,7 @@ from nersery.report import rendering
 from nersery.report.model import Report
 from nersery.report.parts import SweepCell
 from nersery.report.sweep_report import SweepReport, write_sweep
-from tests.evaluate.report_fixture import build, sentence
+from tests.report.report_fixture import build, sentence
 from tests.standins import files
 
 EVIL = [

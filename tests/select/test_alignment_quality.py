@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nersery import Corpus, Entity, Sentence
-from nersery.core.errors import DataError, NerseryError, SettingsError
+from nersery.core.errors import DataError, SettingsError, UnfittedError
 from nersery.core.outcome import Result
 from nersery.core.training_context import Training
 from nersery.select.alignment_quality import AlignmentQuality
@@ -108,7 +108,7 @@ def test_a_sentence_that_was_not_projected():
 
 def test_without_fit_candidates():
     selector = AlignmentQuality()
-    with pytest.raises(NerseryError, match="before fit_candidates"):
+    with pytest.raises(UnfittedError, match="call fit_candidates before accepts"):
         selector.accepts(FIVE[0], 0.2)
 
 

@@ -84,7 +84,7 @@ def test_an_iterator_is_refused():
 
 
 def test_a_score_for_each_sentence():
-    with pytest.raises(NerseryError, match="given 5 sentences and answered with 1 scores"):
+    with pytest.raises(NerseryError, match="given 5 items and answered with 1 scores"):
         select(CORPUS, Broken(answer=(1.0,)), CORPUS)
 
 

@@ -2,7 +2,7 @@ import pytest
 from transformers import BertConfig
 
 from nersery import Corpus, Entity, Sentence
-from nersery.core.errors import NerseryError, SettingsError
+from nersery.core.errors import SettingsError, UnfittedError
 from nersery.core.registry import name_of
 from nersery.core.training_context import Training
 from nersery.select.agreement import Agreement
@@ -71,7 +71,7 @@ def test_settings_that_cannot_work_are_refused(settings):
 
 
 def test_there_is_no_score_before_fit():
-    with pytest.raises(NerseryError, match="before fit"):
+    with pytest.raises(UnfittedError, match="call fit before score"):
         Certainty().score(GOLD)
-    with pytest.raises(NerseryError, match="agreement cannot score before fit"):
+    with pytest.raises(UnfittedError, match="agreement is not fitted: call fit before score"):
         Agreement().score(NEW)

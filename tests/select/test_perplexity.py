@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from nersery import Corpus, Sentence
-from nersery.core.errors import MissingResourceError, NerseryError, SettingsError
+from nersery.core.errors import MissingResourceError, SettingsError, UnfittedError
 from nersery.core.registry import check, create
 from nersery.models.causal import Likelihood
 from nersery.select.base import select
@@ -74,7 +74,7 @@ def test_the_registry_builds_it():
 
 
 def test_it_needs_a_fit():
-    with pytest.raises(NerseryError, match="before fit"):
+    with pytest.raises(UnfittedError, match="call fit before score"):
         Perplexity().score(list(NEW))
 
 

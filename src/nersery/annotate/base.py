@@ -9,13 +9,14 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from nersery.core.definitions import check_texts, check_types
-from nersery.core.errors import ContractError, NerseryError, SettingsError, did_you_mean
+from nersery.core.errors import NerseryError, SettingsError, did_you_mean
 from nersery.core.outcome import Outcome, Reject, Result, Step, Tally
 from nersery.core.progress import Progress
 from nersery.core.registry import check_values, name_of
 from nersery.core.sentence import Entity, Origin, Sentence, types_in
 from nersery.core.training_context import NO_TRAINING, Training, in_job, training_from
 from nersery.core.warnings import warn
+from nersery.pipeline.error_policy import one_for_each
 from nersery.pipeline.stage import Stage
 from nersery.pipeline.stage_job import Sentences, opened, run_stage, split_options
 
@@ -130,9 +131,7 @@ def annotate_step(annotator: Annotator) -> Step[Sentence]:
     name = name_of(annotator)
 
     def run_batch(batch: Sequence[Sentence]) -> list[Outcome]:
-        labelled = annotator.annotate(batch)
-        if len(labelled) != len(batch):
-            raise ContractError(f"{name} was given {len(batch)} sentences and answered with {len(labelled)} outcomes")
+        labelled = one_for_each(name, batch, annotator.annotate(batch))
         return [_labelled(name, *pair) for pair in zip(batch, labelled, strict=True)]
 
     return run_batch

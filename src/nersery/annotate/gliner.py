@@ -9,11 +9,11 @@ from typing import Any
 
 from nersery.annotate.base import Annotator, TypeSettings, best_apart
 from nersery.core.definitions import description
-from nersery.core.errors import MissingResourceError, NerseryError, SettingsError
+from nersery.core.errors import MissingResourceError, SettingsError
 from nersery.core.extras import required
 from nersery.core.outcome import Reject
 from nersery.core.ranges import Rate
-from nersery.core.registry import ModelName
+from nersery.core.registry import ModelName, unfitted
 from nersery.core.sentence import Entity, Sentence
 from nersery.core.training_context import NO_TRAINING, Training
 
@@ -65,7 +65,7 @@ class GlinerLabels(TypeSettings, Annotator):
     def annotate(self, sentences: Sequence[Sentence]) -> list[Sentence | Reject]:
         """The sentences with the model's entities; an error before `fit`."""
         if not self._names:
-            raise NerseryError("gliner has no types yet: call fit before annotate")
+            raise unfitted(self, "annotate")
         return [self._labelled(sentence) for sentence in sentences]
 
     def _labelled(self, sentence: Sentence) -> Sentence | Reject:

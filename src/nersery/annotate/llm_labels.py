@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from nersery.annotate.base import Annotator, TypeSettings
-from nersery.core.errors import NerseryError, SettingsError
+from nersery.core.errors import SettingsError
+from nersery.core.majority import elected
 from nersery.core.outcome import Reject
 from nersery.core.random import item_seed
 from nersery.core.ranges import Count, CountOrZero
-from nersery.core.registry import name_of
-from nersery.core.sentence import Entity, Sentence
+from nersery.core.registry import name_of, unfitted
+from nersery.core.sentence import Sentence
 from nersery.core.training_context import NO_TRAINING, Training
 from nersery.models.llm.endpoint_method import EndpointMethod
 from nersery.models.llm.exact_match import placed_mentions
@@ -84,7 +84,7 @@ class LlmLabels(EndpointMethod, TypeSettings, Annotator):
     def annotate(self, sentences: Sequence[Sentence]) -> list[Sentence | Reject]:
         """The sentences with the model's entities, or why its answer cannot be used; an error before `fit`."""
         if not self._types:
-            raise NerseryError("llm_labels has no types yet: call fit before annotate")
+            raise unfitted(self, "annotate")
         prompts = [prompt for sentence in sentences for prompt in self._prompts(sentence)]
         answers = self.ask(prompts)
         return [
@@ -111,12 +111,7 @@ class LlmLabels(EndpointMethod, TypeSettings, Annotator):
         usable = [one for one in placed if not isinstance(one, Reject)]
         if not usable:
             return next(one for one in placed if isinstance(one, Reject))
-        votes = Counter(entity for one in usable for entity in one)
-        return sentence.with_entities(
-            Entity(entity.start, entity.end, entity.type, count / len(usable))
-            for entity, count in sorted(votes.items(), key=lambda pair: pair[0].start)
-            if count > len(usable) / 2
-        )
+        return sentence.with_entities(elected(usable))
 
     def _placed(self, answer: Completion | Reject, sentence: Sentence) -> tuple[Any, ...] | Reject:
         if isinstance(answer, Reject):

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 from nersery.annotate.base import Annotator, TypeSettings, best_apart
 from nersery.core.definitions import question, undefined
-from nersery.core.errors import NerseryError, printable
+from nersery.core.errors import printable
 from nersery.core.ranges import Count, Rate
+from nersery.core.registry import unfitted
 from nersery.core.sentence import Entity, Sentence
 from nersery.core.training_context import NO_TRAINING, Training
 from nersery.core.warnings import warn
@@ -84,7 +85,7 @@ class QaPrompting(TypeSettings, Annotator, ModelSettings):
     def annotate(self, sentences: Sequence[Sentence]) -> list[Sentence]:
         """The sentences with the answers as entities; an error before `fit`."""
         if not self._questions:
-            raise NerseryError("qa_prompting has no questions yet: call fit before annotate")
+            raise unfitted(self, "annotate")
         self._look_at(sentences)
         questions = list(self._questions.values()) * len(sentences)
         texts = [sentence.words for sentence in sentences for _ in self._questions]

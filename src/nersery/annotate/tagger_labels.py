@@ -8,8 +8,8 @@ from typing import Any, Literal
 
 from nersery.annotate.base import Annotator
 from nersery.core.definitions import check_types
-from nersery.core.errors import NerseryError, SettingsError, did_you_mean
-from nersery.core.registry import ModelName, create_within, name_of
+from nersery.core.errors import SettingsError, did_you_mean
+from nersery.core.registry import ModelName, create_within, name_of, unfitted
 from nersery.core.sentence import Sentence
 from nersery.core.training_context import NO_TRAINING, Training
 from nersery.core.warnings import warn
@@ -114,6 +114,6 @@ class TaggerLabels(Annotator):
     def annotate(self, sentences: Sequence[Sentence]) -> list[Sentence]:
         """The sentences under the tagger's labels; an error before `fit`."""
         if self._tagger is None:
-            raise NerseryError("tagger_labels has no tagger yet: call fit before annotate")
+            raise unfitted(self, "annotate")
         predict = self._tagger.predict_soft if self.labels == "soft" else self._tagger.predict
         return [sentence.with_types(self.types) for sentence in predict(sentences)]

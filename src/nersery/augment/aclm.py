@@ -3,25 +3,26 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
-from nersery.augment.base import NO_ENTITIES, Augmenter, unfitted
+from nersery.augment.base import NO_ENTITIES, Augmenter
+from nersery.augment.components.gold_training import sentences_with_entities, warn_of_unused
+from nersery.augment.components.shared_settings import FineTuningSettings, TypeDescriptions
 from nersery.augment.denoising.back_end import BackEnd
 from nersery.augment.denoising.masked_backend import MaskedBackEnd
 from nersery.augment.denoising.mixner import Partners, is_mixed
 from nersery.augment.denoising.seq2seq_backend import Seq2SeqBackEnd
-from nersery.augment.denoising.templates import Template, attention_keywords, random_keywords
+from nersery.augment.denoising.templates import Template, TemplateMaker
 from nersery.augment.linearized.parsing import NEAR_COPY, is_near_copy
 from nersery.augment.linearized.tagged_writing import check_writer
-from nersery.augment.masked_lm.model_setup import MaskedModelSettings, sentences_with_entities, warn_of_unused
-from nersery.augment.masked_lm.shared_settings import FineTuningSettings, TypeDescriptions
+from nersery.augment.masked_lm.model_setup import MaskedModelSettings
 from nersery.augment.words.stop_words import stop_words
 from nersery.core.outcome import Reject
-from nersery.core.random import item_rng
 from nersery.core.ranges import Count, CountOrZero, Rate, RateAboveZero
-from nersery.core.registry import FileName, ModelName, name_of
+from nersery.core.registry import FileName, ModelName, name_of, unfitted
 from nersery.core.sentence import Origin, Sentence
 from nersery.core.training_context import NO_TRAINING, Training
 from nersery.taggers.base import load_tagger
@@ -100,10 +101,8 @@ class ACLM(FineTuningSettings, TypeDescriptions, MaskedModelSettings, Augmenter)
     epochs: Count = 10
     language: str = ""
     _back_end: BackEnd | None = field(default=None, init=False, repr=False, compare=False)
-    _tagger: Any = field(default=None, init=False, repr=False, compare=False)
+    _maker: Any = field(default=None, init=False, repr=False, compare=False)
     _partners: Any = field(default=None, init=False, repr=False, compare=False)
-    _stop_words: Mapping[str, frozenset[str]] = field(default_factory=dict, init=False, repr=False, compare=False)
-    _attended: dict[Sentence, tuple[int, ...]] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def check(self) -> None:
         """Look for the models; see `Augmenter.check`."""
@@ -132,18 +131,18 @@ class ACLM(FineTuningSettings, TypeDescriptions, MaskedModelSettings, Augmenter)
         Raises:
             DataError: When no sentence has an entity.
         """
+        from nersery.taggers.components.word_attention import word_attention
+
         everything = sorted(sentences, key=lambda sentence: sentence.id)
         gold = sentences_with_entities(self, everything)
         warn_of_unused(self.descriptions, "descriptions", gold)
-        self._stop_words = {} if self.keywords == "none" else stop_words(gold, self.stop_words)
-        self._tagger = (
-            gold_tagger(name_of(self), self.tagger, everything, training) if self.keywords == "attention" else None
-        )
+        stopped = {} if self.keywords == "none" else stop_words(gold, self.stop_words)
+        attended = self.keywords == "attention"
+        tagger: Any = gold_tagger(name_of(self), self.tagger, everything, training) if attended else None
+        attentions = partial(word_attention, tagger, layers=self.layers)
+        self._maker = TemplateMaker(self.keywords, self.keyword_rate, stopped, attentions)
         dev = [sentence for sentence in training.dev if sentence.entities]
-        rngs = [item_rng(training.seed, "aclm templates", sentence.id) for sentence in (*gold, *dev)]
-        self._attended = {}
-        templates = dict(zip((*gold, *dev), self._templates([*gold, *dev], rngs), strict=True))
-        self._attended = {sentence: templates[sentence].keywords for sentence in gold}
+        templates = self._maker.learnt([*gold, *dev], training.seed)
         back_end = Seq2SeqBackEnd(self) if self.is_encoder_decoder else MaskedBackEnd(self)
         back_end.learn(gold, replace(training, dev=dev), templates)
         self._back_end = back_end
@@ -156,7 +155,7 @@ class ACLM(FineTuningSettings, TypeDescriptions, MaskedModelSettings, Augmenter)
     def generate_batch(self, sentences: Sequence[Sentence], rngs: Sequence[random.Random]) -> list[Sentence | Reject]:
         """The sentences with rewritten contexts."""
         if self._back_end is None:
-            raise unfitted(self)
+            raise unfitted(self, "generate")
         made: list[Sentence | Reject] = [Reject(NO_GAP if s.entities else NO_ENTITIES) for s in sentences]
         mixed = self._mixed(sentences, rngs)
         templates = [template.thinned(rng) for (template, _), rng in zip(mixed, rngs, strict=True)]
@@ -166,43 +165,16 @@ class ACLM(FineTuningSettings, TypeDescriptions, MaskedModelSettings, Augmenter)
             made[number] = self._checked(draft, *mixed[number])
         return made
 
-    # --- templates ----------------------------------------------------------------------------------------------------
-
-    def _templates(self, sentences: Sequence[Sentence], rngs: Sequence[random.Random]) -> list[Template]:
-        """Each sentence with its keywords; one without entities has none."""
-        chosen: Iterable[tuple[int, ...]] = [()] * len(sentences)
-        if self.keywords == "attention":
-            attended = self._attended_to(sentences)
-            chosen = (attended.get(sentence, ()) for sentence in sentences)
-        elif self.keywords == "random":
-            chosen = (
-                random_keywords(sentence, self.keyword_rate, self._stop_words[sentence.language], rng)
-                for sentence, rng in zip(sentences, rngs, strict=True)
-            )
-        return [Template(sentence, places) for sentence, places in zip(sentences, chosen, strict=True)]
-
-    def _attended_to(self, sentences: Iterable[Sentence]) -> dict[Sentence, tuple[int, ...]]:
-        """The keywords by attention of each sentence with entities; those of gold are found once."""
-        from nersery.taggers.components.word_attention import word_attention
-
-        distinct = [sentence for sentence in dict.fromkeys(sentences) if sentence.entities]
-        found = {sentence: self._attended[sentence] for sentence in distinct if sentence in self._attended}
-        due = [sentence for sentence in distinct if sentence not in found]
-        for sentence, attention in zip(due, word_attention(self._tagger, due, self.layers), strict=True):
-            stopped = self._stop_words[sentence.language]
-            found[sentence] = attention_keywords(sentence, attention, self.keyword_rate, stopped)
-        return found
-
     def _mixed(
         self, sentences: Sequence[Sentence], rngs: Sequence[random.Random]
     ) -> list[tuple[Template, tuple[Sentence, ...]]]:
         """The template of each sentence, perhaps joined with that of another, and of which sentences it is made."""
-        templates = self._templates(sentences, rngs)
+        templates = self._maker.templates(sentences, rngs)
         mixed: list[tuple[Template, tuple[Sentence, ...]]] = [(t, (t.sentence,)) for t in templates]
         chosen = [n for n, rng in enumerate(rngs) if self.mixner and is_mixed(rng) and sentences[n].entities]
         partners = self._partners.of([sentences[n] for n in chosen]) if chosen else []
         drawn = {n: rngs[n].choice(others) for n, others in zip(chosen, partners, strict=True) if others}
-        theirs = self._templates(list(drawn.values()), [rngs[n] for n in drawn])
+        theirs = self._maker.templates(list(drawn.values()), [rngs[n] for n in drawn])
         for number, partner in zip(drawn, theirs, strict=True):
             mixed[number] = (templates[number].joined(partner), (sentences[number], partner.sentence))
         return mixed

@@ -9,14 +9,14 @@ from dataclasses import KW_ONLY, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, runtime_checkable
 
-from nersery.core.errors import ContractError, DataError, NerseryError, SettingsError
+from nersery.core.errors import DataError, NerseryError, SettingsError
 from nersery.core.outcome import Outcome, Reject, Result, Step, Tally
 from nersery.core.progress import Progress
 from nersery.core.random import is_whole, item_rng, item_seed
 from nersery.core.registry import check_values, name_of
 from nersery.core.sentence import Origin, Sentence
 from nersery.core.training_context import NO_TRAINING, Training, in_job
-from nersery.pipeline.error_policy import failure
+from nersery.pipeline.error_policy import failure, one_for_each
 from nersery.pipeline.stage import Stage
 from nersery.pipeline.stage_job import Sentences, opened, run_stage, split_options
 
@@ -100,11 +100,6 @@ def _generated(method: Augmenter, sentence: Sentence, rng: random.Random) -> Sen
         return failure(error, sentence)
 
 
-def unfitted(method: object) -> NerseryError:
-    """The error of a method whose `generate` is called before `fit`."""
-    return NerseryError(f"{name_of(method)} has learnt nothing yet: call fit(corpus) before generate")
-
-
 def tasks(sentences: Iterable[Sentence | Reject], copies: int) -> Iterator[Task | Reject]:
     """Each sentence ``copies`` times, 1 or more, with the number of the copy; rejects of the reader pass once."""
     if not is_whole(copies):
@@ -145,11 +140,9 @@ def augment_step(method: Augmenter, seed: int) -> Step[Task]:
             return [*one_by_one(batch)]
         rngs = [item_rng(seed, name, sentence.id, copy) for sentence, copy in batch]
         try:
-            drafts = method.generate_batch([sentence for sentence, _ in batch], rngs)
+            drafts = one_for_each(name, batch, method.generate_batch([sentence for sentence, _ in batch], rngs))
         except DataError as error:
             raise NerseryError(f"method {name} made an invalid sentence out of a batch: {error}") from error
-        if len(drafts) != len(batch):
-            raise ContractError(f"{name} was given {len(batch)} sentences and answered with {len(drafts)} outcomes")
         return [_finished(task, draft, name) for task, draft in zip(batch, drafts, strict=True)]
 
     return run_batch

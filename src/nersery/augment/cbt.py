@@ -6,8 +6,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from nersery.augment.base import Augmenter
+from nersery.augment.components.shared_settings import FineTuningSettings
 from nersery.augment.masked_lm.model_setup import MaskedModelSettings
-from nersery.augment.masked_lm.shared_settings import FineTuningSettings
 from nersery.augment.masked_lm.word_replacement import WordPredictions
 from nersery.core.ranges import Count
 from nersery.core.sentence import Sentence

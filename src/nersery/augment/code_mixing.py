@@ -8,13 +8,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
-from nersery.augment.base import NO_ENTITIES, Augmenter, unfitted
+from nersery.augment.base import NO_ENTITIES, Augmenter
 from nersery.augment.words.gazetteer import Gazetteer, Mention, known
 from nersery.augment.words.word_lists import check_file
 from nersery.core.errors import DataError, Issue, NerseryError, SettingsError
 from nersery.core.outcome import Reject
 from nersery.core.ranges import Rate
-from nersery.core.registry import FileName, ModelName
+from nersery.core.registry import FileName, ModelName, unfitted
 from nersery.core.sentence import Edit, Sentence
 from nersery.core.training_context import NO_TRAINING, Training
 from nersery.core.warnings import warn
@@ -235,7 +235,7 @@ class CodeMixing(Augmenter, ModelSettings):
     ) -> Sequence[Sentence | Reject]:
         """One outcome for each sentence; mentions that `fit` has not seen are searched for together."""
         if not self._gazetteers:
-            raise unfitted(self)
+            raise unfitted(self, "generate")
         try:
             unseen = self._search_unseen(sentences) if self._searches else {}
         except DataError as error:  # of the vectors, not of a sentence

@@ -7,13 +7,14 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from nersery.augment.base import NO_ENTITIES, Augmenter, unfitted
+from nersery.augment.base import NO_ENTITIES, Augmenter
+from nersery.augment.components.gold_training import sentences_with_entities
+from nersery.augment.components.shared_settings import FineTuningSettings
 from nersery.augment.linearized.linearization import language_token, linearize
 from nersery.augment.linearized.parsing import child_of, parse
-from nersery.augment.masked_lm.model_setup import sentences_with_entities
-from nersery.augment.masked_lm.shared_settings import FineTuningSettings
 from nersery.core.outcome import Reject
 from nersery.core.ranges import Count, Positive, RateBelowOne
+from nersery.core.registry import unfitted
 from nersery.core.sentence import Sentence, types_in
 from nersery.core.training_context import NO_TRAINING, Training
 from nersery.models.masked.masked_inputs import OWN
@@ -110,7 +111,7 @@ class DAGA(FineTuningSettings, Augmenter):
     def generate_batch(self, sentences: Sequence[Sentence], rngs: Sequence[random.Random]) -> list[Sentence | Reject]:
         """A new sentence for each, in its language."""
         if self._lm is None:
-            raise unfitted(self)
+            raise unfitted(self, "generate")
         starts = [self._start(self._language(*each)) for each in zip(sentences, rngs, strict=True)]
         texts = self._lm.sample(rngs, most_words=self.max_words, temperature=self.temperature, starts=starts)
         return [self._read(*each) for each in zip(texts, starts, sentences, rngs, strict=True)]

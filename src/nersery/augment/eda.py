@@ -7,12 +7,13 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Literal
 
-from nersery.augment.base import Augmenter, unfitted
+from nersery.augment.base import Augmenter
 from nersery.augment.words.segments import segments, shuffled
 from nersery.augment.words.thesaurus import WORDNET, SynonymSettings, Thesaurus, check_wordnet
 from nersery.core.errors import MissingResourceError, SettingsError
 from nersery.core.outcome import Reject
 from nersery.core.ranges import Rate
+from nersery.core.registry import unfitted
 from nersery.core.sentence import Edit, Sentence
 from nersery.core.training_context import NO_TRAINING, Training
 from nersery.core.warnings import warn
@@ -88,7 +89,7 @@ class Eda(SynonymSettings, Augmenter):
     def generate(self, sentence: Sentence, rng: random.Random) -> Sentence | Reject:
         """The sentence changed by the first of the operations, in random order, that can change it."""
         if self._thesaurus is None:
-            raise unfitted(self)
+            raise unfitted(self, "generate")
         for operation in rng.sample(self.operations, len(self.operations)):
             made = _changed(sentence, operation, self.rate, self._thesaurus, rng)
             if made is not None and made.words != sentence.words:

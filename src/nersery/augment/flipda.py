@@ -8,15 +8,16 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from nersery.augment.base import NO_WORD, Augmenter, unfitted
+from nersery.augment.base import NO_WORD, Augmenter
+from nersery.augment.components.gold_training import sentences_with_entities, warn_of_unused
+from nersery.augment.components.shared_settings import FineTuningSettings, TypeDescriptions
 from nersery.augment.denoising.span_filling import SpanFiller, check_span_model
 from nersery.augment.linearized.linearization import linearized_input, token_descriptions
 from nersery.augment.masked_lm import model_setup
 from nersery.augment.masked_lm.mention_masking import fill, with_words
-from nersery.augment.masked_lm.shared_settings import FineTuningSettings, TypeDescriptions
 from nersery.core.outcome import Reject
 from nersery.core.ranges import Count, Rate
-from nersery.core.registry import ModelName, name_of
+from nersery.core.registry import ModelName, name_of, unfitted
 from nersery.core.sentence import Entity, Sentence, types_in
 from nersery.core.training_context import NO_TRAINING, Training
 from nersery.models.masked.masked_inputs import Drawing, MaskedInput, replaceable_places
@@ -90,9 +91,9 @@ class FlipDA(FineTuningSettings, TypeDescriptions, model_setup.MaskedModelSettin
             DataError: When no sentence has an entity.
         """
         gold = sorted(sentences, key=lambda sentence: sentence.id)
-        labelled = model_setup.sentences_with_entities(self, gold)
+        labelled = sentences_with_entities(self, gold)
         self._types = tuple(sorted(types_in(labelled)))
-        model_setup.warn_of_unused(self.descriptions, "descriptions", gold)
+        warn_of_unused(self.descriptions, "descriptions", gold)
         self._tagger = gold_tagger(name_of(self), self.tagger, gold, training)
         if self.is_encoder_decoder:
             from nersery.models.seq2seq.encoder_decoder import Seq2Seq
@@ -109,7 +110,7 @@ class FlipDA(FineTuningSettings, TypeDescriptions, model_setup.MaskedModelSettin
     def generate_batch(self, sentences: Sequence[Sentence], rngs: Sequence[random.Random]) -> list[Sentence | Reject]:
         """For each sentence the candidate that convinces the tagger most."""
         if self._lm is None and self._spans is None:
-            raise unfitted(self)
+            raise unfitted(self, "generate")
         due = [number for number, sentence in enumerate(sentences) if replaceable_places(sentence.words)]
         targets = {number: self._target(sentences[number], rngs[number]) for number in due}
         numbers = [number for number in due for _ in range(self.candidates)]

@@ -7,8 +7,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from nersery.augment.base import Augmenter
-from nersery.augment.masked_lm.model_setup import MaskedModelSettings, warn_of_unused
-from nersery.augment.masked_lm.shared_settings import FineTuningSettings
+from nersery.augment.components.gold_training import warn_of_unused
+from nersery.augment.components.shared_settings import FineTuningSettings
+from nersery.augment.masked_lm.model_setup import MaskedModelSettings
 from nersery.augment.masked_lm.word_replacement import WordPredictions
 from nersery.core.definitions import NO_ENTITY, check_texts, definition, undefined
 from nersery.core.ranges import Count

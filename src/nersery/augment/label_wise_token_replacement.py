@@ -9,13 +9,13 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from itertools import accumulate
 
-from nersery.augment.base import Augmenter, unfitted
+from nersery.augment.base import Augmenter
 from nersery.augment.words.thesaurus import key
 from nersery.augment.words.word_lists import check_file, read_words
 from nersery.core.errors import DataError
 from nersery.core.outcome import Reject
 from nersery.core.ranges import Rate
-from nersery.core.registry import FileName
+from nersery.core.registry import FileName, unfitted
 from nersery.core.sentence import Edit, Sentence
 from nersery.core.tags import encode
 from nersery.core.training_context import NO_TRAINING, Training
@@ -74,7 +74,7 @@ class LabelWiseTokenReplacement(Augmenter):
     def generate(self, sentence: Sentence, rng: random.Random) -> Sentence | Reject:
         """The sentence with some words replaced."""
         if not self._words:
-            raise unfitted(self)
+            raise unfitted(self, "generate")
         words, tags = sentence.words, _tags(sentence)
         edits: list[Edit] = []
         for position in [place for place in range(len(words)) if rng.random() < self.rate]:

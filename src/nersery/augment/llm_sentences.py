@@ -7,13 +7,14 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
-from nersery.augment.base import NO_ENTITIES, Augmenter, unfitted
+from nersery.augment.base import NO_ENTITIES, Augmenter
+from nersery.augment.components.gold_training import sentences_with_entities, warn_of_unused
 from nersery.augment.linearized.parsing import UNSTORABLE
-from nersery.augment.masked_lm.model_setup import warn_of_unused
 from nersery.core.definitions import check_texts, check_types
-from nersery.core.errors import DataError, SettingsError
+from nersery.core.errors import DataError
 from nersery.core.outcome import Reject
 from nersery.core.ranges import CountOrZero, NotNegative
+from nersery.core.registry import unfitted
 from nersery.core.sentence import UNKNOWN_COLUMN, Sentence, types_in
 from nersery.core.training_context import NO_TRAINING, Training
 from nersery.io.tokenization import Splitter, Splitting, splitter
@@ -85,12 +86,10 @@ class LlmSentences(EndpointMethod, Augmenter):
         """Keep the gold sentences with entities, to show some of the short ones.
 
         Raises:
-            SettingsError: If no sentence has an entity.
+            DataError: If no sentence has an entity.
         """
         self.follow(training.progress)
-        gold = sorted((s for s in sentences if s.entities), key=lambda s: s.id)
-        if not gold:
-            raise SettingsError("llm_sentences needs sentences with entities to learn from, and there are none")
+        gold = sorted(sentences_with_entities(self, sentences), key=lambda s: s.id)
         warn_of_unused(self.definitions, "definitions", gold)
         self._gold = [sentence for sentence in gold if len(sentence) <= LONGEST_EXAMPLE]
         self._types = tuple(sorted(types_in(gold)))
@@ -98,7 +97,7 @@ class LlmSentences(EndpointMethod, Augmenter):
     def generate_batch(self, sentences: Sequence[Sentence], rngs: Sequence[random.Random]) -> list[Sentence | Reject]:
         """A new sentence for each that has entities; see `Augmenter.generate_batch`."""
         if not self._types:
-            raise unfitted(self)
+            raise unfitted(self, "generate")
         issues = [self._issue(sentence) for sentence in sentences]
         prompts = [
             self._prompt(sentence, rng)

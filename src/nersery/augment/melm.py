@@ -8,10 +8,11 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from nersery.augment.base import Augmenter
+from nersery.augment.components.gold_training import sentences_with_entities, warn_of_unused
+from nersery.augment.components.shared_settings import FineTuningSettings, TypeDescriptions
 from nersery.augment.linearized.linearization import linearized_input, token_descriptions
 from nersery.augment.masked_lm import model_setup
 from nersery.augment.masked_lm.mention_masking import MentionPredictions
-from nersery.augment.masked_lm.shared_settings import FineTuningSettings, TypeDescriptions
 from nersery.core.ranges import Count, Rate
 from nersery.core.sentence import Entity, Sentence, types_in
 from nersery.core.training_context import NO_TRAINING, Training
@@ -59,8 +60,8 @@ class MELM(MentionPredictions, FineTuningSettings, TypeDescriptions, model_setup
         Raises:
             DataError: When no sentence has an entity.
         """
-        gold = model_setup.sentences_with_entities(self, sentences)
-        model_setup.warn_of_unused(self.descriptions, "descriptions", gold)
+        gold = sentences_with_entities(self, sentences)
+        warn_of_unused(self.descriptions, "descriptions", gold)
         self._languages = _languages_of_mentions(gold)
         model = self.opened(gold, training)
         self._prepare(model, [*gold, *training.dev])

@@ -6,11 +6,12 @@ import random
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from nersery.augment.base import NO_ENTITIES, Augmenter, unfitted
+from nersery.augment.base import NO_ENTITIES, Augmenter
+from nersery.augment.components.gold_training import sentences_with_entities
 from nersery.augment.words.gazetteer import Gazetteer, Mention
-from nersery.core.errors import DataError
 from nersery.core.outcome import Reject
 from nersery.core.ranges import Rate
+from nersery.core.registry import unfitted
 from nersery.core.sentence import Edit, Sentence
 from nersery.core.training_context import NO_TRAINING, Training
 
@@ -42,20 +43,15 @@ class MentionReplacement(Augmenter):
             DataError: When no sentence has an entity.
         """
         seen: dict[str, set[Mention]] = {}
-        for sentence in sentences:
+        for sentence in sentences_with_entities(self, sentences):
             for entity in sentence.entities:
                 seen.setdefault(entity.type, set()).add(sentence.mention(entity))
-        if not seen:
-            raise DataError(
-                "no training sentence has an entity, so mention_replacement has nothing to insert",
-                fix="give it labelled sentences, or use another method",
-            )
         self._gazetteers = {type_: Gazetteer.of(sorted(mentions), None) for type_, mentions in seen.items()}
 
     def generate(self, sentence: Sentence, rng: random.Random) -> Sentence | Reject:
         """The sentence with some mentions replaced."""
         if not self._gazetteers:
-            raise unfitted(self)
+            raise unfitted(self, "generate")
         if not sentence.entities:
             return Reject(NO_ENTITIES)
         edits: list[Edit] = []

@@ -7,15 +7,15 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from nersery.augment.base import NO_ENTITIES, Augmenter, unfitted
+from nersery.augment.base import NO_ENTITIES, Augmenter
+from nersery.augment.components.gold_training import sentences_with_entities, warn_of_unused
+from nersery.augment.components.shared_settings import FineTuningSettings, TypeDescriptions
 from nersery.augment.linearized.linearization import apart, linearize
 from nersery.augment.linearized.parsing import NEAR_COPY, child_of, is_near_copy, parse
 from nersery.augment.linearized.tagged_writing import check_writer, fine_tuned_writer, written
-from nersery.augment.masked_lm.model_setup import sentences_with_entities, warn_of_unused
-from nersery.augment.masked_lm.shared_settings import FineTuningSettings, TypeDescriptions
 from nersery.core.outcome import Reject
 from nersery.core.ranges import Count, Rate, RateAboveZero
-from nersery.core.registry import ModelName
+from nersery.core.registry import ModelName, unfitted
 from nersery.core.sentence import Sentence, types_in
 from nersery.core.training_context import NO_TRAINING, Training
 from nersery.models.masked.masked_inputs import GAP
@@ -75,15 +75,15 @@ class MulDA(FineTuningSettings, TypeDescriptions, Augmenter, ModelSettings):
             DataError: When no sentence has an entity, or none fits the model.
         """
         gold = list(sentences)
-        sentences_with_entities(self, gold)
-        warn_of_unused(self.descriptions, "descriptions", gold)
-        self._types = frozenset(types_in([*gold, *training.dev]))
+        labelled = sentences_with_entities(self, gold)
+        warn_of_unused(self.descriptions, "descriptions", labelled)
+        self._types = frozenset(types_in([*labelled, *training.dev]))
         self._lm = fine_tuned_writer(self, gold, training, self._types, _random_pair, self._learning_issue)
 
     def generate_batch(self, sentences: Sequence[Sentence], rngs: Sequence[random.Random]) -> list[Sentence | Reject]:
         """For each sentence a new one that begins like it."""
         if self._lm is None:
-            raise unfitted(self)
+            raise unfitted(self, "generate")
         shown = [rng.randint(0, int(self.shown_rate * len(s))) for s, rng in zip(sentences, rngs, strict=True)]
         pairs = [_pair(self._lm, sentence, count) for sentence, count in zip(sentences, shown, strict=True)]
         sampling = Sampling(self.top_k, self.candidates, self.max_subwords)

@@ -6,10 +6,11 @@ import random
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from nersery.augment.base import Augmenter, unfitted
+from nersery.augment.base import Augmenter
 from nersery.augment.words.thesaurus import SynonymSettings, check_wordnet
 from nersery.core.outcome import Reject
 from nersery.core.ranges import Rate
+from nersery.core.registry import unfitted
 from nersery.core.sentence import Sentence
 from nersery.core.training_context import NO_TRAINING, Training
 
@@ -55,7 +56,7 @@ class SynonymReplacement(SynonymSettings, Augmenter):
     def generate(self, sentence: Sentence, rng: random.Random) -> Sentence | Reject:
         """The sentence with some words replaced."""
         if self._thesaurus is None:
-            raise unfitted(self)
+            raise unfitted(self, "generate")
         words = sentence.words
         places = [place for place in range(len(words)) if rng.random() < self.rate]
         drawn = [(place, self._thesaurus.draw_like(words[place], rng)) for place in places]

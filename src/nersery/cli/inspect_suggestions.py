@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from rich.table import Table
     from rich.text import Text
 
+    from nersery.augment.inspection.suggestions import Blank, Suggestion, SuggestionTable
     from nersery.evaluate.novelty import Novelty
-    from nersery.report.suggestions import Blank, Suggestion, SuggestionTable
     from nersery.taggers.base import Tagger
 
 PLAIN = "masked_entity"
@@ -78,8 +78,8 @@ def suggest(
     quiet: options.Quiet = False,
 ) -> None:
     """Compare what methods or models suggest in place of mentions."""
+    from nersery.augment.inspection.suggestions import blanks_of, choose, compare, suggester, suggestions
     from nersery.core.training_context import Training
-    from nersery.report.suggestions import blanks_of, choose, compare, suggester, suggestions
 
     requests = _requests(methods or [], models or [])
     created = {one.label: suggester(one.method, one.settings) for one in requests}

@@ -54,7 +54,7 @@ def templates(
     quiet: options.Quiet = False,
 ) -> None:
     """Show what ACLM keeps of each sentence: its entities and keywords."""
-    from nersery.report.template_listing import attentions_between_words, make_templates, templates_as_json
+    from nersery.augment.inspection.template_listing import attentions_between_words, make_templates, templates_as_json
 
     if picture is not None:
         options.check_picture(picture, source, force=force)

@@ -57,8 +57,10 @@ def print_plan(stage: Stage[Any, Any], rows: Rows, *, as_json: bool) -> None:
     Raises:
         SettingsError: If its method asks no language model behind an endpoint.
     """
+    from nersery.models.llm.endpoint_method import EndpointMethod
+
     method = stage.made()
-    if not hasattr(method, "client"):
+    if not isinstance(method, EndpointMethod):
         raise SettingsError(
             f"--plan is only for methods that ask a language model on a server; {stage.method} does not"
         )

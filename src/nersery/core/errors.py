@@ -111,6 +111,10 @@ class FormatError(DataError):
     """An output format that cannot hold what the corpus has, such as plain text for labels."""
 
 
+class UnfittedError(NerseryError):
+    """A method that is used before it has learnt what it needs."""
+
+
 class ContractError(NerseryError):
     """A method that breaks the contract of its kind, whatever the item."""
 

@@ -21,7 +21,7 @@ from importlib.metadata import EntryPoint, EntryPoints
 from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
 
-from nersery.core.errors import MissingResourceError, SettingsError, did_you_mean
+from nersery.core.errors import MissingResourceError, SettingsError, UnfittedError, did_you_mean
 from nersery.core.ranges import range_issues
 
 _EXPECTED = {
@@ -147,6 +147,11 @@ def name_of(method: object) -> str:
             if getattr(sys.modules.get(point.module), point.attr, None) is cls:
                 return point.name
     return cls.__name__
+
+
+def unfitted(method: object, use: str, first: str = "fit") -> UnfittedError:
+    """The error of a method that is used before what must be called first."""
+    return UnfittedError(f"{name_of(method)} is not fitted: call {first} before {use}")
 
 
 def instance(kind: str, method: Any, settings: Mapping[str, Any]) -> Any:

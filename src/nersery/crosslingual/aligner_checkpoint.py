@@ -69,11 +69,12 @@ def check_keep(folder: Path, aligner: Aligner, output: Path, *, force: bool) -> 
     """Raise `SettingsError` if what an aligner learns cannot be kept in a folder."""
     from nersery.crosslingual.hmm.lexicon import RECORD, TENSORS
 
-    if not hasattr(aligner, "priors"):
+    settings = settings_of(aligner)
+    if "priors" not in settings:
         raise SettingsError(
             f"--keep {folder}: {name_of(aligner)} cannot reuse what it learnt, because it has no setting priors"
         )
-    if getattr(aligner, "learn", None) is False:
+    if settings.get("learn") is False:
         raise SettingsError(f"--keep {folder}: with learn = false, nothing is learnt. Leave out --keep")
     taken = (output, rejects_of(output), output.with_name(f"{output.name}.training"))
     if folder.resolve() in [path.resolve() for path in taken]:

@@ -17,7 +17,6 @@ from nersery.core.errors import DataError, Issue, SettingsError, did_you_mean
 from nersery.core.outcome import Reject
 from nersery.core.sentence import Sentence
 from nersery.crosslingual.divergence import where_apart
-from nersery.io.annotation_tools.standoff import StandoffSource
 from nersery.io.base import Pass, ReadOptions, Source
 from nersery.io.folder import FolderSource
 from nersery.io.ids import Ids
@@ -52,6 +51,8 @@ class Row(NamedTuple):
 
 class Lines(TextSource):
     """Sentences of a text file, a line each; a blank line keeps its place, as a reject without a sentence."""
+
+    has_ids = False
 
     @property
     def description(self) -> str:
@@ -88,7 +89,7 @@ def _opened(path: str | Path, options: ReadOptions) -> Source:
     source = io.open_text(path, options)
     if isinstance(source, TextSource):
         return Lines(source.file, options)
-    if options.split != "spaces" and not isinstance(source, StandoffSource):
+    if options.split != "spaces" and not source.is_split:
         raise SettingsError(f"{path} is {source.description} and has words already: they are not split again")
     return source
 
@@ -150,7 +151,7 @@ class Bitext:
         """
         if self.by == "id":
             for side in self.sides:
-                if isinstance(side, Lines):
+                if not side.has_ids:
                     raise SettingsError(f"{side.file.name} is text and has no ids: pair by order")
         if self.by != "auto":
             return self.by
@@ -324,7 +325,7 @@ def _first_own_id(source: Source) -> str:
         head = next(source.sentences(found), None)
         return "" if head is None or head.id.startswith(f"{found.file.stem}:") else head.id
     first = ""
-    for number, side in enumerate(() if isinstance(source, Lines) else in_order(source), start=1):
+    for number, side in enumerate(in_order(source) if source.has_ids else (), start=1):
         if isinstance(side, Sentence):
             first = first or side.id
             if side.id != f"{source.file.stem}:{number}":

@@ -13,6 +13,7 @@ from unicodedata import category
 
 from nersery.core.alignments import Alignment
 from nersery.core.errors import SettingsError, printable
+from nersery.core.majority import elected
 from nersery.core.outcome import Outcome, Reject
 from nersery.core.ranges import CountOrZero, Rate, RateAboveZero
 from nersery.core.registry import check_values
@@ -302,21 +303,17 @@ def vote(projections: Sequence[Outcome], voting: Voting = "majority") -> Outcome
     if len(voters) < 2:
         return voters[0] if voters else projections[0]
     weights = [1.0 if voting == "majority" else voter.scores[QUALITY] for voter in voters]
-    total = sum(weights)
-    votes: defaultdict[tuple[int, int, str], float] = defaultdict(float)
-    for voter, weight in zip(voters, weights, strict=True):
-        for label in voter.labels:
-            votes[label] += weight
+    votes = [[Entity(*label) for label in voter.labels] for voter in voters]
     further = dict.fromkeys(comment for voter in voters[1:] for comment in voter.comments)
-    elected = [Entity(*label, score=weight / total) for label, weight in votes.items() if weight > total / 2]
     sentence = replace(
         voters[0],
-        entities=tuple(sorted(elected)),
+        entities=tuple(elected(votes, weights)),
         origin=Origin(METHOD, tuple(parent for voter in voters if voter.origin for parent in voter.origin.parents)),
         scores=_mean_scores(voters),
         comments=(*voters[0].comments, *(comment for comment in further if comment not in voters[0].comments)),
     )
-    disputed = [label for label in votes if _is_disputed(label, sentence, voters, weights)]
+    labels = dict.fromkeys(label for voter in voters for label in voter.labels)
+    disputed = [label for label in labels if _is_disputed(label, sentence, voters, weights)]
     if not disputed:
         return sentence
     told = (f"# disputed: {type_} {_named(voters[0].words[start:end], start, end)}" for start, end, type_ in disputed)
@@ -333,7 +330,7 @@ def _mean_scores(voters: Sequence[Sentence]) -> dict[str, float]:
 
 
 def _is_disputed(
-    label: tuple[int, int, str], elected: Sentence, voters: Sequence[Sentence], weights: Sequence[float]
+    label: tuple[int, int, str], voted: Sentence, voters: Sequence[Sentence], weights: Sequence[float]
 ) -> bool:
     """Whether half or more of the votes are for an entity in a place, but none was elected there."""
 
@@ -341,7 +338,7 @@ def _is_disputed(
         return any(map(Entity(*label).overlaps, sentence.entities))
 
     weight = sum(weight for voter, weight in zip(voters, weights, strict=True) if touches(voter))
-    return weight >= sum(weights) / 2 and not touches(elected)
+    return weight >= sum(weights) / 2 and not touches(voted)
 
 
 def _places(entities: Iterable[Entity]) -> list[int]:

@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from nersery.core import tags
 from nersery.core.errors import DataError, Issue, SettingsError, did_you_mean
@@ -281,6 +281,11 @@ class Pass:
 
 class Source(ABC):
     """The sentences of a file. Each iteration reads the file again, in constant memory."""
+
+    is_split: ClassVar[bool] = False
+    """Whether reading splits the text into words, as the options say; otherwise the file has words."""
+    has_ids: ClassVar[bool] = True
+    """Whether sentences may be paired by their ids."""
 
     def __init__(self, file: TextFile, options: ReadOptions) -> None:
         self.file, self.options = file, options

@@ -28,6 +28,8 @@ SPLIT_HINT = r"put each sentence on a line of its own, e.g. with sed -E 's/([.!?
 class TextSource(Source):
     """Unlabelled sentences, one per line, with ids ``{file}:{line}``; blank lines are skipped."""
 
+    is_split = True
+
     def __init__(self, file: TextFile, options: ReadOptions) -> None:
         super().__init__(file, options)
         self.split = splitter(options.split, options.language)

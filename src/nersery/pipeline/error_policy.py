@@ -14,19 +14,21 @@ from nersery.core.errors import (
     MissingResourceError,
     NerseryError,
     SettingsError,
+    UnfittedError,
     printable,
 )
 from nersery.core.outcome import Outcome, Reject, Step
 from nersery.core.sentence import Entity, Sentence
 
 Item = TypeVar("Item")
+Answered = TypeVar("Answered")
 
 FAILED = "failed: "
 """The reason of an item that raised an exception starts with this."""
 LONGEST_REASON = 200
 MOST_FAILED = 1000
 """More failed items than this point to a broken method or machine, not to a few odd items."""
-STOPPING = (SettingsError, MissingResourceError, DiskError, FormatError, ContractError, JobFailedError)
+STOPPING = (SettingsError, MissingResourceError, DiskError, FormatError, ContractError, UnfittedError, JobFailedError)
 """Errors that every other item would raise too."""
 
 
@@ -45,6 +47,15 @@ def failure(error: Exception, sentence: Sentence | None = None) -> Reject:
     if isinstance(error, STOPPING):
         raise error
     return Reject(reason_of(error), sentence, error)
+
+
+def one_for_each(
+    name: str, items: Sequence[Any], answers: Sequence[Answered], what: str = "outcomes"
+) -> Sequence[Answered]:
+    """The answers of a method; a `ContractError` unless there is one for each item."""
+    if len(answers) != len(items):
+        raise ContractError(f"{name} was given {len(items)} items and answered with {len(answers)} {what}")
+    return answers
 
 
 def sentence_in(item: Any) -> Sentence | None:
@@ -76,9 +87,7 @@ class ErrorPolicy(Generic[Item]):
             NerseryError: For what no other item would survive either, see `STOPPING`.
         """
         try:
-            outcomes = self._step(batch)
-            if len(outcomes) != len(batch):
-                raise ContractError(f"a step was given {len(batch)} items and answered with {len(outcomes)} outcomes")
+            outcomes = one_for_each("a step", batch, self._step(batch))
         except STOPPING:
             raise
         except Exception as error:

@@ -9,10 +9,10 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
-from nersery.core.errors import DataError, Issue, NerseryError
+from nersery.core.errors import DataError, Issue
 from nersery.core.random import item_chance
 from nersery.core.ranges import Rate, RateAboveZero
-from nersery.core.registry import name_of
+from nersery.core.registry import name_of, unfitted
 from nersery.core.sentence import Sentence
 from nersery.core.training_context import NO_TRAINING, Training
 from nersery.crosslingual.projection import ENTITY_QUALITY, QUALITY
@@ -71,7 +71,7 @@ class AlignmentQuality(Selector):
     def accepts(self, sentence: Sentence, score: float) -> bool:
         """Whether a sentence is among the best, or one of the few without entities; needs `fit_candidates`."""
         if self._lowest is None:
-            raise NerseryError("alignment_quality was called before fit_candidates, which takes all candidates")
+            raise unfitted(self, "accepts", "fit_candidates")
         if not sentence.entities:
             return item_chance(self._seed, name_of(self), sentence.id) < self.empty_rate
         return self._merit(sentence) >= max(self._lowest, self.threshold)

@@ -10,12 +10,13 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, ClassVar
 
-from nersery.core.errors import ContractError, NerseryError
+from nersery.core.errors import NerseryError
 from nersery.core.outcome import Outcome, Reject, Result, Step, Tally
 from nersery.core.progress import Progress
-from nersery.core.registry import ModelName, check_values, name_of
+from nersery.core.registry import ModelName, check_values, name_of, unfitted
 from nersery.core.sentence import Sentence
 from nersery.core.training_context import NO_TRAINING, Training, in_job, training_from
+from nersery.pipeline.error_policy import one_for_each
 from nersery.pipeline.stage import Stage
 from nersery.pipeline.stage_job import Sentences, opened, run_stage, split_options
 from nersery.taggers.base import Tagger
@@ -102,7 +103,7 @@ class TaggerJudge:
     def judge(self, sentences: Iterable[Sentence]) -> Tagger:
         """The tagger; says once which types of the sentences it does not know. An error before `fit`."""
         if self._tagger is None:
-            raise NerseryError(f"{name_of(self)} cannot score before fit. Call fit first")
+            raise unfitted(self, "score")
         warn_of_unknown_labels(self._tagger.types, sentences, self._warned)
         return self._tagger
 
@@ -119,9 +120,7 @@ def select_step(selector: Selector) -> Step[Sentence]:
         if not all(sentence.id for sentence in batch):
             raise NerseryError("a sentence without an id cannot be judged: take those of a Corpus, which gives ids")
         batch = selector.transform(batch)
-        scores = selector.score(batch)
-        if len(scores) != len(batch):
-            raise ContractError(f"{name} was given {len(batch)} sentences and answered with {len(scores)} scores")
+        scores = one_for_each(name, batch, selector.score(batch), "scores")
         return [_judged(selector, name, *pair) for pair in zip(batch, scores, strict=True)]
 
     return run_batch

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from nersery.core.errors import NerseryError
 from nersery.core.ranges import Negative
+from nersery.core.registry import unfitted
 from nersery.core.sentence import Sentence
 from nersery.core.training_context import NO_TRAINING, Training
 from nersery.models.model_settings import ModelSettings
@@ -57,6 +57,6 @@ class Perplexity(Selector, ModelSettings):
     def score(self, sentences: Sequence[Sentence]) -> list[float]:
         """Minus each sentence's perplexity; NaN, a reject, where the model cuts it into nothing. Needs `fit`."""
         if self._scorer is None:
-            raise NerseryError("perplexity cannot score before fit. Call fit first")
+            raise unfitted(self, "score")
         likelihoods = self._scorer.likelihoods([sentence.words for sentence in sentences])
         return [-likelihood.perplexity for likelihood in likelihoods]

@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import Any
 
 from nersery import io
-from nersery.core.errors import DataError, MissingResourceError, NerseryError, SettingsError
+from nersery.core.errors import DataError, MissingResourceError, SettingsError
 from nersery.core.files import write_output
 from nersery.core.outcome import NOT_REVIEWED, REJECTED_BY_HAND
 from nersery.core.ranges import RateAboveZero
-from nersery.core.registry import FileName
+from nersery.core.registry import FileName, unfitted
 from nersery.core.sentence import Sentence
 from nersery.core.training_context import NO_TRAINING, Training
 from nersery.evaluate.acceptance import acceptance
@@ -107,7 +107,7 @@ class Reviewed(Selector):
     def score(self, sentences: Sequence[Sentence]) -> list[float]:
         """1.0 for accepted sentences, 0.0 for others; an error before `fit_candidates`."""
         if not self.history:
-            raise NerseryError("reviewed cannot score before fit_candidates. Call that first")
+            raise unfitted(self, "score", "fit_candidates")
         return [float(self._verdicts.get(_shown(sentence)) is not None) for sentence in sentences]
 
     def reason(self, sentence: Sentence, score: float) -> str:

@@ -20,7 +20,7 @@ from nersery.core.errors import MissingResourceError, SettingsError
 from nersery.core.files import os_errors
 from nersery.core.progress import Progress
 from nersery.core.ranges import Count, CountOrZero, Positive, RateBelowOne
-from nersery.core.registry import FileName, Precision, name_of, settings_of
+from nersery.core.registry import FileName, Precision, name_of, settings_of, unfitted
 from nersery.core.sentence import Sentence, types_in
 from nersery.core.training_context import NO_TRAINING, Training
 from nersery.core.warnings import warn
@@ -114,7 +114,7 @@ class BiLSTMCRF(Decoding, Tagger, TrainingSettings):
     def network(self) -> RecurrentNetwork:
         """The network; an error before it is trained."""
         if self._network is None:
-            raise SettingsError("this tagger is not trained yet; call fit, or load a saved one")
+            raise unfitted(self, "predict", "fit, or load a saved tagger,")
         return self._network
 
     def check(self) -> None:

@@ -22,7 +22,7 @@ from nersery.core.errors import MissingResourceError, SettingsError
 from nersery.core.files import os_errors
 from nersery.core.progress import Progress
 from nersery.core.ranges import NotNegative, Positive, Range, RateBelowOne
-from nersery.core.registry import settings_of
+from nersery.core.registry import settings_of, unfitted
 from nersery.core.sentence import Sentence, types_in
 from nersery.core.training_context import NO_TRAINING, Training
 from nersery.core.warnings import warn
@@ -231,7 +231,7 @@ class TransformerTagger(decoding.Decoding, Tagger, ModelSettings, TrainingSettin
     def parts(self) -> tuple[Any, SubwordEncoder]:
         """The network, and what cuts words into its subwords; an error before it is trained."""
         if self._encoder is None:
-            raise SettingsError("this tagger is not trained yet; call fit, or load a saved one")
+            raise unfitted(self, "predict", "fit, or load a saved tagger,")
         return self._network, self._encoder
 
     def use_onnx(self, folder: Path) -> None:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from nersery.core.errors import DataError, MissingResourceError, NerseryError, SettingsError
+from nersery.core.errors import DataError, MissingResourceError, NerseryError, SettingsError, UnfittedError
 from nersery.core.outcome import Reject
 from nersery.core.warnings import warn
 from nersery.crosslingual.aligners.base import Link, Pair
@@ -225,7 +225,7 @@ def test_what_giza_would_cut_is_rejected(give):
 
 
 def test_align_before_fit_and_wrong_settings():
-    with pytest.raises(SettingsError, match="call fit first"):
+    with pytest.raises(UnfittedError, match="call fit with all pairs before align"):
         External().align(PAIRS)
     with pytest.raises(SettingsError, match="prefix"):
         External(prefix=-1)

@@ -10,7 +10,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from nersery.core.errors import DiskError, MissingResourceError, SettingsError
+from nersery.core.errors import DiskError, MissingResourceError, SettingsError, UnfittedError
 from nersery.core.outcome import Reject
 from nersery.core.progress import Progress
 from nersery.core.training_context import Training
@@ -323,5 +323,5 @@ def test_pairs_that_are_read_each_time_are_learnt_from_as_if_they_were_a_list(te
 
 def test_nothing_learnt(tmp_path):
     for call in (lambda: Statistical().align([]), lambda: Statistical().save(tmp_path)):
-        with pytest.raises(SettingsError, match="call fit first"):
+        with pytest.raises(UnfittedError, match="call fit"):
             call()

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import pytest
 
 from nersery.models.training import memory
@@ -27,5 +29,16 @@ def test_memory_of_another_program_is_left_alone(calls: list[tuple[object, ...]]
     assert not calls
 
 
-def test_a_c_library_without_the_function_does_not_matter() -> None:
-    memory._call("no_such_function", 1)
+def test_a_c_library_without_the_functions_does_not_matter(monkeypatch: pytest.MonkeyPatch) -> None:
+    missed: list[str] = []
+
+    class Library:
+        def __getattr__(self, function: str) -> None:
+            missed.append(function)
+            raise AttributeError(function)
+
+    monkeypatch.setattr(memory, "is_own_process", lambda: True)
+    monkeypatch.setattr(memory, "ctypes", SimpleNamespace(CDLL=lambda name: Library()))
+    with memory.kept_memory():
+        assert missed == ["mallopt"] * 2
+    assert missed == [*["mallopt"] * 4, "malloc_trim"]

@@ -15,8 +15,8 @@ from nersery.report.pictures.charts import (
     learning_curves,
     scale_around,
 )
-from tests.evaluate import report_fixture
-from tests.evaluate.report_fixture import build, measure
+from tests.report import report_fixture
+from tests.report.report_fixture import build, measure
 
 SLIGHT = [("a", 0.578), ("b", 0.595)]
 

@@ -8,7 +8,7 @@ import pytest
 import torch
 from torch import nn
 
-from nersery.core.errors import SettingsError
+from nersery.core.errors import SettingsError, UnfittedError
 from nersery.core.sentence import Entity, Sentence
 from nersery.taggers.components.word_attention import between_words, word_attention
 from nersery.taggers.transformer import TransformerTagger
@@ -153,7 +153,7 @@ def test_a_model_without_attention_is_refused(
 def test_what_cannot_be_looked_into_is_refused(tiny_model: str) -> None:
     with pytest.raises(SettingsError, match="has no attention"):
         word_attention(Memory(), GOLD)
-    with pytest.raises(SettingsError, match="not trained yet"):
+    with pytest.raises(UnfittedError, match="is not fitted"):
         word_attention(TransformerTagger(model=tiny_model), GOLD)
 
 

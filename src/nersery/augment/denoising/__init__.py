@@ -1,1 +1,1 @@
-"""ACLM: templates from attention, mixner, and the two back ends that write sentences from templates."""
+"""Gaps in sentences, filled by a model: templates, mixner and back ends of ACLM, and spans of FlipDA."""

@@ -7,10 +7,10 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from nersery.augment.components.gold_training import fine_tuning
 from nersery.augment.denoising.back_end import BackEnd
 from nersery.augment.denoising.templates import Span, Template
 from nersery.augment.linearized.linearization import linearized_input, token_descriptions
-from nersery.augment.masked_lm.model_setup import fine_tuning
 from nersery.core.outcome import Reject
 from nersery.core.random import item_rng
 from nersery.core.sentence import Sentence, types_in

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import math
 import random
-from collections.abc import Sequence, Set
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence, Set
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from nersery.augment.masked_lm.mention_masking import random_share
 from nersery.augment.words.stop_words import bare
 from nersery.core.errors import DataError, Issue
+from nersery.core.random import item_rng
 from nersery.core.sentence import UNKNOWN_COLUMN, Sentence
 
 if TYPE_CHECKING:
@@ -104,6 +105,50 @@ class Template:
             columns=tuple(mine + its for mine, its in zip(own, theirs, strict=True)),
         )
         return Template(sentence, (*self.keywords, *(place + length for place in other.keywords)))
+
+
+@dataclass
+class TemplateMaker:
+    """Chooses the keywords of sentences.
+
+    Args:
+        keywords: ``attention``, ``random`` or ``none``.
+        rate: See `attention_keywords`.
+        stop_words: By language; see `nersery.augment.words.stop_words.stop_words`.
+        attentions: Returns the attention between the words of each of some sentences.
+    """
+
+    keywords: str
+    rate: float
+    stop_words: Mapping[str, Set[str]]
+    attentions: Callable[[Sequence[Sentence]], Sequence[Attention]]
+    _attended: dict[Sentence, tuple[int, ...]] = field(default_factory=dict, init=False, repr=False)
+
+    def learnt(self, sentences: Sequence[Sentence], seed: int) -> dict[Sentence, Template]:
+        """The templates that a language model learns from; their attention is computed only here."""
+        rngs = [item_rng(seed, "aclm templates", sentence.id) for sentence in sentences]
+        made = dict(zip(sentences, self.templates(sentences, rngs), strict=True))
+        self._attended = {sentence: template.keywords for sentence, template in made.items()}
+        return made
+
+    def templates(self, sentences: Sequence[Sentence], rngs: Sequence[random.Random]) -> list[Template]:
+        """Each sentence with its keywords; one without entities has none."""
+        if self.keywords == "random":
+            return [
+                Template(sentence, random_keywords(sentence, self.rate, self.stop_words[sentence.language], rng))
+                for sentence, rng in zip(sentences, rngs, strict=True)
+            ]
+        chosen = self._attended_to(sentences) if self.keywords == "attention" else {}
+        return [Template(sentence, chosen.get(sentence, ())) for sentence in sentences]
+
+    def _attended_to(self, sentences: Sequence[Sentence]) -> dict[Sentence, tuple[int, ...]]:
+        """The keywords by attention of each sentence with entities."""
+        distinct = [sentence for sentence in dict.fromkeys(sentences) if sentence.entities]
+        found = {sentence: self._attended[sentence] for sentence in distinct if sentence in self._attended}
+        due = [sentence for sentence in distinct if sentence not in found]
+        for sentence, attention in zip(due, self.attentions(due), strict=True):
+            found[sentence] = attention_keywords(sentence, attention, self.rate, self.stop_words[sentence.language])
+        return found
 
 
 def attention_keywords(

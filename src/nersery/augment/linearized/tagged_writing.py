@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from nersery.augment.components.gold_training import fine_tuning
 from nersery.augment.linearized.linearization import token_descriptions
 from nersery.augment.linearized.parsing import UNKNOWN_TYPE
-from nersery.augment.masked_lm.model_setup import fine_tuning
 from nersery.core.outcome import Reject
 from nersery.core.sentence import Sentence
 from nersery.core.training_context import Training

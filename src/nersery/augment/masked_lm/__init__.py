@@ -1,1 +1,1 @@
-"""What methods on a masked language model share: setup, masking mentions, replacing words."""
+"""What methods on a masked language model share: opening and fine-tuning it, masking mentions, replacing words."""

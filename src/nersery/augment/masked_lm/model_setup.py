@@ -3,31 +3,24 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from nersery.augment.base import unfitted
-from nersery.augment.masked_lm.shared_settings import AdaptationSettings, FineTuned
-from nersery.core.errors import DataError, MissingResourceError, SettingsError
-from nersery.core.random import item_seed
-from nersery.core.registry import BUNDLED, name_of
-from nersery.core.sentence import Sentence, types_in
+from nersery.augment.components.gold_training import fine_tuning
+from nersery.augment.components.shared_settings import AdaptationSettings, FineTuned
+from nersery.core.errors import MissingResourceError, SettingsError
+from nersery.core.registry import BUNDLED, unfitted
+from nersery.core.sentence import Sentence
 from nersery.core.training_context import NO_TRAINING, Training
-from nersery.core.warnings import warn
 from nersery.models.masked.masked_inputs import MaskedInput
 from nersery.models.model_settings import ModelSettings
 
 if TYPE_CHECKING:
     from nersery.models.masked.masked_lm import MaskedLM
-    from nersery.models.training.trainer import TrainingPlan
 
 OTHER_HEADS = ("Classification", "QuestionAnswering", "MultipleChoice", "BertModel", "RobertaModel", "ElectraModel")
 """How the classes of models end that cannot fill gaps."""
-LEARNING_RATE = 1e-5
-"""Of the papers, for models of a hundred million weights."""
-BUNDLED_LEARNING_RATE = 1e-4
-"""What suits the bundled model, a tenth of that: on MultiCoNER's sample of 100, less loss on dev than 3e-4."""
 
 
 @dataclass
@@ -78,7 +71,7 @@ class MaskedModelSettings(AdaptationSettings, ModelSettings):
     def lm(self) -> MaskedLM:
         """The model that `fit` has opened; an error before."""
         if self._lm is None:
-            raise unfitted(self)
+            raise unfitted(self, "generate")
         lm: MaskedLM = self._lm
         return lm
 
@@ -107,23 +100,6 @@ def _check_kind(name: str, config: Any) -> None:
         )
 
 
-def sentences_with_entities(method: object, sentences: Iterable[Sentence]) -> list[Sentence]:
-    """The sentences that have entities; a `DataError` if there is none."""
-    if found := [sentence for sentence in sentences if sentence.entities]:
-        return found
-    raise DataError(
-        f"no training sentence has an entity, so {name_of(method)} has nothing to learn from",
-        fix="name a file with entities; nersery inspect stats shows what is read from one",
-    )
-
-
-def warn_of_unused(texts: Mapping[str, str], setting: str, sentences: Iterable[Sentence]) -> None:
-    """Say which of the user's types the sentences do not have."""
-    types = sorted(types_in(sentences))
-    if unused := sorted(texts.keys() - set(types)):
-        warn(f"{setting} has {', '.join(unused)}, which no sentence has; the types are {', '.join(types)}")
-
-
 def fine_tune(
     model: MaskedLM,
     settings: FineTuned,
@@ -139,40 +115,3 @@ def fine_tune(
     """
     gold, plan, keeping = fine_tuning(settings, gold, training)
     model.fine_tune(gold, masked_input, plan, rate=rate, **keeping)
-
-
-def fine_tuning(
-    settings: FineTuned, gold: Sequence[Sentence], training: Training, **fingerprint: Any
-) -> tuple[list[Sentence], TrainingPlan, dict[str, Any]]:
-    """Gold in an order of its own, the plan of a fine-tuning on it, and what `fine_tune` of a model takes besides.
-
-    Args:
-        fingerprint: What the training depends on, apart from gold, dev and settings, as JSON values.
-    """
-    from nersery.models.training.trainer import TrainingPlan
-    from nersery.taggers.base import training_record
-
-    default = BUNDLED_LEARNING_RATE if settings.model in BUNDLED else LEARNING_RATE
-    learning_rate = default if settings.learning_rate is None else settings.learning_rate
-    gold, dev = (sorted(sentences, key=lambda sentence: sentence.id) for sentences in (gold, training.dev))
-    record = training_record(settings, gold, dev)
-    languages = [(sentence.language, sentence.origin is None) for sentence in (*gold, *dev)]
-    if len({language for language, _ in languages}) > 1:  # then some methods show the model which
-        record["languages"] = f"{item_seed(*languages):x}"
-    return (
-        gold,
-        TrainingPlan(
-            epochs=settings.epochs,
-            patience=settings.patience,
-            batch_size=settings.batch_size,
-            learning_rate=learning_rate,
-            precision=settings.precision,
-        ),
-        {
-            "dev": dev,
-            "seed": training.seed,
-            "progress": training.progress,
-            "folder": training.folder / "fine-tune" if training.folder else None,
-            "fingerprint": record | fingerprint,
-        },
-    )

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from nersery.augment.base import NO_WORD
+from nersery.augment.components.shared_settings import FineTuned
 from nersery.augment.masked_lm.model_setup import MaskedModelSettings, fine_tune
-from nersery.augment.masked_lm.shared_settings import FineTuned
 from nersery.core.errors import DataError
 from nersery.core.outcome import Reject
 from nersery.core.ranges import Count

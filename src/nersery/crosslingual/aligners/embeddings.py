@@ -14,7 +14,7 @@ from torch import Tensor
 from nersery.core.errors import SettingsError
 from nersery.core.outcome import Reject
 from nersery.core.ranges import Positive, Rate, RateBelowOne
-from nersery.core.registry import ModelName, build
+from nersery.core.registry import ModelName, build, unfitted
 from nersery.core.training_context import NO_TRAINING, Training
 from nersery.core.warnings import warn
 from nersery.crosslingual.aligners.base import Aligner, Alignment, Link, Pair, Pairs
@@ -152,11 +152,12 @@ class Embeddings(Aligner, ModelSettings):
         """The links of each pair; a word longer than the model is a reason why there are none.
 
         Raises:
-            SettingsError: When the model answers with what is no number, or is to learn first and has not.
+            SettingsError: When the model answers with what is no number.
+            UnfittedError: When the model is to learn first and has not.
         """
         if self._encoder is None:
             if self._learning is not None:
-                raise SettingsError("the aligner has not learnt anything yet; call fit first")
+                raise unfitted(self, "align")
             self._encoder = self._opened()
         encoder = self._encoder
         found: list[Alignment | Reject] = [_reject_of(encoder, pair) or () for pair in pairs]

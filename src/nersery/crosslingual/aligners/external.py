@@ -13,10 +13,11 @@ import numpy as np
 from numpy.typing import NDArray
 from safetensors.numpy import load_file, save_file
 
-from nersery.core.errors import DataError, Issue, SettingsError
+from nersery.core.errors import DataError, Issue
 from nersery.core.files import os_errors
 from nersery.core.outcome import Reject
 from nersery.core.ranges import CountOrZero
+from nersery.core.registry import unfitted
 from nersery.core.training_context import NO_TRAINING, Training
 from nersery.crosslingual.aligner_checkpoint import place_for
 from nersery.crosslingual.aligners.base import Aligner, Alignment, Link, Pair, Pairs
@@ -126,10 +127,10 @@ class External(Aligner):
         """The links that the program gave each pair; one that it was not given is rejected.
 
         Raises:
-            SettingsError: When `fit` was not called.
+            UnfittedError: When `fit` was not called.
         """
         if self._answer is None:
-            raise SettingsError("the program has not read anything yet; call fit first, with all pairs")
+            raise unfitted(self, "align", "fit with all pairs")
         return [self._found(pair) for pair in pairs]
 
     def _found(self, pair: Pair) -> Alignment | Reject:

@@ -15,7 +15,7 @@ from nersery.core.errors import SettingsError
 from nersery.core.outcome import Reject
 from nersery.core.progress import Progress
 from nersery.core.ranges import Count, CountOrZero, NotNegative, RateBetween
-from nersery.core.registry import FileName
+from nersery.core.registry import FileName, unfitted
 from nersery.core.training_context import NO_TRAINING, Training
 from nersery.crosslingual.aligner_checkpoint import place_for
 from nersery.crosslingual.aligners.base import Aligner, Alignment, Link, Pair, Pairs, Suggestions
@@ -193,10 +193,10 @@ class Statistical(Aligner):
         """Write what was learnt into a folder, to be named by ``priors`` later.
 
         Raises:
-            SettingsError: When nothing was learnt.
+            UnfittedError: When nothing was learnt.
         """
         if self._lexicon is None:
-            raise SettingsError("the aligner has not learnt anything yet; call fit first")
+            raise unfitted(self, "save")
         vocabularies = {"source": self._source.stems, "target": self._target.stems}
         self._lexicon.save(Path(folder), {**self._spelling, **vocabularies})
 
@@ -204,12 +204,12 @@ class Statistical(Aligner):
         """The links of each pair; a pair with more words than ``max_words`` is rejected.
 
         Raises:
-            SettingsError: When there is nothing learnt, neither by `fit` nor in ``priors``.
+            UnfittedError: When there is nothing learnt, neither by `fit` nor in ``priors``.
         """
         if self._lexicon is None and self.priors:
             self._adopt(self._opened(Path(self.priors)))
         if self._lexicon is None:
-            raise SettingsError("the aligner has not learnt anything yet; call fit first, or name priors")
+            raise unfitted(self, "align", "fit, or name priors,")
         found: list[Alignment | Reject] = [() if self._can_read(pair) else Reject(TOO_LONG) for pair in pairs]
         sizes = ((number, (len(pair.source), len(pair.target))) for number, pair in enumerate(pairs))
         readable = ((number, both) for number, both in sizes if 0 < min(both) <= max(both) <= self.max_words)

@@ -270,6 +270,7 @@ class StandoffSource(Source):
     ``--split characters`` also separates the characters of scripts without spaces.
     """
 
+    is_split = True
     splitting = "punctuation"
     """How words are split unless the options split more finely."""
     numbers_lines = False

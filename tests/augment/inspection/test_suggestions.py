@@ -8,10 +8,18 @@ import pytest
 
 from nersery import Corpus, Entity, Sentence
 from nersery.augment.base import Suggester
+from nersery.augment.inspection.suggestions import (
+    Suggestion,
+    blanks_of,
+    choose,
+    compare,
+    suggester,
+    suggesters,
+    suggestions,
+)
 from nersery.core import registry
-from nersery.core.errors import DataError, NerseryError, SettingsError
+from nersery.core.errors import DataError, SettingsError, UnfittedError
 from nersery.core.training_context import Training
-from nersery.report.suggestions import Suggestion, blanks_of, choose, compare, suggester, suggesters, suggestions
 from tests.evaluate.test_novelty import oracle_of, sentence
 from tests.standins import sentences
 
@@ -180,7 +188,7 @@ class TestMethods:
         assert len(method.suggest([sentence("the [wrote|PROD] came")], [(1,)], 3)[0][0]) == 3
 
     def test_before_it_has_learnt(self, name: str, tiny_masked_lm: str):
-        with pytest.raises(NerseryError, match="has learnt nothing yet"):
+        with pytest.raises(UnfittedError, match="is not fitted"):
             on(tiny_masked_lm, name).suggest([OSLO.sentence], [OSLO.places], 1)
 
 

@@ -224,7 +224,7 @@ def suggester(method: str, settings: Mapping[str, Any]) -> Any:
     Raises:
         SettingsError: When it cannot, or its name or settings are wrong.
     """
-    if not hasattr(get("augment", method), "suggest"):  # before its settings, which may be many
+    if not issubclass(get("augment", method), Suggester):  # before its settings, which may be many
         raise SettingsError(
             f"{method} cannot suggest words: it never says how probable one is. Methods that do: "
             f"{', '.join(suggesters())}"
@@ -240,6 +240,6 @@ def suggesters() -> list[str]:
             method = get("augment", name)
         except (SettingsError, MissingResourceError):  # of another package, and broken
             continue
-        if hasattr(method, "suggest"):
+        if issubclass(method, Suggester):
             found.append(name)
     return found

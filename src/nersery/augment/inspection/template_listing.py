@@ -6,10 +6,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from nersery.augment.base import NO_ENTITIES
-from nersery.augment.denoising.templates import Attention, Template, attention_keywords, random_keywords
+from nersery.augment.denoising.templates import Attention, Template, TemplateMaker
 from nersery.augment.words.stop_words import stop_words
 from nersery.core.progress import Progress
-from nersery.core.random import item_rng
 from nersery.core.sentence import Corpus, Sentence
 from nersery.core.training_context import Training
 
@@ -25,7 +24,8 @@ def attentions_between_words(
     from nersery.taggers.components.word_attention import word_attention
 
     with Progress("train" if tagger is None else "tagger", quiet=quiet) as progress:
-        looked_into = gold_tagger("templates", tagger, corpus, Training(seed=seed, progress=progress))
+        gold = sorted(corpus, key=lambda sentence: sentence.id)  # as ACLM does, whose tagger is the same then
+        looked_into = gold_tagger("templates", tagger, gold, Training(seed=seed, progress=progress))
     found = word_attention(looked_into, due, layers)
     return {sentence.id: attention for sentence, attention in zip(due, found, strict=True)}
 
@@ -39,7 +39,7 @@ def make_templates(
     seed: int,
     attentions: Mapping[str, Attention],
 ) -> dict[str, Template]:
-    """The templates of the sentences that have one, by their ids.
+    """The templates that ACLM would learn from, by the ids of the sentences that have one.
 
     Args:
         corpus: Those sentences and others, whose languages need lists of stop words.
@@ -47,18 +47,9 @@ def make_templates(
         stop_word_file: Replaces the lists of the languages.
     """
     excluded = {} if keywords == "none" else stop_words([one for one in corpus if one.entities], stop_word_file)
-    made = {}
-    for sentence in shown:
-        if not sentence.entities:
-            continue
-        places: tuple[int, ...] = ()
-        if keywords == "attention":
-            places = attention_keywords(sentence, attentions[sentence.id], rate, excluded[sentence.language])
-        elif keywords == "random":
-            rng = item_rng(seed, "templates", sentence.id)
-            places = random_keywords(sentence, rate, excluded[sentence.language], rng)
-        made[sentence.id] = Template(sentence, places)
-    return made
+    maker = TemplateMaker(keywords, rate, excluded, lambda sentences: [attentions[one.id] for one in sentences])
+    made = maker.learnt([sentence for sentence in shown if sentence.entities], seed)
+    return {sentence.id: template for sentence, template in made.items()}
 
 
 def templates_as_json(shown: Sequence[Sentence], made: Mapping[str, Template]) -> list[dict[str, Any]]:

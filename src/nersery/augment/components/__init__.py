@@ -1,0 +1,1 @@
+"""What methods of several families share: settings, and learning from gold."""
