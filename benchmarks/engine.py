@@ -79,7 +79,7 @@ class Clock:
 def carry_out(engine: str, rows: Path, gold: Path, target: Path) -> dict[str, float]:
     """One job from file to file, in this process."""
     corpus = io.open_corpus(rows)
-    stage = AugmentStage("mention_replacement", examples=io.open_corpus(gold))
+    stage = AugmentStage("mention_replacement", gold=io.open_corpus(gold))
     count = sum(1 for _ in rows.open("rb"))
     clock = Clock()
     if engine == "one process":

@@ -55,11 +55,9 @@ class Case:
 
 CASES: Mapping[str, Case] = {
     "dataset convert": Case("dataset convert {corpus} {out}.conll"),
-    "augment mention_replacement": Case(
-        "augment {corpus} {out}.jsonl --method mention_replacement --learn-from {gold}"
-    ),
+    "augment mention_replacement": Case("augment {corpus} {out}.jsonl --method mention_replacement --gold {gold}"),
     "the same, shards, 2 workers": Case(
-        "augment {corpus} {out} --method mention_replacement --learn-from {gold} --shards 5000 --workers 2"
+        "augment {corpus} {out} --method mention_replacement --gold {gold} --shards 5000 --workers 2"
     ),
     "select duplicates": Case("select {made} {out}.jsonl --method duplicates --gold {gold}"),
     "select duplicates, near": Case(
@@ -81,7 +79,7 @@ CASES: Mapping[str, Case] = {
         "annotate {text} {out}.jsonl --method tagger_labels --set tagger={bilstm} --format text", 0.2
     ),
     "select agreement": Case("select {corpus} {out}.jsonl --method agreement --set tagger={transformer}", 0.02),
-    "augment melm": Case("augment {corpus} {out}.jsonl --method melm --learn-from {gold} --set epochs=1", 0.02),
+    "augment melm": Case("augment {corpus} {out}.jsonl --method melm --gold {gold} --set epochs=1", 0.02),
 }
 
 

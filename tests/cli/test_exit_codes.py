@@ -41,7 +41,7 @@ class TestExitCodes:
             (2, ["train", "train.conll", "-"], "not written to standard output"),
             (2, ["inspect", "stats", ""], "the name of an input is empty"),
             (2, ["grow", "train.conll", "--raw", "", "--plan"], "the name of an input is empty"),
-            (2, ["inspect", "suggestions", "train.conll", "--learn-from", ""], "the name of an input is empty"),
+            (2, ["inspect", "suggestions", "train.conll", "--gold", ""], "the name of an input is empty"),
             (2, ["inspect", "results", "runs", "--as", "csv", "--json"], "--json and --as name two formats"),
             (2, ["dataset", "publish", "train.conll", "d", "--private"], "--private is for --push"),
             (2, ["label", "review", "train.conll", "x.jsonl", "--open", "--no-page"], "contradict each other"),

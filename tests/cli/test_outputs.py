@@ -103,7 +103,7 @@ class TestOutputs:
             ["dataset", "sample", "train.conll", "train.conll", "--size", "3"],
             ["dataset", "sample", "train.conll", "x.conll", "--size", "3", "--ids", "train.conll"],
             ["augment", "train.conll", "train.conll", *AUGMENT],
-            ["augment", "train.conll", "dev.conll", *AUGMENT, "--learn-from", "dev.conll"],
+            ["augment", "train.conll", "dev.conll", *AUGMENT, "--gold", "dev.conll"],
             ["select", "train.conll", "train.conll", "--method", "duplicates", "--gold", "dev.conll"],
             ["select", "train.conll", "dev.conll", "--method", "duplicates", "--gold", "dev.conll"],
             [

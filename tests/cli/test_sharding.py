@@ -13,7 +13,7 @@ from tests.cli.calls import call
 from tests.forks import Server
 from tests.standins import Memory, files, sentences, write_data
 
-AUGMENT = ("--method", "mention_replacement", "--copies", "2", "--learn-from", "train.conll", "--seed", "3")
+AUGMENT = ("--method", "mention_replacement", "--copies", "2", "--gold", "train.conll", "--seed", "3")
 
 
 @pytest.fixture

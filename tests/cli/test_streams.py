@@ -74,7 +74,7 @@ class TestStreams:
             ["inspect", "stats", "EXAMPLE"],
             ["dataset", "convert", "EXAMPLE", "x.jsonl"],
             ["dataset", "sample", "EXAMPLE", "x.jsonl", "--size", "3"],
-            ["augment", "EXAMPLE", "x.jsonl", *AUGMENT, "--learn-from", "EXAMPLE"],
+            ["augment", "EXAMPLE", "x.jsonl", *AUGMENT, "--gold", "EXAMPLE"],
             ["select", "EXAMPLE", "x.jsonl", "--method", "duplicates", "--gold", "EXAMPLE", "--held-out", "EXAMPLE"],
             ["evaluate", "EXAMPLE", "EXAMPLE", "--against", "EXAMPLE", "--samples", "100"],
             ["inspect", "novelty", "EXAMPLE", "--gold", "EXAMPLE"],

@@ -131,14 +131,14 @@ class TestSuggest:
     def test_methods_learn_from_other_sentences_or_from_the_input(self):
         io.write(sentences(4), "few.conll")
         args = ("test.conll", *MELM, "--dev", "dev.conll")
-        itself, few = suggest(*args), suggest(*args, "--learn-from", "few.conll")
+        itself, few = suggest(*args), suggest(*args, "--gold", "few.conll")
         assert itself["sentences"] != few["sentences"]
-        assert suggest(*args, "--learn-from", "test.conll") == itself
+        assert suggest(*args, "--gold", "test.conll") == itself
         assert suggest(*args) == itself
         assert suggest(*args, "--seed", "1") != itself
         note = "note: methods that learn are trained on test.conll itself"
         assert note in call("inspect", "suggestions", *args).err
-        assert note not in call("inspect", "suggestions", *args, "--learn-from", "few.conll").err
+        assert note not in call("inspect", "suggestions", *args, "--gold", "few.conll").err
 
     def test_notes_of_models_are_told_unless_quiet(self):
         from nersery.core import warnings
@@ -236,7 +236,7 @@ class TestWhatIsWrong:
             (2, ["test.conll", "--sentences", "0"], "--sentences"),
             (2, ["test.conll", *MODEL, "--oracle", "tiny"], "the oracle tiny knows PROD, but not the types to"),
             (3, ["nothing.conll"], "nothing.conll: no sentence of 1 has an entity"),
-            (3, ["test.conll", "--learn-from", "nothing.conll", *MELM], "no training sentence has an entity"),
+            (3, ["test.conll", "--gold", "nothing.conll", *MELM], "no training sentence has an entity"),
             (4, ["test.conll", "--model", "./none"], "there is no model folder ./none"),
             (4, ["test.conll", *MODEL, "--oracle", "./none"], "./none is no tagger"),
         ],

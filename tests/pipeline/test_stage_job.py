@@ -19,7 +19,7 @@ from nersery.pipeline.stage_job import JobOptions, StageJob
 from tests.standins import sentences
 
 GOLD = Corpus(sentences(24))
-STAGE = AugmentStage("mention_replacement", {"rate": 0.8}, examples=GOLD, training=Training(seed=3), copies=2)
+STAGE = AugmentStage("mention_replacement", {"rate": 0.8}, gold=GOLD, training=Training(seed=3), copies=2)
 
 
 @pytest.mark.parametrize("shards", [None, 10])

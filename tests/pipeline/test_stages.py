@@ -38,7 +38,7 @@ def lines(sentences: Any) -> bytes:
 
 
 def test_augment_makes_what_the_library_makes(train: io.Source) -> None:
-    stage = AugmentStage("mention_replacement", {"rate": 0.8}, examples=train, training=Training(seed=3), copies=2)
+    stage = AugmentStage("mention_replacement", {"rate": 0.8}, gold=train, training=Training(seed=3), copies=2)
     made = augment(list(train), registry.create("augment", "mention_replacement", {"rate": 0.8}), copies=2, seed=3)
     answer, _, _ = run(list(stage.items(train)), stage=stage)
     assert answer.output == lines(made.corpus)
@@ -78,7 +78,7 @@ def test_project_labels_as_the_library_does() -> None:
 
 
 def test_a_sentence_that_cannot_be_augmented_is_rejected_under_its_own_name(train: io.Source) -> None:
-    stage = AugmentStage("mention_replacement", examples=train)
+    stage = AugmentStage("mention_replacement", gold=train)
     nameless = Sentence(("no", "id"))
     answer, _, _ = run(list(stage.items([*train, nameless])), stage=stage)
     assert b'"reason": "failed: NerseryError: a sentence without an id cannot be a parent' in answer.rejects

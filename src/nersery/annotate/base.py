@@ -182,7 +182,7 @@ class AnnotateStage(Stage[Sentence, Sentence]):
 
 def annotate(
     corpus: Sentences,
-    annotator: str | type[Annotator] | Annotator,
+    method: str | type[Annotator] | Annotator,
     gold: Sentences = (),
     *,
     output: str | Path | None = None,
@@ -195,7 +195,7 @@ def annotate(
 
     Args:
         corpus: The sentences to label, or a file of them; read twice, so not a one-way iterator.
-        annotator: A name of `nersery list annotate`, a class of it, or an object with its settings.
+        method: A name of `nersery list annotate`, a class of it, or an object with its settings.
         gold: What the annotator learns from; some need none.
         output: A file to write, or with ``shards`` a folder; the same call resumes after a kill. None returns the
             result in memory.
@@ -211,5 +211,5 @@ def annotate(
     """
     training, options = training_from(options, list(opened(dev)), seed, training, output)
     rows, (job, settings) = opened(corpus, raw=True), split_options(options)
-    stage = AnnotateStage(annotator, settings, gold=opened(gold), training=training)
+    stage = AnnotateStage(method, settings, gold=opened(gold), training=training)
     return run_stage(replace(stage, raw=rows) if stage.made().reads_first else stage, rows, output, job)

@@ -194,7 +194,7 @@ class AugmentStage(Stage[Sentence, Task]):
     """Generation of new labelled sentences.
 
     Args:
-        examples: Sentences to learn from; each worker reads them.
+        gold: Sentences to learn from; each worker reads them.
         training: Further needs of the method; the job sets folder and progress.
         copies: New sentences to try per row.
     """
@@ -204,7 +204,7 @@ class AugmentStage(Stage[Sentence, Task]):
     method: str | type[Augmenter] | Augmenter
     settings: Mapping[str, Any] = field(default_factory=dict)
     _: KW_ONLY
-    examples: Iterable[Sentence] = ()
+    gold: Iterable[Sentence] = ()
     training: Training = NO_TRAINING
     copies: int = 1
 
@@ -215,7 +215,7 @@ class AugmentStage(Stage[Sentence, Task]):
 
     def fit(self, method: Augmenter, folder: Path | None, progress: Progress | None) -> Step[Task]:
         """See `Stage`."""
-        method.fit(self.examples, in_job(self.training, folder, progress))
+        method.fit(self.gold, in_job(self.training, folder, progress))
         return augment_step(method, self.training.seed)
 
     @property
@@ -235,11 +235,11 @@ class AugmentStage(Stage[Sentence, Task]):
 def augment(
     corpus: Sentences,
     method: str | type[Augmenter] | Augmenter,
+    gold: Sentences | None = None,
     *,
     output: str | Path | None = None,
     copies: int = 1,
     seed: int = 0,
-    learn_from: Sentences | None = None,
     dev: Sentences = (),
     **options: Any,
 ) -> Result | Tally:
@@ -248,10 +248,10 @@ def augment(
     Args:
         corpus: Labelled sentences, or a file of them; read twice, so not a one-way iterator.
         method: A name of `nersery list augment`, a class of it, or an object with its settings.
+        gold: Labelled sentences that the method learns from; None takes the corpus.
         output: A file to write, or with ``shards`` a folder; the same call resumes after a kill. None returns the
             result in memory.
         copies: How many new sentences to try for each sentence.
-        learn_from: Labelled sentences that the method is fitted on; None takes the corpus.
         dev: For methods that train a model: sentences to choose the best weights by.
         options: Fields of `nersery.pipeline.stage_job.JobOptions`, such as ``shards``, ``workers`` and ``force``;
             all others are settings of a named method. Give a method object for settings of such a name.
@@ -273,7 +273,8 @@ def augment(
     ['Grace Hopper wrote', 'Ada spoke']
     """
     rows, (job, settings) = opened(corpus), split_options(options)
-    examples = rows if learn_from is None else opened(learn_from)
     training = Training(list(opened(dev)), seed)
-    stage = AugmentStage(method, settings, examples=examples, training=training, copies=copies)
+    stage = AugmentStage(
+        method, settings, gold=rows if gold is None else opened(gold), training=training, copies=copies
+    )
     return run_stage(stage, rows, output, job)

@@ -47,7 +47,7 @@ class SuggestionRequest:
     "suggestions",
     cls=options.ReadingCommand,
     epilog="Examples:\n\n  nersery inspect suggestions test.conll --method masked_entity --method melm "
-    "--method 'melm linearize=false' --learn-from train.conll --oracle my-tagger\n\n"
+    "--method 'melm linearize=false' --gold train.conll --oracle my-tagger\n\n"
     "  nersery inspect suggestions test.conll --model bundled --id test:3 --top-k 10 --json",
 )
 def suggest(
@@ -64,7 +64,7 @@ def suggest(
     models: Annotated[
         list[str] | None, Option("--model", help="Use masked_entity with this model; may be repeated.")
     ] = None,
-    learn_from: options.LearnFrom = None,
+    gold: options.GoldToLearn = None,
     dev: options.Dev = None,
     oracle: Oracle = None,
     ids: Annotated[
@@ -83,8 +83,8 @@ def suggest(
 
     requests = _requests(methods or [], models or [])
     created = {one.label: suggester(one.method, one.settings) for one in requests}
-    gold, examples, dev_gold = _read(source, learn_from, dev)
-    blanks = blanks_of(choose(gold, ids or [], count, source))
+    shown, examples, dev_gold = _read(source, gold, dev)
+    blanks = blanks_of(choose(shown, ids or [], count, source))
     judge = _judge(oracle, {blank.entity.type for blank in blanks})
     for method in created.values():
         method.check()
@@ -122,15 +122,15 @@ def _parsed(text: str) -> SuggestionRequest:
     return SuggestionRequest(" ".join(text.split()), name, settings_from(pairs))
 
 
-def _read(source: str, learn_from: str | None, dev: str | None) -> tuple[Corpus, Corpus, Corpus]:
+def _read(source: str, gold: str | None, dev: str | None) -> tuple[Corpus, Corpus, Corpus]:
     """The sentences to show, those to learn from, and those to choose the best weights by."""
-    names = list(dict.fromkeys(name for name in (source, learn_from, dev) if name is not None))
+    names = list(dict.fromkeys(name for name in (source, gold, dev) if name is not None))
     sources = [options.open_corpus(name) for name in names]
     corpora = dict(zip(names, map(Corpus, sources), strict=True))
     options.report_repairs(*sources)
-    if learn_from is None:
-        note(f"methods that learn are trained on {source} itself; see --learn-from")
-    return corpora[source], corpora[learn_from or source], corpora[dev] if dev else Corpus()
+    if gold is None:
+        note(f"methods that learn are trained on {source} itself; see --gold")
+    return corpora[source], corpora[gold or source], corpora[dev] if dev else Corpus()
 
 
 def _judge(name: str | None, types: Collection[str]) -> Tagger | None:

@@ -31,7 +31,7 @@ def augment(
     copies: Annotated[int, Option(min=1, help="New sentences to try for each sentence.")] = 1,
     seed: options.Seed = 0,
     settings: options.Settings = None,
-    learn_from: options.LearnFrom = None,
+    gold: options.GoldToLearn = None,
     dev: options.Dev = None,
     plan: Plan = False,
     json: options.AsJson = False,
@@ -40,17 +40,18 @@ def augment(
     job = options.shared(JobOptions)
     from nersery.augment.base import AugmentStage
 
-    options.refuse_same_file(target, source, *filter(None, (learn_from, dev)))
+    options.refuse_same_file(target, source, *filter(None, (gold, dev)))
     stage = AugmentStage(method, settings_from(settings or []), copies=copies)
     stage.made()  # wrong settings show before any file is read
     corpus = options.open_corpus(source)
-    examples = options.open_corpus(learn_from) if learn_from is not None else corpus
-    training = Training([] if dev is None else list(options.open_corpus(dev)), seed)
-    stage = replace(stage, examples=examples, training=training)
+    learnt = options.open_corpus(gold) if gold is not None else corpus
+    dev_gold = [] if dev is None else [options.open_corpus(dev)]
+    training = Training([sentence for source in dev_gold for sentence in source], seed)
+    stage = replace(stage, gold=learnt, training=training)
     if plan:
         print_plan(stage, corpus, as_json=json)
     else:
-        run_job(stage, corpus, target, job, corpus, as_json=json)
+        run_job(stage, corpus, target, job, corpus, *dev_gold, as_json=json)
 
 
 @app.command(

@@ -35,7 +35,7 @@ Settings = Annotated[
 ]
 Seed = Annotated[int, Option("--seed", min=0, max=LARGEST_SEED, help="The same seed gives the same bytes.")]
 Dev = Annotated[str | None, Option(help="Labelled sentences for choosing the best weights.")]
-LearnFrom = Annotated[str | None, Option(help="Labelled sentences to learn from; by default the input itself.")]
+GoldToLearn = Annotated[str | None, Option(help="Labelled sentences to learn from; by default the input itself.")]
 First = Annotated[int, Option(min=0, max=1, help="Number of the first word in alignment files: 0 or 1.")]
 Samples = Annotated[int, Option(min=100, max=MOST_SAMPLES, help="Bootstrap resamplings.")]
 Force = Annotated[bool, Option("--force", help="Overwrite the output or an unfinished job.")]

@@ -183,7 +183,7 @@ class SystemRun:
         training = self._training()
         if system.labels_raw_text:
             return AnnotateStage(name, settings, gold=start, training=training, raw=raw), raw
-        return AugmentStage(name, settings, examples=start, training=training, copies=system.copies), start
+        return AugmentStage(name, settings, gold=start, training=training, copies=system.copies), start
 
     def _merged(self) -> list[Sentence]:
         """The sentences that the merged systems kept, each once.

@@ -172,8 +172,8 @@ class SelectStage(Stage[Sentence, Sentence]):
 
 def select(
     corpus: Sentences,
-    selector: str | type[Selector] | Selector,
-    gold: Sentences,
+    method: str | type[Selector] | Selector,
+    gold: Sentences = (),
     *,
     output: str | Path | None = None,
     held_out: Sentences = (),
@@ -186,7 +186,7 @@ def select(
 
     Args:
         corpus: The sentences to choose from, or a file of them; read twice, so not a one-way iterator.
-        selector: A name of `nersery list select`, a class of it, or an object with its settings.
+        method: A name of `nersery list select`, a class of it, or an object with its settings.
         output: A file to write; the same call resumes after a kill. None returns the result in memory.
         held_out: The sentences of dev and test.
         dev: For selectors that train a tagger: sentences to choose the best weights by.
@@ -215,6 +215,6 @@ def select(
     training, options = training_from(options, list(opened(dev)), seed, training, output)
     rows, (job, settings) = opened(corpus), split_options(options)
     stage = SelectStage(
-        selector, settings, gold=opened(gold), training=training, held_out=opened(held_out), candidates=rows
+        method, settings, gold=opened(gold), training=training, held_out=opened(held_out), candidates=rows
     )
     return run_stage(stage, rows, output, job)
