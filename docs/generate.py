@@ -22,7 +22,7 @@ from papers import INTRODUCTION, papers_parts
 
 import nersery
 from nersery.augment.components.shared_settings import AdaptationSettings, FineTuningSettings
-from nersery.core import registry
+from nersery.core import descriptions, registry, typed_settings
 from nersery.experiments import recipe, sampling, sweep, systems
 from nersery.experiments.recipe_file import data_files, table_methods
 from nersery.io import repairs
@@ -122,11 +122,11 @@ SETTING_GROUPS: Mapping[str, type[Any]] = {
 
 def _settings(cls: type[Any]) -> list[Setting]:
     """The settings of a method as rows of a table."""
-    meanings = arguments(sections(registry.documentation(cls)).get("Args", ""))
+    meanings = arguments(sections(descriptions.documentation(cls)).get("Args", ""))
     hints = get_type_hints(cls)
     return [
         (f"`{field.name}`", _default_of(field, hints[field.name], meanings[field.name], ""), meanings[field.name])
-        for field in registry.setting_fields(cls)
+        for field in typed_settings.setting_fields(cls)
         if field.name in meanings
     ]
 
@@ -174,7 +174,7 @@ def _without_default(row: Setting) -> Setting:
 
 def _method(kind: str, name: str, shared: Sequence[Setting]) -> str:
     cls = registry.get(kind, name)
-    parts = sections(registry.documentation(cls))
+    parts = sections(descriptions.documentation(cls))
     parts.pop("Args", "")
     defaults = {_without_default(row): row[1] for row in shared}
     groups = _inherited(cls)

@@ -13,7 +13,7 @@ from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
 
 import nersery
-from nersery.core import registry
+from nersery.core import descriptions, registry, typed_settings
 from nersery.pipeline.stage_job import JobOptions
 
 HEADER = '''"""{summary}"""
@@ -36,8 +36,8 @@ from nersery.taggers.base import Tagger
 '''
 FUNCTIONS: Mapping[str, tuple[str, str, str]] = {
     "augment": ("augment", "method", "augment.base"),
-    "annotate": ("annotate", "annotator", "annotate.base"),
-    "select": ("select", "selector", "select.base"),
+    "annotate": ("annotate", "method", "annotate.base"),
+    "select": ("select", "method", "select.base"),
     "align": ("align", "method", "crosslingual.aligners.base"),
     "train": ("tagger", "method", "taggers.base"),
 }
@@ -85,7 +85,7 @@ def _overloads(name: str, function: Callable[..., Any], parameter: str, kind: st
             cls = registry.get(kind, method)
             chosen, settings = f'Literal["{method}"] | type[{cls.__name__}]', [*_settings(kind, method, taken), *job]
             others = [p for p in named if p.name not in INTERNAL]
-            summary = f'"""{registry.summary(kind, method)}"""'
+            summary = f'"""{descriptions.summary(kind, method)}"""'
         elif method == OTHER:
             chosen, settings = f"str | type[{base}]", [*job, "**settings: Any"]
         chosen += " = ..." if method == registry.DEFAULTS.get(kind) else ""
@@ -119,7 +119,7 @@ def _settings(kind: str, method: str, taken: Collection[str]) -> Iterator[str]:
     """The settings of a method as parameters."""
     cls = registry.get(kind, method)
     hints = get_type_hints(cls, include_extras=True)
-    for setting in registry.setting_fields(cls):
+    for setting in typed_settings.setting_fields(cls):
         if setting.name not in taken:
             type_ = _type(hints[setting.name])
             is_required = setting.default is setting.default_factory is dataclasses.MISSING
@@ -135,7 +135,7 @@ def _type(hint: Any) -> str:
     """
     origin, inner = get_origin(hint), get_args(hint)
     if origin is Annotated:
-        return "str | Path" if hint in (registry.FileName, registry.ModelName) else _type(inner[0])
+        return "str | Path" if hint in (typed_settings.FileName, typed_settings.ModelName) else _type(inner[0])
     if origin is Literal:
         return (
             "Literal[" + ", ".join(f'"{choice}"' if isinstance(choice, str) else str(choice) for choice in inner) + "]"

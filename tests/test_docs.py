@@ -24,7 +24,7 @@ from nersery import Corpus, Entity, Sentence, io
 from nersery.augment.base import Augmenter, augment
 from nersery.cli import catalogue, inspect_suggestions
 from nersery.cli.main import all_commands
-from nersery.core import registry, tags
+from nersery.core import descriptions, registry, tags
 from nersery.experiments import recipe, sampling, systems
 from nersery.experiments.recipe_file.overrides import settings_from
 from nersery.io.shipped import EXAMPLE_PREFIX, shipped
@@ -131,7 +131,7 @@ def test_generated_pages_hold_every_method_setting_and_option(generate: ModuleTy
             groups = [title for title in generate.SETTING_GROUPS if f"(#{title.lower().replace(' ', '-')})" in shared]
             linked = "".join(methods_page.partition(f"\n### {title}\n")[2].partition("\n#")[0] for title in groups)
             shown = {*re.findall(r"^\| `(\w+)`", section, re.M), *re.findall(r"`(\w+)`", shared + linked)}
-            assert set(registry.describe(kind, name)["settings"]) <= shown
+            assert set(descriptions.describe(kind, name)["settings"]) <= shown
     assert set(systems.OWN_KEYS) | set(recipe.KEYS) <= set(re.findall(r"^(?:\| `|## `\[+)(\w+)", recipes_page, re.M))
     for name, command in ALL.items():
         assert f"\n## nersery {name}\n\n{command.help}" in commands_page

@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from nersery.core import registry
+from nersery.core import descriptions, registry
 from nersery.core.errors import SettingsError, UnfittedError
 from nersery.core.outcome import Reject
 from nersery.crosslingual.aligners.base import Pair
@@ -75,8 +75,8 @@ def ready(new, name):
 def test_is_a_dataclass_that_says_what_it_does(name):
     cls = registry.get("align", name)
     fields = [field.name for field in dataclasses.fields(cls) if field.init]
-    documentation = registry.documentation(cls)
-    assert registry.summary("align", name)
+    documentation = descriptions.documentation(cls)
+    assert descriptions.summary("align", name)
     assert "Reference:" in documentation
     assert all(f"{field}:" in documentation for field in fields), "a setting is not documented"
 

@@ -14,7 +14,7 @@ import pytest
 
 from nersery import Corpus, Entity, io
 from nersery.annotate.base import Annotator, annotate, annotate_step
-from nersery.core import registry
+from nersery.core import descriptions, registry
 from nersery.core.alignments import Alignment, Link, Pair
 from nersery.core.errors import SettingsError
 from nersery.core.outcome import Result, collect
@@ -95,9 +95,9 @@ def test_every_annotator_is_covered() -> None:
 
 
 def test_is_a_dataclass_that_says_what_it_does(name: str) -> None:
-    documentation = registry.documentation(registry.get("annotate", name))
+    documentation = descriptions.documentation(registry.get("annotate", name))
     fields = [field.name for field in dataclasses.fields(registry.get("annotate", name)) if field.init]
-    assert registry.summary("annotate", name)
+    assert descriptions.summary("annotate", name)
     assert "Reference:" in documentation
     assert all(f"{setting}:" in documentation for setting in fields), "a setting is not documented"
 

@@ -21,7 +21,7 @@ import pytest
 
 from nersery import Corpus, Entity, Sentence
 from nersery.augment.base import Augmenter, augment, augment_step, tasks
-from nersery.core import registry
+from nersery.core import descriptions, registry
 from nersery.core.errors import SettingsError, UnfittedError
 from nersery.core.outcome import Reject, Result, collect
 from nersery.core.sentence import UNKNOWN_COLUMN
@@ -306,9 +306,9 @@ class TestMethod:
 
     def test_documentation_says_what_whence_and_each_setting(self, name: str) -> None:
         cls = registry.get("augment", name)
-        text = registry.documentation(cls)
-        assert registry.summary("augment", name).endswith(".")
-        assert len(registry.summary("augment", name)) < 100
+        text = descriptions.documentation(cls)
+        assert descriptions.summary("augment", name).endswith(".")
+        assert len(descriptions.summary("augment", name)) < 100
         assert "\nReference:\n" in text
         for field in dataclasses.fields(cls):
             assert not field.init or f"\n    {field.name}: " in text, f"{field.name} is not documented"

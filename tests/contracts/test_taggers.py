@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from nersery import Entity, Sentence
-from nersery.core import registry
+from nersery.core import descriptions, registry
 from nersery.core.errors import DataError, MissingResourceError, SettingsError, UnfittedError
 from nersery.core.progress import Progress
 from nersery.core.training_context import Training
@@ -84,7 +84,7 @@ def weights(tagger, folder):
 
 def test_is_a_dataclass_that_says_what_its_settings_do(name):
     cls = registry.get("tagger", name)
-    text = registry.documentation(cls)
+    text = descriptions.documentation(cls)
     assert all(f"{f.name}: " in text for f in dataclasses.fields(cls) if f.init and f.name != "history")
     assert "Reference:" in text
     assert "Departures:" in text

@@ -13,7 +13,7 @@ import pytest
 from nersery.augment.base import Augmenter
 from nersery.augment.mention_replacement import MentionReplacement
 from nersery.augment.shuffle_within_segments import ShuffleWithinSegments
-from nersery.core import file_settings, registry
+from nersery.core import descriptions, file_settings, registry, typed_settings
 from nersery.core.errors import SettingsError
 from nersery.core.files import content_hash
 
@@ -44,7 +44,7 @@ def test_an_unknown_name_gets_a_suggestion():
 
 
 def test_summary_is_the_first_line():
-    assert registry.summary("augment", "mention_replacement").startswith("Replaces mentions by other mentions")
+    assert descriptions.summary("augment", "mention_replacement").startswith("Replaces mentions by other mentions")
 
 
 @pytest.mark.parametrize(("setting", "text"), [("mean_rate", "0.25"), ("top_k", "3"), ("by_subword", "true")])
@@ -73,11 +73,11 @@ def test_a_value_out_of_range_shows_beside_an_unknown_setting():
 
 
 def test_types_are_described_by_their_choices():
-    taggers = [registry.describe("tagger", name)["settings"] for name in registry.names("tagger")]
+    taggers = [descriptions.describe("tagger", name)["settings"] for name in registry.names("tagger")]
     types = {facts["type"] for settings in taggers for facts in settings.values()}
     assert '"linear" | "crf"' in types
     assert "int | None" in types
-    assert registry.describe("augment", "mention_replacement")["settings"]["rate"]["type"] == "float"
+    assert descriptions.describe("augment", "mention_replacement")["settings"]["rate"]["type"] == "float"
 
 
 def test_a_value_out_of_range_says_what_was_expected():
@@ -147,7 +147,7 @@ def test_methods_of_other_packages(third_party: type[Augmenter]):
     assert "reverse" not in registry.names("select")
     assert registry.get("augment", "reverse") is third_party
     assert registry.name_of(third_party()) == "reverse"
-    assert registry.summary("augment", "reverse") == "Turns sentences round."
+    assert descriptions.summary("augment", "reverse") == "Turns sentences round."
 
 
 def test_each_method_of_a_module_has_its_own_name(third_party: type[Augmenter]):
@@ -203,7 +203,7 @@ CHOICES = [
     (kind, name, key)
     for kind in registry.KINDS
     for name in registry.names(kind)
-    for key, setting in registry.describe(kind, name)["settings"].items()
+    for key, setting in descriptions.describe(kind, name)["settings"].items()
     if '"' in setting["type"]
 ]
 
@@ -211,7 +211,7 @@ CHOICES = [
 @pytest.mark.parametrize(("kind", "name", "key"), CHOICES)
 def test_what_is_no_choice_is_refused_by_the_constructor_too(kind: str, name: str, key: str) -> None:
     cls = registry.get(kind, name)
-    needed = {f.name: "x" for f in dataclasses.fields(cls) if registry._is_required(f)}
+    needed = {f.name: "x" for f in dataclasses.fields(cls) if typed_settings._is_required(f)}
     with pytest.raises(SettingsError, match=rf"{name}\.{key} is .*cosin.*: .*or '"):
         cls(**{**needed, key: ["cosin"] if "list" in str(get_type_hints(cls)[key]) else "cosin"})
 
@@ -256,5 +256,5 @@ class TestFilesOfSettings:
 )
 def test_inherited_settings_are_documented_without_gaps(kind: str, name: str, last: str) -> None:
     """Also those of a base class that another one without settings lies before."""
-    arguments = registry.documentation(registry.get(kind, name)).partition("Args:\n")[2].partition("\n\n")[0]
+    arguments = descriptions.documentation(registry.get(kind, name)).partition("Args:\n")[2].partition("\n\n")[0]
     assert f"\n    {last}" in arguments

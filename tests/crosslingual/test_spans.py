@@ -12,8 +12,8 @@ from nersery import Entity, Origin, Sentence
 from nersery.core.alignments import Alignment, Link
 from nersery.core.errors import SettingsError
 from nersery.core.outcome import Reject
-from nersery.core.registry import build
 from nersery.core.sentence import SoftLabel
+from nersery.core.typed_settings import build
 from nersery.crosslingual.projection import (
     ENTITY_QUALITY,
     FAR_APART,

@@ -13,9 +13,10 @@ from nersery.core.errors import MissingResourceError, SettingsError
 from nersery.core.extras import required
 from nersery.core.outcome import Reject
 from nersery.core.ranges import Rate
-from nersery.core.registry import ModelName, unfitted
+from nersery.core.registry import unfitted
 from nersery.core.sentence import Entity, Sentence
 from nersery.core.training_context import NO_TRAINING, Training
+from nersery.core.typed_settings import ModelName
 
 WEIGHTS = "model.safetensors"
 

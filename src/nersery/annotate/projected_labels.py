@@ -13,9 +13,10 @@ from nersery.annotate.base import Annotator
 from nersery.core.alignments import Pair
 from nersery.core.errors import DataError, Issue, MissingResourceError, NerseryError, SettingsError
 from nersery.core.outcome import Reject
-from nersery.core.registry import FileName, ModelName, create_within, name_of, validated
+from nersery.core.registry import create_within, name_of
 from nersery.core.sentence import Corpus, Sentence
 from nersery.core.training_context import NO_TRAINING, Training
+from nersery.core.typed_settings import FileName, ModelName, validated
 from nersery.crosslingual.projection import Projection, Translation
 from nersery.io.base import ReadOptions
 from nersery.io.text import TextSource

@@ -9,9 +9,10 @@ from typing import Any, Literal
 from nersery.annotate.base import Annotator
 from nersery.core.definitions import check_types
 from nersery.core.errors import SettingsError, did_you_mean
-from nersery.core.registry import ModelName, create_within, name_of, unfitted
+from nersery.core.registry import create_within, name_of, unfitted
 from nersery.core.sentence import Sentence
 from nersery.core.training_context import NO_TRAINING, Training
+from nersery.core.typed_settings import ModelName
 from nersery.core.warnings import warn
 from nersery.taggers.base import Backend, Tagger, load_tagger
 from nersery.taggers.components.gold_tagger import gold_tagger, trained_on_gold

@@ -22,9 +22,10 @@ from nersery.augment.masked_lm.model_setup import MaskedModelSettings
 from nersery.augment.words.stop_words import stop_words
 from nersery.core.outcome import Reject
 from nersery.core.ranges import Count, CountOrZero, Rate, RateAboveZero
-from nersery.core.registry import FileName, ModelName, name_of, unfitted
+from nersery.core.registry import name_of, unfitted
 from nersery.core.sentence import Origin, Sentence
 from nersery.core.training_context import NO_TRAINING, Training
+from nersery.core.typed_settings import FileName, ModelName
 from nersery.taggers.base import load_tagger
 from nersery.taggers.components.gold_tagger import gold_tagger
 

@@ -14,9 +14,10 @@ from nersery.augment.words.word_lists import check_file
 from nersery.core.errors import DataError, Issue, NerseryError, SettingsError
 from nersery.core.outcome import Reject
 from nersery.core.ranges import Rate
-from nersery.core.registry import FileName, ModelName, unfitted
+from nersery.core.registry import unfitted
 from nersery.core.sentence import Edit, Sentence
 from nersery.core.training_context import NO_TRAINING, Training
+from nersery.core.typed_settings import FileName, ModelName
 from nersery.core.warnings import warn
 from nersery.models.model_settings import ModelSettings
 

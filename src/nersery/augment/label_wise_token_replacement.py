@@ -15,10 +15,11 @@ from nersery.augment.words.word_lists import check_file, read_words
 from nersery.core.errors import DataError
 from nersery.core.outcome import Reject
 from nersery.core.ranges import Rate
-from nersery.core.registry import FileName, unfitted
+from nersery.core.registry import unfitted
 from nersery.core.sentence import Edit, Sentence
 from nersery.core.tags import encode
 from nersery.core.training_context import NO_TRAINING, Training
+from nersery.core.typed_settings import FileName
 
 
 @dataclass

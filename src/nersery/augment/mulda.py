@@ -15,9 +15,10 @@ from nersery.augment.linearized.parsing import NEAR_COPY, child_of, is_near_copy
 from nersery.augment.linearized.tagged_writing import check_writer, fine_tuned_writer, written
 from nersery.core.outcome import Reject
 from nersery.core.ranges import Count, Rate, RateAboveZero
-from nersery.core.registry import ModelName, unfitted
+from nersery.core.registry import unfitted
 from nersery.core.sentence import Sentence, types_in
 from nersery.core.training_context import NO_TRAINING, Training
+from nersery.core.typed_settings import ModelName
 from nersery.models.masked.masked_inputs import GAP
 from nersery.models.model_settings import ModelSettings
 from nersery.models.seq2seq.seq2seq_inputs import Sampling, TextPair

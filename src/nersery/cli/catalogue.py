@@ -13,7 +13,7 @@ from typer import Argument
 
 from nersery.cli import options, tables
 from nersery.cli.app import app
-from nersery.core import definitions, registry
+from nersery.core import definitions, descriptions, registry
 from nersery.core.errors import SettingsError, did_you_mean, printable
 from nersery.core.files import write_output
 from nersery.core.warnings import note
@@ -45,7 +45,7 @@ def list_(
     if kind is None:
         known = [*listings, *chain.from_iterable(methods.values())]
         raise SettingsError(f'there is nothing called "{what}"; {did_you_mean(what, known)}')
-    description = registry.describe(kind, what)
+    description = descriptions.describe(kind, what)
     options.print_json(description) if json else _print_method(description)
 
 
@@ -54,7 +54,7 @@ def _listings() -> dict[str, Any]:
     from nersery.experiments.recipe_file.table_methods import presets
 
     def methods(kind: str) -> dict[str, str]:
-        return {name: registry.summary(kind, name) for name in registry.names(kind)}
+        return {name: descriptions.summary(kind, name) for name in registry.names(kind)}
 
     return {
         **{kind: partial(methods, kind) for kind in registry.KINDS},

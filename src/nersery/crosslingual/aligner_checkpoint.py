@@ -13,7 +13,8 @@ from nersery.core.errors import DiskError, SettingsError
 from nersery.core.file_settings import files_in
 from nersery.core.files import check_replaceable, replaced_folder, write_atomic
 from nersery.core.outcome import Tally
-from nersery.core.registry import name_of, settings_of
+from nersery.core.registry import name_of
+from nersery.core.typed_settings import settings_of
 from nersery.crosslingual.aligners.base import Aligner, AlignStage, Pairs
 from nersery.crosslingual.bitext import WholePairs
 from nersery.pipeline.job import rejects_of

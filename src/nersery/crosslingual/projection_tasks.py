@@ -13,8 +13,8 @@ from nersery.core.alignments import Alignment
 from nersery.core.errors import DataError, Issue, SettingsError, did_you_mean
 from nersery.core.outcome import Outcome, Reject, Result, Step, Tally
 from nersery.core.progress import Progress
-from nersery.core.registry import build
 from nersery.core.sentence import Sentence
+from nersery.core.typed_settings import build
 from nersery.core.warnings import warn
 from nersery.crosslingual.bitext import Bitext, PairedBy, opened_side, reject_of
 from nersery.crosslingual.projection import OUT_OF_RANGE, Projection, Task, Translation, Voting, vote

@@ -13,7 +13,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BeforeValidator, Field
 
-from nersery.core import registry
+from nersery.core import typed_settings
 from nersery.core.errors import SettingsError, did_you_mean
 from nersery.core.random import LARGEST_SEED, MOST_SAMPLES
 from nersery.core.warnings import warn
@@ -229,7 +229,7 @@ def parse_recipe(table: Mapping[str, Any], problems: list[str]) -> Recipe | None
         problems += sweep.issues(data)
     has_name = table.get("name", "") != ""
     keys = ("name", "description", "paper", "seeds", "keep_taggers")[not has_name :]
-    own, wrong = registry.typed(Recipe, "", {key: table[key] for key in keys if key in table})
+    own, wrong = typed_settings.typed(Recipe, "", {key: table[key] for key in keys if key in table})
     if not has_name:
         wrong.append('name is missing: expected e.g. name = "my-corpus"')
     grid = table["tagger"].get("grid", {}) if isinstance(table.get("tagger"), dict) else {}
@@ -295,7 +295,7 @@ def _section(cls: type[Any], table: Any, place: str, problems: list[str]) -> Any
     if not isinstance(table, dict):
         problems.append(f"the section [{place}] is missing" if table is None else f"{place} is not a section [{place}]")
         return None
-    values, wrong = registry.validated(cls, place, table)
+    values, wrong = typed_settings.validated(cls, place, table)
     problems += wrong
     return None if wrong else cls(**values)
 

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 
 from pydantic import AfterValidator, Field
 
-from nersery.core import registry
+from nersery.core import registry, typed_settings
 from nersery.core.errors import did_you_mean
 from nersery.core.sentence import Sentence
 from nersery.core.text_forms import composed
@@ -299,7 +299,7 @@ def _system(number: int, entry: Any, select: list[MethodSettings], problems: lis
     own = {key: entry[key] for key in OWN_KEYS if key in entry and key not in ("name", "method", "select")}
     if "name" in entry or named:
         own["name"] = name
-    values, wrong = registry.typed(System, "", own)
+    values, wrong = typed_settings.typed(System, "", own)
     problems += [f"{place}: {problem}" for problem in wrong]
     if "select" in entry:
         select = _selectors(entry, place, problems)

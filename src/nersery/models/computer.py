@@ -10,7 +10,7 @@ from pathlib import Path
 import torch
 
 from nersery.core.own_process import THREADS
-from nersery.core.registry import Precision
+from nersery.core.typed_settings import Precision
 from nersery.models.loading import PRECISION, pick_device, resolved
 
 ANY = "any, on a GPU"

@@ -12,8 +12,9 @@ from transformers.models.auto.modeling_auto import MODEL_FOR_MASKED_LM_MAPPING_N
 from nersery.core.batched import batched
 from nersery.core.errors import SettingsError
 from nersery.core.progress import Progress
-from nersery.core.registry import BUNDLED, Precision
+from nersery.core.registry import BUNDLED
 from nersery.core.sentence import Sentence
+from nersery.core.typed_settings import Precision
 from nersery.core.warnings import warn
 from nersery.models import bundled
 from nersery.models.causal import CausalLM, Likelihood, Text

@@ -14,7 +14,7 @@ from torch import Tensor, nn
 
 from nersery.core.errors import SettingsError
 from nersery.core.files import os_errors
-from nersery.core.registry import Precision
+from nersery.core.typed_settings import Precision
 from nersery.models.loading import ModelSource, autocast, pick_device, positions, quiet_transformers
 from nersery.models.packed_encoder import can_pack, in_one_row, rows
 from nersery.models.subwords.subwords import SubwordEncoder, Window, by_length, collate

@@ -7,7 +7,7 @@ from typing import Any
 
 import torch
 
-from nersery.core.registry import Precision
+from nersery.core.typed_settings import Precision
 from nersery.models.loading import ModelSource, pick_device
 
 WINDOWS, WINDOWS_ON_GPU = 16, 128

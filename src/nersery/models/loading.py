@@ -23,7 +23,8 @@ from safetensors import SafetensorError
 from nersery.core.errors import MissingResourceError, SettingsError
 from nersery.core.file_settings import paths_in
 from nersery.core.files import DESCRIPTION, content_hash
-from nersery.core.registry import BUNDLED, ModelName, Precision
+from nersery.core.registry import BUNDLED
+from nersery.core.typed_settings import ModelName, Precision
 from nersery.models import bundled, bundled_heads
 from nersery.models.packed_encoder import pack
 

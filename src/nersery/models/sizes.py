@@ -12,7 +12,7 @@ from torch import nn
 from nersery.core import registry
 from nersery.core.errors import MissingResourceError
 from nersery.core.file_settings import naming
-from nersery.core.registry import ModelName
+from nersery.core.typed_settings import ModelName
 from nersery.models.loading import ModelSource, quiet_transformers
 
 

@@ -17,8 +17,9 @@ from nersery.core.errors import printable
 from nersery.core.file_settings import files_in
 from nersery.core.outcome import Reject, Step, Tally
 from nersery.core.progress import Progress
-from nersery.core.registry import get, instance, name_of, names, settings_of
+from nersery.core.registry import get, instance, name_of, names
 from nersery.core.sentence import Sentence
+from nersery.core.typed_settings import settings_of
 from nersery.pipeline.job import BATCH_SIZE
 
 Row = TypeVar("Row")

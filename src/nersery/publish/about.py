@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from nersery import io
-from nersery.core import registry
+from nersery.core import typed_settings
 from nersery.core.errors import DataError, Issue, MissingResourceError, SettingsError
 from nersery.core.files import content_hash
 from nersery.evaluate.error_analysis import CORRECT, KINDS
@@ -65,7 +65,7 @@ def read_about(path: str | Path) -> About:
         table = tomllib.loads(_text_of(path))
     except tomllib.TOMLDecodeError as error:
         raise SettingsError(f"{path} is not TOML: {error}") from None
-    values, problems = registry.validated(About, Path(path).stem, table)
+    values, problems = typed_settings.validated(About, Path(path).stem, table)
     if problems:
         raise SettingsError("\n".join([f"{len(problems)} problems in {path}:", *problems]))
     return About(**values)

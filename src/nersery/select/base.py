@@ -13,9 +13,10 @@ from typing import Any, ClassVar
 from nersery.core.errors import NerseryError
 from nersery.core.outcome import Outcome, Reject, Result, Step, Tally
 from nersery.core.progress import Progress
-from nersery.core.registry import ModelName, check_values, name_of, unfitted
+from nersery.core.registry import check_values, name_of, unfitted
 from nersery.core.sentence import Sentence
 from nersery.core.training_context import NO_TRAINING, Training, in_job, training_from
+from nersery.core.typed_settings import ModelName
 from nersery.pipeline.error_policy import one_for_each
 from nersery.pipeline.stage import Stage
 from nersery.pipeline.stage_job import Sentences, opened, run_stage, split_options

@@ -13,9 +13,10 @@ from nersery.core.errors import DataError, MissingResourceError, SettingsError
 from nersery.core.files import write_output
 from nersery.core.outcome import NOT_REVIEWED, REJECTED_BY_HAND
 from nersery.core.ranges import RateAboveZero
-from nersery.core.registry import FileName, unfitted
+from nersery.core.registry import unfitted
 from nersery.core.sentence import Sentence
 from nersery.core.training_context import NO_TRAINING, Training
+from nersery.core.typed_settings import FileName
 from nersery.evaluate.acceptance import acceptance
 from nersery.pipeline.job import rejects_of
 from nersery.select.base import Selector

@@ -15,9 +15,10 @@ from nersery.core.errors import DataError, Issue, NerseryError, SettingsError
 from nersery.core.progress import Progress
 from nersery.core.random import item_rng, item_seed
 from nersery.core.ranges import Count, RateAboveZero, RateBelowOne
-from nersery.core.registry import create_within, name_of, settings_of
+from nersery.core.registry import create_within, name_of
 from nersery.core.sentence import Corpus, Sentence, types_in
 from nersery.core.training_context import NO_TRAINING, Training, copies_for_upsampling
+from nersery.core.typed_settings import settings_of
 from nersery.core.warnings import note
 from nersery.select.base import Selector
 from nersery.select.checkpoints.self_training_checkpoint import (

@@ -17,9 +17,10 @@ from nersery.core.file_settings import files_in
 from nersery.core.files import as_path, check_replaceable, content_hash, replaced_folder
 from nersery.core.outcome import Result, Step, Tally
 from nersery.core.progress import Progress
-from nersery.core.registry import check_values, get, instance, name_of, settings_of
+from nersery.core.registry import check_values, get, instance, name_of
 from nersery.core.sentence import Sentence, types_in
 from nersery.core.training_context import NO_TRAINING, Training, refuse_unsaved
+from nersery.core.typed_settings import settings_of
 from nersery.pipeline.stage import Stage
 from nersery.pipeline.stage_job import (
     Sentences,

@@ -20,9 +20,10 @@ from nersery.core.errors import MissingResourceError, SettingsError
 from nersery.core.files import os_errors
 from nersery.core.progress import Progress
 from nersery.core.ranges import Count, CountOrZero, Positive, RateBelowOne
-from nersery.core.registry import FileName, Precision, name_of, settings_of, unfitted
+from nersery.core.registry import name_of, unfitted
 from nersery.core.sentence import Sentence, types_in
 from nersery.core.training_context import NO_TRAINING, Training
+from nersery.core.typed_settings import FileName, Precision, settings_of
 from nersery.core.warnings import warn
 from nersery.models.loading import ModelSource, autocast, pick_device, refuse_nan
 from nersery.models.sizes import parameters_of

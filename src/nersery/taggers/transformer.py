@@ -22,9 +22,10 @@ from nersery.core.errors import MissingResourceError, SettingsError
 from nersery.core.files import os_errors
 from nersery.core.progress import Progress
 from nersery.core.ranges import NotNegative, Positive, Range, RateBelowOne
-from nersery.core.registry import settings_of, unfitted
+from nersery.core.registry import unfitted
 from nersery.core.sentence import Sentence, types_in
 from nersery.core.training_context import NO_TRAINING, Training
+from nersery.core.typed_settings import settings_of
 from nersery.core.warnings import warn
 from nersery.models import bundled
 from nersery.models.loading import ModelSource, autocast, pick_device, positions, quiet_transformers, refuse_nan

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from nersery.core import file_settings, registry
-from nersery.core.registry import FileName, ModelName
+from nersery.core import descriptions, file_settings, registry
+from nersery.core.typed_settings import FileName, ModelName
 from nersery.experiments.recipe import load
 from nersery.experiments.recipe_file.table_methods import with_paths
 
@@ -119,7 +119,7 @@ def test_no_setting_that_names_a_file_or_model_is_forgotten():
     models = {"model", "tagger", "sentence_encoder"}
     for kind in registry.KINDS:
         for name in registry.names(kind):
-            types = {key: hint["type"] for key, hint in registry.describe(kind, name)["settings"].items()}
+            types = {key: hint["type"] for key, hint in descriptions.describe(kind, name)["settings"].items()}
             texts = {key for key, type_ in types.items() if "str" in type_ and "Any" not in type_}
             models_here = set() if name.startswith("llm_") else texts & models  # a server knows that name
             naming = file_settings.naming(registry.get(kind, name))

@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Protocol
 
 from nersery.core.definitions import check_texts
 from nersery.core.ranges import Count, Positive
-from nersery.core.registry import FileName, ModelName, Precision
+from nersery.core.typed_settings import FileName, ModelName, Precision
 
 
 @dataclass

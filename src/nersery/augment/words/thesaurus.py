@@ -10,9 +10,9 @@ from pathlib import Path
 
 from nersery.augment.words.word_lists import check_file, read_lines, read_words
 from nersery.core.errors import DataError, Issue, MissingResourceError
-from nersery.core.registry import FileName
 from nersery.core.sentence import Sentence
 from nersery.core.text_forms import composed
+from nersery.core.typed_settings import FileName
 from nersery.core.validation import edit_issue
 from nersery.core.warnings import warn
 

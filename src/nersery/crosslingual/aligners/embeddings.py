@@ -14,8 +14,9 @@ from torch import Tensor
 from nersery.core.errors import SettingsError
 from nersery.core.outcome import Reject
 from nersery.core.ranges import Positive, Rate, RateBelowOne
-from nersery.core.registry import ModelName, build, unfitted
+from nersery.core.registry import unfitted
 from nersery.core.training_context import NO_TRAINING, Training
+from nersery.core.typed_settings import ModelName, build
 from nersery.core.warnings import warn
 from nersery.crosslingual.aligners.base import Aligner, Alignment, Link, Pair, Pairs
 from nersery.crosslingual.embedding.extraction import (

@@ -14,8 +14,9 @@ from numpy.typing import NDArray
 from nersery.core.errors import MissingResourceError, SettingsError, did_you_mean
 from nersery.core.outcome import Reject
 from nersery.core.ranges import CountOrZero, NotNegative, RateBetween
-from nersery.core.registry import ModelName, create, get, names
+from nersery.core.registry import create, get, names
 from nersery.core.training_context import NO_TRAINING, Training
+from nersery.core.typed_settings import ModelName
 from nersery.core.warnings import warn
 from nersery.crosslingual.aligner_checkpoint import place_for
 from nersery.crosslingual.aligners.base import Aligner, Alignment, Link, Pair, Pairs, Suggestions

@@ -15,8 +15,9 @@ from nersery.core.errors import SettingsError
 from nersery.core.outcome import Reject
 from nersery.core.progress import Progress
 from nersery.core.ranges import Count, CountOrZero, NotNegative, RateBetween
-from nersery.core.registry import FileName, unfitted
+from nersery.core.registry import unfitted
 from nersery.core.training_context import NO_TRAINING, Training
+from nersery.core.typed_settings import FileName
 from nersery.crosslingual.aligner_checkpoint import place_for
 from nersery.crosslingual.aligners.base import Aligner, Alignment, Link, Pair, Pairs, Suggestions
 from nersery.crosslingual.hmm.batches import PADDING, Batch, Batches, Stemmed, padded

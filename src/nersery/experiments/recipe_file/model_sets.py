@@ -8,7 +8,8 @@ from typing import Any
 
 from nersery.core import file_settings, registry
 from nersery.core.errors import SettingsError, did_you_mean
-from nersery.core.registry import BUNDLED, KINDS_WITHIN, MEMBERS, ModelName
+from nersery.core.registry import BUNDLED, KINDS_WITHIN, MEMBERS
+from nersery.core.typed_settings import ModelName
 from nersery.experiments.recipe_file.table_methods import map_methods, method_name, preset_of, presets, swept_settings
 from nersery.models.bundled import ENGLISH, MULTILINGUAL
 

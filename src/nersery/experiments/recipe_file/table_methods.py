@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from nersery.core import file_settings, registry
-from nersery.core.registry import DEFAULTS, FileName
+from nersery.core.registry import DEFAULTS
+from nersery.core.typed_settings import FileName
 from nersery.io.shipped import located, shipped
 
 Table = dict[str, Any]

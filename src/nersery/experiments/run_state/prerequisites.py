@@ -9,7 +9,7 @@ from nersery.annotate.base import Annotator
 from nersery.augment.base import Augmenter
 from nersery.core import file_settings, registry
 from nersery.core.errors import MissingResourceError, NerseryError, SettingsError
-from nersery.core.registry import ModelName
+from nersery.core.typed_settings import ModelName
 from nersery.experiments.recipe import Recipe
 from nersery.experiments.recipe_file.model_sets import CHECKPOINTS, MODELS, ROLES, conversion
 from nersery.experiments.systems import MethodSettings

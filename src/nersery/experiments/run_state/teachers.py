@@ -19,9 +19,10 @@ from pathlib import Path
 from typing import Any
 
 from nersery.core.files import copy_atomic, remove_folder, turn, unfinished_path, write_json
-from nersery.core.registry import name_of, settings_of
+from nersery.core.registry import name_of
 from nersery.core.sentence import Sentence
 from nersery.core.training_context import Training
+from nersery.core.typed_settings import settings_of
 from nersery.experiments.systems import TEACHERS
 from nersery.models.training.checkpoint import training_seconds
 from nersery.taggers.base import LOADING, Tagger, load_tagger, training_folder, training_record

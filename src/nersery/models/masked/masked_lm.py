@@ -19,8 +19,8 @@ from torch.utils.checkpoint import checkpoint
 
 from nersery.core.errors import MissingResourceError
 from nersery.core.random import item_rng
-from nersery.core.registry import Precision
 from nersery.core.scripts import script_of
+from nersery.core.typed_settings import Precision
 from nersery.core.warnings import warn
 from nersery.models import bundled
 from nersery.models.inference import WINDOWS, windows_at_once

@@ -12,8 +12,8 @@ from torch import Tensor, nn
 
 from nersery.core.errors import DataError, MissingResourceError
 from nersery.core.random import item_rng
-from nersery.core.registry import Precision
 from nersery.core.sentence import Sentence
+from nersery.core.typed_settings import Precision
 from nersery.core.warnings import warn
 from nersery.models.loading import ModelSource, autocast, pick_device, positions
 from nersery.models.masked.masked_inputs import OWN

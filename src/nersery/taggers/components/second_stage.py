@@ -7,9 +7,10 @@ from copy import copy
 from typing import Any
 
 from nersery.core.errors import SettingsError, did_you_mean
-from nersery.core.registry import build, check, name_of, settings_of
+from nersery.core.registry import check, name_of
 from nersery.core.sentence import Sentence, types_in
 from nersery.core.training_context import Training
+from nersery.core.typed_settings import build, settings_of
 from nersery.taggers.base import Tagger
 
 OWN = (

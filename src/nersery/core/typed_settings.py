@@ -1,0 +1,152 @@
+"""The settings of a method, or of any dataclass: checked against the types of its fields, with all problems at once."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Callable, Mapping
+from functools import cache, partial
+from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
+
+from nersery.core.errors import SettingsError, did_you_mean
+
+_EXPECTED = {
+    "dict_type": 'expected a table, e.g. {{ name = "text" }}',
+    "list_type": 'expected a list, e.g. ["text"]',
+    "tuple_type": 'expected a list, e.g. ["text"]',
+    "bool_type": "expected true or false",
+    "int_type": "expected a whole number",
+    "int_from_float": "expected a whole number",
+    "string_type": "expected a string",
+    "literal_error": "expected {expected}",
+    "greater_than_equal": "expected {ge} or more",
+    "less_than_equal": "expected at most {le}",
+    "less_than": "expected less than {lt}",
+    "value_error": "{error}",
+    "missing": "{place} is missing",
+    "unexpected_keyword_argument": "there is no setting {place}",
+}
+"""By the type of a pydantic error, what says more to a user of TOML than its own message."""
+FileName = Annotated[str, "file"]
+"""The type of a setting that names a file: in a recipe a relative name starts from the recipe's folder."""
+ModelName = Annotated[str, "model"]
+"""The type of a setting that names a model: a folder, in a recipe one that is there from its folder on, or a name."""
+Precision = Literal["auto", "bf16", "fp32"]
+"""The type of a setting that says in what numbers a model computes; ``auto`` is bf16 if the processor supports it."""
+
+
+def build(cls: type[Any], name: str, settings: Mapping[str, Any]) -> Any:
+    """Build a dataclass; a `SettingsError` with all unknown settings and wrong values, under its name."""
+    made, issues = built(cls, name, settings)
+    if issues:
+        raise SettingsError("\n".join(issues))
+    return made
+
+
+def built(cls: type[Any], name: str, settings: Mapping[str, Any]) -> tuple[Any, list[str]]:
+    """A method, or None with what is wrong with its settings."""
+    values, issues = validated(cls, name, settings)
+    unknown = settings.keys() - {field.name for field in dataclasses.fields(cls) if field.init}
+    if len(issues) > len(unknown):  # without a setting that was refused, the method could complain of its absence
+        return None, issues
+    try:
+        return cls(**values), issues
+    except SettingsError as error:
+        return None, [*issues, str(error)]
+
+
+def validated(cls: type[Any], name: str, settings: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
+    """The settings of a dataclass, converted to the types of its fields, and their problems.
+
+    Args:
+        name: Name of the dataclass in messages.
+    """
+    values, issues = typed(cls, name, settings)
+    missing = [field.name for field in dataclasses.fields(cls) if _is_required(field) and field.name not in settings]
+    return values, [*issues, *(f'{name} needs the setting "{key}"' for key in missing)]
+
+
+def typed(cls: type[Any], name: str, settings: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
+    """As `validated`, without reporting missing settings.
+
+    Args:
+        name: If empty, messages name the settings alone.
+    """
+    from pydantic import ValidationError
+
+    known = [field.name for field in dataclasses.fields(cls) if field.init]
+    prefix = f"{name}." if name else ""
+    values: dict[str, Any] = {}
+    issues = []
+    for key, value in settings.items():
+        if key not in known:
+            issues.append(f'{name} has no setting "{key}"; {did_you_mean(key, known)}')
+            continue
+        try:
+            strict = True if isinstance(value, bool | str) else None  # lax otherwise, but true and "0.5" are no numbers
+            values[key] = _validator(cls, key).validate_python(value, strict=strict)
+        except ValidationError as error:
+            messages = dict.fromkeys(map(_message, error.errors()))
+            issues.append(f"{prefix}{key} is {value!r:.200}: {'; or '.join(messages)}")
+            continue
+        if not _is_finite(values[key]):
+            issues.append(f"{prefix}{key} is {value!r}: expected finite numbers")
+            del values[key]
+    return values, issues
+
+
+# mypy takes classes for unhashable, because it finds the `__hash__` of their instances.
+hints_of: Callable[[type[Any]], Mapping[str, Any]] = cache(partial(get_type_hints, include_extras=True))  # type: ignore[assignment]
+"""The types of a dataclass's fields, by name; finding them takes longer than checking all values."""
+
+
+def _new_validator(cls: type[Any], key: str) -> Any:
+    from pydantic import TypeAdapter
+
+    return TypeAdapter(hints_of(cls)[key])
+
+
+_validator: Callable[[type[Any], str], Any] = cache(_new_validator)  # type: ignore[assignment]
+
+
+def has_choices(hint: Any) -> bool:
+    """Whether a type, or a part of it, lists its values."""
+    return get_origin(hint) is Literal or any(map(has_choices, get_args(hint)))
+
+
+def _is_finite(value: Any) -> bool:
+    """Whether a value, or all that is in a table or list, is no NaN and no infinity."""
+    if isinstance(value, Mapping):
+        return all(map(_is_finite, value.values()))
+    if isinstance(value, list | tuple):
+        return all(map(_is_finite, value))
+    return not isinstance(value, float) or math.isfinite(value)
+
+
+def _message(detail: Mapping[str, Any]) -> str:
+    """What one of pydantic's errors says to a user."""
+    place = ".".join(str(key) for key in detail["loc"])
+    if detail["type"] not in _EXPECTED:
+        return str(detail["msg"])
+    return _EXPECTED[detail["type"]].format(place=place, **detail.get("ctx", {}))
+
+
+def _is_required(field: dataclasses.Field[Any]) -> bool:
+    return field.init and field.default is field.default_factory is dataclasses.MISSING
+
+
+def setting_fields(cls: type[Any]) -> list[dataclasses.Field[Any]]:
+    """The fields that are settings, in the constructor's order: a method's own first, shared keyword-only ones last."""
+    return sorted((field for field in dataclasses.fields(cls) if field.init), key=lambda field: field.kw_only is True)
+
+
+def settings_of(method: object) -> dict[str, Any]:
+    """The settings of a method by name."""
+    return {field.name: getattr(method, field.name) for field in setting_fields(type(method))}
+
+
+def default_of(setting: dataclasses.Field[Any]) -> Any:
+    """The value of a setting that the user leaves out; None if it is required."""
+    if setting.default_factory is not dataclasses.MISSING:
+        return setting.default_factory()
+    return None if setting.default is dataclasses.MISSING else setting.default
