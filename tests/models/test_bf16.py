@@ -14,6 +14,7 @@ import transformers
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from nersery.core.sentence import Entity, Sentence
+from nersery.core.training_context import Training
 from nersery.models import loading
 from nersery.models.causal import CausalLM
 from nersery.models.hidden_states import LayerEncoder
@@ -57,7 +58,7 @@ def stored_in_bf16(folder: Path, head: str, to: Path) -> str:
 
 def tagger(model: str) -> None:
     network = TransformerTagger(model, steps=1, batch_size=1)
-    network.fit([SENTENCE], [SENTENCE])
+    network.fit([SENTENCE], Training([SENTENCE]))
 
 
 def masked_lm(model: str) -> None:

@@ -174,7 +174,7 @@ class TestMethods:
 
     def test_guesses_are_those_of_its_own_model(self, name: str, make: Make) -> None:
         method: Any = make(name)
-        with pytest.raises(NerseryError, match=r"fit\(corpus\)"):
+        with pytest.raises(NerseryError, match="call fit before generate or suggest"):
             method.suggest(GOLD, [(0,)] * 5, 3)
         method.fit(GOLD)
         suggested = method.suggest([GOLD[0], GOLD[3]], [(4,), ()], 3)

@@ -71,7 +71,7 @@ class MaskedModelSettings(AdaptationSettings, ModelSettings):
     def lm(self) -> MaskedLM:
         """The model that `fit` has opened; an error before."""
         if self._lm is None:
-            raise unfitted(self, "generate")
+            raise unfitted(self, "generate or suggest")
         lm: MaskedLM = self._lm
         return lm
 
