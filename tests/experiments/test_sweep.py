@@ -163,7 +163,7 @@ class TestSettings:
             load("recipe.toml", ["systems=[]", 'sweep.settings=[{ system = "one", copies = [1] }]'])
 
     def test_a_recipe_without_a_sweep_stays_as_it_is(self):
-        assert expanded({"systems": [{"method": "melm"}]}, []) == ({"systems": [{"method": "melm"}]}, [])
+        assert expanded({"systems": [{"method": "melm"}]}) == ({"systems": [{"method": "melm"}]}, [], [])
 
 
 @pytest.mark.usefixtures("languages")

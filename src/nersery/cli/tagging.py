@@ -89,10 +89,9 @@ def _untrained(method: str | None, preset: str | None, settings: Sequence[str]) 
     from nersery.experiments.recipe import with_preset
     from nersery.experiments.recipe_file.overrides import settings_from
 
-    problems: list[str] = []
-    chosen = with_preset(settings_from(settings) | ({"preset": preset} if preset else {}), problems)
-    if problems:
-        raise SettingsError("\n".join(problems))
+    chosen, issues = with_preset(settings_from(settings) | ({"preset": preset} if preset else {}))
+    if issues:
+        raise SettingsError("\n".join(issues))
     named = chosen.pop("method", None)
     if method and named and method != named:
         raise SettingsError(f"--method is {method}, and the preset or a setting says {named}: name one of them")

@@ -49,24 +49,24 @@ def read_inputs(recipe: Recipe, say: Callable[[str], None]) -> tuple[dict[str, C
         say: Called with a line on how each file was read.
 
     Raises:
-        DataError: With all problems of all files; if each file is valid, with all conflicts between them.
+        DataError: With all issues of all files; if each file is valid, with all conflicts between them.
     """
     parts: dict[DataFile, Corpus] = {}
     notes: list[str] = []
-    problems: list[Issue] = []
+    issues: list[Issue] = []
     fixes: list[str] = []
     for file in (file for split in SPLITS for file in recipe.data.files(split)):
         try:
             parts[file] = _read(recipe, file, say, notes)
         except DataError as error:
-            problems += error.issues
+            issues += error.issues
             fixes += [error.fix, _fix_of_shipped(recipe, file)]
-    if not problems:
-        problems = [*_label_problems(parts), *_size_problems(recipe, parts), *_id_problems(recipe, parts)]
-    if problems:
+    if not issues:
+        issues = [*_label_issues(parts), *_size_issues(recipe, parts), *_id_issues(recipe, parts)]
+    if issues:
         if any("--" in fix for fix in fixes):
             fixes.append(OPTIONS_HINT)
-        raise DataError(problems, fix="; ".join(dict.fromkeys(filter(None, fixes))))
+        raise DataError(issues, fix="; ".join(dict.fromkeys(filter(None, fixes))))
     corpora = {split: Corpus(s for _, part in _of(parts, split) for s in part) for split in SPLITS}
     return corpora, [
         *notes,
@@ -140,39 +140,39 @@ def _fix_of_shipped(recipe: Recipe, file: DataFile) -> str:
     return f"nersery copy {recipe.source} my-recipe.toml, then put your own files into its [data]"
 
 
-def _label_problems(parts: Parts) -> list[Issue]:
-    problems, train = [], _types_of_train(parts)
+def _label_issues(parts: Parts) -> list[Issue]:
+    issues, train = [], _types_of_train(parts)
     for file, part in parts.items():
         if not part:
-            problems.append(Issue(f"the {file.label} file has no sentence", file.name))
+            issues.append(Issue(f"the {file.label} file has no sentence", file.name))
         elif file.split != "raw" and not part.types:
-            problems.append(Issue(f"no sentence of the {file.label} file has an entity", file.name))
+            issues.append(Issue(f"no sentence of the {file.label} file has an entity", file.name))
         elif file.split == "test" and train and not train & {*part.types}:
             listed = f"{file.label} has the types {', '.join(part.types)}, train has {', '.join(sorted(train))}"
-            problems.append(Issue(f"{listed}: no common type", file.name))
-    return problems
+            issues.append(Issue(f"{listed}: no common type", file.name))
+    return issues
 
 
-def _size_problems(recipe: Recipe, parts: Parts) -> list[Issue]:
-    problems: list[Issue] = []
+def _size_issues(recipe: Recipe, parts: Parts) -> list[Issue]:
+    issues: list[Issue] = []
     folds = recipe.sample.folds or 0
     if folds > (count := sum(len(part) for _, part in _of(parts, "train"))):
-        problems.append(Issue(f"sample.folds is {folds}, but train has {count} sentences; lower it"))
+        issues.append(Issue(f"sample.folds is {folds}, but train has {count} sentences; lower it"))
     for key, split, size in (("size", "train", recipe.sample.size), ("dev_size", "dev", recipe.sample.dev_size)):
         there = {file.label: len(part) for file, part in _of(parts, split)} or {split: 0}
         of_sweep = any(one.startswith("sweep.sizes=") for one in recipe.overrides)
         named, fix = (" by sweep.sizes", "lower it there") if of_sweep else ("", "lower it, or leave it out")
-        problems += [
+        issues += [
             Issue(f"sample.{key} is {size}{named}, but {label} has {count} sentences; {fix}")
             for label, count in there.items()
             if size is not None and size > count
         ]
-    return problems or _protocol_problems(recipe, parts)
+    return issues or _protocol_issues(recipe, parts)
 
 
-def _protocol_problems(recipe: Recipe, parts: Parts) -> list[Issue]:
+def _protocol_issues(recipe: Recipe, parts: Parts) -> list[Issue]:
     """Seeds for which no sample with every type is found; each seed draws in its own order."""
-    size, protocol, problems = recipe.sample.size, recipe.sample.protocol, []
+    size, protocol, issues = recipe.sample.size, recipe.sample.protocol, []
     for file, part in _of(parts, "train"):
         if protocol != "every_type" or size is None or size >= len(part):
             continue
@@ -180,11 +180,11 @@ def _protocol_problems(recipe: Recipe, parts: Parts) -> list[Issue]:
             try:
                 sample(part, size, protocol, seed)
             except SettingsError as error:
-                problems.append(Issue(f"{file.label}, seed {seed}: {error}", file.name))
-    return problems
+                issues.append(Issue(f"{file.label}, seed {seed}: {error}", file.name))
+    return issues
 
 
-def _id_problems(recipe: Recipe, parts: Parts) -> list[Issue]:
+def _id_issues(recipe: Recipe, parts: Parts) -> list[Issue]:
     """Ids that generated sentences would share with sentences in the files."""
     methods = {system.method.method for system in recipe.systems if system.method is not None}
     train = {id for _, part in _of(parts, "train") for id in part.by_id}
