@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Self
 
 from pydantic import model_validator
 
+from nersery.core.sentence import Sentence
 from nersery.evaluate.error_analysis import CORRECT, KINDS
 from nersery.evaluate.significance import holm
 from nersery.report.number_format import plural
@@ -89,6 +91,13 @@ class SplitReport(ReportPart):
     entities: int | None = None
     types: Table[int] = {}
     languages: Table[SplitReport] = {}
+
+    @classmethod
+    def of(cls, sentences: Sequence[Sentence], **files: Any) -> Self:
+        """What the sentences hold, beside the fields that say where they are."""
+        types = Counter(entity.type for sentence in sentences for entity in sentence.entities)
+        counts = {"words": sum(map(len, sentences)), "entities": types.total(), "types": dict(sorted(types.items()))}
+        return cls.model_validate({"sentences": len(sentences), **counts, **files})
 
 
 class SampleReport(ReportPart):

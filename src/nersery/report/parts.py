@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import operator
 import statistics
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Annotated, Any, Self, TypeVar
 
-from pydantic import BaseModel, BeforeValidator, Field, model_validator
+from pydantic import AliasChoices, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
 from nersery.evaluate.error_analysis import mistake_text
 from nersery.report.number_format import MISSING, percent
@@ -23,7 +24,12 @@ Table = Annotated[dict[str, T], BeforeValidator(_without_nulls)]
 
 
 class ReportPart(BaseModel):
-    """A part of a report. A null where the type does not allow it is read as a missing value."""
+    """A part of a report, read from JSON values or from an object with these attributes, such as a `Sentence`.
+
+    A null where the type does not allow it is read as a missing value.
+    """
+
+    model_config = ConfigDict(from_attributes=True)
 
     @model_validator(mode="before")
     @classmethod
@@ -120,7 +126,7 @@ class AgainstGold(Interval):
     difference: float | None = None
     sentences: int | None = None
     runs: int | None = None
-    p: float | None = None
+    p: float | None = Field(default=None, validation_alias=AliasChoices("p", "p_value"))
     samples: int | None = None
     test: str = ""
     p_over_seeds: float | None = None
@@ -157,7 +163,7 @@ class ShownSentence(ReportPart):
     id: str = ""
     words: list[str]
     entities: list[ShownEntity] = []
-    language: str = ""
+    language: str = Field(default="", exclude_if=operator.not_)
 
 
 class Example(ReportPart):
