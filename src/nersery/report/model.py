@@ -10,6 +10,7 @@ import math
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any, Self
 
@@ -33,6 +34,10 @@ from nersery.report.parts import (
 )
 from nersery.report.tables.table_columns import COUNTS, Column
 from nersery.report.training_parts import GridReport, SelfTrainingReport, TeacherReport, TrainingReport
+
+NEW_ENTITIES = (
+    "New entities: distinct mentions, by words and type, that occur in the training sentences but not in gold."
+)
 
 
 class MistakeReport(ReportPart):
@@ -135,14 +140,7 @@ class SystemReport(ReportPart):
     train_sentences: Annotated[list[int], Column("Training sentences", COUNTS)] = []
     kept_sentences: list[int] = []
     method_parameters: int | None = None
-    new_entities: Annotated[
-        list[int],
-        Column(
-            "New entities",
-            COUNTS,
-            "New entities: distinct mentions, by words and type, that occur in the training sentences but not in gold.",
-        ),
-    ] = []
+    new_entities: Annotated[list[int], Column("New entities", COUNTS, remark=NEW_ENTITIES)] = []
     diversity: DiversityReport = DiversityReport()
     errors: MistakeReport = MistakeReport()
     changes: ChangeReport = ChangeReport()
@@ -192,12 +190,12 @@ class SystemReport(ReportPart):
         return None if self.f1.mean is None or other is None else self.f1.mean - other
 
 
-COLUMNS = {
-    name: column
+COLUMNS = [
+    replace(column, of=name)
     for name, field in SystemReport.model_fields.items()
     for column in field.metadata
     if isinstance(column, Column)
-}
+]
 """The fields that are columns in the table of results."""
 
 

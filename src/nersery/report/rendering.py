@@ -84,7 +84,7 @@ def _context(report: Report) -> dict[str, Any]:
         "base": reference_name(report),
         "best": report.best,
         "labels": {system.name: system.label for system in systems},
-        "columns": COLUMNS.values(),
+        "columns": COLUMNS,
         "mistaken": [system for system in systems if system.mistakes],
         "mistake_meanings": KINDS,
         "kinds_of_change": KINDS_OF_CHANGE,
