@@ -17,7 +17,6 @@ from typing import Annotated, Any, Self
 from pydantic import model_validator
 
 from nersery.core.sentence import Sentence
-from nersery.evaluate.error_analysis import CORRECT, KINDS
 from nersery.evaluate.significance import holm
 from nersery.report.number_format import plural
 from nersery.report.parts import (
@@ -57,10 +56,6 @@ class ChangeReport(ReportPart):
 
     per_type: Table[Table[int]] = {}
     examples: list[ChangeExample] = []
-
-    def total(self, kind: str) -> int:
-        """All changes of a kind."""
-        return sum(row.get(kind, 0) for row in self.per_type.values())
 
 
 class StageCounts(ReportPart):
@@ -175,12 +170,6 @@ class SystemReport(ReportPart):
         if self.generation is None:
             return self.selection
         return [self.generation.model_copy(update={"method": self.method or ""}), *self.selection]
-
-    @property
-    def mistakes(self) -> dict[str, dict[str, int]]:
-        """Counts by type, of each kind, the kinds in the order of `KINDS`."""
-        kinds = (CORRECT, *KINDS)
-        return {type_: {kind: row.get(kind, 0) for kind in kinds} for type_, row in self.errors.per_type.items()}
 
     def difference(self, reference: SystemReport | None) -> float | None:
         """F1 minus the reference's, as a fraction: as tested, else of the means."""

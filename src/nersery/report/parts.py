@@ -7,8 +7,9 @@ import statistics
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Annotated, Any, Self, TypeVar
 
-from pydantic import AliasChoices, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+from pydantic import AliasChoices, BaseModel, BeforeValidator, ConfigDict, Field, PlainSerializer, model_validator
 
+from nersery.core.sentence import Entity
 from nersery.evaluate.error_analysis import mistake_text
 from nersery.report.number_format import MISSING, percent
 
@@ -149,12 +150,8 @@ class SweepCell(ReportPart):
     f1: float | None = None
 
 
-class ShownEntity(ReportPart):
-    """Words ``[start, end)`` and their type."""
-
-    start: int
-    end: int
-    type: str
+ShownEntity = Annotated[Entity, PlainSerializer(Entity.as_dict)]
+"""An entity, of which the report has words and type."""
 
 
 class ShownSentence(ReportPart):

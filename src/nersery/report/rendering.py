@@ -85,7 +85,7 @@ def _context(report: Report) -> dict[str, Any]:
         "best": report.best,
         "labels": {system.name: system.label for system in systems},
         "columns": COLUMNS,
-        "mistaken": [system for system in systems if system.mistakes],
+        "mistaken": [system for system in systems if system.errors.per_type],
         "mistake_meanings": KINDS,
         "kinds_of_change": KINDS_OF_CHANGE,
         "generating": [system for system in systems if system.examples],

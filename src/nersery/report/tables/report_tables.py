@@ -6,7 +6,7 @@ To add a table, write a function that returns it, and name it in `TABLES`; a tem
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from types import SimpleNamespace
 from typing import Any
 
@@ -163,21 +163,30 @@ def _groups(report: Report) -> Iterator[ReportTable]:
 
 
 def _mistakes(report: Report) -> Iterator[ReportTable]:
-    """Mistakes by system, and by system and type."""
-    kinds = (CORRECT, *KINDS)
-    systems = [system for system in report.systems if system.mistakes]
-    counted = [Column(kind.capitalize()) for kind in kinds]
     seeds = ", summed over seeds" if len(report.seeds) > 1 else ""
-    totals = [
-        (system.label, *(sum(row[kind] for row in system.mistakes.values()) for kind in kinds)) for system in systems
+    totals = f"Correct entities and mistakes on test, by method and kind{seeds}"
+    by_type = f"The same by type: the gold type, of spurious entities the predicted one{seeds}"
+    yield from _by_kind(report, "errors", (CORRECT, *KINDS), totals, by_type)
+
+
+def _changes(report: Report) -> Iterator[ReportTable]:
+    differing = f"Entities that differ from {reference_name(report)}, by"
+    yield from _by_kind(report, "changes", [*KINDS_OF_CHANGE], f"{differing} method", f"{differing} type and method")
+
+
+def _by_kind(report: Report, part: str, kinds: Sequence[str], *captions: str) -> Iterator[ReportTable]:
+    """The counts of each kind by system, and by type and system."""
+    found = [(system.label, rows) for system in report.systems if (rows := getattr(system, part).per_type)]
+    totals = [(label, *(sum(row.get(kind, 0) for row in rows.values()) for kind in kinds)) for label, rows in found]
+    by_type = [
+        (type_, label, *(rows[type_].get(kind, 0) for kind in kinds))
+        for type_ in report.types
+        for label, rows in found
+        if type_ in rows
     ]
-    caption = f"Correct entities and mistakes on test, by method and kind{seeds}"
-    yield ReportTable("errors", caption, [Column("Method", NAME), *counted], totals, "", reference_name(report))
-    rows = [
-        (type_, s.label, *row.values()) for type_ in report.types for s in systems if (row := s.mistakes.get(type_))
-    ]
-    caption = f"The same by type: the gold type, of spurious entities the predicted one{seeds}"
-    yield ReportTable("errors-by-type", caption, [Column("Type", TYPE), Column("Method", NAME), *counted], rows)
+    columns = [Column("Method", NAME), *(Column(kind.capitalize()) for kind in kinds)]
+    yield ReportTable(part, captions[0], columns, totals, baseline=reference_name(report))
+    yield ReportTable(f"{part}-by-type", captions[1], [Column("Type", TYPE), *columns], by_type)
 
 
 def confused(report: Report) -> SystemReport | None:
@@ -206,23 +215,6 @@ def _confusion(report: Report) -> Iterator[ReportTable]:
     ]
     columns = [Column("Method", NAME), Column("Gold", TYPE), Column("Predicted", TYPE), Column("Entities")]
     yield ReportTable("confusion-full", "Wrong types of all methods", columns, sorted(listed, key=lambda row: -row[3]))
-
-
-def _changes(report: Report) -> Iterator[ReportTable]:
-    """What each system fixes and breaks, and the same of the best one by type."""
-    kinds = [Column(kind.capitalize()) for kind in KINDS_OF_CHANGE]
-    systems = [system for system in report.systems if system.changes.per_type]
-    base = reference_name(report)
-    rows = [(system.label, *map(system.changes.total, KINDS_OF_CHANGE)) for system in systems]
-    yield ReportTable("changes", f"Entities that differ from {base}, by method", [Column("Method", NAME), *kinds], rows)
-    by_type = [
-        (type_, system.label, *(row.get(kind, 0) for kind in KINDS_OF_CHANGE))
-        for type_ in report.types
-        for system in systems
-        if (row := system.changes.per_type.get(type_))
-    ]
-    columns = [Column("Type", TYPE), Column("Method", NAME), *kinds]
-    yield ReportTable("changes-by-type", f"Entities that differ from {base}, by type and method", columns, by_type)
 
 
 def _grid(report: Report) -> Iterator[ReportTable]:
