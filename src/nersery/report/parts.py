@@ -10,7 +10,7 @@ from typing import Annotated, Any, Self, TypeVar
 from pydantic import AliasChoices, BaseModel, BeforeValidator, ConfigDict, Field, PlainSerializer, model_validator
 
 from nersery.core.sentence import Entity
-from nersery.evaluate.error_analysis import mistake_text
+from nersery.evaluate.error_analysis import entity_text, mistake_text
 from nersery.report.number_format import MISSING, percent
 
 T = TypeVar("T")
@@ -203,7 +203,7 @@ class MistakeExample(LabelledExample):
 
     def __str__(self) -> str:
         """Both entities in words."""
-        return mistake_text(self.model_dump())
+        return mistake_text(self.words, self.gold_entity, self.predicted_entity)
 
 
 class ChangeExample(LabelledExample):
@@ -220,6 +220,4 @@ class ChangeExample(LabelledExample):
 
     def __str__(self) -> str:
         """The entity in words."""
-        if self.entity is None:
-            return ""
-        return f"“{' '.join(self.words[self.entity.start : self.entity.end])}” {self.entity.type}"
+        return entity_text(self.words, self.entity) if self.entity else ""

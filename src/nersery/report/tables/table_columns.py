@@ -80,7 +80,7 @@ class Column:
     """A column of a table.
 
     Args:
-        of: Its value in the row of an item: an attribute of the item, such as ``tested.p``, or what a function returns.
+        of: The value in an item's row, see `ReportTable.of`: an attribute such as ``tested.p``, or a function's result.
         remark: A sentence below the table that defines the number.
     """
 
@@ -109,10 +109,19 @@ class ReportTable:
     baseline: str = ""
 
     @classmethod
-    def of(cls, name: str, caption: str, columns: Sequence[Column], items: Iterable[Any], *marks: str) -> Self:
-        """A table with a row for each item; ``marks`` are its style and its baseline."""
+    def of(
+        cls,
+        name: str,
+        caption: str,
+        columns: Sequence[Column],
+        items: Iterable[Any],
+        style: str = "",
+        baseline: str = "",
+    ) -> Self:
+        """A table with a row for each item, whose values the columns find."""
         getters = [attrgetter(column.of) if isinstance(column.of, str) else column.of for column in columns]
-        return cls(name, caption, columns, [tuple(get(item) for get in getters) for item in items], *marks)
+        rows = [tuple(get(item) for get in getters) for item in items]
+        return cls(name, caption, columns, rows, style, baseline)
 
     @property
     def shown(self) -> list[list[str]]:
