@@ -215,12 +215,10 @@ def _diversity(run: RunFolder, system: System) -> DiversityReport:
     """How much the added sentences differ from their parents; null if none were added."""
     found = []
     for seed in run.recipe.seeds:
-        gold, known = run.sampled(seed)[0].by_id, _with_gold(run, seed, system)
-        found.append(diversity((sentence for sentence in known if sentence.id not in gold), known).as_dict())
-    known_values = {
-        name: [one[name] for one in found if one[name] is not None] for name in DiversityReport.model_fields
-    }
-    return DiversityReport(**{name: Measure.of(values) if values else None for name, values in known_values.items()})
+        gold, corpus = run.sampled(seed)[0].by_id, _with_gold(run, seed, system)
+        found.append(diversity((sentence for sentence in corpus if sentence.id not in gold), corpus).as_dict())
+    known = {name: [one[name] for one in found if one[name] is not None] for name in DiversityReport.model_fields}
+    return DiversityReport(**{name: Measure.of(values) if values else None for name, values in known.items()})
 
 
 def _with_gold(run: RunFolder, seed: int, system: System) -> Corpus:
@@ -273,14 +271,9 @@ def _generated(run: RunFolder, system: System) -> dict[str, Any]:
             for child in spread(kept, SHOWN_EXAMPLES)
         ],
         "reject_examples": [
-            {
-                "stage": stage,
-                "reason": reject.reason,
-                "parent": _parent(reject.sentence, parents),
-                "child": reject.sentence,
-            }
+            {"stage": stage, "reason": reject.reason, "parent": _parent(child, parents), "child": child}
             for stage, reject in spread(rejected, SHOWN_REJECTS)
-            if reject.sentence is not None
+            if (child := reject.sentence) is not None
         ],
     }
 
@@ -296,7 +289,5 @@ def _tally(files: Iterable[Path]) -> Tally:
 
 def _parent(child: Sentence, parents: Corpus) -> Sentence | None:
     """The gold sentence that a generated one was made from, if it is known."""
-    for id_ in child.origin.parents if child.origin else ():
-        if id_ in parents.by_id:
-            return parents.by_id[id_]
-    return None
+    names = child.origin.parents if child.origin else ()
+    return next((parents.by_id[name] for name in names if name in parents.by_id), None)
