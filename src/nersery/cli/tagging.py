@@ -228,7 +228,8 @@ def _print_errors(errors: Errors) -> None:
         shown.add_row(tables.text(type_), *(f"{count:,}" for count in counts.values()))
     print()
     tables.show(shown)
-    for mistake in errors.as_dict(SHOWN_MISTAKES)["examples"]:
-        print(printable(f"{mistake['kind']} in {mistake['id']}: {mistake_text(mistake)}"))
+    for one in errors.examples(SHOWN_MISTAKES):
+        text = mistake_text(one.truth.words, one.gold, one.predicted)
+        print(printable(f"{one.kind} in {one.truth.id}: {text}"))
     for kind, meaning in KINDS.items():
         remark(f"{kind}: {meaning}")
