@@ -74,7 +74,7 @@ class SystemRun:
         return self.sampled[1]
 
     @property
-    def made_by(self) -> dict[str, Any]:
+    def fingerprint(self) -> dict[str, Any]:
         """What identifies its jobs, so that none resumes another's."""
         return {"seed": self.seed, "system": asdict(self.system)}
 
@@ -160,8 +160,8 @@ class SystemRun:
         return io.read(path)
 
     def _run_stage(self, path: Path, stage: Stage[Any, Any], rows: Corpus, label: str, learn: str) -> None:
-        job = JobOptions(quiet=self.run.quiet)
-        StageJob(stage, io.InMemory(rows), path, job, self._label(label), self.made_by, self._label(learn)).run()
+        label, learn, options = self._label(label), self._label(learn), JobOptions(quiet=self.run.quiet)
+        StageJob(stage, io.InMemory(rows), path, label, self.fingerprint, options, learn).run()
 
     def _is_shared(self, path: Path) -> bool:
         """Whether another seed or system has made the sentences; if so, its files are copied."""
@@ -285,7 +285,7 @@ class SystemRun:
 
     def _write(self, path: Path, rows: Sequence[Sentence], step: Step[Sentence], label: str) -> None:
         with self._progress(label, len(rows)) as progress:
-            corpus_job(path, self.made_by).run(rows, step, progress=progress)
+            corpus_job(path, self.fingerprint).run(rows, step, progress=progress)
 
     # --- what is shown ----------------------------------------------------------------------------------------------
 
