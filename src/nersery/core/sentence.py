@@ -201,18 +201,11 @@ class Sentence:
                 )
             position = end
         unknown = [(start, end, [UNKNOWN_COLUMN] * len(new)) for start, end, new in edits] if self.columns else []
+        words, columns = _spliced(self.words, edits), tuple([_spliced(column, unknown) for column in self.columns])
+        entities = tuple([_moved(entity, edits, self) for entity in self.entities])
+        place = ("", ()) if edits else (self.document, self.offsets)
         edited = Sentence.unchecked(
-            _spliced(self.words, edits),
-            tuple([_moved(entity, edits, self) for entity in self.entities]),
-            self.id,
-            self.language,
-            self.origin,
-            self.scores,
-            tuple([_spliced(column, unknown) for column in self.columns]),
-            self.comments,
-            (),
-            "" if edits else self.document,
-            () if edits else self.offsets,
+            words, entities, self.id, self.language, self.origin, self.scores, columns, self.comments, (), *place
         )
         if edit_issue(edited.words, edited.entities) is not None:  # the other parts were checked with this sentence
             edited.__post_init__()
@@ -224,18 +217,11 @@ class Sentence:
         Args:
             order: Which word comes first, second and so on; each word once.
         """
+        words = tuple([self.words[position] for position in order])
+        columns = tuple([tuple([column[position] for position in order]) for column in self.columns])
+        others = self.comments, self.soft_labels, self.document, self.offsets
         reordered = Sentence.unchecked(
-            tuple([self.words[position] for position in order]),
-            self.entities,
-            self.id,
-            self.language,
-            self.origin,
-            self.scores,
-            tuple([tuple([column[position] for position in order]) for column in self.columns]),
-            self.comments,
-            self.soft_labels,
-            self.document,
-            self.offsets,
+            words, self.entities, self.id, self.language, self.origin, self.scores, columns, *others
         )
         if len(order) != len(self.words):  # else all parts were checked with this sentence
             reordered.__post_init__()

@@ -167,22 +167,17 @@ class FileJob:
             self._check_existing(overwrite, moved=journal.finished)
             journal.write()  # before the output is cut, so that no journal ever speaks of another job's bytes
             if not journal.finished:
-                self._fill(journal, items, step, batch_size, progress)
+                done, policy = journal.tally.read, ErrorPolicy(step, self.sentence_of)
+                if progress is not None and done:
+                    progress.advance(done, resumed=True)
+                remaining = islice(iter(items), done, None)  # rejects of the reader count as read, too
+                outcomes = outcomes_of(remaining, policy, batch_size=batch_size, progress=progress)
+                self._fill(journal, outcomes, policy, batch_size)
             self.check_target(overwrite=overwrite)  # somebody may have written there in the meantime
             self._publish(journal.tally)
         return journal.tally
 
-    def _fill(
-        self,
-        journal: _Journal,
-        items: Iterable[Item | Reject],
-        step: Step[Item],
-        batch_size: int,
-        progress: Progress | None,
-    ) -> None:
-        remaining = islice(iter(items), journal.tally.read, None)  # rejects of the reader count as read, too
-        if progress is not None and journal.tally.read:
-            progress.advance(journal.tally.read, resumed=True)
+    def _fill(self, journal: _Journal, outcomes: Iterable[Outcome], policy: ErrorPolicy[Any], batch_size: int) -> None:
         with (
             files.naming_the_full_disk(self.target),
             # A kill may have left more bytes than the journal speaks of: their items are processed again.
@@ -190,8 +185,6 @@ class FileJob:
             _cut_to(self.part / "rejects", journal.bytes[1]) as rejects,
         ):
             saved = time.monotonic()
-            policy = ErrorPolicy(step, self.sentence_of)
-            outcomes = outcomes_of(remaining, policy, batch_size=batch_size, progress=progress)
             for number, made in enumerate(outcomes, start=1):
                 line, outcome = policy.encoded(made, self.encode, self.encode_reject)
                 journal.tally.add(outcome)

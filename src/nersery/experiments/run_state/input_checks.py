@@ -8,7 +8,7 @@ from typing import Any
 from nersery.augment.base import made_from
 from nersery.core.errors import Issue, SettingsError
 from nersery.core.registry import BUNDLED
-from nersery.core.sentence import Corpus, Sentence
+from nersery.core.sentence import Corpus, Sentence, types_in
 from nersery.experiments.corpus_notes import note_of_overlap, note_of_punctuation, note_of_types
 from nersery.experiments.recipe import Recipe
 from nersery.experiments.recipe_file.data_files import DataFile
@@ -47,12 +47,8 @@ def _of(parts: Parts, *splits: str) -> Iterator[tuple[DataFile, Corpus]]:
     return ((file, part) for file, part in parts.items() if file.split in splits)
 
 
-def _types_of_train(parts: Parts) -> set[str]:
-    return {type_ for _, part in _of(parts, "train") for type_ in part.types}
-
-
 def _label_problems(parts: Parts) -> list[Issue]:
-    problems, train = [], _types_of_train(parts)
+    problems, train = [], types_in(sentences_of(parts, "train"))
     for file, part in parts.items():
         if not part:
             problems.append(Issue(f"the {file.label} file has no sentence", file.name))
@@ -125,7 +121,7 @@ def _size_notes(recipe: Recipe, parts: Parts) -> list[str]:
 
 
 def _type_notes(parts: Parts) -> list[str]:
-    known, labelled = _types_of_train(parts), _of(parts, "train", "dev", "test")
+    known, labelled = types_in(sentences_of(parts, "train")), _of(parts, "train", "dev", "test")
     return [note for file, part in labelled if (note := note_of_types(file.label, part, known))]
 
 
