@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 
 from nersery.core import registry
-from nersery.core.errors import MissingResourceError, SettingsError
+from nersery.core.errors import MissingResourceError, SettingsError, UnfittedError
 from nersery.core.outcome import Reject
 from nersery.core.training_context import Training
 from nersery.crosslingual.aligners import embeddings
@@ -281,7 +281,7 @@ class TestSettings:
 class TestFineTuning:
     def test_it_has_to_be_fitted(self, tiny_masked_lm: str) -> None:
         one = registry.create("align", "embeddings", {"model": tiny_masked_lm, "fine_tune": {}})
-        with pytest.raises(SettingsError, match="fit"):
+        with pytest.raises(UnfittedError, match="fit"):
             one.align(PAIRS)
 
     def test_self_training_on_what_is_nearly_known_finds_the_rest(self, tmp_path: Path) -> None:
