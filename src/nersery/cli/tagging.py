@@ -101,7 +101,7 @@ def _untrained(method: str | None, preset: str | None, settings: Sequence[str]) 
 
 def _note_oddities(gold: Sequence[Sentence], dev: Sequence[Sentence]) -> None:
     """Tell of types that nobody learns, and of sentences by which no weights can be chosen."""
-    from nersery.experiments.run_state.inputs import note_of_overlap, note_of_types
+    from nersery.experiments.corpus_notes import note_of_overlap, note_of_types
 
     known = types_in(gold)
     for text in (note_of_types("dev", dev, known), note_of_overlap("dev", dev, "train", gold)):
@@ -122,7 +122,7 @@ def predict(
     json: options.AsJson = False,
 ) -> None:
     """Label sentences with a trained tagger; labels in the input are replaced."""
-    from nersery.experiments.run_state.inputs import note_of_learnt_words
+    from nersery.experiments.corpus_notes import note_of_learnt_words
 
     job = options.shared(JobOptions)
     options.refuse_same_file(target, source)

@@ -21,7 +21,7 @@ from nersery.core.training_context import NO_TRAINING, Training, copies_for_upsa
 from nersery.core.typed_settings import settings_of
 from nersery.core.warnings import note
 from nersery.select.base import Selector
-from nersery.select.checkpoints.self_training_checkpoint import (
+from nersery.select.components.self_training_checkpoint import (
     CERTAINTY,
     Joined,
     TrainingStep,

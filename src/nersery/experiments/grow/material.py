@@ -13,8 +13,8 @@ from nersery.core.errors import DataError, Issue, SettingsError, did_you_mean, p
 from nersery.core.random import item_seed
 from nersery.core.sentence import Corpus, Sentence
 from nersery.core.text_forms import composed
+from nersery.experiments.corpus_notes import note_of_overlap, note_of_punctuation, note_of_types
 from nersery.experiments.grow.text_profile import TextProfile, data_notes, profile, refuse_other_language
-from nersery.experiments.run_state.inputs import note_of_overlap, note_of_punctuation, note_of_types
 from nersery.taggers.base import require_labels
 
 LEAST_SENTENCES = 6
