@@ -4,7 +4,7 @@ An object has a ``text`` and a list of labels under ``label``, ``labels``, ``ent
 label is ``[start, end, type]``, or an object with ``start``, ``start_offset`` or ``begin``, ``end`` or ``end_offset``,
 and ``label``, ``labels`` or ``type``; it may repeat its ``text``. Pairs ``["text", {"entities": […]}]``, tasks of
 Label Studio (``data`` and ``annotations``) and the forms in `json_forms` are read too. Prodigy's ``tokens`` are the
-words; otherwise the text is tokenized. Objects stand one per line, in an array, or in a list in one object. Other keys
+words; otherwise the text is tokenized. Objects stand one per line, in an array, or in lists in an object. Other keys
 except ``id`` and ``language`` are ignored, but what seems to be labels in another form is an error. The output is
 doccano's format: ``text`` and ``label``.
 """
@@ -18,7 +18,16 @@ from typing import Any
 
 from nersery.core.errors import Issue
 from nersery.core.sentence import Sentence
-from nersery.io.annotation_tools.json_forms import has_text, is_pair, list_of_texts, seems_label, usual_form
+from nersery.io.annotation_tools.json_forms import (
+    ANNOTATIONS,
+    LABEL_KEYS,
+    has_text,
+    holds_texts,
+    is_pair,
+    seems_label,
+    texts_in,
+    usual_form,
+)
 from nersery.io.annotation_tools.standoff import Document, Place, Span, StandoffSource, layout, refuse_outer_space
 from nersery.io.base import Pass, Writer, unread
 from nersery.io.formats import Beginning, Format
@@ -29,8 +38,6 @@ from nersery.io.tokenization import splitter
 ARRAYS = (".json", ".jsonl", "")
 """Extensions of files that may be one array."""
 _ARRAY = re.compile(r'\s*\[\s*(?:[{\]]|\[\s*")')
-LABEL_KEYS = ("label", "labels", "entities", "spans")
-ANNOTATIONS = ("annotations", "completions")
 STARTS, ENDS, TYPES = ("start", "start_offset", "begin"), ("end", "end_offset"), ("label", "labels", "type")
 OTHER_PLACES = ("tokens", "relations", "sents", "sentences", "segments", "paragraphs", "chunks")
 """Keys of lists that have places in the text, and are not its labels."""
@@ -53,7 +60,7 @@ def holds_spans(line: str) -> bool | None:
     tokens = value.get("tokens")
     if isinstance(tokens, list) and any(isinstance(token, str) for token in tokens):
         return False
-    return "text" in value or has_text(value) or isinstance(value.get("data"), dict)
+    return "text" in value or has_text(value) or isinstance(value.get("data"), dict) or holds_texts(value)
 
 
 class SpansSource(StandoffSource):
@@ -66,50 +73,54 @@ class SpansSource(StandoffSource):
 
     def documents(self, found: Pass) -> Iterator[Document]:
         """One pass over the file."""
-        for number, (line, value) in enumerate(self._values(), start=1):
-            id = f"{self.file.stem}:{number}"
+        number = 0
+        for line, given in self._values():
             try:
-                value = parsed(value, line)
-                value = {"text": value[0], **value[1]} if is_pair(value) else value
-                if not isinstance(value, dict):
-                    raise _broken(line, f"{value!r:.60}, expected {EXPECTED}")
-                id = _id(value) or id
-                if (answer := value.get("answer")) in REFUSALS:
-                    found.skip(id, f"answered {answer}", unread(str(value.get("text", ""))))
-                else:
-                    yield _document(value, id, line, labelled=self.labels_count)
+                value = parsed(given, line)
             except BrokenError as broken:
-                found.broken(id, broken.issues, unread(value))
+                number += 1
+                found.broken(f"{self.file.stem}:{number}", broken.issues, unread(given))
+                continue
+            in_lists = isinstance(given, str) and holds_texts(value)
+            for at, one in texts_in(given, given.index("{")) if in_lists else [(1, value)]:
+                number += 1
+                yield from self._documents(one, f"{self.file.stem}:{number}", line + at - 1, found)
+
+    def _documents(self, value: Any, id: str, line: int, found: Pass) -> Iterator[Document]:
+        """The document of a value, if it is one."""
+        try:
+            value = {"text": value[0], **value[1]} if is_pair(value) else value
+            if not isinstance(value, dict):
+                raise _broken(line, f"{value!r:.60}, expected {EXPECTED}")
+            id = _id(value) or id
+            if (answer := value.get("answer")) in REFUSALS:
+                found.skip(id, f"answered {answer}", unread(str(value.get("text", ""))))
+            else:
+                yield _document(value, id, line, labelled=self.labels_count)
+        except BrokenError as broken:
+            found.broken(id, broken.issues, unread(value))
 
     def _values(self) -> Iterator[tuple[int, Any]]:
-        """The lines that are not blank, or the values of the list that the file is or has, with their lines from 1."""
+        """The lines that are not blank, the object that the file is, or the values of its array; with lines from 1."""
         first = next(filter(str.strip, self.file.beginnings(MOST_CHARACTERS)), "").lstrip(BLANKS)
         if first.startswith("[") and not holds_spans(first):
             text = self.file.whole()
             yield from array_values(text, text.index("["), self.file.name)
-        elif first.startswith("{") and (value := _one_object(self.file, first)) is not None:
-            text, key = self.file.whole(), list_of_texts(value)
-            at = re.search(rf'"{re.escape(key)}"\s*:\s*\[', text)
-            if key and at:
-                yield from array_values(text, at.end() - 1, self.file.name, is_all=False)
-            else:
-                yield 1, value
+        elif first.startswith("{") and _is_one_object(self.file, first):
+            yield 1, self.file.whole()
         else:
             yield from ((line, text) for line, text in enumerate(self.file.lines(), start=1) if text.strip(BLANKS))
 
 
-def _one_object(file: TextFile, first: str) -> Object | None:
-    """The object that a whole file is if it has a list of texts, or has a text and several lines; else None."""
+def _is_one_object(file: TextFile, first: str) -> bool:
+    """Whether a whole file is one object on several lines that has a text or holds texts."""
+    if file.path.suffix.lower() != ".json" or holds_spans(first) is not None:
+        return False
     try:
-        value = json.loads(first)
-        return value if list_of_texts(value) else None
+        value = json.loads(file.whole())
     except (ValueError, RecursionError):
-        pass
-    try:
-        value = json.loads(file.whole()) if file.path.suffix.lower() == ".json" else None
-    except (ValueError, RecursionError):
-        return None
-    return value if isinstance(value, dict) and (list_of_texts(value) or has_text(value)) else None
+        return False
+    return isinstance(value, dict) and (has_text(value) or holds_texts(value))
 
 
 def _id(value: Object) -> str:
@@ -316,7 +327,7 @@ def _begins(start: Beginning) -> bool:
         return holds
     first = start.lines[0].lstrip(BLANKS)
     if first.startswith("{"):
-        return _one_object(start.file, first) is not None
+        return _is_one_object(start.file, first)
     return _ARRAY.match("".join(start.lines)) is not None
 
 
