@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
+from nersery.io.annotation_tools.argilla import is_record
 from nersery.io.objects import Object, array_values, inner_values
 
 TEXTS = ("text", "data", "sentence", "content")
@@ -37,7 +38,7 @@ def holds_texts(value: Any) -> bool:
     >>> holds_texts({"classes": ["LOC"], "annotations": [["Oslo", {"entities": [[0, 4, "LOC"]]}]]})
     True
     """
-    if not isinstance(value, dict) or has_text(value) or value.keys() & {"words", "tokens"}:
+    if not isinstance(value, dict) or has_text(value) or value.keys() & {"words", "tokens"} or is_record(value):
         return False
     if isinstance(value.get("data"), dict) and value.keys() & {*ANNOTATIONS, "predictions"}:
         return False  # a task of Label Studio
@@ -125,10 +126,10 @@ def _is_place(value: Any) -> bool:
 
 
 def seems_label(value: Any) -> bool:
-    """Whether a value has two places and, in a list, a text, as labels of any form do."""
+    """Whether a value has two places and, in a list, a text, as labels of any form do; or is a list with such one."""
     if isinstance(value, list):
         types = [*map(type, value)]
-        return str in types and types.count(int) > 1
+        return (str in types and types.count(int) > 1) or any(map(seems_label, value))
     if not isinstance(value, dict):
         return False
     inner = [part for content in value.values() for part in (content if isinstance(content, list) else [content])]

@@ -3,10 +3,10 @@
 An object has a ``text`` and a list of labels under ``label``, ``labels``, ``entities``, ``spans`` or any other key. A
 label is ``[start, end, type]``, or an object with ``start``, ``start_offset`` or ``begin``, ``end`` or ``end_offset``,
 and ``label``, ``labels`` or ``type``; it may repeat its ``text``. Pairs ``["text", {"entities": […]}]``, tasks of
-Label Studio (``data`` and ``annotations``) and the forms in `json_forms` are read too. Prodigy's ``tokens`` are the
-words; otherwise the text is tokenized. Objects stand one per line, in an array, or in lists in an object. Other keys
-except ``id`` and ``language`` are ignored, but what seems to be labels in another form is an error. The output is
-doccano's format: ``text`` and ``label``.
+Label Studio (``data`` and ``annotations``), records of `argilla` and the forms in `json_forms` are read too. Prodigy's
+``tokens`` are the words; otherwise the text is tokenized. Objects stand one per line, in an array, or in lists in an
+object. Other keys except ``id`` and ``language`` are ignored, but what seems to be labels in another form is an error.
+The output is doccano's format: ``text`` and ``label``.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from typing import Any
 
 from nersery.core.errors import Issue
 from nersery.core.sentence import Sentence
+from nersery.io.annotation_tools.argilla import agreed, is_record, of_record
 from nersery.io.annotation_tools.json_forms import (
     ANNOTATIONS,
     LABEL_KEYS,
@@ -57,6 +58,8 @@ def holds_spans(line: str) -> bool | None:
         return None
     if not isinstance(value, dict) or value.keys() & {"words", "tags", "ner_tags"}:
         return is_pair(value)
+    if is_record(value):
+        return True
     tokens = value.get("tokens")
     if isinstance(tokens, list) and any(isinstance(token, str) for token in tokens):
         return False
@@ -131,7 +134,10 @@ def _id(value: Object) -> str:
 
 def _document(value: Object, id: str, line: int, *, labelled: bool) -> Document:
     """The document of an object, with ``labelled`` one with labels; raises `BrokenError` if it is none."""
-    value = _of_task(value, line, labelled=labelled) if isinstance(value.get("data"), dict) else usual_form(value)
+    if isinstance(value.get("data"), dict):
+        value = _of_task(value, line, labelled=labelled)
+    else:
+        value = usual_form(of_record(value, line, labelled=labelled) if is_record(value) else value)
     text = value.get("text")
     if text is None and value.keys() & {"words", "tokens"}:
         message = "an array holds words with their tags, expected such objects on a line each"
@@ -166,14 +172,8 @@ def _of_task(task: Object, line: int, *, labelled: bool) -> Object:
         fix = "accept or correct them in Label Studio, and export again" if but else "annotate it"
         raise BrokenError(Issue(f"nobody has annotated this task{but}", line=line, kind="not annotated", fixes=(fix,)))
     found = [_of_results(one.get("result") or [], line) for one in made] or [[]]
-    if any(sorted(map(str, other)) != sorted(map(str, found[0])) for other in found[1:]):
-        fix = "keep the annotation that holds, or mark it as ground truth"
-        raise BrokenError(
-            Issue(
-                f"{len(made)} annotations that differ, expected one", line=line, kind="annotations differ", fixes=(fix,)
-            )
-        )
-    return {"text": _text_of(task["data"], found[0], line), "spans": found[0]}
+    labels = agreed(found, "annotations", line, "keep the annotation that holds, or mark it as ground truth")
+    return {"text": _text_of(task["data"], labels, line), "spans": labels}
 
 
 def _of_results(results: Any, line: int) -> list[Object]:
@@ -220,9 +220,8 @@ def _labels(value: Object, line: int) -> Sequence[Any]:
         BrokenError: If two keys have labels, or none has them and one seems to, in a form that is unknown.
     """
     named = {key: value[key] for key in LABEL_KEYS if value.get(key) not in (None, [])}
-    named |= {
-        key: content for key, content in value.items() if isinstance(content, list) and any(map(_is_label, content))
-    }
+    given = {key: content for key, content in value.items() if isinstance(content, list) and "suggestion" not in key}
+    named |= {key: content for key, content in given.items() if any(map(_is_label, content))}
     if len(named) > 1:
         raise _broken(line, f"labels stand under {' and '.join(named)}, expected one of them")
     for key, labels in named.items():
