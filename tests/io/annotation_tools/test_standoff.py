@@ -11,6 +11,12 @@ from nersery.core.errors import DataError
 from nersery.io import ReadOptions, open_corpus, read
 
 TEXT = "Dear all,\r\n\r\nI saw Ada in Oslo,\r\nand Sjögren too 😀 in Rome."
+SPLIT = {
+    "spaces": ["Ilé-Ifẹ̀,", "a.b!"],
+    "punctuation": ["Ilé-Ifẹ̀", ",", "a.b", "!"],
+    "signs": ["Ilé", "-", "Ifẹ̀", ",", "a", ".", "b", "!"],
+    "characters": ["Ilé-Ifẹ̀", ",", "a.b", "!"],
+}
 LABELS = {"Ada": "PER", "Oslo": "LOC", "Sjögren": "PER", "Rome": "LOC"}
 
 
@@ -60,3 +66,14 @@ def test_line_ends_that_count_twice_as_they_should(tmp_path: Path) -> None:
         read(path)
     assert "--repair whole-words" in caught.value.fix
     assert "crlf-offsets" not in caught.value.fix
+
+
+@pytest.mark.parametrize("split", [None, *SPLIT])
+@pytest.mark.parametrize("name", ["a.jsonl", "a.pubtator", "a.ann"])
+def test_text_is_split_as_the_option_says(tmp_path: Path, name: str, split: str | None) -> None:
+    text, path = " ".join(SPLIT["spaces"]), tmp_path / name
+    path.write_text({".jsonl": json.dumps({"text": text}), ".ann": ""}.get(path.suffix, f"1|t|{text}\n"), "utf-8")
+    if path.suffix == ".ann":
+        path.with_suffix(".txt").write_text(text, "utf-8")
+    [sentence] = read(path, split=split)
+    assert [*sentence.words] == SPLIT[split or ("punctuation" if name == "a.jsonl" else "signs")]

@@ -290,7 +290,7 @@ class StandoffSource(Source):
 
     is_split = True
     splitting = "punctuation"
-    """How words are split unless the options split more finely."""
+    """How words are split unless the options say otherwise."""
     numbers_lines = False
     """Whether the id of a sentence has the number of its line even where there is one line alone."""
 
@@ -319,8 +319,7 @@ class StandoffSource(Source):
         if clash := found.clash(id, document.line):
             issues.append(clash)
         language = self.options.language if document.language is None else document.language
-        splitting = self.options.split if self.options.split in ("characters", "signs") else self.splitting
-        places = whole = [] if issues else line.places(splitter(splitting, language))
+        places = whole = [] if issues else line.places(splitter(self.options.split or self.splitting, language))
         widened = 0
         if WHOLE_WORDS in self.options.repair:
             before, line = line, line.widened(whole)
