@@ -162,6 +162,11 @@ class TextFile:
         except OSError as error:
             raise self.unreadable(error) from None
 
+    def has_mark(self) -> bool:
+        """Whether the file begins with the byte order mark of UTF-8, which reading skips."""
+        with self.path.open("rb") as stream:
+            return stream.read(3) == codecs.BOM_UTF8
+
     def seems_utf_8(self) -> bool:
         """Whether some of the first lines are UTF-8 with characters beyond ASCII, which chance makes of few others."""
         try:
