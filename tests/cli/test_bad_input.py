@@ -202,10 +202,13 @@ class TestBadInput:
         assert "unfinished job with other settings" in result.err
 
     def test_a_type_that_columns_cannot_hold(self, folder: Path):
-        io.write([Sentence(("Ada",), (Entity(0, 1, "place name"),))], "x.jsonl")
+        placed = Sentence(("Ada",), (Entity(0, 1, "place name"),), "b")
+        io.write([Sentence(("Ada",), id="a"), placed, Sentence(("Bo",), placed.entities[:1], "c")], "x.jsonl")
         result = call("dataset", "convert", "x.jsonl", "x.conll", "--separator", "space")
         assert result.code == 3
-        assert "'place name' cannot be a value between spaces" in result.err
+        assert "sentence b: the type 'place name' cannot stand between spaces" in result.err
+        assert "--type 'place name=place_name'" in result.err
+        assert not Path("x.conll").exists(), "not without these sentences"
 
 
 @pytest.mark.usefixtures("folder")

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from nersery.core.errors import DataError
+from nersery.io import read
 from nersery.io.base import ReadOptions
 from nersery.io.columns import TAG_MARK, WORD_MARK, Layout, detect_layout, paragraphs, split_line
 from nersery.io.text_file import TextFile
@@ -234,3 +235,20 @@ def test_a_column_may_be_the_last_one(tmp_path: Path) -> None:
     layout = found(tmp_path, "a x B-X\n", word_column=3, tag_column=2)
     assert layout is not None
     assert (layout.word, layout.tag) == (2, 1)
+
+
+LABEL_STUDIO = (
+    "-DOCSTART- -X- O\nAda -X- _ B-New Person\nLovelace -X- _ I-New Person\nsaw -X- _ O\n\nOslo -X- _ B-in (old)\n"
+)
+
+
+@pytest.mark.parametrize("text", [LABEL_STUDIO, LABEL_STUDIO.replace("-X- _ ", "")])
+def test_a_tag_with_spaces_between_spaces_is_told_once(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "a.conll"
+    path.write_text(text, "utf-8")
+    with pytest.raises(DataError, match="a tag seems to have spaces: 'B-New Person'") as caught:
+        read(path)
+    assert len(caught.value.issues) == 1
+    assert "export JSON" in caught.value.fix
+    path.write_text(text.replace("New Person", "Person").replace("in (old)", "in"), "utf-8")
+    assert [s.words for s in read(path)] == [("Ada", "Lovelace", "saw"), ("Oslo",)]

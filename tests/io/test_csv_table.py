@@ -89,6 +89,21 @@ def test_other_columns_are_kept_for_every_word(tmp_path: Path) -> None:
     assert read(save(tmp_path, KAGGLE.replace("POS", "")))[0].columns == ()
 
 
+@pytest.mark.parametrize(
+    "table",
+    [
+        "Sentence #,Word,Tag\nSentence: 1,Ada,B-New Person\n,Lovelace,I-New Person\nSentence: 2,Oslo,B-place (old)\n",
+        "n,Word,NER\n1,Ada,B-New Person\n2,Lovelace,I-New Person\n,,\n3,Oslo,B-place (old)\n",
+        "Ada,B-New Person\nLovelace,I-New Person\n\nOslo,B-place (old)\n",
+    ],
+)
+def test_a_type_may_have_spaces(tmp_path: Path, table: str) -> None:
+    assert [(s.words, s.labels) for s in read(save(tmp_path, table))] == [
+        (("Ada", "Lovelace"), ((0, 2, "New Person"),)),
+        (("Oslo",), ((0, 1, "place (old)"),)),
+    ]
+
+
 def test_named_columns_win(tmp_path: Path) -> None:
     path = save(tmp_path, "sentence,form,word,tag,label\n1,Ada,ada,O,B-PER\n1,saw,see,O,O\n")
     with pytest.raises(DataError, match=r"which column has the tags: sentence, form, word.*\n.*--tag-column"):

@@ -348,3 +348,12 @@ def test_a_reject_is_a_sentence_with_a_reason() -> None:
     assert line.endswith("\n")
     assert (value["id"], value["words"], value["reason"]) == ("x~1", ["a"], "unchanged")
     assert json.loads(reject_line(Reject("nothing came"))) == {"reason": "nothing came"}
+
+
+def test_a_file_of_rejects_is_no_corpus(tmp_path: Path) -> None:
+    path = tmp_path / "a.jsonl"
+    path.write_text("".join(reject_line(Reject("unchanged", Sentence((word,), id=word))) for word in "ab"), "utf-8")
+    with pytest.raises(DataError) as caught:
+        read(path)
+    assert len(caught.value.issues) == 2
+    assert all("seems to be a file of rejects, expected a corpus" in one.message for one in caught.value.issues)

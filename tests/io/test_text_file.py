@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from nersery.core.errors import DataError
+from nersery.io import read
 from nersery.io import text_file as module
 from nersery.io.text_file import TextFile
 
@@ -147,3 +148,31 @@ def test_a_sentence_without_end_is_changed_in_parts(monkeypatch: pytest.MonkeyPa
     lines = (asked.append("a") or "a" for _ in range(9))  # type: ignore[func-returns-value]
     assert next(module.with_changed_words(str.isalpha, list, lines)) == "a"
     assert len(asked) == 2
+
+
+@pytest.mark.parametrize(
+    ("text", "encoding", "is_noted"),
+    [
+        ("Zoë\nJosé".encode(), "cp1252", True),
+        ("Zoë\nJosé\n".encode() + "é".encode("cp1252") * 3, "latin-1", True),
+        ("Zoë\nJosé\n".encode(), "utf-8", False),
+        (b"Zoe\n", "cp1252", False),
+        ("Zoë\nJosé\n".encode("cp1252"), "cp1252", False),
+        ("Zoë\n北京\n".encode("utf-16"), "utf-16", False),
+    ],
+)
+def test_utf_8_that_is_read_as_something_else_is_noted(
+    text: bytes, encoding: str, is_noted: bool, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "x.txt"
+    path.write_bytes(text)
+    assert len(read(path, encoding=encoding))
+    assert ("x.txt has lines in UTF-8" in capsys.readouterr().err) is is_noted
+
+
+def test_a_file_of_two_encodings_is_to_be_mended(tmp_path: Path) -> None:
+    path = tmp_path / "x"
+    path.write_bytes("Zoë\nJosé\n".encode() + "O’Brien".encode("cp1252"))
+    found, fix = issues(path)
+    assert [line for *_, line in found] == [3]
+    assert fix == "write these lines in utf-8 as others are; --encoding cp1252 would garble those"

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from nersery import Entity, Sentence
-from nersery.core.errors import ContractError, DataError, DiskError, FormatError, JobFailedError, SettingsError
+from nersery.core.errors import ContractError, DataError, DiskError, FormatError, Issue, JobFailedError, SettingsError
 from nersery.core.outcome import Outcome, Reject
 from nersery.pipeline import error_policy
 from nersery.pipeline.error_policy import ErrorPolicy, failure, reason_of, sentence_in
@@ -36,6 +36,8 @@ def test_the_sentence_of_a_task() -> None:
 
 def test_a_reason_is_one_line_and_not_too_long() -> None:
     assert reason_of(ValueError("one\ntwo")) == "failed: ValueError: one\\ntwo"
+    of_one = DataError([Issue("no word", "a.conll", 3, "s7"), Issue("odd")], fix="write another")
+    assert reason_of(of_one) == "failed: DataError: no word; odd", "equal for all sentences of the kind"
     fits = "x" * (200 - len("ValueError: "))
     assert reason_of(ValueError(fits)) == f"failed: ValueError: {fits}"
     assert reason_of(ValueError(fits + "yz")) == f"failed: ValueError: {fits}…"

@@ -131,9 +131,13 @@ class ProjectedLabels(Annotator):
             return translation
         return self._projection.project(translation.source, sentence, translation.alignment)
 
+    def _reading(self, language: str) -> ReadOptions:
+        """How files are read; labels by characters need finer words than those between spaces."""
+        return ReadOptions(language=language, split=None if self.split == "spaces" else self.split)
+
     def _read(self, name: str, others: Sequence[Sentence]) -> Corpus:
         """A file of translations of other sentences, in the order of these."""
-        file = io.open_text(name, ReadOptions(language=self.source_language, split=self.split))
+        file = io.open_text(name, self._reading(self.source_language))
         found = Corpus(file)
         if len(found) != len(others):
             raise DataError(
@@ -168,7 +172,7 @@ class ProjectedLabels(Annotator):
         if not self.more_source:
             return []
         language = like[0].language if like else ""
-        targets = Corpus(io.open_text(self.more_target, ReadOptions(language=language, split=self.split)))
+        targets = Corpus(io.open_text(self.more_target, self._reading(language)))
         sources = self._read(self.more_source, targets)
         return [Pair(s.words, t.words, f"more/{t.id}") for s, t in zip(sources, targets, strict=True)]
 

@@ -82,12 +82,12 @@ def read_options(
         _reading(metavar="NAME", help="A repair of broken input (`nersery list repairs`); may be repeated."),
     ] = None,
     split: Annotated[
-        str,
+        str | None,
         _reading(
-            help="How text is split into words: spaces, punctuation too, all signs, "
+            help="How text is split into words: spaces (default for plain text), punctuation too, all signs, "
             "or characters (for scripts without spaces)."
         ),
-    ] = "spaces",
+    ] = None,
 ) -> io.ReadOptions:
     """How a command reads its input. The parameters become options of each `ReadingCommand`."""
     return io.ReadOptions(

@@ -33,7 +33,7 @@ PictureOf = Annotated[str, Option(help="Id of the target sentence to draw; by de
 Probabilities = Annotated[str | None, Option(help="File of link probabilities, if the alignments have none.")]
 TargetText = Annotated[str, Argument(help="Its translation, line by line or by ids.", metavar="TARGET")]
 PairBy = Annotated[PairedBy, Option(help="auto: by id if both files have the same ids, otherwise by order.")]
-TargetSplit = Annotated[Splitting, Option(help="How lines of the target become words; --split is the source's.")]
+TargetSplit = Annotated[Splitting | None, Option(help="How lines of the target become words; --split is the source's.")]
 TargetFormat = Annotated[str, Option(help="Format of the target; --format is the source's.")]
 TargetLanguage = Annotated[str, Option(help="Language of the target; --language is the source's.")]
 
@@ -52,7 +52,7 @@ def align(
     output: Annotated[Path, Argument(help="Alignment file to write, one pair per line.", metavar="OUTPUT")],
     method: Annotated[str, options.method_option("align", "An aligner of `nersery list align`.")] = "statistical",
     settings: options.Settings = None,
-    target_split: TargetSplit = "spaces",
+    target_split: TargetSplit = None,
     target_format: TargetFormat = "auto",
     target_language: TargetLanguage = "",
     pair_by: PairBy = "auto",
@@ -105,7 +105,7 @@ def project(
     probabilities: Probabilities = None,
     picture: Picture = None,
     picture_of: PictureOf = "",
-    target_split: TargetSplit = "spaces",
+    target_split: TargetSplit = None,
     target_format: TargetFormat = "auto",
     target_language: TargetLanguage = "",
     pair_by: PairBy = "auto",

@@ -89,7 +89,7 @@ def _opened(path: str | Path, options: ReadOptions) -> Source:
     source = io.open_text(path, options)
     if isinstance(source, TextSource):
         return Lines(source.file, options)
-    if options.split != "spaces" and not source.is_split:
+    if options.split not in (None, "spaces") and not source.is_split:
         raise SettingsError(f"{path} is {source.description} and has words already: they are not split again")
     return source
 

@@ -22,6 +22,7 @@ from typing import Any
 from nersery.core.errors import DataError, Issue, SettingsError, did_you_mean
 from nersery.core.files import as_path, naming_the_full_disk, refuse_unwritable, written_beside
 from nersery.core.sentence import Corpus, Sentence, checked_sentences
+from nersery.core.warnings import warn
 from nersery.io.base import AUTO, InMemory, ReadOptions, Source, Writer, digest_of, read_options
 from nersery.io.folder import FolderSource
 from nersery.io.foreign import ForeignFormatError, refuse_foreign
@@ -98,6 +99,8 @@ def open_text(path: str | Path, options: ReadOptions = _DEFAULTS) -> Source:
 
 def _open_file(path: str | Path, options: ReadOptions) -> Source:
     file = TextFile(path, options.encoding)
+    if file.encoding != "utf-8-sig" and file.seems_utf_8():
+        warn(f"{file.name} has lines in UTF-8, which {options.encoding} garbles: é becomes Ã© and the like")
     format = options.format if options.format != AUTO else _recognise(file, options)
     reader = formats()[format].reader
     if reader is None:
@@ -162,8 +165,9 @@ def format_of(path: str | Path) -> str:
     """
     extension = Path(path).suffix.lower()
     if extension not in extensions():
+        known = [one for one, format in extensions().items() if formats()[format].writer]
         raise SettingsError(
-            f'{path}: the extension "{extension}" names no format, expected one of {", ".join(extensions())}. '
+            f'{path}: the extension "{extension}" names no format, expected one of {", ".join(known)}. '
             "nersery dataset convert --to writes other formats, such as label-studio"
         )
     return extensions()[extension]

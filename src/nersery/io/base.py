@@ -55,8 +55,8 @@ class ReadOptions:
         word_column: Column of the words, from 1; None detects it.
         tag_column: Column of the tags, from 1; None detects it.
         scheme: A name of `nersery.core.tags.SCHEMES`; None detects it.
-        split: How text is split into words, see `nersery.io.tokenization.splitter`. Text with character labels is
-            split at punctuation at least; other formats have words.
+        split: How text is split into words, see `nersery.io.tokenization.splitter`; other formats have words. None
+            splits plain text at spaces, text with labels by characters at punctuation, brat and PubTator at signs.
 
     Raises:
         SettingsError: With all wrong values.
@@ -69,7 +69,7 @@ class ReadOptions:
     word_column: int | None = None
     tag_column: int | None = None
     scheme: str | None = None
-    split: str = "spaces"
+    split: str | None = None
 
     def __post_init__(self) -> None:
         if issues := [*self._type_issues()]:
@@ -91,7 +91,7 @@ class ReadOptions:
                 issues.append(f"{name} is {column}, expected 1 or more: the first column is 1")
         if self.word_column is not None and self.word_column == self.tag_column:
             issues.append(f"word_column and tag_column are both {self.word_column}, expected two columns")
-        if self.split not in SPLITTINGS:
+        if self.split is not None and self.split not in SPLITTINGS:
             issues.append(f'there is no split "{self.split}"; {did_you_mean(self.split, SPLITTINGS)}')
         try:
             if self.scheme is not None:
@@ -103,7 +103,8 @@ class ReadOptions:
 
     def _type_issues(self) -> Iterator[str]:
         """Values of other types than the library's users may give."""
-        for name in ("format", "encoding", "language", "split", *(["scheme"] if self.scheme is not None else [])):
+        optional = (name for name in ("split", "scheme") if getattr(self, name) is not None)
+        for name in ("format", "encoding", "language", *optional):
             if not isinstance(value := getattr(self, name), str):
                 yield f"{name} is {value!r:.60}, expected text"
         for name in ("word_column", "tag_column"):

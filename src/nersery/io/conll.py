@@ -11,13 +11,25 @@ import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import partial
-from itertools import pairwise
+from itertools import islice, pairwise
 from typing import NamedTuple
 
 from nersery.core.errors import DataError, Issue, printable
 from nersery.core.sentence import UNKNOWN_COLUMN, Sentence
+from nersery.core.tags import OUTSIDE, looks_like_tag
 from nersery.io import base
-from nersery.io.columns import AFFIXES, MARKS, NUMBER, Layout, detect_layout, paragraphs, resembles_columns, split_line
+from nersery.io.columns import (
+    AFFIXES,
+    DOCUMENT_MARK,
+    MARKS,
+    NUMBER,
+    SAMPLE_LINES,
+    Layout,
+    detect_layout,
+    paragraphs,
+    resembles_columns,
+    split_line,
+)
 from nersery.io.conll_writer import ConllWriter
 from nersery.io.formats import Beginning, Format
 from nersery.io.repairs import (
@@ -93,6 +105,8 @@ class ConllSource(base.Source):
 
     def __init__(self, file: TextFile, options: base.ReadOptions) -> None:
         super().__init__(file, options)
+        if RAGGED_LINES not in options.repair:
+            _refuse_spaces_in_tags(file)
         self.layout = detect_layout(file, options)
         self._line_repairs = {RAGGED_LINES, EXTRA_ROWS, BLANK_WORDS, *_ON_WORDS}.intersection(options.repair)
         self._line_repairs -= AFFIXES.keys() - dict(self.layout.affixes if self.layout else ()).keys()
@@ -183,6 +197,25 @@ class ConllSource(base.Source):
         issues = [*issues, *_row_issues(paragraph, layout)] or invalid
         found.broken(id, sorted(issues, key=lambda issue: issue.line or 0), _remains(paragraph, layout))
         return None
+
+
+def _refuse_spaces_in_tags(file: TextFile) -> None:
+    """Raise `DataError` if spaces part the columns, and lines of entities are longer, behind the start of a tag."""
+    words = (line for line in file.lines() if line.strip(BLANKS) and not line.startswith(("#", DOCUMENT_MARK)))
+    lines = [*islice(words, SAMPLE_LINES)]
+    rows = [*map(split_line, lines)]
+    last = min(map(len, rows), default=0) - 1
+    longer = [row for row in rows if len(row) > last + 1]
+    if (
+        last < 1
+        or any(TAB in line or base.lone_return(line, 0) for line in lines)
+        or not all(looks_like_tag(row[last]) for row in rows)
+    ):
+        return
+    if longer and all(row[last] != OUTSIDE for row in longer):
+        message = f"a tag seems to have spaces: {' '.join(longer[0][last:])!r:.60}, where spaces part the columns"
+        fix = "part the columns by tabs, or rename the type; from Label Studio, export JSON"
+        raise DataError(Issue(message, file.name), fix=fix)
 
 
 def _without_mark(line: int, lines: Sequence[str]) -> tuple[int, list[str]]:

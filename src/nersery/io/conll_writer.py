@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import chain
 
 from nersery.core import tags
-from nersery.core.errors import DataError, Issue, SettingsError
+from nersery.core.errors import DataError, FormatError, Issue, SettingsError
 from nersery.core.sentence import Sentence
 from nersery.io.base import Writer
 from nersery.io.columns import DOCUMENT_MARK, MARKS, TAG_MARK, WORD_MARK, Layout, last_looks_inner
@@ -55,11 +55,14 @@ class ConllWriter(Writer):
 
 
 def _refuse_spaces(sentence: Sentence, text: str) -> None:
-    """Raise `DataError` if a value would be parted at its spaces, or lost between them."""
+    """Raise an error if a value would be parted at its spaces, or lost between them; a type is in many sentences."""
     if text.count(" ") == len(sentence) * (len(sentence.columns) + 1) and all(map(all, sentence.columns)):
         return
-    types = (entity.type for entity in sentence.entities)
-    values = (*sentence.words, *types, *chain.from_iterable(sentence.columns))
+    if type_ := next((entity.type for entity in sentence.entities if " " in entity.type), ""):
+        issue = Issue(f"the type {type_!r} cannot stand between spaces", sentence=sentence.id or None)
+        fix = f"write columns parted by tabs, or rename it: --type '{type_}={type_.replace(' ', '_')}'"
+        raise FormatError(issue, fix=fix)
+    values = (*sentence.words, *chain.from_iterable(sentence.columns))
     odd = next(value for value in values if not value or " " in value)
     raise _refused(sentence, f"{odd!r} cannot be a value between spaces")
 

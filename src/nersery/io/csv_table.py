@@ -141,6 +141,16 @@ def _parts(cell: str) -> list[str]:
     return [_item(found) for found in _ITEM.findall(cell[1:-1])]
 
 
+def _holds_several(cell: str) -> bool:
+    """Whether a cell holds several tags; a type may have spaces, as in ``B-New Person``."""
+    parts = _parts(cell)
+    return len(parts) > 1 and (parts != cell.split() or _are_tags(parts))
+
+
+def _are_tags(parts: Sequence[str]) -> bool:
+    return bool(parts) and all(map(looks_like_tag, parts))
+
+
 def _item(written: str) -> str:
     """A word or tag as it stands in a list."""
     try:
@@ -156,7 +166,7 @@ def _layout(rows: Sequence[_TableRow], options: ReadOptions, file: TextFile) -> 
     tag = _only(options.tag_column, "tag", first, file.name, TAG_NAMES, _like_tags(rows))
     names = [] if any(map(looks_like_tag, _parts(_cell(rows[0], tag)))) else first
     sample = [row for row in rows[bool(names) :] if "".join(row).strip()]
-    by_sentence = any(len(_parts(_cell(row, tag))) > 1 for row in sample)
+    by_sentence = any(_holds_several(_cell(row, tag)) for row in sample)
     word_names = WORD_NAMES if WORD_NAMES.intersection(names) or not by_sentence else {"sentence"}
     unnamed = [at for at in range(len(first)) if at != tag][:1] if not names else []
     word = _only(options.word_column, "word", names, file.name, word_names, unnamed)
@@ -192,9 +202,9 @@ def _only(
 
 def _like_tags(rows: Sequence[_TableRow]) -> list[int]:
     """The columns in which nearly all cells are tags, or lists of them."""
-    cells = [[*map(_parts, column)] for column in zip(*(row for row in rows if len(row) == len(rows[0])), strict=True)]
-    like = [sum(bool(parts) and all(map(looks_like_tag, parts)) for parts in column) for column in cells]
-    return [at for at, count in enumerate(like) if count >= NEARLY_ALL * len(cells[at])]
+    columns = [*zip(*(row for row in rows if len(row) == len(rows[0])), strict=True)]
+    like = [sum(looks_like_tag(cell) or _are_tags(_parts(cell)) for cell in column) for column in columns]
+    return [at for at, count in enumerate(like) if count >= NEARLY_ALL * len(columns[at])]
 
 
 def _names_sentences(rows: Sequence[_TableRow], at: int) -> bool:

@@ -232,6 +232,9 @@ def _issues(value: Any) -> Iterator[str]:
     if not isinstance(value, dict):
         yield f'{value!r:.60}, expected an object such as {{"words": […], "entities": […]}}'
         return
+    if isinstance(value.get("reason"), str):
+        yield 'it has a "reason": this seems to be a file of rejects, expected a corpus without this key'
+        return
     if value.keys().isdisjoint(("words", "tokens")) and len(value.keys() - _SHAPES.keys()) > 1:
         keys = ", ".join(map(repr, value))
         expected = 'expected "words" with "entities" or "tags", or "text" with "label": [[start, end, type], …]'

@@ -122,6 +122,22 @@ def array_values(text: str, at: int, file: str, *, is_all: bool = True) -> Itera
         raise DataError(Issue(message, file, line), fix="export the file again, or correct it") from None
 
 
+def inner_values(text: str, at: int) -> Iterator[tuple[int, Any]]:
+    """The values in an array or object of valid JSON that begins at a place, with where each of them begins.
+
+    >>> [*inner_values('{"a": [1], "b": 2}', 0)]
+    [(6, [1]), (16, 2)]
+    """
+    is_object, at = text[at] == "{", _behind_blanks(text, at + 1)
+    while text[at] not in "]}":
+        if is_object:  # behind the key and its colon
+            at = _behind_blanks(text, _behind_blanks(text, DECODER.raw_decode(text, at)[1]) + 1)
+        value, end = DECODER.raw_decode(text, at)
+        yield at, value
+        end = _behind_blanks(text, end)
+        at = _behind_blanks(text, end + (text[end] == ","))
+
+
 def _behind_blanks(text: str, at: int) -> int:
     while text[at : at + 1] in (" ", "\t", "\r", "\n"):
         at += 1

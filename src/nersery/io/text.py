@@ -32,7 +32,7 @@ class TextSource(Source):
 
     def __init__(self, file: TextFile, options: ReadOptions) -> None:
         super().__init__(file, options)
-        self.split = splitter(options.split, options.language)
+        self.split = splitter(options.split or "spaces", options.language)
         self._empty = not any(map(str.strip, file.beginnings(LONGEST)))
 
     @property

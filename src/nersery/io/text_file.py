@@ -30,6 +30,10 @@ MOST_TOGETHER = 100_000
 """Lines that are changed at once; an endless sentence must not fill the memory."""
 MOST_LINES = 10_000_000
 """Lines that are searched for bytes of another encoding."""
+MOST_BYTES = 1_000_000
+"""Bytes that tell whether a file is UTF-8."""
+LEAST_UTF_8 = 0.1
+"""Of the lines with characters beyond ASCII."""
 _CONSUMED = WeakSet[TextIO]()
 """What was standard input when it was read; the second time it would be empty."""
 _BAD_BYTE = re.compile("[\udc80-\udcff]")
@@ -158,6 +162,20 @@ class TextFile:
         except OSError as error:
             raise self.unreadable(error) from None
 
+    def has_mark(self) -> bool:
+        """Whether the file begins with the byte order mark of UTF-8, which reading skips."""
+        with self.path.open("rb") as stream:
+            return stream.read(3) == codecs.BOM_UTF8
+
+    def seems_utf_8(self) -> bool:
+        """Whether some of the first lines are UTF-8 with characters beyond ASCII, which chance makes of few others."""
+        try:
+            with self.path.open("rb") as stream:
+                odd = [line for line in stream.read(MOST_BYTES).splitlines() if not line.isascii()]
+        except OSError:
+            return False
+        return sum(map(_is_utf_8, odd)) > LEAST_UTF_8 * len(odd)
+
     def unreadable(self, error: OSError) -> DataError:
         """Why the file cannot be read."""
         if isinstance(error, FileNotFoundError):
@@ -187,6 +205,8 @@ class TextFile:
         likely = "cp1252" if any(_BYTE_OF_WINDOWS.match(byte) for _, byte in bad) else "latin-1"
         likely = "utf-16" if beginning[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE) else likely
         fix = f"name the encoding that the file was written in, e.g. --encoding {likely}"
+        if bad and encoding == "utf-8" and self.seems_utf_8():
+            fix = f"write these lines in utf-8 as others are; --encoding {likely} would garble those"
         issues = [
             Issue(f"the byte 0x{ord(byte) - 0xDC00:02x} is not {encoding}", self.name, number) for number, byte in bad
         ]
@@ -200,6 +220,14 @@ def as_beginning(text: str) -> str:
     ('Ada', True)
     """
     return BYTE_ORDER_MARK + text if text.startswith(BYTE_ORDER_MARK) else text
+
+
+def _is_utf_8(line: bytes) -> bool:
+    try:
+        line.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
 
 
 def _bad_byte(line: str) -> re.Match[str] | None:

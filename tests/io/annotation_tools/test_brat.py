@@ -139,3 +139,13 @@ def test_labels_of_a_blank_text_are_an_error(folder: Path, text: str) -> None:
         read(folder)
     (folder / "a.ann").write_text("T1\tLive 0 0\t\nE1\tLive:T1\n", "utf-8")
     assert not read(folder), "a trigger of an event is no label"
+
+
+@pytest.mark.parametrize("shift", [0, 1])
+def test_a_byte_order_mark_may_count_as_a_character(tmp_path: Path, shift: int) -> None:
+    (tmp_path / "a.txt").write_text("Ada saw Oslo", "utf-8-sig")
+    (tmp_path / "a.ann").write_text(
+        f"T1\tPER {shift} {3 + shift}\tAda\nT2\tLOC {8 + shift} {12 + shift}\tOslo\n", "utf-8"
+    )
+    [sentence] = read(tmp_path / "a.ann")
+    assert sentence.labels == ((0, 1, "PER"), (2, 3, "LOC"))

@@ -103,6 +103,53 @@ def test_a_label_in_such_a_list_is_told_with_its_line(tmp_path: Path) -> None:
         read(path)
 
 
+DOCCANO = {"text": TEXT, "label": LABEL}
+TWO = [DOCCANO, DOCCANO]
+
+
+@pytest.mark.parametrize("key", ["sentences", "paragraphs", "data", "content"])
+@pytest.mark.parametrize("extension", [".jsonl", ".json", ""])
+def test_each_line_may_be_a_document_with_a_list_of_texts(tmp_path: Path, key: str, extension: str) -> None:
+    path = tmp_path / f"a{extension}"
+    broken = {"doc_id": 2, key: [DOCCANO, {"label": []}]}
+    path.write_text("\n".join(json.dumps(one) for one in ({"doc_id": 1, key: TWO}, {key: TWO}, DOCCANO)), "utf-8")
+    assert [(s.id, s.labels) for s in read(path)] == [(f"a:{number}", LABELS) for number in range(1, 6)]
+    path.write_text(f"{json.dumps({key: TWO})}\n{json.dumps(broken)}\n", "utf-8")
+    with pytest.raises(DataError, match=r":2 \(sentence a:4\): no \"text\" beside 'label'"):
+        read(path)
+
+
+@pytest.mark.parametrize("indent", [None, 2])
+@pytest.mark.parametrize(
+    ("value", "count"),
+    [
+        ({"train": TWO, "dev": [DOCCANO]}, 3),
+        ({"doc1": TWO, "meta": {"doc2": [DOCCANO, *TWO]}}, 5),
+        ({"project": {"name": "x", "items": []}, "items": TWO}, 2),
+        ({"first": DOCCANO, "others": TWO}, 3),
+    ],
+)
+def test_no_list_of_texts_is_overlooked(tmp_path: Path, value: Any, count: int, indent: int | None) -> None:
+    path = tmp_path / "a.json"
+    path.write_text(json.dumps(value, indent=indent), "utf-8")
+    assert [s.labels for s in read(path)] == [LABELS] * count
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        {"documents": [{"id": "d1", "sentences": TWO}], "more": TWO},
+        {"body": TEXT, "entities": [{"text": "Ada Lovelace", "start": 0, "end": 12, "label": "PER"}]},
+        {"data": {"talk": TWO}, "annotations": [{"result": []}]},
+    ],
+)
+def test_texts_at_another_depth_and_mentions_are_refused(tmp_path: Path, value: Any) -> None:
+    path = tmp_path / "a.json"
+    path.write_text(json.dumps(value), "utf-8")
+    with pytest.raises(DataError, match="expected"):
+        read(path)
+
+
 @pytest.mark.parametrize(
     "label",
     [

@@ -95,7 +95,7 @@ class TestRowsThatFail:
         assert answer.tally.read == 40
         failed = reasons(answer)
         assert failed["s3"] == failed["s4"] == "failed: ValueError: a poisoned row"
-        assert failed["s30"].startswith("failed: DataError: sentence s30: a score is NaN")
+        assert failed["s30"].startswith("failed: DataError: a score is NaN")
         assert len(failed) == 3
         assert len(engine.started) <= 2
 

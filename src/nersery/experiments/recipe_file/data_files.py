@@ -59,8 +59,8 @@ class DataSettings:
         word_column: Column of the words in CoNLL files, counted from 1; detected by default.
         tag_column: Column of the tags; also detected.
         scheme: Tag scheme, such as `IOB1`; detected by default.
-        split: Where to split lines of text: at `spaces`, also at `punctuation`, also at `signs` inside words, or
-            between `characters`.
+        split: Where to split lines of text: at `spaces` (default), also at `punctuation`, also at `signs` inside words,
+            or between `characters`.
     """
 
     train: str | dict[str, Any]
@@ -75,7 +75,7 @@ class DataSettings:
     word_column: int | None = None
     tag_column: int | None = None
     scheme: str | None = None
-    split: str = "spaces"
+    split: str | None = None
 
     def __post_init__(self) -> None:
         for split in SPLITS:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 from nersery.core.errors import Issue, SettingsError
@@ -56,6 +57,10 @@ class BratSource(StandoffSource):
             found.broken(self.file.stem, issues, unread(text))
             return
         spans = [_span(read, number) for number, _, read in labels if read and read["id"] not in triggers]
+        if self._text.has_mark():  # which brat counts as a character
+            moved = [replace(span, start=span.start - 1, end=span.end - 1) for span in spans]
+            if sum(span.fits(text) for span in moved) > sum(span.fits(text) for span in spans):
+                spans = moved
         if text.strip() or spans:  # labels of a blank text are out of place, which reading the document reports
             yield Document(self.file.stem, text, spans)
 

@@ -11,10 +11,13 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from nersery.io.objects import Object
+from nersery.io.annotation_tools.argilla import is_record
+from nersery.io.objects import Object, array_values, inner_values
 
 TEXTS = ("text", "data", "sentence", "content")
 """Keys of a text; ``data`` is an object in Label Studio."""
+LABEL_KEYS = ("label", "labels", "entities", "spans")
+ANNOTATIONS = ("annotations", "completions")
 _START_KEY, _END_KEY = re.compile("start|begin|offset", re.IGNORECASE), re.compile("end|stop|length", re.IGNORECASE)
 _PLACE_KEY = re.compile("span|pos|offset|range|location", re.IGNORECASE)
 
@@ -29,21 +32,44 @@ def is_pair(value: Any) -> bool:
     return isinstance(value, list) and len(value) == 2 and isinstance(value[0], str) and isinstance(value[1], dict)
 
 
-def list_of_texts(value: Any) -> str:
-    """The key of a list of texts in an object that has none itself, as ``annotations`` beside ``classes``; or nothing.
+def holds_texts(value: Any) -> bool:
+    """Whether an object that has no text itself holds texts, as ``annotations`` beside ``classes``.
 
-    >>> list_of_texts({"classes": ["LOC"], "annotations": [["Oslo", {"entities": [[0, 4, "LOC"]]}]]})
-    'annotations'
+    >>> holds_texts({"classes": ["LOC"], "annotations": [["Oslo", {"entities": [[0, 4, "LOC"]]}]]})
+    True
     """
-    if not isinstance(value, dict) or has_text(value) or value.keys() & {"words", "tokens"}:
-        return ""
-    for key, content in value.items():
-        first = content[0] if isinstance(content, list) and content else None
-        if is_pair(first) or (isinstance(first, dict) and has_text(first)):
-            return str(key)
-        if isinstance(content, dict) and (found := list_of_texts(content)):
-            return found
-    return ""
+    if not isinstance(value, dict) or has_text(value) or value.keys() & {"words", "tokens"} or is_record(value):
+        return False
+    if isinstance(value.get("data"), dict) and value.keys() & {*ANNOTATIONS, "predictions"}:
+        return False  # a task of Label Studio
+    return any(_is_labelled(one) or _are_texts(one) or holds_texts(one) for one in value.values())
+
+
+def texts_in(text: str, at: int = 0) -> Iterator[tuple[int, Any]]:
+    """All that stands in the lists of texts of such an object, by its JSON, with the lines from 1."""
+    for place, one in inner_values(text, at):
+        if _are_texts(one):
+            yield from array_values(text, place, "", is_all=False)
+        elif _is_labelled(one):
+            yield text.count("\n", 0, place) + 1, one
+        elif holds_texts(one):
+            yield from texts_in(text, place)
+
+
+def _are_texts(content: Any) -> bool:
+    """Whether some of a list are texts; one in a list in one of them makes it broken, so that it is not overlooked."""
+    return isinstance(content, list) and any(is_pair(one) or _is_text(one) or holds_texts(one) for one in content)
+
+
+def _is_text(value: Any) -> bool:
+    """Whether a value is an object with a text that is no mention in another text."""
+    if not isinstance(value, dict) or not has_text(value):
+        return False
+    return not _has_places(value) or any(isinstance(content, list) for content in value.values())
+
+
+def _is_labelled(value: Any) -> bool:
+    return isinstance(value, dict) and has_text(value) and any(isinstance(value.get(key), list) for key in LABEL_KEYS)
 
 
 def usual_form(value: Object) -> Object:
@@ -100,10 +126,10 @@ def _is_place(value: Any) -> bool:
 
 
 def seems_label(value: Any) -> bool:
-    """Whether a value has two places and, in a list, a text, as labels of any form do."""
+    """Whether a value has two places and, in a list, a text, as labels of any form do; or is a list with such one."""
     if isinstance(value, list):
         types = [*map(type, value)]
-        return str in types and types.count(int) > 1
+        return (str in types and types.count(int) > 1) or any(map(seems_label, value))
     if not isinstance(value, dict):
         return False
     inner = [part for content in value.values() for part in (content if isinstance(content, list) else [content])]

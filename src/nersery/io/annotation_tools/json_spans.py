@@ -3,10 +3,10 @@
 An object has a ``text`` and a list of labels under ``label``, ``labels``, ``entities``, ``spans`` or any other key. A
 label is ``[start, end, type]``, or an object with ``start``, ``start_offset`` or ``begin``, ``end`` or ``end_offset``,
 and ``label``, ``labels`` or ``type``; it may repeat its ``text``. Pairs ``["text", {"entities": […]}]``, tasks of
-Label Studio (``data`` and ``annotations``) and the forms in `json_forms` are read too. Prodigy's ``tokens`` are the
-words; otherwise the text is tokenized. Objects stand one per line, in an array, or in a list in one object. Other keys
-except ``id`` and ``language`` are ignored, but what seems to be labels in another form is an error. The output is
-doccano's format: ``text`` and ``label``.
+Label Studio (``data`` and ``annotations``), records of `argilla` and the forms in `json_forms` are read too. Prodigy's
+``tokens`` are the words; otherwise the text is tokenized. Objects stand one per line, in an array, or in lists in an
+object. Other keys except ``id`` and ``language`` are ignored, but what seems to be labels in another form is an error.
+The output is doccano's format: ``text`` and ``label``.
 """
 
 from __future__ import annotations
@@ -18,7 +18,17 @@ from typing import Any
 
 from nersery.core.errors import Issue
 from nersery.core.sentence import Sentence
-from nersery.io.annotation_tools.json_forms import has_text, is_pair, list_of_texts, seems_label, usual_form
+from nersery.io.annotation_tools.argilla import agreed, is_record, of_record
+from nersery.io.annotation_tools.json_forms import (
+    ANNOTATIONS,
+    LABEL_KEYS,
+    has_text,
+    holds_texts,
+    is_pair,
+    seems_label,
+    texts_in,
+    usual_form,
+)
 from nersery.io.annotation_tools.standoff import Document, Place, Span, StandoffSource, layout, refuse_outer_space
 from nersery.io.base import Pass, Writer, unread
 from nersery.io.formats import Beginning, Format
@@ -29,8 +39,6 @@ from nersery.io.tokenization import splitter
 ARRAYS = (".json", ".jsonl", "")
 """Extensions of files that may be one array."""
 _ARRAY = re.compile(r'\s*\[\s*(?:[{\]]|\[\s*")')
-LABEL_KEYS = ("label", "labels", "entities", "spans")
-ANNOTATIONS = ("annotations", "completions")
 STARTS, ENDS, TYPES = ("start", "start_offset", "begin"), ("end", "end_offset"), ("label", "labels", "type")
 OTHER_PLACES = ("tokens", "relations", "sents", "sentences", "segments", "paragraphs", "chunks")
 """Keys of lists that have places in the text, and are not its labels."""
@@ -50,10 +58,12 @@ def holds_spans(line: str) -> bool | None:
         return None
     if not isinstance(value, dict) or value.keys() & {"words", "tags", "ner_tags"}:
         return is_pair(value)
+    if is_record(value):
+        return True
     tokens = value.get("tokens")
     if isinstance(tokens, list) and any(isinstance(token, str) for token in tokens):
         return False
-    return "text" in value or has_text(value) or isinstance(value.get("data"), dict)
+    return "text" in value or has_text(value) or isinstance(value.get("data"), dict) or holds_texts(value)
 
 
 class SpansSource(StandoffSource):
@@ -66,50 +76,54 @@ class SpansSource(StandoffSource):
 
     def documents(self, found: Pass) -> Iterator[Document]:
         """One pass over the file."""
-        for number, (line, value) in enumerate(self._values(), start=1):
-            id = f"{self.file.stem}:{number}"
+        number = 0
+        for line, given in self._values():
             try:
-                value = parsed(value, line)
-                value = {"text": value[0], **value[1]} if is_pair(value) else value
-                if not isinstance(value, dict):
-                    raise _broken(line, f"{value!r:.60}, expected {EXPECTED}")
-                id = _id(value) or id
-                if (answer := value.get("answer")) in REFUSALS:
-                    found.skip(id, f"answered {answer}", unread(str(value.get("text", ""))))
-                else:
-                    yield _document(value, id, line, labelled=self.labels_count)
+                value = parsed(given, line)
             except BrokenError as broken:
-                found.broken(id, broken.issues, unread(value))
+                number += 1
+                found.broken(f"{self.file.stem}:{number}", broken.issues, unread(given))
+                continue
+            in_lists = isinstance(given, str) and holds_texts(value)
+            for at, one in texts_in(given, given.index("{")) if in_lists else [(1, value)]:
+                number += 1
+                yield from self._documents(one, f"{self.file.stem}:{number}", line + at - 1, found)
+
+    def _documents(self, value: Any, id: str, line: int, found: Pass) -> Iterator[Document]:
+        """The document of a value, if it is one."""
+        try:
+            value = {"text": value[0], **value[1]} if is_pair(value) else value
+            if not isinstance(value, dict):
+                raise _broken(line, f"{value!r:.60}, expected {EXPECTED}")
+            id = _id(value) or id
+            if (answer := value.get("answer")) in REFUSALS:
+                found.skip(id, f"answered {answer}", unread(str(value.get("text", ""))))
+            else:
+                yield _document(value, id, line, labelled=self.labels_count)
+        except BrokenError as broken:
+            found.broken(id, broken.issues, unread(value))
 
     def _values(self) -> Iterator[tuple[int, Any]]:
-        """The lines that are not blank, or the values of the list that the file is or has, with their lines from 1."""
+        """The lines that are not blank, the object that the file is, or the values of its array; with lines from 1."""
         first = next(filter(str.strip, self.file.beginnings(MOST_CHARACTERS)), "").lstrip(BLANKS)
         if first.startswith("[") and not holds_spans(first):
             text = self.file.whole()
             yield from array_values(text, text.index("["), self.file.name)
-        elif first.startswith("{") and (value := _one_object(self.file, first)) is not None:
-            text, key = self.file.whole(), list_of_texts(value)
-            at = re.search(rf'"{re.escape(key)}"\s*:\s*\[', text)
-            if key and at:
-                yield from array_values(text, at.end() - 1, self.file.name, is_all=False)
-            else:
-                yield 1, value
+        elif first.startswith("{") and _is_one_object(self.file, first):
+            yield 1, self.file.whole()
         else:
             yield from ((line, text) for line, text in enumerate(self.file.lines(), start=1) if text.strip(BLANKS))
 
 
-def _one_object(file: TextFile, first: str) -> Object | None:
-    """The object that a whole file is if it has a list of texts, or has a text and several lines; else None."""
+def _is_one_object(file: TextFile, first: str) -> bool:
+    """Whether a whole file is one object on several lines that has a text or holds texts."""
+    if file.path.suffix.lower() != ".json" or holds_spans(first) is not None:
+        return False
     try:
-        value = json.loads(first)
-        return value if list_of_texts(value) else None
+        value = json.loads(file.whole())
     except (ValueError, RecursionError):
-        pass
-    try:
-        value = json.loads(file.whole()) if file.path.suffix.lower() == ".json" else None
-    except (ValueError, RecursionError):
-        return None
-    return value if isinstance(value, dict) and (list_of_texts(value) or has_text(value)) else None
+        return False
+    return isinstance(value, dict) and (has_text(value) or holds_texts(value))
 
 
 def _id(value: Object) -> str:
@@ -120,7 +134,10 @@ def _id(value: Object) -> str:
 
 def _document(value: Object, id: str, line: int, *, labelled: bool) -> Document:
     """The document of an object, with ``labelled`` one with labels; raises `BrokenError` if it is none."""
-    value = _of_task(value, line, labelled=labelled) if isinstance(value.get("data"), dict) else usual_form(value)
+    if isinstance(value.get("data"), dict):
+        value = _of_task(value, line, labelled=labelled)
+    else:
+        value = usual_form(of_record(value, line, labelled=labelled) if is_record(value) else value)
     text = value.get("text")
     if text is None and value.keys() & {"words", "tokens"}:
         message = "an array holds words with their tags, expected such objects on a line each"
@@ -155,14 +172,8 @@ def _of_task(task: Object, line: int, *, labelled: bool) -> Object:
         fix = "accept or correct them in Label Studio, and export again" if but else "annotate it"
         raise BrokenError(Issue(f"nobody has annotated this task{but}", line=line, kind="not annotated", fixes=(fix,)))
     found = [_of_results(one.get("result") or [], line) for one in made] or [[]]
-    if any(sorted(map(str, other)) != sorted(map(str, found[0])) for other in found[1:]):
-        fix = "keep the annotation that holds, or mark it as ground truth"
-        raise BrokenError(
-            Issue(
-                f"{len(made)} annotations that differ, expected one", line=line, kind="annotations differ", fixes=(fix,)
-            )
-        )
-    return {"text": _text_of(task["data"], found[0], line), "spans": found[0]}
+    labels = agreed(found, "annotations", line, "keep the annotation that holds, or mark it as ground truth")
+    return {"text": _text_of(task["data"], labels, line), "spans": labels}
 
 
 def _of_results(results: Any, line: int) -> list[Object]:
@@ -209,9 +220,8 @@ def _labels(value: Object, line: int) -> Sequence[Any]:
         BrokenError: If two keys have labels, or none has them and one seems to, in a form that is unknown.
     """
     named = {key: value[key] for key in LABEL_KEYS if value.get(key) not in (None, [])}
-    named |= {
-        key: content for key, content in value.items() if isinstance(content, list) and any(map(_is_label, content))
-    }
+    given = {key: content for key, content in value.items() if isinstance(content, list) and "suggestion" not in key}
+    named |= {key: content for key, content in given.items() if any(map(_is_label, content))}
     if len(named) > 1:
         raise _broken(line, f"labels stand under {' and '.join(named)}, expected one of them")
     for key, labels in named.items():
@@ -316,7 +326,7 @@ def _begins(start: Beginning) -> bool:
         return holds
     first = start.lines[0].lstrip(BLANKS)
     if first.startswith("{"):
-        return _one_object(start.file, first) is not None
+        return _is_one_object(start.file, first)
     return _ARRAY.match("".join(start.lines)) is not None
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from bisect import bisect_left, bisect_right
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import pairwise
@@ -17,7 +17,7 @@ from itertools import pairwise
 from nersery.core.errors import DataError, Issue
 from nersery.core.sentence import Entity, Sentence
 from nersery.io.base import Pass, Source, issues_in, lone_return, repair_hint, unread
-from nersery.io.repairs import CUT_WORDS, UTF16_OFFSETS, WHOLE_WORDS
+from nersery.io.repairs import CRLF_OFFSETS, CUT_WORDS, UTF16_OFFSETS, WHOLE_WORDS
 from nersery.io.text import LONGEST, SPLIT_HINT
 from nersery.io.tokenization import Splitter, is_joined, runs_on, splitter
 
@@ -88,11 +88,27 @@ class Document:
         """Whether offsets may be in UTF-16, where a character counts for two."""
         return not self.counts_characters and max(self.text, default="") > LAST_OF_PLANE
 
-    def in_code_points(self) -> Document:
-        """Convert UTF-16 offsets, as in JavaScript, to characters. Labels whose text shows that they are right stay."""
-        units = [0]  # the number of UTF-16 units before each character; those above U+FFFF take two
-        for character in self.text:
-            units.append(units[-1] + 1 + (character > LAST_OF_PLANE))
+    @cached_property
+    def counts_ends_once(self) -> bool:
+        """Whether more labels fit if their offsets count a line end of two characters as one."""
+        if self.counts_characters or "\r\n" not in self.text:
+            return False
+        return sum(map(self._is_apt, self.moved([CRLF_OFFSETS]).spans)) > sum(map(self._is_apt, self.spans))
+
+    def _is_apt(self, span: Span) -> bool:
+        """Whether a label covers what it should, or seems to cover whole words."""
+        (start, end), text = span.inner(self.text), self.text
+        if span.text is not None or not 0 <= start < end <= len(text):
+            return span.text is not None and span.fits(text)
+        return not any(text[max(0, at - 1) : at].isalnum() and text[at : at + 1].isalnum() for at in (start, end))
+
+    def moved(self, repairs: Collection[str]) -> Document:
+        """Convert offsets in UTF-16, as in JavaScript, or without CR, to characters. Labels whose text fits stay."""
+        units = [0]  # the number of units before each character; those above U+FFFF take two in UTF-16
+        for character, after in zip(self.text, f"{self.text[1:]} ", strict=False):
+            is_pair = UTF16_OFFSETS in repairs and character > LAST_OF_PLANE
+            is_left_out = CRLF_OFFSETS in repairs and character + after == "\r\n"
+            units.append(units[-1] + 1 + is_pair - is_left_out)
         place = {unit: number for number, unit in enumerate(units)}  # the middle of a pair is no place: -1
         moved = [
             span if span.text is not None and span.fits(self.text)
@@ -185,7 +201,8 @@ class Line:
 
     def issues(self, places: Sequence[Place]) -> Iterator[Issue]:
         """What is wrong with its labels."""
-        of_javascript = [repair_hint(UTF16_OFFSETS)] if self.document.has_pairs else []
+        recount = [repair_hint(UTF16_OFFSETS)] if self.document.has_pairs else []
+        recount += [repair_hint(CRLF_OFFSETS)] if self.document.counts_ends_once else []
         before: tuple[int, Span] | None = None
         for span in self.spans:
             start, end = span.inner(self.document.text)
@@ -193,10 +210,11 @@ class Line:
                 message = f"{span} is in {span.parts} parts, expected one"
                 yield Issue(message, line=span.line, kind="label in parts", fixes=("label each part by itself",))
             elif message := self._misplaced(span, start, end):
-                yield Issue(message, line=span.line, kind="label out of place", fixes=tuple(of_javascript))
+                yield Issue(message, line=span.line, kind="label out of place", fixes=tuple(recount))
             elif (part := self._cut_by(start, end, places)) is not None:
                 fixes = ["--split characters"] if runs_on([part]) else []
-                fixes += [repair_hint(WHOLE_WORDS), repair_hint(CUT_WORDS), *of_javascript]
+                fixes += [] if self.document.counts_ends_once else [repair_hint(WHOLE_WORDS), repair_hint(CUT_WORDS)]
+                fixes += recount
                 message = f"{span} covers {self.document.text[start:end]!r:.60}, a part of {part!r:.60}"
                 yield Issue(message, line=span.line, kind="label within a word", fixes=tuple(fixes))
             elif before is not None and start < before[0] and not _same(span, before[1], self.document.text):
@@ -272,7 +290,7 @@ class StandoffSource(Source):
 
     is_split = True
     splitting = "punctuation"
-    """How words are split unless the options split more finely."""
+    """How words are split unless the options say otherwise."""
     numbers_lines = False
     """Whether the id of a sentence has the number of its line even where there is one line alone."""
 
@@ -283,9 +301,10 @@ class StandoffSource(Source):
     def sentences(self, found: Pass) -> Iterator[Sentence]:
         """One pass: the lines that are not blank."""
         for document in self.documents(found):
-            if UTF16_OFFSETS in self.options.repair and document.has_pairs:
-                before, document = document, document.in_code_points()
-                found.count(+Counter({UTF16_OFFSETS: sum(map(Span.__ne__, before.spans, document.spans))}))
+            applying = {UTF16_OFFSETS: document.has_pairs, CRLF_OFFSETS: "\r\n" in document.text}
+            if names := [name for name in applying if applying[name] and name in self.options.repair]:
+                before, document = document, document.moved(names)
+                found.count(+Counter(dict.fromkeys(names, sum(map(Span.__ne__, before.spans, document.spans)))))
             lines = list(document.lines())
             for line in lines:
                 alone = len(lines) == 1 and not self.numbers_lines
@@ -300,8 +319,7 @@ class StandoffSource(Source):
         if clash := found.clash(id, document.line):
             issues.append(clash)
         language = self.options.language if document.language is None else document.language
-        splitting = self.options.split if self.options.split in ("characters", "signs") else self.splitting
-        places = whole = [] if issues else line.places(splitter(splitting, language))
+        places = whole = [] if issues else line.places(splitter(self.options.split or self.splitting, language))
         widened = 0
         if WHOLE_WORDS in self.options.repair:
             before, line = line, line.widened(whole)

@@ -1,0 +1,92 @@
+"""Records of Argilla. The responses that people have submitted are the labels; the suggestions of models are not.
+
+- Argilla 2 as a dataset: columns ``Q.responses``, ``Q.responses.status`` and ``Q.suggestion`` for a question ``Q``
+- Argilla 2 as JSON: ``fields``, ``responses`` with a ``value`` and a ``status`` each, and ``suggestions``
+- Argilla 1: ``annotation``, with labels ``[type, start, end]``, and ``prediction``
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from nersery.core.errors import Issue
+from nersery.io.objects import BrokenError, Object
+
+_RESPONSES, _SUGGESTION = ".responses", ".suggestion"
+
+
+def is_record(value: Any) -> bool:
+    """Whether a value is a record of Argilla.
+
+    >>> is_record({"text": "Oslo", "ner.suggestion": []}), is_record({"text": "Oslo", "label": []})
+    (True, False)
+    """
+    if not isinstance(value, dict):
+        return False
+    names_parts = any(key.endswith((_RESPONSES, _SUGGESTION)) for key in value)
+    return names_parts or {"fields", "responses"} <= value.keys() or {"annotation_agent", "prediction"} <= value.keys()
+
+
+def of_record(value: Object, line: int, *, labelled: bool) -> Object:
+    """The text of a record, with its labels under ``label``.
+
+    Raises:
+        BrokenError: If nobody has submitted labels and ``labelled`` asks for some, or it is not clear which count.
+    """
+    if "annotation_agent" in value:
+        answers = {"annotation": [] if value.get("status") == "Discarded" else [_with_names(value.get("annotation"))]}
+    else:
+        answers = {name: [answer for status, answer in given if status == "submitted"] for name, given in _all(value)}
+    answers = {name: [*filter(_are_labels, given)] for name, given in answers.items()}
+    if len(names := [name for name, given in answers.items() if any(given)]) > 1:
+        message = f"labels are answers to {' and '.join(names)} in Argilla, expected one question"
+        raise BrokenError(Issue(message, line=line, kind="several questions"))
+    made = answers[names[0]] if names else [[] for given in answers.values() if given][:1]
+    if not made and labelled:
+        message = "nobody has submitted labels for this record of Argilla; suggestions of models are not read"
+        raise BrokenError(Issue(message, line=line, kind="not annotated", fixes=("submit responses in Argilla",)))
+    fix = "keep one submitted response for each record"
+    return {**_fields(value), "label": agreed(made or [[]], "responses in Argilla", line, fix)}
+
+
+def agreed(made: Sequence[list[Any]], what: str, line: int, fix: str) -> list[Any]:
+    """The labels that several people have given; raises `BrokenError` if they differ."""
+    if any(sorted(map(str, other)) != sorted(map(str, made[0])) for other in made[1:]):
+        message = f"{len(made)} {what} that differ, expected one"
+        raise BrokenError(Issue(message, line=line, kind="annotations differ", fixes=(fix,)))
+    return made[0]
+
+
+def _all(value: Object) -> list[tuple[str, list[tuple[Any, Any]]]]:
+    """The responses to each question of Argilla 2, as status and answer."""
+    if isinstance(whole := value.get("responses"), dict):
+        each = {name: given for name, given in whole.items() if isinstance(given, list)}
+        return [
+            (name, [(one.get("status"), one.get("value")) for one in given if isinstance(one, dict)])
+            for name, given in each.items()
+        ]
+    columns = [(key, given) for key, given in value.items() if key.endswith(_RESPONSES) and isinstance(given, list)]
+    return [(key, [*zip(value.get(f"{key}.status") or (), given, strict=False)]) for key, given in columns]
+
+
+def _are_labels(answer: Any) -> bool:
+    """Whether an answer marks a text; others choose, rate, rank or write."""
+    return isinstance(answer, list) and all(isinstance(one, dict) and "start" in one for one in answer)
+
+
+def _with_names(annotation: Any) -> Any:
+    """The labels of Argilla 1 as those of Argilla 2."""
+    if not isinstance(annotation, list) or not all(isinstance(one, list) and len(one) == 3 for one in annotation):
+        return annotation
+    return [{"start": start, "end": end, "label": type_} for type_, start, end in annotation]
+
+
+def _fields(value: Object) -> Object:
+    """What a record says of its text, with an only text under ``text``."""
+    fields = value.get("fields", value)
+    texts = [key for key, content in fields.items() if isinstance(content, str)] if isinstance(fields, dict) else []
+    if "fields" in value and len(texts) == 1:
+        return {"id": value.get("id"), "text": fields[texts[0]]}
+    known = ("id", "language", "text", "data", "sentence", "content")
+    return {key: fields[key] for key in known if key in fields}

@@ -1,0 +1,101 @@
+"""Records of Argilla: what people have submitted is read, and never what a model suggests."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from nersery.core.errors import DataError
+from nersery.io import open_text, read
+
+TEXT = "Ada Lovelace lived in London."
+LABELS = ((0, 2, "PER"), (4, 5, "LOC"))
+SPANS = [{"start": 0, "end": 12, "label": "PER"}, {"start": 22, "end": 28, "label": "LOC"}]
+WRONG = [{"start": 13, "end": 18, "label": "WRONG"}]
+SUGGESTION = {"ner.suggestion": WRONG, "ner.suggestion.score": None, "ner.suggestion.agent": "model"}
+
+
+def columns(*responses: tuple[str, Any], **more: Any) -> dict[str, Any]:
+    """A record as the dataset of Argilla 2 has it."""
+    names = ("ner.responses.status", "ner.responses", "ner.responses.users")
+    answers: list[Any] = [[status for status, _ in responses], [answer for _, answer in responses], ["u"] * 2]
+    return {"id": "r", "status": "completed", "text": TEXT, **dict(zip(names, answers, strict=True)), **more}
+
+
+def record(*responses: tuple[str, Any], **more: Any) -> dict[str, Any]:
+    """A record as the JSON of Argilla 2 has it."""
+    given = [{"value": answer, "status": status, "user_id": "u"} for status, answer in responses]
+    return {"id": "r", "fields": {"body": TEXT}, "suggestions": {}, "responses": {"ner": given, **more}}
+
+
+def of_argilla_1(annotation: Any, status: str = "Validated") -> dict[str, Any]:
+    words = {"text": TEXT, "tokens": TEXT.split(), "metadata": {}, "status": status, "id": "r"}
+    guess = {"prediction": [["WRONG", 13, 18, 0.9]], "prediction_agent": "model"}
+    return {**words, **guess, "annotation": annotation, "annotation_agent": "argilla"}
+
+
+def save(path: Path, value: dict[str, Any]) -> Path:
+    path.write_text(json.dumps([value]) if path.suffix == ".json" else json.dumps(value), "utf-8")
+    return path
+
+
+@pytest.mark.parametrize("extension", [".json", ".jsonl"])
+@pytest.mark.parametrize(
+    "value",
+    [
+        columns(("submitted", SPANS)),
+        columns(("submitted", SPANS), **SUGGESTION),
+        columns(("draft", WRONG), ("submitted", SPANS)),
+        columns(("submitted", SPANS), ("submitted", SPANS[::-1])),
+        columns(("submitted", SPANS), **{"mood.responses": [["sad"]], "mood.responses.status": ["submitted"]}),
+        record(("submitted", SPANS), ("discarded", WRONG)),
+        record(("submitted", SPANS), mood=[{"value": "sad", "status": "submitted"}]),
+        of_argilla_1([["PER", 0, 12], ["LOC", 22, 28]]),
+    ],
+)
+def test_submitted_responses_are_the_labels(tmp_path: Path, value: dict[str, Any], extension: str) -> None:
+    [sentence] = read(save(tmp_path / f"a{extension}", value))
+    assert (sentence.id, sentence.text, sentence.labels) == ("r", TEXT.replace(".", " ."), LABELS)
+
+
+@pytest.mark.parametrize("value", [columns(("submitted", [])), record(("submitted", [])), of_argilla_1([])])
+def test_a_response_without_labels_says_that_there_are_none(tmp_path: Path, value: dict[str, Any]) -> None:
+    [sentence] = read(save(tmp_path / "a.jsonl", value))
+    assert not sentence.labels
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        {"text": TEXT, **SUGGESTION},
+        columns(("draft", SPANS)),
+        columns(**SUGGESTION),
+        {**columns(**SUGGESTION), "ner.responses": None},
+        {**record(), "responses": {}},
+        of_argilla_1(None),
+        of_argilla_1([["PER", 0, 12]], "Discarded"),
+    ],
+)
+def test_what_nobody_has_submitted_is_no_label(tmp_path: Path, value: dict[str, Any]) -> None:
+    path = save(tmp_path / "a.jsonl", value)
+    with pytest.raises(DataError, match="nobody has submitted labels for this record of Argilla"):
+        read(path)
+    [sentence] = open_text(path)
+    assert not sentence.labels
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        (columns(("submitted", SPANS), ("submitted", WRONG)), "2 responses in Argilla that differ, expected one"),
+        (record(("submitted", SPANS), x=[{"value": WRONG, "status": "submitted"}]), "answers to ner and x in Argilla"),
+        ({"text": TEXT, "ner-suggestion": WRONG}, '"ner-suggestion" has .*, which seems to be a label'),
+        ({"text": TEXT, "answers": [SPANS]}, '"answers" has .*, which seems to be a label'),
+    ],
+)
+def test_unclear_labels_are_an_error(tmp_path: Path, value: dict[str, Any], expected: str) -> None:
+    with pytest.raises(DataError, match=expected):
+        read(save(tmp_path / "a.jsonl", value))
