@@ -129,8 +129,27 @@ def test_files_labelled_since_join_and_the_last_labels_of_a_text_hold(tmp_path: 
     assert sorted(s.words for s in material.gold) == sorted(s.words for s in sentences(24))
     labels = {sentence.words: sentence.labels for sentence in material.gold}
     assert all(labels[sentence.words] == () for sentence in since)
-    assert "4 sentences are in several train files: the labels in the last one are used" in material.notes
+    note = "4 sentences left out, because a later train file has the same text: its labels are used"
+    assert note in material.notes
     assert read_material([files[0], files[0], files[0]], None, None, io.ReadOptions(), 30).gold.types == ("LOC", "PER")
+
+
+def test_repeats_are_left_out_only_for_a_later_file(tmp_path: Path) -> None:
+    repeated = [replace(s, id="") for s in [*sentences(10), *sentences(10)]]
+    names = [str(tmp_path / f"{name}.conll") for name in "ab"]
+    io.write(repeated, names[0])
+    io.write([*repeated[:8], *repeated[10:18]], names[1])
+    material = read_material(names, None, None, io.ReadOptions(), 30)
+    assert len(material.gold) == 4 + 16
+    note = "16 sentences left out, because a later train file has the same text: its labels are used"
+    assert note in material.notes
+    assert len(read_material(names[:1], None, None, io.ReadOptions(), 30).gold) == 20
+
+
+def test_few_different_sentences_are_too_few(tmp_path: Path) -> None:
+    io.write([Sentence(("Ada", f"wrote{n % 5}"), (Entity(0, 1, "PER"),)) for n in range(9)], tmp_path / "train.conll")
+    with pytest.raises(DataError, match="the number of different sentences with entities is 5, expected at least 6"):
+        read_material([str(tmp_path / "train.conll")], None, None, io.ReadOptions(), 30)
 
 
 def test_raw_text_has_a_format_of_its_own(tmp_path: Path) -> None:

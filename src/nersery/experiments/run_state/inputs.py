@@ -15,6 +15,7 @@ from nersery.core.errors import DataError, Issue, SettingsError, printable
 from nersery.core.registry import BUNDLED
 from nersery.core.sentence import Corpus, Sentence
 from nersery.core.text_forms import composed
+from nersery.experiments.folds import note_of_documents
 from nersery.experiments.recipe import Recipe, shipped_recipes
 from nersery.experiments.recipe_file.data_files import SPLITS, DataFile
 from nersery.experiments.sampling import sample
@@ -71,6 +72,7 @@ def read_inputs(recipe: Recipe, say: Callable[[str], None]) -> tuple[dict[str, C
     return corpora, [
         *notes,
         *_size_notes(recipe, parts),
+        *filter(None, [note_of_documents(corpora["train"], recipe.sample.folds) if recipe.sample.folds else ""]),
         *_type_notes(parts),
         *_overlap_notes(parts),
         *filter(None, [note_of_punctuation(corpora["train"], corpora["raw"])]),
@@ -156,8 +158,10 @@ def _label_problems(parts: Parts) -> list[Issue]:
 def _size_problems(recipe: Recipe, parts: Parts) -> list[Issue]:
     problems: list[Issue] = []
     folds = recipe.sample.folds or 0
-    if folds > (count := sum(len(part) for _, part in _of(parts, "train"))):
-        problems.append(Issue(f"sample.folds is {folds}, but train has {count} sentences; lower it"))
+    texts = [composed(sentence.text) for _, part in _of(parts, "train") for sentence in part]
+    if folds > (count := len({*texts})):
+        named = "sentences" if count == len(texts) else "different sentences"
+        problems.append(Issue(f"sample.folds is {folds}, but train has {count} {named}; lower it"))
     for key, split, size in (("size", "train", recipe.sample.size), ("dev_size", "dev", recipe.sample.dev_size)):
         there = {file.label: len(part) for file, part in _of(parts, split)} or {split: 0}
         of_sweep = any(one.startswith("sweep.sizes=") for one in recipe.overrides)
