@@ -61,6 +61,12 @@ def test_a_file_without_entities_is_named(tmp_path: Path) -> None:
     [
         ("The firm was bought by a company in the north of England .", "LATIN", True, True),
         ("he lived in the north of england for a year .", "LATIN", True, False),
+        (
+            "Pt. received heparin 20 mg ; 37.5 ° C ( [ ** 2151-7-19 ** ] ) : * * no evidence of COPD",
+            "LATIN",
+            True,
+            True,
+        ),
         ("Der Konzern kaufte gestern eine Firma im Norden von Bayern .", "LATIN", False, True),
         ("वह दिल्ली में रहता है", "DEVANAGARI", False, False),
     ],

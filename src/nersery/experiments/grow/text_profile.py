@@ -15,7 +15,7 @@ from nersery.core.sentence import Sentence
 READ = 2000
 """Sentences that are looked at."""
 ENGLISH = 0.15
-"""From this share of English function words on, text in Latin script counts as English."""
+"""From this share of English function words among words with a letter on, text in Latin script counts as English."""
 CASED = 0.02
 """From this share of capitalized words on, text counts as cased."""
 
@@ -57,7 +57,8 @@ def profile(sentences: Iterable[Sentence], language: str = "") -> TextProfile:
     scripts = Counter(filter(None, map(script_of, letters)))
     script = scripts.most_common(1)[0][0] if scripts else "UNKNOWN"
     named = language or Counter(sentence.language for sentence in few).most_common(1)[0][0]
-    function_words = sum(word.lower() in FUNCTION_WORDS for word in words) / max(1, len(words))
+    lettered = [word.lower() for word in words if any(map(str.isalpha, word))]
+    function_words = sum(word in FUNCTION_WORDS for word in lettered) / max(1, len(lettered))
     detected = "en" if script == "LATIN" and function_words >= ENGLISH else ""
     cased = sum(word[:1].isupper() for word in words) / max(1, len(words)) >= CASED
     return TextProfile(script, named or detected, cased)
