@@ -163,9 +163,7 @@ def divide(sentences: Sequence[Sentence], given: Mapping[str, str], settings: Di
     )
 
 
-def _by_document(
-    sentences: Sequence[Sentence], found: Sequence[array[int]], settings: Division
-) -> Sequence[array[int]]:
+def _by_document(sentences: Sequence[Sentence], found: list[array[int]], settings: Division) -> list[array[int]]:
     """The groups with the sentences of each document in one, or as they were if too few or too large ones remain."""
     joined = DisjointSets()
     for place, group in enumerate(found):

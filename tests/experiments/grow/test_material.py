@@ -13,7 +13,7 @@ from nersery.experiments.execution.run_time import RunTime
 from nersery.experiments.grow.budget import Budget
 from nersery.experiments.grow.candidates import models_for, systems_for
 from nersery.experiments.grow.material import read_material
-from nersery.experiments.grow.text_profile import data_notes, profile, refuse_other_language
+from nersery.experiments.grow.text_profile import data_notes, note_of_language, profile, refuse_other_language
 from nersery.experiments.recipe import parse_recipe
 from nersery.report.number_format import in_minutes
 from tests.standins import sentences
@@ -74,6 +74,31 @@ def test_a_file_without_entities_is_named(tmp_path: Path) -> None:
 def test_language_and_case_are_detected(text: str, script: str, english: bool, cased: bool) -> None:
     found = profile([Sentence(tuple(text.split()))])
     assert (found.script, found.is_english, found.cased) == (script, english, cased)
+
+
+@pytest.mark.parametrize(
+    ("text", "language", "looks"),
+    [
+        ("The firm was bought by a company in the north", "en", ""),
+        ("The firm was bought by a company in the north", "", ""),
+        ("The firm was bought by a company in the north", "de", "looks like English"),
+        ("Der Konzern kaufte gestern eine Firma", "de", ""),
+        ("Der Konzern kaufte gestern eine Firma", "en-GB", "looks like no English (Latin script)"),
+        ("अब वह दिल्ली में रहता है", "en", "looks like no English (Devanagari script)"),
+        ("अब वह दिल्ली में रहता है", "hi", ""),
+    ],
+)
+def test_a_named_language_that_the_text_contradicts_is_noted(text: str, language: str, looks: str) -> None:
+    made = [Sentence(tuple(text.split()), language=language)] * 20
+    note = note_of_language("train", made)
+    assert note == (f"train is said to be in the language {language}, but {looks}" if looks else "")
+    assert not note_of_language("train", made[:2]), "too little text"
+
+
+def test_a_contradicted_language_is_a_note_of_grow(tmp_path: Path) -> None:
+    io.write([Sentence(("वह", "दिल्ली", "में", str(n)), (Entity(1, 2, "LOC"),)) for n in range(40)], tmp_path / "hi.conll")
+    notes = read_material([str(tmp_path / "hi.conll")], None, None, io.ReadOptions(language="en"), 30).notes
+    assert "train is said to be in the language en, but looks like no English (Devanagari script)" in notes
 
 
 def test_a_named_language_wins() -> None:
@@ -150,6 +175,14 @@ def test_repeats_are_left_out_only_for_a_later_file(tmp_path: Path) -> None:
     note = "16 sentences left out, because a later train file has the same text: its labels are used"
     assert note in material.notes
     assert len(read_material(names[:1], None, None, io.ReadOptions(), 30).gold) == 20
+
+
+def test_files_with_two_sets_of_tags_are_noted(tmp_path: Path) -> None:
+    names = [str(tmp_path / f"{name}.conll") for name in "ab"]
+    io.write(sentences(10), names[0])
+    io.write([s.with_types({"LOC": "Place"}) for s in sentences(10, 20)], names[1])
+    notes = read_material(names, None, None, io.ReadOptions(), 30).notes
+    assert any(f"(LOC only in {names[0]}; Place only in {names[1]})" in note for note in notes)
 
 
 def test_few_different_sentences_are_too_few(tmp_path: Path) -> None:

@@ -13,8 +13,14 @@ from nersery.core.errors import DataError, Issue, SettingsError, did_you_mean, p
 from nersery.core.random import item_seed
 from nersery.core.sentence import Corpus, Sentence
 from nersery.core.text_forms import composed
-from nersery.experiments.grow.text_profile import TextProfile, data_notes, profile, refuse_other_language
-from nersery.experiments.run_state.inputs import note_of_overlap, note_of_punctuation, note_of_types
+from nersery.experiments.grow.text_profile import (
+    TextProfile,
+    data_notes,
+    note_of_language,
+    profile,
+    refuse_other_language,
+)
+from nersery.experiments.run_state.inputs import note_of_overlap, note_of_punctuation, note_of_tag_sets, note_of_types
 from nersery.report.number_format import plural
 from nersery.taggers.base import require_labels
 
@@ -80,7 +86,7 @@ def read_material(
     notes = [
         *relabelled,
         *data_notes(gold.sentences),
-        *filter(None, [note_of_types("test", tested, gold.types), overlap]),
+        *filter(None, [note_of_types("test", tested, gold.types), overlap, note_of_language("train", gold)]),
     ]
     unlabelled = Corpus([])
     if definitions and not raw:
@@ -142,7 +148,8 @@ def _joined(train: Sequence[str], options: io.ReadOptions) -> tuple[Corpus, list
     notes = [
         f"{plural(left_out, 'sentence')} left out, because a later train file has the same text: its labels are used"
     ]
-    return Corpus(found.values()), notes * (left_out > 0)
+    differing = note_of_tag_sets(dict(zip(train, corpora, strict=True)))
+    return Corpus(found.values()), [*notes * (left_out > 0), *filter(None, [differing])]
 
 
 def _renamed(id: str, file: str, times: int) -> str:

@@ -13,9 +13,10 @@ from nersery import io
 from nersery.augment.base import made_from
 from nersery.core.errors import DataError, Issue, SettingsError, printable
 from nersery.core.registry import BUNDLED
-from nersery.core.sentence import Corpus, Sentence
+from nersery.core.sentence import Corpus, Sentence, types_in
 from nersery.core.text_forms import composed
 from nersery.experiments.folds import note_of_documents
+from nersery.experiments.grow.text_profile import note_of_language
 from nersery.experiments.recipe import Recipe, shipped_recipes
 from nersery.experiments.recipe_file.data_files import SPLITS, DataFile
 from nersery.experiments.sampling import sample
@@ -31,6 +32,7 @@ Parts = Mapping[DataFile, Corpus]
 
 SEEN, CLEAR = 2000, 0.6
 """How many sentences are looked at for signs such as commas, and a clear difference of two shares of them."""
+RENAME = "rename them: nersery dataset convert --type OLD=NEW"
 OPTIONS_HINT = 'in a recipe, set these options in [data], e.g. instead of --repair NAME repair = ["NAME"]'
 
 
@@ -75,6 +77,7 @@ def read_inputs(recipe: Recipe, say: Callable[[str], None]) -> tuple[dict[str, C
         *filter(None, [note_of_documents(corpora["train"], recipe.sample.folds) if recipe.sample.folds else ""]),
         *_type_notes(parts),
         *_overlap_notes(parts),
+        *filter(None, [note_of_language(file.label, part) for file, part in parts.items()]),
         *filter(None, [note_of_punctuation(corpora["train"], corpora["raw"])]),
         *_question_notes(recipe, parts),
     ]
@@ -216,6 +219,18 @@ def note_of_types(label: str, part: Iterable[Sentence], known: Collection[str]) 
     return (
         f"{label} has types that do not occur in train, so all their mentions count as missed: {listed}"
         if counts
+        else ""
+    )
+
+
+def note_of_tag_sets(files: Mapping[str, Collection[Sentence]]) -> str:
+    """A note if several files have types that no other has, as files with two sets of tags do; else empty."""
+    types = {name: types_in(part) for name, part in files.items()}
+    own = {name: found.difference(*(types[other] for other in types if other != name)) for name, found in types.items()}
+    listed = [f"{', '.join(sorted(only))} only in {name}" for name, only in own.items() if only]
+    return (
+        f"the train files have different types ({'; '.join(listed)}): if they mean the same, {RENAME}"
+        if len(listed) > 1
         else ""
     )
 
