@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 LONG = 200
 """Words of a sentence that is rather several in one."""
 LOST = 0.05
-"""From this share of mentions on that are too long to be found, the user is told."""
+"""From this share of mentions on that are too long to be found, there is a note."""
 
 
 @dataclass

@@ -17,7 +17,7 @@ READ = 2000
 ENGLISH = 0.15
 """From this share of English function words among words with a letter on, text in Latin script counts as English."""
 ENOUGH = 100
-"""Words by which a language can be told."""
+"""Words; of fewer, the language is uncertain."""
 CASED = 0.02
 """From this share of capitalized words on, text counts as cased."""
 
@@ -57,7 +57,7 @@ def profile(sentences: Iterable[Sentence], language: str = "") -> TextProfile:
     words = [word for sentence in few for word in sentence.words]
     script = _script(words)
     named = language or Counter(sentence.language for sentence in few).most_common(1)[0][0]
-    detected = "en" if _is_english(words, script) else ""
+    detected = "en" if _looks_english(words, script) else ""
     cased = sum(word[:1].isupper() for word in words) / max(1, len(words)) >= CASED
     return TextProfile(script, named or detected, cased)
 
@@ -68,23 +68,22 @@ def _script(words: Iterable[str]) -> str:
     return scripts.most_common(1)[0][0] if scripts else "UNKNOWN"
 
 
-def _is_english(words: Iterable[str], script: str) -> bool:
+def _looks_english(words: Iterable[str], script: str) -> bool:
     lettered = [word.lower() for word in words if any(map(str.isalpha, word))]
     function_words = sum(word in FUNCTION_WORDS for word in lettered) / max(1, len(lettered))
     return script == "LATIN" and function_words >= ENGLISH
 
 
 def note_of_language(label: str, sentences: Iterable[Sentence]) -> str:
-    """A note if sentences that are named English do not look like it, or others do; else empty."""
+    """A note if sentences that are named English do not look like it; else empty."""
     named: dict[str, list[str]] = defaultdict(list)
     for sentence in islice(sentences, READ):
         named[sentence.language] += sentence.words
     for language, words in named.items():
         script = _script(words)
-        is_english = _is_english(words, script)
-        if language and len(words) >= ENOUGH and is_english != TextProfile(script, language, False).is_english:
-            looks = "English" if is_english else f"no English ({script.capitalize()} script)"
-            return f"{label} is said to be in the language {language}, but looks like {looks}"
+        claims_english = TextProfile(script, language, cased=False).is_english
+        if claims_english and len(words) >= ENOUGH and not _looks_english(words, script):
+            return f"the language of {label} is {language}, but it looks like another ({script.capitalize()} script)"
     return ""
 
 
