@@ -126,6 +126,8 @@ def _left_out(first: tuple[int, Any]) -> list[str]:
         text = (_of_task(value, line, labelled=False) if is_task else usual_form(value)).get("text")
     except BrokenError:  # `documents` says what is wrong
         return []
+    if text is None:
+        return []
     values, before = (value["data"], "data.") if is_task else (value, "")
     known = () if is_task else ("id", "language", "answer")
     plain = {key: one for key, one in values.items() if type(one) in (str, int, float) and one != text}
