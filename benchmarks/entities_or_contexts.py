@@ -28,7 +28,7 @@ def added(gold: Sequence[Sentence], hidden: Sequence[Sentence], seed: int) -> di
 
     def replaced(sentences: Sequence[Sentence], mentions: Sequence[Sentence]) -> Sequence[Sentence]:
         made = nersery.augment(
-            sentences, "mention_replacement", learn_from=mentions, rate=1.0, copies=1, seed=seed, quiet=True
+            sentences, "mention_replacement", gold=mentions, rate=1.0, copies=1, seed=seed, quiet=True
         )
         return made.corpus.sentences
 

@@ -243,10 +243,10 @@ def faults(name: str, values: dict[str, Any]) -> list[str]:
     if values.get("scheme"):
         tags.scheme_name(values["scheme"])
     if name in KINDS:
-        problems: list[str] = []
+        problems = []
         settings = settings_from(values["settings"] or [])
         if values.get("preset"):
-            settings = recipe.with_preset({**settings, "preset": values["preset"]}, problems)
+            settings, problems = recipe.with_preset({**settings, "preset": values["preset"]})
         method = values["method"] or settings.pop("method", "transformer")
         return problems + registry.check(KINDS[name], method, settings)
     if name == "inspect suggestions":
@@ -288,9 +288,7 @@ def test_parts_of_recipes_are_valid(page: Path) -> None:
         table = tomllib.loads(recipe.find("demo").read_text("utf-8"))
         for key, value in part.items():
             table[key] = {**table["data"], **value} if key == "data" else value
-        problems: list[str] = []
-        recipe.parse_recipe(table, problems)
-        assert problems == []
+        assert recipe.parse_recipe(table)[1] == []
 
 
 @pytest.mark.parametrize("page", PAGES, ids=name_of)

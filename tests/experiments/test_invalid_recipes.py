@@ -52,6 +52,16 @@ select = ["agrement", 5]
         expected = [
             '--set "seeds.x=3": say which entry',
             'unknown key "nane"; did you mean "name"?',
+            "name is missing: expected e.g.",
+            "seeds is [0, 0]: expected a list of different whole numbers",
+            "keep_taggers is 'yes': expected true or false",
+            'data has no setting "trian"; did you mean "train"?',
+            'data needs the setting "train"',
+            "sample.size is 'many': expected a whole number",
+            "evaluate.bootstrap_samples is 5: expected 100 or more",
+            'data needs the setting "test"',
+            'tagger.preset "mlem" is unknown; did you mean "melm"?',
+            'tagger: no tagger method is called "transfomer"; did you mean "transformer"?',
             "select is 'duplicates', not a list",
             'system 1 "mention_replacment": no augment method is called "mention_replacment"; did you mean "mention_r',
             'system 2 "mention_replacement": rate is 1.5, expected a number in [0, 1]',
@@ -60,16 +70,6 @@ select = ["agrement", 5]
             "system 4 \"../x\": name is '../x': expected one without slashes",
             'system 4 "../x": select: no select method is called "agrement"; did you mean "agreement"?',
             'system 4 "../x": select: 5 is no selector',
-            'data has no setting "trian"; did you mean "train"?',
-            'data needs the setting "train"',
-            'data needs the setting "test"',
-            "sample.size is 'many': expected a whole number",
-            "evaluate.bootstrap_samples is 5: expected 100 or more",
-            'tagger.preset "mlem" is unknown; did you mean "melm"?',
-            'tagger: no tagger method is called "transfomer"; did you mean "transformer"?',
-            "seeds is [0, 0]: expected a list of different whole numbers",
-            "keep_taggers is 'yes': expected true or false",
-            "name is missing: expected e.g.",
         ]
         assert len(found) == len(expected)
         for message, start in zip(found, expected, strict=True):

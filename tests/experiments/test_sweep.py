@@ -163,7 +163,7 @@ class TestSettings:
             load("recipe.toml", ["systems=[]", 'sweep.settings=[{ system = "one", copies = [1] }]'])
 
     def test_a_recipe_without_a_sweep_stays_as_it_is(self):
-        assert expanded({"systems": [{"method": "melm"}]}, []) == ({"systems": [{"method": "melm"}]}, [])
+        assert expanded({"systems": [{"method": "melm"}]}) == ({"systems": [{"method": "melm"}]}, [], [])
 
 
 @pytest.mark.usefixtures("languages")
@@ -212,7 +212,7 @@ class TestLanguages:
 @pytest.mark.usefixtures("folder")
 class TestFailures:
     def test_others_continue_and_the_report_says_why(self, monkeypatch: pytest.MonkeyPatch, capsys):
-        whole = SystemRun.carry_out
+        whole = SystemRun.train_and_score
 
         def fails(self: SystemRun) -> None:
             if self.system.name == "one copies=1":
@@ -221,7 +221,7 @@ class TestFailures:
                 raise MemoryError("too large")
             whole(self)
 
-        monkeypatch.setattr(SystemRun, "carry_out", fails)
+        monkeypatch.setattr(SystemRun, "train_and_score", fails)
         job = Sweep(
             load("recipe.toml", [ONE, 'sweep.settings=[{ system = "one", copies = [1, 2, 3] }]']), Path("sweep")
         )
@@ -298,15 +298,15 @@ class TestFailures:
         assert memory == []
 
     def test_taggers_stay_for_the_next_try_of_a_failed_system(self, monkeypatch: pytest.MonkeyPatch):
-        whole = SystemRun.carry_out
+        whole = SystemRun.train_and_score
         fails = {"one"}
 
-        def carry_out(self: SystemRun) -> None:
+        def train_and_score(self: SystemRun) -> None:
             if self.system.name in fails:
                 raise DataError("no luck")
             whole(self)
 
-        monkeypatch.setattr(SystemRun, "carry_out", carry_out)
+        monkeypatch.setattr(SystemRun, "train_and_score", train_and_score)
         sweep(ONE, "keep_taggers=false").execute()
         assert Path("sweep/run/seed-0/gold/tagger").is_dir()
         fails.clear()

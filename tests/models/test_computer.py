@@ -15,7 +15,7 @@ from nersery.models.loading import autocast, resolved
 from nersery.models.training.checkpoint import OtherTrainingError
 from nersery.models.training.trainer import TrainingPlan, train
 from nersery.pipeline.job import FileJob
-from nersery.pipeline.stage_job import StageJob
+from nersery.pipeline.stage_job import JobOptions, stage_job
 from nersery.select.base import SelectStage
 from nersery.select.duplicates import Duplicates
 from nersery.select.perplexity import Perplexity
@@ -65,6 +65,6 @@ def test_a_training_does_not_resume_with_other_threads(tmp_path: Path, monkeypat
 
 @pytest.mark.parametrize(("selector", "depends"), [(Perplexity(), True), (Duplicates(), False)])
 def test_jobs_with_a_model_depend_on_threads(selector: object, depends: bool, tmp_path: Path) -> None:
-    job = StageJob(SelectStage(selector), io.InMemory([]), tmp_path / "out.jsonl")  # type: ignore[arg-type]
+    job = stage_job(SelectStage(selector), io.InMemory([]), tmp_path / "out.jsonl", JobOptions())  # type: ignore[arg-type]
     found: FileJob = job._file_job(job._environment(selector))
     assert ("environment" in found.fingerprint) == depends

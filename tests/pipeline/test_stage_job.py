@@ -15,7 +15,7 @@ from nersery.core.own_process import THREADS
 from nersery.core.sentence import Corpus
 from nersery.core.training_context import Training
 from nersery.io.base import InMemory
-from nersery.pipeline.stage_job import JobOptions, StageJob
+from nersery.pipeline.stage_job import JobOptions, stage_job
 from tests.standins import sentences
 
 GOLD = Corpus(sentences(24))
@@ -24,7 +24,7 @@ STAGE = AugmentStage("mention_replacement", {"rate": 0.8}, gold=GOLD, training=T
 
 @pytest.mark.parametrize("shards", [None, 10])
 def test_three_lines_write_what_is_made_in_memory(tmp_path: Path, shards: int | None) -> None:
-    job = StageJob(STAGE, InMemory(GOLD), tmp_path / "more.jsonl", JobOptions(shards, quiet=True))
+    job = stage_job(STAGE, InMemory(GOLD), tmp_path / "more.jsonl", JobOptions(shards, quiet=True))
     tally = job.run()
     made = augment(GOLD, STAGE.load(), copies=2, seed=3)
     assert [*io.read(tmp_path / "more.jsonl")] == [*made.corpus]
@@ -33,21 +33,21 @@ def test_three_lines_write_what_is_made_in_memory(tmp_path: Path, shards: int | 
 
 def test_an_empty_number_of_threads_counts_as_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(THREADS, "")
-    StageJob(STAGE, InMemory(GOLD), tmp_path / "more.jsonl", JobOptions(2, quiet=True)).run()
+    stage_job(STAGE, InMemory(GOLD), tmp_path / "more.jsonl", JobOptions(2, quiet=True)).run()
     assert len(io.read(tmp_path / "more.jsonl")) > 0
 
 
 def test_an_unfinished_job_with_other_settings_is_refused(tmp_path: Path) -> None:
-    job = StageJob(STAGE, InMemory(GOLD), tmp_path / "more.jsonl", JobOptions(quiet=True))
+    job = stage_job(STAGE, InMemory(GOLD), tmp_path / "more.jsonl", JobOptions(quiet=True))
     part = tmp_path / "more.jsonl.part"
     part.mkdir()
-    state = {"fingerprint": json.loads(json.dumps({"nersery": "0.1.0", **job.fingerprint()}))}
+    state = {"fingerprint": json.loads(json.dumps({"nersery": "0.1.0", **job.fingerprint}))}
     state |= {"read": 2, "written": 2, "reasons": {}, "bytes": [0, 0], "finished": False}
     (part / "journal.json").write_text(json.dumps(state), "utf-8")
-    other = replace(job, stage=replace(STAGE, training=Training(seed=4)))
+    other = stage_job(replace(STAGE, training=Training(seed=4)), job.rows, job.target, job.options)
     with pytest.raises(SettingsError, match=r"training\.seed: there 3, asked for 4"):
         other.run()
-    rows = replace(job, rows=InMemory(Corpus([*GOLD][1:])))
+    rows = stage_job(STAGE, InMemory(Corpus([*GOLD][1:])), job.target, job.options)
     with pytest.raises(SettingsError, match="rows: there"):
         rows.run()
     assert job.run().read == 48

@@ -10,9 +10,10 @@ from typing import Any, ClassVar
 
 from nersery.core.definitions import check_texts, check_types
 from nersery.core.errors import NerseryError, SettingsError, did_you_mean
+from nersery.core.method import Method
 from nersery.core.outcome import Outcome, Reject, Result, Step, Tally
 from nersery.core.progress import Progress
-from nersery.core.registry import check_values, name_of
+from nersery.core.registry import name_of
 from nersery.core.sentence import Entity, Origin, Sentence, types_in
 from nersery.core.training_context import NO_TRAINING, Training, in_job, training_from
 from nersery.core.warnings import warn
@@ -24,16 +25,12 @@ BATCH_SIZE = 256
 """Smaller than elsewhere, for each sentence is asked several questions, and a kill costs a batch."""
 
 
-class Annotator(ABC):
+class Annotator(Method, ABC):
     """Labels sentences that have no labels or unreliable ones.
 
     A subclass is a dataclass in a file of its name; its fields are its settings. The job handles ids, origin, batches
     and rejects. The labels of a sentence must not depend on its batch.
     """
-
-    def __post_init__(self) -> None:
-        """Refuse values that their settings cannot have; a subclass with checks of its own calls this one first."""
-        check_values(self)
 
     @property
     def learns(self) -> bool:
@@ -45,16 +42,13 @@ class Annotator(ABC):
         """Whether all sentences must be read before the first is labelled."""
         return type(self).fit_candidates is not Annotator.fit_candidates
 
-    def fit(self, gold: Sequence[Sentence], training: Training = NO_TRAINING) -> None:  # noqa: B027 - not all learn
+    def fit(self, gold: Sequence[Sentence], training: Training = NO_TRAINING) -> None:
         """Learn from gold sentences, of which there may be none; called once, before anything is labelled."""
 
-    def check(self) -> None:  # noqa: B027 - only those on models and files need it
-        """Check that models and files exist before other work starts; raises `MissingResourceError` if not."""
-
-    def check_types(self, types: Collection[str]) -> None:  # noqa: B027 - only those with types of their own need it
+    def check_types(self, types: Collection[str]) -> None:
         """Raise `SettingsError` for types that the labelled sentences lack; called after `check`, before other work."""
 
-    def fit_candidates(self, corpus: Iterable[Sentence]) -> None:  # noqa: B027 - only some annotators need it
+    def fit_candidates(self, corpus: Iterable[Sentence]) -> None:
         """Read all sentences that are going to be labelled, in order; called once, after `fit`."""
 
     @abstractmethod
@@ -66,7 +60,7 @@ class Annotator(ABC):
 
 
 @dataclass
-class TypeSettings:
+class TypeSettings(Method):
     """Settings of annotators that can find any type.
 
     Args:
@@ -80,7 +74,7 @@ class TypeSettings:
 
     def __post_init__(self) -> None:
         """Refuse what cannot be a type, and empty definitions."""
-        super().__post_init__()  # type: ignore[misc]  # that of `Annotator`
+        super().__post_init__()
         check_texts(self.definitions, "definitions")
         check_types(self.definitions, "definitions")
         check_types(self.types or (), "types")

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 from nersery import io
 from nersery.annotate.base import Annotator
@@ -17,15 +17,12 @@ from nersery.core.registry import create_within, name_of
 from nersery.core.sentence import Corpus, Sentence
 from nersery.core.training_context import NO_TRAINING, Training
 from nersery.core.typed_settings import FileName, ModelName, validated
+from nersery.crosslingual.aligners.base import Aligner, aligned
 from nersery.crosslingual.projection import Projection, Translation
 from nersery.io.base import ReadOptions
 from nersery.io.text import TextSource
 from nersery.io.tokenization import Splitting
 from nersery.taggers.components.gold_tagger import gold_tagger
-
-if TYPE_CHECKING:
-    from nersery.crosslingual.aligners.base import Aligner
-
 
 _LINE = re.compile(r":\d+$", re.ASCII)
 
@@ -120,7 +117,7 @@ class ProjectedLabels(Annotator):
             pair.id: replace(alignment, sentence=None)
             if isinstance(alignment, Reject)
             else Translation(source, alignment)
-            for pair, source, alignment in zip(pairs, sources, aligner.align(pairs), strict=True)
+            for pair, source, alignment in zip(pairs, sources, aligned(aligner, pairs), strict=True)
         }
 
     def annotate(self, sentences: Sequence[Sentence]) -> list[Sentence | Reject]:

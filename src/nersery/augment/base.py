@@ -10,10 +10,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, runtime_checkable
 
 from nersery.core.errors import DataError, NerseryError, SettingsError
+from nersery.core.method import Method
 from nersery.core.outcome import Outcome, Reject, Result, Step, Tally
 from nersery.core.progress import Progress
 from nersery.core.random import is_whole, item_rng, item_seed
-from nersery.core.registry import check_values, name_of
+from nersery.core.registry import name_of
 from nersery.core.sentence import Origin, Sentence
 from nersery.core.training_context import NO_TRAINING, Training, in_job
 from nersery.pipeline.error_policy import failure, one_for_each
@@ -31,16 +32,12 @@ Task = tuple[Sentence, int]
 """A sentence and the number of the copy to make of it, from 1."""
 
 
-class Augmenter:
+class Augmenter(Method):
     """Makes new labelled sentences from labelled ones.
 
     A subclass is a dataclass in a file of its name; its fields are its settings. It changes *one* sentence, or a batch.
     The job handles ids, origin, copies, seeds, batches and rejects.
     """
-
-    def __post_init__(self) -> None:
-        """Refuse values that their settings cannot have; a subclass with checks of its own calls this one first."""
-        check_values(self)
 
     def __init_subclass__(cls) -> None:
         """Refuse a method that defines neither `generate` nor `generate_batch`."""
@@ -49,9 +46,6 @@ class Augmenter:
 
     def fit(self, sentences: Iterable[Sentence], training: Training = NO_TRAINING) -> None:
         """Learn from the gold sentences; called once, before anything is generated."""
-
-    def check(self) -> None:
-        """Check that models and files exist before other work starts; raises `MissingResourceError` if not."""
 
     def check_tagger(self, tagger: Tagger) -> None:
         """Raise `SettingsError` if the run's untrained tagger does not suit the method."""

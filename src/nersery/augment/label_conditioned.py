@@ -8,18 +8,15 @@ from dataclasses import dataclass, field
 
 from nersery.augment.base import Augmenter
 from nersery.augment.components.gold_training import warn_of_unused
-from nersery.augment.components.shared_settings import FineTuningSettings
-from nersery.augment.masked_lm.model_setup import MaskedModelSettings
-from nersery.augment.masked_lm.word_replacement import WordPredictions
+from nersery.augment.masked_lm.word_replacement import ConditionedPredictions
 from nersery.core.definitions import NO_ENTITY, check_texts, definition, undefined
-from nersery.core.ranges import Count
 from nersery.core.sentence import Sentence, types_in
 from nersery.core.training_context import NO_TRAINING, Training
 from nersery.core.warnings import warn
 
 
 @dataclass
-class LabelConditioned(WordPredictions, FineTuningSettings, MaskedModelSettings, Augmenter):
+class LabelConditioned(ConditionedPredictions, Augmenter):
     """Replaces words by predictions of a masked language model that sees definitions of their types.
 
     The definition of the masked word's type ("named person or family"; "other" outside entities) precedes the sentence.
@@ -44,23 +41,18 @@ class LabelConditioned(WordPredictions, FineTuningSettings, MaskedModelSettings,
     """
 
     definitions: dict[str, str] = field(default_factory=dict)
-    epochs: Count = 3
 
     def __post_init__(self) -> None:
         super().__post_init__()
         check_texts(self.definitions, "definitions")
 
     def fit(self, sentences: Iterable[Sentence], training: Training = NO_TRAINING) -> None:
-        """Fine-tune the model on words with the definitions of their types.
-
-        Raises:
-            DataError: When there is no sentence.
-        """
+        """Warn of types without a definition, and of definitions without a type; then as the base."""
         gold = list(sentences)
         if gold:
             self._warn_of_undefined(sorted(types_in([*gold, *training.dev])))
             warn_of_unused(self.definitions, "definitions", gold)
-        self.fit_on_words(self, gold, training)
+        super().fit(gold, training)
 
     def condition(self, type: str | None) -> tuple[str, ...]:
         """The definition of the type."""

@@ -10,9 +10,9 @@ from dataclasses import dataclass, field
 from itertools import accumulate
 
 from nersery.augment.base import Augmenter
+from nersery.augment.components.gold_training import no_sentences
 from nersery.augment.words.thesaurus import key
 from nersery.augment.words.word_lists import check_file, read_words
-from nersery.core.errors import DataError
 from nersery.core.outcome import Reject
 from nersery.core.ranges import Rate
 from nersery.core.registry import unfitted
@@ -63,10 +63,7 @@ class LabelWiseTokenReplacement(Augmenter):
             for word, tag in zip(sentence.words, _tags(sentence), strict=True):
                 counts.setdefault(tag, Counter())[word] += 1
         if not counts:
-            raise DataError(
-                "there are no training sentences, so label_wise_token_replacement has no words to insert",
-                fix="give it labelled sentences",
-            )
+            raise no_sentences(self)
         self._words = {
             tag: _Distribution.of({word: count for word, count in words.items() if not self._is_stop_word(word)})
             for tag, words in counts.items()

@@ -58,8 +58,8 @@ def convert(
         raise SettingsError(f"--type {printable(odd[0])}: a type is a name without tabs and line breaks")
     corpus = options.open_corpus(source)
     writer = write(columns=corpus.extra_columns)
-    made_by = {"convert": format, "types": names, "scheme": scheme, "separator": separator}
-    job = corpus_job(target, {**made_by, "input": corpus.fingerprint()}, writer)
+    fingerprint = {"convert": format, "types": names, "scheme": scheme, "separator": separator}
+    job = corpus_job(target, {**fingerprint, "input": corpus.fingerprint()}, writer)
     job.check_target(overwrite=force)
 
     def rename(batch: Sequence[Sentence]) -> Sequence[Sentence]:

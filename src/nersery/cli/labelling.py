@@ -42,7 +42,7 @@ def next_(
 ) -> None:
     """Choose the raw sentences whose labels would help a tagger most."""
     from nersery.experiments.active_learning.next_sentences import next_sentences, taggers_of
-    from nersery.experiments.run_state.inputs import note_of_learnt_words, note_of_punctuation
+    from nersery.experiments.corpus_notes import note_of_learnt_words, note_of_punctuation
 
     if bool(tagger) == (run is not None):
         raise SettingsError("name the taggers either by --tagger, which may be repeated, or by --run")

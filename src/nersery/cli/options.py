@@ -18,6 +18,7 @@ from nersery import io
 from nersery.core import registry
 from nersery.core.errors import SettingsError, printable
 from nersery.core.files import files_of, lies_in, refuse_unwritable, write_output
+from nersery.core.other_jobs import already_exists
 from nersery.core.outcome import Reject, Tally
 from nersery.core.random import LARGEST_SEED, MOST_SAMPLES
 from nersery.core.sentence import Corpus
@@ -234,7 +235,7 @@ def refuse_existing(target: Path, *, force: bool) -> None:
     if target.is_dir():
         raise SettingsError(f"{target} is a folder, expected the name of a file to write")
     if os.path.lexists(target) and not force:
-        raise SettingsError(f"{target} exists already. Choose another name, or allow to overwrite it (--force)")
+        raise already_exists(target)
 
 
 def check_picture(picture: Path, *sources: str, force: bool, output: Path | None = None) -> None:

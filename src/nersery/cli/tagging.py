@@ -90,10 +90,9 @@ def _untrained(method: str | None, preset: str | None, settings: Sequence[str]) 
     from nersery.experiments.recipe import with_preset
     from nersery.experiments.recipe_file.overrides import settings_from
 
-    problems: list[str] = []
-    chosen = with_preset(settings_from(settings) | ({"preset": preset} if preset else {}), problems)
-    if problems:
-        raise SettingsError("\n".join(problems))
+    chosen, issues = with_preset(settings_from(settings) | ({"preset": preset} if preset else {}))
+    if issues:
+        raise SettingsError("\n".join(issues))
     named = chosen.pop("method", None)
     if method and named and method != named:
         raise SettingsError(f"--method is {method}, and the preset or a setting says {named}: name one of them")
@@ -103,7 +102,7 @@ def _untrained(method: str | None, preset: str | None, settings: Sequence[str]) 
 
 def _note_oddities(files: Mapping[str, Sequence[Sentence]], dev: Sequence[Sentence]) -> None:
     """Tell of types that nobody learns or files name otherwise, and of sentences by which no weights can be chosen."""
-    from nersery.experiments.run_state.inputs import note_of_overlap, note_of_tag_sets, note_of_types
+    from nersery.experiments.corpus_notes import note_of_overlap, note_of_tag_sets, note_of_types
 
     gold = [sentence for part in files.values() for sentence in part]
     overlap = note_of_overlap("dev", dev, "train", gold)
@@ -125,7 +124,7 @@ def predict(
     json: options.AsJson = False,
 ) -> None:
     """Label sentences with a trained tagger; labels in the input are replaced."""
-    from nersery.experiments.run_state.inputs import note_of_learnt_words
+    from nersery.experiments.corpus_notes import note_of_learnt_words
 
     job = options.shared(JobOptions)
     options.refuse_same_file(target, source)
@@ -213,7 +212,7 @@ def _print_scores(result: dict[str, Any], compared: Comparison | None) -> None:
     tables.show(shown)
     rows = result["per_type"].values()
     if not any(row["gold"] and row["predicted"] for row in rows) and all(result["micro"][key] for key in counts[1:]):
-        from nersery.experiments.run_state.inputs import RENAME
+        from nersery.experiments.corpus_notes import RENAME
 
         note(f"no type is in both files; if two mean the same, {RENAME}")
     if not rows:
@@ -236,7 +235,8 @@ def _print_errors(errors: Errors) -> None:
         shown.add_row(tables.text(type_), *(f"{count:,}" for count in counts.values()))
     print()
     tables.show(shown)
-    for mistake in errors.as_dict(SHOWN_MISTAKES)["examples"]:
-        print(printable(f"{mistake['kind']} in {mistake['id']}: {mistake_text(mistake)}"))
+    for one in errors.examples(SHOWN_MISTAKES):
+        text = mistake_text(one.truth.words, one.gold, one.predicted)
+        print(printable(f"{one.kind} in {one.truth.id}: {text}"))
     for kind, meaning in KINDS.items():
         remark(f"{kind}: {meaning}")

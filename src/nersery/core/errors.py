@@ -137,6 +137,15 @@ def printable(text: str) -> str:
     return "".join(one if one in harmless else one.encode("unicode_escape").decode() for one in text)
 
 
+def at(place: str, issues: Iterable[str]) -> list[str]:
+    """Issues behind their place.
+
+    >>> at("select", ["5 is no selector"])
+    ['select: 5 is no selector']
+    """
+    return [f"{place}: {issue}" for issue in issues]
+
+
 def did_you_mean(name: str, known: Iterable[str]) -> str:
     """A hint to append to an error: all known names, and the one that is spelled or begins like this one, if any.
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
 from pathlib import Path
 
 from nersery.core.errors import SettingsError
@@ -29,13 +28,19 @@ def foreign_files(folder: Path, job: str, place: str = "output") -> SettingsErro
     )
 
 
-def refuse_occupied(folder: Path, job: str, beginnings: Collection[str]) -> None:
-    """Raise `SettingsError` if a folder without the record of a job is a file or holds others.
+def already_exists(path: Path) -> SettingsError:
+    """The error for an output that must not be overwritten."""
+    return SettingsError(f"{path} exists already. Choose another name, or allow to overwrite it (--force)")
 
-    Args:
-        beginnings: Files that a job leaves if it is killed before it writes its record.
-    """
+
+def beginnings(record: str) -> tuple[str, str]:
+    """The files that a job leaves in its folder if it is killed before its record is written."""
+    return "lock", f"{record}.tmp"
+
+
+def refuse_occupied(folder: Path, job: str, record: str) -> None:
+    """Raise `SettingsError` if a folder without the record of a job is a file or holds others."""
     if folder.exists() and not folder.is_dir():
         raise SettingsError(f"{folder} is a file. Choose a folder (--out)")
-    if folder.exists() and any(path.name not in beginnings for path in folder.iterdir()):
+    if folder.exists() and any(path.name not in beginnings(record) for path in folder.iterdir()):
         raise SettingsError(f"{folder} is not empty and holds no {job}. Choose another folder (--out)")

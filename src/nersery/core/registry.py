@@ -166,7 +166,7 @@ def create_within(setting: str, table: Mapping[str, Any]) -> Any:
 
 
 def check(kind: str, name: str, settings: Mapping[str, Any]) -> list[str]:
-    """All problems of a method's settings, one line each.
+    """All issues of a method's settings, one line each.
 
     Values out of range are reported only if all settings exist and have the right types.
     """

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, make_dataclass, replace
 from itertools import accumulate
 from operator import itemgetter
-from typing import Any, cast, overload
+from typing import Any, overload
 
 from nersery.core.conversions import Conversions
 from nersery.core.entity import Entity, Origin, SoftLabel
@@ -72,12 +72,26 @@ class Sentence:
             raise DataError(Issue(message, sentence=str(self.id) or None))
 
     @classmethod
-    def unchecked(cls, *values: object) -> Sentence:
-        """A sentence of values in the order of its fields that were checked before: checks take most of the time."""
+    def unchecked(
+        cls,
+        words: tuple[str, ...],
+        entities: tuple[Entity, ...],
+        id: str,
+        language: str,
+        origin: Origin | None,
+        scores: Mapping[str, float],
+        columns: tuple[tuple[str, ...], ...],
+        comments: tuple[str, ...] = (),
+        soft_labels: tuple[SoftLabel, ...] = (),
+        document: str = "",
+        offsets: tuple[tuple[int, int], ...] = (),
+    ) -> Sentence:
+        """A sentence of parts that were checked before: checks take most of the time."""
         # A frozen class takes five times as long to build, and that would be a tenth of a rule method's time.
-        sentence = _Unfrozen(*values)
+        values = words, entities, id, language, origin, scores, columns, comments, soft_labels, document, offsets
+        sentence: Sentence = _Unfrozen(*values)
         sentence.__class__ = cls
-        return cast(Sentence, sentence)
+        return sentence
 
     def __len__(self) -> int:
         """The number of words."""
@@ -154,7 +168,7 @@ class Sentence:
             if entity.score is not None:
                 entities = tuple([Entity(one.start, one.end, one.type) for one in entities])
                 break
-        return Sentence.unchecked(self.words, entities, id, self.language, origin, {}, self.columns, (), (), "", ())
+        return Sentence.unchecked(self.words, entities, id, self.language, origin, {}, self.columns)
 
     def with_scores(self, **scores: float) -> Sentence:
         """The same sentence with scores added; one of the same name is replaced."""
@@ -187,18 +201,11 @@ class Sentence:
                 )
             position = end
         unknown = [(start, end, [UNKNOWN_COLUMN] * len(new)) for start, end, new in edits] if self.columns else []
+        words, columns = _spliced(self.words, edits), tuple([_spliced(column, unknown) for column in self.columns])
+        entities = tuple([_moved(entity, edits, self) for entity in self.entities])
+        place = ("", ()) if edits else (self.document, self.offsets)
         edited = Sentence.unchecked(
-            _spliced(self.words, edits),
-            tuple([_moved(entity, edits, self) for entity in self.entities]),
-            self.id,
-            self.language,
-            self.origin,
-            self.scores,
-            tuple([_spliced(column, unknown) for column in self.columns]),
-            self.comments,
-            (),
-            "" if edits else self.document,
-            () if edits else self.offsets,
+            words, entities, self.id, self.language, self.origin, self.scores, columns, self.comments, (), *place
         )
         if edit_issue(edited.words, edited.entities) is not None:  # the other parts were checked with this sentence
             edited.__post_init__()
@@ -210,18 +217,11 @@ class Sentence:
         Args:
             order: Which word comes first, second and so on; each word once.
         """
+        words = tuple([self.words[position] for position in order])
+        columns = tuple([tuple([column[position] for position in order]) for column in self.columns])
+        others = self.comments, self.soft_labels, self.document, self.offsets
         reordered = Sentence.unchecked(
-            tuple([self.words[position] for position in order]),
-            self.entities,
-            self.id,
-            self.language,
-            self.origin,
-            self.scores,
-            tuple([tuple([column[position] for position in order]) for column in self.columns]),
-            self.comments,
-            self.soft_labels,
-            self.document,
-            self.offsets,
+            words, self.entities, self.id, self.language, self.origin, self.scores, columns, *others
         )
         if len(order) != len(self.words):  # else all parts were checked with this sentence
             reordered.__post_init__()

@@ -1,4 +1,4 @@
-"""The settings of a method, or of any dataclass: checked against the types of its fields, with all problems at once."""
+"""The settings of a method, or of any dataclass: checked against the types of its fields, with all issues at once."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import dataclasses
 import math
 from collections.abc import Callable, Mapping
 from functools import cache, partial
+from types import UnionType
 from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
 
 from nersery.core.errors import SettingsError, did_you_mean
@@ -56,7 +57,7 @@ def built(cls: type[Any], name: str, settings: Mapping[str, Any]) -> tuple[Any, 
 
 
 def validated(cls: type[Any], name: str, settings: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
-    """The settings of a dataclass, converted to the types of its fields, and their problems.
+    """The settings of a dataclass, converted to the types of its fields, and their issues.
 
     Args:
         name: Name of the dataclass in messages.
@@ -67,7 +68,7 @@ def validated(cls: type[Any], name: str, settings: Mapping[str, Any]) -> tuple[d
 
 
 def typed(cls: type[Any], name: str, settings: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
-    """As `validated`, without reporting missing settings.
+    """As `validated`, without reporting missing settings. A field that is a dataclass is a section of its own.
 
     Args:
         name: If empty, messages name the settings alone.
@@ -81,6 +82,14 @@ def typed(cls: type[Any], name: str, settings: Mapping[str, Any]) -> tuple[dict[
     for key, value in settings.items():
         if key not in known:
             issues.append(f'{name} has no setting "{key}"; {did_you_mean(key, known)}')
+            continue
+        if section := _section(hints_of(cls)[key]):
+            if not isinstance(value, Mapping):
+                issues.append(f"{prefix}{key} is not a section [{prefix}{key}]")
+                continue
+            own, found = validated(section, f"{prefix}{key}", value)
+            issues += found
+            values |= {} if found else {key: section(**own)}
             continue
         try:
             strict = True if isinstance(value, bool | str) else None  # lax otherwise, but true and "0.5" are no numbers
@@ -107,6 +116,12 @@ def _new_validator(cls: type[Any], key: str) -> Any:
 
 
 _validator: Callable[[type[Any], str], Any] = cache(_new_validator)  # type: ignore[assignment]
+
+
+def _section(hint: Any) -> type[Any] | None:
+    """The dataclass of a setting that is a table of settings."""
+    kinds = get_args(hint) if isinstance(hint, UnionType) else (hint,)
+    return next((kind for kind in kinds if isinstance(kind, type) and dataclasses.is_dataclass(kind)), None)
 
 
 def has_choices(hint: Any) -> bool:

@@ -97,7 +97,7 @@ def keep_learnt(job: StageJob, keep: Path) -> Tally:
     if _only_copy_is_missing(job, keep):
         job = replace(job, options=replace(job.options, force=True))
     with replaced_folder(keep) as folder:
-        tally = job.execute()
+        tally = job.run(keep_training=True)
         try:
             shutil.copytree(learnt, folder, dirs_exist_ok=True)
         except (OSError, shutil.Error) as error:

@@ -149,18 +149,19 @@ class Projection:
             scores[ENTITY_QUALITY] = alignment_quality(best, _places(wanted), _places(placed), self.unaligned)
         if self.keep_incomplete:
             scores[PROJECTED] = len(placed) / len(wanted) if wanted else 1.0
+        entities, origin, place = tuple(sorted(placed)), Origin(METHOD, (source.id,)), (target.document, target.offsets)
+        scores = {**target.scores, **scores}
         sentence = Sentence.unchecked(  # of parts of checked sentences; the spans do not overlap
             target.words,
-            tuple(sorted(placed)),
+            entities,
             target.id,
             target.language,
-            Origin(METHOD, (source.id,)),
-            {**target.scores, **scores},
+            origin,
+            scores,
             target.columns,
             target.comments,
             (),
-            target.document,
-            target.offsets,
+            *place,
         )
         if not lost:
             return sentence

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
@@ -177,18 +177,18 @@ def _closeness(pair: tuple[Entity, Entity]) -> tuple[bool, bool, int, int, int]:
     return (not same_words, one.type != other.type, -shared, one.start, other.start)
 
 
-def mistake_text(example: Mapping[str, Any]) -> str:
-    """The gold and the predicted entity of a mistake, as `Mistake.as_dict` returns it, for readers.
+def mistake_text(words: Sequence[str], gold: Entity | None, predicted: Entity | None) -> str:
+    """The gold and the predicted entity of a mistake for readers.
 
-    >>> gold, predicted = {"start": 0, "end": 2, "type": "LOC"}, {"start": 1, "end": 2, "type": "PER"}
-    >>> mistake_text({"words": ["New", "York"], "gold_entity": gold, "predicted_entity": predicted})
+    >>> mistake_text(["New", "York"], Entity(0, 2, "LOC"), Entity(1, 2, "PER"))
     '“New York” LOC, predicted “York” PER'
     """
-    shown = [
-        f"“{' '.join(example['words'][entity['start'] : entity['end']])}” {entity['type']}" if entity else None
-        for entity in (example.get("gold_entity"), example.get("predicted_entity"))
-    ]
-    return f"{shown[0] or 'nothing'}, predicted {shown[1] or 'nothing'}"
+    return f"{entity_text(words, gold)}, predicted {entity_text(words, predicted)}"
+
+
+def entity_text(words: Sequence[str], entity: Entity | None) -> str:
+    """The words and the type of an entity for readers."""
+    return f"“{' '.join(words[entity.start : entity.end])}” {entity.type}" if entity else "nothing"
 
 
 def spread(items: Sequence[T], count: int) -> list[T]:

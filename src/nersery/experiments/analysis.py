@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nersery import io
-from nersery.core.sentence import Corpus, Sentence
+from nersery.core.sentence import Corpus
 from nersery.evaluate.changes import Change, count_changes, find_changes
 from nersery.evaluate.entity_groups import LENGTHS, NOVELTY, length_group, novelty_groups, score_groups
 from nersery.evaluate.error_analysis import Errors, find_errors, spread
@@ -18,8 +18,7 @@ from nersery.evaluate.scores import Counts, sentence_counts
 from nersery.evaluate.significance import f1_interval, paired_bootstrap, sign_flip
 from nersery.experiments.run_state.run_folder import RunFolder
 from nersery.experiments.systems import System
-from nersery.report.model import ChangeReport, MistakeReport
-from nersery.report.parts import AgainstGold, ChangeExample, GroupScores, Interval, Measure, ShownEntity, ShownSentence
+from nersery.report.parts import Measure
 
 SHOWN_MISTAKES = 3
 """Of each kind."""
@@ -49,7 +48,7 @@ def analyse(run: RunFolder, system: System, baseline: Predictions) -> dict[str, 
     novelty = [score_groups(*pair, group_of) for pair, group_of in zip(own, known, strict=True)]
     lengths = [score_groups(*pair, length_group) for pair in own]
     return {
-        "f1_interval": Interval(low=low, high=high),
+        "f1_interval": {"low": low, "high": high},
         "per_novelty": group_scores(map(_as_dicts, novelty), NOVELTY),
         "per_length": group_scores(map(_as_dicts, lengths), LENGTHS),
         "errors": _errors(own),
@@ -62,7 +61,7 @@ def _as_dicts(groups: Mapping[str, Counts]) -> dict[str, Any]:
     return {name: counts.as_dict() for name, counts in groups.items()}
 
 
-def group_scores(groups: Iterable[Mapping[str, Any]], order: Sequence[str] = ()) -> dict[str, GroupScores]:
+def group_scores(groups: Iterable[Mapping[str, Any]], order: Sequence[str] = ()) -> dict[str, Any]:
     """The scores of each type, language or other group over seeds.
 
     Args:
@@ -72,9 +71,7 @@ def group_scores(groups: Iterable[Mapping[str, Any]], order: Sequence[str] = ())
     groups, none = list(groups), Counts().as_dict()
     found = {name for one in groups for name in one}
     rows = {name: [one.get(name, none) for one in groups] for name in order or sorted(found) if name in found}
-    return {
-        name: GroupScores(**measures(counts), gold=max(one["gold"] for one in counts)) for name, counts in rows.items()
-    }
+    return {name: {**measures(counts), "gold": max(one["gold"] for one in counts)} for name, counts in rows.items()}
 
 
 def measures(scores: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
@@ -82,60 +79,43 @@ def measures(scores: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     return {name: Measure.of(one[name] for one in scores) for name in ("precision", "recall", "f1")}
 
 
-def _errors(own: Predictions) -> MistakeReport:
+def _errors(own: Predictions) -> dict[str, Any]:
     found = [find_errors(*pair) for pair in own]
     whole = Errors(sum((one.correct for one in found), Counter()), [m for one in found for m in one.mistakes])
-    examples = found[0].as_dict(SHOWN_MISTAKES)["examples"]
-    return MistakeReport(per_type=whole.per_type, confusion=whole.confusion, examples=examples)
+    examples = [mistake.as_dict() for mistake in found[0].examples(SHOWN_MISTAKES)]
+    return {"per_type": whole.per_type, "confusion": whole.confusion, "examples": examples}
 
 
-def _changes(own: Predictions, baseline: Predictions) -> ChangeReport:
+def _changes(own: Predictions, baseline: Predictions) -> dict[str, Any]:
     found = [find_changes(gold, old, new) for (gold, new), (_, old) in zip(own, baseline, strict=True)]
     counted = count_changes(change for changes in found for change in changes)
     examples = (spread([one for one in found[0] if one.kind == kind], SHOWN_CHANGES) for kind in ("fixed", "broken"))
-    return ChangeReport(
-        per_type={type_: dict(sorted(row.items())) for type_, row in counted.items()},
-        examples=[_example(change) for some in examples for change in some],
-    )
+    return {
+        "per_type": {type_: dict(sorted(row.items())) for type_, row in counted.items()},
+        "examples": [_example(change) for some in examples for change in some],
+    }
 
 
-def _example(change: Change) -> ChangeExample:
-    truth = shown(change.truth)
-    return ChangeExample(
-        kind=change.kind,
-        id=truth.id,
-        words=truth.words,
-        language=truth.language,
-        gold=truth.entities,
-        before=shown(change.before).entities,
-        after=shown(change.after).entities,
-        entity=ShownEntity(**change.entity.as_dict()),
-    )
+def _example(change: Change) -> dict[str, Any]:
+    truth = change.truth
+    shown = {"kind": change.kind, "id": truth.id, "words": truth.words, "language": truth.language}
+    labels = {"gold": truth.entities, "before": change.before.entities, "after": change.after.entities}
+    return {**shown, **labels, "entity": change.entity}
 
 
-def shown(sentence: Sentence) -> ShownSentence:
-    """A sentence as the report has it."""
-    language = {"language": sentence.language} if sentence.language else {}
-    entities = [ShownEntity(**entity.as_dict()) for entity in sentence.entities]
-    return ShownSentence(id=sentence.id, words=list(sentence.words), entities=entities, **language)
-
-
-def _against_gold(run: RunFolder, own: Predictions, baseline: Predictions) -> AgainstGold:
+def _against_gold(run: RunFolder, own: Predictions, baseline: Predictions) -> dict[str, Any]:
     """The system against the baseline on the same test sentences and seeds."""
     seeds, folds = run.recipe.seeds, run.recipe.sample.folds
     ours, theirs = _counts(run, own), _counts(run, baseline)
     samples = run.recipe.evaluate.bootstrap_samples
     tested = "the sentences of all folds" if folds and len(seeds) > 1 else AVERAGED
-    comparison: dict[str, Any] = paired_bootstrap(theirs, ours, samples=samples).as_dict()
-    return AgainstGold(
-        p=comparison.pop("p_value"),
-        **comparison,
-        samples=samples,
-        test=f"paired bootstrap over {tested}, two-sided",
-        p_over_seeds=sign_flip([*map(pooled_f1, theirs)], [*map(pooled_f1, ours)])
-        if len(seeds) > 1 and not folds
-        else None,
-    )
+    over_seeds = sign_flip([*map(pooled_f1, theirs)], [*map(pooled_f1, ours)]) if len(seeds) > 1 and not folds else None
+    return {
+        **paired_bootstrap(theirs, ours, samples=samples).as_dict(),
+        "samples": samples,
+        "test": f"paired bootstrap over {tested}, two-sided",
+        "p_over_seeds": over_seeds,
+    }
 
 
 def counts_on_test(run: RunFolder, system: System) -> NDArray[np.int64]:

@@ -17,28 +17,34 @@ Settings = dict[str, Any]
 RATE, HEAD = "learning_rate", "head_learning_rate"
 
 
-def grid_problems(tagger: MethodSettings, grid: Any) -> list[str]:
-    """Problems of a grid.
+def grid_issues(grid: Any, tagger: MethodSettings, data: Mapping[str, Any]) -> list[str]:
+    """What is wrong with a grid.
 
     Args:
+        grid: As in the recipe.
         tagger: With its settings outside the grid.
-        grid: The grid in a recipe.
+        data: The section, empty if there is none.
     """
     if not isinstance(grid, Mapping):
         return [f"{grid!r:.60} is no table of lists, expected e.g. batch_size = [8, 16, 32]"]
-    problems = foreign_settings(grid, "be in a grid")
-    problems += [
+    issues = foreign_settings(grid, "be in a grid")
+    issues += [
         f"{key} is {values!r:.60}, expected a list of different values, e.g. [8, 16, 32]"
         for key, values in grid.items()
-        if not isinstance(values, list) or not values or any(values.count(value) > 1 for value in values)
+        if not is_varied(values)
     ]
     if {"steps", "epochs"} <= grid.keys():
-        problems.append("steps and epochs both set the length of training, expected one of them")
-    if problems:
-        return problems
-    known = tagger.issues()
-    faults = (tagger.with_changes(own).issues() for own in combinations(grid, tagger.settings))
-    return [fault for fault in dict.fromkeys(itertools.chain.from_iterable(faults)) if fault not in known]
+        issues.append("steps and epochs both set the length of training, expected one of them")
+    if not issues:
+        issues += tagger.issues_with(*combinations(grid, tagger.settings))
+    if grid and data and not data.get("dev"):
+        issues.append("its values are chosen by F1 on dev, and [data] has no dev: name a file as dev")
+    return issues
+
+
+def is_varied(values: Any) -> bool:
+    """Whether it is a list of different values, which may be tables."""
+    return isinstance(values, list) and bool(values) and all(values.count(value) == 1 for value in values)
 
 
 def combinations(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping
@@ -14,25 +13,27 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, BeforeValidator, Field
 
 from nersery.core import typed_settings
-from nersery.core.errors import SettingsError, did_you_mean
+from nersery.core.errors import SettingsError, at, did_you_mean
 from nersery.core.random import LARGEST_SEED, MOST_SAMPLES
 from nersery.core.warnings import warn
-from nersery.experiments.grid import grid_problems
+from nersery.experiments.grid import grid_issues
 from nersery.experiments.recipe_file.data_files import DataSettings
 from nersery.experiments.recipe_file.model_sets import with_models
 from nersery.experiments.recipe_file.overrides import apply
-from nersery.experiments.recipe_file.table_methods import presets, with_paths
+from nersery.experiments.recipe_file.table_methods import presets, section, with_paths
 from nersery.experiments.sampling import PROTOCOLS
 from nersery.experiments.sweep import SweepSettings, expanded
 from nersery.experiments.systems import MethodSettings, System, folder_name, method_settings, parse_systems
 from nersery.io.shipped import located, shipped
-from nersery.taggers.components.second_stage import second_stage_issues
 
 KEYS = (
     "name", "description", "paper", "seeds", "keep_taggers", "data", "sample", "tagger", "systems", "select",
     "evaluate", "sweep",
 )  # fmt: skip
 """The keys at the top of a recipe."""
+
+MISSING = {"name": 'name is missing: expected e.g. name = "my-corpus"', "data": "the section [data] is missing"}
+"""The issue of a recipe without the key."""
 
 PAPERS = {
     "": "",
@@ -204,117 +205,73 @@ def load(name: str, overrides: Iterable[str] = (), models: str = "") -> Recipe:
         for text in notes:
             warn(text)
     overrides = tuple(overrides)
-    problems = [problem for override in overrides if (problem := apply(table, override))]
-    recipe = parse_recipe(table, problems)
-    if recipe is None:
-        lines = "\n".join(f"  {number}. {problem}" for number, problem in enumerate(problems, start=1))
-        raise SettingsError(f"{path}: {len(problems)} problem{'s' * (len(problems) > 1)} in the recipe\n{lines}")
+    issues = [issue for override in overrides if (issue := apply(table, override))]
+    recipe, found = parse_recipe(table)
+    issues += found
+    if recipe is None or issues:
+        lines = "\n".join(f"  {number}. {issue}" for number, issue in enumerate(issues, start=1))
+        raise SettingsError(f"{path}: {len(issues)} problem{'s' * (len(issues) > 1)} in the recipe\n{lines}")
     recipe.source, recipe.overrides, recipe.models = name, overrides, models
     return recipe
 
 
-def parse_recipe(table: Mapping[str, Any], problems: list[str]) -> Recipe | None:
-    """Build a recipe from its TOML table. Problems are added to the list; if there are any, there is no recipe."""
-    problems += [f'unknown key "{key}"; {did_you_mean(key, KEYS)}' for key in table if key not in KEYS]
-    table, tables = expanded(table, problems)
-    systems = parse_systems(table, problems)
-    data = _section(DataSettings, table.get("data"), "data", problems)
-    problems += _fold_conflicts(table)
-    sample = _section(SampleSettings, table.get("sample", {}), "sample", problems)
-    evaluate = _section(EvaluateSettings, table.get("evaluate", {}), "evaluate", problems)
-    tagger = _tagger(table.get("tagger", {}), problems)
-    sweep = _section(SweepSettings, table["sweep"], "sweep", problems) if "sweep" in table else None
+def parse_recipe(table: Mapping[str, Any]) -> tuple[Recipe | None, list[str]]:
+    """A recipe from its TOML table, and all issues; None if there are any."""
+    issues = [f'unknown key "{key}"; {did_you_mean(key, KEYS)}' for key in table if key not in KEYS]
+    issues += [issue for key, issue in MISSING.items() if key not in table]
+    own = {key: table[key] for key in KEYS if key in table and key not in ("tagger", "systems", "select")}
+    values, own_issues = typed_settings.typed(Recipe, "", own)
+    tagger, tagger_issues = _tagger(table.get("tagger", {}))
+    expanded_table, tables, swept_issues = expanded(table)
+    systems, system_issues = parse_systems(expanded_table)
+    issues += [*own_issues, *_fold_issues(table), *tagger_issues, *swept_issues, *system_issues]
+    data, sweep = values.get("data"), values.get("sweep")
+    issues += data.issues() if data else []
     if sweep:
         sweep.tables = tables
-        problems += sweep.issues(data)
-    has_name = table.get("name", "") != ""
-    keys = ("name", "description", "paper", "seeds", "keep_taggers")[not has_name :]
-    own, wrong = typed_settings.typed(Recipe, "", {key: table[key] for key in keys if key in table})
-    if not has_name:
-        wrong.append('name is missing: expected e.g. name = "my-corpus"')
-    grid = table["tagger"].get("grid", {}) if isinstance(table.get("tagger"), dict) else {}
-    problems += [*wrong, *(data.issues() if data else ())]
-    problems += [*_grid_conflicts(grid, tagger, table.get("data"))]
-    problems += [problem for system in systems for problem in _system_conflicts(system, tagger, data)]
-    if problems:
-        return None
-    parts = {"data": data, "tagger": tagger, "systems": systems, "sample": sample, "evaluate": evaluate}
-    return Recipe(**parts, grid=grid, sweep=sweep, **own)
+        issues += sweep.issues(data)
+    grid = section(table, "tagger").get("grid", {})
+    issues += at("tagger.grid", grid_issues(grid, tagger, section(table, "data")))
+    issues += [issue for system in systems for issue in system.issues(tagger, data)]
+    return None if issues else Recipe(**values, tagger=tagger, systems=systems, grid=grid), issues
 
 
-def _fold_conflicts(table: Mapping[str, Any]) -> Iterator[str]:
+def _fold_issues(table: Mapping[str, Any]) -> list[str]:
     """Conflicts of cross-validation with other keys of a recipe's table."""
-    data, sample = table.get("data"), table.get("sample", {})
-    if not isinstance(data, dict) or not isinstance(sample, dict):
-        return
+    data, sample, seeds = section(table, "data"), section(table, "sample"), table.get("seeds", [0])
     folds = sample.get("folds")
-    if folds is None and "test" not in data:
-        yield 'data needs the setting "test": name a file; or cross-validate, e.g. sample.folds = 5'
+    if folds is None and isinstance(table.get("data"), dict) and "test" not in data:
+        return ['data needs the setting "test": name a file; or cross-validate, e.g. sample.folds = 5']
     if type(folds) is not int:
-        return
-    if "test" in data:
-        yield "sample.folds scores on parts of train: leave out data.test"
-    if "size" in sample:
-        yield "sample.folds uses all of train: leave out sample.size"
-    if isinstance(sweep := table.get("sweep"), dict) and sweep.get("sizes"):
-        yield "sample.folds uses all of train: leave out sweep.sizes"
-    seeds = table.get("seeds", [0])
-    if wrong := [seed for seed in seeds if type(seed) is int and seed >= folds] if isinstance(seeds, list) else []:
-        yield f"seeds has {wrong[0]}, but with sample.folds = {folds} the folds have the numbers 0 to {folds - 1}"
+        return []
+    conflicts = {
+        "sample.folds scores on parts of train: leave out data.test": "test" in data,
+        "sample.folds uses all of train: leave out sample.size": "size" in sample,
+        "sample.folds uses all of train: leave out sweep.sizes": section(table, "sweep").get("sizes"),
+    }
+    wrong = [seed for seed in seeds if type(seed) is int and seed >= folds] if isinstance(seeds, list) else []
+    return [issue for issue, applies in conflicts.items() if applies] + [
+        f"seeds has {seed}, but with sample.folds = {folds} the folds have the numbers 0 to {folds - 1}"
+        for seed in wrong[:1]
+    ]
 
 
-def _grid_conflicts(grid: Any, tagger: MethodSettings, data: Any) -> list[str]:
-    found = [f"tagger.grid: {problem}" for problem in grid_problems(tagger, grid)]
-    if grid and isinstance(data, dict) and not data.get("dev"):
-        found.append("tagger.grid: its values are chosen by F1 on dev, and [data] has no dev: name a file as dev")
-    return found
-
-
-def _system_conflicts(system: System, tagger: MethodSettings, data: DataSettings | None) -> list[str]:
-    found = []
-    if system.second_stage != {}:
-        issues = second_stage_issues(tagger.method, tagger.settings, system.second_stage)
-        found += [f"second_stage: {issue}" for issue in issues]
-    if system.tagger_settings != {}:
-        found += tagger_issues(tagger, system.tagger_settings)
-    if system.labels_raw_text and data is not None and not data.raw:
-        found.append("its method labels raw text: name a file of raw text as raw in [data]")
-    return [f"system {json.dumps(system.name, ensure_ascii=False)}: {problem}" for problem in found]
-
-
-def tagger_issues(tagger: MethodSettings, own: Any) -> list[str]:
-    """Validation errors of a system's settings of the tagger."""
-    if not isinstance(own, Mapping):
-        return [f'tagger_settings is {own!r:.60}, expected settings of the tagger, e.g. {{ model = "bundled-ner" }}']
-    known = tagger.issues()
-    return [f"tagger_settings: {issue}" for issue in tagger.with_changes(own).issues() if issue not in known]
-
-
-def _section(cls: type[Any], table: Any, place: str, problems: list[str]) -> Any:
-    """A section of the recipe; None if something is wrong."""
-    if not isinstance(table, dict):
-        problems.append(f"the section [{place}] is missing" if table is None else f"{place} is not a section [{place}]")
-        return None
-    values, wrong = typed_settings.validated(cls, place, table)
-    problems += wrong
-    return None if wrong else cls(**values)
-
-
-def with_preset(table: Mapping[str, Any], problems: list[str]) -> dict[str, Any]:
-    """Tagger settings on top of those of their ``preset``; a problem is added if there is no such preset."""
-    known = presets()
-    name = table.get("preset")
-    if name is not None and str(name) not in known:
-        problems.append(f'tagger.preset "{name}" is unknown; {did_you_mean(str(name), known)}')
-    base = {key: value for key, value in known.get(str(name), {}).items() if key != "description"}
+def with_preset(table: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
+    """Tagger settings on top of those of their ``preset``, and an issue if there is no such preset."""
+    known, name = presets(), str(table.get("preset", ""))
+    issues = []
+    if "preset" in table and name not in known:
+        issues.append(f'tagger.preset "{name}" is unknown; {did_you_mean(name, known)}')
+    base = {key: value for key, value in known.get(name, {}).items() if key != "description"}
     if "steps" in table:  # both set the length of training
         base.pop("epochs", None)
-    return {**base, **{key: value for key, value in table.items() if key != "preset"}}
+    return {**base, **{key: value for key, value in table.items() if key != "preset"}}, issues
 
 
-def _tagger(table: Any, problems: list[str]) -> MethodSettings:
+def _tagger(table: Any) -> tuple[MethodSettings, list[str]]:
+    """The recipe's tagger, and its issues."""
     if not isinstance(table, dict):
-        problems.append("tagger is not a section [tagger]")
-        return MethodSettings("transformer", kind="tagger")
-    settings = {key: value for key, value in table.items() if key != "grid"}
-    return method_settings("tagger", with_preset(settings, problems), "tagger", "transformer", problems)
+        return MethodSettings("transformer", kind="tagger"), ["tagger is not a section [tagger]"]
+    settings, unknown = with_preset({key: value for key, value in table.items() if key != "grid"})
+    tagger, issues = method_settings("tagger", settings, "transformer")
+    return tagger, unknown + at("tagger", issues)

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +14,7 @@ from nersery.core.version import __version__
 from nersery.evaluate.diversity import diversity
 from nersery.evaluate.error_analysis import spread
 from nersery.evaluate.novelty import novelty
-from nersery.experiments.analysis import Predictions, analyse, group_scores, measures, predictions, shown
+from nersery.experiments.analysis import Predictions, analyse, group_scores, measures, predictions
 from nersery.experiments.grid import grid_record
 from nersery.experiments.recipe import Recipe
 from nersery.experiments.run_state.clock import Clock
@@ -27,8 +25,8 @@ from nersery.experiments.run_state.versions import began_with, changed_versions
 from nersery.experiments.systems import GOLD, System
 from nersery.models.sizes import parameters_of_method
 from nersery.pipeline.job import rejects_of
-from nersery.report.model import DiversityReport, FileLink, Report, SampleReport, SplitReport, StageCounts, SystemReport
-from nersery.report.parts import Example, Measure, RejectExample, ShownSentence
+from nersery.report.model import DiversityReport, FileLink, Report, SampleReport, SplitReport, SystemReport
+from nersery.report.parts import Measure
 from nersery.report.training_parts import GridReport, SelfTrainingReport, TeacherReport, TrainingReport
 
 SHOWN_EXAMPLES = 20
@@ -55,7 +53,7 @@ def build_report(run: RunFolder, inputs: Mapping[str, Any]) -> Report:
         seeds=recipe.seeds,
         notes=[*run.notes, *_empty_notes(recipe, systems), *_version_notes(run, first), *_grid_notes(run)],
         data={split: _split(run, split, hashes) for split, hashes in inputs.items()},
-        sample=SampleReport(**asdict(recipe.sample)),
+        sample=SampleReport.model_validate(recipe.sample),
         systems=systems,
         run_time=Clock(run.folder).report(recipe),
         files=list(_files(run)),
@@ -136,26 +134,16 @@ def _split(run: RunFolder, split: str, hashes: str | Mapping[str, str]) -> Split
     """The file of a split and what it holds, or the files of its languages."""
     corpus = run.corpora[split]
     if isinstance(hashes, str):
-        return SplitReport(path=getattr(run.recipe.data, split), sha256=hashes, **_counts(corpus))
+        return SplitReport.of(corpus, path=getattr(run.recipe.data, split), sha256=hashes)
     languages = {
-        file.language: SplitReport(
+        file.language: SplitReport.of(
+            [sentence for sentence in corpus if sentence.language == file.language],
             path=file.name,
             sha256=hashes[file.language],
-            **_counts([sentence for sentence in corpus if sentence.language == file.language]),
         )
         for file in run.recipe.data.files(split)
     }
-    return SplitReport(**_counts(corpus), languages=languages)
-
-
-def _counts(sentences: Sequence[Sentence]) -> dict[str, Any]:
-    types = Counter(entity.type for sentence in sentences for entity in sentence.entities)
-    return {
-        "sentences": len(sentences),
-        "words": sum(map(len, sentences)),
-        "entities": types.total(),
-        "types": dict(sorted(types.items())),
-    }
+    return SplitReport.of(corpus, languages=languages)
 
 
 def _system(run: RunFolder, system: System, baseline: Predictions) -> SystemReport:
@@ -225,13 +213,12 @@ def _settings(system: System) -> dict[str, Any]:
 
 def _diversity(run: RunFolder, system: System) -> DiversityReport:
     """How much the added sentences differ from their parents; null if none were added."""
-    measures: dict[str, list[float]] = {"entity": [], "non_entity": [], "length": []}
+    found = []
     for seed in run.recipe.seeds:
-        gold, known = run.sampled(seed)[0].by_id, _with_gold(run, seed, system)
-        found = diversity((sentence for sentence in known if sentence.id not in gold), known).as_dict()
-        for name, values in measures.items():
-            values += [found[name]] if found[name] is not None else []
-    return DiversityReport(**{name: Measure.of(values) if values else None for name, values in measures.items()})
+        gold, corpus = run.sampled(seed)[0].by_id, _with_gold(run, seed, system)
+        found.append(diversity((sentence for sentence in corpus if sentence.id not in gold), corpus).as_dict())
+    known = {name: [one[name] for one in found if one[name] is not None] for name in DiversityReport.model_fields}
+    return DiversityReport(**{name: Measure.of(values) if values else None for name, values in known.items()})
 
 
 def _with_gold(run: RunFolder, seed: int, system: System) -> Corpus:
@@ -262,36 +249,31 @@ def _teachers(run: RunFolder, system: System) -> dict[str, Any]:
 def _generated(run: RunFolder, system: System) -> dict[str, Any]:
     """What the method made and the selectors kept, summed over seeds, with examples from the first seed."""
     files = [[run.generated(seed, system) for seed in run.recipe.seeds]]
-    selection = []
+    selection: list[dict[str, Any]] = []
     for number, selector in enumerate(system.select, start=1):
         files.append([run.path(seed, system, selected_name(system, number)) for seed in run.recipe.seeds])
         paths = zip(run.recipe.seeds, map(history_of, files[-1]), strict=True)
         history = {str(seed): read_record(path) for seed, path in paths if path.exists()}
-        selection.append(StageCounts(method=selector.method, **_tally(files[-1]).as_dict(), history=history))
+        selection.append({"method": selector.method, **_tally(files[-1]).as_dict(), "history": history})
     parents = _with_gold(run, run.recipe.seeds[0], run.recipe.system(system.base or GOLD))
     kept = list(io.open_corpus(files[-1][0]))
-    names = [_made_by(system) or "", *(stage.method for stage in selection)]
+    names = [_made_by(system) or "", *(selector.method for selector in system.select)]
     rejected = [
         (name, reject)
         for name, paths in zip(names, files, strict=True)
         for reject in io.read_rejects(rejects_of(paths[0]))
     ]
     return {
-        "generation": StageCounts(**_tally(files[0]).as_dict()),
+        "generation": _tally(files[0]).as_dict(),
         "selection": selection,
         "examples": [
-            Example(parent=_parent(child, parents), child=shown(child), scores=dict(child.scores))
+            {"parent": _parent(child, parents), "child": child, "scores": child.scores}
             for child in spread(kept, SHOWN_EXAMPLES)
         ],
         "reject_examples": [
-            RejectExample(
-                stage=stage,
-                reason=reject.reason,
-                parent=_parent(reject.sentence, parents),
-                child=shown(reject.sentence),
-            )
+            {"stage": stage, "reason": reject.reason, "parent": _parent(child, parents), "child": child}
             for stage, reject in spread(rejected, SHOWN_REJECTS)
-            if reject.sentence is not None
+            if (child := reject.sentence) is not None
         ],
     }
 
@@ -305,9 +287,7 @@ def _tally(files: Iterable[Path]) -> Tally:
     return tally
 
 
-def _parent(child: Sentence, parents: Corpus) -> ShownSentence | None:
+def _parent(child: Sentence, parents: Corpus) -> Sentence | None:
     """The gold sentence that a generated one was made from, if it is known."""
-    for id_ in child.origin.parents if child.origin else ():
-        if id_ in parents.by_id:
-            return shown(parents.by_id[id_])
-    return None
+    names = child.origin.parents if child.origin else ()
+    return next((parents.by_id[name] for name in names if name in parents.by_id), None)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Annotated, Any, Literal
 
@@ -13,9 +13,9 @@ from pydantic import Field
 
 from nersery.core import registry
 from nersery.core.errors import did_you_mean
-from nersery.experiments.grid import combinations
+from nersery.experiments.grid import combinations, is_varied
 from nersery.experiments.recipe_file.data_files import SPLITS, DataSettings
-from nersery.experiments.recipe_file.table_methods import kind_of, method_name
+from nersery.experiments.recipe_file.table_methods import kind_of, method_name, swept_settings, system_entries
 from nersery.experiments.systems import LONGEST_NAME, System, folder_key
 
 MOST_SETTINGS = 2
@@ -43,26 +43,28 @@ class SweepSettings:
     score: Literal["test", "dev"] = "test"
     tables: list[SettingsTable] = field(default_factory=list, init=False)
 
-    def issues(self, data: DataSettings | None) -> Iterator[str]:
-        """Conflicts with the rest of the recipe."""
-        for name in ("sizes", "languages"):
-            values = getattr(self, name)
-            if len(set(values)) < len(values):
-                yield f"sweep.{name} is {values!r:.60}, expected different values"
+    def issues(self, data: DataSettings | None) -> list[str]:
+        """Conflicts with the rest of the recipe; None stands for data that were refused."""
+        found = [
+            f"sweep.{name} is {own!r:.60}, expected different values"
+            for name in ("sizes", "languages")
+            if len({*(own := getattr(self, name))}) < len(own)
+        ]
         if data and self.score == "dev" and not data.dev:
-            yield 'sweep.score is "dev", and [data] has no dev: name a file as dev'
-        for split in SPLITS if data and self.languages else ():
+            found.append('sweep.score is "dev", and [data] has no dev: name a file as dev')
+        needed = ("train", "dev", "test") if self.score == "dev" else ("train", "test")
+        for split in needed if data and self.languages else ():
             named = getattr(data, split)
-            if isinstance(named, str) and split in ("train", "test"):
-                yield f"sweep.languages: data.{split} is one file, expected a file for each language"
-            if not isinstance(named, Mapping) or split == "raw" or (split == "dev" and self.score != "dev"):
-                continue
-            yield from (
-                f'sweep.languages: "{language}" has no {split} set: name a file as data.{split}.{language}, or leave '
-                "the language out"
-                for language in self.languages
-                if language not in named
-            )
+            if isinstance(named, str) and split != "dev":
+                found.append(f"sweep.languages: data.{split} is one file, expected a file for each language")
+            elif isinstance(named, Mapping):
+                found += [
+                    f'sweep.languages: "{language}" has no {split} set: name a file as data.{split}.{language}, or '
+                    "leave the language out"
+                    for language in self.languages
+                    if language not in named
+                ]
+        return found
 
 
 @dataclass(frozen=True)
@@ -89,18 +91,14 @@ def _text(values: Iterable[Any]) -> str:
     return json.dumps([*values], sort_keys=True, default=str)
 
 
-def expanded(table: Mapping[str, Any], problems: list[str]) -> tuple[dict[str, Any], list[SettingsTable]]:
-    """A recipe's table with a system for each combination of values; problems are added to the list."""
-    sweep, entries = table.get("sweep"), table.get("systems", [])
-    wanted = sweep.get("settings", []) if isinstance(sweep, Mapping) else []
-    if not isinstance(wanted, list) or not isinstance(entries, list):
-        return dict(table), []
-    known = {str(entry.get("name", entry.get("method"))): entry for entry in entries if isinstance(entry, dict)}
-    found, added = [], dict[str, dict[str, Any]]()
+def expanded(table: Mapping[str, Any]) -> tuple[Mapping[str, Any], list[SettingsTable], list[str]]:
+    """A recipe's table with a system for each combination of values, their tables, and the issues of the settings."""
+    known = {str(entry.get("name", entry.get("method"))): entry for entry in system_entries(table)}
+    issues, found, added = list[str](), list[SettingsTable](), dict[str, dict[str, Any]]()
     taken: dict[str, Mapping[str, Any]] = {folder_key(name): entry for name, entry in known.items()}
-    for number, varied in enumerate(wanted, start=1):
+    for number, varied in enumerate(swept_settings(table), start=1):
         if issue := _issue(varied, known) or _unknown_setting(table, known[varied[SYSTEM]], varied):
-            problems.append(f"sweep.settings, entry {number}: {issue}")
+            issues.append(f"sweep.settings, entry {number}: {issue}")
             continue
         own = {key: values for key, values in varied.items() if key != SYSTEM}
         entry, systems = known[varied[SYSTEM]], {}
@@ -113,7 +111,9 @@ def expanded(table: Mapping[str, Any], problems: list[str]) -> tuple[dict[str, A
                 added[name] = {**made, "name": name}
             systems[_text(one.values())] = name
         found.append(SettingsTable(varied[SYSTEM], tuple(own), tuple(map(tuple, own.values())), systems))
-    return {**table, "systems": [*entries, *added.values()]}, found
+    if added:
+        table = {**table, "systems": [*table["systems"], *added.values()]}
+    return table, found, issues
 
 
 def _issue(varied: Any, known: Mapping[str, Any]) -> str:
@@ -124,7 +124,7 @@ def _issue(varied: Any, known: Mapping[str, Any]) -> str:
     own = {key: values for key, values in varied.items() if key != SYSTEM}
     if not 1 <= len(own) <= MOST_SETTINGS:
         return f"it varies {len(own)} settings, expected 1 or {MOST_SETTINGS}"
-    wrong = [k for k, v in own.items() if not isinstance(v, list) or not v or any(v.count(one) > 1 for one in v)]
+    wrong = [key for key, values in own.items() if not is_varied(values)]
     return f"{wrong[0]} is {own[wrong[0]]!r:.60}, expected a list of different values" if wrong else ""
 
 

@@ -74,7 +74,7 @@ class SystemRun:
         return self.sampled[1]
 
     @property
-    def made_by(self) -> dict[str, Any]:
+    def fingerprint(self) -> dict[str, Any]:
         """What identifies its jobs, so that none resumes another's."""
         return {"seed": self.seed, "system": asdict(self.system)}
 
@@ -100,20 +100,21 @@ class SystemRun:
         """Train and score the system, unless that is done, and measure the time."""
         if not self.is_done:
             with Clock(self.run.folder).running(self.system.name, self.seed):
-                self.carry_out()
+                self.train_and_score()
         self.run.done += 1
 
-    def carry_out(self) -> None:
-        """Train and score the system."""
+    def train_and_score(self) -> None:
+        """Make what of the system's files is missing; its scores are written last."""
         system = self.system
-        before, kept_itself = self._parts()
+        before, kept_itself = self.parts()
         kept, own = each_once(before, kept_itself), len(kept_itself)
         if not own and system.makes_sentences and system.gold_copies:
             self._note(f"no sentence was kept, so this equals {system.base or 'gold only'}")
         train = system.weigh(self.gold, kept)
         io.write([*(self.gold if system.gold_copies else ()), *kept], self.path("train.jsonl"))
         if any(sentence.entities for sentence in train):
-            tagger, history = self._tagger(train)
+            tagger = self.trained(train)
+            history = tagger.history
             predicted = self._predict(tagger.predict)
         else:
             self._note(NOTHING_LEARNT)
@@ -136,22 +137,26 @@ class SystemRun:
 
         Raw text that both have labelled is there once, with the labels of the later one.
         """
-        return each_once(*self._parts())
+        return each_once(*self.parts())
 
-    def _parts(self) -> Parts:
+    def parts(self) -> Parts:
         """The new sentences of the system's base, and the sentences that it generated and kept itself."""
-        before = self._kept_by_base()
-        if not self.system.makes_sentences:
-            return before, []
-        start = Corpus([*self.gold, *before])
-        return before, self._select(start, self._generate(start))
+        return self.kept_by_base, self._select(self.generate()) if self.system.makes_sentences else []
 
-    def _kept_by_base(self) -> list[Sentence]:
+    @cached_property
+    def kept_by_base(self) -> list[Sentence]:
+        """The new sentences of the system's base."""
         return self.other(self.system.base).kept() if self.system.base else []
 
-    def _generate(self, start: Corpus) -> Corpus:
-        path = self.run.generated(self.seed, self.system)
-        if _is_missing(path) and not self._is_shared(path):
+    @cached_property
+    def start(self) -> Corpus:
+        """What the system's method and selectors start from: gold, and the new sentences of its base."""
+        return Corpus([*self.gold, *self.kept_by_base])
+
+    def generate(self) -> Corpus:
+        """The sentences that the system generated, before it selects some; generated if they do not exist."""
+        path, start = self.run.generated(self.seed, self.system), self.start
+        if _is_missing(path) and not self._take_over_shared(path):
             if self.system.method is None:
                 self._write(path, self._merged(), list, "generate")
             else:
@@ -160,17 +165,16 @@ class SystemRun:
         return io.read(path)
 
     def _run_stage(self, path: Path, stage: Stage[Any, Any], rows: Corpus, label: str, learn: str) -> None:
-        job = JobOptions(quiet=self.run.quiet)
-        StageJob(stage, io.InMemory(rows), path, job, self._label(label), self.made_by, self._label(learn)).run()
+        label, learn, options = self._label(label), self._label(learn), JobOptions(quiet=self.run.quiet)
+        StageJob(stage, io.InMemory(rows), path, label, self.fingerprint, options, learn).run()
 
-    def _is_shared(self, path: Path) -> bool:
-        """Whether another seed or system has made the sentences; if so, its files are copied."""
+    def _take_over_shared(self, path: Path) -> bool:
+        """Take the sentences of another seed or system that makes the same ones; whether there were any."""
         if take_over_labels(self.run, self.seed, self.system):
             return True
         if (larger := with_more_copies(self.run.recipe, self.system)) is None:
             return False
-        other = replace(self, system=larger)
-        other._generate(Corpus([*other.gold, *other._kept_by_base()]))
+        self.other(larger.name).generate()
         assert larger.method is not None
         made = self.run.generated(self.seed, larger)
         return take_first_copies(made, path, larger.method.method, self.system.copies)
@@ -190,12 +194,12 @@ class SystemRun:
 
         They vote with what they have labelled themselves, not with what they go on from.
         """
-        parts = [self.other(name)._parts() for name in self.system.merge]
+        parts = [self.other(name).parts() for name in self.system.merge]
         if not self.system.vote:
             return each_once(*(sentences for part in parts for sentences in part))
         return each_once(*(before for before, _ in parts), voted(sentence for _, own in parts for sentence in own))
 
-    def _select(self, start: Corpus, candidates: Corpus) -> Corpus:
+    def _select(self, candidates: Corpus) -> Corpus:
         held_out = [*self.run.corpora["dev"], *self.run.test(self.seed)]
         for number, settings in enumerate(self.system.select, start=1):
             name = settings.method
@@ -204,7 +208,9 @@ class SystemRun:
                 stage = SelectStage(
                     name,
                     settings.settings,
-                    gold=[sentence for sentence in start if sentence.id not in candidates.by_id],  # others are judged
+                    gold=[
+                        sentence for sentence in self.start if sentence.id not in candidates.by_id
+                    ],  # others are judged
                     training=self._training(),
                     held_out=held_out,
                     candidates=candidates,
@@ -237,16 +243,15 @@ class SystemRun:
                 f"{self.seed}: {NOTHING_LEARNT}",
                 fix="let that system train on gold too (gold_copies = 1), or loosen its method and selectors",
             )
-        return other._tagger(train)[0]
+        return other.trained(train)
 
-    def _tagger(self, train: Sequence[Sentence]) -> tuple[Tagger, dict[str, Any]]:
-        """The system's tagger and the history of its training; trained if it does not exist."""
+    def trained(self, train: Sequence[Sentence]) -> Tagger:
+        """The system's tagger; trained if it does not exist."""
 
         def fit(training: Path) -> Tagger:
             return self._fitted(train, self._chosen(train), "train", training)
 
-        tagger = trained_once(self.path("tagger"), fit, self.run.recipe.tagger_of(self.system).settings)
-        return tagger, tagger.history
+        return trained_once(self.path("tagger"), fit, self.run.recipe.tagger_of(self.system).settings)
 
     def _fitted(self, train: Sequence[Sentence], own: Settings, stage: str, folder: Path) -> Tagger:
         """A trained tagger, with some settings replaced, after the second stage if there is one."""
@@ -285,7 +290,7 @@ class SystemRun:
 
     def _write(self, path: Path, rows: Sequence[Sentence], step: Step[Sentence], label: str) -> None:
         with self._progress(label, len(rows)) as progress:
-            corpus_job(path, self.made_by).run(rows, step, progress=progress)
+            corpus_job(path, self.fingerprint).run(rows, step, progress=progress)
 
     # --- what is shown ----------------------------------------------------------------------------------------------
 

@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import json
 import unicodedata
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import Annotated, Any
 
 from pydantic import AfterValidator, Field
 
 from nersery.core import registry, typed_settings
-from nersery.core.errors import did_you_mean
+from nersery.core.errors import at, did_you_mean
 from nersery.core.sentence import Sentence
 from nersery.core.text_forms import composed
 from nersery.core.training_context import copies_for_upsampling
+from nersery.experiments.recipe_file.data_files import DataSettings
 from nersery.experiments.recipe_file.table_methods import LABELS_RAW_TEXT, kind_of
-from nersery.taggers.components.second_stage import changed
+from nersery.taggers.components.second_stage import changed, second_stage_issues
 
 GOLD = "gold"
 """The name of the baseline that every run trains: the tagger on gold sentences alone."""
@@ -36,7 +37,9 @@ MOST_COPIES = 1_000_000
 
 def folder_name(name: str) -> str:
     """The same name; a `ValueError` if it cannot name a folder."""
-    if not name or name != name.strip() or name.startswith(".") or "/" in name or "\\" in name:
+    if not name:
+        raise ValueError('expected one for a folder, e.g. "my-corpus"')
+    if name != name.strip() or name.startswith(".") or "/" in name or "\\" in name:
         raise ValueError("expected one without slashes, outer spaces or a leading dot, because it names a folder")
     if any(unicodedata.category(character) in ("Cc", "Cs", "Zl", "Zp") for character in name):
         raise ValueError("expected one without line breaks or control characters, because it names a folder")
@@ -76,8 +79,14 @@ class MethodSettings:
         return replace(self, settings={**self.settings, **changed(self.settings, own)})
 
     def issues(self) -> list[str]:
-        """All problems of the settings; see `nersery.core.registry.check`."""
+        """What is wrong with the settings; see `nersery.core.registry.check`."""
         return registry.check(self.kind, self.method, self.settings)
+
+    def issues_with(self, *changes: Mapping[str, Any]) -> list[str]:
+        """The issues that changes add, each once."""
+        known = self.issues()
+        found = dict.fromkeys(issue for own in changes for issue in self.with_changes(own).issues())
+        return [issue for issue in found if issue not in known]
 
     def create(self) -> Any:
         """The method itself; a `SettingsError` if it cannot be made."""
@@ -160,21 +169,37 @@ class System:
         """Whether it generates all sentences that the other one does, and more copies."""
         return self.method is not None and self._made_from == other._made_from and self.copies > other.copies
 
+    def issues(self, tagger: MethodSettings, data: DataSettings | None) -> list[str]:
+        """Settings that exclude each other or do not fit the recipe; None stands for data that were refused."""
+        found = []
+        if self.second_stage != {}:
+            found += at("second_stage", second_stage_issues(tagger.method, tagger.settings, self.second_stage))
+        if not isinstance(self.tagger_settings, Mapping):
+            wrong = f"{self.tagger_settings!r:.60}, expected settings of the tagger"
+            found.append(f'tagger_settings is {wrong}, e.g. {{ model = "bundled-ner" }}')
+        elif self.tagger_settings:
+            found += at("tagger_settings", tagger.issues_with(self.tagger_settings))
+        if self.upsampling and not self.gold_copies:
+            found.append("upsampling is above 0 and gold_copies is 0: expected one of them")
+        if self.copies != 1 and (self.labels_raw_text or self.merge):
+            found.append("copies is for methods that change gold sentences; leave it out")
+        if self.labels_raw_text and data and not data.raw:
+            found.append("its method labels raw text: name a file of raw text as raw in [data]")
+        return at(f"system {_quoted(self.name)}", found)
+
 
 OWN_KEYS = tuple(key.name for key in fields(System))
 """The keys of the system in its entry; other keys are settings of the method."""
 
 
-def parse_systems(table: Mapping[str, Any], problems: list[str]) -> list[System]:
-    """The systems of a recipe's table, the baseline first; problems are added to the list."""
-    select = _selectors(table, "", problems)
-    entries = _list(table, "systems", "write [[systems]], once for each entry", problems)
-    systems = [
-        System(GOLD),
-        *(_system(number, entry, select, problems) for number, entry in enumerate(entries, start=1)),
-    ]
-    problems += [*_clashes(systems), *_order_problems(systems)]
-    return systems
+def parse_systems(table: Mapping[str, Any]) -> tuple[list[System], list[str]]:
+    """The systems of a recipe's table, the baseline first, and their issues."""
+    select, issues = _selectors(table)
+    entries, wrong = _list(table, "systems", "write [[systems]], once for each entry")
+    found = [_system(number, entry, select) for number, entry in enumerate(entries, start=1)]
+    systems = [System(GOLD), *(system for system, _ in found)]
+    issues += [*wrong, *(issue for _, own in found for issue in own)]
+    return systems, [*issues, *_clashes(systems), *_order_issues(systems)]
 
 
 def folder_key(name: str) -> str:
@@ -195,9 +220,9 @@ def _clashes(systems: Iterable[System]) -> list[str]:
     ]
 
 
-def _order_problems(systems: Sequence[System]) -> list[str]:
+def _order_issues(systems: Sequence[System]) -> list[str]:
     """A base or a merged system must be above the system, and a system may contain each method only once."""
-    problems = []
+    issues = []
     above: dict[str, list[System]] = {}  # by name: the systems whose sentences it contains, and itself
     labellers: set[str] = set()
     for system in systems[1:]:
@@ -208,27 +233,25 @@ def _order_problems(systems: Sequence[System]) -> list[str]:
             there = above.get(name, [])
             if not there:
                 hint = did_you_mean(name, above) if above else "this is the first one"
-                problems.append(f"{place}: {key} is {name!r}, expected a system above it; {hint}")
+                issues.append(f"{place}: {key} is {name!r}, expected a system above it; {hint}")
             before += [other for other in there if not any(other is one for one in before)]
         if system.labels_raw_text or not labellers.isdisjoint(system.merge):
             labellers.add(system.name)
         if system.vote and system.merge and (voters := len(labellers.intersection(system.merge))) < 2:
-            problems.append(f"{place}: vote needs two or more systems that labelled raw text; merge has {voters}")
+            issues.append(f"{place}: vote needs two or more systems that labelled raw text; merge has {voters}")
         # A clash within one of the named systems was reported there.
         is_new = not any(_same_methods(above.get(name, [])) for _, name in named)
         if is_new and (same := _same_methods([*before, system])):
             one, other = (_quoted(found.name) for found in same)
-            needed = (
-                "a system and its base need different methods"
-                if system.base
-                else "expected different methods in systems that are merged"
-            )
-            problems.append(
+            needed = "a system and its base need different methods"
+            if system.merge:
+                needed = "expected different methods in systems that are merged"
+            issues.append(
                 f"{place}: {one} and {other} have the same method, {_method_of(same[0])}: {needed}, "
                 "because their sentences would have the same ids"
             )
         above[system.name] = [*before, system]
-    return problems
+    return issues
 
 
 def _same_methods(systems: Sequence[System]) -> tuple[System, System] | None:
@@ -251,83 +274,65 @@ def _quoted(name: str) -> str:
     return json.dumps(name, ensure_ascii=False)
 
 
-def _list(table: Mapping[str, Any], key: str, expected: str, problems: list[str]) -> list[Any]:
+def _list(table: Mapping[str, Any], key: str, expected: str) -> tuple[list[Any], list[str]]:
+    """The entries under a key, and an issue if they are no list."""
     entries = table.get(key, [])
     if isinstance(entries, list):
-        return entries
-    problems.append(f"{key} is {entries!r:.60}, not a list: {expected}")
-    return []
+        return entries, []
+    return [], [f"{key} is {entries!r:.60}, not a list: {expected}"]
 
 
-def method_settings(
-    kind: str, entry: Mapping[str, Any], place: str, default: str, problems: list[str]
-) -> MethodSettings:
-    """A method and its checked settings; problems are added to the list."""
+def method_settings(kind: str, entry: Mapping[str, Any], default: str = "") -> tuple[MethodSettings, list[str]]:
+    """A method, with its defaults if its settings are valid, and its issues."""
     settings = {key: value for key, value in entry.items() if key != "method"}
     name = entry.get("method", default)
     if not isinstance(name, str) or not name:
         found = f"is {name!r}" if name else "is missing"
-        problems.append(f"{place}: method {found}; known: {', '.join(registry.names(kind))}")
-        return MethodSettings("", kind=kind)
-    wrong = [f"{place}: {problem}" for problem in registry.check(kind, name, settings)]
-    problems += wrong
-    return MethodSettings(name, settings if wrong else {**registry.defaults(kind, name), **settings}, kind)
+        return MethodSettings("", kind=kind), [f"method {found}; known: {', '.join(registry.names(kind))}"]
+    issues = registry.check(kind, name, settings)
+    return MethodSettings(name, settings if issues else {**registry.defaults(kind, name), **settings}, kind), issues
 
 
-def _selectors(table: Mapping[str, Any], place: str, problems: list[str]) -> list[MethodSettings]:
-    """The selectors of the recipe, or of a system."""
-    prefix = f"{place}: select" if place else "select"
+def _selectors(table: Mapping[str, Any]) -> tuple[list[MethodSettings], list[str]]:
+    """The selectors of the recipe, or of a system, and their issues."""
+    entries, issues = _list(table, "select", 'expected e.g. select = ["duplicates"]')
     chosen = []
-    for entry in _list(table, "select", 'expected e.g. select = ["duplicates"]', problems):
+    for entry in entries:
         if isinstance(entry, str | dict):
-            settings = {"method": entry} if isinstance(entry, str) else entry
-            chosen.append(method_settings("select", settings, prefix, "", problems))
+            method, wrong = method_settings("select", {"method": entry} if isinstance(entry, str) else entry)
+            chosen.append(method)
         else:
-            expected = 'expected "agreement" or { method = "agreement", … }'
-            problems.append(f"{prefix}: {entry!r:.60} is no selector; {expected}")
-    return chosen
+            wrong = [f'{entry!r:.60} is no selector; expected "agreement" or {{ method = "agreement", … }}']
+        issues += at("select", wrong)
+    return chosen, issues
 
 
-def _system(number: int, entry: Any, select: list[MethodSettings], problems: list[str]) -> System:
+def _system(number: int, entry: Any, select: list[MethodSettings]) -> tuple[System, list[str]]:
+    """A system, in which values that were refused are the defaults, and its issues."""
     if not isinstance(entry, dict):
-        problems.append(f"system {number} is {entry!r:.60}; write [[systems]] and below it method = …")
-        return System("")
+        return System(""), [f"system {number} is {entry!r:.60}; write [[systems]] and below it method = …"]
     name = entry.get("name", entry.get("method", ""))
     named = name if isinstance(name, str) else ""
-    place = f"system {number}" + (f' "{named}"' if named else "")
-    method = _source(entry, place, problems)
     own = {key: entry[key] for key in OWN_KEYS if key in entry and key not in ("name", "method", "select")}
     if "name" in entry or named:
         own["name"] = name
-    values, wrong = typed_settings.typed(System, "", own)
-    problems += [f"{place}: {problem}" for problem in wrong]
-    if "select" in entry:
-        select = _selectors(entry, place, problems)
+    method, method_issues = _source(entry)
+    values, own_issues = typed_settings.typed(System, "", own)
+    select, select_issues = _selectors(entry) if "select" in entry else (select, [])
     system = System(**{"name": named, "method": method, "select": select, **values})
-    problems += [f"{place}: {problem}" for problem in _conflicts(system, {*own} - {*values})]
-    return system
+    issues = [*method_issues, *own_issues, *select_issues]
+    if system.vote and "merge" not in entry:
+        issues.append("vote is for systems that labelled raw text: name them in merge")
+    return system, at(f"system {number}" + (f' "{named}"' if named else ""), issues)
 
 
-def _source(entry: Mapping[str, Any], place: str, problems: list[str]) -> MethodSettings | None:
-    """The method of a system, if it does not merge other systems."""
+def _source(entry: Mapping[str, Any]) -> tuple[MethodSettings | None, list[str]]:
+    """The method of a system, if it does not merge other systems, and its issues."""
     settings = {key: value for key, value in entry.items() if key == "method" or key not in OWN_KEYS}
-    if "merge" not in entry and not settings and "tagger_settings" in entry:
-        return None
-    if "merge" not in entry:
-        return method_settings(kind_of(entry.get("method")), settings, place, "", problems)
-    if settings or "base" in entry:
-        wrong = ", ".join([*settings, *(["base"] if "base" in entry else [])])
-        problems.append(f"{place}: merge takes the sentences that other systems kept: leave out {wrong}")
-    return None
-
-
-def _conflicts(system: System, refused: Collection[str]) -> list[str]:
-    """Values of a system that exclude each other, except those that were refused already."""
-    problems = []
-    if system.upsampling and not system.gold_copies:
-        problems.append("upsampling is above 0 and gold_copies is 0: expected one of them")
-    if system.vote and not system.merge and "merge" not in refused:
-        problems.append("vote is for systems that labelled raw text: name them in merge")
-    if (system.labels_raw_text or system.merge) and system.copies != 1:
-        problems.append("copies is for methods that change gold sentences; leave it out")
-    return problems
+    if "merge" in entry:
+        wrong = [*settings, *(["base"] if "base" in entry else [])]
+        issue = f"merge takes the sentences that other systems kept: leave out {', '.join(wrong)}"
+        return None, [issue] if wrong else []
+    if not settings and "tagger_settings" in entry:
+        return None, []
+    return method_settings(kind_of(entry.get("method")), settings)

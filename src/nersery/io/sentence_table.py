@@ -105,6 +105,8 @@ def _packed(sentence: Sentence) -> bytes:
 
 def _unpacked(packed: bytes) -> Sentence:
     """The sentence again; it was valid when it was packed."""
-    words, entities, id, language, origin, *others, soft, document, offsets = marshal.loads(packed)
+    words, entities, id, language, origin, *others = marshal.loads(packed)
+    scores, columns, comments, soft, document, offsets = others
     own, labels = tuple([Entity(*one) for one in entities]), tuple([SoftLabel(*one) for one in soft])
-    return Sentence.unchecked(words, own, id, language, origin and Origin(*origin), *others, labels, document, offsets)
+    made = origin and Origin(*origin)
+    return Sentence.unchecked(words, own, id, language, made, scores, columns, comments, labels, document, offsets)

@@ -20,12 +20,13 @@ from typing import Any, BinaryIO, TypeVar
 from nersery.core import files
 from nersery.core.batched import batched
 from nersery.core.errors import NerseryError, SettingsError
-from nersery.core.other_jobs import foreign_files, other_settings
+from nersery.core.other_jobs import already_exists, beginnings, foreign_files
 from nersery.core.outcome import Outcome, Reject, Step, Tally
 from nersery.core.progress import Progress
 from nersery.core.sentence import Sentence
 from nersery.io.text_file import as_beginning
 from nersery.pipeline.error_policy import ErrorPolicy, sentence_in
+from nersery.pipeline.record import JobRecord
 
 Item = TypeVar("Item")
 
@@ -33,9 +34,8 @@ BATCH_SIZE = 1024
 CHECKPOINT_SECONDS = 1.0
 """At most so much finished work, plus a batch, is done again after a kill."""
 
-BEGINNINGS = ("lock", "journal.json.tmp")
-"""What a job that was killed at once leaves in its folder."""
-PARTS = ("output", "rejects", "journal.json", *BEGINNINGS)
+JOURNAL = "journal.json"
+PARTS = ("output", "rejects", JOURNAL, *beginnings(JOURNAL))
 """The files of a job in its folder."""
 
 
@@ -130,11 +130,12 @@ class FileJob:
         files.refuse_unwritable(self.target)
         if self.target.is_dir() and not self.makes_folder:
             raise SettingsError(f"{self.target} is a folder, expected the name of a file to write")
-        begun = self.target.name != "" and (self.part / "journal.json").exists()
+        begun = self.target.name != "" and (self.part / JOURNAL).exists()
         is_moved = begun and not any((self.part / name).exists() for name in ("output", "packed"))
         if self.makes_folder and os.path.lexists(self.target) and not is_moved:
             raise SettingsError(f"{self.target} exists already, expected the name of a new folder. Choose another name")
-        if not begun and self.part.is_dir() and not {path.name for path in self.part.iterdir()} <= {*BEGINNINGS}:
+        there = {path.name for path in self.part.iterdir()} if not begun and self.part.is_dir() else set()
+        if not there <= {*beginnings(JOURNAL)}:
             raise foreign_files(self.part, "unfinished job")
         self._check_existing(overwrite, moved=begun)
 
@@ -142,7 +143,7 @@ class FileJob:
         """Refuse files that may not be overwritten, but for those that a killed call may have ``moved`` there."""
         for file, made in ((self.target, self.part / "output"), (self.rejects, self.part / "rejects")):
             if os.path.lexists(file) and not overwrite and not (moved and not made.exists()):
-                raise SettingsError(f"{file} exists already. Choose another name, or allow to overwrite it (--force)")
+                raise already_exists(file)
 
     def run(
         self,
@@ -161,29 +162,22 @@ class FileJob:
             NerseryError: If the journal is broken, or the files are shorter than it says.
         """
         self.check_target(overwrite=overwrite)
-        self.part.mkdir(parents=True, exist_ok=True)
-        with files.locked(self.part):
-            journal = _Journal(self.part / "journal.json", dict(self.fingerprint))
-            take_over(journal.path, journal.load, overwrite=overwrite)
+        journal = _Journal(self.part / JOURNAL, dict(self.fingerprint))
+        with journal.taken_over(overwrite=overwrite):
             self._check_existing(overwrite, moved=journal.finished)
             journal.write()  # before the output is cut, so that no journal ever speaks of another job's bytes
             if not journal.finished:
-                self._fill(journal, items, step, batch_size, progress)
+                done, policy = journal.tally.read, ErrorPolicy(step, self.sentence_of)
+                if progress is not None and done:
+                    progress.advance(done, resumed=True)
+                remaining = islice(iter(items), done, None)  # rejects of the reader count as read, too
+                outcomes = outcomes_of(remaining, policy, batch_size=batch_size, progress=progress)
+                self._fill(journal, outcomes, policy, batch_size)
             self.check_target(overwrite=overwrite)  # somebody may have written there in the meantime
             self._publish(journal.tally)
         return journal.tally
 
-    def _fill(
-        self,
-        journal: _Journal,
-        items: Iterable[Item | Reject],
-        step: Step[Item],
-        batch_size: int,
-        progress: Progress | None,
-    ) -> None:
-        remaining = islice(iter(items), journal.tally.read, None)  # rejects of the reader count as read, too
-        if progress is not None and journal.tally.read:
-            progress.advance(journal.tally.read, resumed=True)
+    def _fill(self, journal: _Journal, outcomes: Iterable[Outcome], policy: ErrorPolicy[Any], batch_size: int) -> None:
         with (
             files.naming_the_full_disk(self.target),
             # A kill may have left more bytes than the journal speaks of: their items are processed again.
@@ -191,8 +185,6 @@ class FileJob:
             _cut_to(self.part / "rejects", journal.bytes[1]) as rejects,
         ):
             saved = time.monotonic()
-            policy = ErrorPolicy(step, self.sentence_of)
-            outcomes = outcomes_of(remaining, policy, batch_size=batch_size, progress=progress)
             for number, made in enumerate(outcomes, start=1):
                 line, outcome = policy.encoded(made, self.encode, self.encode_reject)
                 journal.tally.add(outcome)
@@ -232,63 +224,20 @@ class FileJob:
             self.part.rmdir()
 
 
-class BrokenRecordError(NerseryError):
-    """The record of an unfinished job that cannot be read."""
-
-    def __init__(self, path: Path) -> None:
-        self.path = path
-        super().__init__(
-            f"{path} is broken, perhaps by a loss of power. Delete the folder {path.parent} to start the job again, or "
-            "use --force"
-        )
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        """As other processes get it."""
-        return type(self), (self.path,)
-
-
-def take_over(record: Path, load: Callable[[], str], *, overwrite: bool) -> None:
-    """Take over the state of an unfinished job, if there is one; with ``overwrite``, start over where that fails.
-
-    Args:
-        load: Takes over the state in the record, or returns its differences from this job.
-
-    Raises:
-        BrokenRecordError: If the state cannot be read.
-        SettingsError: If it belongs to another job.
-    """
-    try:
-        difference = load() if record.exists() else ""
-    except BrokenRecordError:
-        if not overwrite:
-            raise
-        return
-    if difference and not overwrite:
-        fix = "Repeat the command with those settings to resume, choose another output, or start over (--force)"
-        raise SettingsError(other_settings(record.parent, "an unfinished job", difference, fix))
-
-
 @dataclass(slots=True)
-class _Journal:
-    """What of an unfinished job is done; replaced whole, so it is never half written."""
+class _Journal(JobRecord):
+    """How many items of an unfinished job are done, and their bytes."""
 
-    path: Path
-    fingerprint: dict[str, Any]
     tally: Tally = field(default_factory=Tally)
     bytes: tuple[int, int] = (0, 0)
-    finished: bool = False
 
-    def load(self) -> str:
-        """See `take_over`. A state in which nothing is done yet is overwritten."""
-        wanted = json.loads(json.dumps(self.fingerprint))  # as it comes back from a file: lists for tuples
-        try:
-            state = json.loads(self.path.read_text("utf-8"))
-            there, tally = state["fingerprint"], Tally(state["read"], state["written"], Counter(state["reasons"]))
-            (output, rejects), finished = state["bytes"], state["finished"]
-        except (ValueError, LookupError, TypeError):
-            raise BrokenRecordError(self.path) from None
-        if there != wanted:
-            return files.differences(there, wanted) if finished or tally.read else ""
+    def load(self, text: str, fingerprint: Mapping[str, Any]) -> str:
+        """See `JobRecord.load`."""
+        state = json.loads(text)
+        there, tally = state["fingerprint"], Tally(state["read"], state["written"], Counter(state["reasons"]))
+        (output, rejects), finished = state["bytes"], state["finished"]
+        if there != fingerprint:
+            return files.differences(there, fingerprint) if finished or tally.read else ""
         self.tally, self.bytes, self.finished = tally, (output, rejects), finished
         return ""
 
@@ -303,11 +252,10 @@ class _Journal:
         self.bytes = (output.tell(), rejects.tell())
         self.write()
 
-    def write(self) -> None:
-        """Write the state as it is."""
+    def text(self) -> str:
+        """The state as it is."""
         state = {"fingerprint": self.fingerprint, **self.tally.as_dict()}
-        state |= {"bytes": self.bytes, "finished": self.finished}
-        files.write_atomic(self.path, json.dumps(state, indent=1))
+        return json.dumps(state | {"bytes": self.bytes, "finished": self.finished}, indent=1)
 
 
 def rejects_of(target: Path) -> Path:

@@ -15,21 +15,20 @@ from typing import Any, TypeVar
 from nersery.core import files
 from nersery.core.errors import JobFailedError, NerseryError, SettingsError
 from nersery.core.files import open_new
-from nersery.core.other_jobs import foreign_files
+from nersery.core.other_jobs import already_exists, beginnings, foreign_files
 from nersery.core.outcome import Reject, Tally
 from nersery.core.progress import Progress
 from nersery.io.folder import MANIFEST, TOTAL
 from nersery.io.parquet import load_pyarrow, write_lines
 from nersery.pipeline.error_policy import FAILED
-from nersery.pipeline.job import BATCH_SIZE, BrokenRecordError, take_over
+from nersery.pipeline.job import BATCH_SIZE
+from nersery.pipeline.record import JobRecord
 from nersery.pipeline.stage import Answer, EngineLostError
 
 Row = TypeVar("Row")
 Answers = Callable[[Iterable[Sequence[Row | Reject]]], Iterator[Answer]]
 """What gives one answer for each batch, in order, as `nersery.pipeline.engines.pool.Pool.answers`."""
 
-BEGINNINGS = ("lock", f"{MANIFEST}.tmp")
-"""What a job that was killed at once leaves in its folder."""
 MOST_SHARDS = 100_000
 """With more of them their names would no longer be in order."""
 _OWN = re.compile(r"(part|rejects)-\d{5}\.\w+(\.tmp)?")
@@ -86,9 +85,7 @@ class ShardJob:
             if strange := _foreign(folder):
                 raise foreign_files(folder, f"such job, e.g. {strange}")
         if not overwrite and self.target.exists() and any(self.target.iterdir()):
-            raise SettingsError(
-                f"{self.target} exists already. Choose another name, or allow to overwrite it (--force)"
-            )
+            raise already_exists(self.target)
 
     def run(
         self,
@@ -110,11 +107,9 @@ class ShardJob:
             NerseryError: If the manifest is broken, or there are too many shards.
         """
         self.check_target(overwrite=overwrite)
-        self.part.mkdir(parents=True, exist_ok=True)
-        with files.locked(self.part):
-            shards = {"rows": self.rows, "format": self.format}
-            manifest = _Manifest(self.part / MANIFEST, {**self.fingerprint, "shards": shards})
-            take_over(manifest.path, manifest.load, overwrite=overwrite)
+        shards = {"rows": self.rows, "format": self.format}
+        manifest = _Manifest(self.part / MANIFEST, {**self.fingerprint, "shards": shards})
+        with manifest.taken_over(overwrite=overwrite):
             manifest.write()  # before any file is touched, so that no manifest ever speaks of another job's
             manifest.remove_others()
             if not manifest.finished:
@@ -187,13 +182,10 @@ class ShardJob:
 
 
 @dataclass(slots=True)
-class _Manifest:
-    """What of an unfinished job is done: a line for the job, then one for each finished shard, in order."""
+class _Manifest(JobRecord):
+    """A line for the unfinished job, then one for each finished shard, in order; lines are added until it is done."""
 
-    path: Path
-    fingerprint: dict[str, Any]
     shards: list[dict[str, Any]] = field(default_factory=list)
-    finished: bool = False
 
     @property
     def tally(self) -> Tally:
@@ -203,18 +195,14 @@ class _Manifest:
             tally.include(Tally(shard["read"], shard["written"], Counter(shard["reasons"])))
         return tally
 
-    def load(self) -> str:
-        """See `take_over`. A shard whose files have changed is done again, and so are those after it."""
-        wanted = json.loads(json.dumps(self.fingerprint))
-        try:
-            *lines, _ = self.path.read_text("utf-8").split("\n")  # the last one is empty, or was cut off by a kill
-            there, *entries = map(json.loads, lines)
-            if there["job"] != wanted:
-                return files.differences(there["job"], wanted) if entries else ""
-            shards = [entry for entry in entries if TOTAL not in entry]
-            self.shards = list(takewhile(self._is_whole, shards))  # rows follow each other: after a gap none counts
-        except (ValueError, LookupError, TypeError):
-            raise BrokenRecordError(self.path) from None
+    def load(self, text: str, fingerprint: Mapping[str, Any]) -> str:
+        """See `JobRecord.load`. A shard whose files have changed is done again, and so are those after it."""
+        *lines, _ = text.split("\n")  # the last one is empty, or was cut off by a kill
+        there, *entries = map(json.loads, lines)
+        if there["job"] != fingerprint:
+            return files.differences(there["job"], fingerprint) if entries else ""
+        shards = [entry for entry in entries if TOTAL not in entry]
+        self.shards = list(takewhile(self._is_whole, shards))  # rows follow each other: after a gap none counts
         self.finished = len(self.shards) == len(shards) < len(entries)
         return ""
 
@@ -222,10 +210,10 @@ class _Manifest:
         sizes = {self.path.with_name(file["name"]): file["bytes"] for file in shard["files"]}
         return all(path.exists() and path.stat().st_size == size for path, size in sizes.items())
 
-    def write(self) -> None:
-        """Rewrite the file without invalid entries."""
+    def text(self) -> str:
+        """The lines, without those that no longer count."""
         total = [{TOTAL: self.tally.as_dict()}] if self.finished else []
-        files.write_atomic(self.path, "".join(map(_line, [{"job": self.fingerprint}, *self.shards, *total])))
+        return "".join(map(_line, [{"job": self.fingerprint}, *self.shards, *total]))
 
     def append(self, shard: dict[str, Any]) -> None:
         """Name a shard whose files are there."""
@@ -266,7 +254,7 @@ def _line(entry: Mapping[str, Any]) -> str:
 def _foreign(folder: Path) -> str:
     """The first file in a folder that no such job has written; empty where there is none."""
     names = {path.name for path in folder.iterdir()} if folder.is_dir() else set()
-    strange = names - {MANIFEST, *BEGINNINGS}
+    strange = names - {MANIFEST, *beginnings(MANIFEST)}
     if MANIFEST in names:
         strange = {name for name in strange if not _OWN.fullmatch(name)}
     return min(strange, default="")

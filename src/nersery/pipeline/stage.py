@@ -56,6 +56,11 @@ class Stage(ABC, Generic[Row, Item]):
             object.__setattr__(self, "method", name if known else instance(self.kind, method, self.settings))
             object.__setattr__(self, "settings", self.settings if known else {})
 
+    @property
+    def label(self) -> str:
+        """Label of its progress: the plug-in's name, or the stage's own."""
+        return name_of(self.made()) if self.kind else type(self).__name__.removesuffix("Stage").lower()
+
     def made(self) -> Any:
         """The plug-in; a `SettingsError` with all its wrong settings."""
         return instance(self.kind, self.method, self.settings)

@@ -22,7 +22,7 @@ from nersery.core.outcome import Reject, Result, Tally, collect
 from nersery.core.own_process import wanted_threads
 from nersery.core.progress import Progress
 from nersery.core.ranges import Count, NotNegative
-from nersery.core.registry import check_values, name_of
+from nersery.core.registry import check_values
 from nersery.core.sentence import Sentence
 from nersery.core.version import __version__
 from nersery.pipeline.job import FileJob, run
@@ -142,9 +142,13 @@ def run_stage(stage: Stage[Any, Any], rows: Rows, output: str | Path | None, opt
 
 def stage_job(stage: Stage[Any, Any], rows: Rows, output: Path, options: JobOptions) -> StageJob:
     """The job that `run_stage` runs: it resumes after a kill only with the same stage, rows and files."""
-    label = name_of(stage.made()) if stage.kind else stage.__class__.__name__.removesuffix("Stage").lower()
-    job = StageJob(stage, rows, output, options, label)
-    return replace(job, made_by={**job.fingerprint(), "files": stage.files()})
+    return StageJob(stage, rows, output, stage.label, fingerprint_of(stage, rows), options)
+
+
+def fingerprint_of(stage: Stage[Any, Any], rows: Rows) -> dict[str, Any]:
+    """Everything the result of a stage depends on: its fields, the content of the rows and of the plug-in's files."""
+    own = {field.name: plain(getattr(stage, field.name)) for field in fields(stage)}  # type: ignore[arg-type]
+    return {"stage": type(stage).__name__, **own, "rows": plain(rows), "files": stage.files()}
 
 
 def in_memory(stage: Stage[Any, Any], rows: Rows, options: JobOptions) -> Iterator[Any]:
@@ -156,16 +160,18 @@ def in_memory(stage: Stage[Any, Any], rows: Rows, options: JobOptions) -> Iterat
     return run(stage.items(rows.outcomes()), step, batch_size=size, sentence_of=stage.sentence_of)
 
 
-def corpus_job(target: Path, made_by: Mapping[str, Any], writer: io.Writer | None = None) -> FileJob:
+def corpus_job(target: Path, fingerprint: Mapping[str, Any], writer: io.Writer | None = None) -> FileJob:
     """A job into a corpus file.
 
     Args:
-        made_by: Everything the result depends on; an unfinished job is resumed only by the same.
+        fingerprint: Everything the result depends on; an unfinished job is resumed only by the same.
         writer: None uses that of the target's extension.
     """
     writer = writer or io.writer(output_format(target))
-    made_by = {"nersery": __version__, **made_by}
-    return FileJob(target, writer.encode, io.reject_line, made_by, pack=writer.pack, makes_folder=writer.makes_folder)
+    fingerprint = {"nersery": __version__, **fingerprint}
+    return FileJob(
+        target, writer.encode, io.reject_line, fingerprint, pack=writer.pack, makes_folder=writer.makes_folder
+    )
 
 
 def output_format(path: Path, wanted: str | None = None) -> str:
@@ -184,16 +190,16 @@ class StageJob:
 
     Args:
         label: Label of the progress.
-        made_by: Everything the result depends on, as JSON values; None takes the stage's fields and the rows' content.
+        fingerprint: Everything the result depends on, as JSON values.
         learn_label: Label of the progress of fitting; None derives it from the label.
     """
 
     stage: Stage[Any, Any]
     rows: Rows
     target: Path
+    label: str
+    fingerprint: Mapping[str, Any]
     options: JobOptions = field(default_factory=JobOptions)
-    label: str = "run"
-    made_by: Mapping[str, Any] | None = None
     learn_label: str | None = None
 
     @property
@@ -201,19 +207,19 @@ class StageJob:
         """Folder where a training keeps its state until the job is finished."""
         return self.target.with_name(self.target.name + ".training")
 
-    def run(self) -> Tally:
-        """Run the job, or what an earlier call left over, and remove the state of its training.
+    def run(self, *, keep_training: bool = False) -> Tally:
+        """Run the job, or what an earlier call left over.
+
+        Args:
+            keep_training: Keep the state of the training, for callers that copy what was learnt.
 
         Raises:
             NerseryError: Of the kind that fits the problem.
         """
-        tally = self.execute()
-        shutil.rmtree(self.training, ignore_errors=True)
+        tally = self._into_file() if self.options.shards is None else self._into_shards(self.options.shards)
+        if not keep_training:
+            shutil.rmtree(self.training, ignore_errors=True)
         return tally
-
-    def execute(self) -> Tally:
-        """As `run`, but the state of the training stays, for callers that keep what was learnt."""
-        return self._into_file() if self.options.shards is None else self._into_shards(self.options.shards)
 
     def _into_file(self) -> Tally:
         self._file_job().check_target(overwrite=self.options.force)
@@ -241,19 +247,12 @@ class StageJob:
         return {"environment": environment(device, getattr(method, "precision", "auto"), threads)}
 
     def _file_job(self, environment: Mapping[str, Any] = MappingProxyType({})) -> FileJob:
-        made_by = {"nersery": __version__, **self.fingerprint(), **environment}
+        fingerprint = {"nersery": __version__, **self.fingerprint, **environment}
         if self.stage.extension == "jsonl":
-            job = corpus_job(self.target, made_by)
+            job = corpus_job(self.target, fingerprint)
         else:  # a format that only the stage can write
-            job = FileJob(self.target, self.stage.encode, io.reject_line, made_by, blank=self.stage.blank)
+            job = FileJob(self.target, self.stage.encode, io.reject_line, fingerprint, blank=self.stage.blank)
         return replace(job, sentence_of=self.stage.sentence_of)
-
-    def fingerprint(self) -> Mapping[str, Any]:
-        """Everything the result depends on."""
-        if self.made_by is not None:
-            return self.made_by
-        stage = {field.name: plain(getattr(self.stage, field.name)) for field in fields(self.stage)}  # type: ignore[arg-type]
-        return {"stage": type(self.stage).__name__, **stage, "rows": plain(self.rows)}
 
     def _into_shards(self, rows: int) -> Tally:
         from nersery.pipeline.engines.pool import Pool
@@ -265,7 +264,7 @@ class StageJob:
         method = self.stage.load()
         size = self.stage.items_at_once(method, self.options.batch_size)
         environment = self._environment(method, threads=wanted_threads() or 1)
-        job = replace(job, fingerprint={"nersery": __version__, **self.fingerprint(), **environment})
+        job = replace(job, fingerprint={"nersery": __version__, **self.fingerprint, **environment})
         check_training(self.training)
         total = _count(self.rows, self.stage)
         learn = self.learn_label or f"{self.label}: learn"

@@ -16,6 +16,8 @@ from nersery.io.folder import SPANS
 from nersery.publish.about import About
 from nersery.publish.splits import Divided
 from nersery.report.escaping import markdown_template
+from nersery.report.model import SplitReport
+from nersery.report.tables.report_tables import split_rows
 from nersery.report.tables.table_columns import TEXT, Column, Kind, ReportTable, Row
 
 NOT_GENERATED = "as it was read"
@@ -109,14 +111,8 @@ def _table(head: Sequence[str], rows: Sequence[Row]) -> ReportTable:
 
 def _counted(splits: Parts) -> ReportTable:
     """Sentences, words and entities, and the entities of each type, by split."""
-    types = {split: Counter(e.type for s in corpus for e in s.entities) for split, corpus in splits.items()}
-    rows: list[Row] = [
-        ("sentences", *map(len, splits.values())),
-        ("words", *(sum(map(len, corpus)) for corpus in splits.values())),
-        ("entities", *(counts.total() for counts in types.values())),
-    ]
-    rows += [(type_, *(counts[type_] for counts in types.values())) for type_ in sorted(set().union(*types.values()))]
-    return _table(["", *splits], rows)
+    sizes, mentions = split_rows({split: SplitReport.of(corpus) for split, corpus in splits.items()})
+    return _table(["", *splits], [*sizes, *mentions])
 
 
 def _methods(splits: Parts) -> ReportTable:

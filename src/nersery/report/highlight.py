@@ -48,8 +48,8 @@ def compared(
 ) -> tuple[tuple[Segment, ...] | None, tuple[Segment, ...]]:
     """Parent and child, in which words that only one of them has are marked; nothing is marked without a parent.
 
-    >>> from nersery.report.parts import ShownEntity
-    >>> person = ShownEntity(start=0, end=1, type="PER")
+    >>> from nersery.core.sentence import Entity
+    >>> person = Entity(0, 1, "PER")
     >>> parent = ShownSentence(words=["Ada", "wrote"], entities=[person])
     >>> child = ShownSentence(words=["Grace", "wrote"], entities=[person])
     >>> compared(parent, child)[1][0]

@@ -8,13 +8,15 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Self
 
 from pydantic import model_validator
 
-from nersery.evaluate.error_analysis import CORRECT, KINDS
+from nersery.core.sentence import Sentence
 from nersery.evaluate.significance import holm
 from nersery.report.number_format import plural
 from nersery.report.parts import (
@@ -31,6 +33,10 @@ from nersery.report.parts import (
 )
 from nersery.report.tables.table_columns import COUNTS, Column
 from nersery.report.training_parts import GridReport, SelfTrainingReport, TeacherReport, TrainingReport
+
+NEW_ENTITIES = (
+    "New entities: distinct mentions, by words and type, that occur in the training sentences but not in gold."
+)
 
 
 class MistakeReport(ReportPart):
@@ -50,10 +56,6 @@ class ChangeReport(ReportPart):
 
     per_type: Table[Table[int]] = {}
     examples: list[ChangeExample] = []
-
-    def total(self, kind: str) -> int:
-        """All changes of a kind."""
-        return sum(row.get(kind, 0) for row in self.per_type.values())
 
 
 class StageCounts(ReportPart):
@@ -89,6 +91,13 @@ class SplitReport(ReportPart):
     entities: int | None = None
     types: Table[int] = {}
     languages: Table[SplitReport] = {}
+
+    @classmethod
+    def of(cls, sentences: Sequence[Sentence], **files: Any) -> Self:
+        """What the sentences hold, beside the fields that say where they are."""
+        types = Counter(entity.type for sentence in sentences for entity in sentence.entities)
+        counts = {"words": sum(map(len, sentences)), "entities": types.total(), "types": dict(sorted(types.items()))}
+        return cls.model_validate({"sentences": len(sentences), **counts, **files})
 
 
 class SampleReport(ReportPart):
@@ -126,14 +135,7 @@ class SystemReport(ReportPart):
     train_sentences: Annotated[list[int], Column("Training sentences", COUNTS)] = []
     kept_sentences: list[int] = []
     method_parameters: int | None = None
-    new_entities: Annotated[
-        list[int],
-        Column(
-            "New entities",
-            COUNTS,
-            "New entities: distinct mentions, by words and type, that occur in the training sentences but not in gold.",
-        ),
-    ] = []
+    new_entities: Annotated[list[int], Column("New entities", COUNTS, remark=NEW_ENTITIES)] = []
     diversity: DiversityReport = DiversityReport()
     errors: MistakeReport = MistakeReport()
     changes: ChangeReport = ChangeReport()
@@ -169,12 +171,6 @@ class SystemReport(ReportPart):
             return self.selection
         return [self.generation.model_copy(update={"method": self.method or ""}), *self.selection]
 
-    @property
-    def mistakes(self) -> dict[str, dict[str, int]]:
-        """Counts by type, of each kind, the kinds in the order of `KINDS`."""
-        kinds = (CORRECT, *KINDS)
-        return {type_: {kind: row.get(kind, 0) for kind in kinds} for type_, row in self.errors.per_type.items()}
-
     def difference(self, reference: SystemReport | None) -> float | None:
         """F1 minus the reference's, as a fraction: as tested, else of the means."""
         if self.tested.difference is not None:
@@ -183,12 +179,12 @@ class SystemReport(ReportPart):
         return None if self.f1.mean is None or other is None else self.f1.mean - other
 
 
-COLUMNS = {
-    name: column
+COLUMNS = [
+    replace(column, of=name)
     for name, field in SystemReport.model_fields.items()
     for column in field.metadata
     if isinstance(column, Column)
-}
+]
 """The fields that are columns in the table of results."""
 
 

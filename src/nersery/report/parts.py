@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import operator
 import statistics
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Annotated, Any, Self, TypeVar
 
-from pydantic import BaseModel, BeforeValidator, Field, model_validator
+from pydantic import AliasChoices, BaseModel, BeforeValidator, ConfigDict, Field, PlainSerializer, model_validator
 
-from nersery.evaluate.error_analysis import mistake_text
+from nersery.core.sentence import Entity
+from nersery.evaluate.error_analysis import entity_text, mistake_text
 from nersery.report.number_format import MISSING, percent
 
 T = TypeVar("T")
@@ -23,7 +25,12 @@ Table = Annotated[dict[str, T], BeforeValidator(_without_nulls)]
 
 
 class ReportPart(BaseModel):
-    """A part of a report. A null where the type does not allow it is read as a missing value."""
+    """A part of a report, read from JSON values or from an object with these attributes, such as a `Sentence`.
+
+    A null where the type does not allow it is read as a missing value.
+    """
+
+    model_config = ConfigDict(from_attributes=True)
 
     @model_validator(mode="before")
     @classmethod
@@ -120,7 +127,7 @@ class AgainstGold(Interval):
     difference: float | None = None
     sentences: int | None = None
     runs: int | None = None
-    p: float | None = None
+    p: float | None = Field(default=None, validation_alias=AliasChoices("p", "p_value"))
     samples: int | None = None
     test: str = ""
     p_over_seeds: float | None = None
@@ -143,12 +150,8 @@ class SweepCell(ReportPart):
     f1: float | None = None
 
 
-class ShownEntity(ReportPart):
-    """Words ``[start, end)`` and their type."""
-
-    start: int
-    end: int
-    type: str
+ShownEntity = Annotated[Entity, PlainSerializer(Entity.as_dict)]
+"""An entity, of which the report has words and type."""
 
 
 class ShownSentence(ReportPart):
@@ -157,7 +160,7 @@ class ShownSentence(ReportPart):
     id: str = ""
     words: list[str]
     entities: list[ShownEntity] = []
-    language: str = ""
+    language: str = Field(default="", exclude_if=operator.not_)
 
 
 class Example(ReportPart):
@@ -200,7 +203,7 @@ class MistakeExample(LabelledExample):
 
     def __str__(self) -> str:
         """Both entities in words."""
-        return mistake_text(self.model_dump())
+        return mistake_text(self.words, self.gold_entity, self.predicted_entity)
 
 
 class ChangeExample(LabelledExample):
@@ -217,6 +220,4 @@ class ChangeExample(LabelledExample):
 
     def __str__(self) -> str:
         """The entity in words."""
-        if self.entity is None:
-            return ""
-        return f"“{' '.join(self.words[self.entity.start : self.entity.end])}” {self.entity.type}"
+        return entity_text(self.words, self.entity) if self.entity else ""

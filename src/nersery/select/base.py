@@ -11,9 +11,10 @@ from types import MappingProxyType
 from typing import Any, ClassVar
 
 from nersery.core.errors import NerseryError
+from nersery.core.method import Method
 from nersery.core.outcome import Outcome, Reject, Result, Step, Tally
 from nersery.core.progress import Progress
-from nersery.core.registry import check_values, name_of, unfitted
+from nersery.core.registry import name_of, unfitted
 from nersery.core.sentence import Sentence
 from nersery.core.training_context import NO_TRAINING, Training, in_job, training_from
 from nersery.core.typed_settings import ModelName
@@ -24,7 +25,7 @@ from nersery.taggers.base import Tagger
 from nersery.taggers.components.gold_tagger import check_gold_tagger, gold_tagger, warn_of_unknown_labels
 
 
-class Selector(ABC):
+class Selector(Method, ABC):
     """Scores generated sentences; those below its threshold are rejected.
 
     A subclass is a dataclass in a file of its name; its fields are its settings, among them ``threshold`` with a
@@ -37,17 +38,10 @@ class Selector(ABC):
     history: Mapping[str, Any] = MappingProxyType({})
     """What `fit_candidates` did, as JSON values, which a run writes beside what was kept; empty for most."""
 
-    def __post_init__(self) -> None:
-        """Refuse values that their settings cannot have; a subclass with checks of its own calls this one first."""
-        check_values(self)
-
-    def check(self) -> None:  # noqa: B027 - only those on models need it
-        """Check that models and devices exist before other work starts; raises `MissingResourceError` if not."""
-
-    def check_tagger(self, tagger: Tagger) -> None:  # noqa: B027 - only those that train it need it
+    def check_tagger(self, tagger: Tagger) -> None:
         """Raise `SettingsError` if the run's untrained tagger does not suit the selector."""
 
-    def fit(  # noqa: B027 - most selectors need it, some do not
+    def fit(
         self, gold: Sequence[Sentence], training: Training = NO_TRAINING, *, held_out: Iterable[Sentence] = ()
     ) -> None:
         """Learn from gold sentences; called once, before scoring.
@@ -57,7 +51,7 @@ class Selector(ABC):
             held_out: Sentences of dev and test, which must not be learnt from.
         """
 
-    def fit_candidates(self, candidates: Iterable[Sentence]) -> None:  # noqa: B027 - only some selectors need it
+    def fit_candidates(self, candidates: Iterable[Sentence]) -> None:
         """Read all candidates in order; called once, after `fit`. For scores that depend on other candidates."""
 
     def transform(self, sentences: Sequence[Sentence]) -> Sequence[Sentence]:

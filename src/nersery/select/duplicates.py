@@ -13,8 +13,8 @@ from nersery.core.sentence import Sentence
 from nersery.core.training_context import NO_TRAINING, Training
 from nersery.io.ids import Ids
 from nersery.select.base import Selector
-from nersery.select.similarity.exact_duplicates import ExactDuplicates
-from nersery.select.similarity.near_duplicates import Found, NearDuplicates, Text, text_of
+from nersery.select.components.exact_duplicates import ExactDuplicates
+from nersery.select.components.near_duplicates import Found, NearDuplicates, Text, text_of
 
 SOURCES = ("held-out data", "gold", "another generated sentence")
 """What a sentence may be a duplicate of; of several that are equally near, the first counts."""

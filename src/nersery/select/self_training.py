@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
-from nersery.core.errors import DataError, Issue, NerseryError, SettingsError
+from nersery.core.errors import DataError, Issue, NerseryError, SettingsError, at
 from nersery.core.progress import Progress
 from nersery.core.random import item_rng, item_seed
 from nersery.core.ranges import Count, RateAboveZero, RateBelowOne
@@ -21,7 +21,7 @@ from nersery.core.training_context import NO_TRAINING, Training, copies_for_upsa
 from nersery.core.typed_settings import settings_of
 from nersery.core.warnings import note
 from nersery.select.base import Selector
-from nersery.select.checkpoints.self_training_checkpoint import (
+from nersery.select.components.self_training_checkpoint import (
     CERTAINTY,
     Joined,
     TrainingStep,
@@ -109,8 +109,8 @@ class SelfTraining(Selector):
             raise SettingsError(f"examined is {self.examined}, expected at least per_step, {self.per_step}")
         if self.tagger:
             self._check_second_stage(self._new_tagger())
-        elif problems := foreign_settings(self.second_stage, "differ in a second training"):
-            raise SettingsError("\n".join(f"second_stage: {problem}" for problem in problems))
+        elif issues := foreign_settings(self.second_stage, "differ in a second training"):
+            raise SettingsError("\n".join(at("second_stage", issues)))
 
     def check(self) -> None:
         """Look for what the tagger needs, if it has settings of its own; see `Selector.check`."""
@@ -130,8 +130,8 @@ class SelfTraining(Selector):
     def _check_second_stage(self, tagger: Tagger) -> None:
         if not self.second_stage:
             return
-        if problems := second_stage_issues(name_of(tagger), settings_of(tagger), self.second_stage):
-            raise SettingsError("\n".join(f"second_stage: {problem}" for problem in problems))
+        if issues := second_stage_issues(name_of(tagger), settings_of(tagger), self.second_stage):
+            raise SettingsError("\n".join(at("second_stage", issues)))
 
     def fit(
         self, gold: Sequence[Sentence], training: Training = NO_TRAINING, *, held_out: Iterable[Sentence] = ()

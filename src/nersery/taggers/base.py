@@ -15,9 +15,10 @@ from typing import Any, Literal, Self, overload
 from nersery.core.errors import DataError, Issue, MissingResourceError, SettingsError
 from nersery.core.file_settings import files_in
 from nersery.core.files import as_path, check_replaceable, content_hash, replaced_folder
+from nersery.core.method import Method
 from nersery.core.outcome import Result, Step, Tally
 from nersery.core.progress import Progress
-from nersery.core.registry import check_values, get, instance, name_of
+from nersery.core.registry import get, instance, name_of
 from nersery.core.sentence import Sentence, types_in
 from nersery.core.training_context import NO_TRAINING, Training, refuse_unsaved
 from nersery.core.typed_settings import settings_of
@@ -40,7 +41,7 @@ FILES = (
 """Patterns of all files that taggers and their tokenizers write."""
 
 
-class Tagger(ABC):
+class Tagger(Method, ABC):
     """Finds entities in sentences after training on labelled ones.
 
     A subclass is a dataclass whose fields are its settings, alone in a file of its name.
@@ -48,10 +49,6 @@ class Tagger(ABC):
 
     history: dict[str, Any]
     """The training history as JSON values; empty before training."""
-
-    def __post_init__(self) -> None:
-        """Refuse values that their settings cannot have; a subclass with checks of its own calls this one first."""
-        check_values(self)
 
     @abstractmethod
     def fit(self, gold: Sequence[Sentence], training: Training = NO_TRAINING, *, warm: bool = False) -> dict[str, Any]:
@@ -131,12 +128,6 @@ class Tagger(ABC):
             SettingsError: If the tagger cannot be exported.
         """
         raise SettingsError(f"{folder} holds a {name_of(self)}: only transformer taggers run on ONNX")
-
-    def check(self) -> None:  # noqa: B027 - only taggers on pretrained models need it
-        """Check that needed models and files exist before other work starts.
-
-        Raises:
-            MissingResourceError: Naming what is missing."""
 
 
 LOADING = ("trust_remote_code", "device")

@@ -9,8 +9,9 @@ import pytest
 
 import nersery
 from nersery import Corpus, Sentence
+from nersery.core.errors import ContractError
 from nersery.core.outcome import Reject
-from nersery.crosslingual.aligners.base import Aligner, Pair
+from nersery.crosslingual.aligners.base import Aligner, Alignment, Pair
 
 TEXT = Corpus([Sentence(("a", "b")), Sentence(("c",))])
 
@@ -25,6 +26,14 @@ class Failing(Aligner):
         return [Reject("too bad", error=self.error) for _ in pairs]
 
 
+@dataclass
+class Short(Aligner):
+    """Forgets the last pair."""
+
+    def align(self, pairs: Sequence[Pair]) -> list[Alignment]:
+        return [() for _ in pairs[1:]]
+
+
 def test_a_reject_shows_the_target() -> None:
     assert nersery.align(TEXT, TEXT, Failing()) == [Reject("too bad", sentence) for sentence in TEXT]
 
@@ -32,3 +41,8 @@ def test_a_reject_shows_the_target() -> None:
 def test_a_job_of_which_every_pair_fails_ends_with_the_error() -> None:
     with pytest.raises(RuntimeError, match="broken"):
         nersery.align(TEXT, TEXT, Failing(RuntimeError("broken")))
+
+
+def test_an_outcome_for_each_pair() -> None:
+    with pytest.raises(ContractError, match="Short was given 2 items and answered with 1 alignments"):
+        nersery.align(TEXT, TEXT, Short())

@@ -12,9 +12,9 @@ import nersery
 from nersery import Entity, Sentence, io
 from nersery.core.errors import DataError, MissingResourceError, SettingsError
 from nersery.core.files import write_json
+from nersery.experiments import corpus_notes
 from nersery.experiments.active_learning import next_sentences as module
 from nersery.experiments.active_learning.next_sentences import taggers_of
-from nersery.experiments.run_state import inputs
 from nersery.taggers.base import load_tagger
 from tests.cli.calls import call
 from tests.standins import Memory, sentences
@@ -178,7 +178,7 @@ def test_the_command_it_suggests_has_the_types_of_the_labelled_and_the_options_o
 def test_it_says_that_text_is_split_otherwise_than_the_tagger_learnt(
     tagger: Path, raw: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(inputs, "note_of_learnt_words", lambda name, _: "split alike" * (name == str(tagger)))
+    monkeypatch.setattr(corpus_notes, "note_of_learnt_words", lambda name, _: "split alike" * (name == str(tagger)))
     assert "note: split alike\n" in call("label", "next", raw, "next.jsonl", "--tagger", str(tagger), "-n", "2").err
 
 

@@ -126,7 +126,7 @@ class TestJobs:
     def test_one_that_fails_leaves_the_others_alone(
         self, number: int, inline: list[Inline], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
     ):
-        whole = SystemRun.carry_out
+        whole = SystemRun.train_and_score
 
         def fails(self: SystemRun) -> None:
             if self.system.name == "both":
@@ -134,7 +134,7 @@ class TestJobs:
             whole(self)
 
         with monkeypatch.context() as patch:
-            patch.setattr(SystemRun, "carry_out", fails)
+            patch.setattr(SystemRun, "train_and_score", fails)
             with pytest.raises(DataError, match="no luck"):
                 Run(load("recipe.toml"), Path("run"), jobs=number).execute()
         assert "note: both, seed 0 failed: no luck" in capsys.readouterr().err
@@ -146,14 +146,14 @@ class TestJobs:
     def test_a_job_that_dies_twice_costs_its_cell_alone(self, inline: list[Inline], monkeypatch: pytest.MonkeyPatch):
         from tests.pipeline.fakes import Killed
 
-        whole = SystemRun.carry_out
+        whole = SystemRun.train_and_score
 
         def dies(self: SystemRun) -> None:
             if self.system.name == "both":
                 raise Killed
             whole(self)
 
-        monkeypatch.setattr(SystemRun, "carry_out", dies)
+        monkeypatch.setattr(SystemRun, "train_and_score", dies)
         with pytest.raises(JobFailedError, match="a worker died of it: killed"):
             Run(load("recipe.toml"), Path("run"), quiet=True, jobs=2).execute()
         assert Path("run/seed-0/one/result.json").exists()

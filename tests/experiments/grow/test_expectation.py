@@ -52,9 +52,8 @@ def test_every_system_has_its_kind(are_names: bool) -> None:
         "name": "grow", "seeds": [0], "data": {"train": "x.conll", "raw": "y.txt"}, "sample": {"folds": 2},
         "tagger": {"model": "bundled"}, "systems": entries,
     }  # fmt: skip
-    problems: list[str] = []
-    recipe = parse_recipe(table, problems)
-    assert recipe is not None, problems
+    recipe, issues = parse_recipe(table)
+    assert recipe is not None, issues
     search = Search(SimpleNamespace(recipe=recipe), None, None, print, lambda: None)  # type: ignore[arg-type]
     kinds = {system.name: usual_kind(search.chain(system), "bundled") for system in recipe.systems[1:]}
     ends = " from start" if are_names else ""

@@ -66,9 +66,8 @@ def searched(
         "tagger": {"model": "bundled", "steps": 300, "batch_size": 8},
         "systems": entries,
     }
-    problems: list[str] = []
-    recipe = parse_recipe(table, problems)
-    assert recipe is not None, problems
+    recipe, issues = parse_recipe(table)
+    assert recipe is not None, issues
     budget = Budget(60 * minutes, factor=1.0)
 
     def run_system(seed: int, system: Any) -> None:

@@ -150,7 +150,7 @@ def test_the_key_is_in_no_file_log_error_or_pickle(
         output, raw = tmp_path / "labelled.jsonl", opened(sentences("PER.1", "PER.2 !key", "LOC.1 !always500"))
         job = stage_job(_stage(method), raw, output, _options())
         job.run()
-        texts = [pickle.dumps(method).decode("latin-1"), repr(method), str(job.fingerprint()), caplog.text]
+        texts = [pickle.dumps(method).decode("latin-1"), repr(method), str(job.fingerprint), caplog.text]
     with serving(tmp_path / "other", "--key", "another") as strict:
         with pytest.raises(NerseryError) as refused:  # the server repeats the key in its message
             labeller(strict.url, tmp_path).check()

@@ -22,6 +22,14 @@ BUNDLED_LEARNING_RATE = 1e-4
 """What suits the bundled model, a tenth of that: on MultiCoNER's sample of 100, less loss on dev than 3e-4."""
 
 
+def no_sentences(method: object) -> DataError:
+    """The error of a method that is given no sentence to learn from."""
+    return DataError(
+        f"there are no training sentences, so {name_of(method)} has nothing to learn from",
+        fix="give it labelled sentences",
+    )
+
+
 def sentences_with_entities(method: object, sentences: Iterable[Sentence]) -> list[Sentence]:
     """The sentences that have entities; a `DataError` if there is none."""
     if found := [sentence for sentence in sentences if sentence.entities]:

@@ -6,6 +6,7 @@ from dataclasses import KW_ONLY, Field, dataclass, field
 from typing import Any, ClassVar, Protocol
 
 from nersery.core.definitions import check_texts
+from nersery.core.method import Method
 from nersery.core.ranges import Count, Positive
 from nersery.core.typed_settings import FileName, ModelName, Precision
 
@@ -43,7 +44,7 @@ class FineTuningSettings:
 
 
 @dataclass
-class TypeDescriptions:
+class TypeDescriptions(Method):
     """Setting of methods that show tags to a model.
 
     Args:
@@ -55,7 +56,7 @@ class TypeDescriptions:
     descriptions: dict[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        super().__post_init__()  # type: ignore[misc]  # that of `Augmenter`
+        super().__post_init__()
         check_texts(self.descriptions, "descriptions")
 
 

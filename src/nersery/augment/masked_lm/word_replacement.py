@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from nersery.augment.base import NO_WORD
-from nersery.augment.components.shared_settings import FineTuned
+from nersery.augment.components.gold_training import no_sentences
+from nersery.augment.components.shared_settings import FineTuningSettings
 from nersery.augment.masked_lm.model_setup import MaskedModelSettings, fine_tune
-from nersery.core.errors import DataError
 from nersery.core.outcome import Reject
 from nersery.core.ranges import Count
-from nersery.core.registry import name_of
 from nersery.core.sentence import Sentence, types_in
-from nersery.core.training_context import Training
+from nersery.core.training_context import NO_TRAINING, Training
 from nersery.models.masked.masked_inputs import Drawing, MaskedInput, replaceable_places
 
 if TYPE_CHECKING:
@@ -39,24 +38,6 @@ class WordPredictions(MaskedModelSettings):
     def condition(self, type: str | None) -> tuple[str, ...]:
         """The words before the sentence for the type of a masked word, None outside entities; by default no words."""
         return ()
-
-    def fit_on_words(self, settings: FineTuned, gold: Sequence[Sentence], training: Training) -> None:
-        """Open the model, and fine-tune it to predict one masked word per gold sentence, given its condition.
-
-        Args:
-            settings: The method itself, with the settings of a fine-tuning.
-
-        Raises:
-            DataError: When there is no gold sentence.
-            SettingsError: When a condition leaves no room for a sentence.
-        """
-        if not gold:
-            raise DataError(f"there are no training sentences, so {name_of(self)} has nothing to learn from")
-        model = self.opened(gold, training)
-        for type_ in (None, *sorted(types_in([*gold, *training.dev]))):  # before any time is spent
-            model.check_condition(self.condition(type_))
-        fine_tune(model, settings, gold, self.random_masked_input, training, rate=1.0)
-        self._lm = model
 
     def masked_input(self, sentence: Sentence, place: int) -> MaskedInput:
         """The sentence with one word masked, behind the condition of its type."""
@@ -98,6 +79,29 @@ class WordPredictions(MaskedModelSettings):
         ]
         guesses = dict(zip(queries, self.lm.guesses(masked_inputs, top_k), strict=True))
         return [[guesses[number, type_][gap] for gap, type_ in enumerate(found)] for number, found in enumerate(types)]
+
+
+@dataclass
+class ConditionedPredictions(WordPredictions, FineTuningSettings, MaskedModelSettings):
+    """Base of the methods whose model first learns to predict words from gold, each under the condition of its type."""
+
+    epochs: Count = 3
+
+    def fit(self, sentences: Iterable[Sentence], training: Training = NO_TRAINING) -> None:
+        """Open the model, and fine-tune it to predict one masked word per gold sentence, given its condition.
+
+        Raises:
+            DataError: When there is no gold sentence.
+            SettingsError: When a condition leaves no room for a sentence.
+        """
+        gold = list(sentences)
+        if not gold:
+            raise no_sentences(self)
+        model = self.opened(gold, training)
+        for type_ in (None, *sorted(types_in([*gold, *training.dev]))):  # before any time is spent
+            model.check_condition(self.condition(type_))
+        fine_tune(model, self, gold, self.random_masked_input, training, rate=1.0)
+        self._lm = model
 
 
 def type_at(sentence: Sentence, place: int) -> str | None:

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from nersery.augment.words.word_lists import check_file, read_lines, read_words
 from nersery.core.errors import DataError, Issue, MissingResourceError
+from nersery.core.method import Method
 from nersery.core.sentence import Sentence
 from nersery.core.text_forms import composed
 from nersery.core.typed_settings import FileName
@@ -60,7 +61,7 @@ class Thesaurus:
 
 
 @dataclass
-class SynonymSettings:
+class SynonymSettings(Method):
     """Settings of methods that draw synonyms.
 
     Args:
@@ -77,7 +78,7 @@ class SynonymSettings:
     _thesaurus: Thesaurus | None = field(default=None, init=False, repr=False)
 
     def __post_init__(self) -> None:
-        super().__post_init__()  # type: ignore[misc]  # that of `Augmenter`
+        super().__post_init__()
         check_file(self.stop_words)
         check_file(self.table)
 

@@ -9,13 +9,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 from nersery.core.alignments import Alignment, Link, Pair
+from nersery.core.method import Method
 from nersery.core.outcome import Reject, Step, Tally
 from nersery.core.progress import Progress
-from nersery.core.registry import check_values
+from nersery.core.registry import name_of
 from nersery.core.sentence import Sentence
 from nersery.core.training_context import NO_TRAINING, Training, in_job
 from nersery.crosslingual.bitext import Bitext, PairedBy, Row, WholePairs, opened_side, pair_of
 from nersery.io.pharaoh import check_first, format_alignment
+from nersery.pipeline.error_policy import one_for_each
 from nersery.pipeline.stage import Stage
 from nersery.pipeline.stage_job import Sentences, in_memory, run_stage, split_options
 
@@ -71,30 +73,19 @@ class Suggestions:
         return forward, backward
 
 
-class Aligner(ABC):
+class Aligner(Method, ABC):
     """Says which words of a sentence and of its translation belong together.
 
     A subclass is a dataclass whose fields are its settings, alone in a file that bears its name. The links of a pair
     must not depend on the batch that it comes in.
     """
 
-    def __post_init__(self) -> None:
-        """Refuse values that their settings cannot have; a subclass with checks of its own calls this one first."""
-        check_values(self)
-
-    def fit(self, pairs: Pairs, training: Training = NO_TRAINING) -> None:  # noqa: B027 - not all learn
+    def fit(self, pairs: Pairs, training: Training = NO_TRAINING) -> None:
         """Learn from translations without links; called once, before anything is aligned.
 
         Over shards each worker calls it, with a copy of the folder that the first one was given: what that has learnt
         and kept there (`nersery.crosslingual.aligner_checkpoint`), the others take from it, and so does a call after
         a kill.
-        """
-
-    def check(self) -> None:  # noqa: B027 - only those on models, files and programs need it
-        """Refuse what is not there (a model, a file, a program) before any other work is done.
-
-        Raises:
-            MissingResourceError: Naming it.
         """
 
     def take(self, suggestions: Suggestions | None) -> bool:
@@ -109,11 +100,16 @@ class Aligner(ABC):
         """
 
 
+def aligned(aligner: Aligner, pairs: Sequence[Pair]) -> Sequence[Alignment | Reject]:
+    """The outcome of each pair; a `ContractError` if the aligner has more or fewer of them."""
+    return one_for_each(name_of(aligner), pairs, aligner.align(pairs), "alignments")
+
+
 def align_step(aligner: Aligner) -> Callable[[Sequence[Row]], list[Alignment | Reject]]:
     """The step of the loop: a batch of whole rows of parallel text, each with the links of its words."""
 
     def run_batch(rows: Sequence[Row]) -> list[Alignment | Reject]:
-        outcomes = aligner.align([pair_of(row) for row in rows])
+        outcomes = aligned(aligner, [pair_of(row) for row in rows])
         return [_with_target(outcome, row) for outcome, row in zip(outcomes, rows, strict=True)]
 
     return run_batch

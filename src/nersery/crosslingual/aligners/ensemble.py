@@ -19,7 +19,7 @@ from nersery.core.training_context import NO_TRAINING, Training
 from nersery.core.typed_settings import ModelName
 from nersery.core.warnings import warn
 from nersery.crosslingual.aligner_checkpoint import place_for
-from nersery.crosslingual.aligners.base import Aligner, Alignment, Link, Pair, Pairs, Suggestions
+from nersery.crosslingual.aligners.base import Aligner, Alignment, Link, Pair, Pairs, Suggestions, aligned
 from nersery.crosslingual.characters import JoinedPairs, Tokenize, joined_pair, taken_apart
 from nersery.crosslingual.projection import alignment_issue
 from nersery.crosslingual.symmetrization import mutually_best
@@ -184,7 +184,7 @@ class Ensemble(Aligner, ModelSettings):
 
     def _decided(self, pairs: Sequence[Pair]) -> list[Alignment | Reject]:
         answers = dict(self._uninformed(pairs))
-        answers |= {name: self._aligners[name].align(pairs) for name in self._aligners if name in self._informed}
+        answers |= {name: aligned(self._aligners[name], pairs) for name in self._aligners if name in self._informed}
         votes = self._votes(pairs, answers)
         return [
             vote if isinstance(vote, Reject) else _links(vote, mutually_best(vote, self.threshold)) for vote in votes
@@ -199,7 +199,7 @@ class Ensemble(Aligner, ModelSettings):
         """The links of the members that use no suggestions, remembered for the last pairs."""
         if self._latest is None or self._latest[0] != pairs:
             uninformed = [name for name in self._aligners if name not in self._informed]
-            self._latest = pairs, {name: self._aligners[name].align(pairs) for name in uninformed}
+            self._latest = pairs, {name: aligned(self._aligners[name], pairs) for name in uninformed}
         return self._latest[1]
 
     def _votes(

@@ -185,7 +185,8 @@ class CellStage(Stage[Row, Row]):
                 run.read_corpora()
                 run.quiet = self.quiet
             run.done = number
-            SystemRun(run, cell.seed, run.recipe.system(cell.system)).carry_out()  # its time is measured over there
+            system = run.recipe.system(cell.system)
+            SystemRun(run, cell.seed, system).train_and_score()  # its time is measured over there
         except Exception as error:
             return portable(error)
         return None

@@ -13,6 +13,7 @@ from nersery.core.errors import DataError, Issue, SettingsError, did_you_mean, p
 from nersery.core.random import item_seed
 from nersery.core.sentence import Corpus, Sentence
 from nersery.core.text_forms import composed
+from nersery.experiments.corpus_notes import note_of_overlap, note_of_punctuation, note_of_tag_sets, note_of_types
 from nersery.experiments.grow.text_profile import (
     TextProfile,
     data_notes,
@@ -20,7 +21,6 @@ from nersery.experiments.grow.text_profile import (
     profile,
     refuse_other_language,
 )
-from nersery.experiments.run_state.inputs import note_of_overlap, note_of_punctuation, note_of_tag_sets, note_of_types
 from nersery.report.number_format import plural
 from nersery.taggers.base import require_labels
 

@@ -226,9 +226,8 @@ def _folds(material: Material) -> int:
 
 
 def _parsed(table: Mapping[str, Any]) -> Recipe:
-    problems: list[str] = []
-    recipe = parse_recipe(table, problems)
-    assert recipe is not None, problems
+    recipe, issues = parse_recipe(table)
+    assert recipe is not None, issues
     return recipe
 
 

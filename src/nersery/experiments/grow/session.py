@@ -52,7 +52,6 @@ from nersery.report.model import label_of
 
 MOST_RAW = 20_000
 """Raw sentences that are ever used; more gain nothing that the time would not be better spent on."""
-OWN = ("grow.json", "grow.json.tmp", "lock")
 
 
 def grow(
@@ -186,7 +185,7 @@ class GrowJob:
         refuse_unwritable(self.folder)
         path, fingerprint = self.folder / "grow.json", self.fingerprint()
         if not path.exists():
-            refuse_occupied(self.folder, "grow job", OWN)
+            refuse_occupied(self.folder, "grow job", path.name)
             return {"fingerprint": fingerprint}
         try:
             record: dict[str, Any] = json.loads(path.read_text("utf-8"))

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from nersery.core.errors import SettingsError
+from nersery.core.errors import SettingsError, at
 from nersery.io import ReadOptions
 from nersery.io.base import LANGUAGE_TAG
 
@@ -105,13 +105,13 @@ class DataSettings:
         return isinstance(getattr(self, split), Mapping)
 
     def issues(self) -> list[str]:
-        """Problems of the values, whose types are right."""
+        """What is wrong with the values, whose types are right."""
         found = [f"data.{split} is empty: expected a file" for split in ("train", "test") if getattr(self, split) == ""]
         for split in SPLITS:
             if isinstance(name := getattr(self, split), str) and PLACEHOLDER in name:
                 found.append(f'data.{split} is "{name}": name the languages, e.g. data.languages = ["en", "hi"]')
             if self.has_languages(split):
-                found += _table_problems(f"data.{split}", getattr(self, split))
+                found += _table_issues(f"data.{split}", getattr(self, split))
         tables = [[*named] for split in SPLITS if isinstance(named := getattr(self, split), Mapping)]
         if self.languages and not found and self.languages not in tables:
             found.append(
@@ -121,12 +121,12 @@ class DataSettings:
         try:
             _ = self.reading
         except SettingsError as error:
-            found += [f"data: {line}" for line in str(error).split("\n")]
+            found += at("data", str(error).split("\n"))
         return found
 
 
-def _table_problems(place: str, table: Mapping[str, Any]) -> list[str]:
-    """Problems of a table from languages to files."""
+def _table_issues(place: str, table: Mapping[str, Any]) -> list[str]:
+    """What is wrong with a table from languages to files."""
     if not table:
         return [f"{place} is an empty table: expected a file for each language, e.g. {EXAMPLE}"]
     found = []

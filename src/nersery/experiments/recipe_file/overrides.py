@@ -32,24 +32,24 @@ def settings_from(pairs: Sequence[str]) -> dict[str, Any]:
     """
     settings: dict[str, Any] = {}
     tables: set[str] = set()
-    problems = []
+    issues = []
     for pair in pairs:
-        if fault := _fault(pair, "rate=0.3"):
-            problems.append(fault)
+        if issue := _issue(pair, "rate=0.3"):
+            issues.append(issue)
             continue
         key, _, text = pair.partition("=")
         key, dot, name = key.strip().partition(".")  # names of settings contain no dot, but languages and types may
         if not dot and key in tables:
-            problems.append(f'--set "{pair}": this would overwrite a line of {key} that another --set names')
+            issues.append(f'--set "{pair}": this would overwrite a line of {key} that another --set names')
         elif not dot:
             settings[key] = toml_value(text)
         elif isinstance(table := settings.setdefault(key, {}), dict):
             table[_unquoted(name)] = toml_value(text)
             tables.add(key)
         else:
-            problems.append(f'--set "{pair}": {key} is a single value, not a table')
-    if problems:
-        raise SettingsError("\n".join(problems))
+            issues.append(f'--set "{pair}": {key} is a single value, not a table')
+    if issues:
+        raise SettingsError("\n".join(issues))
     return settings
 
 
@@ -63,12 +63,12 @@ def _unquoted(name: str) -> str:
 
 
 def apply(table: dict[str, Any], override: str) -> str:
-    """Put ``a.b=value`` into a recipe's table; returns the problem, or an empty string.
+    """Put ``a.b=value`` into a recipe's table; returns the issue, or an empty string.
 
     An entry of a list is identified by its name, or by its method if only one entry has it.
     """
-    if fault := _fault(override, "tagger.steps=100"):
-        return fault
+    if issue := _issue(override, "tagger.steps=100"):
+        return issue
     key, _, text = override.partition("=")
     keys = [_unquoted(part) for part in _KEY.findall(key.strip())]
     try:
@@ -80,7 +80,7 @@ def apply(table: dict[str, Any], override: str) -> str:
     return ""
 
 
-def _fault(pair: str, example: str) -> str:
+def _issue(pair: str, example: str) -> str:
     key, equals, text = pair.partition("=")
     try:
         pair.encode()

@@ -51,14 +51,12 @@ def map_methods(table: Mapping[str, Any], change: Callable[[str, Any], Any]) -> 
         chosen = part.get("select")
         return {**part, "select": [change("select", one) for one in chosen]} if isinstance(chosen, list) else {**part}
 
-    tagger = table.get("tagger")
-
     def system(entry: Any) -> Any:
         if not isinstance(entry, dict):
             return entry
         changed = change(kind_of(entry.get("method")), entry)
         if isinstance(own := entry.get("tagger_settings"), dict):
-            method = method_name("tagger", tagger) if isinstance(tagger, dict) else ""
+            method = method_name("tagger", section(table, "tagger"))
             settings = change("tagger", {"method": method, **own} if method else own)
             kept = {key: value for key, value in settings.items() if key != "method" or key in own}
             changed = {**changed, "tagger_settings": kept}
@@ -72,11 +70,22 @@ def map_methods(table: Mapping[str, Any], change: Callable[[str, Any], Any]) -> 
     return changed
 
 
+def section(table: Mapping[str, Any], key: str) -> Table:
+    """A section of a recipe's table; empty if it is no table."""
+    found = table.get(key)
+    return found if isinstance(found, dict) else {}
+
+
 def swept_settings(table: Mapping[str, Any]) -> list[Any]:
     """The entries of ``sweep.settings``."""
-    sweep = table.get("sweep")
-    entries = sweep.get("settings") if isinstance(sweep, dict) else None
+    entries = section(table, "sweep").get("settings")
     return entries if isinstance(entries, list) else []
+
+
+def system_entries(table: Mapping[str, Any]) -> list[Table]:
+    """The entries of ``systems`` that are tables."""
+    entries = table.get("systems")
+    return [entry for entry in entries if isinstance(entry, dict)] if isinstance(entries, list) else []
 
 
 def with_paths(table: Mapping[str, Any], folder: Path) -> Table:
@@ -103,11 +112,10 @@ def with_paths(table: Mapping[str, Any], folder: Path) -> Table:
 
 def _map_swept(table: Mapping[str, Any], varied: Any, change: Callable[[str, Any], Any]) -> Any:
     """An entry of ``sweep.settings``, in which each value is changed as one of its system."""
-    systems = table.get("systems")
-    if not isinstance(varied, dict) or not isinstance(systems, list):
+    if not isinstance(varied, dict):
         return varied
-    entries = [one for one in systems if isinstance(one, dict)]
-    entry = next((one for one in entries if one.get("name", one.get("method")) == varied.get("system")), None)
+    systems = system_entries(table)
+    entry = next((one for one in systems if one.get("name", one.get("method")) == varied.get("system")), None)
     if entry is None:
         return varied
 

@@ -19,9 +19,6 @@ from nersery.experiments.recipe import Recipe
 from nersery.experiments.recipe_file.data_files import SPLITS
 from nersery.experiments.run_state.teachers import TEACHER_FILE
 
-BEGINNINGS = ("lock", "run.json.tmp")
-"""What a run leaves in its folder if it is killed at the very start."""
-
 
 def fingerprint_of(recipe: Recipe) -> dict[str, Any]:
     """Everything that the results of a recipe depend on."""
@@ -50,7 +47,7 @@ def check_folder(folder: Path, fingerprint: dict[str, Any]) -> list[str]:
     refuse_unwritable(folder)
     record = folder / "run.json"
     if not record.exists():
-        refuse_occupied(folder, "run", BEGINNINGS)
+        refuse_occupied(folder, "run", record.name)
         return []
     try:
         there = json.loads(record.read_text("utf-8"))

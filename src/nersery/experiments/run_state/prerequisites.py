@@ -1,4 +1,4 @@
-"""Checks what a recipe needs beside its data (models, files, devices) and reports all problems before anything runs."""
+"""Checks what a recipe needs beside its data (models, files, devices) and reports all issues before anything runs."""
 
 from __future__ import annotations
 
@@ -25,26 +25,26 @@ def check_prerequisites(recipe: Recipe, types: Collection[str] = ()) -> None:
     Raises:
         MissingResourceError: If something is missing.
         SettingsError: If nothing is missing, but settings do not fit together.
-        NerseryError: If there are only other problems.
+        NerseryError: If there are only other errors.
     """
     if lacking := missing_checkpoints(recipe):
         raise MissingResourceError(_advice(recipe, lacking))
-    faults: list[tuple[str, NerseryError]] = []
+    errors: list[tuple[str, NerseryError]] = []
     for place, system, method in recipe.methods():
-        faults += _faults(place, partial(_check, method, recipe.tagger_of(system), types))
-    if not faults:
+        errors += _errors(place, partial(_check, method, recipe.tagger_of(system), types))
+    if not errors:
         return
-    kinds = {type(fault) for _, fault in faults}
+    kinds = {type(error) for _, error in errors}
     kind = next((kind for kind in (MissingResourceError, SettingsError) if kind in kinds), None)
     if kind is None:
-        raise faults[0][1]
-    messages = [f"{place}: {fault}" for place, fault in faults]
-    if len(faults) > 1:
+        raise errors[0][1]
+    messages = [f"{place}: {error}" for place, error in errors]
+    if len(errors) > 1:
         messages = [
-            f"{len(faults)} things that the recipe needs are missing or do not fit together",
+            f"{len(errors)} things that the recipe needs are missing or do not fit together",
             *(f"  {number}. {message}" for number, message in enumerate(messages, start=1)),
         ]
-    raise kind("\n".join(messages)) from faults[0][1]
+    raise kind("\n".join(messages)) from errors[0][1]
 
 
 def missing_checkpoints(recipe: Recipe) -> dict[str, list[str]]:
@@ -57,7 +57,7 @@ def missing_checkpoints(recipe: Recipe) -> dict[str, list[str]]:
         for _, type_, name in file_settings.names_in(cls, method.settings):
             if type_ == ModelName and name in CHECKPOINTS and method.method not in users.get(name, ()):
                 users.setdefault(name, []).append(method.method)
-    return {name: methods for name, methods in users.items() if any(_faults("", ModelSource(name).config))}
+    return {name: methods for name, methods in users.items() if any(_errors("", ModelSource(name).config))}
 
 
 def _advice(recipe: Recipe, lacking: Mapping[str, Sequence[str]]) -> str:
@@ -94,8 +94,8 @@ def _check(settings: MethodSettings, tagger: MethodSettings, types: Collection[s
         method.check_types(types)
 
 
-def _faults(place: str, check: Callable[[], object]) -> Iterator[tuple[str, NerseryError]]:
+def _errors(place: str, check: Callable[[], object]) -> Iterator[tuple[str, NerseryError]]:
     try:
         check()
-    except NerseryError as fault:
-        yield place, fault
+    except NerseryError as error:
+        yield place, error

@@ -6,11 +6,13 @@ To add a table, write a function that returns it, and name it in `TABLES`; a tem
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from types import SimpleNamespace
+from typing import Any
 
 from nersery.evaluate.changes import KINDS_OF_CHANGE
 from nersery.evaluate.error_analysis import CORRECT, KINDS
-from nersery.report.model import COLUMNS, Report, SystemReport, label_of
+from nersery.report.model import COLUMNS, Report, SplitReport, SystemReport, label_of
 from nersery.report.number_format import MISSING, unbroken
 from nersery.report.parts import GroupScores
 from nersery.report.tables.setting_tables import setting_tables
@@ -60,77 +62,68 @@ def reference_name(report: Report) -> str:
 
 def _search(report: Report) -> Iterator[ReportTable]:
     columns = [
-        Column("System", NAME), Column("Folds"), Column("F1", POINTS),
-        Column("Difference from gold only", Kind(unbroken, style="text")), Column("Expected gain", TEXT),
-        Column("Estimated", TEXT), Column("Took", TEXT), Column("Outcome", PROSE),
+        Column("System", NAME, lambda one: label_of(one.name)), Column("Folds", of="folds"), Column("F1", POINTS, "f1"),
+        Column("Difference from gold only", Kind(unbroken, style="text"), _if_any("difference")),
+        Column("Expected gain", TEXT, _if_any("expected")), Column("Estimated", TEXT, _if_any("estimate")),
+        Column("Took", TEXT, _if_any("took")), Column("Outcome", PROSE, "fate"),
     ]  # fmt: skip
-    yield ReportTable(
-        "tried",
+    caption = (
         "F1 on held-out sentences, by cross-validation. The largest expected gain is chosen: what such systems usually "
-        "gain, corrected by the difference here. It does not depend on test.",
-        columns,
-        [
-            (
-                label_of(one.name),
-                one.folds,
-                one.f1,
-                *(text or None for text in (one.difference, one.expected, one.estimate, one.took)),
-                one.fate,
-            )
-            for one in report.search
-        ],
+        "gain, corrected by the difference here. It does not depend on test."
     )
+    yield ReportTable.of("tried", caption, columns, report.search)
+
+
+def _if_any(text: str) -> Callable[[Any], Any]:
+    """Gets a text that is unknown where it is empty."""
+    return lambda item: getattr(item, text) or None
 
 
 def _next(report: Report) -> Iterator[ReportTable]:
     columns = [
-        Column("Sentence", PROSE), Column("Predicted entities", PROSE), Column("Expected errors", TEXT),
-        Column("Id", TEXT),
+        Column("Sentence", PROSE, "text"), Column("Predicted entities", PROSE, _if_any("entities")),
+        Column("Expected errors", TEXT, "expected_errors"), Column("Id", TEXT, "id"),
     ]  # fmt: skip
-    rows = [(one.text, one.entities or None, one.expected_errors, one.id) for one in report.next_sentences]
-    yield ReportTable(
-        "next", "Raw sentences with the most errors to be expected; those similar to others rank lower", columns, rows
-    )
+    caption = "Raw sentences with the most errors to be expected; those similar to others rank lower"
+    yield ReportTable.of("next", caption, columns, report.next_sentences)
 
 
 def _reviewed(report: Report) -> Iterator[ReportTable]:
     """What people accepted of each method's sentences, where a system has the selector ``reviewed``."""
     columns = [
-        Column("System", NAME), Column("Method", TEXT), Column("Seed", TEXT), Column("Accepted", POINTS),
-        Column("Reviewed"), Column("Corrected"), Column("Kappa", TEXT, KAPPA),
+        Column("System", NAME, "system.label"), Column("Method", TEXT, "system.method"), Column("Seed", TEXT, "seed"),
+        Column("Accepted", POINTS, lambda one: one.accepted / one.total if one.total else None),
+        Column("Reviewed", of="total"), Column("Corrected", of="corrected"),
+        Column("Kappa", TEXT, lambda one: None if one.kappa is None else f"{one.kappa:.2f}", KAPPA),
     ]  # fmt: skip
-    rows: list[Row] = []
-    for system in report.systems:
-        for seed, found in ((s, h) for stage in system.selection for s, h in stage.history.items() if "accepted" in h):
-            total = found["accepted"] + found["rejected"]
-            share = found["accepted"] / total if total else None
-            kappa = None if found["kappa"] is None else f"{found['kappa']:.2f}"
-            rows.append((system.label, system.method, seed, share, total, found["corrected"], kappa))
-    yield ReportTable("reviewed", "Sentences that people accepted, in percent", columns, rows)
+    items = (
+        SimpleNamespace(system=system, seed=seed, total=found["accepted"] + found["rejected"], **found)
+        for system in report.systems
+        for stage in system.selection
+        for seed, found in stage.history.items()
+        if "accepted" in found
+    )
+    yield ReportTable.of("reviewed", "Sentences that people accepted, in percent", columns, items)
+
+
+FIGURES = [Column("Precision", MEASURE, "precision"), Column("Recall", MEASURE, "recall"), Column("F1", MEASURE, "f1")]
 
 
 def _scores(report: Report) -> Iterator[ReportTable]:
     """Precision, recall and F1 of each system, the difference from gold only, and the columns of `COLUMNS`."""
-    several = len(report.comparisons) > 1
+    several, reference = len(report.comparisons) > 1, report.reference
     columns = [
-        Column("Method", NAME), Column("Precision", MEASURE), Column("Recall", MEASURE), Column("F1", MEASURE),
-        Column("Difference", GAIN), Column("95 % interval", INTERVAL), Column("p", P_VALUE),
-        *([Column("p, corrected", P_VALUE)] if several else []), *COLUMNS.values(),
+        Column("Method", NAME, "label"), *FIGURES,
+        Column("Difference", GAIN, lambda one: None if one is reference else one.difference(reference)),
+        Column("95 % interval", INTERVAL, lambda one: None if one.tested.low is None else one.tested),
+        Column("p", P_VALUE, "tested.p"),
+        *([Column("p, corrected", P_VALUE, "tested.corrected_p")] if several else []), *COLUMNS,
     ]  # fmt: skip
-    rows = []
-    for system in report.systems:
-        is_reference, tested = system is report.reference, system.tested
-        difference = None if is_reference else system.difference(report.reference)
-        rows.append((
-            system.label, system.precision, system.recall, system.f1, difference,
-            None if tested.low is None else tested, tested.p, *([tested.corrected_p] if several else []),
-            *(getattr(system, name) for name in COLUMNS),
-        ))  # fmt: skip
     caption = (
         "Precision, recall and F1 in percent points (micro average, whole entities), and the difference in F1 from "
         f"{reference_name(report)}"
     )
-    yield ReportTable("scores", caption, columns, rows, "scores-table", reference_name(report))
+    yield ReportTable.of("scores", caption, columns, report.systems, "scores-table", reference_name(report))
 
 
 def groups_of(report: Report, kind: str) -> list[str]:
@@ -157,34 +150,43 @@ def _groups(report: Report) -> Iterator[ReportTable]:
             shown = name or "none named"
             rows.append((shown, gold, *compared))
             full += [
-                (shown, system.label, own.gold, own.precision, own.recall, own.f1)
+                SimpleNamespace(group=shown, method=system.label, **dict(own))
                 for system, own in zip(systems, scores, strict=True)
             ]
         columns = [Column(heading, column_kind), Column("Gold mentions"), *(Column(s.label, GAP) for s in systems)]
         caption = f"F1 by method and {by}, in percent points; beside it the difference from {reference_name(report)}"
         yield ReportTable(f"per-{kind}", caption, columns, rows, "matrix")
-        listed = [Column("Method", NAME), Column("Gold mentions")]
-        measures = [Column("Precision", MEASURE), Column("Recall", MEASURE), Column("F1", MEASURE)]
+        first = [Column(heading, column_kind, "group"), Column("Method", NAME, "method")]
+        columns = [*first, Column("Gold mentions", of="gold"), *FIGURES]
         caption = f"Precision, recall and F1 by method and {by}, in percent points"
-        yield ReportTable(f"per-{kind}-full", caption, [Column(heading, column_kind), *listed, *measures], full)
+        yield ReportTable.of(f"per-{kind}-full", caption, columns, full)
 
 
 def _mistakes(report: Report) -> Iterator[ReportTable]:
-    """Mistakes by system, and by system and type."""
-    kinds = (CORRECT, *KINDS)
-    systems = [system for system in report.systems if system.mistakes]
-    counted = [Column(kind.capitalize()) for kind in kinds]
     seeds = ", summed over seeds" if len(report.seeds) > 1 else ""
-    totals = [
-        (system.label, *(sum(row[kind] for row in system.mistakes.values()) for kind in kinds)) for system in systems
+    totals = f"Correct entities and mistakes on test, by method and kind{seeds}"
+    by_type = f"The same by type: the gold type, of spurious entities the predicted one{seeds}"
+    yield from _by_kind(report, "errors", (CORRECT, *KINDS), totals, by_type)
+
+
+def _changes(report: Report) -> Iterator[ReportTable]:
+    differing = f"Entities that differ from {reference_name(report)}, by"
+    yield from _by_kind(report, "changes", [*KINDS_OF_CHANGE], f"{differing} method", f"{differing} type and method")
+
+
+def _by_kind(report: Report, part: str, kinds: Sequence[str], *captions: str) -> Iterator[ReportTable]:
+    """The counts of each kind by system, and by type and system."""
+    found = [(system.label, rows) for system in report.systems if (rows := getattr(system, part).per_type)]
+    totals = [(label, *(sum(row.get(kind, 0) for row in rows.values()) for kind in kinds)) for label, rows in found]
+    by_type = [
+        (type_, label, *(rows[type_].get(kind, 0) for kind in kinds))
+        for type_ in report.types
+        for label, rows in found
+        if type_ in rows
     ]
-    caption = f"Correct entities and mistakes on test, by method and kind{seeds}"
-    yield ReportTable("errors", caption, [Column("Method", NAME), *counted], totals, "", reference_name(report))
-    rows = [
-        (type_, s.label, *row.values()) for type_ in report.types for s in systems if (row := s.mistakes.get(type_))
-    ]
-    caption = f"The same by type: the gold type, of spurious entities the predicted one{seeds}"
-    yield ReportTable("errors-by-type", caption, [Column("Type", TYPE), Column("Method", NAME), *counted], rows)
+    columns = [Column("Method", NAME), *(Column(kind.capitalize()) for kind in kinds)]
+    yield ReportTable(part, captions[0], columns, totals, baseline=reference_name(report))
+    yield ReportTable(f"{part}-by-type", captions[1], [Column("Type", TYPE), *columns], by_type)
 
 
 def confused(report: Report) -> SystemReport | None:
@@ -215,23 +217,6 @@ def _confusion(report: Report) -> Iterator[ReportTable]:
     yield ReportTable("confusion-full", "Wrong types of all methods", columns, sorted(listed, key=lambda row: -row[3]))
 
 
-def _changes(report: Report) -> Iterator[ReportTable]:
-    """What each system fixes and breaks, and the same of the best one by type."""
-    kinds = [Column(kind.capitalize()) for kind in KINDS_OF_CHANGE]
-    systems = [system for system in report.systems if system.changes.per_type]
-    base = reference_name(report)
-    rows = [(system.label, *map(system.changes.total, KINDS_OF_CHANGE)) for system in systems]
-    yield ReportTable("changes", f"Entities that differ from {base}, by method", [Column("Method", NAME), *kinds], rows)
-    by_type = [
-        (type_, system.label, *(row.get(kind, 0) for kind in KINDS_OF_CHANGE))
-        for type_ in report.types
-        for system in systems
-        if (row := system.changes.per_type.get(type_))
-    ]
-    columns = [Column("Type", TYPE), Column("Method", NAME), *kinds]
-    yield ReportTable("changes-by-type", f"Entities that differ from {base}, by type and method", columns, by_type)
-
-
 def _grid(report: Report) -> Iterator[ReportTable]:
     tuned = [(system.label, system.grid) for system in report.systems if system.grid]
     trials = tuned[0][1].trials if tuned else []
@@ -250,48 +235,39 @@ def _trial(grid: GridReport, place: int) -> str:
 
 def _teachers(report: Report) -> Iterator[ReportTable]:
     columns = [
-        Column("Method", NAME), Column("Seed", TEXT), Column("Teacher", TEXT), Column("Training sentences"),
-        Column("Training steps"), Column("Training time", DURATION), Column("F1 on dev", POINTS),
+        Column("Method", NAME, "system.label"), Column("Seed", TEXT, "own.seed"),
+        Column("Teacher", TEXT, lambda one: f"{one.own.tagger} {one.own.model}".strip()),
+        Column("Training sentences", of="own.sentences"), Column("Training steps", of="own.steps"),
+        Column("Training time", DURATION, "own.seconds"), Column("F1 on dev", POINTS, "own.dev_f1"),
     ]  # fmt: skip
-    rows = [
-        (s.label, own.seed, f"{own.tagger} {own.model}".strip(), own.sentences, own.steps, own.seconds, own.dev_f1)
-        for s in report.systems
-        for own in s.teachers
-    ]
-    yield ReportTable("teachers", "The taggers that labelled raw text, and F1 on dev in percent points", columns, rows)
+    items = (SimpleNamespace(system=system, own=own) for system in report.systems for own in system.teachers)
+    caption = "The taggers that labelled raw text, and F1 on dev in percent points"
+    yield ReportTable.of("teachers", caption, columns, items)
 
 
 def _self_training(report: Report) -> Iterator[ReportTable]:
     columns = [
-        Column("Method", NAME), Column("Seed", TEXT), Column("Step", TEXT), Column("Joined"),
-        Column("Certainty", Kind(lambda value: f"{value:.3f}")), Column("Training sentences"),
-        Column("F1 on dev", POINTS),
+        Column("Method", NAME, "system.label"), Column("Seed", TEXT, "training.seed"),
+        Column("Step", TEXT, lambda one: f"{one.place}{' (best)' * (one.place == one.training.best)}"),
+        Column("Joined", of="own.joined"), Column("Certainty", Kind(lambda value: f"{value:.3f}"), "own.certainty"),
+        Column("Training sentences", of="own.sentences"), Column("F1 on dev", POINTS, "own.dev_f1"),
     ]  # fmt: skip
-    rows = [
-        (
-            system.label,
-            training.seed,
-            f"{place}{' (best)' * (place == training.best)}",
-            one.joined,
-            one.certainty,
-            one.sentences,
-            one.dev_f1,
-        )
+    items = (
+        SimpleNamespace(system=system, training=training, place=place, own=own)
         for system in report.systems
         for training in system.self_training
-        for place, one in enumerate(training.steps)
-    ]
-    yield ReportTable("self-training", "What joined the training data at each step", columns, rows)
+        for place, own in enumerate(training.steps)
+    )
+    yield ReportTable.of("self-training", "What joined the training data at each step", columns, items)
 
 
 def _diversity(report: Report) -> Iterator[ReportTable]:
     columns = [
-        Column("Method", NAME), Column("Diversity-E", MEASURE), Column("Diversity-N", MEASURE),
-        Column("Diversity-L", LENGTH),
+        Column("Method", NAME, "label"), Column("Diversity-E", MEASURE, "diversity.entity"),
+        Column("Diversity-N", MEASURE, "diversity.non_entity"), Column("Diversity-L", LENGTH, "diversity.length"),
     ]  # fmt: skip
-    found = [(system.label, *(measure for _, measure in system.diversity)) for system in report.systems]
-    rows = [row for row in found if any(row[1:])]
-    yield ReportTable("diversity", "How much kept sentences differ from their parents", columns, rows, "narrow")
+    systems = (system for system in report.systems if any(measure for _, measure in system.diversity))
+    yield ReportTable.of("diversity", "How much kept sentences differ from their parents", columns, systems, "narrow")
 
 
 def _stages(report: Report) -> Iterator[ReportTable]:
@@ -308,21 +284,25 @@ def _stages(report: Report) -> Iterator[ReportTable]:
 
 
 def _data(report: Report) -> Iterator[ReportTable]:
-    splits = report.data.values()
-    types = [name for name in report.types if any(name in split.types for split in splits)]
+    sizes, mentions = split_rows(report.data)
     counted = [Column(name) for name in report.data]
-    named = ("sentences", "words", "entities") if splits else ()
-    units = [(unit, *(getattr(split, unit) for split in splits)) for unit in named]
-    yield ReportTable("data", "Sentences, words and entities by split", [Column("", TEXT), *counted], units, "narrow")
-    rows = [(name, *(split.types.get(name, 0) for split in splits)) for name in types]
-    yield ReportTable("data-types", "Mentions by type and split", [Column("Type", TYPE), *counted], rows, "narrow")
+    yield ReportTable("data", "Sentences, words and entities by split", [Column("", TEXT), *counted], sizes, "narrow")
+    yield ReportTable("data-types", "Mentions by type and split", [Column("Type", TYPE), *counted], mentions, "narrow")
+
+
+def split_rows(data: Mapping[str, SplitReport]) -> tuple[list[Row], list[Row]]:
+    """Sentences, words and entities of each split, and its mentions of each type."""
+    splits, units = data.values(), ("sentences", "words", "entities") if data else ()
+    types = sorted({name for split in splits for name in split.types})
+    sizes = [(unit, *(getattr(split, unit) for split in splits)) for unit in units]
+    return sizes, [(name, *(split.types.get(name, 0) for split in splits)) for name in types]
 
 
 def _run_time(report: Report) -> Iterator[ReportTable]:
     columns = [
         Column("Method", NAME), Column("Estimated for a seed", DURATION), Column("Took for a seed", DURATION),
         Column("Took in all", DURATION), Column("Parameters of the tagger", PARAMETERS),
-        Column("Of the method's models", PARAMETERS, "Of the method's models: pretrained, without their heads."),
+        Column("Of the method's models", PARAMETERS, remark="Of the method's models: pretrained, without their heads."),
         Column("", TEXT),
     ]  # fmt: skip
     systems = {system.name: system for system in report.systems}

@@ -7,6 +7,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
+from types import SimpleNamespace
 
 from pydantic import ValidationError
 
@@ -71,16 +72,13 @@ def reports_of(folders: Sequence[str]) -> list[Report]:
 def results_table(reports: Iterable[Report]) -> ReportTable:
     """F1 of every system of every run, and the difference from gold only in the same run."""
     columns = [
-        Column("Run", TEXT), Column("Method", NAME), Column("Seeds"), Column("Training sentences", COUNTS),
-        Column("F1", MEASURE), Column("Difference", GAIN), Column("95 % interval", INTERVAL), Column("p", P_VALUE),
+        Column("Run", TEXT, "run"), Column("Method", NAME, "system.label"),
+        Column("Seeds", of=lambda one: len(one.system.f1.values)),
+        Column("Training sentences", COUNTS, "system.train_sentences"), Column("F1", MEASURE, "system.f1"),
+        Column("Difference", GAIN, "system.tested.difference"),
+        Column("95 % interval", INTERVAL, lambda one: None if one.system.tested.low is None else one.system.tested),
+        Column("p", P_VALUE, "system.tested.p"),
     ]  # fmt: skip
-    rows = [
-        (
-            report.name, system.label, len(system.f1.values), system.train_sentences, system.f1,
-            None if system.against_gold is None else system.tested.difference,
-            None if system.tested.low is None else system.tested, system.tested.p,
-        )
-        for report in reports for system in report.systems
-    ]  # fmt: skip
+    items = (SimpleNamespace(run=report.name, system=system) for report in reports for system in report.systems)
     caption = "F1 in percent points (micro average, whole entities), and the difference from gold only in the same run"
-    return ReportTable("results", caption, columns, rows)
+    return ReportTable.of("results", caption, columns, items)

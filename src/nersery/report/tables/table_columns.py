@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from operator import attrgetter
+from typing import Any, Self
 
 from nersery.report.number_format import MISSING, count, counts, in_minutes, millions, p_value, percent, signed
 
@@ -79,11 +80,13 @@ class Column:
     """A column of a table.
 
     Args:
+        of: The value in an item's row, see `ReportTable.of`: an attribute such as ``tested.p``, or a function's result.
         remark: A sentence below the table that defines the number.
     """
 
     heading: str
     kind: Kind = COUNT
+    of: str | Callable[[Any], Any] = ""
     remark: str = ""
 
 
@@ -104,6 +107,21 @@ class ReportTable:
     rows: Sequence[Row]
     style: str = ""
     baseline: str = ""
+
+    @classmethod
+    def of(
+        cls,
+        name: str,
+        caption: str,
+        columns: Sequence[Column],
+        items: Iterable[Any],
+        style: str = "",
+        baseline: str = "",
+    ) -> Self:
+        """A table with a row for each item, whose values the columns find."""
+        getters = [attrgetter(column.of) if isinstance(column.of, str) else column.of for column in columns]
+        rows = [tuple(get(item) for get in getters) for item in items]
+        return cls(name, caption, columns, rows, style, baseline)
 
     @property
     def shown(self) -> list[list[str]]:

@@ -74,8 +74,8 @@ def second_stage_issues(name: str, settings: Mapping[str, Any], own: Any) -> lis
     """
     if not isinstance(own, Mapping):
         return [f"{own!r:.60} is no table of settings, expected e.g. {{ steps = 100, learning_rate = 5e-5 }}"]
-    problems = foreign_settings(own, "differ in a second training")
-    return problems or check("tagger", name, {**settings, **changed(settings, own)})
+    issues = foreign_settings(own, "differ in a second training")
+    return issues or check("tagger", name, {**settings, **changed(settings, own)})
 
 
 def foreign_settings(own: Iterable[str], wish: str) -> list[str]:

@@ -7,7 +7,7 @@ from array import array
 from typing import TYPE_CHECKING
 
 from nersery.io.ids import naming_the_temporary_folder, temporary_table
-from nersery.select.similarity.near_duplicates import NOTHING, Found, Text
+from nersery.select.components.near_duplicates import NOTHING, Found, Text
 
 if TYPE_CHECKING:
     import sqlite3

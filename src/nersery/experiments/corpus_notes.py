@@ -1,0 +1,75 @@
+"""Notes on corpora that do not fit together: types, punctuation, and sentences that occur in both."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping
+from itertools import islice
+
+from nersery.core.errors import printable
+from nersery.core.sentence import Sentence, types_in
+from nersery.core.text_forms import composed
+from nersery.io.tokenization import attached_signs
+from nersery.taggers.components.description import read_description
+
+SEEN, CLEAR = 2000, 0.6
+"""How many sentences are looked at for signs such as commas, and a clear difference of two shares of them."""
+RENAME = "rename them: nersery dataset convert --type OLD=NEW"
+"""What to do about types that are called differently."""
+
+
+def note_of_types(label: str, part: Iterable[Sentence], known: Collection[str]) -> str:
+    """A note on types that occur in labelled sentences but not in the training data; empty if there are none."""
+    counts = Counter(entity.type for sentence in part for entity in sentence.entities if entity.type not in known)
+    listed = ", ".join(f"{type_} ({count} mentions)" for type_, count in sorted(counts.items()))
+    return (
+        f"{label} has types that do not occur in train, so all their mentions count as missed: {listed}"
+        if counts
+        else ""
+    )
+
+
+def note_of_tag_sets(files: Mapping[str, Iterable[Sentence]]) -> str:
+    """A note if several files have types that no other has, as files with two sets of tags do; else empty."""
+    types = {name: types_in(part) for name, part in files.items()}
+    own = {name: found.difference(*(types[other] for other in types if other != name)) for name, found in types.items()}
+    listed = [f"{', '.join(sorted(only))} only in {name}" for name, only in own.items() if only]
+    return (
+        f"the train files have different types ({'; '.join(listed)}): if they mean the same, {RENAME}"
+        if len(listed) > 1
+        else ""
+    )
+
+
+def note_of_overlap(label: str, part: Collection[Sentence], other: str, sentences: Iterable[Sentence]) -> str:
+    """A note on how many sentences also occur in another part, which has these; empty if none does."""
+    known = {composed(sentence.text) for sentence in sentences}
+    shared = sum(composed(sentence.text) in known for sentence in part)
+    return f"{shared} of {len(part)} {label} sentences also occur in {other}, word for word" if shared else ""
+
+
+def note_of_punctuation(labelled: Iterable[Sentence], raw: Iterable[Sentence]) -> str:
+    """A note if signs such as commas are words in the one and parts of words in the other, else nothing."""
+    both = ((sentence.words for sentence in islice(part, SEEN)) for part in (labelled, raw))
+    (of_labelled, one), (of_raw, other) = map(attached_signs, both)
+    if of_labelled is None or of_raw is None or abs(of_labelled - of_raw) < CLEAR:
+        return ""
+    if of_raw > of_labelled:
+        return (
+            f'punctuation is in the words of raw text, as in "{printable(other)}", and apart in the labelled '
+            'sentences: split both alike by --split punctuation (in [data] of a recipe, split = "punctuation")'
+        )
+    word = printable(one)
+    return f'punctuation is in the words of labelled sentences, as in "{word}", and apart in raw text: split both alike'
+
+
+def note_of_learnt_words(tagger: str, sentences: Iterable[Sentence]) -> str:
+    """As `note_of_punctuation`, for the words that a tagger in a folder learnt from, and sentences to be labelled."""
+    learnt = read_description(tagger).get("history", {}).get("attached_signs")
+    share, word = attached_signs(sentence.words for sentence in islice(sentences, SEEN))
+    if learnt is None or share is None or abs(share - learnt) < CLEAR:
+        return ""
+    others = "in the sentences that the tagger learnt from: split it alike"
+    if share > learnt:
+        return f'punctuation is in the words, as in "{printable(word)}", and was apart {others}, by --split punctuation'
+    return f"punctuation is apart, and was in the words {others}, by --split spaces"

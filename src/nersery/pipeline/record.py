@@ -1,0 +1,73 @@
+"""The record in the folder of an unfinished job: the same job resumes from it, another one is refused."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from nersery.core import files
+from nersery.core.errors import NerseryError, SettingsError
+from nersery.core.other_jobs import other_settings
+
+
+@dataclass(slots=True)
+class JobRecord(ABC):
+    """What of an unfinished job is done.
+
+    Args:
+        path: The file, in the folder of the unfinished job.
+        fingerprint: Everything the result depends on, as JSON values.
+        finished: Whether everything is done, but for moving the output.
+    """
+
+    path: Path
+    fingerprint: dict[str, Any]
+    finished: bool = False
+
+    @abstractmethod
+    def load(self, text: str, fingerprint: Mapping[str, Any]) -> str:
+        """Take over the state in the file, or return its differences from this job.
+
+        A state in which nothing is done yet has none: it is overwritten.
+
+        Args:
+            fingerprint: As it comes back from a file: lists for tuples.
+        """
+
+    @abstractmethod
+    def text(self) -> str:
+        """The content of the file."""
+
+    def write(self) -> None:
+        """Replace the file, so that it is never half written."""
+        files.write_atomic(self.path, self.text())
+
+    @contextlib.contextmanager
+    def taken_over(self, *, overwrite: bool) -> Iterator[None]:
+        """Lock the folder, and take over what an earlier call did; with ``overwrite``, start over where that fails.
+
+        Raises:
+            NerseryError: If the file is broken.
+            SettingsError: If it belongs to another job, or another process is working on it.
+        """
+        folder, difference = self.path.parent, ""
+        folder.mkdir(parents=True, exist_ok=True)
+        with files.locked(folder):
+            try:
+                if self.path.exists():
+                    difference = self.load(self.path.read_text("utf-8"), json.loads(json.dumps(self.fingerprint)))
+            except (ValueError, LookupError, TypeError):
+                if not overwrite:
+                    raise NerseryError(
+                        f"{self.path} is broken, perhaps by a loss of power. Delete the folder {folder} to start the "
+                        "job again, or use --force"
+                    ) from None
+            if difference and not overwrite:
+                fix = "Repeat the command with those settings to resume, choose another output, or start over (--force)"
+                raise SettingsError(other_settings(folder, "an unfinished job", difference, fix))
+            yield

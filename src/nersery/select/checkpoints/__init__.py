@@ -1,1 +1,0 @@
-"""State of selectors on disk."""

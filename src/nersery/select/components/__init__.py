@@ -1,0 +1,1 @@
+"""Building blocks of selectors: near-duplicates, and the checkpoint of a self-training."""
