@@ -108,6 +108,17 @@ class TestQuestions:
         fitted(Script({}), types=["PER", "X"], definitions={"X": "king"})
         assert notes == []
 
+    def test_mentions_that_are_too_long_to_be_found_are_counted(self, notes: list[str]) -> None:
+        gold = [Sentence(("word",) * 14, (Entity(0, length, "PER"),)) for length in [3] * 9 + [12, 14]]
+        fitted(Script({}), gold)
+        assert notes == [
+            "18% of the mentions in gold have more than 10 words, and qa_prompting finds none that long: "
+            "set longest = 14"
+        ]
+        fitted(Script({}), gold, longest=12)
+        fitted(Script({}), gold, types=["LOC"])
+        assert len(notes) == 2
+
     def test_without_fit_there_are_no_questions(self) -> None:
         with pytest.raises(UnfittedError, match="call fit before annotate"):
             QaPrompting(types=["PER"]).annotate([ADA])

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from nersery import io
 from nersery.cli import publishing as _publishing  # noqa: F401 - it adds the command
-from nersery.core.sentence import Sentence
+from nersery.core.sentence import Origin, Sentence
 from tests.cli.calls import call
 from tests.standins import files, sentences
 
@@ -31,6 +32,27 @@ def test_one_file_is_divided():
         "folder": "data", "splits": {"train": 32, "validation": 4, "test": 4}, "dropped": 0,
     }  # fmt: skip
     assert sum(len(io.read(path)) for path in Path("data/spans").glob("*.jsonl")) == 40
+
+
+def test_divided_documents_and_generated_sentences_are_counted():
+    gold = [replace(s, document=f"d{n % 3}", id=f"s{n}") for n, s in enumerate(sentences(20))]
+    made = [replace(s, id=f"{s.id}~m-1", origin=Origin("m", (s.id,), 1)) for s in gold]
+    io.write([*gold, *made], "all.jsonl")
+    result = call("dataset", "publish", "all.jsonl", "data", "--no-parquet", "--similarity", "1")
+    assert not result.code, result.err
+    assert result.out == "data: train 32, validation 2, test 2 sentences\n"
+    left_out = "4 generated sentences left out, because validation or test has the parent, or a sentence like it"
+    assert f"note: {left_out}\n" in result.err
+    assert "note: the sentences of 2 of 3 documents stand in several splits\n" in result.err
+    card = Path("data/README.md").read_text("utf-8")
+    assert left_out in card
+    assert "The sentences of 2 of 3 documents stand in several splits." in card
+    assert len(json.loads(Path("data/nersery.json").read_text("utf-8"))["dropped"]) == 4
+    io.write([replace(s, document=f"d{n}") for n, s in enumerate(sentences(40))], "all.jsonl")
+    call("dataset", "publish", "all.jsonl", "data", "--no-parquet", "--force", "--similarity", "1")
+    assert "those of one document or made from one parent, stand in one split" in Path("data/README.md").read_text(
+        "utf-8"
+    )
 
 
 def test_given_splits_with_leaks():

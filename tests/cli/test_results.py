@@ -51,6 +51,13 @@ def test_a_name_does_nothing_in_any_form(runs: Path, form: str, shown: str):
     assert shown in call("inspect", "results", "one", "two", "--as", form).out
 
 
+def test_runs_of_one_name_are_told_apart_by_their_folders(runs: Path):
+    Path("three").mkdir()
+    write_report(Report.model_validate({**build(), "name": "demo"}), Path("three"))
+    rows = json.loads(call("inspect", "results", "one", "two", "three", "--json").out)
+    assert [row["Run"] for row in rows[::4]] == ["demo (one)", "a | b & [bold]c[/]", "demo (three)"]
+
+
 def test_the_runs_of_a_sweep_have_their_names_in_the_order_of_their_sizes(runs: Path):
     for size in ("1000", "20", "100"):
         Path("sweep", size).mkdir(parents=True)

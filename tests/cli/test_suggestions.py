@@ -139,6 +139,7 @@ class TestSuggest:
         note = "note: methods that learn are trained on test.conll itself"
         assert note in call("inspect", "suggestions", *args).err
         assert note not in call("inspect", "suggestions", *args, "--gold", "few.conll").err
+        assert "note:" not in call("inspect", "suggestions", "test.conll", *MODEL).err, "it learns nothing"
 
     def test_notes_of_models_are_told_unless_quiet(self):
         from nersery.core import warnings

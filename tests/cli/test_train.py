@@ -9,9 +9,10 @@ from pathlib import Path
 
 import pytest
 
+from nersery import Entity, Sentence, io
 from tests.cli.calls import call
 from tests.forks import Server
-from tests.standins import files, tiny, write_data
+from tests.standins import files, sentences, tiny, write_data
 
 STATE = Path("t.training/state.json")
 
@@ -98,3 +99,30 @@ def test_a_grid_belongs_to_recipes_alone(tmp_path: Path) -> None:
     result = call("train", str(path), str(tmp_path / "tagger"), "--set", "grid.steps=[1]")
     assert result.code == 2
     assert 'no setting "grid"' in result.err
+
+
+def test_files_with_two_sets_of_tags_are_noted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, memory: object):
+    monkeypatch.chdir(tmp_path)
+    io.write(sentences(9), "gold.conll")
+    io.write([s.with_types({"PER": "Person"}) for s in sentences(9, 20)], "more.conll")
+    io.write([Sentence(("Oslo",), (Entity(0, 1, "LOC"),))], "few.conll")
+    quick = ["--method", "memory"]
+    differing = call("train", "gold.conll", "more.conll", "few.conll", "t", *quick)
+    assert differing.code == 0, differing.err
+    assert (
+        "note: the train files have different types (PER only in gold.conll; Person only in more.conll): if they mean "
+        "the same, rename them: nersery dataset convert --type OLD=NEW\n" in differing.err
+    )
+    assert "different types" not in call("train", "gold.conll", "few.conll", "u", *quick).err
+
+
+def test_an_evaluation_without_a_common_type_is_noted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.chdir(tmp_path)
+    io.write(sentences(9), "gold.conll")
+    io.write([s.with_types({"PER": "Person", "LOC": "Place"}) for s in sentences(9)], "predicted.conll")
+    said = "note: no type is in both files; if two mean the same, rename them: nersery dataset convert --type OLD=NEW\n"
+    assert said in call("evaluate", "gold.conll", "predicted.conll").err
+    io.write([s.with_types({"PER": "Person"}) for s in sentences(9)], "predicted.conll")
+    assert said not in call("evaluate", "gold.conll", "predicted.conll").err
+    io.write([s.with_entities(()) for s in sentences(9)], "predicted.jsonl")
+    assert said not in call("evaluate", "gold.conll", "predicted.jsonl").err

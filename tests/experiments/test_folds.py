@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from nersery import io
+from nersery import Corpus, Entity, Sentence, io
 from nersery.core.errors import DataError, OutOfTimeError, SettingsError
 from nersery.core.progress import Progress, time_limit
+from nersery.experiments.folds import fold, note_of_documents
 from nersery.experiments.recipe import load
 from nersery.experiments.run_state.run_folder import RunFolder
 from tests.experiments.trying import append_system, execute, ids, system
@@ -34,6 +36,73 @@ def test_every_sentence_is_held_out_once(folder: Path) -> None:
         assert sorted([*learnt, *scored]) == sorted(everything)
     assert system(report, "one")["against_gold"]["sentences"] == len(everything)
     assert "test" not in report["data"]
+
+
+def written(texts: list[str], documents: list[str] | None = None) -> Corpus:
+    return Corpus(
+        Sentence(tuple(text.split()), (Entity(0, 1, "A"),), id=f"s{number}", document=document)
+        for number, (text, document) in enumerate(zip(texts, documents or [""] * len(texts), strict=True))
+    )
+
+
+def folds_of(corpus: Corpus, folds: int) -> list[Corpus]:
+    parts = [fold(corpus, folds, number) for number in range(folds)]
+    assert sorted(id for part in parts for id in ids(part)) == sorted(ids(corpus))
+    return parts
+
+
+def test_equal_sentences_are_in_one_fold_and_count_once() -> None:
+    corpus = written(["caf\u00e9 x", "cafe\u0301 x"] * 10 + [f"text {number}" for number in range(11)])
+    texts = [{sentence.words[-1] for sentence in part} for part in folds_of(corpus, 3)]
+    assert [len(part) for part in texts] == [4, 4, 4]
+    assert not texts[0] & texts[1] | texts[0] & texts[2] | texts[1] & texts[2]
+    assert note_of_documents(corpus, 3) == ""
+
+
+def test_documents_stay_whole_where_there_are_enough() -> None:
+    documents = [f"d{number % 9}" for number in range(45)]
+    corpus = written([f"text {number}" for number in range(45)], documents)
+    there = [{sentence.document for sentence in part} for part in folds_of(corpus, 3)]
+    assert [*map(len, there)] == [3, 3, 3]
+    assert len(set.union(*there)) == 9
+    assert note_of_documents(corpus, 3) == ""
+    assert "9 of 9 documents of train are divided between folds" in note_of_documents(corpus, 4)
+    plain = written([f"text {number}" for number in range(45)])
+    assert [*map(ids, folds_of(corpus, 4))] == [*map(ids, folds_of(plain, 4))]
+
+
+def test_documents_with_a_sentence_in_common_or_one_large_one_are_divided() -> None:
+    texts = [f"text {number}" for number in range(44)]
+    shared = written(["head", *texts[:43], "head"], [f"d{number % 10}" for number in range(45)])
+    assert not note_of_documents(shared, 3)
+    headed = written(
+        [text for number in range(22) for text in ("head", texts[number])], [f"d{n // 2}" for n in range(44)]
+    )
+    assert "have sentences in common" in note_of_documents(headed, 3)
+    large = written(texts, ["large" if number < 30 else f"d{number}" for number in range(44)])
+    assert "1 of 15 documents" in note_of_documents(large, 3)
+    assert [len(part) for part in folds_of(large, 3)] == [15, 15, 14]
+
+
+def test_a_run_says_that_documents_are_divided(folder: Path) -> None:
+    cross_validated()
+    io.write(
+        [replace(s, document=f"d{n % 4}", columns=()) for n, s in enumerate(io.read("train.conll"))], "train.jsonl"
+    )
+    Path("recipe.toml").write_text(
+        Path("recipe.toml").read_text("utf-8").replace("train.conll", "train.jsonl"), "utf-8"
+    )
+    run = RunFolder(load("recipe.toml"), Path("run"), quiet=True)
+    run.read_corpora()
+    assert [note for note in run.notes if "documents" in note] == [note_of_documents(run.corpora["train"], 3)]
+
+
+def test_more_folds_than_different_sentences(folder: Path) -> None:
+    cross_validated()
+    one, *others = io.read("train.conll")
+    io.write([one, *(replace(one, id=other.id) for other in others)], "train.conll")
+    with pytest.raises(DataError, match=r"sample\.folds is 3, but train has 1 different sentences"):
+        execute()
 
 
 @pytest.mark.parametrize(

@@ -15,14 +15,15 @@ from iterstrat.ml_stratifiers import IterativeStratification
 
 from nersery import Corpus, Entity, Sentence
 from nersery.core.errors import SettingsError
-from nersery.experiments.sampling import PROTOCOLS, fold, id_list, sample, sample_languages
+from nersery.experiments.folds import fold
+from nersery.experiments.sampling import PROTOCOLS, id_list, sample, sample_languages
 
 
 def corpus_of(kinds):
     """One sentence for each collection of types."""
     return Corpus(
         Sentence(
-            tuple(f"w{n}" for n in range(len(types) + 1)),
+            (*(f"w{n}" for n in range(len(types))), f"s{number}"),
             tuple(Entity(n, n + 1, type_) for n, type_ in enumerate(types)),
             id=f"s{number}",
         )

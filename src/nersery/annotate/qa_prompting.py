@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 LONG = 200
 """Words of a sentence that is rather several in one."""
+LOST = 0.05
+"""From this share of mentions on that are too long to be found, there is a note."""
 
 
 @dataclass
@@ -78,6 +80,13 @@ class QaPrompting(TypeSettings, Annotator, ModelSettings):
                 f"qa_prompting has no definition of {', '.join(unknown)}, and asks by the bare name: "
                 f'"{question(unknown[0], {})}" Say what is meant: '
                 f'definitions = {{ {json.dumps(unknown[0], ensure_ascii=False)} = "..." }}'
+            )
+        lengths = [len(entity.positions) for sentence in gold for entity in sentence.entities if entity.type in types]
+        lost = sum(length > self.longest for length in lengths) / max(1, len(lengths))
+        if lost >= LOST:
+            warn(
+                f"{lost:.0%} of the mentions in gold have more than {self.longest} words, and qa_prompting finds none "
+                f"that long: set longest = {max(lengths)}"
             )
         self._questions = {type_: question(type_, self.definitions) for type_ in types}
         self._opened().check_questions(self._questions.values())

@@ -27,9 +27,9 @@ def results(
         raise SettingsError("--json and --as name two formats. Use one of them")
     from nersery.report.escaping import markdown_table
     from nersery.report.tables.latex import latex_table
-    from nersery.report.tables.several_runs import reports_in, results_table
+    from nersery.report.tables.several_runs import reports_of, results_table
 
-    table = results_table([report for folder in folders for report in reports_in(folder)])
+    table = results_table(reports_of(folders))
     if json:
         headings = [column.heading for column in table.columns]
         options.print_json([dict(zip(headings, row, strict=True)) for row in table.shown])

@@ -78,11 +78,13 @@ def suggest(
     quiet: options.Quiet = False,
 ) -> None:
     """Compare what methods or models suggest in place of mentions."""
-    from nersery.augment.inspection.suggestions import blanks_of, choose, compare, suggester, suggestions
+    from nersery.augment.inspection.suggestions import blanks_of, choose, compare, learns, suggester, suggestions
     from nersery.core.training_context import Training
 
     requests = _requests(methods or [], models or [])
     created = {one.label: suggester(one.method, one.settings) for one in requests}
+    if gold is None and any(map(learns, created.values())):
+        note(f"methods that learn are trained on {source} itself; see --gold")
     shown, examples, dev_gold = _read(source, gold, dev)
     blanks = blanks_of(choose(shown, ids or [], count, source))
     judge = _judge(oracle, {blank.entity.type for blank in blanks})
@@ -128,8 +130,6 @@ def _read(source: str, gold: str | None, dev: str | None) -> tuple[Corpus, Corpu
     sources = [options.open_corpus(name) for name in names]
     corpora = dict(zip(names, map(Corpus, sources), strict=True))
     options.report_repairs(*sources)
-    if gold is None:
-        note(f"methods that learn are trained on {source} itself; see --gold")
     return corpora[source], corpora[gold or source], corpora[dev] if dev else Corpus()
 
 

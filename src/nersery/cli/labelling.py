@@ -12,6 +12,7 @@ from nersery import io
 from nersery.cli import options
 from nersery.cli.app import label_group
 from nersery.core.errors import SettingsError, printable
+from nersery.core.sentence import types_in
 from nersery.core.warnings import note
 from nersery.pipeline.stage_job import output_format
 
@@ -41,7 +42,7 @@ def next_(
 ) -> None:
     """Choose the raw sentences whose labels would help a tagger most."""
     from nersery.experiments.active_learning.next_sentences import next_sentences, taggers_of
-    from nersery.experiments.corpus_notes import note_of_punctuation
+    from nersery.experiments.corpus_notes import note_of_learnt_words, note_of_punctuation
 
     if bool(tagger) == (run is not None):
         raise SettingsError("name the taggers either by --tagger, which may be repeated, or by --run")
@@ -53,7 +54,7 @@ def next_(
     taggers = tagger or [str(path) for path in taggers_of(run or Path())]
     raw = options.open_corpus(source, raw=True)
     done = [sentence for name in known for sentence in options.open_corpus(name, io.ReadOptions())]
-    if text := note_of_punctuation(done, raw):
+    for text in {note_of_punctuation(done, raw)} - {""} or {note_of_learnt_words(one, raw) for one in taggers} - {""}:
         note(text)
     found = next_sentences(raw, taggers, count, labelled=done, most=most, seed=seed, quiet=quiet)
     options.report_repairs(raw)
@@ -66,8 +67,23 @@ def next_(
         return
     print(printable(f"{target}: {found}" + f"; {rejected} rejected when read" * bool(rejected)))
     if format == "jsonl" and not quiet:
-        types = [] if any("," in type_ for type_ in found.types) else ["--types", ",".join(found.types)]
+        names = sorted(types_in(done)) or found.types  # a tagger of others may have other types
+        types = [] if any("," in type_ for type_ in names) else ["--types", ",".join(names)]
         command = shlex.join(["nersery", "label", "review", str(target), "labelled.jsonl", *types, "--open"])
         print(f"label them: {printable(command)}")
-        grow = shlex.join(["nersery", "grow", *(known or ["TRAIN"]), "labelled.jsonl", "--raw", source])
-        print(f"then: {printable(grow)} --out runs/grow-2")
+        given = [*(known or ["TRAIN"]), "labelled.jsonl", "--raw", source, *_options_for_grow(run)]
+        print(f"then: {printable(shlex.join(['nersery', 'grow', *given]))} --out runs/grow-2")
+
+
+def _options_for_grow(run: Path | None) -> list[str]:
+    """Options of this call, or else of the grow job in the folder of a run, that the next grow job needs too."""
+    from nersery.experiments.run_state.run_folder import read_record
+
+    own, plain, before = options.shared(io.ReadOptions), io.ReadOptions(), {}
+    if run is not None and (record := run / "grow.json").exists():
+        before = read_record(record).get("fingerprint", {})
+    values = {"language": own.language, "split": own.split if own.split != plain.split else ""}
+    values = {name: value or before.get("reading", {}).get(name, "") for name, value in values.items()}
+    named = [(f"--{name}", value) for name, value in values.items() if value not in ("", plain.split)]
+    defined = [("--define", f"{type_}={words}") for type_, words in before.get("definitions", {}).items()]
+    return [part for pair in (*named, *defined) for part in pair]

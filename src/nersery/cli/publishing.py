@@ -93,7 +93,7 @@ def publish(
     address = hub_push(client, folder, push, private=private) if push else None
     if json:
         pushed = {"address": address} if address else {}
-        splits = {"splits": full["splits"], "dropped": len(divided.dropped)}
+        splits = {"splits": full["splits"], "dropped": len(full["dropped"])}
         options.print_json({"folder": str(folder), **splits, **pushed})
     else:
         if address:
@@ -110,11 +110,17 @@ def _notes(divided: Divided, given: Mapping[str, str], division: Division) -> It
         yield "no sentence has an entity, expected labelled corpora"
     shares = {"validation": division.dev_share, "test": division.test_share}
     without = [split for split, share in shares.items() if share and split not in divided.splits]
-    if without and sum(map(len, divided.splits.values())) + len(divided.dropped) > len(given):
+    written = sum(map(len, divided.splits.values()))
+    if without and written + len(divided.dropped) + len(divided.generated) > len(given):
         yield f"no sentence for {' and '.join(without)}: there are too few, or too many that must not be parted"
     for (own, last), count in sorted(divided.leaks.items()):
         done = "left out of" if divided.dropped else "kept in"
         yield f"{plural(count, 'sentence')} {done} {own} with its like in {last}"
+    if divided.generated:
+        left_out = plural(len(divided.generated), "generated sentence")
+        yield f"{left_out} left out, because validation or test has the parent, or a sentence like it"
+    if divided.parted:
+        yield f"the sentences of {divided.parted} of {plural(divided.documents, 'document')} stand in several splits"
 
 
 def _inputs(names: Sequence[str], folder: Path) -> list[tuple[str, str]]:

@@ -122,8 +122,7 @@ def _print_plan(plan: dict[str, Any]) -> None:
     from nersery.report.model import label_of
     from nersery.report.number_format import in_minutes
 
-    warnings = len(plan["notes"])
-    found = f"valid, with {warnings} warning{'s' * (warnings > 1)} above" if warnings else "valid"
+    found = "valid, with the notes above" if plan["notes"] else "valid"
     runs = f" Runs: {', '.join(plan['runs'])}." if "runs" in plan else ""
     print(
         f"{plan['recipe']}: {found}.{runs} Systems: {', '.join(map(label_of, plan['systems']))}. Seeds: {plan['seeds']}"

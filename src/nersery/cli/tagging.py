@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -61,7 +61,8 @@ def train(
 
         check_onnx()
     sources = [options.open_corpus(name) for name in names]
-    gold = [sentence for source in sources for sentence in source]
+    by_file = {name: [*source] for name, source in zip(names, sources, strict=True)}
+    gold = [sentence for name in names for sentence in by_file[name]]
     dev_source = [] if dev is None else [options.open_corpus(dev)]
     dev_sentences = [sentence for source in dev_source for sentence in source]
     options.report_repairs(*sources, *dev_source)
@@ -70,7 +71,7 @@ def train(
             Issue("no sentence of the dev file has an entity, so it cannot choose weights", dev),
             fix="name a labelled file, or leave out --dev: then the last weights are kept",
         )
-    _note_oddities(gold, dev_sentences)
+    _note_oddities(by_file, dev_sentences)
     history = train_into(folder, tagger, gold, Training(dev_sentences, seed), force=force, quiet=quiet)
     if onnx:
         export_onnx(folder)
@@ -99,12 +100,13 @@ def _untrained(method: str | None, preset: str | None, settings: Sequence[str]) 
     return tagger
 
 
-def _note_oddities(gold: Sequence[Sentence], dev: Sequence[Sentence]) -> None:
-    """Tell of types that nobody learns, and of sentences by which no weights can be chosen."""
-    from nersery.experiments.corpus_notes import note_of_overlap, note_of_types
+def _note_oddities(files: Mapping[str, Sequence[Sentence]], dev: Sequence[Sentence]) -> None:
+    """Tell of types that nobody learns or files name otherwise, and of sentences by which no weights can be chosen."""
+    from nersery.experiments.corpus_notes import note_of_overlap, note_of_tag_sets, note_of_types
 
-    known = types_in(gold)
-    for text in (note_of_types("dev", dev, known), note_of_overlap("dev", dev, "train", gold)):
+    gold = [sentence for part in files.values() for sentence in part]
+    overlap = note_of_overlap("dev", dev, "train", gold)
+    for text in (note_of_tag_sets(files), note_of_types("dev", dev, types_in(gold)), overlap):
         if text:
             note(text)
 
@@ -208,7 +210,12 @@ def _print_scores(result: dict[str, Any], compared: Comparison | None) -> None:
         figures = (f"{100 * row[key]:.1f}" if of_some else "-" for key in shares)
         shown.add_row(tables.text(name), *figures, *(f"{row[key]:,}" for key in counts))
     tables.show(shown)
-    if not result["per_type"]:
+    rows = result["per_type"].values()
+    if not any(row["gold"] and row["predicted"] for row in rows) and all(result["micro"][key] for key in counts[1:]):
+        from nersery.experiments.corpus_notes import RENAME
+
+        note(f"no type is in both files; if two mean the same, {RENAME}")
+    if not rows:
         note("neither side has an entity, so there is nothing to score")
     if compared is not None:
         from nersery.evaluate.significance import caution

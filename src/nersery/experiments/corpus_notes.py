@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from itertools import islice
 
 from nersery.core.errors import printable
-from nersery.core.sentence import Sentence
+from nersery.core.sentence import Sentence, types_in
 from nersery.core.text_forms import composed
 from nersery.io.tokenization import attached_signs
 from nersery.taggers.components.description import read_description
 
 SEEN, CLEAR = 2000, 0.6
 """How many sentences are looked at for signs such as commas, and a clear difference of two shares of them."""
+RENAME = "rename them: nersery dataset convert --type OLD=NEW"
+"""What to do about types that are called differently."""
 
 
 def note_of_types(label: str, part: Iterable[Sentence], known: Collection[str]) -> str:
@@ -23,6 +25,18 @@ def note_of_types(label: str, part: Iterable[Sentence], known: Collection[str]) 
     return (
         f"{label} has types that do not occur in train, so all their mentions count as missed: {listed}"
         if counts
+        else ""
+    )
+
+
+def note_of_tag_sets(files: Mapping[str, Iterable[Sentence]]) -> str:
+    """A note if several files have types that no other has, as files with two sets of tags do; else empty."""
+    types = {name: types_in(part) for name, part in files.items()}
+    own = {name: found.difference(*(types[other] for other in types if other != name)) for name, found in types.items()}
+    listed = [f"{', '.join(sorted(only))} only in {name}" for name, only in own.items() if only]
+    return (
+        f"the train files have different types ({'; '.join(listed)}): if they mean the same, {RENAME}"
+        if len(listed) > 1
         else ""
     )
 

@@ -54,21 +54,6 @@ def sample(corpus: Corpus, size: int, protocol: str = "random", seed: int = 0) -
     return Corpus(sentence for sentence in corpus if sentence.id in chosen)
 
 
-def fold(corpus: Corpus, folds: int, number: int) -> Corpus:
-    """One of several parts of a corpus, for cross-validation; all sets of types are spread over the folds.
-
-    Args:
-        number: From 0; the parts of all numbers below ``folds`` are the corpus, and that of any other is empty.
-
-    >>> corpus = Corpus(Sentence((word,)) for word in ("one", "two", "three", "four", "five"))
-    >>> [len(fold(corpus, 2, number)) for number in range(3)]
-    [3, 2, 0]
-    """
-    dealt = sorted(corpus, key=lambda sentence: (sorted(_types(sentence)), item_seed(0, "fold", sentence.id)))
-    chosen = {sentence.id for position, sentence in enumerate(dealt) if position % folds == number}
-    return Corpus(sentence for sentence in corpus if sentence.id in chosen)
-
-
 def sample_languages(corpus: Corpus, size: int, protocol: str = "random", seed: int = 0) -> Corpus:
     """Draw ``size`` sentences of each language independently; see `sample`.
 

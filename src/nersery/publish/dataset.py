@@ -70,7 +70,7 @@ def publish(
         "about": asdict(about),
         **record,
         "splits": {split: len(corpus) for split, corpus in divided.splits.items()},
-        "dropped": list(divided.dropped),
+        "dropped": [*divided.dropped, *divided.generated],
     }
     with replaced_folder(folder) as unfinished:
         spans = _write_spans(divided, unfinished)

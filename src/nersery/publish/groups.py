@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 
 from nersery.augment.base import made_from
+from nersery.core.disjoint_sets import DisjointSets
 from nersery.core.sentence import Sentence
 from nersery.select.components.exact_duplicates import ExactDuplicates
 from nersery.select.components.near_duplicates import NearDuplicates, text_of
@@ -32,7 +33,7 @@ def groups(sentences: Sequence[Sentence], similarity: float) -> list[array[int]]
     >>> [list(group) for group in found]
     [[0, 1, 3], [2], [4]]
     """
-    joined = _Joined()
+    joined = DisjointSets()
     for number, other in _akin(sentences):
         joined.join(number, other)
     _join_alike(joined, sentences, similarity)
@@ -40,34 +41,6 @@ def groups(sentences: Sequence[Sentence], similarity: float) -> list[array[int]]
     for number in range(len(sentences)):
         found.setdefault(joined.root(number), array("L")).append(number)
     return list(found.values())
-
-
-class _Joined:
-    """Sets that are joined two at a time."""
-
-    def __init__(self) -> None:
-        self._above: dict[object, object] = {}
-        self._sizes: dict[object, int] = {}
-
-    def root(self, item: object) -> object:
-        """What stands for the set of an item."""
-        path = []
-        while (above := self._above.get(item, item)) != item:
-            path.append(item)
-            item = above
-        self._above.update(dict.fromkeys(path, item))
-        return item
-
-    def join(self, one: object, other: object) -> None:
-        """Make one set of two items' sets."""
-        root, into = self.root(one), self.root(other)
-        if root != into:
-            self._above[root] = into
-            self._sizes[into] = self.size(into) + self._sizes.pop(root, 1)
-
-    def size(self, root: object) -> int:
-        """How many items a set has."""
-        return self._sizes.get(root, 1)
 
 
 def _akin(sentences: Sequence[Sentence]) -> Iterator[tuple[int, object]]:
@@ -86,7 +59,7 @@ def _ancestors(sentence: Sentence) -> Iterator[str]:
             id_, _ = made_from(id_)
 
 
-def _join_alike(joined: _Joined, sentences: Sequence[Sentence], similarity: float) -> None:
+def _join_alike(joined: DisjointSets, sentences: Sequence[Sentence], similarity: float) -> None:
     """Join sentences that are alike.
 
     Texts are compared only where they share a rare word. A large set is asked apart, and only until one of its texts is
@@ -130,7 +103,7 @@ class _Places:
         self.others: list[int] = []
         self._sorted = 0
 
-    def sort(self, joined: _Joined, numbers: Sequence[int]) -> None:
+    def sort(self, joined: DisjointSets, numbers: Sequence[int]) -> None:
         """Follow what has been joined, where there is enough to make it worth the while."""
         for old in [root for root in self.large if joined.root(root) != root]:
             self._add(joined.root(old), self.large.pop(old))

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from array import array
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, overload
 
+from nersery.core.disjoint_sets import DisjointSets
 from nersery.core.errors import DataError, Issue, SettingsError
 from nersery.core.random import item_seed
 from nersery.core.ranges import RateAboveZero
@@ -19,6 +20,8 @@ TRAIN, DEV, TEST = SPLITS = ("train", "validation", "test")
 """As the datasets of Hugging Face call them; the later, the more it must be kept apart."""
 NOWHERE = -1
 """In place of the number of a split."""
+ENOUGH = 2
+"""Documents stay whole if the smallest split can have at least this many groups of them."""
 Leaks = Literal["refuse", "drop", "keep"]
 Leak = tuple[str, str]
 """The split that a sentence stands in, and the one further on that has its like."""
@@ -81,6 +84,9 @@ class Divided:
         largest: Size of the largest group.
         leaks: Number of sentences per pair of splits with a near-duplicate in the later one.
         dropped: Ids of the dropped ones.
+        generated: Ids of generated sentences that were left out, because their like is in validation or test.
+        documents: Number of documents that sentences come from.
+        parted: Number of those with sentences in several splits.
     """
 
     splits: Mapping[str, SentenceSubset]
@@ -88,13 +94,18 @@ class Divided:
     largest: int
     leaks: Mapping[Leak, int]
     dropped: tuple[str, ...]
+    generated: tuple[str, ...] = ()
+    documents: int = 0
+    parted: int = 0
 
 
 def divide(sentences: Sequence[Sentence], given: Mapping[str, str], settings: Division) -> Divided:
     """Divide sentences into splits; near-duplicates and sentences of one parent share a split.
 
-    Sentences of given splits stay. Others join related sentences in train, or go at random to the splits that are not
-    given. The shares hold for each language and in total, as far as groups allow.
+    So do sentences of one document, if no split is given and there are enough documents. Sentences of given splits
+    stay. Others join related sentences in train, or go at random to the splits that are not given, but generated ones
+    to train only. The shares are of sentences that were not generated, if there are any, and hold for each language and
+    in total, as far as groups allow.
 
     Args:
         sentences: With unique ids.
@@ -104,6 +115,8 @@ def divide(sentences: Sequence[Sentence], given: Mapping[str, str], settings: Di
         DataError: If leaks are refused and there is one.
     """
     found = groups(sentences, settings.similarity)
+    if not given:
+        found = _by_document(sentences, found, settings)
     placed = array("b", [NOWHERE]) * len(sentences)
     for number, sentence in enumerate(sentences if given else ()):
         if sentence.id in given:
@@ -121,12 +134,22 @@ def divide(sentences: Sequence[Sentence], given: Mapping[str, str], settings: Di
                 leaking[number] = (SPLITS[own], SPLITS[last])
     if leaking and settings.leaks == "refuse":
         raise _refused(sentences, leaking)
-    for number, split in _dealt(sentences, free, {*given.values()}, settings):
-        placed[number] = SPLITS.index(split)
+    generated = []
+    made = {number for number, sentence in enumerate(sentences) if sentence.origin}
+    made = made if len(made) < len(sentences) else set()
+    for number, split in _dealt(sentences, free, made, {*given.values()}, settings):
+        if split == TRAIN or number not in made:
+            placed[number] = SPLITS.index(split)
+        else:
+            generated.append(sentences[number].id)
     dropped = [sentences[number].id for number in leaking] if settings.leaks == "drop" else []
     if dropped:
         for number in leaking:
             placed[number] = NOWHERE
+    there: dict[str, set[int]] = defaultdict(set)
+    for place, sentence in zip(placed, sentences, strict=True):
+        if sentence.document and place != NOWHERE:
+            there[sentence.document].add(place)
     numbers = {name: array("L", (n for n, at in enumerate(placed) if at == place)) for place, name in enumerate(SPLITS)}
     return Divided(
         {name: SentenceSubset(sentences, own) for name, own in numbers.items() if own},
@@ -134,7 +157,25 @@ def divide(sentences: Sequence[Sentence], given: Mapping[str, str], settings: Di
         max(map(len, found), default=0),
         Counter(leaking.values()),
         tuple(dropped),
+        tuple(generated),
+        len(there),
+        sum(len(places) > 1 for places in there.values()),
     )
+
+
+def _by_document(sentences: Sequence[Sentence], found: list[array[int]], settings: Division) -> list[array[int]]:
+    """The groups with the sentences of each document in one, or as they were if too few or too large ones remain."""
+    joined = DisjointSets()
+    for place, group in enumerate(found):
+        for document in {sentences[number].document for number in group} - {""}:
+            joined.join(place, document)
+    merged: dict[object, array[int]] = defaultdict(lambda: array("L"))
+    for place, group in enumerate(found):
+        merged[joined.root(place)].extend(group)
+    shares = [share for share in (settings.dev_share, settings.test_share) if share]
+    is_enough = len(merged) * min(shares, default=1) >= ENOUGH
+    most = (1 - sum(shares)) * len(sentences)
+    return [*merged.values()] if is_enough and max(map(len, merged.values())) <= most else found
 
 
 def _refused(sentences: Sequence[Sentence], leaking: Mapping[int, Leak]) -> DataError:
@@ -148,9 +189,17 @@ def _refused(sentences: Sequence[Sentence], leaking: Mapping[int, Leak]) -> Data
 
 
 def _dealt(
-    sentences: Sequence[Sentence], free: Iterable[Sequence[int]], given: set[str], settings: Division
+    sentences: Sequence[Sentence],
+    free: Iterable[Sequence[int]],
+    made: Collection[int],
+    given: set[str],
+    settings: Division,
 ) -> Iterator[tuple[int, str]]:
-    """The number of each sentence of groups without a split, and its split."""
+    """The number of each sentence of groups without a split, and its split.
+
+    Args:
+        made: Sentences that were generated, which should be in train, and do not count.
+    """
     shares = {DEV: settings.dev_share, TEST: settings.test_share}
     shares = {name: share for name, share in shares.items() if name not in given}
     shares = {TRAIN: 1 - sum(shares.values()), **shares}
@@ -160,17 +209,24 @@ def _dealt(
     lacks = dict.fromkeys(shares, 0.0)
     for language in sorted(languages):
         own = languages[language]
-        wanted = {name: share * sum(map(len, own)) for name, share in shares.items()}
+        sizes = {group[0]: sum(number not in made for number in group) for group in own}
+        if not (largest := max(sizes.values())):
+            yield from ((number, TRAIN) for group in own for number in group)
+            continue
+        wanted = {name: share * sum(sizes.values()) for name, share in shares.items()}
         least = min(lack for lack in wanted.values() if lack)
         # What earlier languages lack is made up for, by about one group: else small ones would never get a test.
         most = max(map(abs, lacks.values()))
-        part = min(1.0, max(map(len, own)) / most) if most else 0.0
+        part = min(1.0, largest / most) if most else 0.0
         lacks = {name: lack + part * lacks[name] for name, lack in wanted.items()}
         # Larger groups than a split has room for come first, when train lacks most.
         # By the ids of a group, so that the order of the sentences does not matter.
         ids = {group[0]: min(sentences[number].id for number in group) for group in own}
         draws = {first: item_seed(settings.seed, "publish", id) for first, id in ids.items()}
-        for group in sorted(own, key=lambda group: (len(group) <= least, draws[group[0]])):
-            name = max(lacks, key=lacks.__getitem__)
-            lacks[name] -= len(group)
+        plain = {group[0]: sizes[group[0]] == len(group) for group in own}
+        for group in sorted(own, key=lambda one: (sizes[one[0]] <= least, plain[one[0]], draws[one[0]])):
+            size = sizes[group[0]]
+            is_for_train = not plain[group[0]] and lacks[TRAIN] >= size
+            name = TRAIN if not size or is_for_train else max(lacks, key=lacks.__getitem__)
+            lacks[name] -= size
             yield from ((number, name) for number in group)

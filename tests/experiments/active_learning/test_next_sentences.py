@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 
 import pytest
 
 import nersery
-from nersery import Sentence, io
+from nersery import Entity, Sentence, io
 from nersery.core.errors import DataError, MissingResourceError, SettingsError
+from nersery.core.files import write_json
+from nersery.experiments import corpus_notes
 from nersery.experiments.active_learning import next_sentences as module
 from nersery.experiments.active_learning.next_sentences import taggers_of
 from nersery.taggers.base import load_tagger
@@ -88,7 +91,7 @@ def test_taggers_without_soft_labels_and_with_other_types(
     both = nersery.next_sentences(RAW, [tagger, tmp_path / "memory"], 5, quiet=True)
     assert both.types == ("CITY", "LOC", "PER")
     err = capsys.readouterr().err
-    assert "no soft labels" in err
+    assert "memory says only of the entities that it predicts how likely they are" in err
     assert "different types" in err
     alone = nersery.next_sentences(RAW, tmp_path / "memory", 40, quiet=True)
     assert {sentence.scores["expected_errors"] for sentence in alone.corpus} == {0.0}, "it is always sure"
@@ -153,6 +156,30 @@ def test_punctuation_in_the_words_of_raw_text_alone_is_noted(tagger: Path, raw: 
 def test_the_command_it_suggests_is_quoted(tagger: Path, raw: str) -> None:
     result = call("label", "next", raw, "my next.jsonl", "--tagger", str(tagger), "-n", "7")
     assert "nersery label review 'my next.jsonl' labelled.jsonl" in result.out
+
+
+def test_the_command_it_suggests_has_the_types_of_the_labelled_and_the_options_of_the_call_or_run(
+    tagger: Path, raw: str
+) -> None:
+    io.write([Sentence(("Rex", "phone"), (Entity(0, 1, "PROD"),))], "known.jsonl")
+    options = ("--labelled", "known.jsonl", "--split", "punctuation", "--language", "en")
+    result = call("label", "next", raw, "next.jsonl", "--tagger", str(tagger), "-n", "7", *options)
+    assert "label review next.jsonl labelled.jsonl --types PROD --open" in result.out
+    grow = f"nersery grow known.jsonl labelled.jsonl --raw {raw} --language en --split punctuation --out runs/grow-2"
+    assert f"then: {grow}\n" in result.out
+    shutil.copytree(tagger, "job/tagger")
+    reading = {"language": "de", "split": "signs", "encoding": "utf-8"}
+    write_json(Path("job/grow.json"), {"fingerprint": {"reading": reading, "definitions": {"PER": "named person"}}})
+    result = call("label", "next", raw, "next.jsonl", "--run", "job", "-n", "7", "--force", "--split", "punctuation")
+    options = "--language de --split punctuation --define 'PER=named person' --out runs/grow-2"
+    assert f"labelled.jsonl --raw {raw} {options}\n" in result.out
+
+
+def test_it_says_that_text_is_split_otherwise_than_the_tagger_learnt(
+    tagger: Path, raw: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(corpus_notes, "note_of_learnt_words", lambda name, _: "split alike" * (name == str(tagger)))
+    assert "note: split alike\n" in call("label", "next", raw, "next.jsonl", "--tagger", str(tagger), "-n", "2").err
 
 
 def test_sentences_that_a_repair_drops_are_rejects(tagger: Path, raw: str) -> None:

@@ -13,7 +13,7 @@ from nersery.experiments.execution.run_time import RunTime
 from nersery.experiments.grow.budget import Budget
 from nersery.experiments.grow.candidates import models_for, systems_for
 from nersery.experiments.grow.material import read_material
-from nersery.experiments.grow.text_profile import data_notes, profile, refuse_other_language
+from nersery.experiments.grow.text_profile import data_notes, note_of_language, profile, refuse_other_language
 from nersery.experiments.recipe import parse_recipe
 from nersery.report.number_format import in_minutes
 from tests.standins import sentences
@@ -61,6 +61,12 @@ def test_a_file_without_entities_is_named(tmp_path: Path) -> None:
     [
         ("The firm was bought by a company in the north of England .", "LATIN", True, True),
         ("he lived in the north of england for a year .", "LATIN", True, False),
+        (
+            "Pt. received heparin 20 mg ; 37.5 ° C ( [ ** 2151-7-19 ** ] ) : * * no evidence of COPD",
+            "LATIN",
+            True,
+            True,
+        ),
         ("Der Konzern kaufte gestern eine Firma im Norden von Bayern .", "LATIN", False, True),
         ("वह दिल्ली में रहता है", "DEVANAGARI", False, False),
     ],
@@ -68,6 +74,33 @@ def test_a_file_without_entities_is_named(tmp_path: Path) -> None:
 def test_language_and_case_are_detected(text: str, script: str, english: bool, cased: bool) -> None:
     found = profile([Sentence(tuple(text.split()))])
     assert (found.script, found.is_english, found.cased) == (script, english, cased)
+
+
+@pytest.mark.parametrize(
+    ("text", "language", "script"),
+    [
+        ("The firm was bought by a company in the north", "en", ""),
+        ("The firm was bought by a company in the north", "", ""),
+        ("The firm was bought by a company in the north", "hi", ""),
+        ("Der Konzern kaufte gestern eine Firma", "de", ""),
+        ("Der Konzern kaufte gestern eine Firma", "en-GB", "Latin"),
+        ("अब वह दिल्ली में रहता है", "en", "Devanagari"),
+        ("अब वह दिल्ली में रहता है", "hi", ""),
+    ],
+)
+def test_a_named_language_that_the_text_contradicts_is_noted(text: str, language: str, script: str) -> None:
+    made = [Sentence(tuple(text.split()), language=language)] * 20
+    note = note_of_language("train", made)
+    assert note == (
+        f"the language of train is {language}, but it looks like another ({script} script)" if script else ""
+    )
+    assert not note_of_language("train", made[:2]), "too little text"
+
+
+def test_a_contradicted_language_is_a_note_of_grow(tmp_path: Path) -> None:
+    io.write([Sentence(("वह", "दिल्ली", "में", str(n)), (Entity(1, 2, "LOC"),)) for n in range(40)], tmp_path / "hi.conll")
+    notes = read_material([str(tmp_path / "hi.conll")], None, None, io.ReadOptions(language="en"), 30).notes
+    assert "the language of train is en, but it looks like another (Devanagari script)" in notes
 
 
 def test_a_named_language_wins() -> None:
@@ -127,8 +160,35 @@ def test_files_labelled_since_join_and_the_last_labels_of_a_text_hold(tmp_path: 
     assert sorted(s.words for s in material.gold) == sorted(s.words for s in sentences(24))
     labels = {sentence.words: sentence.labels for sentence in material.gold}
     assert all(labels[sentence.words] == () for sentence in since)
-    assert "4 sentences are in several train files: the labels in the last one are used" in material.notes
+    note = "4 sentences left out, because a later train file has the same text: its labels are used"
+    assert note in material.notes
     assert read_material([files[0], files[0], files[0]], None, None, io.ReadOptions(), 30).gold.types == ("LOC", "PER")
+
+
+def test_repeats_are_left_out_only_for_a_later_file(tmp_path: Path) -> None:
+    repeated = [replace(s, id="") for s in [*sentences(10), *sentences(10)]]
+    names = [str(tmp_path / f"{name}.conll") for name in "ab"]
+    io.write(repeated, names[0])
+    io.write([*repeated[:8], *repeated[10:18]], names[1])
+    material = read_material(names, None, None, io.ReadOptions(), 30)
+    assert len(material.gold) == 4 + 16
+    note = "16 sentences left out, because a later train file has the same text: its labels are used"
+    assert note in material.notes
+    assert len(read_material(names[:1], None, None, io.ReadOptions(), 30).gold) == 20
+
+
+def test_files_with_two_sets_of_tags_are_noted(tmp_path: Path) -> None:
+    names = [str(tmp_path / f"{name}.conll") for name in "ab"]
+    io.write(sentences(10), names[0])
+    io.write([s.with_types({"LOC": "Place"}) for s in sentences(10, 20)], names[1])
+    notes = read_material(names, None, None, io.ReadOptions(), 30).notes
+    assert any(f"(LOC only in {names[0]}; Place only in {names[1]})" in note for note in notes)
+
+
+def test_few_different_sentences_are_too_few(tmp_path: Path) -> None:
+    io.write([Sentence(("Ada", f"wrote{n % 5}"), (Entity(0, 1, "PER"),)) for n in range(9)], tmp_path / "train.conll")
+    with pytest.raises(DataError, match="the number of different sentences with entities is 5, expected at least 6"):
+        read_material([str(tmp_path / "train.conll")], None, None, io.ReadOptions(), 30)
 
 
 def test_raw_text_has_a_format_of_its_own(tmp_path: Path) -> None:

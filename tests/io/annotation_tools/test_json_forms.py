@@ -92,7 +92,7 @@ def test_a_label_must_cover_what_it_repeats(tmp_path: Path, form: str) -> None:
 def test_a_list_of_texts_in_one_object(tmp_path: Path, value: Any, indent: int | None) -> None:
     path = tmp_path / "a.json"
     path.write_text(json.dumps(value, indent=indent), "utf-8")
-    assert open_corpus(path).description == "spans of text"
+    assert open_corpus(path).description.startswith("spans of text")
     assert [(s.id, s.labels) for s in read(path)] == [("a:1", LABELS), ("a:2", LABELS)]
 
 

@@ -380,3 +380,17 @@ def test_tasks_that_nobody_has_annotated_are_read_where_labels_do_not_count(tmp_
     tagger = Memory()
     tagger.fit([Sentence(WORDS, (Entity(0, 2, "PER"),))])
     assert [one.id for one in nersery.predict(path, tagger).corpus] == ["5", "6", "7"]
+
+
+@pytest.mark.parametrize(
+    ("value", "left_out"),
+    [
+        ({"text": "Ada in Oslo", "label": [], "note_id": "N7", "id": 1, "Comments": [], "_hash": 3}, "note_id"),
+        ({"sentence": "Ada in Oslo", "note_id": "N7", "year": 2020}, "note_id, year"),
+        ({"id": 1, "project": 3, "data": {"ref_id": "R1", "text": "Ada"}, "annotations": []}, "data.ref_id"),
+        ({"id": 1, "data": {"ref_id": 2, "title": "a", "body": "Ada"}, "annotations": []}, ""),
+    ],
+)
+def test_values_that_are_left_out_are_named(tmp_path: Path, value: dict[str, Any], left_out: str) -> None:
+    expected = f"spans of text, left out: {left_out}" if left_out else "spans of text"
+    assert open_corpus(save(tmp_path / "a.jsonl", value)).description == expected

@@ -10,7 +10,8 @@ from functools import cached_property
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
-from nersery.augment.base import Suggester
+from nersery.augment.base import Augmenter, Suggester
+from nersery.augment.masked_lm.model_setup import MaskedModelSettings
 from nersery.core.errors import DataError, Issue, MissingResourceError, SettingsError, did_you_mean
 from nersery.core.registry import create, get, names
 from nersery.core.sentence import Corpus, Entity, Sentence
@@ -230,6 +231,11 @@ def suggester(method: str, settings: Mapping[str, Any]) -> Any:
             f"{', '.join(suggesters())}"
         )
     return create("augment", method, settings)
+
+
+def learns(method: Augmenter) -> bool:
+    """Whether a method is trained on gold sentences; some only open their model."""
+    return type(method).fit not in (Augmenter.fit, MaskedModelSettings.fit)
 
 
 def suggesters() -> list[str]:

@@ -11,7 +11,6 @@ from nersery.core.errors import DataError, MissingResourceError, SettingsError
 from nersery.core.files import as_path
 from nersery.core.progress import Progress
 from nersery.core.random import checked_seed, is_whole, item_seed
-from nersery.core.registry import name_of
 from nersery.core.sentence import Corpus, Entity, Sentence
 from nersery.core.warnings import warn
 from nersery.experiments.active_learning.expected_errors import expected_errors
@@ -149,7 +148,7 @@ def _readings(
         types[tagger.types] = None
         with Progress(f"predict {name}", len(sentences), quiet=quiet) as progress:
             for start in range(0, len(sentences), BATCH):
-                found = _predicted(tagger, sentences[start : start + BATCH])
+                found = _predicted(name, tagger, sentences[start : start + BATCH])
                 for number, reading in enumerate(found, start):
                     readings[number].append(reading)
                 progress.advance(len(found))
@@ -159,11 +158,11 @@ def _readings(
     return readings, tuple(sorted({name for one in types for name in one}))
 
 
-def _predicted(tagger: Tagger, sentences: Sequence[Sentence]) -> list[Sentence]:
+def _predicted(name: str, tagger: Tagger, sentences: Sequence[Sentence]) -> list[Sentence]:
     try:
         return tagger.predict_soft(sentences)
     except SettingsError:
-        warn(f"the tagger {name_of(tagger)} has no soft labels: only the entities that it predicts count")
+        warn(f"{name} says only of the entities that it predicts how likely they are: what it may miss does not count")
         return tagger.predict(sentences)
 
 

@@ -64,9 +64,11 @@ class Harvest:
             else "The time was too short to try another system"
         )
         if not best:
+            finds_some = self.test_f1 is not None and self.test_f1[1]
             first = (
-                "best: none, because no tagger found an entity (F1 0.0 on held-out sentences). Training was too short: "
-                "allow more --minutes, with another --out"
+                "best: none, because no tagger found an entity (F1 0.0 on held-out sentences). "
+                + "The one that was then trained on all sentences does find some. " * bool(finds_some)
+                + "Training was too short: allow more --minutes, with another --out"
             )
         elif self.best == GOLD:
             first = f"best: gold only, F1 {best:.1f} on held-out sentences. {why}"

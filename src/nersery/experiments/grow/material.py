@@ -13,8 +13,15 @@ from nersery.core.errors import DataError, Issue, SettingsError, did_you_mean, p
 from nersery.core.random import item_seed
 from nersery.core.sentence import Corpus, Sentence
 from nersery.core.text_forms import composed
-from nersery.experiments.corpus_notes import note_of_overlap, note_of_punctuation, note_of_types
-from nersery.experiments.grow.text_profile import TextProfile, data_notes, profile, refuse_other_language
+from nersery.experiments.corpus_notes import note_of_overlap, note_of_punctuation, note_of_tag_sets, note_of_types
+from nersery.experiments.grow.text_profile import (
+    TextProfile,
+    data_notes,
+    note_of_language,
+    profile,
+    refuse_other_language,
+)
+from nersery.report.number_format import plural
 from nersery.taggers.base import require_labels
 
 LEAST_SENTENCES = 6
@@ -65,10 +72,11 @@ def read_material(
         message = "the file is empty" if len(train) == 1 else "the files are empty"
         raise DataError(Issue(message, ", ".join(train)), fix="give labelled sentences")
     require_labels(gold.sentences, ", ".join(train))
-    useful = sum(bool(sentence.entities) for sentence in gold)
-    if useful < LEAST_SENTENCES:
+    texts = [composed(sentence.text) for sentence in gold if sentence.entities]
+    if (useful := len({*texts})) < LEAST_SENTENCES:
+        named = "sentences" if useful == len(texts) else "different sentences"
         raise DataError(
-            Issue(f"the number of sentences with entities is {useful}, expected at least {LEAST_SENTENCES}", train[0]),
+            Issue(f"the number of {named} with entities is {useful}, expected at least {LEAST_SENTENCES}", train[0]),
             fix="label more, or label raw text by questions: nersery annotate --method qa_prompting",
         )
     _check_definitions(definitions or {}, gold)
@@ -78,7 +86,7 @@ def read_material(
     notes = [
         *relabelled,
         *data_notes(gold.sentences),
-        *filter(None, [note_of_types("test", tested, gold.types), overlap]),
+        *filter(None, [note_of_types("test", tested, gold.types), overlap, note_of_language("train", gold)]),
     ]
     unlabelled = Corpus([])
     if definitions and not raw:
@@ -126,23 +134,22 @@ def _tested(test: str | Path, options: io.ReadOptions, gold: Corpus) -> Corpus:
 
 def _joined(train: Sequence[str], options: io.ReadOptions) -> tuple[Corpus, list[str]]:
     """The sentences of all files; an id that an earlier file has gets the name of its file in front."""
-    first, *others = (Corpus(io.open_corpus(name, options)) for name in train)
-    ids, texts = {*first.by_id}, dict[tuple[str, ...], list[str]]()
-    for sentence in first:
-        texts.setdefault(sentence.words, []).append(sentence.id)
-    found, repeated = dict(first.by_id), 0
-    for name, corpus in zip(train[1:], others, strict=True):
+    corpora = [Corpus(io.open_corpus(name, options)) for name in train]
+    last = {composed(sentence.text): number for number, corpus in enumerate(corpora) for sentence in corpus}
+    found: dict[str, Sentence] = {}
+    ids: set[str] = set()
+    for number, (name, corpus) in enumerate(zip(train, corpora, strict=True)):
         for sentence in corpus:
-            if sentence.words in texts:
-                repeated += 1
-                for old in texts[sentence.words]:
-                    found.pop(old, None)
             id = next(id for n in count() if (id := _renamed(sentence.id, name, n)) not in ids)
             ids.add(id)
-            texts[sentence.words] = [id]
-            found[id] = replace(sentence, id=id)
-    notes = [f"{repeated} sentences are in several train files: the labels in the last one are used"] * (repeated > 0)
-    return Corpus(found.values()), notes
+            if last[composed(sentence.text)] == number:
+                found[id] = sentence if id == sentence.id else replace(sentence, id=id)
+    left_out = len(ids) - len(found)
+    notes = [
+        f"{plural(left_out, 'sentence')} left out, because a later train file has the same text: its labels are used"
+    ]
+    differing = note_of_tag_sets(dict(zip(train, corpora, strict=True)))
+    return Corpus(found.values()), [*notes * (left_out > 0), *filter(None, [differing])]
 
 
 def _renamed(id: str, file: str, times: int) -> str:

@@ -15,6 +15,7 @@ from nersery.core.random import item_seed
 from nersery.core.sentence import Corpus
 from nersery.core.warnings import without_notes
 from nersery.experiments.execution.run_time import RunTime
+from nersery.experiments.folds import note_of_documents
 from nersery.experiments.grow.budget import CAUTION, Budget
 from nersery.experiments.grow.candidates import STARTS, models_for, systems_for
 from nersery.experiments.grow.material import Material
@@ -82,6 +83,7 @@ def make_plan(
     say(f"{len(material.gold)} labelled sentences, {len(material.raw):,} raw ones; {material.text}")
     say("plan: a few steps of each training are timed")
     models, notes = _available(models_for(material.text, named), named)
+    notes += filter(None, [note_of_documents(material.gold, _folds(material))])
     start = "" if named in STARTS.values() else STARTS.get(models[0], "")
     material = replace(material, are_names=bool(start) and are_names(start, material.gold))
     recipe = _parsed(_table(material, models, SCHEDULES[0]))

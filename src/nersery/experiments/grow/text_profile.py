@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import islice
@@ -15,7 +15,9 @@ from nersery.core.sentence import Sentence
 READ = 2000
 """Sentences that are looked at."""
 ENGLISH = 0.15
-"""From this share of English function words on, text in Latin script counts as English."""
+"""From this share of English function words among words with a letter on, text in Latin script counts as English."""
+ENOUGH = 100
+"""Words; of fewer, the language is uncertain."""
 CASED = 0.02
 """From this share of capitalized words on, text counts as cased."""
 
@@ -53,14 +55,36 @@ def profile(sentences: Iterable[Sentence], language: str = "") -> TextProfile:
     """
     few = list(islice(sentences, READ))
     words = [word for sentence in few for word in sentence.words]
-    letters = (letter for word in words for letter in word[:3] if letter.isalpha())
-    scripts = Counter(filter(None, map(script_of, letters)))
-    script = scripts.most_common(1)[0][0] if scripts else "UNKNOWN"
+    script = _script(words)
     named = language or Counter(sentence.language for sentence in few).most_common(1)[0][0]
-    function_words = sum(word.lower() in FUNCTION_WORDS for word in words) / max(1, len(words))
-    detected = "en" if script == "LATIN" and function_words >= ENGLISH else ""
+    detected = "en" if _looks_english(words, script) else ""
     cased = sum(word[:1].isupper() for word in words) / max(1, len(words)) >= CASED
     return TextProfile(script, named or detected, cased)
+
+
+def _script(words: Iterable[str]) -> str:
+    letters = (letter for word in words for letter in word[:3] if letter.isalpha())
+    scripts = Counter(filter(None, map(script_of, letters)))
+    return scripts.most_common(1)[0][0] if scripts else "UNKNOWN"
+
+
+def _looks_english(words: Iterable[str], script: str) -> bool:
+    lettered = [word.lower() for word in words if any(map(str.isalpha, word))]
+    function_words = sum(word in FUNCTION_WORDS for word in lettered) / max(1, len(lettered))
+    return script == "LATIN" and function_words >= ENGLISH
+
+
+def note_of_language(label: str, sentences: Iterable[Sentence]) -> str:
+    """A note if sentences that are named English do not look like it; else empty."""
+    named: dict[str, list[str]] = defaultdict(list)
+    for sentence in islice(sentences, READ):
+        named[sentence.language] += sentence.words
+    for language, words in named.items():
+        script = _script(words)
+        claims_english = TextProfile(script, language, cased=False).is_english
+        if claims_english and len(words) >= ENOUGH and not _looks_english(words, script):
+            return f"the language of {label} is {language}, but it looks like another ({script.capitalize()} script)"
+    return ""
 
 
 def refuse_other_language(train: TextProfile, raw: TextProfile) -> None:

@@ -9,7 +9,10 @@ from nersery.augment.base import made_from
 from nersery.core.errors import Issue, SettingsError
 from nersery.core.registry import BUNDLED
 from nersery.core.sentence import Corpus, Sentence, types_in
+from nersery.core.text_forms import composed
 from nersery.experiments.corpus_notes import note_of_overlap, note_of_punctuation, note_of_types
+from nersery.experiments.folds import note_of_documents
+from nersery.experiments.grow.text_profile import note_of_language
 from nersery.experiments.recipe import Recipe
 from nersery.experiments.recipe_file.data_files import DataFile
 from nersery.experiments.sampling import sample
@@ -30,8 +33,10 @@ def input_notes(recipe: Recipe, parts: Parts) -> list[str]:
     """Notes on suspicious data."""
     return [
         *_size_notes(recipe, parts),
+        *_fold_notes(recipe, parts),
         *_type_notes(parts),
         *_overlap_notes(parts),
+        *filter(None, [note_of_language(file.label, part) for file, part in parts.items()]),
         *filter(None, [note_of_punctuation(sentences_of(parts, "train"), sentences_of(parts, "raw"))]),
         *_question_notes(recipe, parts),
     ]
@@ -63,8 +68,10 @@ def _label_issues(parts: Parts) -> list[Issue]:
 def _size_issues(recipe: Recipe, parts: Parts) -> list[Issue]:
     issues: list[Issue] = []
     folds = recipe.sample.folds or 0
-    if folds > (count := sum(len(part) for _, part in _of(parts, "train"))):
-        issues.append(Issue(f"sample.folds is {folds}, but train has {count} sentences; lower it"))
+    texts = [composed(sentence.text) for sentence in sentences_of(parts, "train")]
+    if folds > (count := len({*texts})):
+        named = "sentences" if count == len(texts) else "different sentences"
+        issues.append(Issue(f"sample.folds is {folds}, but train has {count} {named}; lower it"))
     for key, split, size in (("size", "train", recipe.sample.size), ("dev_size", "dev", recipe.sample.dev_size)):
         there = {file.label: len(part) for file, part in _of(parts, split)} or {split: 0}
         of_sweep = any(one.startswith("sweep.sizes=") for one in recipe.overrides)
@@ -118,6 +125,11 @@ def _size_notes(recipe: Recipe, parts: Parts) -> list[str]:
         for file, part in _of(parts, "dev")
         if len(part) > 2 * size
     ]
+
+
+def _fold_notes(recipe: Recipe, parts: Parts) -> list[str]:
+    folds = recipe.sample.folds
+    return [*filter(None, [note_of_documents(Corpus(sentences_of(parts, "train")), folds)])] if folds else []
 
 
 def _type_notes(parts: Parts) -> list[str]:

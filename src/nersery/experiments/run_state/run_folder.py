@@ -32,9 +32,10 @@ from nersery.core.errors import NerseryError
 from nersery.core.files import write_atomic
 from nersery.core.progress import print_line
 from nersery.core.sentence import Corpus
+from nersery.experiments.folds import fold
 from nersery.experiments.recipe import Recipe
 from nersery.experiments.run_state.inputs import read_inputs
-from nersery.experiments.sampling import fold, id_list, sample, sample_languages
+from nersery.experiments.sampling import id_list, sample, sample_languages
 from nersery.experiments.systems import System
 
 

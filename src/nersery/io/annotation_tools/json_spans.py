@@ -71,8 +71,11 @@ class SpansSource(StandoffSource):
 
     @property
     def description(self) -> str:
-        """The format."""
-        return "spans of text" if next(self._values(), None) else "spans of text, empty"
+        """The format, and what is left out of the first object: values that are neither text nor labels."""
+        if (first := next(self._values(), None)) is None:
+            return "spans of text, empty"
+        left_out = f", left out: {', '.join(keys)}" if (keys := _left_out(first)) else ""
+        return f"spans of text{left_out}"
 
     def documents(self, found: Pass) -> Iterator[Document]:
         """One pass over the file."""
@@ -124,6 +127,25 @@ def _is_one_object(file: TextFile, first: str) -> bool:
     except (ValueError, RecursionError):
         return False
     return isinstance(value, dict) and (has_text(value) or holds_texts(value))
+
+
+def _left_out(first: tuple[int, Any]) -> list[str]:
+    """Keys of an object with values that the user may miss, such as ids; those that begin with ``_`` are of a tool."""
+    line, given = first
+    try:
+        value = parsed(given, line)
+        if not isinstance(value, dict):
+            return []
+        is_task = isinstance(value.get("data"), dict)
+        text = (_of_task(value, line, labelled=False) if is_task else usual_form(value)).get("text")
+    except BrokenError:  # `documents` says what is wrong
+        return []
+    if text is None:
+        return []
+    values, before = (value["data"], "data.") if is_task else (value, "")
+    known = () if is_task else ("id", "language", "answer")
+    plain = {key: one for key, one in values.items() if type(one) in (str, int, float) and one != text}
+    return [f"{before}{key}" for key in plain if key not in known and not key.startswith("_")]
 
 
 def _id(value: Object) -> str:

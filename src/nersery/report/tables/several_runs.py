@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -52,6 +53,20 @@ def reports_in(folder: str | Path) -> Iterator[Report]:
     for run in sorted(runs, key=lambda run: (int((re.match(r"\d+", run.name) or ["0"])[0]), run.name)):
         for one in reports_in(run):
             yield one.model_copy(update={"name": f"{one.name} {run.name}" if len(runs) > 1 else one.name})
+
+
+def reports_of(folders: Sequence[str]) -> list[Report]:
+    """The reports in all folders; where names are equal, that of the folder follows.
+
+    Raises:
+        DataError: If a folder has none.
+    """
+    found = [(folder, report) for folder in folders for report in reports_in(folder)]
+    counts = Counter(report.name for _, report in found)
+    return [
+        report.model_copy(update={"name": f"{report.name} ({folder})"}) if counts[report.name] > 1 else report
+        for folder, report in found
+    ]
 
 
 def results_table(reports: Iterable[Report]) -> ReportTable:

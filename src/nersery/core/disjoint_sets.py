@@ -1,0 +1,37 @@
+"""Sets that are joined two at a time."""
+
+from __future__ import annotations
+
+
+class DisjointSets:
+    """Items, each in a set of its own until it is joined with another.
+
+    >>> sets = DisjointSets()
+    >>> sets.join("a", "b")
+    >>> sets.root("a") == sets.root("b"), sets.size(sets.root("a")), sets.size("c")
+    (True, 2, 1)
+    """
+
+    def __init__(self) -> None:
+        self._above: dict[object, object] = {}
+        self._sizes: dict[object, int] = {}
+
+    def root(self, item: object) -> object:
+        """What stands for the set of an item."""
+        path = []
+        while (above := self._above.get(item, item)) != item:
+            path.append(item)
+            item = above
+        self._above.update(dict.fromkeys(path, item))
+        return item
+
+    def join(self, one: object, other: object) -> None:
+        """Make one set of two items' sets."""
+        root, into = self.root(one), self.root(other)
+        if root != into:
+            self._above[root] = into
+            self._sizes[into] = self.size(into) + self._sizes.pop(root, 1)
+
+    def size(self, root: object) -> int:
+        """How many items a set has."""
+        return self._sizes.get(root, 1)

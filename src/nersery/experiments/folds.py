@@ -1,0 +1,83 @@
+"""The folds of cross-validation: what a tagger has all but seen in training is not held out."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+
+from nersery.core.disjoint_sets import DisjointSets
+from nersery.core.random import item_seed
+from nersery.core.sentence import Corpus, Sentence, types_in
+from nersery.core.text_forms import composed
+
+GROUPS_A_FOLD = 3
+"""Documents stay whole if there are at least this many groups of them for each fold."""
+
+
+def fold(corpus: Corpus, folds: int, number: int) -> Corpus:
+    """One of several parts of a corpus, for cross-validation; all sets of types are spread over the folds.
+
+    Equal sentences are in one fold, and those of a document too, if there are enough documents; see
+    `note_of_documents`.
+
+    Args:
+        number: From 0; the parts of all numbers below ``folds`` are the corpus, and that of any other is empty.
+
+    >>> corpus = Corpus(Sentence((word,)) for word in ("one", "two", "three", "four", "five"))
+    >>> [len(fold(corpus, 2, number)) for number in range(3)]
+    [3, 2, 0]
+    """
+    numbers = _numbers(corpus, folds)
+    return Corpus(sentence for sentence in corpus if numbers[sentence.id] == number)
+
+
+def note_of_documents(corpus: Corpus, folds: int) -> str:
+    """A note if sentences of a document are in several folds; else empty."""
+    numbers, there = _numbers(corpus, folds), defaultdict[str, set[int]](set)
+    for sentence in corpus:
+        if sentence.document:
+            there[sentence.document].add(numbers[sentence.id])
+    divided = sum(len(found) > 1 for found in there.values())
+    return (
+        f"{divided} of {len(there)} documents of train are divided between folds, so F1 may be too high: "
+        f"for {folds} folds they are too few or too large, or have sentences in common"
+        if divided
+        else ""
+    )
+
+
+def _numbers(corpus: Corpus, folds: int) -> dict[str, int]:
+    """The fold of each sentence, by its id."""
+    groups = _groups(corpus, whole=True)
+    weights = {root: len({*map(_text, group)}) for root, group in groups.items()}
+    if len(groups) < GROUPS_A_FOLD * folds or max(weights.values()) * folds > sum(weights.values()):
+        groups = _groups(corpus, whole=False)
+        weights = dict.fromkeys(groups, 1)
+    # Repeats count once, else the fold of the most frequent line would get nothing else.
+    sizes = [0] * folds
+    numbers: dict[str, int] = {}
+    for root in sorted(groups, key=lambda root: (-weights[root], *_order(groups[root]))):
+        smallest = sizes.index(min(sizes))
+        sizes[smallest] += weights[root]
+        numbers |= dict.fromkeys((sentence.id for sentence in groups[root]), smallest)
+    return numbers
+
+
+def _order(group: Sequence[Sentence]) -> tuple[list[str], int]:
+    return sorted(types_in(group)), min(item_seed(0, "fold", sentence.id) for sentence in group)
+
+
+def _groups(corpus: Corpus, *, whole: bool) -> dict[object, list[Sentence]]:
+    """Sentences that stay together: equal ones, and with ``whole`` those of a document."""
+    joined = DisjointSets()
+    for sentence in corpus:
+        if whole and sentence.document:
+            joined.join(_text(sentence), (sentence.document,))
+    groups = defaultdict[object, list[Sentence]](list)
+    for sentence in corpus:
+        groups[joined.root(_text(sentence))].append(sentence)
+    return groups
+
+
+def _text(sentence: Sentence) -> str:
+    return composed(sentence.text)
