@@ -79,11 +79,11 @@ def _options_for_grow(run: Path | None) -> list[str]:
     """Options of this call, or else of the grow job in the folder of a run, that the next grow job needs too."""
     from nersery.experiments.run_state.run_folder import read_record
 
-    own, plain, before = options.shared(io.ReadOptions), io.ReadOptions(), {}
+    own, before = options.shared(io.ReadOptions), {}
     if run is not None and (record := run / "grow.json").exists():
         before = read_record(record).get("fingerprint", {})
-    values = {"language": own.language, "split": own.split if own.split != plain.split else ""}
-    values = {name: value or before.get("reading", {}).get(name, "") for name, value in values.items()}
-    named = [(f"--{name}", value) for name, value in values.items() if value not in ("", plain.split)]
+    given = {"language": own.language, "split": own.split}
+    values = {name: value or before.get("reading", {}).get(name) for name, value in given.items()}
+    named = [(f"--{name}", value) for name, value in values.items() if value]
     defined = [("--define", f"{type_}={words}") for type_, words in before.get("definitions", {}).items()]
     return [part for pair in (*named, *defined) for part in pair]
