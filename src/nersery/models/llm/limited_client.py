@@ -12,7 +12,7 @@ def limited_client(most_bytes: int) -> Any:
     from httpx2 import ReadError, Request, Response
     from openai import DefaultHttpxClient
 
-    class LimitedClient(DefaultHttpxClient):
+    class LimitedClient(DefaultHttpxClient):  # type: ignore[misc]
         def send(self, request: Request, **options: Any) -> Response:
             response = super().send(request, **{**options, "stream": True})
             content = bytearray()
