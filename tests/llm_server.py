@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import gzip
 import hashlib
 import json
 import os
@@ -105,6 +106,8 @@ class Handler(BaseHTTPRequestHandler):
             times = self.seen[key]
         if wanted == "!die":
             os._exit(1)
+        if wanted == "!nan" and times < 2:
+            return self.reply(429, {"error": {"message": "slow down"}}, **{"Retry-After": "nan"})
         if wanted == "!429" and times < 3:
             return self.reply(429, {"error": {"message": "slow down"}}, **{"Retry-After": "0.05"})
         if wanted in ("!500", "!always500") and (times < 3 or wanted == "!always500"):
@@ -124,7 +127,10 @@ class Handler(BaseHTTPRequestHandler):
             "finish_reason": finish,
         }
         self.log(key, asked)
+        usage |= {"!negative": {"prompt_tokens": -(10**8)}, "!huge": {"prompt_tokens": 10**40}}.get(wanted, {})
         answer = {"id": "1", "object": "chat.completion", "choices": [choice]}
+        if wanted == "!flood":
+            answer["padding"] = "a" * 2**20
         return self.reply(200, answer if self.options.no_usage else {**answer, "usage": usage})
 
     def changed(self, wanted: str, text: str) -> str:
@@ -145,6 +151,8 @@ class Handler(BaseHTTPRequestHandler):
     def reply(self, status: int, content: Any, kind: str = "application/json", **headers: str) -> None:
         body = (content if isinstance(content, str) else json.dumps(content)).encode()
         with contextlib.suppress(BrokenPipeError, ConnectionResetError):
+            if len(body) > 2**20:
+                body, headers = gzip.compress(body), {"Content-Encoding": "gzip", **headers}
             self.send_response(status)
             for name, value in {"Content-Type": kind, "Content-Length": str(len(body)), **headers}.items():
                 self.send_header(name, value)

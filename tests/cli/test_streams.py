@@ -212,6 +212,16 @@ class TestPipes:
         assert done.returncode == 0
         assert b"\\u091c\\u0917\\u0939" in done.stdout
 
+    def test_json_where_the_terminal_is_not_utf_8(self, folder: Path):
+        io.write([Sentence(("É",), (Entity(0, 1, "PÉR"),))], "e.jsonl")
+        done = subprocess.run(
+            [sys.executable, "-m", "nersery", "inspect", "stats", "e.jsonl", "--json"],
+            capture_output=True,
+            env={**environment(), "PYTHONIOENCODING": "ascii"},
+            check=False,
+        )
+        assert "PÉR" in str(json.loads(done.stdout))
+
     def test_a_file_name_in_no_encoding(self, folder: Path):
         name = os.fsdecode(b"caf\xe9.conll")
         Path(name).write_bytes(Path("train.conll").read_bytes())

@@ -257,6 +257,17 @@ class TestFailures:
         after = files(Path("sweep"))
         assert {path for path in before if before[path] != after.get(path)} <= {p for p in before if "run_time" in p}
 
+    def test_a_file_that_is_edited_between_two_runs(self, monkeypatch: pytest.MonkeyPatch):
+        whole = SystemRun.train_and_score
+
+        def edits(self: SystemRun) -> None:
+            whole(self)
+            Path("test.conll").write_text("Rex B-PER\nis O\n", "utf-8")
+
+        monkeypatch.setattr(SystemRun, "train_and_score", edits)
+        with pytest.raises(DataError, match=r"test\.conll: this file has changed since the run began"):
+            sweep(ONE, "sweep.sizes=[4, 6]").execute()
+
     def test_too_large_a_size_fails_alone(self):
         report = sweep(ONE, "sweep.sizes=[8, 999]").execute()
         assert [*report.failures] == ["999"]

@@ -56,7 +56,8 @@ def sentences(draw: st.DrawFn, *, forbidden: str = "", columns: int = 0) -> Sent
     return Sentence(tuple(words), tuple(entities), columns=tuple(draw(extra) for _ in range(columns)))
 
 
-numbers = st.floats(allow_nan=False, allow_infinity=False) | st.integers(-(10**20), 10**20)
+whole = st.integers(-(2**53), 2**53)
+numbers = st.floats(allow_nan=False, allow_infinity=False) | whole
 anything = st.text(st.characters(exclude_categories=["Cs"]), max_size=5)
 comments = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\n\r"), max_size=5)
 
@@ -68,7 +69,7 @@ def full_sentences(draw: st.DrawFn) -> Sentence:
     entities = [
         Entity(entity.start, entity.end, entity.type, draw(st.none() | numbers)) for entity in sentence.entities
     ]
-    origins = st.builds(Origin, anything, st.lists(anything).map(tuple), st.integers())
+    origins = st.builds(Origin, anything, st.lists(anything).map(tuple), whole)
     return Sentence(
         sentence.words,
         tuple(entities),

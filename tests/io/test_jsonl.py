@@ -136,6 +136,13 @@ def test_tags_are_repaired_and_counted(path: Path) -> None:
         ('{"words": ["a"], "scores": {"x": NaN}}', "NaN is not a number in JSON"),
         ('{"words": ["a"], "scores": {"x": 1e999}}', "the number 1e999 is too large"),
         ('{"words": ["a"], "id": 1' + "0" * 5000 + "}", "a number has too many digits"),
+        ({"words": ["a"], "scores": {"ts": 1700000000000000001}}, "the score ts is a whole number too large"),
+        ({"words": ["a"], "offsets": [[10**25, 10**25 + 1]]}, "the end of the last word is a whole number too large"),
+        ({"words": ["a"], "origin": {"method": "m", "copy": 10**30}}, "the copy of an origin is a whole number too"),
+        (
+            {"words": ["a"], "entities": [{"start": 0, "end": 1, "type": "X", "score": 10**17}]},
+            "entity [0, 1) X: its score is a whole number too large",
+        ),
         ('{"words": ["\\ud800"]}', "half of a surrogate pair"),
         ('{"words": ["a"], "id": "\\udfff"}', "half of a surrogate pair"),
         ({"words": ["a"], "entites": []}, 'no key "entites"; did you mean "entities"?'),

@@ -85,6 +85,16 @@ def test_only_so_many_lines_are_searched(tmp_path: Path, monkeypatch: pytest.Mon
     assert issues(path)[0] == [("the bytes are not utf-8", str(path), None)]
 
 
+def test_only_so_many_lines_are_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "x"
+    path.write_bytes(b"\xe9\n" * 3 + b"\x92\n")
+    monkeypatch.setattr("nersery.io.text_file.MOST_BAD_LINES", 1)
+    assert issues(path) == (
+        [("the byte 0xe9 is not utf-8", str(path), 1), ("3 more lines have such bytes", str(path), None)],
+        "name the encoding that the file was written in, e.g. --encoding cp1252",
+    )
+
+
 def test_the_mark_of_a_byte_order_is_left_out_once(tmp_path: Path) -> None:
     path = tmp_path / "x.txt"
     for encoding in ("utf-8", "utf-8-sig", "utf-16", "utf-16-le", "utf-16-be"):

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import codecs
 import json
 import os
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from contextvars import ContextVar
 from functools import cache, partial
@@ -259,5 +261,6 @@ def print_tally(target: Path, tally: Tally, *sources: io.Source, as_json: bool) 
 
 
 def print_json(value: Any) -> None:
-    """A result for scripts."""
-    print(json.dumps(value, ensure_ascii=False, indent=2))
+    """A result for scripts; escaped as JSON does it where standard output cannot hold every character."""
+    is_utf_8 = codecs.lookup(sys.stdout.encoding or "utf-8").name == "utf-8"
+    print(json.dumps(value, ensure_ascii=not is_utf_8, indent=2))

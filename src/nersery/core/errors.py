@@ -107,6 +107,10 @@ def _shortened(issues: Iterable[Issue]) -> list[str]:
     return [*lines, f"… and {left:,} more issues"] if left else lines
 
 
+class ChangedInputError(DataError):
+    """A file that was edited while a command that reads it again ran."""
+
+
 class FormatError(DataError):
     """An output format that cannot hold what the corpus has, such as plain text for labels."""
 

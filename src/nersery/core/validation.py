@@ -17,6 +17,8 @@ _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
 """Category Cc without tab and line breaks. Joiners and marks of direction, which scripts need, are in Cf."""
 NUMBERS = (float, int)
 """The types of scores: formats have no way to write NumPy's."""
+LARGEST_WHOLE = 2**53
+"""Up to here every whole number is also a float, as which some formats hold it."""
 _TUPLES = (tuple,) * 6
 MOST_CHARACTERS = 1_000_000
 """From the first to the last character of a sentence, so that its text with all gaps fits into memory."""
@@ -168,6 +170,8 @@ def _entities_issue(entities: tuple[Entity, ...], words: tuple[str, ...]) -> str
             return f"start and end of {entity!r} must be whole numbers, and its type a string"
         if score is not None and type(score) not in NUMBERS:
             return f"{_name(entity)}: its score is {score!r}, not a number"
+        if type(score) is int and _is_too_large(score):
+            return f"{_name(entity)}: its score {_TOO_LARGE}"
         if not 0 <= start < end <= len(words):
             return f"{_name(entity)} does not lie within the {len(words)} words"
         if start < position:
@@ -182,13 +186,18 @@ def _scores_issue(scores: Mapping[str, float]) -> str | None:
     if type(scores) is not dict:
         return f"scores must be numbers by name, got {scores!r}"
     wrong = [name for name, score in scores.items() if type(score) not in NUMBERS]
-    return f"the score {wrong[0]} is {scores[wrong[0]]!r}, not a number" if wrong else None
+    if wrong:
+        return f"the score {wrong[0]} is {scores[wrong[0]]!r}, not a number"
+    large = [name for name, score in scores.items() if _is_too_large(score)]
+    return f"the score {large[0]} {_TOO_LARGE}" if large else None
 
 
 def _origin_issue(origin: Origin) -> str | None:
     if type(origin.parents) is not tuple:
         return f"the parents of an origin must be a tuple, got {origin.parents!r}"
-    return None if type(origin.copy) is int else f"the copy of an origin is {origin.copy!r}, not a whole number"
+    if type(origin.copy) is not int:
+        return f"the copy of an origin is {origin.copy!r}, not a whole number"
+    return f"the copy of an origin {_TOO_LARGE}" if _is_too_large(origin.copy) else None
 
 
 def _texts_issue(texts: list[str], origin: Origin | None, comments: tuple[str, ...]) -> str | None:
@@ -254,9 +263,18 @@ def _offsets_issue(offsets: tuple[tuple[int, int], ...], length: int) -> str | N
         if not position <= offset[0] < offset[1]:
             return f"the offset {offset!r} is empty or overlaps the one before it"
         position = offset[1]
+    if _is_too_large(position):
+        return f"the end of the last word {_TOO_LARGE}"
     if position - offsets[0][0] > MOST_CHARACTERS:
         return f"the offsets span {position - offsets[0][0]:,} characters, expected at most {MOST_CHARACTERS:,}"
     return None
+
+
+_TOO_LARGE = "is a whole number too large to be exact, expected one from -2^53 to 2^53"
+
+
+def _is_too_large(number: float) -> bool:
+    return type(number) is int and abs(number) > LARGEST_WHOLE
 
 
 def _is_storable(text: str) -> bool:

@@ -85,6 +85,7 @@ class Run(RunFolder):
         """
         self.read_corpora()
         self._abandoned = check_folder(self.folder, fingerprint := fingerprint_of(self.recipe))
+        self.inputs = fingerprint["inputs"]
         cells = (SystemRun(self, seed, system) for seed in self.recipe.seeds for system in self.recipe.systems)
         if not all(cell.is_done for cell in cells):
             check_computer(self.folder, self.threads)

@@ -17,7 +17,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from nersery.core.errors import NerseryError
+from nersery.core.errors import ChangedInputError, NerseryError
 from nersery.core.files import as_path, locked, write_json
 from nersery.core.progress import print_line
 from nersery.core.sentence import Corpus
@@ -85,6 +85,7 @@ class Sweep:
     failures: dict[str, str] = field(default_factory=dict, init=False)
     _results: dict[Path, Any] = field(default_factory=dict, init=False)
     _corpora: dict[str, dict[str, Corpus]] = field(default_factory=dict, init=False)
+    _inputs: dict[str, Any] = field(default_factory=dict, init=False)
 
     @property
     def settings(self) -> SweepSettings:
@@ -96,7 +97,7 @@ class Sweep:
         folders = {part: self.folder / part.name for part in parts(self.settings)}
         threads = threads_of_jobs([*folders.values()], self.jobs)
         return [
-            (part, Run(self._recipe(part), folder, self.quiet, self.jobs, threads, is_part=True))
+            (part, Run(self._recipe(part), folder, self.quiet, self.jobs, threads, True, self._inputs))
             for part, folder in folders.items()
         ]
 
@@ -142,6 +143,7 @@ class Sweep:
             NerseryError: If the folder belongs to another run, or every system failed.
         """
         check_folder(self.folder, fingerprint := fingerprint_of(self.recipe))
+        self._inputs = fingerprint["inputs"]
         self.folder.mkdir(parents=True, exist_ok=True)
         with locked(self.folder):
             write_json(self.folder / "run.json", fingerprint)
@@ -187,7 +189,9 @@ class Sweep:
                     self._show(names[number])
 
     def _note_failure(self, place: str, error: Exception) -> None:
-        """Note an error instead of raising it."""
+        """Note an error instead of raising it, unless its cause concerns the other runs, too."""
+        if isinstance(error, ChangedInputError):
+            raise error
         self.failures[place] = failure_text(error)
         if not self.quiet:
             print_line(f"note: {place} failed, the others continue: {self.failures[place]}", end="\n")

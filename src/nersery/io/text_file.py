@@ -30,6 +30,8 @@ MOST_TOGETHER = 100_000
 """Lines that are changed at once; an endless sentence must not fill the memory."""
 MOST_LINES = 10_000_000
 """Lines that are searched for bytes of another encoding."""
+MOST_BAD_LINES = 10_000
+"""Lines with such bytes that are named; others are counted."""
 MOST_BYTES = 1_000_000
 """Bytes that tell whether a file is UTF-8."""
 LEAST_UTF_8 = 0.1
@@ -195,14 +197,19 @@ class TextFile:
             beginning = stream.read(8)
         if kind := next((_COMPRESSED[mark] for mark in _COMPRESSED if beginning.startswith(mark)), None):
             return DataError(Issue(f"this is compressed ({kind})", self.name), fix="unpack it first")
+        bad, found, is_windows = list[tuple[int, str]](), 0, False
         try:
             # Which reads a byte 0xNN that has no meaning as U+DCNN, and goes on.
             with self.path.open(encoding=self.encoding, newline="\n", errors="surrogateescape") as stream:
                 lines = enumerate(map(_bad_byte, iter(partial(stream.readline, MOST_CHARACTERS), "")), 1)
-                bad = [(number, match[0]) for number, match in islice(lines, MOST_LINES) if match]
+                for number, match in islice(lines, MOST_LINES):
+                    if match and len(bad) < MOST_BAD_LINES:
+                        bad.append((number, match[0]))
+                    found += match is not None
+                    is_windows = is_windows or (match is not None and bool(_BYTE_OF_WINDOWS.match(match[0])))
         except UnicodeError:  # an encoding of several bytes a character cannot be read past its first issue
             bad = []
-        likely = "cp1252" if any(_BYTE_OF_WINDOWS.match(byte) for _, byte in bad) else "latin-1"
+        likely = "cp1252" if bad and is_windows else "latin-1"
         likely = "utf-16" if beginning[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE) else likely
         fix = f"name the encoding that the file was written in, e.g. --encoding {likely}"
         if bad and encoding == "utf-8" and self.seems_utf_8():
@@ -210,6 +217,8 @@ class TextFile:
         issues = [
             Issue(f"the byte 0x{ord(byte) - 0xDC00:02x} is not {encoding}", self.name, number) for number, byte in bad
         ]
+        if found > len(bad) > 0:
+            issues.append(Issue(f"{found - len(bad):,} more lines have such bytes", self.name))
         return DataError(issues or Issue(f"the bytes are not {encoding}", self.name), fix=fix)
 
 

@@ -158,6 +158,18 @@ class TestJobs:
             Run(load("recipe.toml"), Path("run"), quiet=True, jobs=2).execute()
         assert Path("run/seed-0/one/result.json").exists()
 
+    @pytest.mark.usefixtures("inline")
+    def test_a_job_that_reads_an_edited_file_stops(self, monkeypatch: pytest.MonkeyPatch):
+        carried_out = jobs.CellStage._carried_out
+
+        def edits(self: jobs.CellStage, cell: Cell, number: int) -> Exception | None:
+            Path("test.conll").write_text("Rex B-PER\nis O\n", "utf-8")
+            return carried_out(self, cell, number)
+
+        monkeypatch.setattr(jobs.CellStage, "_carried_out", edits)
+        with pytest.raises(DataError, match=r"test\.conll: this file has changed since the run began"):
+            Run(load("recipe.toml"), Path("run"), quiet=True, jobs=2).execute()
+
     def test_threads_are_those_that_the_run_began_with(self, monkeypatch: pytest.MonkeyPatch):
         monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
         monkeypatch.setattr("os.sched_getaffinity", lambda _: {*range(8)}, raising=False)

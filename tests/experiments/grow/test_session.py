@@ -426,12 +426,27 @@ def test_the_correction_of_estimates_survives_a_kill(folder: Path, monkeypatch: 
     assert learnt == []
 
 
-def test_the_time_of_a_killed_call_counts(grown: Harvest, folder: Path) -> None:
-    record = json.loads(Path("out/grow.json").read_text("utf-8"))
-    saved = Path("out/grow.json").stat().st_mtime
-    os.utime(next(Path("out/run").rglob("result.json")), (saved + 100, saved + 100))
+def test_the_time_of_a_killed_call_counts_and_the_time_of_a_file_does_not(grown: Harvest, folder: Path) -> None:
+    before = json.loads(Path("out/grow.json").read_text("utf-8"))["spent"]
+    ahead = Path("out/grow.json").stat().st_mtime + 7200
+    os.utime(next(Path("out/run").rglob("result.json")), (ahead, ahead))
+    Path("out/spent.txt").write_text(f"{before + 100}\n")
     grow(minutes=10)
-    assert json.loads(Path("out/grow.json").read_text("utf-8"))["spent"] >= record["spent"] + 100
+    assert before + 100 <= json.loads(Path("out/grow.json").read_text("utf-8"))["spent"] < before + 600
+
+
+def test_the_time_of_a_plan_is_noted(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    noted = list[float]()
+
+    def plan(*_: Any) -> Any:
+        while not noted or noted[-1] < 0.2:
+            noted.append(budget.noted_seconds(Path("out/spent.txt")))
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(budget, "BEAT", 0.01)
+    monkeypatch.setattr(session, "make_plan", plan)
+    with pytest.raises(KeyboardInterrupt):
+        grow()
 
 
 def test_pipes_are_refused(folder: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import shutil
 from pathlib import Path
 
 import pytest
@@ -58,6 +59,11 @@ def test_a_damaged_record_is_none(tmp_path: Path, content: str):
     with Clock(tmp_path).running("a", 0):
         pass
     assert list(Clock(tmp_path).record()["systems"]) == ["a"]
+
+
+def test_a_folder_that_is_removed_meanwhile_is_an_error_of_the_disk(tmp_path: Path):
+    with pytest.raises(FileNotFoundError, match="it was removed while"), Clock(tmp_path / "run").running("a", 0):
+        shutil.rmtree(tmp_path / "run")
 
 
 @pytest.mark.usefixtures("folder")

@@ -115,6 +115,13 @@ def test_brat_has_two_files_for_each_document_whose_characters_are_not_known(tmp
     assert len(read(tmp_path / "brat")) == 5
 
 
+def test_brat_has_no_text_of_a_gap_that_fills_the_memory(tmp_path: Path) -> None:
+    far = Sentence(("Ada",), (), "far", document="d", offsets=((3_000_000_000, 3_000_000_003),))
+    with pytest.raises(DataError, match="sentence far: 3,000,000,000 characters lie before this sentence"):
+        write([far], tmp_path / "brat", format="brat")
+    assert not (tmp_path / "brat").exists()
+
+
 @pytest.mark.parametrize("offsets", [(), ((0, 3), (4, 8))])
 def test_no_text_of_brat_begins_with_a_byte_order_mark(tmp_path: Path, offsets: tuple[tuple[int, int], ...]) -> None:
     """Brat counts it as a character, others skip it."""

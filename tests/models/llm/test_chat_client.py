@@ -84,11 +84,11 @@ def test_what_cannot_be_used_is_rejected_with_a_reason(
     assert found(result) == {"2": ["PER PER.3"]}
 
 
-@pytest.mark.parametrize("word", ["!429", "!500", "!markdown", "!silence"])
+@pytest.mark.parametrize("word", ["!429", "!nan", "!500", "!markdown", "!silence", "!huge"])
 def test_what_passes_is_repeated_until_it_does(
     word: str, server: Running, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    if word != "!429":  # which says itself how long to wait
+    if word not in ("!429", "!nan"):  # which say themselves how long to wait
         monkeypatch.setattr("nersery.models.llm.chat_client.pause_after", lambda attempt, headers: 0.01)
     result = labelled([f"PER.1 o.1 {word}", "PER.3"], server.url, tmp_path, timeout=1.0)
     assert found(result) == {"1": ["PER PER.1"], "2": ["PER PER.3"]}
@@ -256,6 +256,20 @@ def test_a_budget_is_kept_where_the_server_counts_no_tokens(tmp_path: Path) -> N
         with pytest.raises(JobFailedError, match="the budget of 1,000 tokens is used up"):
             labelled([f"o.{n} PER.{n}" for n in range(40)], server.url, tmp_path, budget=1000, concurrency=1)
         assert 1 <= len(server.answered()) < 40
+
+
+def test_a_budget_is_kept_where_the_server_counts_less_than_nothing(server: Running, tmp_path: Path) -> None:
+    with pytest.raises(JobFailedError, match="the budget of 1,000 tokens is used up"):
+        labelled([f"o.{n} PER.{n} !negative" for n in range(40)], server.url, tmp_path, budget=1000, concurrency=1)
+
+
+def test_a_response_that_unpacks_to_too_much_is_not_read(
+    server: Running, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("nersery.models.llm.connection.LARGEST_RESPONSE", 2**19)
+    result = labelled(["PER.1 !flood", "PER.3 o.1"], server.url, tmp_path, retries=0)
+    assert [reject.reason for reject in result.rejects] == ["no answer: the connection broke"]
+    assert found(result) == {"2": ["PER PER.3"]}
 
 
 def test_a_plan_sends_nothing(server: Running, tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ import pickle
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -126,6 +127,23 @@ class TestWorker:
             worker.receive()
         worker.send(b"nobody takes it")
         worker.stop()
+
+    def test_a_kill_while_it_loads_leaves_no_copy_of_the_training(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        training, temporary = tmp_path / "training", tmp_path / "temporary"
+        for folder in (training, temporary):
+            folder.mkdir()
+        (training / "model").write_text("large")
+        monkeypatch.setenv("TMPDIR", str(temporary))
+        monkeypatch.setattr(tempfile, "tempdir", str(temporary))
+        engine = LocalEngine()
+        worker = engine.start(pickle.dumps(WorkerTask(Capitals(missing="life"), folder=training, is_first=False)))
+        with pytest.raises(WorkerDiedError):
+            worker.receive()
+        assert [*temporary.rglob("model")]
+        worker.stop()
+        assert not [*temporary.glob("nersery-*")]
 
 
 if __name__ == "__main__":

@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
+import threading
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass, field
+from pathlib import Path
+
+from nersery.core.files import write_atomic
 
 CAUTION = 1.25
 """Estimates are this much too long on purpose."""
@@ -11,6 +17,9 @@ CLOSING, CLOSING_SHARE = 20.0, 1 / 6
 """Seconds to write the results, and the most of a short budget that is kept for that."""
 LARGEST_STEP = 3.0
 """One measurement changes the factor by at most this."""
+
+BEAT = 5.0
+"""Seconds between two notes of the time that is spent: a kill loses no more."""
 
 
 @dataclass
@@ -51,3 +60,29 @@ class Budget:
         latest = CAUTION * actual / max(estimate, 0.1)
         latest = min(max(latest, self.factor / LARGEST_STEP), self.factor * LARGEST_STEP)
         self.factor = (self.factor + latest) / 2
+
+    @contextlib.contextmanager
+    def noted(self, path: Path) -> Iterator[None]:
+        """Within it, note the seconds since the job began in a file now and then."""
+        ended = threading.Event()
+
+        def note() -> None:
+            while not ended.wait(BEAT):
+                with contextlib.suppress(OSError):  # a full disk, or a folder that was removed, stops the work itself
+                    write_atomic(path, f"{self.used:.1f}\n")
+
+        beat = threading.Thread(target=note, daemon=True)
+        beat.start()
+        try:
+            yield
+        finally:
+            ended.set()
+            beat.join()
+
+
+def noted_seconds(path: Path) -> float:
+    """What `Budget.noted` has noted; 0 without such a file."""
+    try:
+        return float(path.read_text("utf-8"))
+    except (OSError, ValueError):
+        return 0.0

@@ -3,6 +3,7 @@
 The folder::
 
     grow.json              what the job depends on, its plan, and what was tried
+    spent.txt              the seconds that it has worked, noted now and then
     data/                  the labelled, raw and test sentences that it uses
     search.toml, run/      the recipe with all systems, and the run that they are tried in
     tagger/                the best tagger
@@ -39,7 +40,7 @@ from nersery.core.progress import time_limit
 from nersery.core.ranges import Range
 from nersery.core.version import __version__
 from nersery.experiments.execution.run_time import RunTime
-from nersery.experiments.grow.budget import CAUTION, Budget
+from nersery.experiments.grow.budget import CAUTION, Budget, noted_seconds
 from nersery.experiments.grow.harvest import Harvest, harvest, remove_other_taggers
 from nersery.experiments.grow.material import Material, read_material, save_material
 from nersery.experiments.grow.plan import Plan, make_plan, recipe_text
@@ -50,6 +51,7 @@ from nersery.experiments.runner import Run
 from nersery.io.text_file import TextFile
 from nersery.report.model import label_of
 
+SPENT_FILE = "spent.txt"
 MOST_RAW = 20_000
 """Raw sentences that are ever used; more gain nothing that the time would not be better spent on."""
 
@@ -162,11 +164,11 @@ class GrowJob:
             KeyboardInterrupt: After the best tagger so far was put in its place.
         """
         record = self._record()
-        spent = record.get("spent", 0.0) + self._since_saved()
+        spent = max(record["spent"], noted_seconds(self.folder / SPENT_FILE)) if "spent" in record else 0.0
         budget = Budget(60 * self.minutes, spent, factor=record.get("factor", CAUTION))
         self._speeds = record.get("speeds", {})
         self.folder.mkdir(parents=True, exist_ok=True)
-        with locked(self.folder):
+        with locked(self.folder), budget.noted(self.folder / SPENT_FILE):
             if "recipe" not in record:
                 record = self._begin(record, budget)
             for note in record["notes"]:
@@ -215,12 +217,6 @@ class GrowJob:
         record["last"] = [*plan.last]
         self._save(record, budget)
         return record
-
-    def _since_saved(self) -> float:
-        """Seconds that a killed call has worked since it saved its record."""
-        saved = self.folder / "grow.json"
-        files = [path.stat().st_mtime for path in (self.folder / "run").rglob("*") if path.is_file()]
-        return min(60 * self.minutes, max(0.0, max(files) - saved.stat().st_mtime)) if files and saved.exists() else 0.0
 
     def _save(self, record: dict[str, Any], budget: Budget) -> None:
         more = {"speeds": self._speeds, "spent": budget.used, "factor": budget.factor}

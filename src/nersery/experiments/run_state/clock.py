@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import time
 from collections.abc import Iterator, Mapping
@@ -67,7 +68,11 @@ class Clock:
 
     @contextmanager
     def running(self, system: str, seed: int) -> Iterator[None]:
-        """Measure a system with a seed; what fails or is interrupted counts too."""
+        """Measure a system with a seed; what fails or is interrupted counts too.
+
+        Raises:
+            FileNotFoundError: If somebody has removed the folder in the meantime.
+        """
         record = self.record()
         none = {"seconds": 0.0, "killed": False}
         entry = record["systems"].setdefault(system, {}).setdefault(str(seed), none)
@@ -78,8 +83,9 @@ class Clock:
             yield
         finally:
             record = self.record()  # others may have begun or ended in the meantime
-            ended = {"is_running": False, "seconds": round(before + time.monotonic() - began, 1)}
-            record["systems"][system][str(seed)] |= ended
+            if (entry := record["systems"].get(system, {}).get(str(seed))) is None:
+                raise FileNotFoundError(errno.ENOENT, "it was removed while the run used its folder", str(self.path))
+            entry |= {"is_running": False, "seconds": round(before + time.monotonic() - began, 1)}
             write_json(self.path, record)
 
     def report(self, recipe: Recipe) -> dict[str, RunTimeReport]:

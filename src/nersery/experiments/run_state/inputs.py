@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
+from typing import Any
 
 from nersery import io
-from nersery.core.errors import DataError, Issue
+from nersery.core.errors import ChangedInputError, DataError, Issue
+from nersery.core.files import content_hash
 from nersery.core.sentence import Corpus, Sentence
 from nersery.experiments.recipe import Recipe, shipped_recipes
 from nersery.experiments.recipe_file.data_files import SPLITS, DataFile
@@ -43,6 +45,24 @@ def read_inputs(recipe: Recipe, say: Callable[[str], None]) -> tuple[dict[str, C
             fixes.append(OPTIONS_HINT)
         raise DataError(issues, fix="; ".join(dict.fromkeys(filter(None, fixes))))
     return {split: Corpus(sentences_of(parts, split)) for split in SPLITS}, [*notes, *input_notes(recipe, parts)]
+
+
+def refuse_changed(recipe: Recipe, inputs: Mapping[str, Any]) -> None:
+    """Refuse files that have changed since a run began.
+
+    Args:
+        inputs: The hashes then, as in the fingerprint of the run, or of the sweep that it belongs to.
+
+    Raises:
+        ChangedInputError: Naming the first such file.
+    """
+    for file in (file for split in inputs for file in recipe.data.files(split)):
+        then = inputs[file.split]
+        if content_hash(recipe.path(file.name)) != (then if isinstance(then, str) else then[file.language]):
+            raise ChangedInputError(
+                Issue("this file has changed since the run began", file.name),
+                fix="restore it and repeat the command, or choose another folder (--out) for the new content",
+            )
 
 
 def _read(recipe: Recipe, file: DataFile, say: Callable[[str], None], notes: list[str]) -> Corpus:

@@ -22,7 +22,7 @@ from __future__ import annotations
 
 import copy
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Self
@@ -34,7 +34,7 @@ from nersery.core.progress import print_line
 from nersery.core.sentence import Corpus
 from nersery.experiments.folds import fold
 from nersery.experiments.recipe import Recipe
-from nersery.experiments.run_state.inputs import read_inputs
+from nersery.experiments.run_state.inputs import read_inputs, refuse_changed
 from nersery.experiments.sampling import id_list, sample, sample_languages
 from nersery.experiments.systems import System
 
@@ -50,6 +50,7 @@ class RunFolder:
         jobs: Processes that share the cells, see `nersery.experiments.execution.jobs`.
         threads: Of each job; None takes those of this process, or for several jobs `threads_of_jobs`.
         is_part: Whether the folder above is that of a sweep.
+        inputs: Hashes of its files by split, as of the beginning of the run or sweep; empty before.
         done: How many cells have begun before, for the lines of progress.
     """
 
@@ -59,6 +60,7 @@ class RunFolder:
     jobs: int = 1
     threads: int | None = None
     is_part: bool = False
+    inputs: Mapping[str, Any] = field(default_factory=dict)
     done: int = field(default=0, init=False)
     corpora: dict[str, Corpus] = field(default_factory=dict, init=False)
     notes: list[str] = field(default_factory=list, init=False)
@@ -75,9 +77,10 @@ class RunFolder:
         """Read all files and report suspicious data.
 
         Raises:
-            DataError: When they cannot be used.
+            DataError: When they cannot be used, or have changed since the run began.
         """
         self.corpora, self.notes = read_inputs(self.recipe, self.say)
+        refuse_changed(self.recipe, self.inputs)
         for note in self.notes:
             self.say(f"note: {note}")
 

@@ -9,9 +9,11 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
+from nersery.core.errors import DataError, Issue
 from nersery.core.extras import required
 from nersery.core.files import LABELS, TEXT
 from nersery.core.sentence import Corpus, Sentence
+from nersery.core.validation import MOST_CHARACTERS
 from nersery.io.annotation_tools.standoff import layout, refuse_outer_space
 from nersery.io.annotation_tools.word_spans import WordSpansSource, begins
 from nersery.io.base import ReadOptions, Writer
@@ -147,7 +149,9 @@ def _whole(sentences: list[Sentence]) -> tuple[str, str]:
         # space: brat counts one at the start of a file as a character, most readers skip it.
         first = at + bool(parts or text.startswith(BYTE_ORDER_MARK))
         first = max(first, sentence.offsets[0][0] if sentence.offsets else 0)
-        gap = first - at
+        if (gap := first - at) > MOST_CHARACTERS:
+            message = f"{gap:,} characters lie before this sentence, expected at most {MOST_CHARACTERS:,}"
+            raise DataError(Issue(message, sentence=sentence.id), fix="correct its offsets, or leave them out")
         parts += [" " * (gap - 1) + "\n" if parts and gap else " " * gap, text]
         at = first + len(text)
         for start, end, type_, covered in _places(sentence):

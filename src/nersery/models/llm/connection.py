@@ -14,6 +14,7 @@ from nersery.core.extras import required
 from nersery.core.warnings import warn
 from nersery.models.llm.answer_cache import AnswerCache
 from nersery.models.llm.endpoint import Endpoint
+from nersery.models.llm.limited_client import limited_client
 from nersery.models.llm.pacing import LONGEST_PAUSE, pause_after
 from nersery.models.llm.prompt import Completion, Prompt
 
@@ -38,6 +39,10 @@ NO_KEY = "none"
 LONGEST_MESSAGE = 300
 LONGEST_ANSWER = 200_000
 """Characters; more is no answer to one sentence."""
+LARGEST_RESPONSE = 32 * 2**20
+"""Bytes of a response once it is unpacked."""
+MOST_TOKENS = 10**9
+"""Of a request or an answer."""
 
 
 class ServerError(NerseryError):
@@ -72,7 +77,11 @@ class Connection:
     def __init__(self, settings: Endpoint) -> None:
         self._settings = settings
         self._client = required("openai", "llm").OpenAI(
-            api_key=self._key or NO_KEY, base_url=settings.base_url, timeout=settings.timeout, max_retries=0
+            api_key=self._key or NO_KEY,
+            base_url=settings.base_url,
+            timeout=settings.timeout,
+            max_retries=0,
+            http_client=limited_client(LARGEST_RESPONSE),
         )
         self._variant = VARIANTS[0]
 
@@ -175,7 +184,7 @@ class Connection:
             choice = content["choices"][0]
             message, usage = choice["message"], content.get("usage") or {}
             text, refusal = message.get("content") or "", message.get("refusal")
-            sent, received = int(usage.get("prompt_tokens") or 0), int(usage.get("completion_tokens") or 0)
+            sent, received = map(_tokens, (usage.get("prompt_tokens"), usage.get("completion_tokens")))
             finish = "refusal" if refusal else str(choice.get("finish_reason") or "stop")
             cleaned = self._without_key(str(text))[:LONGEST_ANSWER].encode("utf-8", "replace").decode()
         except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
@@ -219,6 +228,19 @@ class Connection:
     def _without_key(self, text: str) -> str:
         """The text of a server that repeats what it was sent."""
         return text.replace(self._key, "***") if self._key else text
+
+
+def _tokens(count: Any) -> int:
+    """A number of tokens; 0, which is unknown, for one that cannot be.
+
+    >>> [_tokens(count) for count in (12, None, -5, float("inf"), 10**40)]
+    [12, 0, 0, 0, 0]
+    """
+    try:
+        number = int(count or 0)
+    except OverflowError:
+        return 0
+    return number if 0 <= number <= MOST_TOKENS else 0
 
 
 def _said(error: Any) -> str:

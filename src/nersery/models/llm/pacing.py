@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import random
 import threading
 import time
@@ -66,6 +67,8 @@ def pause_after(attempt: int, headers: Mapping[str, str]) -> float:
     7.0
     >>> 4 <= pause_after(3, {}) <= 8
     True
+    >>> pause_after(0, {"retry-after": "nan"}) <= 1
+    True
     """
     wanted = _asked_for(headers)
     if wanted is not None:
@@ -77,10 +80,11 @@ def _asked_for(headers: Mapping[str, str]) -> float | None:
     """The header Retry-After: seconds, or a date."""
     value = headers.get("retry-after", "")
     try:
-        return float(value)
+        seconds = float(value)
+        return seconds if math.isfinite(seconds) else None
     except ValueError:
         pass
     try:
         return (parsedate_to_datetime(value) - datetime.now(UTC)).total_seconds()
-    except (ValueError, TypeError):
+    except (ValueError, TypeError, OverflowError):
         return None

@@ -55,7 +55,7 @@ class Spending:
             if answer is not None:
                 self.asked += 1
                 self.sent += answer.sent or sent
-                self.received += answer.received if answer.sent else estimated_tokens(answer.text)
+                self.received += (answer.sent and answer.received) or estimated_tokens(answer.text)
 
     @property
     def dollars(self) -> float:

@@ -5,7 +5,9 @@ from __future__ import annotations
 import contextlib
 import multiprocessing
 import os
+import shutil
 import signal
+import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from multiprocessing import resource_tracker
 from multiprocessing.connection import Connection, wait
@@ -48,11 +50,12 @@ class LocalEngine:
 
 
 class LocalWorker:
-    """A process at the other end of a pipe."""
+    """A process at the other end of a pipe, with a folder for its temporary files, which a kill would leave."""
 
     def __init__(self, context: SpawnContext, task: bytes) -> None:
         self.connection, theirs = context.Pipe()
-        self._process = context.Process(target=_serve, args=(theirs, task), daemon=True)
+        self._folder = tempfile.TemporaryDirectory(prefix="nersery-", ignore_cleanup_errors=True)
+        self._process = context.Process(target=_serve, args=(theirs, task, self._folder.name), daemon=True)
         with _ignoring_ctrl_c():
             self._process.start()
         theirs.close()
@@ -72,10 +75,11 @@ class LocalWorker:
         return message
 
     def stop(self) -> None:
-        """Kill the process."""
+        """Kill the process, and remove what it left."""
         self.connection.close()
         self._process.kill()
         self._process.join()
+        self._folder.cleanup()
 
 
 @contextlib.contextmanager
@@ -120,13 +124,14 @@ def _ending(code: int | None) -> str:
     return f"killed by signal {-code} ({name}{memory})"
 
 
-def _serve(connection: Connection, task: bytes) -> None:
+def _serve(connection: Connection, task: bytes, folder: str) -> None:
     """Main function of a worker process: process batches until the pipe closes."""
+    tempfile.tempdir = folder
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # in case a library unblocks signals
     own_this_process()
     # A thread empties the pipe all the time, so that neither end ever waits with a full pipe for the other one.
     inbox: SimpleQueue[bytes] = SimpleQueue()
-    Thread(target=_take, args=(connection, inbox), daemon=True).start()
+    Thread(target=_take, args=(connection, inbox, folder), daemon=True).start()
     handler = MessageHandler(task)
     with (
         contextlib.suppress(OSError),
@@ -137,10 +142,11 @@ def _serve(connection: Connection, task: bytes) -> None:
             connection.send(handler.answer(inbox.get()))
 
 
-def _take(connection: Connection, inbox: SimpleQueue[bytes]) -> None:
+def _take(connection: Connection, inbox: SimpleQueue[bytes], folder: str) -> None:
     """Read batches from the pipe. When it closes, end the process at once, because nobody needs its results."""
     try:
         while True:
             inbox.put(connection.recv_bytes())
     except (EOFError, OSError):
+        shutil.rmtree(folder, ignore_errors=True)  # the parent may have been killed
         os._exit(0)
