@@ -23,6 +23,7 @@ def required(module: str, extra: str = "") -> Any:
     """
     package = module.partition(".")[0]
     try:
+        import_module(package)  # whose absence has another error where a part of it is imported
         return import_module(module)
     except ImportError as error:
         reason = "is not installed" if error.name == package else f"cannot be imported: {error}"
