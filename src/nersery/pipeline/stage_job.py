@@ -6,7 +6,6 @@ The library, the commands and experiments run every stage through here.
 from __future__ import annotations
 
 import shutil
-import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 from functools import partial
@@ -25,6 +24,7 @@ from nersery.core.ranges import Count, NotNegative
 from nersery.core.registry import check_values
 from nersery.core.sentence import Sentence
 from nersery.core.version import __version__
+from nersery.core.warnings import print_error
 from nersery.pipeline.job import FileJob, run
 from nersery.pipeline.stage import Stage
 
@@ -290,7 +290,7 @@ class StageJob:
 
     def _note(self, text: str) -> None:
         if not self.options.quiet:
-            print(f"note: {text}", file=sys.stderr, flush=True)
+            print_error(f"note: {text}")
 
 
 def plain(value: Any) -> Any:
