@@ -232,7 +232,7 @@ class StageJob:
             fit = partial(self.stage.fit, method, self.training, progress)
             step = resume_training(fit, self.training, force=self.options.force)
         with Progress(self.label, total, quiet=self.options.quiet) as progress:
-            items, force = self.stage.items(self.rows.outcomes()), self.options.force
+            items, force = self.stage.items(unchanged(self.rows, self.fingerprint.get("rows"))), self.options.force
             size = self.stage.items_at_once(method, self.options.batch_size)
             return job.run(items, step, batch_size=size, progress=progress, overwrite=force)
 
@@ -276,7 +276,7 @@ class StageJob:
                 Progress(self.label, total, quiet=self.options.quiet) as progress,
                 Pool(engine, task, self.options.workers, self._note) as pool,
             ):
-                items = self.stage.items(self.rows.outcomes())
+                items = self.stage.items(unchanged(self.rows, self.fingerprint.get("rows")))
                 return job.run(items, pool.answers, batch_size=size, progress=progress, overwrite=force)
 
         return resume_training(run_shards, self.training, force=self.options.force)
@@ -313,6 +313,18 @@ def _count(rows: Rows, stage: Stage[Any, Any]) -> int:
         count: int = rows.count()
         return count
     return sum(1 if isinstance(row, Reject) else stage.items_per_row for row in rows.outcomes())
+
+
+def unchanged(rows: Rows, before: Any) -> Iterator[Any]:
+    """The rows; at their end a `NerseryError` if their files are no longer those that the job began with.
+
+    Args:
+        before: Their fingerprint; None leaves that out.
+    """
+    yield from rows.outcomes()
+    if before is not None and not isinstance(rows, io.InMemory) and plain(rows) != before:
+        name = f"the input {rows.file.name}" if isinstance(rows, io.Source) else "an input"
+        raise NerseryError(f"{name} changed while the job ran. Start over with what it is now (--force)")
 
 
 def check_training(folder: Path) -> None:
