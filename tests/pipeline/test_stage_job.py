@@ -55,6 +55,12 @@ def test_an_input_that_changes_during_the_job_is_an_error(
     assert stage_job(STAGE, io.open_corpus(file), output, forced).run().read == 24
 
 
+def test_there_is_a_most_of_workers() -> None:
+    assert JobOptions(10, 1000).workers == 1000
+    with pytest.raises(SettingsError, match=r"^workers is 1001, expected a number in \[1, 1000\]$"):
+        JobOptions(10, 1001)
+
+
 def test_an_empty_number_of_threads_counts_as_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(THREADS, "")
     stage_job(STAGE, InMemory(GOLD), tmp_path / "more.jsonl", JobOptions(2, quiet=True)).run()

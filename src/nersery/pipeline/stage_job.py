@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, fields, is_dataclass, replace
 from functools import partial
 from pathlib import Path
 from types import MappingProxyType, NoneType
-from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Protocol, TypeVar
 
 from nersery import io
 from nersery.core.errors import NerseryError, SettingsError, did_you_mean
@@ -20,7 +20,7 @@ from nersery.core.other_jobs import foreign_files
 from nersery.core.outcome import Reject, Result, Tally, collect
 from nersery.core.own_process import wanted_threads
 from nersery.core.progress import Progress
-from nersery.core.ranges import Count, NotNegative
+from nersery.core.ranges import Count, NotNegative, Range
 from nersery.core.registry import check_values
 from nersery.core.sentence import Sentence
 from nersery.core.version import __version__
@@ -32,6 +32,8 @@ if TYPE_CHECKING:
     from nersery.pipeline.stage import Engine
 
 T = TypeVar("T")
+MOST_WORKERS = 1000
+"""A slip of the finger shall not fill a computer with processes."""
 Sentences = Iterable[Sentence] | str | Path
 """A corpus as users give it: sentences that can be read twice, or the name of a file or folder."""
 
@@ -52,7 +54,7 @@ class JobOptions:
     """
 
     shards: Count | None = None
-    workers: Count = 1
+    workers: Annotated[int, Range(1, MOST_WORKERS)] = 1
     engine: Literal["local", "ray"] = "local"
     gpus: NotNegative = 0.0
     batch_size: Count | None = None
