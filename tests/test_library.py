@@ -105,6 +105,19 @@ def test_settings_need_a_name_and_shards_an_output() -> None:
         nersery.augment(GOLD, "mention_replacement", shards=10)
 
 
+def test_a_folder_that_appears_during_the_training_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    saved = BiLSTMCRF.save
+
+    def save(self: BiLSTMCRF, folder: Path) -> None:
+        saved(self, folder)
+        (tmp_path / "tagger").mkdir(exist_ok=True)
+
+    monkeypatch.setattr(BiLSTMCRF, "save", save)
+    with pytest.raises(SettingsError, match="exists already"):
+        nersery.train(GOLD, "bilstm_crf", output=tmp_path / "tagger", quiet=True, epochs=1)
+    assert not [*(tmp_path / "tagger").iterdir()]
+
+
 def test_select_train_predict_evaluate(tmp_path: Path) -> None:
     more = nersery.augment(GOLD, "mention_replacement", rate=1.0, seed=1).corpus
     kept = nersery.select(more, "duplicates", GOLD)

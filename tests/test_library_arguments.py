@@ -104,7 +104,7 @@ def test_the_names_of_examples_are_corpora() -> None:
         ({"batch_size": "8"}, "batch_size is '8', expected a whole number of 1 or more"),
         ({"batch_size": True}, "batch_size is True, expected a whole number of 1 or more"),
         ({"shards": 2.5, "output": "x"}, "shards is 2.5, expected a whole number of 1 or more"),
-        ({"shards": 9, "workers": 0, "output": "x"}, "workers is 0, expected 1 or more"),
+        ({"shards": 9, "workers": 0, "output": "x"}, r"workers is 0, expected a number in \[1, 1000\]"),
         ({"shards": 9, "engine": "ray", "gpus": -1, "output": "x"}, "gpus is -1, expected 0 or more"),
         ({"shards": 9, "engine": "ray", "gpus": "a", "output": "x"}, "gpus is 'a', expected 0 or more"),
     ],

@@ -38,7 +38,7 @@ def test_numbers_within_a_range(rate: float) -> None:
     check_values(Settings(rate=rate, dropout=0.0))
 
 
-@pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf, None, "1", [1]])
+@pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf, None, "1", [1], pytest.param(10**400, id="huge")])
 def test_what_is_no_finite_number_is_in_no_range(value: object) -> None:
     assert value not in Range()
 

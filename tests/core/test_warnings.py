@@ -1,8 +1,12 @@
 from __future__ import annotations
 
+import io
+import sys
+
 import pytest
 
-from nersery.core.warnings import warn, without_notes
+from nersery.core.progress import print_line
+from nersery.core.warnings import note, warn, without_notes
 
 
 def test_what_is_not_told_within_is_told_afterwards(capsys: pytest.CaptureFixture[str]) -> None:
@@ -13,3 +17,13 @@ def test_what_is_not_told_within_is_told_afterwards(capsys: pytest.CaptureFixtur
     warn("the text is short")
     warn("the text is short")
     assert capsys.readouterr().err == "note: the text is short\n"
+
+
+def test_what_cannot_be_told_is_no_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Unread(io.StringIO):
+        def write(self, text: str) -> int:
+            raise BrokenPipeError
+
+    monkeypatch.setattr(sys, "stderr", Unread())
+    note("the text is short")
+    print_line("predict: 1/2")

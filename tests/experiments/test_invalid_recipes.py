@@ -236,6 +236,7 @@ select = ["agrement", 5]
             (b'name = "a"\nname = "b"', "is not a TOML file in UTF-8"),
             ('name = "é"'.encode("latin-1"), "is not a TOML file in UTF-8"),
             (b"a = " + b"[" * 100_000, "is not a TOML file in UTF-8"),
+            (b"a = " + b"1" * 5000, "is not a TOML file in UTF-8"),
             (b"", "the section \\[data\\] is missing"),
         ],
     )

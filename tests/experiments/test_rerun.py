@@ -208,6 +208,26 @@ class TestAgain:
         with pytest.raises(NerseryError, match=r"one/result\.json is damaged\. Delete it, and repeat the command"):
             execute()
 
+    @pytest.mark.parametrize("is_done", [True, False])
+    @pytest.mark.parametrize("part", [0, 0.5])
+    @pytest.mark.parametrize(
+        "name", ["predicted.jsonl", "generated.jsonl", "generated.jsonl.rejects.jsonl", "1-duplicates.jsonl"]
+    )
+    def test_a_file_that_a_loss_of_power_has_cut(self, name: str, part: float, is_done: bool, memory: Trainings):
+        execute()
+        folder = Path("run/seed-0/both")
+        before = files(folder)
+        if not is_done:
+            (folder / "result.json").unlink()
+        size = (folder / name).stat().st_size
+        os.truncate(folder / name, int(part * size))
+        main = name.removesuffix(".rejects.jsonl")
+        with pytest.raises(NerseryError, match=rf"both/{main} is damaged\. Delete it, and repeat the command"):
+            execute()
+        (folder / main).unlink()
+        execute()
+        assert files(folder) == before
+
     @pytest.mark.parametrize("name", ["train.jsonl", "predicted.jsonl", "generated.jsonl", "1-duplicates.jsonl"])
     def test_files_that_somebody_removed_are_made_again(self, name: str, memory: Trainings):
         execute()

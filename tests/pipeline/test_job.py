@@ -17,6 +17,7 @@ from nersery.core.outcome import Outcome, Reject
 from nersery.core.progress import Progress
 from nersery.pipeline.error_policy import ErrorPolicy
 from nersery.pipeline.job import FileJob, outcomes_of, rejects_of, run
+from nersery.pipeline.shards import batches
 from nersery.pipeline.stage_job import opened
 from tests.pipeline.jobs import ITEMS, encode, encode_reject, files, job, step
 from tests.pipeline.test_resume import Killed, start_and_kill
@@ -75,6 +76,11 @@ def test_batches_of_one_are_the_least() -> None:
     for size in (0, -1):
         with pytest.raises(SettingsError, match=f"batch_size is {size}, expected 1 or more"):
             list(outcomes_of(ITEMS, ErrorPolicy(step), batch_size=size))
+
+
+def test_batches_may_be_larger_than_any_list() -> None:
+    assert len(list(outcomes_of(ITEMS, ErrorPolicy(step), batch_size=10**20))) == 50
+    assert [*batches(ITEMS, 10**20, 10**20)] == [[*ITEMS]]
 
 
 def test_what_can_be_read_once_is_refused() -> None:

@@ -88,6 +88,26 @@ class TestResume:
         with pytest.raises(NerseryError, match="lost finished work"):
             job(tmp_path).run(ITEMS, step)
 
+    @pytest.mark.parametrize("name", ["output", "rejects"])
+    @pytest.mark.parametrize("old", [True, False])
+    def test_finished_work_that_is_removed_is_no_success(
+        self, name: str, old: bool, tmp_path: Path, undisturbed: dict[str, bytes]
+    ):
+        folder = tmp_path / "robbed"
+        folder.mkdir()
+        if old:
+            job(folder).target.write_text("old")
+
+        def robbed(batch: Sequence[int]) -> list[Outcome]:
+            (job(folder).part / name).unlink(missing_ok=True)
+            return step(batch)
+
+        with pytest.raises(NerseryError, match=f"{name} was removed, so .* cannot be written. Repeat the command"):
+            job(folder).run(ITEMS, robbed, overwrite=old)
+        assert files(folder) == ({"out.txt": b"old"} if old else {})
+        job(folder).run(ITEMS, step, overwrite=old)
+        assert files(folder) == undisturbed
+
     @pytest.mark.parametrize("content", ["", "{", "[]", "null", '{"read": 3}', '{"bytes": [1]}'])
     def test_a_broken_journal_is_named_and_given_up_by_force(
         self, content: str, tmp_path: Path, undisturbed: dict[str, bytes]

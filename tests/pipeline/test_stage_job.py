@@ -5,17 +5,20 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from nersery import io
 from nersery.augment.base import AugmentStage, augment
-from nersery.core.errors import SettingsError
+from nersery.core.errors import NerseryError, SettingsError
 from nersery.core.own_process import THREADS
 from nersery.core.sentence import Corpus
 from nersery.core.training_context import Training
 from nersery.io.base import InMemory
-from nersery.pipeline.stage_job import JobOptions, stage_job
+from nersery.pipeline import stage_job as stage_module
+from nersery.pipeline.stage import Stage
+from nersery.pipeline.stage_job import JobOptions, Rows, stage_job
 from tests.standins import sentences
 
 GOLD = Corpus(sentences(24))
@@ -29,6 +32,33 @@ def test_three_lines_write_what_is_made_in_memory(tmp_path: Path, shards: int | 
     made = augment(GOLD, STAGE.load(), copies=2, seed=3)
     assert [*io.read(tmp_path / "more.jsonl")] == [*made.corpus]
     assert tally == made.tally
+
+
+@pytest.mark.parametrize("shards", [None, 10])
+def test_an_input_that_changes_during_the_job_is_an_error(
+    shards: int | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file, output, count = tmp_path / "gold.jsonl", tmp_path / "more.jsonl", stage_module._count
+
+    def count_and_cut(rows: Rows, stage: Stage[Any, Any]) -> int:
+        found = count(rows, stage)
+        io.write(GOLD[:12], file)
+        return found
+
+    io.write(GOLD, file)
+    with monkeypatch.context() as patch:
+        patch.setattr(stage_module, "_count", count_and_cut)
+        with pytest.raises(NerseryError, match=r"the input .*gold\.jsonl changed while the job ran.*--force"):
+            stage_job(STAGE, io.open_corpus(file), output, JobOptions(shards, quiet=True)).run()
+    assert not output.exists()
+    forced = JobOptions(shards, quiet=True, force=True)
+    assert stage_job(STAGE, io.open_corpus(file), output, forced).run().read == 24
+
+
+def test_there_is_a_most_of_workers() -> None:
+    assert JobOptions(10, 1000).workers == 1000
+    with pytest.raises(SettingsError, match=r"^workers is 1001, expected a number in \[1, 1000\]$"):
+        JobOptions(10, 1001)
 
 
 def test_an_empty_number_of_threads_counts_as_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,5 +1,6 @@
 import json
 import re
+import shutil
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -11,11 +12,11 @@ from markdown_it import MarkdownIt
 from nersery import Entity, Origin, Sentence, io
 from nersery.core.entity import SoftLabel
 from nersery.core.errors import DataError, MissingResourceError, SettingsError
-from nersery.core.files import DESCRIPTION, check_replaceable, content_hash, replaced_folder
+from nersery.core.files import content_hash, replaced_folder
 from nersery.evaluate.error_analysis import find_errors
 from nersery.evaluate.scores import score
 from nersery.publish.about import About, CitedSource, gather, read_about, read_evaluation
-from nersery.publish.dataset import FILES, check_parquet, publish
+from nersery.publish.dataset import check_folder, check_parquet, publish
 from nersery.publish.splits import Division, divide
 
 GOLD = [
@@ -38,7 +39,7 @@ EVIL = ["<script>alert(1)</script>", "a|b`c`*d*[f](g)&amp;", "# head", "---", "{
 
 def written(folder: Path, about: About | None = None, *, parquet: bool = False, **changes: object) -> Path:
     divided = divide([*GOLD, NEW], GIVEN, Division())
-    publish(divided, folder / "data", about or About(), {**RECORD, **changes}, parquet=parquet)
+    publish(divided, folder / "data", about or About(), {**RECORD, **changes}, parquet=parquet, force=True)
     return folder / "data"
 
 
@@ -253,14 +254,28 @@ def test_a_failure_leaves_nothing_and_the_old_one_as_it_was(tmp_path: Path, monk
 def test_a_folder_of_somebody_else_is_never_overwritten(tmp_path: Path):
     folder = written(tmp_path)
     with pytest.raises(SettingsError, match="exists already"):
-        check_replaceable(folder, DESCRIPTION, "dataset", FILES, force=False)
-    check_replaceable(folder, DESCRIPTION, "dataset", FILES, force=True)
+        check_folder(folder, force=False)
+    check_folder(folder, force=True)
     (tmp_path / "thesis").mkdir()
     (tmp_path / "thesis/thesis.tex").write_text("precious")
     with pytest.raises(SettingsError, match="even --force does not overwrite"):
-        check_replaceable(tmp_path / "thesis", DESCRIPTION, "dataset", FILES, force=True)
+        check_folder(tmp_path / "thesis", force=True)
     with pytest.raises(SettingsError, match="is a file"):
-        check_replaceable(tmp_path / "thesis/thesis.tex", DESCRIPTION, "dataset", FILES, force=True)
+        check_folder(tmp_path / "thesis/thesis.tex", force=True)
+
+
+def test_a_folder_that_appears_during_the_work_is_kept(tmp_path: Path, monkeypatch):
+    def card(*args: object) -> str:
+        (tmp_path / "data").mkdir()
+        (tmp_path / "data/thesis.tex").write_text("precious")
+        return ""
+
+    monkeypatch.setattr("nersery.publish.dataset.card", card)
+    for force in (False, True):
+        with pytest.raises(SettingsError, match="does not overwrite" if force else "exists already"):
+            publish(divide(GOLD, GIVEN, Division()), tmp_path / "data", About(), RECORD, parquet=False, force=force)
+        assert (tmp_path / "data/thesis.tex").read_text() == "precious"
+        shutil.rmtree(tmp_path / "data")
 
 
 def test_without_pyarrow_the_extra_is_named(monkeypatch):
@@ -311,11 +326,11 @@ def test_what_is_no_part_of_a_dataset_is_never_lost(tmp_path: Path, monkeypatch:
     folder = written(tmp_path)
     (folder / ".git").mkdir()
     with pytest.raises(SettingsError, match=r"holds \.git, which is no part of the dataset and would be lost"):
-        check_replaceable(folder, DESCRIPTION, "dataset", FILES, force=True)
+        check_folder(folder, force=True)
     monkeypatch.chdir(folder)
     for here in (".", "..", str(folder)):
         with pytest.raises(SettingsError, match="is the current folder"):
-            check_replaceable(Path(here), DESCRIPTION, "dataset", FILES, force=True)
+            check_folder(Path(here), force=True)
 
 
 def test_a_link_to_a_folder_stays_one(tmp_path: Path):

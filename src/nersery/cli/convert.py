@@ -16,7 +16,7 @@ from nersery.core.progress import Progress
 from nersery.core.sentence import Sentence, types_in
 from nersery.core.validation import is_type_name
 from nersery.core.warnings import note
-from nersery.pipeline.stage_job import corpus_job, output_format
+from nersery.pipeline.stage_job import corpus_job, output_format, unchanged
 
 
 @dataset_group.command(
@@ -59,7 +59,8 @@ def convert(
     corpus = options.open_corpus(source)
     writer = write(columns=corpus.extra_columns)
     fingerprint = {"convert": format, "types": names, "scheme": scheme, "separator": separator}
-    job = corpus_job(target, {**fingerprint, "input": corpus.fingerprint()}, writer)
+    begun = corpus.fingerprint()
+    job = corpus_job(target, {**fingerprint, "input": begun}, writer)
     job.check_target(overwrite=force)
 
     def rename(batch: Sequence[Sentence]) -> Sequence[Sentence]:
@@ -67,7 +68,7 @@ def convert(
 
     met = types_in(corpus)  # which also shows every fault first
     with Progress("convert", quiet=quiet) as progress:
-        tally = job.run(corpus.outcomes(), rename, progress=progress, overwrite=force)
+        tally = job.run(unchanged(corpus, begun), rename, progress=progress, overwrite=force)
     if unmet := [name for name in names if name not in met]:
         note(f"no entity has the type {', '.join(unmet)} that --type names")
     options.print_tally(target, tally, corpus, as_json=json)

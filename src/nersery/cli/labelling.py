@@ -58,6 +58,7 @@ def next_(
         note(text)
     found = next_sentences(raw, taggers, count, labelled=done, most=most, seed=seed, quiet=quiet)
     options.report_repairs(raw)
+    options.refuse_existing(target, force=force)  # somebody may have written there in the meantime
     io.write(found.corpus, target, format=format)
     options.write_rejects(target, raw.rejects)
     rejected = len(raw.rejects)

@@ -13,7 +13,7 @@ from typer import Argument, Option
 from nersery.cli import options
 from nersery.cli.app import dataset_group
 from nersery.core.errors import SettingsError, did_you_mean, printable
-from nersery.core.files import DESCRIPTION, check_replaceable, lies_in
+from nersery.core.files import lies_in
 from nersery.core.warnings import note
 
 if TYPE_CHECKING:
@@ -76,7 +76,7 @@ def publish(
     names, folder = options.split_folder(files, "nersery dataset publish all.conll data")
     inputs = _inputs(names, folder)
     division = Division(dev_share, test_share, similarity, cast(Any, leaks), seed)
-    check_replaceable(folder, DESCRIPTION, "dataset", dataset.FILES, force=force)
+    dataset.check_folder(folder, force=force)
     if parquet:
         dataset.check_parquet()
     client = hub_client(push) if push else None
@@ -87,7 +87,7 @@ def publish(
     options.report_repairs(*(source for source, _ in sources))
     divided = divide(sentences, given, division)
     record = {"inputs": records, "division": asdict(division), "evaluation": evaluation}
-    full = dataset.publish(divided, folder, described, record, parquet=parquet)
+    full = dataset.publish(divided, folder, described, record, parquet=parquet, force=force)
     for text in _notes(divided, given, division):
         note(text)
     address = hub_push(client, folder, push, private=private) if push else None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable, Iterator
 from itertools import islice
 from typing import TypeVar
@@ -16,5 +17,5 @@ def batched(items: Iterable[T], size: int) -> Iterator[list[T]]:
     [['a', 'b'], ['c', 'd'], ['e']]
     """
     iterator = iter(items)
-    while batch := list(islice(iterator, size)):
+    while batch := list(islice(iterator, min(size, sys.maxsize))):
         yield batch

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 
 from nersery.core.errors import OutOfTimeError
+from nersery.core.warnings import print_error
 
 LOG_SECONDS = 15.0
 _END: ContextVar[float] = ContextVar("_END", default=float("inf"))
@@ -28,7 +29,7 @@ def shown_by(show: Callable[[str], None]) -> Iterator[None]:
 def print_line(text: str, end: str = "") -> None:
     """Print a text on standard error: in a terminal in the place of the last line, in a log as a line."""
     start, end = ("\r\x1b[K", end) if sys.stderr.isatty() else ("", "\n")
-    print(f"{start}{text}", end=end, file=sys.stderr, flush=True)
+    print_error(f"{start}{text}", end)
 
 
 @contextmanager

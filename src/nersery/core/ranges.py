@@ -29,9 +29,13 @@ class Range:
 
     def __contains__(self, value: object) -> bool:
         """Whether a value is such a number."""
-        if not isinstance(value, Real) or not math.isfinite(value):
+        if not isinstance(value, Real):
             return False
-        return self.low <= float(value) <= self.high and value not in self.without
+        try:
+            number = float(value)
+        except OverflowError:  # a whole number of hundreds of digits
+            return False
+        return math.isfinite(number) and self.low <= number <= self.high and value not in self.without
 
     def __str__(self) -> str:
         """As in error messages."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from functools import cache
 
@@ -14,10 +14,16 @@ NO_NOTES: ContextVar[bool] = ContextVar("NO_NOTES", default=False)
 """Whether notes are suppressed; the commands set it for ``--quiet``."""
 
 
+def print_error(text: str, end: str = "\n") -> None:
+    """Print on standard error. If nobody reads there, or its disk is full, that ends no job and fails no item."""
+    with suppress(OSError):
+        print(text, end=end, file=sys.stderr, flush=True)
+
+
 def remark(text: str) -> None:
     """Print a line that is no result on standard error, unless notes are suppressed; it does nothing to a terminal."""
     if not NO_NOTES.get():
-        print(printable(text), file=sys.stderr)
+        print_error(printable(text))
 
 
 def note(message: str) -> None:

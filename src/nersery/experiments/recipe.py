@@ -197,7 +197,7 @@ def load(name: str, overrides: Iterable[str] = (), models: str = "") -> Recipe:
     path = find(name)
     try:
         table = tomllib.loads(path.read_text("utf-8-sig"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
+    except (ValueError, RecursionError) as error:  # also for a number of thousands of digits
         raise SettingsError(f"{path} is not a TOML file in UTF-8: {error}") from error
     table = with_paths(table, path.parent)
     if models:

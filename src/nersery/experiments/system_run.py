@@ -27,7 +27,7 @@ from nersery.experiments.execution.voting import each_once, voted
 from nersery.experiments.grid import Settings, choose, combinations, described, grid_record
 from nersery.experiments.results import NOTHING_LEARNT
 from nersery.experiments.run_state.clock import Clock
-from nersery.experiments.run_state.run_folder import RunFolder
+from nersery.experiments.run_state.run_folder import RunFolder, damaged, read_made, read_record
 from nersery.experiments.run_state.sharing import (
     history_of,
     selected_name,
@@ -88,13 +88,34 @@ class SystemRun:
 
     @property
     def is_done(self) -> bool:
-        """Whether it was scored and its files are there; those that somebody has removed are made again."""
-        system = self.system
-        own = ["result.json", "train.jsonl", "predicted.jsonl"]
-        if system.makes_sentences:
-            own += [selected_name(system, number) for number in range(1, len(system.select) + 1)]
-        made = [self.run.generated(self.seed, system)] if system.makes_sentences else []
-        return all(path.exists() for path in (*map(self.path, own), *made))
+        """Whether it was scored and its files are there; those that somebody has removed are made again.
+
+        Raises:
+            NerseryError: If one of them has another size than when it was scored.
+        """
+        result = self.path("result.json")
+        if not all(path.exists() for path in (result, *self._files)):
+            return False
+        before, now = read_record(result).get("bytes", {}), self._sizes()
+        for name in before.keys() & now.keys():
+            if before[name] != now[name]:
+                raise damaged(self.path(name.removesuffix(".rejects.jsonl")))
+        return True
+
+    @property
+    def _files(self) -> list[Path]:
+        """Its files of sentences; those that its method made may be in the folder of another system."""
+        names, system = ["train.jsonl", "predicted.jsonl"], self.system
+        if not system.makes_sentences:
+            return [self.path(name) for name in names]
+        names += [selected_name(system, number) for number in range(1, len(system.select) + 1)]
+        return [*map(self.path, names), self.run.generated(self.seed, system)]
+
+    def _sizes(self) -> dict[str, int]:
+        """The bytes of the files of sentences in its own folder, and of their rejects."""
+        own = [path for path in self._files if path.parent == self.path()]
+        with_rejects = [path for file in own for path in (file, rejects_of(file)) if path.exists()]
+        return {path.name: path.stat().st_size for path in with_rejects}
 
     def execute(self) -> None:
         """Train and score the system, unless that is done, and measure the time."""
@@ -126,6 +147,7 @@ class SystemRun:
             "kept_sentences": own,
             "training": {"seed": self.seed, **history},
             "versions": versions(),
+            "bytes": self._sizes(),
         }
         write_json(self.path("result.json"), result)
         self.run.say(f"{self._label('test')}: F1 {100 * result['scores']['micro']['f1']:.1f}")
@@ -155,14 +177,15 @@ class SystemRun:
 
     def generate(self) -> Corpus:
         """The sentences that the system generated, before it selects some; generated if they do not exist."""
-        path, start = self.run.generated(self.seed, self.system), self.start
+        path, start, method = self.run.generated(self.seed, self.system), self.start, self.system.method
         if _is_missing(path) and not self._take_over_shared(path):
-            if self.system.method is None:
+            if method is None:
                 self._write(path, self._merged(), list, "generate")
             else:
                 self._run_stage(path, *self._stage(start), "generate", "learn")
         remove_training(path)
-        return io.read(path)
+        rows = len(self.run.corpora["raw"]) if self.system.labels_raw_text else len(start) * self.system.copies
+        return read_made(path, None if method is None else rows)
 
     def _run_stage(self, path: Path, stage: Stage[Any, Any], rows: Corpus, label: str, learn: str) -> None:
         label, learn, options = self._label(label), self._label(learn), JobOptions(quiet=self.run.quiet)
@@ -218,7 +241,7 @@ class SystemRun:
                 )
                 self._run_stage(path, stage, candidates, name, f"{name}: learn")
             remove_training(path)
-            candidates = io.read(path)
+            candidates = read_made(path, len(candidates))
         return candidates
 
     # --- its taggers ------------------------------------------------------------------------------------------------
@@ -283,10 +306,10 @@ class SystemRun:
         return choose(grid_record(self.run.folder, self.system), tried, f1, self.seed) if self.run.recipe.grid else {}
 
     def _predict(self, predict: Step[Sentence]) -> Corpus:
-        path = self.path("predicted.jsonl")
+        path, test = self.path("predicted.jsonl"), self.run.test(self.seed)
         if _is_missing(path):
-            self._write(path, self.run.test(self.seed), predict, "predict")
-        return io.read(path)
+            self._write(path, test, predict, "predict")
+        return read_made(path, len(test))
 
     def _write(self, path: Path, rows: Sequence[Sentence], step: Step[Sentence], label: str) -> None:
         with self._progress(label, len(rows)) as progress:

@@ -159,13 +159,14 @@ class FileJob:
         Raises:
             SettingsError: If the target must not be overwritten, another job is unfinished there, or another process is
                 working on it.
-            NerseryError: If the journal is broken, or the files are shorter than it says.
+            NerseryError: If the journal is broken, or the files are shorter than it says or removed.
         """
         self.check_target(overwrite=overwrite)
         journal = _Journal(self.part / JOURNAL, dict(self.fingerprint))
         with journal.taken_over(overwrite=overwrite):
             self._check_existing(overwrite, moved=journal.finished)
             journal.write()  # before the output is cut, so that no journal ever speaks of another job's bytes
+            moved = journal.finished  # perhaps, by a killed call
             if not journal.finished:
                 done, policy = journal.tally.read, ErrorPolicy(step, self.sentence_of)
                 if progress is not None and done:
@@ -174,6 +175,7 @@ class FileJob:
                 outcomes = outcomes_of(remaining, policy, batch_size=batch_size, progress=progress)
                 self._fill(journal, outcomes, policy, batch_size)
             self.check_target(overwrite=overwrite)  # somebody may have written there in the meantime
+            self._refuse_loss(journal.tally, moved=moved)
             self._publish(journal.tally)
         return journal.tally
 
@@ -203,6 +205,15 @@ class FileJob:
             journal.finished = True
             journal.save(output, rejects)
 
+    def _refuse_loss(self, tally: Tally, *, moved: bool) -> None:
+        """Raise `NerseryError`, and clear the way for another try, if somebody has removed the finished work."""
+        pairs = [(self.part / "output", self.target), (self.part / "rejects", self.rejects)]
+        for made, target in pairs if tally.rejected else pairs[:1]:
+            is_moved = moved and (os.path.lexists(target) or (self.part / "packed").exists())
+            if not made.exists() and not is_moved:
+                self._clear()
+                raise NerseryError(f"{made} was removed, so {target} cannot be written. Repeat the command")
+
     def _publish(self, tally: Tally) -> None:
         """Move the finished files; what a killed call has moved already is no longer there."""
         rejects, output, packed = self.part / "rejects", self.part / "output", self.part / "packed"
@@ -218,6 +229,9 @@ class FileJob:
             output = packed
         if output.exists():  # it moves last: whoever finds the target finds its rejects, too
             os.replace(output, self.target)
+        self._clear()
+
+    def _clear(self) -> None:
         for name in PARTS:
             (self.part / name).unlink(missing_ok=True)
         with contextlib.suppress(OSError):  # somebody else's files in it stay

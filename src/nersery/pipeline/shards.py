@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import sys
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -267,6 +268,6 @@ def batches(rows: Iterable[Row], shard: int, batch_size: int) -> Iterator[list[R
     [['a', 'b', 'c'], ['d', 'e'], ['f', 'g', 'h']]
     """
     iterator, left = iter(rows), shard
-    while batch := list(islice(iterator, min(batch_size, left))):
+    while batch := list(islice(iterator, min(batch_size, left, sys.maxsize))):
         yield batch
         left = left - len(batch) or shard

@@ -6,13 +6,12 @@ The library, the commands and experiments run every stage through here.
 from __future__ import annotations
 
 import shutil
-import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 from functools import partial
 from pathlib import Path
 from types import MappingProxyType, NoneType
-from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Protocol, TypeVar
 
 from nersery import io
 from nersery.core.errors import NerseryError, SettingsError, did_you_mean
@@ -21,10 +20,11 @@ from nersery.core.other_jobs import foreign_files
 from nersery.core.outcome import Reject, Result, Tally, collect
 from nersery.core.own_process import wanted_threads
 from nersery.core.progress import Progress
-from nersery.core.ranges import Count, NotNegative
+from nersery.core.ranges import Count, NotNegative, Range
 from nersery.core.registry import check_values
 from nersery.core.sentence import Sentence
 from nersery.core.version import __version__
+from nersery.core.warnings import print_error
 from nersery.pipeline.job import FileJob, run
 from nersery.pipeline.stage import Stage
 
@@ -32,6 +32,8 @@ if TYPE_CHECKING:
     from nersery.pipeline.stage import Engine
 
 T = TypeVar("T")
+MOST_WORKERS = 1000
+"""A slip of the finger shall not fill a computer with processes."""
 Sentences = Iterable[Sentence] | str | Path
 """A corpus as users give it: sentences that can be read twice, or the name of a file or folder."""
 
@@ -52,7 +54,7 @@ class JobOptions:
     """
 
     shards: Count | None = None
-    workers: Count = 1
+    workers: Annotated[int, Range(1, MOST_WORKERS)] = 1
     engine: Literal["local", "ray"] = "local"
     gpus: NotNegative = 0.0
     batch_size: Count | None = None
@@ -232,7 +234,7 @@ class StageJob:
             fit = partial(self.stage.fit, method, self.training, progress)
             step = resume_training(fit, self.training, force=self.options.force)
         with Progress(self.label, total, quiet=self.options.quiet) as progress:
-            items, force = self.stage.items(self.rows.outcomes()), self.options.force
+            items, force = self.stage.items(unchanged(self.rows, self.fingerprint.get("rows"))), self.options.force
             size = self.stage.items_at_once(method, self.options.batch_size)
             return job.run(items, step, batch_size=size, progress=progress, overwrite=force)
 
@@ -276,7 +278,7 @@ class StageJob:
                 Progress(self.label, total, quiet=self.options.quiet) as progress,
                 Pool(engine, task, self.options.workers, self._note) as pool,
             ):
-                items = self.stage.items(self.rows.outcomes())
+                items = self.stage.items(unchanged(self.rows, self.fingerprint.get("rows")))
                 return job.run(items, pool.answers, batch_size=size, progress=progress, overwrite=force)
 
         return resume_training(run_shards, self.training, force=self.options.force)
@@ -290,7 +292,7 @@ class StageJob:
 
     def _note(self, text: str) -> None:
         if not self.options.quiet:
-            print(f"note: {text}", file=sys.stderr, flush=True)
+            print_error(f"note: {text}")
 
 
 def plain(value: Any) -> Any:
@@ -313,6 +315,18 @@ def _count(rows: Rows, stage: Stage[Any, Any]) -> int:
         count: int = rows.count()
         return count
     return sum(1 if isinstance(row, Reject) else stage.items_per_row for row in rows.outcomes())
+
+
+def unchanged(rows: Rows, before: Any) -> Iterator[Any]:
+    """The rows; at their end a `NerseryError` if their files are no longer those that the job began with.
+
+    Args:
+        before: Their fingerprint; None leaves that out.
+    """
+    yield from rows.outcomes()
+    if before is not None and not isinstance(rows, io.InMemory) and plain(rows) != before:
+        name = f"the input {rows.file.name}" if isinstance(rows, io.Source) else "an input"
+        raise NerseryError(f"{name} changed while the job ran. Start over with what it is now (--force)")
 
 
 def check_training(folder: Path) -> None:

@@ -63,7 +63,7 @@ def read_about(path: str | Path) -> About:
     """
     try:
         table = tomllib.loads(_text_of(path))
-    except tomllib.TOMLDecodeError as error:
+    except ValueError as error:  # also for a number of thousands of digits
         raise SettingsError(f"{path} is not TOML: {error}") from None
     values, problems = typed_settings.validated(About, Path(path).stem, table)
     if problems:

@@ -13,7 +13,7 @@ from typing import Any
 from nersery import io
 from nersery.core import tags
 from nersery.core.errors import MissingResourceError, SettingsError
-from nersery.core.files import DESCRIPTION, replaced_folder, write_atomic
+from nersery.core.files import DESCRIPTION, check_replaceable, replaced_folder, write_atomic
 from nersery.core.sentence import Sentence
 from nersery.core.version import __version__
 from nersery.io.folder import CARD, SPANS
@@ -43,20 +43,32 @@ def check_parquet() -> None:
         raise MissingResourceError(f"{error}, or write JSONL alone (--no-parquet)") from None
 
 
+def check_folder(folder: Path, *, force: bool) -> None:
+    """Raise `SettingsError` for a folder of anything but a dataset, or of a dataset without ``force``."""
+    check_replaceable(folder, DESCRIPTION, "dataset", FILES, force=force)
+
+
 def publish(
-    divided: Divided, folder: Path, about: About, record: Mapping[str, Any], *, parquet: bool = True
+    divided: Divided,
+    folder: Path,
+    about: About,
+    record: Mapping[str, Any],
+    *,
+    parquet: bool = True,
+    force: bool = False,
 ) -> dict[str, Any]:
-    """Write a dataset completely or not at all; an existing folder is replaced at the end.
+    """Write a dataset completely or not at all.
 
     Args:
         record: How it was made: ``inputs``, ``division`` and ``evaluation``.
+        force: Replace an existing folder at the end.
 
     Returns:
         The record in the folder.
 
     Raises:
         MissingResourceError: If Parquet is requested and pyarrow is not installed.
-        SettingsError: If there is no sentence.
+        SettingsError: If there is no sentence, or by `check_folder`.
     """
     if not divided.splits:
         raise SettingsError("there is no sentence to publish")
@@ -81,6 +93,7 @@ def publish(
             text = front_matter(about, divided, replace(spans, files=names))
             write_atomic(unfinished / SPANS / CARD, f"{text}\nSee the [card](../README.md) one folder up.\n")
         write_atomic(unfinished / DESCRIPTION, json.dumps(full, ensure_ascii=False, indent=1) + "\n")
+        check_folder(folder, force=force)  # somebody may have made one in the meantime
     return full
 
 

@@ -339,5 +339,6 @@ def train_into(
             fit = partial(tagger.fit, gold, replace(training, progress=progress, folder=state))
             history = resume_training(fit, state, force=force)
         tagger.save(unfinished)
+        check_tagger_folder(folder, force=force)  # somebody may have made one in the meantime
     shutil.rmtree(state, ignore_errors=True)
     return history

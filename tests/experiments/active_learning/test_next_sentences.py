@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -127,6 +128,18 @@ def raw(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     monkeypatch.chdir(tmp_path)
     io.write(RAW, "raw.txt", format="text")
     return "raw.txt"
+
+
+def test_a_file_that_appears_during_the_work_is_kept(tagger: Path, raw: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    choose = module.next_sentences
+
+    def disturbed(*args: Any, **options: Any) -> Any:
+        Path("next.jsonl").write_text("precious")
+        return choose(*args, **options)
+
+    monkeypatch.setattr(module, "next_sentences", disturbed)
+    assert "next.jsonl exists already" in call("label", "next", raw, "next.jsonl", "--tagger", str(tagger)).err
+    assert Path("next.jsonl").read_text() == "precious"
 
 
 def test_the_command_writes_what_review_and_annotation_tools_read(tagger: Path, raw: str) -> None:

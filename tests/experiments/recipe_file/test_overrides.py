@@ -15,6 +15,10 @@ from nersery.io.shipped import shipped
 from tests.experiments.asking import GOOD, NAMED, Write, problem, problems
 
 
+def test_a_number_of_thousands_of_digits_is_text() -> None:
+    assert toml_value("1" * 5000) == "1" * 5000
+
+
 class TestOverrides:
     def test_values_in_sections_new_ones_too(self, write: Write):
         overrides = ["sample.size=5", "tagger.steps=3", "tagger.scheme=BIOES", "seeds=[1, 2]", "name=with = sign"]

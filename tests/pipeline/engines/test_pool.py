@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import random
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -85,6 +86,13 @@ def test_the_first_worker_is_ready_before_others_start(tmp_path: Path) -> None:
     first, *others = [worker.task for worker in engine.started]
     assert first.is_first
     assert not any(task.is_first for task in others)
+
+
+def test_no_more_workers_start_than_batches_wait() -> None:
+    engine = Inline()
+    with Pool(engine, replace(WorkerTask(Capitals()), is_first=False), 99, print) as pool:
+        list(pool.answers([rows(1)] * 2))
+    assert 1 <= len(engine.started) <= 2
 
 
 class TestRowsThatFail:

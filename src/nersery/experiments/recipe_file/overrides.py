@@ -154,6 +154,6 @@ def toml_value(text: str) -> Any:
     """
     try:
         table = tomllib.loads(f"value = {text}")
-    except (tomllib.TOMLDecodeError, RecursionError):
+    except (ValueError, RecursionError):  # also for a number of thousands of digits
         return float(text) if SHORT_NUMBER.fullmatch(text) else text
     return table["value"] if len(table) == 1 else text

@@ -28,7 +28,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from nersery import io
-from nersery.core.errors import NerseryError
+from nersery.core.errors import DataError, NerseryError
 from nersery.core.files import write_atomic
 from nersery.core.progress import print_line
 from nersery.core.sentence import Corpus
@@ -37,6 +37,7 @@ from nersery.experiments.recipe import Recipe
 from nersery.experiments.run_state.inputs import read_inputs, refuse_changed
 from nersery.experiments.sampling import id_list, sample, sample_languages
 from nersery.experiments.systems import System
+from nersery.pipeline.job import rejects_of
 
 
 @dataclass
@@ -130,9 +131,29 @@ class RunFolder:
         return next((path for path in paths if path.exists()), paths[0])
 
 
+def damaged(path: Path) -> NerseryError:
+    """The error for a file of a run that is not as nersery wrote it, e.g. after a loss of power."""
+    return NerseryError(f"{path} is damaged. Delete it, and repeat the command")
+
+
+def read_made(path: Path, rows: int | None) -> Corpus:
+    """The sentences that a stage has made; a `NerseryError` if the file or that of its rejects is damaged.
+
+    Args:
+        rows: How many there are in both files together, if that is known.
+    """
+    found = sum(file.read_bytes().count(b"\n") for file in (path, rejects_of(path)) if file.exists())
+    if rows not in (None, found):
+        raise damaged(path)
+    try:
+        return io.read(path)
+    except DataError:
+        raise damaged(path) from None
+
+
 def read_record(path: Path) -> Any:
     """A JSON file of a run; a `NerseryError` if it is damaged."""
     try:
         return json.loads(path.read_text("utf-8"))
     except ValueError:
-        raise NerseryError(f"{path} is damaged. Delete it, and repeat the command") from None
+        raise damaged(path) from None

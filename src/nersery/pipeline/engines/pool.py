@@ -153,7 +153,7 @@ class Pool(Generic[AnyWorker, Row, Item]):
                 self._receive(None)
 
     def _assign(self) -> None:
-        """Assign batches to workers, the idle ones first, and start those that are missing."""
+        """Assign batches to workers, the idle ones first, and start one for each that is left, as far as allowed."""
         while self._todo:
             free = [slot for slot in self._slots if slot.is_ready and len(slot.batches) < self._ahead]
             if not free:
@@ -161,7 +161,9 @@ class Pool(Generic[AnyWorker, Row, Item]):
             slot = min(free, key=lambda slot: len(slot.batches))
             slot.batches.append(self._todo.popleft())
             slot.worker.send(pickle.dumps(slot.batches[-1].rows, pickle.HIGHEST_PROTOCOL))
-        while self._todo and len(self._slots) < (1 if self._task.is_first else self._most):
+        room = (1 if self._task.is_first else self._most) - len(self._slots)
+        starting = sum(not slot.is_ready for slot in self._slots)
+        for _ in range(min(room, len(self._todo) - starting)):
             self._slots.append(_Slot(self._engine.start(pickle.dumps(self._task))))
 
     def _receive(self, seconds: float | None) -> None:
