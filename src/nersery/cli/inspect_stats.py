@@ -61,7 +61,7 @@ def _print_stats(rows: list[dict[str, Any]]) -> None:
             print(f"    {type_}  {count:>7,}  {100 * count / row['entities']:5.1f} %")
         for first, *others in row["similar_types"]:
             listed = " and ".join(f'"{other}"' for other in others)
-            note(f'{listed} may be slips for "{first}"; one name for all: nersery dataset convert --type OLD=NEW')
+            note(f'{listed} may be slips for "{first}"; to use one name: nersery dataset convert --type OLD=NEW')
         for title in ("generated_by", "repaired"):
             if row[title]:
                 counts = ", ".join(f"{key} {count:,}" for key, count in row[title].items())

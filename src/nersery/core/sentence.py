@@ -77,6 +77,7 @@ class Sentence:
         words: tuple[str, ...],
         entities: tuple[Entity, ...],
         id: str,
+        *,
         language: str,
         origin: Origin | None,
         scores: Mapping[str, float],
@@ -168,7 +169,9 @@ class Sentence:
             if entity.score is not None:
                 entities = tuple([Entity(one.start, one.end, one.type) for one in entities])
                 break
-        return Sentence.unchecked(self.words, entities, id, self.language, origin, {}, self.columns)
+        return Sentence.unchecked(
+            self.words, entities, id, language=self.language, origin=origin, scores={}, columns=self.columns
+        )
 
     def with_scores(self, **scores: float) -> Sentence:
         """The same sentence with scores added; one of the same name is replaced."""
@@ -203,9 +206,17 @@ class Sentence:
         unknown = [(start, end, [UNKNOWN_COLUMN] * len(new)) for start, end, new in edits] if self.columns else []
         words, columns = _spliced(self.words, edits), tuple([_spliced(column, unknown) for column in self.columns])
         entities = tuple([_moved(entity, edits, self) for entity in self.entities])
-        place = ("", ()) if edits else (self.document, self.offsets)
         edited = Sentence.unchecked(
-            words, entities, self.id, self.language, self.origin, self.scores, columns, self.comments, (), *place
+            words,
+            entities,
+            self.id,
+            language=self.language,
+            origin=self.origin,
+            scores=self.scores,
+            columns=columns,
+            comments=self.comments,
+            document="" if edits else self.document,
+            offsets=() if edits else self.offsets,
         )
         if edit_issue(edited.words, edited.entities) is not None:  # the other parts were checked with this sentence
             edited.__post_init__()
@@ -219,9 +230,18 @@ class Sentence:
         """
         words = tuple([self.words[position] for position in order])
         columns = tuple([tuple([column[position] for position in order]) for column in self.columns])
-        others = self.comments, self.soft_labels, self.document, self.offsets
         reordered = Sentence.unchecked(
-            words, self.entities, self.id, self.language, self.origin, self.scores, columns, *others
+            words,
+            self.entities,
+            self.id,
+            language=self.language,
+            origin=self.origin,
+            scores=self.scores,
+            columns=columns,
+            comments=self.comments,
+            soft_labels=self.soft_labels,
+            document=self.document,
+            offsets=self.offsets,
         )
         if len(order) != len(self.words):  # else all parts were checked with this sentence
             reordered.__post_init__()

@@ -149,19 +149,17 @@ class Projection:
             scores[ENTITY_QUALITY] = alignment_quality(best, _places(wanted), _places(placed), self.unaligned)
         if self.keep_incomplete:
             scores[PROJECTED] = len(placed) / len(wanted) if wanted else 1.0
-        entities, origin, place = tuple(sorted(placed)), Origin(METHOD, (source.id,)), (target.document, target.offsets)
-        scores = {**target.scores, **scores}
         sentence = Sentence.unchecked(  # of parts of checked sentences; the spans do not overlap
             target.words,
-            entities,
+            tuple(sorted(placed)),
             target.id,
-            target.language,
-            origin,
-            scores,
-            target.columns,
-            target.comments,
-            (),
-            *place,
+            language=target.language,
+            origin=Origin(METHOD, (source.id,)),
+            scores={**target.scores, **scores},
+            columns=target.columns,
+            comments=target.comments,
+            document=target.document,
+            offsets=target.offsets,
         )
         if not lost:
             return sentence

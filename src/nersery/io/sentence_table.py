@@ -109,4 +109,16 @@ def _unpacked(packed: bytes) -> Sentence:
     scores, columns, comments, soft, document, offsets = others
     own, labels = tuple([Entity(*one) for one in entities]), tuple([SoftLabel(*one) for one in soft])
     made = origin and Origin(*origin)
-    return Sentence.unchecked(words, own, id, language, made, scores, columns, comments, labels, document, offsets)
+    return Sentence.unchecked(
+        words,
+        own,
+        id,
+        language=language,
+        origin=made,
+        scores=scores,
+        columns=columns,
+        comments=comments,
+        soft_labels=labels,
+        document=document,
+        offsets=offsets,
+    )

@@ -326,7 +326,9 @@ def unchanged(rows: Rows, before: Any) -> Iterator[Any]:
     yield from rows.outcomes()
     if before is not None and not isinstance(rows, io.InMemory) and plain(rows) != before:
         name = f"the input {rows.file.name}" if isinstance(rows, io.Source) else "an input"
-        raise NerseryError(f"{name} changed while the job ran. Start over with what it is now (--force)")
+        raise NerseryError(
+            f"{name} changed while the job ran, so the output would mix two versions. Start over (--force)"
+        )
 
 
 def check_training(folder: Path) -> None:

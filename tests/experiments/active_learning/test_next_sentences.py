@@ -92,7 +92,7 @@ def test_taggers_without_soft_labels_and_with_other_types(
     both = nersery.next_sentences(RAW, [tagger, tmp_path / "memory"], 5, quiet=True)
     assert both.types == ("CITY", "LOC", "PER")
     err = capsys.readouterr().err
-    assert "memory says only of the entities that it predicts how likely they are" in err
+    assert "memory has probabilities only for entities that it predicts" in err
     assert "different types" in err
     alone = nersery.next_sentences(RAW, tmp_path / "memory", 40, quiet=True)
     assert {sentence.scores["expected_errors"] for sentence in alone.corpus} == {0.0}, "it is always sure"

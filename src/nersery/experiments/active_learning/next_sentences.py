@@ -162,7 +162,7 @@ def _predicted(name: str, tagger: Tagger, sentences: Sequence[Sentence]) -> list
     try:
         return tagger.predict_soft(sentences)
     except SettingsError:
-        warn(f"{name} says only of the entities that it predicts how likely they are: what it may miss does not count")
+        warn(f"{name} has probabilities only for entities that it predicts, so those that it may miss do not count")
         return tagger.predict(sentences)
 
 

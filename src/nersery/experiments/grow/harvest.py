@@ -67,7 +67,7 @@ class Harvest:
             finds_some = self.test_f1 is not None and self.test_f1[1]
             first = (
                 "best: none, because no tagger found an entity (F1 0.0 on held-out sentences). "
-                + "The one that was then trained on all sentences does find some. " * bool(finds_some)
+                + "The final tagger, trained on all sentences, finds some. " * bool(finds_some)
                 + "Training was too short: allow more --minutes, with another --out"
             )
         elif self.best == GOLD:
