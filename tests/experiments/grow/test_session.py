@@ -291,7 +291,7 @@ def test_without_a_found_entity_there_is_no_best_and_test_says_why_it_has_no_sco
     assert nothing.startswith("best: none, because no tagger found an entity")
     assert "allow more --minutes, with another --out" in nothing
     assert "test: no test file" in nothing
-    later = "The one that was then trained on all sentences does find some. Training was too short"
+    later = "The final tagger, trained on all sentences, finds some. Training was too short"
     assert later not in nothing
     assert later in str(replace(grown, dev_f1=(0.0, 0.0), test_f1=(None, 0.8), test=None))
     assert "test: the time was too short" in str(replace(grown, test_f1=(None, None), test=None))
