@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from types import SimpleNamespace
 
 import pytest
 
 from nersery.evaluate.significance import Comparison
 from nersery.experiments.grow.candidates import systems_for
-from nersery.experiments.grow.expectation import USUAL, expected_gain, usual_kind
+from nersery.experiments.grow.expectation import CASED, STARTED, USUAL, better_encoders, expected_gain, usual_gain
 from nersery.experiments.grow.search import Search
 from nersery.experiments.grow.text_profile import TextProfile
 from nersery.experiments.recipe import parse_recipe
@@ -17,7 +18,7 @@ from nersery.experiments.recipe import parse_recipe
 def gain(kind: str, difference: float, error: float, folds: int = 1) -> float:
     """The expected gain where the folds show a difference with that standard error."""
     compared = Comparison(difference, difference - 1.96 * error, difference + 1.96 * error, 1.0, 50, 1)
-    return expected_gain(kind, compared, folds)
+    return expected_gain(USUAL.get(kind), compared, folds)
 
 
 def test_folds_that_say_nothing_leave_the_usual_gain() -> None:
@@ -43,11 +44,10 @@ def test_it_grows_with_the_difference() -> None:
         assert gains == sorted(gains)
 
 
-@pytest.mark.parametrize("are_names", [False, True])
-def test_every_system_has_its_kind(are_names: bool) -> None:
-    text = TextProfile("LATIN", "en", cased=True)
+def gains_of(text: TextProfile, models: list[str], *, are_names: bool = False) -> dict[str, tuple[float, float] | None]:
+    """The usual gain of each system."""
     sizes = {"gold": 400, "raw": 100, "stage_steps": 50}
-    entries = systems_for(text, ["PER"], ["bundled", "mine"], **sizes, are_names=are_names)
+    entries = systems_for(text, ["PER"], models, **sizes, are_names=are_names)
     table = {
         "name": "grow", "seeds": [0], "data": {"train": "x.conll", "raw": "y.txt"}, "sample": {"folds": 2},
         "tagger": {"model": "bundled"}, "systems": entries,
@@ -55,25 +55,48 @@ def test_every_system_has_its_kind(are_names: bool) -> None:
     recipe, issues = parse_recipe(table)
     assert recipe is not None, issues
     search = Search(SimpleNamespace(recipe=recipe), None, None, print, lambda: None)  # type: ignore[arg-type]
-    kinds = {system.name: usual_kind(search.chain(system), "bundled") for system in recipe.systems[1:]}
-    ends = " from start" if are_names else ""
-    assert {name: kind.removesuffix(ends) for name, kind in kinds.items()} == {
-        **({"gold, bundled-ner": "start"} if are_names else {}),
-        "questions": "questions",
+    better = better_encoders(text, "bundled")
+    return {one.name: usual_gain(search.chain(one), "bundled", better) for one in recipe.systems[1:]}
+
+
+def added(*gains: tuple[float, float]) -> tuple[float, float]:
+    """Mean and standard deviation of a sum."""
+    return sum(mean for mean, _ in gains), math.hypot(*(spread for _, spread in gains))
+
+
+ENGLISH = TextProfile("LATIN", "en", cased=True)
+
+
+@pytest.mark.parametrize("are_names", [False, True])
+def test_every_system_has_its_usual_gain(are_names: bool) -> None:
+    started = [STARTED] if are_names else []
+    gains = gains_of(ENGLISH, ["bundled", "mine"], are_names=are_names)
+    assert gains == {
+        **({"gold, bundled-ner": USUAL["start"]} if are_names else {}),
+        "questions": added(USUAL["questions"], *started),
         **dict.fromkeys(("questions, relabelled", "questions, relabelled twice", "questions, relabelled three times"),
-                        "questions again"),
+                        added(USUAL["questions again"], *started)),
         **dict.fromkeys(("self-training", "self-training, relabelled", "self-training, relabelled twice",
-                         "self-training, relabelled three times"), "self-training"),
-        "melm + agreement": "melm", "aclm + agreement": "aclm", "mention replacement": "mention_replacement",
-        **{name: "" for name in kinds if name.endswith(", mine")},
+                         "self-training, relabelled three times"), added(USUAL["self-training"], *started)),
+        "melm + agreement": added(USUAL["melm"], *started), "aclm + agreement": added(USUAL["aclm"], *started),
+        "mention replacement": added(USUAL["mention_replacement"], *started),
+        **{name: None for name in gains if name.endswith(", mine")},
     }  # fmt: skip
-    assert kinds["questions"].endswith(ends)
+
+
+def test_the_multilingual_encoder_is_known_to_suit_english_with_capitals() -> None:
+    models = ["bundled", "bundled-multilingual"]
+    gains = gains_of(ENGLISH, models)
+    assert gains["gold, bundled-multilingual"] == CASED
+    assert gains["questions, bundled-multilingual"] == added(CASED, USUAL["questions"])
+    assert gains_of(ENGLISH, models, are_names=True)["gold, bundled-multilingual"] == added(CASED, USUAL["start"])
+    for text in (TextProfile("LATIN", "en", cased=False), TextProfile("LATIN", "de", cased=True)):
+        assert gains_of(text, models)["gold, bundled-multilingual"] is None
 
 
 def test_a_method_is_expected_to_gain_more_from_a_better_start() -> None:
-    assert (
-        gain("self-training", 0.0, 10.0)
-        < gain("self-training from start", 0.0, 10.0)
-        < gain("questions from start", 0.0, 10.0)
-    )
-    assert gain("questions from start", 0.12, 0.05) > gain("start", 0.12, 0.05)
+    gains = gains_of(ENGLISH, ["bundled"], are_names=True)
+    uncertain, large = (Comparison(x, x - y, x + y, 1.0, 50, 1) for x, y in ((0.0, 20.0), (0.12, 0.1)))
+    assert gain("self-training", 0.0, 10.0) < expected_gain(gains["self-training"], uncertain, 1)
+    assert expected_gain(gains["self-training"], uncertain, 1) < expected_gain(gains["questions"], uncertain, 1)
+    assert expected_gain(gains["questions"], large, 1) > expected_gain(gains["gold, bundled-ner"], large, 1)

@@ -45,6 +45,7 @@ def searched(
     said: list[str] | None = None,
     last: Schedule | None = None,
     answers: float = 1.0,
+    better: tuple[str, ...] = (),
 ) -> Search:
     """A search that has ended, in which each system is said to take a minute.
 
@@ -89,7 +90,8 @@ def searched(
     monkeypatch.setattr(search, "zero_shot_f1", lambda *_: answers)
     monkeypatch.setattr(Budget, "learn", lambda *_: None)
     say = (said if said is not None else []).append
-    found = Search(run, SimpleNamespace(), budget, say, lambda: None, named=named, last=last)  # type: ignore[arg-type]
+    gains = dict.fromkeys(better, (0.065, 0.05))
+    found = Search(run, SimpleNamespace(), budget, say, lambda: None, {}, named, last, gains)  # type: ignore[arg-type]
     found.execute()
     return found
 
@@ -111,6 +113,12 @@ def test_another_encoder_waits_if_time_is_short(monkeypatch: pytest.MonkeyPatch)
     tried = order(monkeypatch, 7)
     assert tried[:3] == ["gold", "questions", "self-training"]
     assert "gold, bundled-multilingual" not in tried
+
+
+def test_a_better_encoder_does_not_wait(monkeypatch: pytest.MonkeyPatch) -> None:
+    f1 = {"gold, bundled-multilingual": 0.6}
+    tried = order(monkeypatch, 7, f1=f1, better=("bundled-multilingual",))
+    assert tried[:3] == ["gold", "gold, bundled-multilingual", "questions, bundled-multilingual"]
 
 
 def test_it_is_tried_after_the_methods_if_they_were_quicker_than_estimated(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -294,10 +302,15 @@ def test_one_timing_serves_all_batch_sizes(monkeypatch: pytest.MonkeyPatch) -> N
 
 def test_an_encoder_that_the_time_does_not_allow_is_not_even_timed(monkeypatch: pytest.MonkeyPatch) -> None:
     material, asked = timed(monkeypatch, {})
-    short = plan.make_plan(material, "", Budget(300.0), lambda _: None)
+    lower = replace(material, text=replace(ENGLISH, cased=False))
+    short = plan.make_plan(lower, "", Budget(300.0), lambda _: None)
     assert "bundled-multilingual" not in asked
     assert not any("multilingual" in name for name in systems_of(short))
     assert any("bundled-multilingual is not tried" in note for note in short.notes)
+    cased = plan.make_plan(material, "", Budget(300.0), lambda _: None)
+    assert "gold, bundled-multilingual" in systems_of(cased), "it needs no time for methods of the other one before"
+    shortest = plan.make_plan(material, "", Budget(30.0), lambda _: None)
+    assert not any("multilingual" in name for name in systems_of(shortest))
 
 
 @pytest.mark.parametrize(("slower", "first"), [(2.0, "bundled-multilingual"), (100.0, "bundled")])
@@ -325,7 +338,8 @@ def test_the_encoder_that_the_user_named_stays(monkeypatch: pytest.MonkeyPatch) 
 def test_taggers_for_names_start_from_the_bundled_one_unless_the_user_named_it(monkeypatch: pytest.MonkeyPatch) -> None:
     material, asked = timed(monkeypatch, {})
     monkeypatch.setattr(plan, "are_names", lambda tagger, _: tagger == "bundled-ner")
-    found = plan.make_plan(material, "", Budget(300.0), lambda _: None)
+    lower = replace(material, text=replace(ENGLISH, cased=False))
+    found = plan.make_plan(lower, "", Budget(300.0), lambda _: None)
     assert "the mentions are mostly names: all taggers but that of gold only start from bundled-ner" in found.notes
     assert found.table["tagger"]["model"] == "bundled"
     assert {str(entry["tagger_settings"]["model"]) for entry in found.table["systems"]} == {"bundled-ner"}

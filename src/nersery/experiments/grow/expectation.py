@@ -6,11 +6,15 @@ Folds of a few dozen sentences say little: their standard error is often larger 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from nersery.evaluate.significance import Comparison
+from nersery.experiments.grow.text_profile import TextProfile
 from nersery.experiments.systems import System
-from nersery.models.bundled import ENCODERS
+from nersery.models.bundled import ENCODERS, ENGLISH, MULTILINGUAL
+
+Gain = tuple[float, float]
+"""F1 over gold only, mean and standard deviation over data sets."""
 
 USUAL = {
     "questions": (0.05, 0.03),
@@ -21,10 +25,12 @@ USUAL = {
     "mention_replacement": (0.01, 0.015),
     "start": (0.05, 0.04),
 }
-"""F1 over gold only, mean and standard deviation over data sets; see docs/results.md."""
-FROM_START = " from start"
-STARTED = (0.03, 0.03)
+"""The `Gain` of systems with the encoder of gold only; see docs/results.md."""
+STARTED: Gain = (0.03, 0.03)
 """What a method usually gains more where its tagger starts from the bundled one."""
+CASED: Gain = (0.065, 0.05)
+"""What the multilingual encoder usually gains over the English one, which reads lower case only, where English has
+capitals."""
 UNUSUAL = (0.0, 0.15)
 """The same where a method does not suit the data at all, or an encoder of which nothing is known."""
 SUITS = 0.9
@@ -35,21 +41,19 @@ RETRAINING = 0.014
 """Standard deviation of a difference between two taggers if both are trained again with another seed."""
 
 
-def expected_gain(kind: str, compared: Comparison, folds: int) -> float:
+def expected_gain(usual: Gain | None, compared: Comparison, folds: int) -> float:
     """F1 over gold only that is expected on other sentences.
 
-    The gain is taken to come from one of two normal distributions, `USUAL` or `UNUSUAL`, and the folds to show it
-    with normal noise: the result is the mean of what it may be then (of the posterior distribution).
+    The gain is taken to come from one of two normal distributions, the usual one or `UNUSUAL`, and the folds to show
+    it with normal noise: the result is the mean of what it may be then (of the posterior distribution).
 
     Args:
-        kind: A key of `USUAL`, with " from start" behind it if the tagger starts from a bundled one; any other means
-            that nothing is known in advance.
+        usual: What such systems usually gain; None if nothing is known.
         compared: The system and gold only on the folds.
         folds: How many taggers of each were compared.
     """
     error = max((compared.high - compared.low) / (2 * 1.96), LEAST_ERROR / math.sqrt(compared.sentences))
     noise = error**2 + RETRAINING**2 / folds
-    usual = _usual(kind)
     priors = [(SUITS, *usual), (1 - SUITS, *UNUSUAL)] if usual else [(1.0, *UNUSUAL)]
     weighted = [
         (
@@ -61,32 +65,42 @@ def expected_gain(kind: str, compared: Comparison, folds: int) -> float:
     return sum(weight * gain for weight, gain in weighted) / sum(weight for weight, _ in weighted)
 
 
-def _usual(kind: str) -> tuple[float, float] | None:
-    """Mean and standard deviation of what such systems gain; None if nothing is known."""
-    usual = USUAL.get(kind.removesuffix(FROM_START))
-    if usual is None or not kind.endswith(FROM_START):
-        return usual
-    return usual[0] + STARTED[0], math.hypot(usual[1], STARTED[1])
-
-
 def _density(distance: float, variance: float) -> float:
     return math.exp(-(distance**2) / (2 * variance)) / math.sqrt(variance)
 
 
-def usual_kind(chain: Sequence[System], encoder: str) -> str:
-    """The key of `USUAL` of the last of some systems, each of which goes on from the one before.
+def better_encoders(text: TextProfile, encoder: str) -> dict[str, Gain]:
+    """The encoders that usually gain more than any method does, by what is known of the text.
 
     Args:
         encoder: Of gold only.
     """
+    return {MULTILINGUAL: CASED} if encoder == ENGLISH and text.is_english and text.cased else {}
+
+
+def usual_gain(chain: Sequence[System], encoder: str, better: Mapping[str, Gain]) -> Gain | None:
+    """What the last of some systems, each of which goes on from the one before, usually gains; None if unknown.
+
+    Args:
+        encoder: Of gold only.
+        better: Of `better_encoders`; nothing is known of others.
+    """
     system, methods = chain[-1], [one.method.method for one in chain if one.method is not None]
     model = system.tagger_settings.get("model", encoder)
-    if ENCODERS.get(model, model) != encoder:  # another encoder may outweigh any method
-        return ""
+    own = ENCODERS.get(model, model)
+    if own != encoder and own not in better:
+        return None
+    gains = [better[own]] if own != encoder else []
+    starts = model != encoder and model != own
     if system.method is None:
-        return "start" if model != encoder else ""
-    if methods[0] == "qa_prompting":
-        kind = "questions again" if len(methods) > 1 else "questions"
+        gains += [USUAL["start"]] * starts
     else:
-        kind = "self-training" if system.labels_raw_text else methods[-1]
-    return f"{kind}{FROM_START}" if model != encoder else kind
+        gains += [USUAL[_kind(system, methods)], *[STARTED] * starts]
+    return sum(mean for mean, _ in gains), math.hypot(*(spread for _, spread in gains))
+
+
+def _kind(system: System, methods: Sequence[str]) -> str:
+    """The key of `USUAL` of a system that makes sentences, after those methods."""
+    if methods[0] == "qa_prompting":
+        return "questions again" if len(methods) > 1 else "questions"
+    return "self-training" if system.labels_raw_text else methods[-1]

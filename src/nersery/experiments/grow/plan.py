@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 import shlex
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -18,6 +18,7 @@ from nersery.experiments.execution.run_time import RunTime
 from nersery.experiments.folds import note_of_documents
 from nersery.experiments.grow.budget import CAUTION, Budget
 from nersery.experiments.grow.candidates import STARTS, models_for, systems_for
+from nersery.experiments.grow.expectation import better_encoders
 from nersery.experiments.grow.material import Material
 from nersery.experiments.grow.schedules import ENOUGH, FEWEST_STEPS, POOR, SCHEDULES, STAGE_STEPS, Schedule
 from nersery.experiments.grow.zero_shot import are_names
@@ -110,7 +111,8 @@ def _plan_with(models: list[str], material: Material, times: RunTime, named: str
     draft = replace(draft, material=material)
     chosen, last = draft.schedules(budget)
     notes = draft.note(chosen, last, budget)
-    kept, left_out = _affordable(models, draft.times_with(chosen), budget, named)
+    better = better_encoders(material.text, models[0])
+    kept, left_out = _affordable(models, better, draft.times_with(chosen), budget, named)
     draft = replace(draft, models=kept)
     table = draft.table(chosen)
     notes += [*no_questions, *_undefined(material, table), *drawn, *left_out]
@@ -157,22 +159,25 @@ def _undefined(material: Material, table: Mapping[str, Any]) -> list[str]:
     ]
 
 
-def _affordable(models: list[str], times: RunTime, budget: Budget, named: str) -> tuple[list[str], list[str]]:
+def _affordable(
+    models: list[str], better: Container[str], times: RunTime, budget: Budget, named: str
+) -> tuple[list[str], list[str]]:
     """The encoders that might be tried, and a note on others.
 
-    Before an encoder but the first, gold only and the most promising system are tried on a fold, and the better of the
-    two is trained on all sentences later. It is taken to need as much more time than the first encoder as its layers
-    have more parameters.
+    Before an encoder but the first, gold only is tried on a fold, and the most promising system unless the encoder is
+    a better one; the best of them is trained on all sentences later. It is taken to need as much more time than the
+    first encoder as its layers have more parameters.
     """
     gold, *others = times.recipe.systems
     promising = next(system for system in others if system.makes_sentences)
     training = times.training(promising)
-    before = times.training(gold) + times.making(promising) + training
+    before = times.making(promising) + training
     sizes = {model: ModelSource(model).layer_size for model in models}
 
     def is_affordable(model: str) -> bool:
         own = times.training(gold) * max(1.0, sizes[model] / (sizes[models[0]] or 1))
-        return CAUTION * (before + own + max(training, own)) <= budget.left
+        needed = 2 * own if model in better else before + own + max(training, own)
+        return CAUTION * (times.training(gold) + needed) <= budget.left
 
     kept = [model for model in models if model in (models[0], named) or is_affordable(model)]
     notes = [f"{model} is not tried: the time allows no other encoder" for model in models if model not in kept]

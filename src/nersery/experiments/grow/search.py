@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -14,7 +14,7 @@ from nersery.evaluate.significance import Comparison, paired_bootstrap
 from nersery.experiments.analysis import counts_on_test, pooled_f1
 from nersery.experiments.execution.run_time import RunTime
 from nersery.experiments.grow.budget import Budget
-from nersery.experiments.grow.expectation import expected_gain, usual_kind
+from nersery.experiments.grow.expectation import Gain, expected_gain, usual_gain
 from nersery.experiments.grow.schedules import HALF, SCHEDULES, Schedule, with_schedule
 from nersery.experiments.grow.zero_shot import HOPELESS, asked, zero_shot_f1
 from nersery.experiments.runner import Run
@@ -61,6 +61,7 @@ class Search:
         save: Called after each system with what was tried.
         named: The encoder that the user asked for, if any.
         last: How long the training on all sentences is, at least; None: as long as those of the search.
+        better: Encoders that usually gain more than any method, and what they gain.
     """
 
     run: Run
@@ -71,6 +72,7 @@ class Search:
     tried: dict[str, Tried] = field(default_factory=dict)
     named: str = ""
     last: Schedule | None = None
+    better: Mapping[str, Gain] = field(default_factory=dict)
     _compared: dict[tuple[str, tuple[int, ...]], Comparison] = field(default_factory=dict, init=False)
 
     @property
@@ -114,9 +116,9 @@ class Search:
         """
         if tried.name == GOLD:
             return 0.0
-        own = replace(tried, folds=tried.folds[:first])
+        own, system = replace(tried, folds=tried.folds[:first]), self.run.recipe.system(tried.name)
         return expected_gain(
-            usual_kind(self.chain(self.run.recipe.system(own.name)), self._encoder(self.run.recipe.systems[0])),
+            usual_gain(self.chain(system), self._encoder(self.run.recipe.systems[0]), self.better),
             self.against_gold(own),
             len(own.folds),
         )
@@ -132,7 +134,7 @@ class Search:
         scored = [self.tried[one.name] for one in encoders if self.tried[one.name].folds]
         if not scored:
             return
-        leader = next((one for one in scored if one.leads), None) or max(scored, key=lambda one: self.f1(one, 1))
+        leader = next((one for one in scored if one.leads), None) or max(scored, key=lambda one: self.gain(one, 1))
         leader.leads = True
         self._try_methods(self.run.recipe.system(leader.name))
         for system in others:
@@ -158,9 +160,7 @@ class Search:
         return min(self.cost(system, fold) + self.final_cost(system) for system in systems)
 
     def _shorten_last(self) -> bool:
-        """Plan a shorter training on all sentences, because a promising system or a second fold is worth more; whether
-        there is one.
-        """
+        """Plan a shorter training on all sentences, if there is one: promising systems and second folds count more."""
         if self.last is None or math.prod(self.last) <= math.prod(HALF):
             return False
         self.last = SCHEDULES[SCHEDULES.index(self.last) + 1]
@@ -169,9 +169,11 @@ class Search:
     def _goes_before(self, encoder: System) -> float:
         """Estimated seconds of what is tried before an encoder if there is no time for both.
 
-        That is one method before the encoder that the user named, which may gain more than any method, and all methods
-        of the first encoder before another one, which seldom does.
+        That is nothing before a better encoder, one method before the encoder that the user named, which may be
+        better, and all methods of the first encoder before another one, which seldom is.
         """
+        if self._encoder(encoder) in self.better:
+            return 0.0
         methods = self._methods(self.run.recipe.systems[0])
         if encoder.tagger_settings.get("model") == self.named:
             methods = methods[:1]
@@ -319,15 +321,15 @@ class Search:
         if fold in one.folds:
             return True
         is_needed = system.name == GOLD and fold == 0
-        while system.labels_raw_text and fold == 0 and not self._fits(system, fold, beyond) and self._shorten_last():
+        is_promising = fold == 0 and (system.labels_raw_text or self._encoder(system) in self.better)
+        while is_promising and not self._fits(system, fold, beyond) and self._shorten_last():
             pass
         estimate, reserve = self.cost(system, fold), self._reserved(system, beyond)
         if not is_needed and not self._fits(system, fold, beyond):
             if not one.folds:
+                free = _free(self.budget.left - reserve, is_later=bool(beyond))
                 one.fate = f"not tried: it needs about {in_minutes(self.budget.expected(estimate))}"
-                self.say(
-                    f"{label_of(one.name)}: {one.fate}; {_free(self.budget.left - reserve, is_later=bool(beyond))}"
-                )
+                self.say(f"{label_of(one.name)}: {one.fate}; {free}")
             return False
         minutes, left = (in_minutes(max(0.0, s)) for s in (self.budget.expected(estimate), self.budget.left))
         self.say(f"fold {fold + 1} of {self.folds} · {label_of(one.name)}: about {minutes}; {left} are left")

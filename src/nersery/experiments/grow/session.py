@@ -41,11 +41,13 @@ from nersery.core.version import __version__
 from nersery.core.warnings import print_error
 from nersery.experiments.execution.run_time import RunTime
 from nersery.experiments.grow.budget import CAUTION, Budget, noted_seconds
+from nersery.experiments.grow.expectation import better_encoders
 from nersery.experiments.grow.harvest import Harvest, harvest, remove_other_taggers
 from nersery.experiments.grow.material import Material, read_material, save_material
 from nersery.experiments.grow.plan import Plan, make_plan, recipe_text
 from nersery.experiments.grow.schedules import POOR, SCHEDULES, Schedule, with_schedule
 from nersery.experiments.grow.search import Search, Tried
+from nersery.experiments.grow.text_profile import profile
 from nersery.experiments.recipe import Recipe, load
 from nersery.experiments.runner import Run
 from nersery.io.text_file import TextFile
@@ -234,7 +236,9 @@ class GrowJob:
         with run.started():
             gold = run.corpora["train"].sentences
             run_time = RunTime(recipe, gold, run.corpora["raw"].sentences, speeds=self._speeds, timed=save)
-            search = Search(run, run_time, budget, self._say, save, tried, self.model, Schedule(*record["last"]))
+            better = better_encoders(profile(gold, self.options.language), recipe.tagger.settings["model"])
+            last = Schedule(*record["last"])
+            search = Search(run, run_time, budget, self._say, save, tried, self.model, last, better)
             notes: list[str] = list(record["notes"])
             try:
                 search.execute()
