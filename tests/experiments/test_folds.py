@@ -111,6 +111,7 @@ def test_more_folds_than_different_sentences(folder: Path) -> None:
         ("data.test=test.conll", "leave out data.test"),
         ("sample.size=4", "leave out sample.size"),
         ("seeds=[3]", "folds have the numbers 0 to 2"),
+        ("sample={folds=3.0, size=4}", "leave out sample.size"),
         ("sample.folds=1", "2 or more"),
     ],
 )

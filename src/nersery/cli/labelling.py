@@ -50,7 +50,7 @@ def next_(
     io.writer(format)
     known = labelled or []
     options.refuse_same_file(target, source, *known)
-    options.refuse_existing(target, force=force)
+    options.refuse_existing_outputs(target, force=force)
     taggers = tagger or [str(path) for path in taggers_of(run or Path())]
     raw = options.open_corpus(source, raw=True)
     done = [sentence for name in known for sentence in options.open_corpus(name, io.ReadOptions())]
@@ -58,7 +58,7 @@ def next_(
         note(text)
     found = next_sentences(raw, taggers, count, labelled=done, most=most, seed=seed, quiet=quiet)
     options.report_repairs(raw)
-    options.refuse_existing(target, force=force)  # somebody may have written there in the meantime
+    options.refuse_existing_outputs(target, force=force)  # somebody may have written there in the meantime
     io.write(found.corpus, target, format=format)
     options.write_rejects(target, raw.rejects)
     rejected = len(raw.rejects)

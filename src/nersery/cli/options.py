@@ -232,6 +232,12 @@ def write_rejects(target: Path, rejects: Sequence[Reject]) -> None:
         rejects_of(target).unlink(missing_ok=True)
 
 
+def refuse_existing_outputs(target: Path, *, force: bool) -> None:
+    """`refuse_existing` for an output and its rejects."""
+    for path in (target, rejects_of(target)):
+        refuse_existing(path, force=force)
+
+
 def refuse_existing(target: Path, *, force: bool) -> None:
     """Raise `SettingsError` if a file is there and not to be overwritten, or is a folder."""
     if target.is_dir():

@@ -23,7 +23,6 @@ from nersery.core.errors import SettingsError, printable
 from nersery.core.files import content_hash
 from nersery.core.warnings import note, remark
 from nersery.io.sentence_table import SentenceTable
-from nersery.pipeline.job import rejects_of
 from nersery.pipeline.stage_job import corpus_job, output_format
 
 if TYPE_CHECKING:
@@ -72,8 +71,7 @@ def review(
     check_types(names, "--types")
     folder = target.with_name(f"{target.name}.review")
     if force or not (folder / FILE).exists():
-        for file in (target, rejects_of(target)):
-            options.refuse_existing(file, force=force)
+        options.refuse_existing_outputs(target, force=force)
     opened = options.open_corpus(source)
     labelled = replace(options.shared(io.ReadOptions), format=io.AUTO)
     others = None if beside is None else io.open_corpus(beside, labelled)

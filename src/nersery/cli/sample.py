@@ -42,9 +42,9 @@ def sample(
     from nersery.experiments import sampling
 
     output_format(target)
-    for path in filter(None, (target, rejects_of(target), ids)):
+    for path in filter(None, (target, ids)):
         options.refuse_same_file(path, source)
-        options.refuse_existing(path, force=force)
+    _refuse_existing(target, ids, force=force)
     if ids is not None and ids.resolve() in (target.resolve(), rejects_of(target).resolve()):
         raise SettingsError(f"--ids names an output, {ids}, itself. Choose another file")
     everything = options.open_corpus(source)
@@ -58,12 +58,19 @@ def sample(
     reasons = Counter(reject.reason for reject in everything.rejects)
     tally = Tally(len(whole) + len(everything.rejects), len(corpus), reasons)
     options.report_repairs(everything)
+    _refuse_existing(target, ids, force=force)  # somebody may have written there in the meantime
     io.write(corpus, target)
     options.write_rejects(target, everything.rejects)
     if ids is not None:
         ids.parent.mkdir(parents=True, exist_ok=True)
         write_output(ids, sampling.id_list(corpus))
     _print_sample(target, corpus, tally, as_json=json)
+
+
+def _refuse_existing(target: Path, ids: Path | None, *, force: bool) -> None:
+    options.refuse_existing_outputs(target, force=force)
+    if ids is not None:
+        options.refuse_existing(ids, force=force)
 
 
 def _print_sample(target: Path, corpus: Corpus, tally: Tally, *, as_json: bool) -> None:

@@ -240,6 +240,8 @@ def _fold_issues(table: Mapping[str, Any]) -> list[str]:
     """Conflicts of cross-validation with other keys of a recipe's table."""
     data, sample, seeds = section(table, "data"), section(table, "sample"), table.get("seeds", [0])
     folds = sample.get("folds")
+    if isinstance(folds, float) and folds.is_integer():
+        folds = int(folds)
     if folds is None and isinstance(table.get("data"), dict) and "test" not in data:
         return ['data needs the setting "test": name a file; or cross-validate, e.g. sample.folds = 5']
     if type(folds) is not int:

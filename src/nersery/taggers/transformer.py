@@ -324,6 +324,8 @@ class TransformerTagger(decoding.Decoding, Tagger, ModelSettings, TrainingSettin
         The caller decides about remote code and device, because the folder may come from a stranger.
         """
         saved = read_description(folder)
+        if not saved and (Path(folder) / CRF_FILE).is_file():
+            raise MissingResourceError(f"{folder} is damaged: it has {CRF_FILE}, but no {DESCRIPTION}. Save it again")
         settings = {**saved.get("settings", {"model": str(folder)}), "trust_remote_code": trust_remote_code}
         tagger: Self = from_settings(cls, settings, device, Path(folder) / DESCRIPTION)
         source = ModelSource(str(folder), trust_remote_code=trust_remote_code)

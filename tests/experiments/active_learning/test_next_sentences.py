@@ -142,6 +142,13 @@ def test_a_file_that_appears_during_the_work_is_kept(tagger: Path, raw: str, mon
     assert Path("next.jsonl").read_text() == "precious"
 
 
+def test_rejects_that_are_there_are_kept(tagger: Path, raw: str) -> None:
+    Path("next.jsonl.rejects.jsonl").write_text("precious")
+    found = call("label", "next", raw, "next.jsonl", "--tagger", str(tagger))
+    assert "next.jsonl.rejects.jsonl exists already" in found.err
+    assert Path("next.jsonl.rejects.jsonl").read_text() == "precious"
+
+
 def test_the_command_writes_what_review_and_annotation_tools_read(tagger: Path, raw: str) -> None:
     result = call("label", "next", raw, "next.jsonl", "--tagger", str(tagger), "-n", "7")
     assert result.code == 0, result.err
