@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor
 
-from nersery.models.packed_encoder import ROW, can_pack, in_one_row, pack, rows
+from nersery.models.packed_encoder import ROW, attention_in_one_row, can_pack, in_one_row, pack, rows
 from nersery.models.training.vocabulary_pruning import pruned_vocabulary
 
 KINDS = ("Bert", "Roberta", "XLMRoberta", "Camembert", "MPNet")
@@ -228,3 +228,17 @@ def test_other_architectures_stay_as_they_are() -> None:
     for known in (network, decoder):
         pack(known)
         assert "forward" not in vars(known.base_model)
+
+
+@pytest.mark.parametrize("layers", [1, 2])
+@pytest.mark.parametrize("kind", KINDS)
+def test_attention_in_one_row_is_that_of_transformers(kind: str, layers: int) -> None:
+    network = made(kind).eval()
+    inputs = batch(network, tuple(sorted(LENGTHS, reverse=True)))
+    network.set_attn_implementation("eager")
+    with torch.no_grad():
+        expected = sum(one.sum(1) for one in network(**inputs, output_attentions=True).attentions[-layers:])
+        windows = [ids[: int(mask.sum())].tolist() for ids, mask in zip(*inputs.values(), strict=True)]
+        found = attention_in_one_row(pack(network), windows, layers)
+    for attention, whole in zip(found, expected, strict=True):
+        torch.testing.assert_close(attention, whole[: len(attention), : len(attention)], atol=1e-5, rtol=1e-5)

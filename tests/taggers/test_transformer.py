@@ -430,7 +430,7 @@ def test_a_lower_case_encoder_on_text_with_capitals_is_told(
     monkeypatch.setattr(bundled, "is_lower_case", lambda name: name == tiny_model)
     gold = [Sentence(tuple(map(str if cased else str.lower, one.words)), one.entities) for one in GOLD[:4]]
     small(tiny_model, steps=1).fit(gold)
-    assert ("capitals tell it nothing" in capsys.readouterr().err) == cased
+    assert ("reads lower case only" in capsys.readouterr().err) == cased
 
 
 def test_text_in_another_language_names_the_bundled_encoder_that_knows_it(

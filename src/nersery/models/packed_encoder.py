@@ -10,22 +10,18 @@ prediction always have `ROW` subwords, and each window has an attention of its o
 from __future__ import annotations
 
 import bisect
-import itertools
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextvars import ContextVar
-from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 
+from nersery.models.packed_attention import Packing, RecordedRow, WindowRow, scatter
 from nersery.models.training.fast_dropout import dropped
 
 FAMILIES = frozenset({"BertModel", "RobertaModel", "XLMRobertaModel", "CamembertModel", "MPNetModel"})
-LEAST_SHARE = 0.75
-"""Of the longest window of a group; a shorter one begins the next group. Most attention is then on real subwords, and
-a batch of 16 sentences has about three groups."""
 ROW_MULTIPLE, LENGTH_MULTIPLE = 32, 8
 """Of the subwords in a row and of those of a padded window, in training where `_is_compiled`: so that shapes recur."""
 
@@ -100,25 +96,53 @@ def in_one_row(network: Any, input_ids: Tensor, attention_mask: Tensor, token_ty
     tensors = {name: value[0, : len(kept)] for name, value in output.items() if isinstance(value, Tensor)}
     return type(output)(
         **{
-            name: _scatter(value, kept, input_ids.numel()).view(*input_ids.shape, *value.shape[1:])
+            name: scatter(value, kept, input_ids.numel()).view(*input_ids.shape, *value.shape[1:])
             for name, value in tensors.items()
         }
     )
+
+
+def attention_in_one_row(network: Any, windows: Sequence[Sequence[int]], layers: int) -> list[Tensor]:
+    """Attention between the subwords of each window, summed over heads and layers; as independent as `in_one_row`.
+
+    Args:
+        network: One that `can_pack`, in evaluation mode.
+        windows: Their subwords, the longest window first, at most `ROW` together.
+        layers: From how many layers, counted from the last.
+
+    Returns:
+        For each window, from subword (row) to subword. Shape: (subwords, subwords).
+    """
+    base, lengths = network.base_model, [len(window) for window in windows]
+    ids = [subword for window in windows for subword in window]
+    input_ids = torch.tensor([*ids, *ids[:1] * (ROW - len(ids))])[None]
+    hidden, bias = _embedded(base, input_ids, None, lengths), getattr(base.encoder, "compute_position_bias", None)
+    row, recorded = WindowRow.of(lengths), RecordedRow.of(lengths)
+    *stack, last = base.encoder.layer
+    for number, layer in enumerate(stack):
+        hidden = _layer(layer, hidden, recorded if number >= len(stack) + 1 - layers else row, bias)
+    _context(last, hidden, recorded, bias)
+    return [one for start, *_ in recorded.groups for one in recorded.totals[start]]
 
 
 def _predict(base: Any, input_ids: Tensor, token_type_ids: Tensor | None, lengths: Sequence[int]) -> Any:
     """The hidden states of a row. Shape of ``input_ids``: (1, ROW)."""
     from transformers.modeling_outputs import BaseModelOutputWithPooling
 
+    hidden, row = _embedded(base, input_ids, token_type_ids, lengths), WindowRow.of(lengths)
+    for layer in base.encoder.layer:
+        hidden = _layer(layer, hidden, row, getattr(base.encoder, "compute_position_bias", None))
+    return BaseModelOutputWithPooling(last_hidden_state=hidden.unsqueeze(0))
+
+
+def _embedded(base: Any, input_ids: Tensor, token_type_ids: Tensor | None, lengths: Sequence[int]) -> Tensor:
+    """What the first layer reads of a row. Shape: (ROW, dimension)."""
     windows = torch.split(input_ids[:, : sum(lengths)], [*lengths], 1)
     positions = torch.cat([_positions(base.embeddings, window) for window in windows], 1)
     positions = nn.functional.pad(positions, (0, ROW - positions.shape[1]))
     types = torch.zeros_like(input_ids) if token_type_ids is None else token_type_ids
-    hidden = base.embeddings(input_ids=input_ids, position_ids=positions, token_type_ids=types).squeeze(0)
-    row = _Row.of(lengths)
-    for layer in base.encoder.layer:
-        hidden = _layer(layer, hidden, row, getattr(base.encoder, "compute_position_bias", None))
-    return BaseModelOutputWithPooling(last_hidden_state=hidden.unsqueeze(0))
+    hidden: Tensor = base.embeddings(input_ids=input_ids, position_ids=positions, token_type_ids=types)
+    return hidden.squeeze(0)
 
 
 def _forward(
@@ -140,7 +164,7 @@ def _forward(
     from transformers.modeling_outputs import BaseModelOutputWithPooling
 
     recurring = _is_compiled(base.device)
-    packing = _Packing.of(attention_mask.bool(), LENGTH_MULTIPLE if recurring else 1)
+    packing = Packing.of(attention_mask.bool(), LENGTH_MULTIPLE if recurring else 1)
     filling = packing.kept[:1].expand(-len(packing.kept) % ROW_MULTIPLE if recurring else 0)  # any subword will do
     read = torch.cat([packing.kept, filling])
     shown = {"input_ids": input_ids, "position_ids": _positions(base.embeddings, input_ids)}
@@ -150,7 +174,7 @@ def _forward(
     for layer in base.encoder.layer:
         hidden = _layer(layer, hidden, packing, getattr(base.encoder, "compute_position_bias", None))
     size = input_ids.numel()
-    whole = _scatter(hidden[: len(packing.kept)], packing.kept, size).view(*input_ids.shape, -1)
+    whole = scatter(hidden[: len(packing.kept)], packing.kept, size).view(*input_ids.shape, -1)
     return BaseModelOutputWithPooling(
         last_hidden_state=whole, pooler_output=base.pooler(whole) if base.pooler is not None else None
     )
@@ -173,182 +197,33 @@ def _positions(embeddings: Any, input_ids: Tensor) -> Tensor:
     return real.cumsum(1) * real + int(padding)
 
 
-def _layer(layer: Any, hidden: Tensor, packing: _Packing | _Row, position_bias: Any) -> Tensor:
+def _layer(layer: Any, hidden: Tensor, packing: Packing | WindowRow, position_bias: Any) -> Tensor:
     """One layer of the encoder. Shape: (subwords, dimension), as ``hidden``."""
-    attention = layer.attention
-    if hasattr(attention, "attn"):  # MPNet
-        inner, norms = attention.attn, attention
-        projections, dense = (inner.q, inner.k, inner.v), inner.o
+    context = _context(layer, hidden, packing, position_bias)
+    if _is_mpnet(layer):
+        norms, dense = layer.attention, layer.attention.attn.o
     else:
-        inner, norms = attention.self, attention.output
-        projections, dense = (inner.query, inner.key, inner.value), norms.dense
-    device = hidden.device.type
-    shared = hidden.to(torch.get_autocast_dtype(device)) if torch.is_autocast_enabled(device) else hidden  # cast once
-    heads = int(inner.num_attention_heads)
-    queries, keys, values = (project(shared) for project in projections)
-    context = packing.attend(queries, keys, values, heads, inner.dropout, position_bias)
+        norms, dense = layer.attention.output, layer.attention.output.dense
     hidden = norms.LayerNorm(dropped(norms.dropout, dense(context)) + hidden)
     output = layer.output
     result: Tensor = output.LayerNorm(dropped(output.dropout, output.dense(layer.intermediate(hidden))) + hidden)
     return result
 
 
-@dataclass(frozen=True)
-class _Row:
-    """Windows in a row, one after the other.
-
-    Args:
-        groups: First subword, number and length of neighbours of the same length.
-    """
-
-    groups: tuple[tuple[int, int, int], ...]
-
-    @classmethod
-    def of(cls, lengths: Sequence[int]) -> _Row:
-        """Windows of these lengths."""
-        groups, start = [], 0
-        for length, same in itertools.groupby(lengths):
-            groups.append((start, len([*same]), length))
-            start += groups[-1][1] * length
-        return cls(tuple(groups))
-
-    def attend(
-        self, queries: Tensor, keys: Tensor, values: Tensor, heads: int, dropout: nn.Dropout, position_bias: Any
-    ) -> Tensor:
-        """As `_Packing.attend`, without padding and dropout; zero behind the last window."""
-        found = torch.zeros_like(queries)
-        for start, count, length in self.groups:
-            own = slice(start, start + count * length)
-            query, key, value = (
-                part[own].view(count, length, heads, -1).transpose(1, 2) for part in (queries, keys, values)
-            )
-            bias = None
-            if position_bias is not None:
-                bias = position_bias(queries.new_empty(1, length, 0)).to(queries.dtype)
-            context = nn.functional.scaled_dot_product_attention(query, key, value, attn_mask=bias)
-            found[own].view(count, length, heads, -1).copy_(context.transpose(1, 2))
-        return found
+def _context(layer: Any, hidden: Tensor, packing: Packing | WindowRow, position_bias: Any) -> Tensor:
+    """What the attention of a layer returns, before its output projection. Shape: (subwords, dimension)."""
+    if _is_mpnet(layer):
+        inner = layer.attention.attn
+        projections = inner.q, inner.k, inner.v
+    else:
+        inner = layer.attention.self
+        projections = inner.query, inner.key, inner.value
+    device = hidden.device.type
+    shared = hidden.to(torch.get_autocast_dtype(device)) if torch.is_autocast_enabled(device) else hidden  # cast once
+    queries, keys, values = (project(shared) for project in projections)
+    heads = int(inner.num_attention_heads)
+    return packing.attend(queries, keys, values, heads, inner.dropout, position_bias)
 
 
-@dataclass(frozen=True)
-class _Group:
-    """Windows of similar length, one after the other in the packed row.
-
-    Args:
-        size: Its number of subwords.
-        slots: Place of each subword among the padded positions; None if there is no padding.
-        mask: 0 for a subword, minus infinity for padding. Shape: (windows, 1, 1, longest).
-    """
-
-    size: int
-    slots: Tensor | None
-    mask: Tensor
-
-    def pad(self, values: Tensor, heads: int) -> Tensor:
-        """From shape (subwords, dimension) to (windows * heads, longest, dimension of a head)."""
-        windows, longest = self.mask.shape[0], self.mask.shape[3]
-        if self.slots is not None:
-            values = _scatter(values, self.slots, windows * longest)
-        return values.view(windows, longest, heads, -1).transpose(1, 2).flatten(0, 1)
-
-    def unpad(self, values: Tensor, heads: int) -> Tensor:
-        """The reverse. Shape: (subwords, dimension)."""
-        values = values.view(-1, heads, *values.shape[1:]).transpose(1, 2).flatten(2).flatten(0, 1)
-        return values if self.slots is None else _gather(values, self.slots)
-
-
-@dataclass(frozen=True)
-class _Packing:
-    """Where the real subwords of a batch stand in one row, the longest windows first.
-
-    Args:
-        kept: Their positions in the flattened batch.
-    """
-
-    kept: Tensor
-    groups: tuple[_Group, ...]
-
-    @classmethod
-    def of(cls, mask: Tensor, multiple: int) -> _Packing:
-        """Where there is a subword.
-
-        Args:
-            mask: Shape: (windows, subwords).
-            multiple: Of the padded lengths.
-        """
-        order = mask.sum(1).argsort(descending=True, stable=True)
-        ordered = mask[order]
-        rows, columns = ordered.nonzero(as_tuple=True)
-        lengths = ordered.sum(1).tolist()
-        offsets = list(itertools.accumulate(lengths, initial=0))
-        ranks = torch.arange(offsets[-1], device=mask.device) - torch.tensor(offsets, device=mask.device)[rows]
-        groups, first = [], 0
-        for last, length in enumerate([*lengths[1:], -1], 1):
-            if length >= LEAST_SHARE * lengths[first]:
-                continue
-            own, longest = slice(offsets[first], offsets[last]), lengths[first] + -lengths[first] % multiple
-            there = torch.arange(longest, device=mask.device) < ordered[first:last].sum(1, keepdim=True)
-            slots = None if there.all() else (rows[own] - first) * longest + ranks[own]
-            bias = torch.zeros(there.shape, device=mask.device).masked_fill(~there, -torch.inf)
-            groups.append(_Group(own.stop - own.start, slots, bias[:, None, None]))
-            first = last
-        return cls(order[rows] * mask.shape[1] + columns, tuple(groups))
-
-    def attend(
-        self, queries: Tensor, keys: Tensor, values: Tensor, heads: int, dropout: nn.Dropout, position_bias: Any
-    ) -> Tensor:
-        """Multi-head attention within each window; zero behind the last one. Shape: (subwords, dimension), as inputs.
-
-        Args:
-            position_bias: MPNet's, computed from the length of its argument; None for other families.
-        """
-        found = []
-        sizes = [group.size for group in self.groups]
-        sizes.append(len(queries) - sum(sizes))
-        # The reverse of one split is one `cat`; slices would fill a whole row with zeros for each group.
-        split = zip(*(torch.split(part, sizes) for part in (queries, keys, values)), strict=True)
-        for group, own in zip(self.groups, split, strict=False):
-            query, key, value = (group.pad(part, heads) for part in own)
-            bias = group.mask
-            if position_bias is not None:
-                bias = bias + position_bias(queries.new_empty(1, query.shape[1], 0))
-            bias = bias.expand(-1, heads, query.shape[1], -1).flatten(0, 1).to(query.dtype)
-            scores = torch.baddbmm(bias, query, key.transpose(1, 2), alpha=query.shape[2] ** -0.5)
-            # in fp32: in bf16 it takes four times as long where the length is no multiple of 16
-            shares = scores.softmax(-1, dtype=torch.float32).to(query.dtype)
-            found.append(group.unpad(torch.bmm(dropped(dropout, shares), value), heads))
-        context = torch.cat(found)
-        return nn.functional.pad(context, (0, 0, 0, sizes[-1]))
-
-
-class _Scatter(torch.autograd.Function):
-    """Rows to distinct places among ``size``, the others zero. Autograd's own reverse is several times slower."""
-
-    @staticmethod
-    def forward(ctx: Any, values: Tensor, slots: Tensor, size: int) -> Tensor:
-        ctx.save_for_backward(slots)
-        return values.new_zeros(size, *values.shape[1:]).index_copy_(0, slots, values)
-
-    @staticmethod
-    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, None, None]:
-        (slots,) = ctx.saved_tensors
-        return gradient.index_select(0, slots), None, None
-
-
-class _Gather(torch.autograd.Function):
-    """Rows from distinct places; the reverse of `_Scatter`."""
-
-    @staticmethod
-    def forward(ctx: Any, values: Tensor, slots: Tensor) -> Tensor:
-        ctx.save_for_backward(slots)
-        ctx.size = len(values)
-        return values.index_select(0, slots)
-
-    @staticmethod
-    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, None]:
-        (slots,) = ctx.saved_tensors
-        return gradient.new_zeros(ctx.size, *gradient.shape[1:]).index_copy_(0, slots, gradient), None
-
-
-_scatter: Callable[[Tensor, Tensor, int], Tensor] = _Scatter.apply
-_gather: Callable[[Tensor, Tensor], Tensor] = _Gather.apply
+def _is_mpnet(layer: Any) -> bool:
+    return hasattr(layer.attention, "attn")

@@ -173,8 +173,8 @@ class TransformerTagger(decoding.Decoding, Tagger, ModelSettings, TrainingSettin
         elif bundled.is_lower_case(self.model) and any(word != word.lower() for word in words):
             better = bundled.MULTILINGUAL_NER if self.model == bundled.ENGLISH_NER else bundled.MULTILINGUAL
             warn(
-                f'the encoder "{self.model}" knows English in lower case only: capitals tell it nothing. For cased '
-                f'text the setting model = "{better}" mostly scores higher, but trains for twice as long'
+                f'"{self.model}" reads lower case only. On text with capitals, "{better}" mostly scores higher, but '
+                "trains for twice as long"
             )
 
     def _subwords(self, learnt: Sequence[decoding.Example], dev: Sequence[Sentence]) -> set[int]:

@@ -10,6 +10,8 @@ from torch import nn
 
 from nersery.core.errors import SettingsError, UnfittedError
 from nersery.core.sentence import Entity, Sentence
+from nersery.models.packed_encoder import can_pack
+from nersery.taggers.components import word_attention as module
 from nersery.taggers.components.word_attention import between_words, word_attention
 from nersery.taggers.transformer import TransformerTagger
 from tests.standins import Memory
@@ -30,9 +32,18 @@ def trained(request: pytest.FixtureRequest, tiny_model: str) -> TransformerTagge
     return trained
 
 
+@pytest.fixture(params=[True, False], ids=["packed", "padded"])
+def is_packed(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> bool:
+    if not request.param:
+        monkeypatch.setattr(module, "can_pack", lambda _: False)
+    return bool(request.param)
+
+
 @pytest.fixture
-def tagger(trained: TransformerTagger) -> TransformerTagger:
-    return copy.deepcopy(trained)
+def tagger(trained: TransformerTagger, is_packed: bool) -> TransformerTagger:
+    copied = copy.deepcopy(trained)
+    assert can_pack(copied.parts[0])
+    return copied
 
 
 def by_hand(tagger: TransformerTagger, sentence: Sentence, layers: int) -> np.ndarray:
@@ -120,13 +131,13 @@ def test_the_network_is_left_as_it_was(tagger: TransformerTagger, monkeypatch: p
         [s.entities for s in tagger.predict(GOLD)],
         [e.score for s in tagger.predict(GOLD) for e in s.entities],
     ) == before
-    monkeypatch.setattr(network, "forward", broken)
+    monkeypatch.setattr(network.base_model.encoder.layer[-1].attention.self.query, "forward", broken)
     with pytest.raises(RuntimeError, match="out of memory"):
         word_attention(tagger, GOLD)
     assert network.config._attn_implementation == "sdpa"
 
 
-def broken(**_: object) -> None:
+def broken(*_: object) -> None:
     raise RuntimeError("out of memory")
 
 
@@ -145,6 +156,7 @@ def test_a_model_without_attention_is_refused(
 ) -> None:
     tagger = TransformerTagger(model=tiny_model, steps=1)
     tagger.fit(GOLD)
+    monkeypatch.setattr(module, "can_pack", lambda _: False)
     monkeypatch.setattr(tagger.parts[0], "forward", forward)
     with pytest.raises(SettingsError, match=r'does not return the attention .* keywords = "random"'):
         word_attention(tagger, GOLD)

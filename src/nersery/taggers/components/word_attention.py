@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -15,6 +15,7 @@ from nersery.core.sentence import Sentence
 from nersery.core.warnings import warn
 from nersery.models.inference import WINDOWS
 from nersery.models.loading import ModelSource, autocast, eager_attention, refuse_nan
+from nersery.models.packed_encoder import attention_in_one_row, can_pack, rows
 from nersery.models.subwords.subwords import Window, collate, window_passes
 from nersery.taggers.base import Tagger
 from nersery.taggers.components.decoding import LENGTH_MULTIPLE
@@ -52,11 +53,10 @@ def word_attention(tagger: Tagger, sentences: Sequence[Sentence], layers: int = 
     found = [np.zeros((len(sentence), len(sentence)), np.float32) for sentence in sentences]
     windows = [(number, w) for number, sentence in enumerate(sentences) for w in encoder.windows(sentence.words)]
     network.eval()
-    with torch.no_grad(), eager_attention(network), autocast(network.device, transformer.precision):
-        for numbers, part in window_passes(windows, _rows, LENGTH_MULTIPLE):
-            attentions = _attentions(transformer, part, layers)
-            for number, window, subwords in zip(numbers, part, attentions, strict=False):
-                _fill(found[number], window, subwords, len(encoder.suffix))
+    with torch.no_grad(), autocast(network.device, transformer.precision):
+        read = _packed if can_pack(network) else _padded
+        for number, window, subwords in read(transformer, windows, layers):
+            _fill(found[number], window, subwords, len(encoder.suffix))
     return found
 
 
@@ -94,6 +94,30 @@ def _fill(found: NDArray[np.float32], window: Window, subwords: NDArray[Any], su
     found[start:end, first : first + len(window.firsts)] = between[start - first : end - first]
 
 
+Found = Iterator[tuple[int, Window, NDArray[np.float32]]]
+"""Windows behind the number of their sentence, and the attention between their subwords. Shape: (subwords, subwords),
+or more."""
+
+
+def _packed(tagger: TransformerTagger, windows: Sequence[tuple[int, Window]], layers: int) -> Found:
+    """Attention in windows without padding."""
+    network, _ = tagger.parts
+    layers = _layers(tagger, layers, len(network.base_model.encoder.layer))
+    for row in rows([len(window.subwords) for _, window in windows]):
+        part = [windows[place] for place in row]
+        totals = attention_in_one_row(network, [window.subwords for _, window in part], layers)
+        for (number, window), total in zip(part, totals, strict=True):
+            refuse_nan(total, ModelSource(tagger.model))
+            yield number, window, total.numpy()
+
+
+def _padded(tagger: TransformerTagger, windows: Sequence[tuple[int, Window]], layers: int) -> Found:
+    """Attention in windows that are padded to passes, in any network that returns it."""
+    with eager_attention(tagger.parts[0]):
+        for numbers, part in window_passes(windows, _rows, LENGTH_MULTIPLE):
+            yield from zip(numbers, part, _attentions(tagger, part, layers), strict=False)
+
+
 def _rows(length: int) -> int:
     """Windows in one pass, by their padded length."""
     return max(1, min(WINDOWS, MOST_PAIRS // length**2))
@@ -112,8 +136,14 @@ def _attentions(tagger: TransformerTagger, windows: Sequence[Window], layers: in
     length = batch.input_ids.shape[1]
     if not attentions or any(layer is None or layer.shape[2:] != (length, length) for layer in attentions):
         raise SettingsError(f'the model "{tagger.model}" does not return the attention between subwords. {OTHER_WAYS}')
-    if layers > len(attentions):
-        warn(f'attention is asked for of {layers} layers, and "{tagger.model}" has {len(attentions)}: all are summed')
-    total: Any = sum(layer.float().sum(1) for layer in attentions[-layers:])  # over layers and heads
+    summed = attentions[-_layers(tagger, layers, len(attentions)) :]
+    total: Any = sum(layer.float().sum(1) for layer in summed)  # over layers and heads
     refuse_nan(total, ModelSource(tagger.model))
     return np.asarray(total.cpu())
+
+
+def _layers(tagger: TransformerTagger, layers: int, there: int) -> int:
+    """How many layers are summed."""
+    if layers > there:
+        warn(f'attention is asked for of {layers} layers, and "{tagger.model}" has {there}: all are summed')
+    return min(layers, there) or there
