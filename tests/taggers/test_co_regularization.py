@@ -6,7 +6,7 @@ import torch
 from nersery.core.errors import SettingsError
 from nersery.taggers.components.decoding import disagreement
 from nersery.taggers.transformer import TransformerTagger
-from tests.taggers.test_transformer import GOLD
+from tests.taggers.small_taggers import GOLD
 
 
 def test_disagreement_is_the_divergence_from_the_mean() -> None:

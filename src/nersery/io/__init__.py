@@ -67,7 +67,7 @@ def open_corpus(path: str | Path, options: ReadOptions = _DEFAULTS) -> Source:
         path: A file, ``-`` for standard input, or a folder of files.
 
     Raises:
-        DataError: If the file cannot be opened or its format is unknown. Iteration reports problems of sentences.
+        DataError: If the file cannot be opened or its format is unknown. Iteration reports issues of sentences.
     """
     path = input_path(path)
     if Path(path).is_dir():
