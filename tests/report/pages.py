@@ -75,11 +75,11 @@ def with_evil(report):
     system["reject_examples"] = [{"reason": evil, "stage": evil, "parent": None, "child": child}]
     system["per_type"][evil] = system["per_type"]["PER"]
     entity = child["entities"][0]
-    shown = {"words": EVIL, "id": evil, "language": evil, "gold": [entity], "predicted": [entity]}
+    shown = {"words": EVIL, "id": evil, "language": evil, "gold": [entity]}
     system["errors"] = {
         "per_type": {evil: {"correct": 1, evil: 2}},
         "confusion": {evil: {evil: 3, "PER": 1}},
-        "examples": [{**shown, "kind": evil, "gold_entity": entity, "predicted_entity": None}],
+        "examples": [{**shown, "kind": evil, "predicted": [entity], "gold_entity": entity, "predicted_entity": None}],
     }
     change = {**shown, "kind": "fixed", "before": [], "after": [entity], "entity": entity}
     system["changes"] = {"per_type": {evil: {"fixed": 1}}, "examples": [change]}

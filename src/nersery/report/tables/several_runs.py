@@ -38,7 +38,7 @@ def reports_in(folder: str | Path) -> Iterator[Report]:
     try:
         content = json.loads(file.read_text("utf-8"))
         if "cells" not in content:
-            yield Report.model_validate(content)
+            yield Report.model_validate(content, extra="ignore")  # another version may have written other keys
             return
     except FileNotFoundError:
         raise DataError(
