@@ -61,7 +61,7 @@ def test_broken_tags_are_read_as_conlleval_does(tags: list[str]) -> None:
 
 
 @pytest.mark.parametrize("scheme", [name for name in SCHEMES if name != "IOB1"])
-def test_tags_have_a_fault_exactly_when_no_entities_are_written_so(scheme: str) -> None:
+def test_tags_have_an_issue_exactly_when_no_entities_are_written_so(scheme: str) -> None:
     alphabet = ["O", *(f"{letter}-{type_}" for letter in SCHEMES[scheme].letters for type_ in "AB")]
     for tags in product(alphabet, repeat=4 if len(alphabet) < 7 else 3):
         entities, issues = decode(tags, scheme)
@@ -108,7 +108,7 @@ def test_detection_reads_borders_between_sentences() -> None:
 
 
 @pytest.mark.parametrize(
-    ("tags", "scheme", "faults"),
+    ("tags", "scheme", "issues"),
     [
         ("B_PER O", "IOB2", [(0, "unknown tag", "underscore")]),
         ("O -NEL", "IOB2", [(1, "unknown tag", "lost-prefix")]),
@@ -136,7 +136,7 @@ def test_detection_reads_borders_between_sentences() -> None:
         ),
     ],
 )
-def test_faults_name_place_kind_and_repair(tags: str, scheme: str, issues: list[tuple[int, str, str]]) -> None:
+def test_issues_name_place_kind_and_repair(tags: str, scheme: str, issues: list[tuple[int, str, str]]) -> None:
     assert issues_of(tags.split(" "), scheme) == issues
 
 
@@ -223,7 +223,7 @@ def test_messages_say_what_is_wrong_with_a_tag(tag: str, why: str) -> None:
         ("open-end", "IOB2", ["B-A", "O"], ["B-A", "O"]),
     ],
 )
-def test_each_repair_mends_its_own_fault_and_counts_it(
+def test_each_repair_mends_its_own_issue_and_counts_it(
     name: str, scheme: str, before: list[str], after: list[str]
 ) -> None:
     mended, counts = repair(before, scheme, [name])

@@ -273,10 +273,8 @@ def paired(
     known = {sentence.id for sentence in gold}
     issues += [Issue(f"{other}, but not in {one}", sentence=id_) for id_ in guesses if id_ not in known]
     if issues:
-        raise DataError(
-            issues,
-            fix="give the same sentences under two labellings, with the same ids, or without ids in the same order",
-        )
+        fix = "give the same sentences under two labellings, with the same ids, or without ids in the same order"
+        raise DataError(issues, fix=fix)
     return ((truth, guesses[truth.id]) for truth in gold)
 
 

@@ -196,10 +196,8 @@ def choose(corpus: Corpus, ids: Sequence[str], count: int, file: str) -> list[Se
     """
     labelled = [sentence for sentence in corpus if sentence.entities]
     if not labelled:
-        raise DataError(
-            Issue(f"no sentence of {len(corpus)} has an entity whose words could be guessed", file=file),
-            fix="check that the tag column is the right one (--tag-column)",
-        )
+        message = f"no sentence of {len(corpus)} has an entity whose words could be guessed"
+        raise DataError(Issue(message, file=file), fix="check that the tag column is the right one (--tag-column)")
     if not ids:
         return labelled[:count]
     issues = [issue for id_ in ids if (issue := _issue(id_, corpus, labelled))]
