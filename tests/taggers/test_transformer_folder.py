@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 import torch
+from safetensors.torch import load_file, save_file
 from transformers import BertConfig, BertForTokenClassification
 
 import nersery
@@ -15,6 +16,7 @@ from nersery.core.errors import MissingResourceError, SettingsError
 from nersery.core.sentence import Entity, Sentence
 from nersery.models.loading import ModelSource
 from nersery.taggers.base import load_tagger
+from nersery.taggers.components.pretrained_head import CRF_FILE
 from nersery.taggers.components.tag_set import TagSet
 from nersery.taggers.transformer import TransformerTagger
 from tests.conftest import TINY
@@ -38,11 +40,12 @@ def test_the_pipeline_in_the_folder_decodes_with_the_crf(tiny_model, tmp_path: P
 
     tagger = small(tiny_model, precision="fp32")
     tagger.fit(GOLD)
-    with torch.no_grad():  # so that the best path is not that of the best tags
-        tagger._crf.transitions.add_(
-            torch.randn(tagger._crf.transitions.shape, generator=torch.Generator().manual_seed(1)) * 3
-        )
     tagger.save(tmp_path / "tagger")
+    crf = load_file(tmp_path / "tagger" / CRF_FILE)
+    noise = torch.randn(crf["transitions"].shape, generator=torch.Generator().manual_seed(1))
+    crf["transitions"] += noise * 3  # so that the best path is not that of the best tags
+    save_file(crf, tmp_path / "tagger" / CRF_FILE)
+    tagger = load_tagger(tmp_path / "tagger")
     texts = [sentence.text for sentence in GOLD]
     found = pipeline("nersery", str(tmp_path / "tagger"), trust_remote_code=True)([*texts, " ", ""])
     for sentence, entities in zip(tagger.predict(GOLD), found, strict=False):
@@ -149,20 +152,19 @@ def test_a_warm_start_from_a_model_of_others_learns_where_entities_begin(foreign
     tagger = load_tagger(foreign)
     tagger.steps = 1
     tagger.fit([Sentence(("Ada", "Grace"), (Entity(0, 1, "PER"), Entity(1, 2, "PER")))], warm=True)
-    assert tagger._tags == TagSet(("O", "B-PER", "I-PER"))
-    assert tagger._network.classifier.bias[2] > 8.9
+    network, _ = tagger.parts
+    assert [*network.config.id2label.values()] == ["O", "B-PER", "I-PER"]
+    assert network.classifier.bias[2] > 8.9
 
 
 def test_a_model_that_computes_nan_is_refused(foreign: Path) -> None:
     tagger = load_tagger(foreign)
-    tagger._network.classifier.bias.data.fill_(torch.nan)
+    tagger.parts[0].classifier.bias.data.fill_(torch.nan)
     with pytest.raises(SettingsError, match="computes NaN"):
         tagger.predict(GOLD)
 
 
 def test_missing_weights_are_never_made_up(tiny_model, tmp_path: Path) -> None:
-    from safetensors.torch import load_file, save_file
-
     tagger = small(tiny_model, steps=1)
     tagger.fit(GOLD)
     tagger.save(tmp_path / "tagger")
@@ -184,7 +186,7 @@ def test_saving_over_another_tagger_leaves_nothing_of_it(tiny_model, tmp_path: P
         tagger.save(folder)
         (folder / "model.onnx").touch()
     tagger.save(folder)
-    assert load_tagger(folder)._crf is None
+    assert load_tagger(folder).head == "linear"
     assert not {"crf.safetensors", "crf_pipeline.py", "model.onnx"} & {path.name for path in folder.iterdir()}
 
 
