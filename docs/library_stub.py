@@ -22,7 +22,7 @@ HEADER = '''"""{summary}"""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal, overload
+from typing import Any, Literal, TypeVar, overload
 
 from nersery.core.alignments import Alignment as Alignment
 from nersery.core.outcome import Reject, Result, Tally
@@ -44,8 +44,8 @@ FUNCTIONS: Mapping[str, tuple[str, str, str]] = {
 """Of each function that takes a method: the kind, the parameter, and the module."""
 INTERNAL = ("training",)
 """Parameters that only nersery itself needs."""
-OTHER, OBJECT = "", "*"
-"""In place of a method's name: a method of another package, and an object with its settings."""
+OTHER, CLASS, OBJECT = "", "class", "*"
+"""In place of a method's name: a method of another package, a class of it if it is returned, and an object."""
 
 
 def stub() -> str:
@@ -63,6 +63,7 @@ def stub() -> str:
         ]
         parts += _overloads(name, function, parameter, kind, own)
     parts[0] += "\n".join(sorted(set(imports) - {"from nersery.taggers.base import Tagger"})) + "\n"
+    parts[0] += '\n_Tagger = TypeVar("_Tagger", bound=Tagger)\n'
     listed = ", ".join(f'"{name}"' for name in nersery.__all__)
     return "\n".join([*parts, f"__all__ = [{listed}]", ""])
 
@@ -79,28 +80,33 @@ def _overloads(name: str, function: Callable[..., Any], parameter: str, kind: st
     job = [] if kind == "tagger" else [*_job_options()]
     taken = {p.name for p in named} | {text.partition(":")[0] for text in job}
     base = registry.KINDS[kind]
-    for method in [*own, OTHER, OBJECT]:
-        chosen, settings, others, summary = base, [*job], named, "..."
+    of_class = [CLASS] if kind == "tagger" else []
+    for method in [*own, OTHER, *of_class, OBJECT]:
+        made = chosen = "_Tagger" if of_class else base
+        settings, others, summary = [*job], named, "..."
         if method in own:
-            cls = registry.get(kind, method)
-            chosen, settings = f'Literal["{method}"] | type[{cls.__name__}]', [*_settings(kind, method, taken), *job]
+            made = registry.get(kind, method).__name__
+            chosen, settings = f'Literal["{method}"] | type[{made}]', [*_settings(kind, method, taken), *job]
             others = [p for p in named if p.name not in INTERNAL]
             summary = f'"""{descriptions.summary(kind, method)}"""'
+        elif method == CLASS:
+            chosen, settings = f"type[{made}]", ["**settings: Any"]
         elif method == OTHER:
-            chosen, settings = f"str | type[{base}]", [*job, "**settings: Any"]
+            chosen, settings = "str" if of_class else f"str | type[{base}]", [*job, "**settings: Any"]
+            made = base
         chosen += " = ..." if method == registry.DEFAULTS.get(kind) else ""
-        for output, result in _results(name):
+        for output, result in _results(name, made):
             first = [f"{p.name}: {chosen}" if p.name == parameter else _parameter(p) for p in positional]
             listed = ", ".join([*first, "*", output, *map(_parameter, others), *settings])
             yield f"@overload\ndef {name}({listed}) -> {result}: {summary}"
 
 
-def _results(name: str) -> Sequence[tuple[str, str]]:
-    """The parameter ``output`` in its forms, each with the type of the result."""
+def _results(name: str, method: str) -> Sequence[tuple[str, str]]:
+    """The parameter ``output`` in its forms, each with the type of the result; a training returns the method."""
     if name == "train":
-        return [("output: str | Path | None = None", "Tagger")]
-    made = "list[Alignment | Reject]" if name == "align" else "Result"
-    return [("output: None = None", made), ("output: str | Path", "Tally")]
+        return [("output: str | Path | None = None", method)]
+    result = "list[Alignment | Reject]" if name == "align" else "Result"
+    return [("output: None = None", result), ("output: str | Path", "Tally")]
 
 
 def _parameter(parameter: inspect.Parameter) -> str:

@@ -34,19 +34,20 @@ from mutmut.workers.isolation import ForkServerRunner
 
 MOST = 100
 """Of a module with more mutants than this, a sample of this size is tested, always the same one."""
+CONLL = ("io/test_conll", "io/test_conll_issues", "io/test_conll_repairs", "io/test_conll_round_trip")
 TESTS = {
     "core.sentence": ("core/test_sentence", "core/test_validation", "io/test_io"),
     "core.validation": ("core/test_validation", "core/test_tags"),
-    "core.tags": ("core/test_tags", "io/test_conll"),
+    "core.tags": ("core/test_tags", *CONLL),
     "core.files": ("core/test_files", "core/test_folders"),
-    "io.conll": ("io/test_conll", "io/test_conll_writer", "io/test_io"),
-    "io.columns": ("io/test_columns", "io/test_conll"),
+    "io.conll": (*CONLL, "io/test_conll_writer", "io/test_io"),
+    "io.columns": ("io/test_columns", *CONLL),
     "io.jsonl": ("io/test_jsonl", "io/test_io"),
-    "io.repairs": ("core/test_tags", "io/test_conll"),
+    "io.repairs": ("core/test_tags", *CONLL),
     "io.text_file": ("io/test_text_file", "io/test_io"),
     "pipeline.job": ("pipeline/test_job", "pipeline/test_loop", "pipeline/test_resume"),
     "pipeline.error_policy": ("pipeline/test_error_policy", "pipeline/test_loop"),
-    "pipeline.shards": ("pipeline/test_shards",),
+    "pipeline.shards": ("pipeline/test_shards", "pipeline/test_shards_resume"),
     "evaluate.scores": ("evaluate/test_scores",),
     "evaluate.significance": ("evaluate/test_significance",),
     "experiments.sampling": ("experiments/test_sampling",),

@@ -136,7 +136,7 @@ class Memory(Tagger):
     longest: int = 9
     steps: int = 1
     history: dict[str, Any] = field(default_factory=dict, init=False)
-    _mentions: dict[tuple[str, ...], str] = field(default_factory=dict, init=False)
+    mentions: dict[tuple[str, ...], str] = field(default_factory=dict, init=False)
 
     def fit(self, gold: Sequence[Sentence], training: Training = NO_TRAINING, *, warm: bool = False) -> dict[str, Any]:
         require_labels(gold)
@@ -144,13 +144,13 @@ class Memory(Tagger):
         TRAINED.append((seed, len(gold)))
         for sentence in gold:
             for entity in sentence.entities:
-                self._mentions.setdefault(sentence.mention(entity), entity.type)
+                self.mentions.setdefault(sentence.mention(entity), entity.type)
         self.history = {"seed": seed, "sentences": len(gold), "steps": self.steps, "best_step": 1, "evaluations": []}
         return self.history
 
     @property
     def types(self) -> tuple[str, ...]:
-        return tuple(sorted({*self._mentions.values()}))
+        return tuple(sorted({*self.mentions.values()}))
 
     def predict(self, sentences: Sequence[Sentence], progress: Any = None) -> list[Sentence]:
         return [sentence.with_entities(self._found(sentence.words)) for sentence in sentences]
@@ -163,14 +163,14 @@ class Memory(Tagger):
         start = 0
         while start < len(words):
             ends = range(min(len(words), start + self.longest), start, -1)
-            end = next((end for end in ends if words[start:end] in self._mentions), start)
+            end = next((end for end in ends if words[start:end] in self.mentions), start)
             if end > start:
-                yield Entity(start, end, self._mentions[words[start:end]], 1.0)
+                yield Entity(start, end, self.mentions[words[start:end]], 1.0)
             start = max(end, start + 1)
 
     def save(self, folder: Path) -> None:
         folder.mkdir(parents=True, exist_ok=True)
-        mentions = [[list(words), type_] for words, type_ in self._mentions.items()]
+        mentions = [[list(words), type_] for words, type_ in self.mentions.items()]
         (folder / "mentions.json").write_text(json.dumps(mentions), "utf-8")
         settings = {"longest": asdict(self)["longest"]}
         write_description(folder, self, settings)
@@ -181,27 +181,23 @@ class Memory(Tagger):
         tagger = cls(**saved["settings"])
         tagger.history = saved["history"]
         mentions = json.loads((Path(folder) / "mentions.json").read_text("utf-8"))
-        tagger._mentions = {tuple(words): type_ for words, type_ in mentions}
+        tagger.mentions = {tuple(words): type_ for words, type_ in mentions}
         return tagger
 
 
 @pytest.fixture
-def memory(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[tuple[int, int]]]:
+def memory(monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, int]]:
     """The tagger ``memory`` is registered; gives the list of its trainings."""
     register(monkeypatch)
     TRAINED.clear()
-    yield TRAINED
-    registry._entry_points.cache_clear()
+    return TRAINED
 
 
 def register(patch: pytest.MonkeyPatch, kind: str = "tagger", name: str = "memory", where: str = "") -> None:
     """Make a method known, as a package that brings it would; by default the tagger."""
-    there = registry.entry_points
-    point = EntryPoint(name, where or f"{__name__}:Memory", f"nersery.{kind}")
-    patch.setattr(
-        registry, "entry_points", lambda group: [*there(group=group), *([point] if group == point.group else [])]
-    )
-    registry._entry_points.cache_clear()
+    points = registry._entry_points
+    added = {name: EntryPoint(name, where or f"{__name__}:Memory", f"nersery.{kind}")}
+    patch.setattr(registry, "_entry_points", lambda of: {**points(of), **(added if of == kind else {})})
 
 
 def environment() -> dict[str, str]:

@@ -186,7 +186,7 @@ def test_a_table_or_figure_of_a_paper(paper: str, item: str, row: list[str]) -> 
         loaded = recipe.load(parsed["recipe"], parsed["overrides"] or [])
         assert loaded.paper == paper
         assert recipe.load(parsed["recipe"], parsed["overrides"] or [], "bundled-multilingual").systems
-    assert faults(name, parsed) == []
+    assert issues_of(name, parsed) == []
 
 
 # --- links ----------------------------------------------------------------------------------------------------------
@@ -227,7 +227,7 @@ def test_commands_are_understood(page: str, words: list[str]) -> None:
         return
     name, arguments = command_and_arguments(words)
     with ALL[name].make_context(name, arguments) as context:
-        assert faults(name, context.params) == []
+        assert issues_of(name, context.params) == []
 
 
 def command_and_arguments(words: list[str]) -> tuple[str, list[str]]:
@@ -236,22 +236,22 @@ def command_and_arguments(words: list[str]) -> tuple[str, list[str]]:
     return " ".join(words[:size]), words[size:]
 
 
-def faults(name: str, values: dict[str, Any]) -> list[str]:
+def issues_of(name: str, values: dict[str, Any]) -> list[str]:
     """What a parser cannot know to be wrong: methods, settings, presets, recipes, repairs, schemes."""
     if "repair" in values:
         io.ReadOptions(repair=tuple(values["repair"] or ()), scheme=values["scheme_in"])
     if values.get("scheme"):
         tags.scheme_name(values["scheme"])
     if name in KINDS:
-        problems = []
+        issues = []
         settings = settings_from(values["settings"] or [])
         if values.get("preset"):
-            settings, problems = recipe.with_preset({**settings, "preset": values["preset"]})
+            settings, issues = recipe.with_preset({**settings, "preset": values["preset"]})
         method = values["method"] or settings.pop("method", "transformer")
-        return problems + registry.check(KINDS[name], method, settings)
+        return issues + registry.check(KINDS[name], method, settings)
     if name == "inspect suggestions":
         columns = inspect_suggestions._requests(values["methods"] or [], values["models"] or [])
-        return [problem for one in columns for problem in registry.check("augment", one.method, one.settings)]
+        return [issue for one in columns for issue in registry.check("augment", one.method, one.settings)]
     if name == "run" and values["recipe"] in recipe.shipped_recipes():
         recipe.load(values["recipe"], values["overrides"] or [])
     known = {"dataset sample": sampling.PROTOCOLS, "copy": [*recipe.shipped_recipes(), *examples()], "list": listed()}

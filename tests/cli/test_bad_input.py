@@ -62,7 +62,7 @@ class TestBadInput:
         assert set(files(folder)) == before
 
     @pytest.mark.parametrize("kind", ["broken", "binary"])
-    def test_other_faults(self, folder: Path, kind: str):
+    def test_other_issues(self, folder: Path, kind: str):
         Path("bad.conll").write_bytes(BAD[kind])
         result = call("inspect", "stats", "bad.conll")
         assert result.code == 3

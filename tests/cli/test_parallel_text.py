@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from xml.etree import ElementTree
@@ -12,7 +12,6 @@ import pytest
 
 from nersery import Entity, Sentence, io
 from nersery.cli import methods, parallel_text  # noqa: F401 - they add their commands
-from nersery.core import registry
 from nersery.core.alignments import Link
 from nersery.core.outcome import Reject
 from nersery.core.training_context import NO_TRAINING, Training
@@ -48,13 +47,11 @@ class InPlace(Aligner):
 
 
 @pytest.fixture(autouse=True)
-def _aligner(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def _aligner(monkeypatch: pytest.MonkeyPatch) -> None:
     """The aligner ``in_place`` is registered."""
     register(monkeypatch, "align", "in_place", f"{__name__}:InPlace")
     FITTED.clear()
     BROKEN.clear()
-    yield
-    registry._entry_points.cache_clear()
 
 
 @pytest.fixture(autouse=True)

@@ -58,6 +58,11 @@ def test_runs_of_one_name_are_told_apart_by_their_folders(runs: Path):
     assert [row["Run"] for row in rows[::4]] == ["demo (one)", "a | b & [bold]c[/]", "demo (three)"]
 
 
+def test_a_report_of_another_version_is_read(runs: Path):
+    Path("one/report.json").write_text(json.dumps({**build(), "of_a_later_version": 1}), "utf-8")
+    assert json.loads(call("inspect", "results", "one", "--json").out)[2]["F1"] == "48.3 ± 0.4"
+
+
 def test_the_runs_of_a_sweep_have_their_names_in_the_order_of_their_sizes(runs: Path):
     for size in ("1000", "20", "100"):
         Path("sweep", size).mkdir(parents=True)

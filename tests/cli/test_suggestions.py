@@ -87,7 +87,7 @@ class TestSuggest:
                 assert mention["agrees"] == (mention["oracle"] == mention["type"])
                 for label, made in mention["suggestions"].items():
                     for one in made:
-                        assert one["agrees"] == (oracle._mentions.get(tuple(one["words"])) == mention["type"])
+                        assert one["agrees"] == (oracle.mentions.get(tuple(one["words"])) == mention["type"])
                         agreeing[label][0] += one["agrees"]
                         agreeing[label][1] += 1
         found = {label: [one["agreeing"], one["suggestions"]] for label, one in result["methods"].items()}

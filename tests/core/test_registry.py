@@ -49,27 +49,27 @@ def test_summary_is_the_first_line():
 
 @pytest.mark.parametrize(("setting", "text"), [("mean_rate", "0.25"), ("top_k", "3"), ("by_subword", "true")])
 def test_text_is_neither_a_number_nor_true(setting: str, text: str):
-    (problem,) = registry.check("augment", "masked_entity", {setting: text})
-    assert problem.startswith(f"masked_entity.{setting} is '{text}': ")
+    (issue,) = registry.check("augment", "masked_entity", {setting: text})
+    assert issue.startswith(f"masked_entity.{setting} is '{text}': ")
 
 
 def test_create_without_settings_has_the_defaults():
     assert registry.create("augment", "mention_replacement") == MentionReplacement()
 
 
-def test_all_problems_at_once():
-    problems = registry.check("augment", "synonym_replacement", {"rat": 0.5, "rate": "often", "table": 3})
-    assert len(problems) == 3
-    assert 'no setting "rat"; did you mean "rate"?' in problems[0]
-    assert "synonym_replacement.rate is 'often'" in problems[1]
-    assert "synonym_replacement.table is 3" in problems[2]
+def test_all_issues_at_once():
+    issues = registry.check("augment", "synonym_replacement", {"rat": 0.5, "rate": "often", "table": 3})
+    assert len(issues) == 3
+    assert 'no setting "rat"; did you mean "rate"?' in issues[0]
+    assert "synonym_replacement.rate is 'often'" in issues[1]
+    assert "synonym_replacement.table is 3" in issues[2]
 
 
 def test_a_value_out_of_range_shows_beside_an_unknown_setting():
-    problems = registry.check("augment", "mention_replacement", {"rate": 7, "foo": 1})
-    assert len(problems) == 2
-    assert 'no setting "foo"' in problems[0]
-    assert "rate is 7" in problems[1]
+    issues = registry.check("augment", "mention_replacement", {"rate": 7, "foo": 1})
+    assert len(issues) == 2
+    assert 'no setting "foo"' in issues[0]
+    assert "rate is 7" in issues[1]
 
 
 def test_types_are_described_by_their_choices():
@@ -93,22 +93,22 @@ def test_what_a_method_has_learnt_is_no_setting():
 
 
 def test_a_list_given_as_a_single_value_says_what_was_expected():
-    (problem,) = registry.check("annotate", "qa_prompting", {"types": "PER"})
-    assert problem == "qa_prompting.types is 'PER': expected a list, e.g. [\"text\"]"
+    (issue,) = registry.check("annotate", "qa_prompting", {"types": "PER"})
+    assert issue == "qa_prompting.types is 'PER': expected a list, e.g. [\"text\"]"
 
 
 @pytest.mark.parametrize("settings", [{"second_stage": {"clip": math.inf}}, {"tagger": {"dropout": math.nan}}])
 def test_numbers_within_tables_are_finite(settings: dict[str, Any]):
-    (problem,) = registry.check("select", "self_training", settings)
-    assert problem.endswith(": expected finite numbers")
+    (issue,) = registry.check("select", "self_training", settings)
+    assert issue.endswith(": expected finite numbers")
 
 
 def test_nan_is_no_number():
-    (problem,) = registry.check("augment", "mention_replacement", {"rate": math.nan})
-    assert problem == "mention_replacement.rate is nan: expected finite numbers"
+    (issue,) = registry.check("augment", "mention_replacement", {"rate": math.nan})
+    assert issue == "mention_replacement.rate is nan: expected finite numbers"
 
 
-def test_right_settings_have_no_problems():
+def test_right_settings_have_no_issues():
     assert registry.check("augment", "mention_replacement", {"rate": 1}) == []
 
 

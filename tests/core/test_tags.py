@@ -37,8 +37,8 @@ def pairs_of(tags: Sequence[str]) -> set[tuple[str, str]]:
     return set(zip(["O", *tags], [*tags, "O"], strict=True))
 
 
-def faults_of(tags: Sequence[str], scheme: str) -> list[tuple[int, str, str]]:
-    return [(fault.index, fault.kind, fault.repair) for fault in decode(tags, scheme)[1]]
+def issues_of(tags: Sequence[str], scheme: str) -> list[tuple[int, str, str]]:
+    return [(issue.index, issue.kind, issue.repair) for issue in decode(tags, scheme)[1]]
 
 
 @given(labelled(), st.sampled_from(list(SCHEMES)))
@@ -61,11 +61,11 @@ def test_broken_tags_are_read_as_conlleval_does(tags: list[str]) -> None:
 
 
 @pytest.mark.parametrize("scheme", [name for name in SCHEMES if name != "IOB1"])
-def test_tags_have_a_fault_exactly_when_no_entities_are_written_so(scheme: str) -> None:
+def test_tags_have_an_issue_exactly_when_no_entities_are_written_so(scheme: str) -> None:
     alphabet = ["O", *(f"{letter}-{type_}" for letter in SCHEMES[scheme].letters for type_ in "AB")]
     for tags in product(alphabet, repeat=4 if len(alphabet) < 7 else 3):
-        entities, faults = decode(tags, scheme)
-        assert bool(faults) == (encode(entities, len(tags), scheme) != list(tags)), tags
+        entities, issues = decode(tags, scheme)
+        assert bool(issues) == (encode(entities, len(tags), scheme) != list(tags)), tags
 
 
 def test_iob1_takes_every_letter_for_what_it_can_only_mean() -> None:
@@ -108,7 +108,7 @@ def test_detection_reads_borders_between_sentences() -> None:
 
 
 @pytest.mark.parametrize(
-    ("tags", "scheme", "faults"),
+    ("tags", "scheme", "issues"),
     [
         ("B_PER O", "IOB2", [(0, "unknown tag", "underscore")]),
         ("O -NEL", "IOB2", [(1, "unknown tag", "lost-prefix")]),
@@ -136,27 +136,27 @@ def test_detection_reads_borders_between_sentences() -> None:
         ),
     ],
 )
-def test_faults_name_place_kind_and_repair(tags: str, scheme: str, faults: list[tuple[int, str, str]]) -> None:
-    assert faults_of(tags.split(" "), scheme) == faults
+def test_issues_name_place_kind_and_repair(tags: str, scheme: str, issues: list[tuple[int, str, str]]) -> None:
+    assert issues_of(tags.split(" "), scheme) == issues
 
 
 @pytest.mark.parametrize("tag", ["", "B", "o", "B–PER", "É-PER", "B-PER ", "B- PER", "B-P\nR", "B-\u3000"])
 def test_what_is_no_tag_is_never_read_as_one(tag: str) -> None:
-    entities, faults = decode([tag, "O"], "IOB2")
+    entities, issues = decode([tag, "O"], "IOB2")
     assert entities == ()
-    assert [fault.kind for fault in faults] == ["unknown tag"]
+    assert [issue.kind for issue in issues] == ["unknown tag"]
 
 
 def test_messages_say_what_is_legal() -> None:
-    (fault,) = decode(["O", "E-PER"], "BIOES")[1]
-    assert "'E-PER'" in fault.message
-    assert "after 'O'" in fault.message
-    assert "expected O, B-PER or S-PER" in fault.message
-    (fault,) = decode(["I-A", "O"], "IOB2")[1]
-    assert fault.message == (
+    (issue,) = decode(["O", "E-PER"], "BIOES")[1]
+    assert "'E-PER'" in issue.message
+    assert "after 'O'" in issue.message
+    assert "expected O, B-PER or S-PER" in issue.message
+    (issue,) = decode(["I-A", "O"], "IOB2")[1]
+    assert issue.message == (
         "'I-A' continues an entity, but no entity of its type is open after the start of the sentence; expected O, B-A"
     )
-    messages = [fault.message for tags in ("B-A I-A O", "O S-A B-A") for fault in decode(tags.split(), "BIOES")[1]]
+    messages = [issue.message for tags in ("B-A I-A O", "O S-A B-A") for issue in decode(tags.split(), "BIOES")[1]]
     assert messages == [
         "the entity at 'I-A' is not ended before 'O'; expected I-A or E-A after it",
         "the entity at 'B-A' is not ended before the end of the sentence; expected I-A or E-A after it, or S-A in its "
@@ -183,8 +183,8 @@ def test_messages_say_what_is_legal() -> None:
     ],
 )
 def test_messages_say_what_is_wrong_with_a_tag(tag: str, why: str) -> None:
-    (fault,) = decode(["O", tag], "IOB2")[1]
-    assert fault.message == f"the tag {tag!r} cannot be read: {why}; expected O, B-TYPE or I-TYPE"
+    (issue,) = decode(["O", tag], "IOB2")[1]
+    assert issue.message == f"the tag {tag!r} cannot be read: {why}; expected O, B-TYPE or I-TYPE"
 
 
 @pytest.mark.parametrize(
@@ -223,7 +223,7 @@ def test_messages_say_what_is_wrong_with_a_tag(tag: str, why: str) -> None:
         ("open-end", "IOB2", ["B-A", "O"], ["B-A", "O"]),
     ],
 )
-def test_each_repair_mends_its_own_fault_and_counts_it(
+def test_each_repair_mends_its_own_issue_and_counts_it(
     name: str, scheme: str, before: list[str], after: list[str]
 ) -> None:
     mended, counts = repair(before, scheme, [name])

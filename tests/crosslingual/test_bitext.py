@@ -93,8 +93,8 @@ def test_empty_lines_are_named_rejects_and_shift_nothing():
     rows = list(bitext("t.txt", "s.txt"))
     assert texts(rows[4]) == ["E", "e"]
     b, c = (Sentence((word,), id=id) for word, id in (("b", "s:2"), ("C", "t:3")))
-    faults = [reject_of(row) for row in rows]
-    assert faults == [None, Reject(EMPTY_TARGET, b), Reject(EMPTY_SOURCE, c), Reject(EMPTY_BOTH), None]
+    rejects = [reject_of(row) for row in rows]
+    assert rejects == [None, Reject(EMPTY_TARGET, b), Reject(EMPTY_SOURCE, c), Reject(EMPTY_BOTH), None]
     assert bitext("t.txt", "s.txt").count() == 5
 
 
@@ -124,9 +124,9 @@ def test_a_broken_sentence_keeps_its_place():
     write("t.txt", "A", "B", "C")
     rows = list(bitext("t.txt", "s.conll", repair="drop-sentence"))
     assert [texts(rows[0]), texts(rows[2])] == [["A", "a"], ["C", "c"]]
-    fault = reject_of(rows[1])
-    assert fault is not None
-    assert fault.reason not in (EMPTY_SOURCE, EMPTY_TARGET)
+    reject = reject_of(rows[1])
+    assert reject is not None
+    assert reject.reason not in (EMPTY_SOURCE, EMPTY_TARGET)
     assert bitext("t.txt", "s.conll", repair="drop-sentence").count() == 3
     with pytest.raises(DataError, match=r"s\.conll:4"):
         list(bitext("t.txt", "s.conll"))
@@ -200,7 +200,7 @@ def test_by_id_where_both_have_them():
     ]
     assert rows.count() == 5
     left = [reject_of(row) for row in rows][3:]
-    assert [(fault.reason, fault.sentence.id) for fault in left if fault and fault.sentence] == [
+    assert [(reject.reason, reject.sentence.id) for reject in left if reject and reject.sentence] == [
         (UNPAIRED, "4"),
         (UNPAIRED, "9"),
     ]

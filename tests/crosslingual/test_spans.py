@@ -258,17 +258,17 @@ def test_incomplete_sentences_that_are_kept_say_so():
 
 
 @pytest.mark.parametrize(
-    ("aligned", "fault"),
+    ("aligned", "issue"),
     [
         ("0-0 4-1", "link 4-1, counted from 0: the source has 4 words, expected 0 to 3"),
         ("0-0 1-2 3-1", "link 1-2, counted from 0: the target has 2 words, expected 0 to 1"),
     ],
 )
-def test_links_out_of_range(aligned: str, fault: str):
+def test_links_out_of_range(aligned: str, issue: str):
     reject = rejected(ADA, "a b", aligned, keep_incomplete=True)
     assert reject.reason == OUT_OF_RANGE
     assert reject.sentence is not None
-    assert reject.sentence.comments == (f"# {fault}",)
+    assert reject.sentence.comments == (f"# {issue}",)
     assert reject.sentence.entities == ()
 
 

@@ -218,8 +218,8 @@ def test_files_of_other_sentences_get_one_message_with_both_names():
     one, other = [sentence([], id="a"), sentence([], id="b")], [sentence([], id="c")]
     with pytest.raises(DataError) as caught:
         list(paired(one, other, ("first", "second")))
-    (problem,) = caught.value.issues
-    assert problem.message == "the 2 first ids and the 1 second ids have nothing in common"
+    (issue,) = caught.value.issues
+    assert issue.message == "the 2 first ids and the 1 second ids have nothing in common"
     assert "give two files with the same sentences" in str(caught.value)
     with pytest.raises(DataError, match="sentence c: second, but not in first"):
         list(paired([], other, ("first", "second")))

@@ -52,8 +52,8 @@ method = "label_wise_token_replacement"
 Write = Callable[[str], str]
 
 
-def problems(recipe: str, *overrides: str) -> list[str]:
-    """What a recipe is refused for, one problem an item, in order and numbered."""
+def issues(recipe: str, *overrides: str) -> list[str]:
+    """What a recipe is refused for, one issue an item, in order and numbered."""
     with pytest.raises(SettingsError) as caught:
         load(recipe, overrides)
     head, *lines = str(caught.value).split("\n  ")
@@ -64,7 +64,7 @@ def problems(recipe: str, *overrides: str) -> list[str]:
     return list(messages)
 
 
-def problem(recipe: str, *overrides: str) -> str:
+def issue(recipe: str, *overrides: str) -> str:
     """The only thing that a recipe is refused for."""
-    (only,) = problems(recipe, *overrides)
+    (only,) = issues(recipe, *overrides)
     return only

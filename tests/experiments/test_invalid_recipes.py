@@ -7,17 +7,17 @@ import pytest
 
 from nersery.core.errors import SettingsError
 from nersery.experiments.recipe import load
-from tests.experiments.asking import CHAIN, GOOD, Write, problem, problems
+from tests.experiments.asking import CHAIN, GOOD, Write, issue, issues
 
 
 class TestWrongRecipes:
     def test_a_grid_needs_dev(self, write: Write):
         recipe = GOOD + "[tagger.grid]\nlearning_rate = [0.1, 0.2]\n"
-        assert "name a file as dev" in problem(write(recipe))
+        assert "name a file as dev" in issue(write(recipe))
         load(write(recipe.replace("[[systems]]", 'dev = "dev.conll"\n[[systems]]')))
 
     def test_everything_at_once(self, write: Write):
-        found = problems(
+        found = issues(
             write(
                 """
 nane = "x"
@@ -167,19 +167,19 @@ select = ["agrement", 5]
     def test_one_thing(self, write: Write, line: str, message: str):
         lines = {"name": 'name = "x"', "data": 'data = { train = "a", test = "b" }'}
         lines[line.split(" = ")[0]] = line
-        assert re.search(message, problem(write("\n".join(lines.values()))))
+        assert re.search(message, issue(write("\n".join(lines.values()))))
 
     @pytest.mark.parametrize(
         "name",
         ["", ".", "..", "a/b", "a\\\\b", "/abs", "a\\u0000b", "a\\nb", " a", "a ", ".hidden", "x" * 201, "व" * 70],
     )
     def test_names_that_no_folder_can_have(self, write: Write, name: str):
-        assert "name is" in problem(write(GOOD + f'name = "{name}"'))
-        assert problem(write(GOOD.replace("mine", name))).startswith("name is ")
+        assert "name is" in issue(write(GOOD + f'name = "{name}"'))
+        assert issue(write(GOOD.replace("mine", name))).startswith("name is ")
 
     @pytest.mark.parametrize("name", ["gold", "sample", "Gold", "SAMPLE"])
     def test_names_of_a_run_s_own_folders(self, write: Write, name: str):
-        assert "the names gold, sample, teachers are taken" in problem(write(GOOD + f'name = "{name}"'))
+        assert "the names gold, sample, teachers are taken" in issue(write(GOOD + f'name = "{name}"'))
 
     @pytest.mark.parametrize(
         ("one", "other"), [("a", "a"), ("system", "SYSTEM"), ("é", "e\u0301"), ("straße", "STRASSE")]
@@ -187,7 +187,7 @@ select = ["agrement", 5]
     def test_two_names_for_one_folder(self, write: Write, one: str, other: str):
         system = '[[systems]]\nmethod = "mention_replacement"\n'
         text = f'{GOOD}name = "{one}"\n{system}name = "{other}"\n'
-        assert problem(write(text)).startswith("2 systems are called")
+        assert issue(write(text)).startswith("2 systems are called")
 
     @pytest.mark.parametrize(
         ("override", "message"),
@@ -204,7 +204,7 @@ select = ["agrement", 5]
         ],
     )
     def test_systems_that_nothing_can_go_on_from(self, write: Write, override: str, message: str):
-        assert message in problem(write(CHAIN), override)
+        assert message in issue(write(CHAIN), override)
 
     @pytest.mark.parametrize(
         ("override", "message"),
@@ -221,13 +221,13 @@ select = ["agrement", 5]
     )
     def test_a_method_twice_in_a_row_of_systems(self, write: Write, override: str, message: str):
         """Both would call what they make of a gold sentence the same."""
-        assert message in problem(write(CHAIN), override)
+        assert message in issue(write(CHAIN), override)
 
     def test_an_system_on_itself_and_an_system_on_that_one(self, write: Write):
-        assert len(problems(write(CHAIN), "systems.b.base=b")) == 1
+        assert len(issues(write(CHAIN), "systems.b.base=b")) == 1
 
     def test_two_systems_of_one_method_without_names(self, write: Write):
-        assert 'called "mention_replacement"; give them' in problem(write(GOOD + GOOD[GOOD.index("[[") :]))
+        assert 'called "mention_replacement"; give them' in issue(write(GOOD + GOOD[GOOD.index("[[") :]))
 
     @pytest.mark.parametrize(
         ("content", "message"),

@@ -139,7 +139,7 @@ class TestLanguages:
         assert message in str(caught.value)
         assert not Path("run").exists()
 
-    def test_all_problems_of_all_files(self):
+    def test_all_issues_of_all_files(self):
         Path("en/train.conll").write_text("Ada\tB-PER\nBo\tB_PER\n")
         Path("hi/train.conll").unlink()
         Path("hi/test.conll").write_text("Ada\tB-PER\nx\n")

@@ -345,7 +345,7 @@ class TestWrongRecipes:
             (["systems.teacher.gold_copies=-1"], "gold_copies is -1: expected 0 or more"),
         ],
     )
-    def test_problems(self, overrides: list[str], message: str) -> None:
+    def test_issues(self, overrides: list[str], message: str) -> None:
         with pytest.raises(SettingsError) as caught:
             load("recipe.toml", overrides)
         assert message in str(caught.value)

@@ -34,7 +34,7 @@ def test_options_hold_for_every_file(tmp_path: Path) -> None:
     assert [(s.text, s.language) for s in corpus] == [("a", "hi"), ("b", "hi")]
 
 
-def test_an_id_of_another_file_is_a_problem_in_its_place(tmp_path: Path) -> None:
+def test_an_id_of_another_file_is_an_issue_in_its_place(tmp_path: Path) -> None:
     folder = write(tmp_path / "in", a_jsonl='{"id": "x", "words": ["a"]}\n', b_jsonl='\n{"id": "x", "words": ["b"]}\n')
     with pytest.raises(DataError, match=r'b\.jsonl:2 .*the id "x" stands in line 1 of .*a\.jsonl already'):
         read(folder)

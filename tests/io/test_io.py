@@ -182,8 +182,8 @@ def test_text_that_cannot_be_a_sentence_is_named_or_rejected(tmp_path: Path) -> 
     options = ReadOptions(format="text", encoding="utf-7")
     with pytest.raises(DataError) as caught:
         list(open_corpus(path, options))
-    problems = caught.value.issues
-    assert [(problem.line, problem.message[:28]) for problem in problems] == [
+    issues = caught.value.issues
+    assert [(issue.line, issue.message[:28]) for issue in issues] == [
         (1, "there is a carriage return i"),
         (2, "a word holds the lone surrog"),
     ]
@@ -207,7 +207,7 @@ def test_wrong_bytes_name_their_lines_and_the_way_out(tmp_path: Path, name: str)
     path.write_bytes("a O\n\nJosé B-PER\n\nb O\n\né O\n".encode("latin-1"))
     with pytest.raises(DataError) as caught:
         read(path, format="conll")
-    assert [(problem.line, problem.message) for problem in caught.value.issues] == [
+    assert [(issue.line, issue.message) for issue in caught.value.issues] == [
         (3, "the byte 0xe9 is not utf-8"),
         (7, "the byte 0xe9 is not utf-8"),
     ]

@@ -29,11 +29,11 @@ def opened(path: Path, *lines: Any, **options: Any) -> Source:
     return open_corpus(path, ReadOptions(**options))
 
 
-def problems(path: Path, *lines: Any, **options: Any) -> list[str]:
+def issues(path: Path, *lines: Any, **options: Any) -> list[str]:
     source = opened(path, *lines, **options)
     with pytest.raises(DataError) as caught:
         list(source)
-    return [f"{problem.line}: {problem.message}" for problem in caught.value.issues]
+    return [f"{issue.line}: {issue.message}" for issue in caught.value.issues]
 
 
 @given(st.lists(full_sentences(), max_size=4))
@@ -91,14 +91,14 @@ def test_tags_may_have_another_name(path: Path, words: str, key: str) -> None:
 
 
 def test_of_two_names_of_tags_none_is_chosen(path: Path) -> None:
-    found = problems(path, {"words": ["Ada"], "ner": ["B-PER"], "labels": ["O"]}, {"words": ["a"], "ner": [0]})
+    found = issues(path, {"words": ["Ada"], "ner": ["B-PER"], "labels": ["O"]}, {"words": ["a"], "ner": [0]})
     assert 'there is no key "ner"' in found[0]
     assert 'there is no key "ner"' in found[-1]
 
 
-def test_an_object_of_another_kind_has_one_problem(path: Path) -> None:
-    (problem,) = problems(path, {"id": 7, "document": "x", "mentions": [], "title": "y"})
-    assert problem == (
+def test_an_object_of_another_kind_has_one_issue(path: Path) -> None:
+    (issue,) = issues(path, {"id": 7, "document": "x", "mentions": [], "title": "y"})
+    assert issue == (
         "1: its keys are 'id', 'document', 'mentions', 'title', expected \"words\" with \"entities\" or \"tags\", or "
         '"text" with "label": [[start, end, type], …]'
     )
@@ -113,8 +113,8 @@ def test_columns_of_its_own_are_all_that_a_line_of_a_dataset_has(path: Path) -> 
 
 
 def test_other_keys_beside_words_are_a_mistake(path: Path) -> None:
-    (problem,) = problems(path, {"words": ["Ada"], "entities": [], "langs": ["en"]})
-    assert 'there is no key "langs"' in problem
+    (issue,) = issues(path, {"words": ["Ada"], "entities": [], "langs": ["en"]})
+    assert 'there is no key "langs"' in issue
 
 
 def test_tags_are_repaired_and_counted(path: Path) -> None:
@@ -174,10 +174,10 @@ def test_tags_are_repaired_and_counted(path: Path) -> None:
         ('{"words": ["a"]}\r{"words": ["b"]}', "there is a carriage return inside the line"),
     ],
 )
-def test_problems(path: Path, line: Any, message: str) -> None:
-    (problem,) = problems(path, {"words": ["sound"]}, "", line)
-    assert problem.startswith("3: ")
-    assert message in problem
+def test_issues(path: Path, line: Any, message: str) -> None:
+    (issue,) = issues(path, {"words": ["sound"]}, "", line)
+    assert issue.startswith("3: ")
+    assert message in issue
 
 
 def entity(**changes: Any) -> dict[str, Any]:
@@ -234,9 +234,9 @@ def soft_label(**changes: Any) -> dict[str, Any]:
 )
 def test_a_part_of_another_shape_is_named_with_the_shape_that_it_should_have(part: dict[str, Any], path: Path) -> None:
     (key,) = part
-    (problem,) = problems(path, {"words": ["a"], **part})
-    assert problem.startswith(f'1: "{key}" is ')
-    assert ", expected a" in problem or ', expected {"method": string' in problem
+    (issue,) = issues(path, {"words": ["a"], **part})
+    assert issue.startswith(f'1: "{key}" is ')
+    assert ", expected a" in issue or ', expected {"method": string' in issue
 
 
 def test_the_least_and_the_most_that_a_part_may_say(path: Path) -> None:
@@ -252,17 +252,17 @@ def test_the_least_and_the_most_that_a_part_may_say(path: Path) -> None:
     assert (third.offsets, third.document, third.scores, third.comments) == (((3, 4),), "d", {"x": -1}, ("# c",))
 
 
-def test_all_problems_come_together(path: Path) -> None:
+def test_all_issues_come_together(path: Path) -> None:
     lines = [{"id": "a", "words": ["x"]}, "{", {"wrods": 1}, {"id": "a", "words": ["y"]}, {"words": ["z"]}]
-    found = problems(path, *lines)
-    assert [problem.partition(":")[0] for problem in found] == ["2", "3", "3", "4"]
+    found = issues(path, *lines)
+    assert [issue.partition(":")[0] for issue in found] == ["2", "3", "3", "4"]
     assert 'the id "a" stands in line 1 already' in found[3]
     assert [sentence.words for sentence in opened(path, *lines, repair=["drop-sentence"])] == [("x",), ("z",)]
 
 
-def test_a_fault_of_tags_names_the_word(path: Path) -> None:
-    (problem,) = problems(path, {"tokens": ["a", "b"], "tags": ["O", "I-X"]}, {"tokens": ["c"], "tags": ["B-X"]})
-    assert problem.startswith("1: word 1: 'I-X' continues an entity")
+def test_an_issue_of_tags_names_the_word(path: Path) -> None:
+    (issue,) = issues(path, {"tokens": ["a", "b"], "tags": ["O", "I-X"]}, {"tokens": ["c"], "tags": ["B-X"]})
+    assert issue.startswith("1: word 1: 'I-X' continues an entity")
 
 
 def test_a_line_that_is_no_json_can_be_dropped_and_is_kept_as_it_is(path: Path) -> None:
@@ -344,9 +344,9 @@ def test_what_is_no_reject_is_named_with_its_line(path: Path, line: str, message
     path.write_text(f'{{"reason": "x"}}\n{line}\n')
     with pytest.raises(DataError) as caught:
         list(read_rejects(path))
-    (problem,) = caught.value.issues
-    assert (problem.file, problem.line) == (str(path), 2)
-    assert message in problem.message
+    (issue,) = caught.value.issues
+    assert (issue.file, issue.line) == (str(path), 2)
+    assert message in issue.message
 
 
 def test_a_reject_is_a_sentence_with_a_reason() -> None:

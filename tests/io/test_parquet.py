@@ -93,7 +93,7 @@ class TestWithPyarrow:
             read(tmp_path / "a.parquet")
 
     @pytest.mark.parametrize("told", ["no JSON", "[]", '{"info": {}}', '{"info": {"features": {"ner_tags": 1}}}'])
-    def test_metadata_that_says_nothing_is_no_fault(self, tmp_path: Path, told: str) -> None:
+    def test_metadata_that_says_nothing_is_no_issue(self, tmp_path: Path, told: str) -> None:
         import pyarrow
         from pyarrow import parquet as format
 

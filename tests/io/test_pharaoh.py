@@ -85,7 +85,7 @@ def test_a_file_names_all_its_malformed_lines(tmp_path: Path):
     assert next(lines) == (Link(0, 0),)
     with pytest.raises(DataError) as caught:
         list(lines)
-    assert [problem.line for problem in caught.value.issues] == [2, 4]
+    assert [issue.line for issue in caught.value.issues] == [2, 4]
     assert str(path) in str(caught.value)
     assert "Fix: expected pairs of positions" in str(caught.value)
 

@@ -55,9 +55,9 @@ def test_a_line_that_is_too_long_is_named(path: Path, line: str, encoding: str) 
     path.write_bytes(f"\ufeffone\n{line}\nthree\n".encode(encoding))
     with pytest.raises(DataError) as caught:
         read(path, encoding=encoding, format="text")
-    problem = caught.value.issues[0]
-    assert (problem.line, problem.sentence) == (2, "raw:2")
-    assert problem.message.startswith("the line has more than 20 characters, expected one sentence")
+    issue = caught.value.issues[0]
+    assert (issue.line, issue.sentence) == (2, "raw:2")
+    assert issue.message.startswith("the line has more than 20 characters, expected one sentence")
     assert "put each sentence on a line of its own" in caught.value.fix
 
 

@@ -114,7 +114,7 @@ def test_an_index_says_what_is_wrong_with_a_file(tmp_path: Path) -> None:
     assert len(index.read(["a"]).issues) == 2
     with pytest.raises(DataError, match="values, expected 2") as error:
         index.read(["c", "a", "b"])
-    assert [problem.line for problem in error.value.issues] == [3, 6]
+    assert [issue.line for issue in error.value.issues] == [3, 6]
     with pytest.raises(DataError, match=r"words\.vec:2: the line is longer than"):
         VectorIndex(write(tmp_path, b"a 1 2\n" + b"x" * (word_vectors.LONGEST_LINE + 1)))
 
@@ -174,10 +174,10 @@ def test_a_broken_line_of_a_wanted_word_is_named(tmp_path: Path, line: bytes, me
     path = write(tmp_path, b"4 2\na 1 2\n" + line + b"\nc 3 4\nb 7 7\n")
     with pytest.raises(DataError) as error:
         read_vectors(path, ["b", "c", "none"])
-    (problem,) = error.value.issues
-    assert (problem.file, problem.line) == (str(path), 3)
-    assert message in problem.message
-    assert "'b'" in problem.message
+    (issue,) = error.value.issues
+    assert (issue.file, issue.line) == (str(path), 3)
+    assert message in issue.message
+    assert "'b'" in issue.message
     assert len(str(error.value)) < 600
     assert error.value.fix
 
@@ -190,7 +190,7 @@ def test_broken_lines_of_other_words_do_not_matter(tmp_path: Path) -> None:
 def test_all_broken_lines_of_wanted_words_are_named(tmp_path: Path) -> None:
     with pytest.raises(DataError) as error:
         read_vectors(write(tmp_path, b"a 1 2\nb 1\nc 1 2\nd x y\n"), "abcd")
-    assert [problem.line for problem in error.value.issues] == [2, 4]
+    assert [issue.line for issue in error.value.issues] == [2, 4]
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.pipeline import shard_jobs
+from tests.pipeline.fakes import answers
 from tests.pipeline.jobs import ITEMS, files, job, step
 
 
@@ -22,3 +24,11 @@ def undisturbed(tmp_path: Path) -> dict[str, bytes]:
 def always_save(monkeypatch: pytest.MonkeyPatch) -> None:
     """Write the journal after every batch, however quick."""
     monkeypatch.setattr("nersery.pipeline.job.CHECKPOINT_SECONDS", 0.0)
+
+
+@pytest.fixture
+def undisturbed_shards(tmp_path: Path) -> dict[str, bytes]:
+    """The same of a job over shards."""
+    folder = tmp_path / "undisturbed"
+    shard_jobs.job(folder).run(shard_jobs.ROWS, answers)
+    return files(folder / "out")

@@ -1,61 +1,25 @@
+"""The shards, rejects and manifest of a job, and the folder that they go to."""
+
 from __future__ import annotations
 
 import hashlib
-import itertools
 import json
 import os
-import signal
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nersery import Sentence, io
+from nersery import io
 from nersery.core.errors import JobFailedError, MissingResourceError, NerseryError, SettingsError
 from nersery.pipeline.shards import MANIFEST, ShardJob, batches
-from nersery.pipeline.stage import Answer, EngineLostError
-from tests.pipeline.fakes import Killed, answers, expected, rows
+from nersery.pipeline.stage import Answer
+from tests.pipeline.fakes import answers, expected, rows
+from tests.pipeline.shard_jobs import ROWS, files, job, start_and_kill
 from tests.pipeline.test_job import Steps
-
-ROWS = rows(50, at3="reject", at4="fail", at41="reject")
-
-
-def job(folder: Path, seed: int = 0, size: int = 12) -> ShardJob:
-    return ShardJob(folder / "out", size, {"seed": seed, "input": {"sha": "é"}})
-
-
-def files(folder: Path) -> dict[str, bytes]:
-    return {path.name: path.read_bytes() for path in folder.iterdir()}
-
-
-def killed_after(count: int) -> Callable[[Iterable[Any]], Iterator[Answer]]:
-    """Answers, until the process that takes them is killed."""
-
-    def until(given: Iterable[Any]) -> Iterator[Answer]:
-        for number, answer in enumerate(answers(given)):
-            if number == count:
-                raise Killed
-            yield answer
-
-    return until
-
-
-def start_and_kill(folder: Path, after: int, seed: int = 0, *, overwrite: bool = False) -> Path:
-    """Leave a job unfinished after so many batches of 5; a shard of 12 rows is three of them."""
-    with pytest.raises(Killed):
-        job(folder, seed).run(ROWS, killed_after(after), batch_size=5, overwrite=overwrite)
-    return job(folder).part
-
-
-@pytest.fixture
-def undisturbed(tmp_path: Path) -> dict[str, bytes]:
-    """The files of a job that nothing has disturbed."""
-    folder = tmp_path / "undisturbed"
-    job(folder).run(ROWS, answers)
-    return files(folder / "out")
 
 
 class TestBatches:
@@ -192,7 +156,7 @@ class TestFiles:
 
 class TestTarget:
     def test_an_existing_one_is_refused_or_replaced_by_force(
-        self, tmp_path: Path, undisturbed: dict[str, bytes]
+        self, tmp_path: Path, undisturbed_shards: dict[str, bytes]
     ) -> None:
         job(tmp_path, seed=1).run(ROWS, answers, batch_size=3)
         for check in (job(tmp_path).check_target, lambda: job(tmp_path).run(ROWS, answers)):
@@ -200,12 +164,12 @@ class TestTarget:
                 check()
         assert not job(tmp_path).part.exists()
         job(tmp_path).run(ROWS, answers, overwrite=True)
-        assert files(tmp_path / "out") == undisturbed
+        assert files(tmp_path / "out") == undisturbed_shards
 
-    def test_an_empty_folder_is_no_obstacle(self, tmp_path: Path, undisturbed: dict[str, bytes]) -> None:
+    def test_an_empty_folder_is_no_obstacle(self, tmp_path: Path, undisturbed_shards: dict[str, bytes]) -> None:
         (tmp_path / "out").mkdir()
         job(tmp_path).run(ROWS, answers)
-        assert files(tmp_path / "out") == undisturbed
+        assert files(tmp_path / "out") == undisturbed_shards
 
     @pytest.mark.parametrize("folder", ["out", "out.part"])
     @pytest.mark.parametrize("name", ["mine.txt", "part-00000.jsonl"])
@@ -225,7 +189,9 @@ class TestTarget:
             job(tmp_path).run(ROWS, answers, overwrite=True)
 
     @pytest.mark.parametrize("is_there", [True, False])
-    def test_a_link_to_a_folder_stays_one(self, is_there: bool, tmp_path: Path, undisturbed: dict[str, bytes]) -> None:
+    def test_a_link_to_a_folder_stays_one(
+        self, is_there: bool, tmp_path: Path, undisturbed_shards: dict[str, bytes]
+    ) -> None:
         (tmp_path / "disk").mkdir()
         (tmp_path / "out").symlink_to(tmp_path / "disk/real")
         if is_there:
@@ -233,7 +199,7 @@ class TestTarget:
             (tmp_path / "disk/out").rename(tmp_path / "disk/real")
         job(tmp_path).run(ROWS, answers, overwrite=is_there)
         assert (tmp_path / "out").is_symlink()
-        assert files(tmp_path / "disk/real") == undisturbed
+        assert files(tmp_path / "disk/real") == undisturbed_shards
         assert sorted(os.listdir(tmp_path)) == ["disk", "out", "undisturbed"]
 
     def test_two_jobs_at_once_are_refused(self, tmp_path: Path) -> None:
@@ -243,159 +209,3 @@ class TestTarget:
             return answers(given)
 
         assert job(tmp_path).run(ROWS, disturbed).read == 50
-
-
-class TestResume:
-    @pytest.mark.parametrize("after", [0, 1, 2, 3, 4, 9, 12])
-    def test_the_same_call_ends_with_the_same_bytes(
-        self, after: int, tmp_path: Path, undisturbed: dict[str, bytes]
-    ) -> None:
-        start_and_kill(tmp_path, after)
-        assert not (tmp_path / "out").exists()
-        tally = job(tmp_path).run(ROWS, answers)
-        assert files(tmp_path / "out") == undisturbed
-        assert (tally.read, tally.rejected) == (50, 3)
-
-    def test_finished_shards_are_not_done_again(self, tmp_path: Path) -> None:
-        start_and_kill(tmp_path, 7)
-        seen: list[Sentence] = []
-
-        def watched(given: Iterable[Sequence[Any]]) -> Iterator[Answer]:
-            return answers(seen.extend(batch) or batch for batch in given)  # type: ignore[func-returns-value]
-
-        job(tmp_path).run(ROWS, watched)
-        assert seen == ROWS[24:]
-
-    def test_a_lost_engine_is_an_error_that_names_the_shard(
-        self, tmp_path: Path, undisturbed: dict[str, bytes]
-    ) -> None:
-        def lost(given: Iterable[Any]) -> Iterator[Answer]:
-            yield from itertools.islice(answers(given), 5)
-            raise EngineLostError("the node n1 is dead")
-
-        with pytest.raises(JobFailedError, match=r"^the node n1 is dead\. Shard 00001 of .*: the same command resumes"):
-            job(tmp_path).run(ROWS, lost, batch_size=4)
-        job(tmp_path).run(ROWS, answers, batch_size=4)
-        assert files(tmp_path / "out") == undisturbed
-
-    def test_what_the_manifest_does_not_name_does_not_count(
-        self, tmp_path: Path, undisturbed: dict[str, bytes]
-    ) -> None:
-        part = start_and_kill(tmp_path, 4)
-        for name in ("part-00001.jsonl", "rejects-00001.jsonl", "part-00001.lines.tmp", "part-00009.parquet.tmp"):
-            (part / name).write_text("half a line")
-        with (part / MANIFEST).open("a") as stream:
-            stream.write('{"rows": 12, "rea')
-        job(tmp_path).run(ROWS, answers)
-        assert files(tmp_path / "out") == undisturbed
-
-    @pytest.mark.parametrize("lost", ["part-00000.jsonl", "rejects-00000.jsonl", "part-00001.jsonl"])
-    def test_a_shard_that_is_not_as_it_was_is_done_again(
-        self, lost: str, tmp_path: Path, undisturbed: dict[str, bytes]
-    ) -> None:
-        part = start_and_kill(tmp_path, 9)
-        (part / lost).write_bytes(b"")
-        job(tmp_path).run(ROWS, answers)
-        assert files(tmp_path / "out") == undisturbed
-
-    def test_other_settings_are_refused_and_shown(self, tmp_path: Path) -> None:
-        start_and_kill(tmp_path, 4)
-        with pytest.raises(SettingsError, match="seed: there 0, asked for 1"):
-            job(tmp_path, seed=1).run(ROWS, answers)
-        with pytest.raises(SettingsError, match=r"shards\.rows: there 12, asked for 9"):
-            job(tmp_path, size=9).run(ROWS, answers)
-
-    def test_force_starts_anew_with_other_settings(self, tmp_path: Path, undisturbed: dict[str, bytes]) -> None:
-        start_and_kill(tmp_path, 9, seed=1)
-        start_and_kill(tmp_path, 0, overwrite=True)  # a kill right after that does not mix the two
-        job(tmp_path).run(ROWS, answers)
-        assert files(tmp_path / "out") == undisturbed
-
-    def test_a_job_without_finished_work_stands_in_nobody_s_way(self, tmp_path: Path) -> None:
-        start_and_kill(tmp_path, 1, seed=1)
-        assert job(tmp_path).run(ROWS, answers).read == 50
-
-    @pytest.mark.parametrize("content", ["", "{", "[]\n", "null\n", '{"job": 1}\n{"rows": 1}\n'])
-    def test_a_broken_manifest_is_named_and_given_up_by_force(
-        self, content: str, tmp_path: Path, undisturbed: dict[str, bytes]
-    ) -> None:
-        part = start_and_kill(tmp_path, 4)
-        (part / MANIFEST).write_text(content)
-        with pytest.raises(NerseryError, match=r"manifest\.jsonl is broken.*or use --force"):
-            job(tmp_path).run(ROWS, answers)
-        job(tmp_path).run(ROWS, answers, overwrite=True)
-        assert files(tmp_path / "out") == undisturbed
-
-    @pytest.mark.parametrize("name", ["part-00001.jsonl", "rejects-00000.jsonl", MANIFEST, "out"])
-    def test_a_kill_while_files_move(
-        self, name: str, tmp_path: Path, undisturbed: dict[str, bytes], monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        original = os.replace
-
-        def replace(source: Path, target: Path) -> None:
-            if target.name == name:
-                raise Killed
-            original(source, target)
-
-        with monkeypatch.context() as patch:
-            patch.setattr("os.replace", replace)
-            with pytest.raises(Killed):
-                job(tmp_path).run(ROWS, answers)
-        job(tmp_path).run(ROWS, answers)
-        assert files(tmp_path / "out") == undisturbed
-
-    @pytest.mark.parametrize("moved", ["out", "out.part"])
-    def test_a_kill_between_the_old_folder_and_the_new_one(
-        self, moved: str, tmp_path: Path, undisturbed: dict[str, bytes], monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        original = os.replace
-
-        def replace(source: Path, target: Path) -> None:
-            original(source, target)
-            if source.name == moved:
-                os.kill(os.getpid(), signal.SIGKILL)
-
-        job(tmp_path, seed=1).run(ROWS, answers)
-        if (child := os.fork()) == 0:
-            monkeypatch.setattr("os.replace", replace)
-            job(tmp_path).run(ROWS, answers, overwrite=True)
-        assert os.WTERMSIG(os.waitpid(child, 0)[1]) == signal.SIGKILL
-        assert (tmp_path / "out").exists() == (moved == "out.part")
-        job(tmp_path).run(ROWS, answers, overwrite=moved == "out.part")
-        assert files(tmp_path / "out") == undisturbed
-        assert sorted(os.listdir(tmp_path)) == ["out", "undisturbed"]
-
-    def test_what_came_to_stand_there_since_is_not_overwritten(
-        self, tmp_path: Path, undisturbed: dict[str, bytes]
-    ) -> None:
-        start_and_kill(tmp_path, 7)
-        job(tmp_path / "other", seed=1).run(ROWS, answers)
-        others = files(tmp_path / "other/out")
-
-        def disturbed(given: Iterable[Any]) -> Iterator[Answer]:
-            (tmp_path / "other/out").rename(tmp_path / "out")
-            return answers(given)
-
-        for to_answers in (disturbed, answers):  # while it is at work, and before
-            with pytest.raises(SettingsError, match="out exists already"):
-                job(tmp_path).run(ROWS, to_answers)
-            assert files(tmp_path / "out") == others
-        job(tmp_path).run(ROWS, answers, overwrite=True)
-        assert files(tmp_path / "out") == undisturbed
-
-    def test_a_full_disk_is_an_error_after_which_the_job_goes_on(
-        self, tmp_path: Path, undisturbed: dict[str, bytes], monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        part = start_and_kill(tmp_path, 4)
-
-        def opened(path: Path) -> IO[bytes]:
-            return (Path("/dev/full") if path.name == "part-00002.lines.tmp" else path).open("wb")
-
-        with monkeypatch.context() as patch:
-            patch.setattr("nersery.pipeline.shards.open_new", opened)
-            with pytest.raises(OSError, match="No space left") as caught:
-                job(tmp_path).run(ROWS, answers)
-        assert caught.value.filename == str(tmp_path / "out")
-        assert len((part / MANIFEST).read_text().splitlines()) == 3, "two shards are kept"
-        job(tmp_path).run(ROWS, answers)
-        assert files(tmp_path / "out") == undisturbed

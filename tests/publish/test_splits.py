@@ -141,7 +141,7 @@ GIVEN = {"a": "train", "b": "test", "c": "validation"}
 def test_leaks_between_given_splits_are_refused_and_all_named():
     with pytest.raises(DataError) as caught:
         divide(LEAKY, GIVEN, Division())
-    assert [problem.sentence for problem in caught.value.issues] == ["a", "d"]
+    assert [issue.sentence for issue in caught.value.issues] == ["a", "d"]
     assert "train has this sentence, and test one like it or of one parent with it" in str(caught.value)
     assert "--leaks drop" in str(caught.value)
 

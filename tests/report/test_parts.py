@@ -5,7 +5,9 @@ from __future__ import annotations
 import statistics
 
 import pytest
+from pydantic import ValidationError
 
+from nersery.report.model import Report
 from nersery.report.parts import Measure
 
 
@@ -30,3 +32,8 @@ def test_no_seed_is_an_error() -> None:
 
 def test_two_seeds_have_a_spread() -> None:
     assert Measure.of([0.2, 0.4]).std == pytest.approx(0.02**0.5)
+
+
+def test_a_misspelt_key_is_an_error_at_any_depth() -> None:
+    with pytest.raises(ValidationError, match=r"systems\.0\.f1\.meen"):
+        Report.model_validate({"systems": [{"f1": {"meen": 0.5}}]})

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.report.pages import EVIL, HEADLINE, render_html, with_evil
 from tests.report.report_fixture import build
-from tests.report.test_rendering import EVIL, HEADLINE, render_html, with_evil
 
 sync_api = pytest.importorskip("playwright.sync_api", reason="needs the package playwright (pip install playwright)")
 CHROMIUM = shutil.which("chromium")

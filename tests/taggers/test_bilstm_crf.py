@@ -223,7 +223,7 @@ def test_the_first_vectors_of_a_file_are_kept_and_those_of_training_words(tmp_pa
 
 
 @pytest.mark.parametrize(
-    ("line", "fault"),
+    ("line", "issue"),
     [
         (b"ada 1 2 3", "words.txt:3: the vector of 'ada' has 3 values, expected 2"),
         (b"ada 1", "words.txt:3: the vector of 'ada' has 1 values, expected 2"),
@@ -232,12 +232,12 @@ def test_the_first_vectors_of_a_file_are_kept_and_those_of_training_words(tmp_pa
     ],
     ids=["longer", "shorter", "cut off", "no number"],
 )
-def test_a_dimension_that_changes_in_the_middle_is_an_error(tmp_path: Path, line: bytes, fault: str) -> None:
+def test_a_dimension_that_changes_in_the_middle_is_an_error(tmp_path: Path, line: bytes, issue: str) -> None:
     path = tmp_path / "words.txt"
     path.write_bytes(b"the 1 1\nof 2 2\n" + line + b"\nin 4 4\n")
     with pytest.raises(DataError) as caught:
         small(vectors=str(path)).fit(GOLD)
-    assert fault in str(caught.value)
+    assert issue in str(caught.value)
     assert "Fix: " in str(caught.value)
 
 

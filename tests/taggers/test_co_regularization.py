@@ -6,7 +6,7 @@ import torch
 from nersery.core.errors import SettingsError
 from nersery.taggers.components.decoding import disagreement
 from nersery.taggers.transformer import TransformerTagger
-from tests.taggers.test_transformer import GOLD
+from tests.taggers.small_taggers import GOLD
 
 
 def test_disagreement_is_the_divergence_from_the_mean() -> None:
@@ -33,7 +33,7 @@ def test_agreement_draws_the_encoders_together(tiny_model: str) -> None:
         scores_of = tagger._loss
 
         def watched(batch):
-            both = [tagger._scores([one[0] for one in batch], network=n) for n in (tagger._network, tagger._peer)]
+            both = [tagger._scores([one[0] for one in batch], network=n) for n in (tagger.parts[0], tagger._peer)]
             seen.append(disagreement(*(scores[mask] for scores, mask in both)).item())
             return scores_of(batch)
 

@@ -9,7 +9,7 @@ from nersery.core.errors import MissingResourceError, SettingsError
 from nersery.taggers.base import check_tagger_folder, load_tagger, predict
 from nersery.taggers.bilstm_crf import BiLSTMCRF
 from nersery.taggers.components import onnx_export, onnx_network
-from tests.taggers.test_transformer import GOLD, small
+from tests.taggers.small_taggers import GOLD, small
 
 
 def test_the_export_predicts_the_same_labels(tiny_model, tmp_path: Path) -> None:

@@ -74,13 +74,13 @@ class ProjectedLabels(Annotator):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        values, problems = validated(Projection, "projection", self.projection)
+        values, issues = validated(Projection, "projection", self.projection)
         if bool(self.more_source) != bool(self.more_target):
-            problems.append("more_source and more_target go together: name both files, or none")
+            issues.append("more_source and more_target go together: name both files, or none")
         if self.tagger is not None and self.labels == "given":
-            problems.append('tagger is for labels = "predicted", and labels is "given"')
-        if problems:
-            raise SettingsError("\n".join(problems))
+            issues.append('tagger is for labels = "predicted", and labels is "given"')
+        if issues:
+            raise SettingsError("\n".join(issues))
         self._projection = Projection(**values)
         self._new_aligner()
 

@@ -66,7 +66,7 @@ def convert(
     def rename(batch: Sequence[Sentence]) -> Sequence[Sentence]:
         return [sentence.with_types(names) for sentence in batch] if names else batch
 
-    met = types_in(corpus)  # which also shows every fault first
+    met = types_in(corpus)  # which also shows every issue first
     with Progress("convert", quiet=quiet) as progress:
         tally = job.run(unchanged(corpus, begun), rename, progress=progress, overwrite=force)
     if unmet := [name for name in names if name not in met]:

@@ -28,16 +28,16 @@ def stats(
     from nersery.evaluate.corpus_statistics import corpus_statistics
 
     rows = []
-    problems: list[Issue] = []
+    issues: list[Issue] = []
     fixes: list[str] = []
     for name in files:
         try:
             rows.append(corpus_statistics(io.open_corpus(name, reading), name))
         except DataError as error:
-            problems += error.issues
+            issues += error.issues
             fixes.append(error.fix)
-    if problems:
-        raise DataError(problems, fix="; ".join(dict.fromkeys(fixes)))
+    if issues:
+        raise DataError(issues, fix="; ".join(dict.fromkeys(fixes)))
     if json:
         options.print_json(rows)
     else:

@@ -98,7 +98,7 @@ def in_order(source: Source) -> Iterator[Side]:
     """The sentences of a corpus, with rejects in their places.
 
     Raises:
-        DataError: At the end, with all problems of the file.
+        DataError: At the end, with all issues of the file.
     """
     found = Pass(source.file, source.options)
     passed = 0
@@ -172,7 +172,7 @@ class Bitext:
         """The rows; source sentences without a target come last.
 
         Raises:
-            DataError: With the problems of a file, or if the lengths differ.
+            DataError: With the issues of a file, or if the lengths differ.
         """
         return self._by_id() if self.paired_by == "id" else self._by_order()
 
@@ -180,7 +180,7 @@ class Bitext:
         """The number of rows; text is only counted, not parsed.
 
         Raises:
-            DataError: If the lengths differ, or with the problems of a file.
+            DataError: If the lengths differ, or with the issues of a file.
         """
         if self.paired_by == "id":
             return sum(1 for _ in self)
@@ -208,14 +208,14 @@ class Bitext:
     def _unequal(self) -> DataError:
         """The error for files of unequal length, with the place where they run apart if it can be seen."""
         lengths = [_extent(side)[1] for side in self.sides]
-        problems = []
+        issues = []
         for source, length in zip(self.sources, lengths[1:], strict=True):
             if length == lengths[0]:
                 continue
             counts = f"{length:,} sentences, and {lengths[0]:,} in {self.target.file.name}"
             place = where_apart(map(_words, in_order(source)), map(_words, in_order(self.target)))
-            problems.append(Issue(f"{counts}{self._seen(source, place)}", source.file.name))
-        return DataError(problems, fix="correct the files so that each line is the translation of the same line")
+            issues.append(Issue(f"{counts}{self._seen(source, place)}", source.file.name))
+        return DataError(issues, fix="correct the files so that each line is the translation of the same line")
 
     def _seen(self, source: Source, place: tuple[int, int] | None) -> str:
         if place is None:

@@ -29,7 +29,7 @@ SHOWN_LINES = 5
 
 
 class AnswerError(Exception):
-    """A problem in the output of a program.
+    """An issue in the output of a program.
 
     Args:
         line: Its line, from 1.
@@ -238,8 +238,8 @@ def _read(path: Path, sources: Corpus, targets: Corpus) -> list[Points]:
 def _points(text: str, source: int, target: int, line: int) -> Points:
     try:
         points = {(link.source, link.target) for link in parse_alignment(text)}
-    except ValueError as fault:
-        raise AnswerError(str(fault), line) from fault
+    except ValueError as error:
+        raise AnswerError(str(error), line) from error
     _refuse_far(points, source, target, line)
     return points
 

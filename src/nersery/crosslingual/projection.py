@@ -126,8 +126,8 @@ class Projection:
 
         Labels of the target are ignored; all else that is known of it stays.
         """
-        if fault := alignment_issue(alignment, len(source), len(target)):
-            return Reject(OUT_OF_RANGE, replace(target, entities=(), comments=(*target.comments, f"# {fault}")))
+        if issue := alignment_issue(alignment, len(source), len(target)):
+            return Reject(OUT_OF_RANGE, replace(target, entities=(), comments=(*target.comments, f"# {issue}")))
         if [chance for _, _, chance in alignment if not 0 < chance <= 1]:
             return Reject(IMPROBABLE, target.with_entities(()))
         if self.threshold:

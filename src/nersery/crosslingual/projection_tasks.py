@@ -66,7 +66,7 @@ class ProjectionTasks:
 
     def _check_lengths(self, rows: Sequence[int]) -> None:
         """Refuse alignments of other text: each file has a line for each row of its source."""
-        problems = [
+        issues = [
             Issue(
                 f"{count:,} lines of alignments, expected {expected:,}: one for each pair of sentences",
                 file.file.name if isinstance(file, AlignmentFile) else "alignments",
@@ -74,9 +74,9 @@ class ProjectionTasks:
             for file, expected in zip(self.files, rows, strict=True)
             if (count := len(file)) != expected
         ]
-        if problems:
+        if issues:
             fix = "align the same files again; the aligner must write an empty line for an empty pair"
-            raise DataError(problems, fix=fix)
+            raise DataError(issues, fix=fix)
 
     def outcomes(self) -> Iterator[Task | Reject]:
         """The tasks, read again with each call."""

@@ -94,17 +94,17 @@ def read_gold(path: str | Path, *, first: int = 0) -> list[Gold]:
     Raises:
         DataError: With every line that is none; or when links have probabilities, or none is sure.
     """
-    file, found, problems = TextFile(path), list[Gold](), list[Issue]()
+    file, found, issues = TextFile(path), list[Gold](), list[Issue]()
     for line, text in enumerate(lines_of_links(file), start=1):
         if _WITH_PROBABILITY.search(text):
             fix = "write it with `nersery crosslingual align --plain`, and name the hand-made links first"
             raise DataError(Issue("GOLD has probabilities", file.name, line), fix=fix)
         try:
             found.append(parse_gold(text, first=first))
-        except ValueError as fault:
-            problems.append(Issue(str(fault), file.name, line))
-    if problems:
-        raise DataError(problems, fix="name a file with the links of a pair of sentences in each line")
+        except ValueError as error:
+            issues.append(Issue(str(error), file.name, line))
+    if issues:
+        raise DataError(issues, fix="name a file with the links of a pair of sentences in each line")
     if not any(sure for sure, _ in found):
         fix = "mark sure links by a hyphen (0-0), possible ones by a p (0p0)"
         raise DataError(Issue("no link is sure, so none could be missed", file.name), fix=fix)

@@ -55,7 +55,7 @@ def score_in_step(
                 counter.add(truth, guess)
             if errors:
                 found.add(truth, guesses[0])
-    except DataError:  # reading everything names all problems
+    except DataError:  # reading everything names all issues
         return None
     return InStep(counters, found if errors else None)
 
@@ -71,7 +71,7 @@ def score_by_id(
     try:
         tables = [SentenceTable(sentences) for sentences in labelled]
         found = score_in_step(gold, [_in_order(gold, table) for table in tables], errors=errors)
-    except DataError:  # reading everything names all problems
+    except DataError:  # reading everything names all issues
         return None
     is_whole = found is not None and all(len(table) == len(found.counters[0].sentence_counts) for table in tables)
     return found if is_whole else None

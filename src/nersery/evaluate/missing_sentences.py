@@ -33,9 +33,9 @@ def check_pairs(truth: Corpus, other: Corpus, name: str) -> None:
     try:
         paired(truth, other)
     except DataError as error:
-        problems = [replace(problem, file=name) for problem in error.issues]
+        issues = [replace(issue, file=name) for issue in error.issues]
         fix = f"{error.fix}. If a file lacks sentences: --missing leave-out, or missed"
-        raise DataError(problems, fix=fix) from None
+        raise DataError(issues, fix=fix) from None
 
 
 def absence(truth: Corpus, other: Corpus, name: str) -> str:

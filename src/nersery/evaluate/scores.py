@@ -259,24 +259,22 @@ def paired(
     """
     one, other = names
     gold, predicted = tuple(gold), tuple(predicted)
-    problems = [*_repeated(gold, one), *_repeated(predicted, other)]
+    issues = [*_repeated(gold, one), *_repeated(predicted, other)]
     guesses = {sentence.id: sentence for sentence in predicted}
     for truth in gold:
         guess = guesses.get(truth.id)
         if guess is None:
-            problems.append(Issue(f"no {other} sentence has this id", sentence=truth.id))
+            issues.append(Issue(f"no {other} sentence has this id", sentence=truth.id))
         elif guess.words != truth.words:
-            problems.append(Issue(_first_difference(truth.words, guess.words, names), sentence=truth.id))
-    if gold and len(problems) >= len(gold) and not guesses.keys() & {truth.id for truth in gold}:
-        problems = [Issue(f"the {len(gold)} {one} ids and the {len(predicted)} {other} ids have nothing in common")]
-        raise DataError(problems, fix="give two files with the same sentences; they are paired by sentence id")
+            issues.append(Issue(_first_difference(truth.words, guess.words, names), sentence=truth.id))
+    if gold and len(issues) >= len(gold) and not guesses.keys() & {truth.id for truth in gold}:
+        issues = [Issue(f"the {len(gold)} {one} ids and the {len(predicted)} {other} ids have nothing in common")]
+        raise DataError(issues, fix="give two files with the same sentences; they are paired by sentence id")
     known = {sentence.id for sentence in gold}
-    problems += [Issue(f"{other}, but not in {one}", sentence=id_) for id_ in guesses if id_ not in known]
-    if problems:
-        raise DataError(
-            problems,
-            fix="give the same sentences under two labellings, with the same ids, or without ids in the same order",
-        )
+    issues += [Issue(f"{other}, but not in {one}", sentence=id_) for id_ in guesses if id_ not in known]
+    if issues:
+        fix = "give the same sentences under two labellings, with the same ids, or without ids in the same order"
+        raise DataError(issues, fix=fix)
     return ((truth, guesses[truth.id]) for truth in gold)
 
 

@@ -192,7 +192,7 @@ def load(name: str, overrides: Iterable[str] = (), models: str = "") -> Recipe:
             TOML or plain strings. Paths in them start from the working directory, those in the recipe from its folder.
 
     Raises:
-        SettingsError: With all problems at once.
+        SettingsError: With all issues at once.
     """
     path = find(name)
     try:

@@ -106,8 +106,8 @@ def read_head(path: str | Path) -> Head:
         if not dimension:
             raise ValueError("has no values")
         _parsed(line, dimension)
-    except ValueError as fault:
-        raise DataError(Issue(f"the first vector {fault}; {FORMAT}", str(path), head.first_line), fix=FIX) from None
+    except ValueError as error:
+        raise DataError(Issue(f"the first vector {error}; {FORMAT}", str(path), head.first_line), fix=FIX) from None
     return head
 
 
@@ -148,20 +148,20 @@ class VectorIndex:
         """
         sought = [(place, form, word) for form, word in _forms(words).items() for place in self._places(form)]
         rows: dict[str, Vector] = {}
-        problems: dict[str, Issue] = {}
+        issues: dict[str, Issue] = {}
         with Path(self._path).open("rb") as stream:
             for place, form, word in sorted(sought):
                 stream.seek(self._starts[place])
                 line = stream.readline(LONGEST_LINE)
-                if word in rows or word in problems or line.partition(b" ")[0].rstrip(b"\r\n") != form:
+                if word in rows or word in issues or line.partition(b" ")[0].rstrip(b"\r\n") != form:
                     continue
                 try:
                     rows[word] = _parsed(line, self._head.dimension)
-                except ValueError as fault:
+                except ValueError as error:
                     number = self._head.first_line + place
-                    problems[word] = Issue(f"the vector of {word!r} {fault}", str(self._path), number)
-        if problems:
-            raise DataError(problems.values(), fix=FIX)
+                    issues[word] = Issue(f"the vector of {word!r} {error}", str(self._path), number)
+        if issues:
+            raise DataError(issues.values(), fix=FIX)
         return WordVectors(self._head.dimension, rows, self._issues)
 
     def _places(self, form: bytes) -> list[int]:
@@ -199,8 +199,8 @@ def read_first(path: str | Path, most: int, words: Iterable[str] = ()) -> WordVe
             rows.setdefault(word, row)
         except UnicodeDecodeError:
             undecodable += 1
-        except ValueError as fault:
-            raise DataError(Issue(f"the vector of {_shown(key)} {fault}", str(path), number), fix=FIX) from None
+        except ValueError as error:
+            raise DataError(Issue(f"the vector of {_shown(key)} {error}", str(path), number), fix=FIX) from None
     missing = (head.words or 0) - (number + 1 - head.first_line)
     return WordVectors(head.dimension, rows, tuple(_issues(head, missing, undecodable, again)))
 

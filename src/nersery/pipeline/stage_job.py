@@ -216,7 +216,7 @@ class StageJob:
             keep_training: Keep the state of the training, for callers that copy what was learnt.
 
         Raises:
-            NerseryError: Of the kind that fits the problem.
+            NerseryError: Of the kind that fits the issue.
         """
         tally = self._into_file() if self.options.shards is None else self._into_shards(self.options.shards)
         if not keep_training:
@@ -310,7 +310,7 @@ def plain(value: Any) -> Any:
 
 
 def _count(rows: Rows, stage: Stage[Any, Any]) -> int:
-    """The number of items. Reading all rows reports their problems before any work."""
+    """The number of items. Reading all rows reports their issues before any work."""
     if hasattr(rows, "count"):
         count: int = rows.count()
         return count

@@ -59,15 +59,15 @@ def read_about(path: str | Path) -> About:
 
     Raises:
         MissingResourceError: If it does not exist.
-        SettingsError: With all problems in it.
+        SettingsError: With all issues in it.
     """
     try:
         table = tomllib.loads(_text_of(path))
     except ValueError as error:  # also for a number of thousands of digits
         raise SettingsError(f"{path} is not TOML: {error}") from None
-    values, problems = typed_settings.validated(About, Path(path).stem, table)
-    if problems:
-        raise SettingsError("\n".join([f"{len(problems)} problems in {path}:", *problems]))
+    values, issues = typed_settings.validated(About, Path(path).stem, table)
+    if issues:
+        raise SettingsError("\n".join([f"{len(issues)} problems in {path}:", *issues]))
     return About(**values)
 
 

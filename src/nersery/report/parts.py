@@ -27,10 +27,10 @@ Table = Annotated[dict[str, T], BeforeValidator(_without_nulls)]
 class ReportPart(BaseModel):
     """A part of a report, read from JSON values or from an object with these attributes, such as a `Sentence`.
 
-    A null where the type does not allow it is read as a missing value.
+    A null where the type does not allow it is read as a missing value. An unknown key is an error.
     """
 
-    model_config = ConfigDict(from_attributes=True)
+    model_config = ConfigDict(from_attributes=True, extra="forbid")
 
     @model_validator(mode="before")
     @classmethod

@@ -130,7 +130,7 @@ def test_all_broken_lines_of_a_table_are_named(tmp_path: Path):
     path = write(tmp_path, "a\tb\nalone\n\tb\na\tb  c\na\t b\na\tb\t\na\tb\x0bc\n")
     with pytest.raises(DataError) as error:
         read_table(path)
-    assert [problem.line for problem in error.value.issues] == [2, 3, 4, 5, 6, 7]
+    assert [issue.line for issue in error.value.issues] == [2, 3, 4, 5, 6, 7]
     assert "word<TAB>synonym" in str(error.value)
 
 
@@ -139,7 +139,7 @@ def test_a_table_in_latin_1(tmp_path: Path):
     path.write_bytes("a\tb\ngroß\tweit\nweit\tgroß\n".encode("latin-1"))
     with pytest.raises(DataError) as error:
         read_table(path)
-    assert [problem.line for problem in error.value.issues] == [2, 3]
+    assert [issue.line for issue in error.value.issues] == [2, 3]
 
 
 def test_a_key_of_several_words_is_named_as_it_can_never_be_found(tmp_path: Path):

@@ -15,4 +15,4 @@ def test_all_broken_lines_are_named(tmp_path: Path):
     (tmp_path / "words.txt").write_text("the\nan\tarticle\n of\n")
     with pytest.raises(DataError) as error:
         read_words(tmp_path / "words.txt")
-    assert [problem.line for problem in error.value.issues] == [2, 3]
+    assert [issue.line for issue in error.value.issues] == [2, 3]

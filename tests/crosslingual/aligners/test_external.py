@@ -161,7 +161,7 @@ def test_a_failing_program_is_quoted(give):
 
 
 @pytest.mark.parametrize(
-    ("answer", "line", "fault"),
+    ("answer", "line", "issue"),
     [
         ("0-0\n0-0\n0-0\n", 4, "3 lines, expected 4"),
         ("0-0\n" * 5, 5, "5 lines, expected 4"),
@@ -173,11 +173,11 @@ def test_a_failing_program_is_quoted(give):
     ],
 )
 @pytest.mark.parametrize("way", ["-f", "-r"])
-def test_an_answer_that_does_not_fit_is_refused(give, answer, line, fault, way):
+def test_an_answer_that_does_not_fit_is_refused(give, answer, line, issue, way):
     right = "0-0\n" * 4
     texts = {"-f": right, "-r": right, way: answer}
     give(["eflomal-align"], "\n".join(f"pathlib.Path(option({w!r})).write_text({text!r})" for w, text in texts.items()))
-    with pytest.raises(DataError, match=fault) as error:
+    with pytest.raises(DataError, match=issue) as error:
         External("eflomal").fit(PAIRS)
     assert error.value.issues[0].line == line
     assert "eflomal" in str(error.value)
@@ -190,7 +190,7 @@ def test_no_answer_is_refused(give):
 
 
 @pytest.mark.parametrize(
-    ("answer", "fault"),
+    ("answer", "issue"),
     [
         ("# Sentence pair (1) x\nx\nNULL ({ }) a ({ 1 })\n", "1 words|words, expected"),
         ("# Sentence pair (1) x\nx\nNULL ({ }) a ({ 2 }) b ({ })\n", "link 0-1"),
@@ -201,10 +201,10 @@ def test_no_answer_is_refused(give):
         ("", "0 pairs, expected 1"),
     ],
 )
-def test_an_answer_of_giza_that_does_not_fit_is_refused(give, answer, fault):
+def test_an_answer_of_giza_that_does_not_fit_is_refused(give, answer, issue):
     give(["mkcls"])
     give(["mgiza"], f"pathlib.Path(option('-o') + '.A3.final.part000').write_text({answer!r})")
-    with pytest.raises(DataError, match=fault):
+    with pytest.raises(DataError, match=issue):
         External("mgiza").fit([Pair(("a", "b"), ("x",))])
 
 

@@ -87,7 +87,7 @@ def test_taggers_without_soft_labels_and_with_other_types(
 ) -> None:
     other = Memory()
     other.fit(sentences(4))
-    other._mentions[("Oslo",)] = "CITY"
+    other.mentions[("Oslo",)] = "CITY"
     other.save(tmp_path / "memory")
     both = nersery.next_sentences(RAW, [tagger, tmp_path / "memory"], 5, quiet=True)
     assert both.types == ("CITY", "LOC", "PER")

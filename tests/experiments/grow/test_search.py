@@ -2,30 +2,21 @@
 
 from __future__ import annotations
 
-import tomllib
-from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from nersery import Corpus, Entity, Sentence
 from nersery.core.errors import DataError
-from nersery.experiments.execution import run_time
-from nersery.experiments.execution.run_time import RunTime, Speed
-from nersery.experiments.grow import plan, search
+from nersery.experiments.grow import search
 from nersery.experiments.grow.budget import Budget
 from nersery.experiments.grow.candidates import systems_for
-from nersery.experiments.grow.material import Material
-from nersery.experiments.grow.plan import Plan
 from nersery.experiments.grow.schedules import Schedule
 from nersery.experiments.grow.search import Search
 from nersery.experiments.grow.text_profile import TextProfile
-from nersery.experiments.grow.zero_shot import are_names, asked
 from nersery.experiments.recipe import parse_recipe
-from nersery.experiments.systems import MethodSettings, System
-from nersery.models.loading import ModelSource
+from nersery.experiments.systems import System
 
 ENGLISH = TextProfile("LATIN", "en", cased=True)
 
@@ -226,171 +217,6 @@ def test_a_resumed_search_keeps_the_encoder_of_the_methods(monkeypatch: pytest.M
     search.execute()
     assert first
     assert not any(one.folds for name, one in search.tried.items() if name == "questions, bundled-multilingual")
-
-
-@pytest.mark.parametrize(("mentions", "drawn"), [(40, 40), (29, 0)])
-def test_few_mentions_say_nothing_of_questions(mentions: int, drawn: int) -> None:
-    with_entity = [Sentence(("Ada", "wrote"), (Entity(0, 1, "PER"),), id=str(n)) for n in range(mentions)]
-    assert len(asked(Corpus(with_entity))) == drawn
-    assert len(asked(Corpus([*with_entity, *(Sentence(("He", "wrote"), id=f"x{n}") for n in range(9999))]))) == 0
-
-
-@pytest.mark.parametrize(
-    ("text", "entity", "expected"),
-    [
-        ("Ada Lovelace lives in Paris .", Entity(0, 2, "WRITER"), True),
-        ("he has acute hepatitis .", Entity(2, 4, "X"), False),
-    ],
-)
-def test_mentions_are_names_if_the_bundled_tagger_finds_most_of_them(text: str, entity: Entity, expected: bool) -> None:
-    gold = [Sentence(tuple(text.split()), (entity,), id=str(number)) for number in range(6)]
-    assert are_names("bundled-ner", Corpus(gold)) == expected
-
-
-def timed(monkeypatch: pytest.MonkeyPatch, slower: dict[str, float]) -> tuple[Material, list[str]]:
-    """Six sentences, and the encoders that are timed: a step takes a second, more with some encoders."""
-    gold = Corpus([Sentence(("Ada", "wrote"), (Entity(0, 1, "PER"),), id=str(number)) for number in range(9)])
-    asked: list[str] = []
-
-    def tagger_speed(settings: MethodSettings, _: object) -> Speed:
-        model = str(settings.settings["model"])
-        asked.append(model)
-        return Speed(0.0, slower.get(model, 1.0), 0.001)
-
-    def annotator_speed(*_: object) -> float:
-        asked.append("questions")
-        return 0.001
-
-    monkeypatch.setattr(plan, "_available", lambda models, _: (models, []))
-    monkeypatch.setattr(plan, "are_names", lambda *_: False)
-    monkeypatch.setattr(ModelSource, "layer_size", property(lambda model: 4 if "multi" in model.name else 1))
-    monkeypatch.setattr(run_time, "tagger_speed", tagger_speed)
-    monkeypatch.setattr(run_time, "annotator_speed", annotator_speed)
-    return Material(gold, gold, Corpus(()), ENGLISH, ()), asked
-
-
-def test_types_without_a_definition_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    material, _ = timed(monkeypatch, {})
-    own = [Sentence(("Ada", "wrote"), (Entity(0, 1, "MY TYPE"),), id=str(number)) for number in range(9)]
-    material = replace(material, gold=Corpus(own))
-    notes = plan.make_plan(material, "", Budget(300.0), lambda _: None).notes
-    assert any(
-        """no definition is known of MY TYPE: questions ask by the bare name, "Which my type is""" in n for n in notes
-    )
-    assert any("--define 'MY TYPE'='…'" in note for note in notes)
-    told = replace(material, definitions={"MY TYPE": 'a "🧪" \\ \x7f thing\nof mine'})
-    found = plan.make_plan(told, "", Budget(300.0), lambda _: None)
-    assert not any("no definition" in note for note in found.notes)
-    table = tomllib.loads(plan.recipe_text(found.table))
-    assert {one.get("name"): one for one in table["systems"]}["questions"]["definitions"] == told.definitions
-
-
-def systems_of(found: Plan) -> list[str]:
-    return [entry["name"] for entry in found.table["systems"]]
-
-
-def test_one_timing_serves_all_batch_sizes(monkeypatch: pytest.MonkeyPatch) -> None:
-    material, asked = timed(monkeypatch, {})
-    for minutes in (1.0, 3.0, 1000.0):
-        plan.make_plan(material, "", Budget(60 * minutes), lambda _: None)
-        assert asked[:2] == ["bundled", "questions"]
-        assert asked.count("bundled") == 1
-        asked.clear()
-    speed = Speed(0.0, 1.0, 0.0)
-    assert speed.step_of(4) < speed.step_of(8) < speed.step_of(16) == 1.0
-
-
-def test_an_encoder_that_the_time_does_not_allow_is_not_even_timed(monkeypatch: pytest.MonkeyPatch) -> None:
-    material, asked = timed(monkeypatch, {})
-    lower = replace(material, text=replace(ENGLISH, cased=False))
-    short = plan.make_plan(lower, "", Budget(300.0), lambda _: None)
-    assert "bundled-multilingual" not in asked
-    assert not any("multilingual" in name for name in systems_of(short))
-    assert any("bundled-multilingual is not tried" in note for note in short.notes)
-    cased = plan.make_plan(material, "", Budget(300.0), lambda _: None)
-    assert "gold, bundled-multilingual" in systems_of(cased), "it needs no time for methods of the other one before"
-    shortest = plan.make_plan(material, "", Budget(30.0), lambda _: None)
-    assert not any("multilingual" in name for name in systems_of(shortest))
-
-
-@pytest.mark.parametrize(("slower", "first"), [(2.0, "bundled-multilingual"), (100.0, "bundled")])
-def test_english_gets_the_stronger_encoder_if_it_can_be_trained_long_enough(
-    monkeypatch: pytest.MonkeyPatch, slower: float, first: str
-) -> None:
-    """Its layers have four times the parameters; where it takes longer than that, the other one stays."""
-    material, asked = timed(monkeypatch, {"bundled-multilingual": slower})
-    found = plan.make_plan(material, "", Budget(8000.0), lambda _: None)
-    assert found.table["tagger"]["model"] == first
-    assert any("bundled is not tried: the time is enough" in note for note in found.notes) == (first != "bundled")
-    assert asked.count("bundled-multilingual") == 1
-    is_asked = {entry["name"]: entry for entry in found.table["systems"]}["questions"].get("model", "bundled")
-    assert is_asked == first
-    named = plan.make_plan(material, "bundled-ner", Budget(8000.0), lambda _: None)
-    assert named.table["tagger"]["model"] == "bundled", "the user has chosen another one"
-
-
-def test_the_encoder_that_the_user_named_stays(monkeypatch: pytest.MonkeyPatch) -> None:
-    material, _ = timed(monkeypatch, {"bundled-ner": 3.0})
-    found = plan.make_plan(material, "bundled-ner", Budget(60.0), lambda _: None)
-    assert "gold, bundled-ner" in systems_of(found)
-
-
-def test_taggers_for_names_start_from_the_bundled_one_unless_the_user_named_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    material, asked = timed(monkeypatch, {})
-    monkeypatch.setattr(plan, "are_names", lambda tagger, _: tagger == "bundled-ner")
-    lower = replace(material, text=replace(ENGLISH, cased=False))
-    found = plan.make_plan(lower, "", Budget(300.0), lambda _: None)
-    assert "the mentions are mostly names: all taggers but that of gold only start from bundled-ner" in found.notes
-    assert found.table["tagger"]["model"] == "bundled"
-    assert {str(entry["tagger_settings"]["model"]) for entry in found.table["systems"]} == {"bundled-ner"}
-    assert asked.count("bundled-ner") == 0, "it takes as long as its encoder"
-    longer = plan.make_plan(material, "", Budget(8000.0), lambda _: None)
-    assert any("start from bundled-multilingual-ner" in note for note in longer.notes)
-    named = plan.make_plan(material, "bundled-ner", Budget(8000.0), lambda _: None)
-    names = systems_of(named)
-    assert "gold, bundled-ner" in names
-    assert len(names) == len({*names})
-
-
-def test_questions_that_would_take_most_of_the_time_are_not_asked(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nor timed; then the raw text is for self-training."""
-    material, asked = timed(monkeypatch, {})
-    monkeypatch.setattr(run_time, "tagger_speed", lambda *_: Speed(0.0, 0.01, 2.0))
-    short, long = (plan.make_plan(material, "", Budget(seconds), lambda _: None) for seconds in (30.0, 60.0))
-    assert systems_of(short)[0] == "self-training"
-    assert any("no questions are asked: labelling 9 raw" in note for note in short.notes)
-    assert systems_of(long)[0] == "questions"
-    assert asked == ["questions"]
-
-
-def test_the_schedule_leaves_time_for_the_encoder_that_the_user_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A training takes a second for each of its steps, ten for the named encoder; nothing else takes time."""
-    gold = Corpus([Sentence(("Ada", "wrote"), (Entity(0, 1, "PER"),), id=str(number)) for number in range(9)])
-    material = Material(gold, gold, Corpus(()), ENGLISH, ())
-
-    def training(self: RunTime, system: Any) -> float:
-        is_named = system.tagger_settings.get("model") == "mine"
-        return self.recipe.tagger.settings["steps"] * (10.0 if is_named else 1.0)
-
-    monkeypatch.setattr(RunTime, "training", training)
-    monkeypatch.setattr(RunTime, "making", lambda *_: 0.0)
-    monkeypatch.setattr(RunTime, "scoring", lambda *_: 0.0)
-    steps = 300
-    needed = plan.CAUTION * steps * (1 + 10 + 10)  # gold only; the named encoder on gold, then with a method
-    recipe = plan._parsed(plan._table(material, ["bundled", "mine"], plan.SCHEDULES[0]))
-    times = RunTime(recipe, gold.sentences, gold.sentences)
-    budgets = [Budget((needed + more) / plan.SEARCH) for more in (60, -60)]
-    draft = plan._PlanDraft(material, times, ["bundled", "mine"], "mine")
-    assert [draft.schedules(budget)[0][0] for budget in budgets] == [300, 200]
-
-
-def test_the_last_training_is_longer_than_those_of_the_search(monkeypatch: pytest.MonkeyPatch) -> None:
-    material, _ = timed(monkeypatch, {})
-    for minutes in (20, 60, 200):
-        found = plan.make_plan(material, "", Budget(60.0 * minutes), lambda _: None)
-        of_search, last = found.table["tagger"], found.last
-        steps = of_search["steps"] * of_search["batch_size"]
-        assert steps < last[0] * last[1] or last == plan.SCHEDULES[0]
 
 
 def test_a_system_without_a_fold_drops_no_other(monkeypatch: pytest.MonkeyPatch) -> None:

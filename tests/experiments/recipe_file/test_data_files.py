@@ -30,7 +30,7 @@ def test_a_split_that_is_left_out(dev: str | None) -> None:
     assert settings.files("dev") == settings.issues() == []
 
 
-def test_all_problems_at_once() -> None:
+def test_all_issues_at_once() -> None:
     settings = DataSettings({"en": "", "klingon": "k"}, "", {}, language="a\rb", repair=["x"])
     found = settings.issues()
     starts = [
@@ -42,7 +42,7 @@ def test_all_problems_at_once() -> None:
         "data: language is",
     ]
     assert len(found) == len(starts)
-    assert all(problem.startswith(start) for problem, start in zip(found, starts, strict=True))
+    assert all(issue.startswith(start) for issue, start in zip(found, starts, strict=True))
 
 
 def test_a_file_name_stands_for_those_of_all_languages() -> None:

@@ -12,7 +12,7 @@ from nersery.experiments.recipe import load
 from nersery.experiments.recipe_file.overrides import settings_from, toml_value
 from nersery.experiments.systems import MethodSettings
 from nersery.io.shipped import shipped
-from tests.experiments.asking import GOOD, NAMED, Write, problem, problems
+from tests.experiments.asking import GOOD, NAMED, Write, issue, issues
 
 
 def test_a_number_of_thousands_of_digits_is_text() -> None:
@@ -55,7 +55,7 @@ class TestOverrides:
 
     def test_a_method_of_two_systems_leaves_a_doubt(self, write: Write):
         text = NAMED.replace("[[systems]]\nmethod", '[[systems]]\nname = "second"\nmethod')
-        message = problem(write(text), "systems.mention_replacement.copies=7")
+        message = issue(write(text), "systems.mention_replacement.copies=7")
         assert '2 entries are called "mention_replacement"; expected one of first, v1.5, second, other 🚀' in message
 
     def test_renaming_an_system(self, write: Write):
@@ -82,12 +82,12 @@ class TestOverrides:
         ],
     )
     def test_wrong_ones(self, write: Write, override: str, message: str):
-        found = problem(write(f"seeds = [0, 1]\n{NAMED}"), override)
+        found = issue(write(f"seeds = [0, 1]\n{NAMED}"), override)
         assert message in found
         assert found.isprintable() or "🚀" in found
 
     def test_wrong_ones_beside_good_ones_are_all_told(self, write: Write):
-        assert len(problems(write(GOOD), "x", "name=ok", "y", "seeds=3")) == 3
+        assert len(issues(write(GOOD), "x", "name=ok", "y", "seeds=3")) == 3
 
     @pytest.mark.parametrize(
         ("text", "value"),
@@ -192,7 +192,7 @@ class TestPaths:
         assert data.train == {"de": str(elsewhere / "de.conll")}
         assert data.test == str(elsewhere / "new.conll")
         assert load(path, ["data.train=one.conll"]).data.train == str(elsewhere / "one.conll")
-        assert problem(path, "data.train.hi=") == "data.train.hi is '': expected a file"
+        assert issue(path, "data.train.hi=") == "data.train.hi is '': expected a file"
 
     @pytest.mark.parametrize("value", ["example:train.conll", '"example:train.conll"'])
     def test_examples(self, write: Write, value: str):

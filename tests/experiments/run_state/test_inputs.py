@@ -71,7 +71,7 @@ class TestInputs:
             else []
         )
 
-    def test_all_problems_of_all_files(self):
+    def test_all_issues_of_all_files(self):
         Path("train.conll").write_text("Ada\tB-PER\nBo\tB_PER\n")
         Path("dev.conll").unlink()
         Path("test.conll").write_text("Ada\tB-PER\nx\n")

@@ -66,7 +66,7 @@ def test_both_files_are_its_content(folder: Path) -> None:
         ("T9\tX 0 900\tAda", r"does not lie within the 48 characters"),
     ],
 )
-def test_faults_are_told_by_the_line_of_the_label(folder: Path, line: str, expected: str) -> None:
+def test_issues_are_told_by_the_line_of_the_label(folder: Path, line: str, expected: str) -> None:
     with (folder / "a.ann").open("a", encoding="utf-8") as stream:
         stream.write(f"{line}\n")
     with pytest.raises(DataError, match=expected):

@@ -35,10 +35,10 @@ def save(path: Path, *values: Any) -> Path:
     return path
 
 
-def problems(path: Path, *repair: str) -> list[str]:
+def issues(path: Path, *repair: str) -> list[str]:
     with pytest.raises(DataError) as error:
         read(path, repair=repair)
-    return [str(problem) for problem in error.value.issues]
+    return [str(issue) for issue in error.value.issues]
 
 
 @pytest.mark.parametrize(
@@ -145,7 +145,7 @@ def test_prodigys_tokens_are_the_words(tmp_path: Path) -> None:
     first, second = read(save(tmp_path / "a.jsonl", value))
     assert (first.words, second.words, second.labels) == (("Oslo-",), ("a.b",), ((0, 1, "X"),))
     for broken in (tokens[::-1], tokens[:2], [{**tokens[0], "end": 5.0}, tokens[2]], [{"text": "Oslo-"}], "Oslo-"):
-        assert '"tokens" are' in problems(save(tmp_path / "a.jsonl", {**value, "tokens": broken}))[0]
+        assert '"tokens" are' in issues(save(tmp_path / "a.jsonl", {**value, "tokens": broken}))[0]
 
 
 def test_each_line_of_a_text_is_a_sentence(tmp_path: Path) -> None:
@@ -206,11 +206,11 @@ def test_text_alone_has_no_labels(tmp_path: Path) -> None:
         ({"text": "a\rb"}, "carriage return"),
     ],
 )  # fmt: skip
-def test_faults_are_told_or_rejected(tmp_path: Path, value: Any, expected: str) -> None:
+def test_issues_are_told_or_rejected(tmp_path: Path, value: Any, expected: str) -> None:
     path = save(tmp_path / "a.jsonl", {"text": "first"}, value, {"text": "last"})
-    for problem in problems(path):
-        assert expected in problem
-        assert "a.jsonl:2 (sentence " in problem
+    for issue in issues(path):
+        assert expected in issue
+        assert "a.jsonl:2 (sentence " in issue
     corpus = open_corpus(path, ReadOptions(repair=("drop-sentence",)))
     assert [s.text for s in corpus] == ["first", "last"]
     for reject in corpus.rejects:
@@ -223,7 +223,7 @@ def test_what_has_words_of_its_own_is_read_as_before(tmp_path: Path) -> None:
     both = {"text": "Ada lives", "tokens": ["Ada", "lives"], "ner_tags": ["B-PER", "O"]}
     assert open_corpus(save(tmp_path / "a.jsonl", both)).description.startswith("jsonl, IOB2")
     save(tmp_path / "a.jsonl", {**both, "ner_tags": [1, 0]})
-    assert "numbers must be turned into them first" in problems(tmp_path / "a.jsonl")[0]
+    assert "numbers must be turned into them first" in issues(tmp_path / "a.jsonl")[0]
 
 
 def test_an_array_of_words_and_tags_must_be_lines(tmp_path: Path) -> None:
@@ -235,7 +235,7 @@ def test_an_array_of_words_and_tags_must_be_lines(tmp_path: Path) -> None:
 def test_the_first_line_that_can_be_read_tells_the_format(tmp_path: Path) -> None:
     path = tmp_path / "a.jsonl"
     path.write_text(f"{{broken\n{json.dumps(DOCCANO)}\n", "utf-8")
-    assert len(problems(path)) == 1
+    assert len(issues(path)) == 1
     save(path, [DOCCANO["text"], {"entities": DOCCANO["label"]}], ["b", {"entities": []}])
     assert [s.labels for s in read(path)] == [LABELS, ()]
 
@@ -250,8 +250,8 @@ def test_an_array_on_standard_input(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 
 def test_a_long_line_is_told_at_once(tmp_path: Path) -> None:
     label = [[place, place + 1, "X"] for place in range(0, 200_000, 50)]
-    [problem] = problems(save(tmp_path / "a.jsonl", {"text": "a " * 100_001, "label": label}))
-    assert "more than 100,000 characters" in problem
+    [issue] = issues(save(tmp_path / "a.jsonl", {"text": "a " * 100_001, "label": label}))
+    assert "more than 100,000 characters" in issue
 
 
 @pytest.mark.parametrize("format", ["spans", "prodigy"])
@@ -263,7 +263,7 @@ def test_words_that_would_not_come_back_are_not_written(tmp_path: Path, word: st
 
 def test_ids_are_distinct_among_lines_too(tmp_path: Path) -> None:
     path = save(tmp_path / "a.jsonl", {"id": "x", "text": "a\nb"}, {"id": "x:2", "text": "c"})
-    assert problems(path) == [f'{path}:2 (sentence x:2): the id "x:2" stands in line 1 already; expected another']
+    assert issues(path) == [f'{path}:2 (sentence x:2): the id "x:2" stands in line 1 already; expected another']
 
 
 def test_the_same_label_twice_is_one(tmp_path: Path) -> None:
@@ -283,7 +283,7 @@ def test_words_are_cut_at_labels_when_asked_for(tmp_path: Path) -> None:
 @pytest.mark.parametrize("text", ["Ade\u0301bayo\u0323", "हिन्दी", "👩\u200d👩", "👍🏽", "🇳🇬"])
 def test_no_letter_is_cut_from_its_marks(tmp_path: Path, text: str) -> None:
     path = save(tmp_path / "a.jsonl", {"text": text, "label": [[0, len(text) - 1, "X"]]})
-    assert f"a part of {text!r}" in problems(path, "cut-words")[0]
+    assert f"a part of {text!r}" in issues(path, "cut-words")[0]
     [sentence] = read(path, repair=("whole-words",))
     assert (sentence.words, sentence.labels) == ((text,), ((0, 1, "X"),))
 
@@ -297,7 +297,7 @@ def test_labels_that_are_off_by_one_cover_whole_words_when_asked_for(tmp_path: P
     assert [s.labels for s in corpus] == [((0, 2, "PER"), (2, 3, "X"), (4, 5, "LOC")), ((1, 2, "X"),)]
     assert corpus.repaired == {"whole-words": 3}
     save(path, {"text": "Oslo-based", "label": [[0, 4, "X"], [5, 10, "Y"]]})
-    assert "Y [0, 10) 'Oslo-based' overlaps X [0, 10)" in problems(path, "whole-words")[0]
+    assert "Y [0, 10) 'Oslo-based' overlaps X [0, 10)" in issues(path, "whole-words")[0]
 
 
 def test_characters_of_scripts_without_spaces_are_parted_when_asked_for(tmp_path: Path) -> None:
@@ -312,7 +312,7 @@ def test_places_that_javascript_counted(tmp_path: Path) -> None:
     text = "👩🏽‍🔬 Ada 😀"
     as_javascript = [[8, 11, "PER"], [12, 14, "X"]]
     path = save(tmp_path / "a.jsonl", {"text": text, "label": as_javascript}, {"text": "Ada", "label": [[0, 3, "PER"]]})
-    assert len(problems(path)) == 2
+    assert len(issues(path)) == 2
     corpus = open_corpus(path, ReadOptions(repair=("utf16-offsets",)))
     assert [[s.mention(e) for e in s.entities] for s in corpus] == [[("Ada",), ("😀",)], [("Ada",)]]
     assert corpus.repaired == {"utf16-offsets": 2}
@@ -323,7 +323,7 @@ def test_places_that_javascript_counted(tmp_path: Path) -> None:
     [sentence] = read(save(tmp_path / "a.jsonl", told), repair=("utf16-offsets",))
     assert sentence.labels == ((1, 2, "PER"),), "what it says that it covers decides"
     half = save(tmp_path / "a.jsonl", {"text": text, "label": [[1, 11, "PER"]]})
-    assert "does not lie within" in problems(half, "utf16-offsets")[0]
+    assert "does not lie within" in issues(half, "utf16-offsets")[0]
 
 
 NAMES = st.text(st.characters(exclude_categories=("Cs", "Cc")), min_size=1, max_size=4).filter(
@@ -348,7 +348,7 @@ def test_what_is_written_is_read_again(
 
 
 @given(st.text(st.sampled_from("ab. -'\u0301\u200d\n北👩"), max_size=15), st.integers(0, 15), st.integers(0, 15))
-def test_a_label_covers_its_characters_or_there_is_a_fault(
+def test_a_label_covers_its_characters_or_there_is_an_issue(
     tmp_path_factory: pytest.TempPathFactory, text: str, start: int, end: int
 ) -> None:
     path = save(tmp_path_factory.mktemp("spans") / "a.jsonl", {"text": text, "label": [[start, end, "X"]]})

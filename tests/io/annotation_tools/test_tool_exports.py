@@ -162,7 +162,7 @@ def test_nothing_is_left_of_what_could_not_be_packed(
     def fail(*_: object) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("nersery.io.os.replace", fail)
+    monkeypatch.setattr("nersery.io.writing.os.replace", fail)
     with pytest.raises(OSError, match="No space left"):
         write(CORPUS, tmp_path / "a", format=name)
     assert list(tmp_path.iterdir()) == []

@@ -134,7 +134,7 @@ class TestRefusals:
             fresh.check_condition(["place"] * 50)
 
 
-class TestMisfit:
+class TestUnsuited:
     def test_another_language_is_noticed(self, fresh: MaskedLM, capsys: pytest.CaptureFixture[str]) -> None:
         warnings.warn.cache_clear()
         fresh.warn_if_unsuited(["Ada", "won", "the", "program"])

@@ -7,8 +7,8 @@ import pytest
 
 from nersery.report.model import Report
 from nersery.report.tables.report_tables import report_tables
+from tests.report.pages import Page, render_html, with_evil
 from tests.report.report_fixture import build
-from tests.report.test_rendering import Page, render_html, with_evil
 
 
 def rows(name, report=None):

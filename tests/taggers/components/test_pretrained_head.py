@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 import torch
+from safetensors.torch import load_file
 
 from nersery import Entity, Sentence
 from nersery.annotate.tagger_labels import TaggerLabels
@@ -40,11 +41,17 @@ def built(model: str, *types: str, **settings: Any) -> TransformerTagger:
     return tagger
 
 
-def test_a_tagger_goes_on_from_what_it_knows(trained: str) -> None:
+def all_weights(tagger: TransformerTagger, folder: Path) -> dict[str, torch.Tensor]:
+    """The weights in the files of a tagger that is saved there, with those of the CRF."""
+    tagger.save(folder)
+    return {**load_file(folder / "model.safetensors"), **load_file(folder / CRF_FILE)}
+
+
+def test_a_tagger_goes_on_from_what_it_knows(trained: str, tmp_path: Path) -> None:
     again = built(trained, "LOC", "PER")
     before = TransformerTagger.load(trained, device="cpu")
-    for name, weights in before._trained_parts().state_dict().items():
-        assert torch.equal(again._trained_parts().state_dict()[name], weights), name
+    for name, weights in all_weights(before, tmp_path).items():
+        assert torch.equal(all_weights(again, tmp_path)[name], weights), name
     assert again.predict(GOLD) == before.predict(GOLD)
 
 
@@ -61,12 +68,10 @@ def test_outputs_that_are_no_tags_are_refused_when_the_model_is_loaded(trained: 
             load(folder)
 
 
-def test_tags_that_it_knows_keep_their_weights_and_others_are_new(trained: str) -> None:
-    before = TransformerTagger.load(trained, device="cpu")
-    known = before._tags.names
-    again = built(trained, "CORP", "PER")
-    names = again._tags.names
-    old, new = before._network.classifier, again._network.classifier
+def test_tags_that_it_knows_keep_their_weights_and_others_are_new(trained: str, tmp_path: Path) -> None:
+    before, again = TransformerTagger.load(trained, device="cpu"), built(trained, "CORP", "PER")
+    known, names = ([*tagger.parts[0].config.id2label.values()] for tagger in (before, again))
+    old, new = (tagger.parts[0].classifier for tagger in (before, again))
     for row, name in enumerate(names):
         if name in known:
             assert torch.equal(new.weight[row], old.weight[known.index(name)])
@@ -76,22 +81,20 @@ def test_tags_that_it_knows_keep_their_weights_and_others_are_new(trained: str) 
             assert 0 < new.weight[row].abs().max() < 0.2
     rows = [names.index("B-PER"), names.index("I-PER")]
     its = [known.index("B-PER"), known.index("I-PER")]
-    assert again._crf is not None
-    assert before._crf is not None
-    assert torch.equal(again._crf.transitions[rows][:, rows], before._crf.transitions[its][:, its])
-    assert torch.equal(again._crf.start[rows], before._crf.start[its])
-    assert not again._crf.transitions[names.index("B-CORP")].any()
-    assert again._network.config.id2label[1] == "B-CORP"
-    assert again._network.num_labels == len(names)
+    theirs, ours = (all_weights(tagger, tmp_path) for tagger in (before, again))
+    assert torch.equal(ours["transitions"][rows][:, rows], theirs["transitions"][its][:, its])
+    assert torch.equal(ours["start"][rows], theirs["start"][its])
+    assert not ours["transitions"][names.index("B-CORP")].any()
+    assert names[1] == "B-CORP"
+    assert again.parts[0].num_labels == len(names)
 
 
-def test_with_no_tag_in_common_the_head_is_new(trained: str) -> None:
-    before = TransformerTagger.load(trained, device="cpu")._network.classifier
+def test_with_no_tag_in_common_the_head_is_new(trained: str, tmp_path: Path) -> None:
+    before = TransformerTagger.load(trained, device="cpu").parts[0].classifier
     again = built(trained, "GENE")
-    assert again._network.classifier.weight.abs().max() < 0.2
+    assert again.parts[0].classifier.weight.abs().max() < 0.2
     assert before.weight.abs().max() > 0.2, "the trained head is told from a new one"
-    assert again._crf is not None
-    assert not again._crf.transitions.any()
+    assert not all_weights(again, tmp_path)["transitions"].any()
 
 
 def test_a_continued_tagger_is_saved_and_read_like_any_other(trained: str, tmp_path: Path) -> None:
@@ -102,8 +105,9 @@ def test_a_continued_tagger_is_saved_and_read_like_any_other(trained: str, tmp_p
     assert json.loads((tmp_path / "config.json").read_text())["id2label"]["1"] == "B-CITY"
 
 
-def test_a_linear_head_needs_no_transitions(trained: str) -> None:
-    assert built(trained, "LOC", "PER", head="linear")._crf is None
+def test_a_linear_head_needs_no_transitions(trained: str, tmp_path: Path) -> None:
+    built(trained, "LOC", "PER", head="linear").save(tmp_path)
+    assert not (tmp_path / CRF_FILE).exists()
 
 
 def test_damaged_transitions_are_told(trained: str, tmp_path: Path) -> None:

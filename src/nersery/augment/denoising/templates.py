@@ -53,8 +53,8 @@ class Template:
     def __post_init__(self) -> None:
         known = set(self.keywords)
         if list(self.keywords) != [place for place in self.sentence.outside if place in known]:
-            fault = f"keywords are positions of words outside entities, in order, not {self.keywords}"
-            raise DataError(Issue(fault, sentence=self.sentence.id or None))
+            issue = f"keywords are positions of words outside entities, in order, not {self.keywords}"
+            raise DataError(Issue(issue, sentence=self.sentence.id or None))
 
     @property
     def kept(self) -> tuple[int, ...]:

@@ -196,19 +196,17 @@ def choose(corpus: Corpus, ids: Sequence[str], count: int, file: str) -> list[Se
     """
     labelled = [sentence for sentence in corpus if sentence.entities]
     if not labelled:
-        raise DataError(
-            Issue(f"no sentence of {len(corpus)} has an entity whose words could be guessed", file=file),
-            fix="check that the tag column is the right one (--tag-column)",
-        )
+        message = f"no sentence of {len(corpus)} has an entity whose words could be guessed"
+        raise DataError(Issue(message, file=file), fix="check that the tag column is the right one (--tag-column)")
     if not ids:
         return labelled[:count]
-    problems = [problem for id_ in ids if (problem := _fault(id_, corpus, labelled))]
-    if problems:
-        raise SettingsError("\n".join(problems))
+    issues = [issue for id_ in ids if (issue := _issue(id_, corpus, labelled))]
+    if issues:
+        raise SettingsError("\n".join(issues))
     return [corpus.by_id[id_] for id_ in dict.fromkeys(ids)]
 
 
-def _fault(id_: str, corpus: Corpus, labelled: Sequence[Sentence]) -> str:
+def _issue(id_: str, corpus: Corpus, labelled: Sequence[Sentence]) -> str:
     if id_ not in corpus.by_id:
         known = [sentence.id for sentence in labelled]
         near = difflib.get_close_matches(id_, known, n=SHOWN_IDS, cutoff=0.5) or known[:SHOWN_IDS]

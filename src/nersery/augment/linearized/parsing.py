@@ -55,8 +55,8 @@ def parse(words: Sequence[str], types: Collection[str], *, closed: bool = True) 
     'unbalanced tag tokens'
     """
     tags = {tag_token(type_, begins=begins): (type_, begins) for type_ in types for begins in (True, False)}
-    fault = _fault(words, tags)
-    tagged = _tagged(words, tags, closed) if fault is None else Reject(fault)
+    issue = _issue(words, tags)
+    tagged = _tagged(words, tags, closed) if issue is None else Reject(issue)
     if isinstance(tagged, Reject):
         return tagged
     entities = _entities([tag for _, tag in tagged])
@@ -98,7 +98,7 @@ def is_near_copy(sentence: Sentence, parents: Iterable[Sentence], similarity: fl
     return any(share >= similarity - ROUNDING for share in alike)
 
 
-def _fault(words: Sequence[str], tags: Collection[str]) -> str | None:
+def _issue(words: Sequence[str], tags: Collection[str]) -> str | None:
     """The first thing wrong with words and tokens, each looked at by itself."""
     for word in words:
         if word.startswith(OWN) and word not in tags:

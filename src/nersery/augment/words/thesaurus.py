@@ -152,8 +152,8 @@ def _synsets(path: Path) -> Iterator[list[str]]:
             count = int(head[1], 16) if head else 0
             fields = line[head.end() :].split(" ", 2 * count) if head else []
             if not count or len(fields) <= 2 * count or not fields[2 * count][:3].isdecimal():
-                problem = Issue("this is no line of a WordNet data file", file=str(path), line=number)
-                raise DataError(problem, fix="install WordNet again, or name the folder of a whole one")
+                issue = Issue("this is no line of a WordNet data file", file=str(path), line=number)
+                raise DataError(issue, fix="install WordNet again, or name the folder of a whole one")
             # An adjective may end in its place in the sentence, as in "galore(ip)".
             yield [lemma.partition("(")[0].replace("_", " ") for lemma in fields[: 2 * count : 2]]
 
@@ -168,14 +168,14 @@ def read_table(path: str | Path) -> Synonyms:
         MissingResourceError: When the file is not there.
     """
     found: dict[str, set[str]] = {}
-    problems = []
+    issues = []
     for number, line in read_lines(path):
         word, *synonyms = line.split("\t")
-        if fault := _fault(word, synonyms):
-            problems.append(Issue(fault, file=str(path), line=number))
+        if issue := _issue(word, synonyms):
+            issues.append(Issue(issue, file=str(path), line=number))
         found.setdefault(key(word), set()).update(synonyms)
-    if problems:
-        raise DataError(problems, fix="write each line as word<TAB>synonym[<TAB>synonym …]")
+    if issues:
+        raise DataError(issues, fix="write each line as word<TAB>synonym[<TAB>synonym …]")
     table = _sorted(found)
     if not table:
         message = "no word has another word as a synonym" if found else "the table of synonyms is empty"
@@ -183,7 +183,7 @@ def read_table(path: str | Path) -> Synonyms:
     return table
 
 
-def _fault(word: str, synonyms: list[str]) -> str | None:
+def _issue(word: str, synonyms: list[str]) -> str | None:
     if not synonyms:
         return f"{word!r} stands alone, expected a tab and a synonym"
     for text in (word, *synonyms):

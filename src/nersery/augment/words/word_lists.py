@@ -23,18 +23,18 @@ def read_lines(path: str | Path) -> Iterator[tuple[int, str]]:
     """
     check_file(path)
     path = Path(path)
-    problems = []
+    issues = []
     for number, raw in enumerate(path.read_bytes().removeprefix(b"\xef\xbb\xbf").split(b"\n"), start=1):
         try:
             line = raw.removesuffix(b"\r").decode()
         except UnicodeDecodeError as error:
             byte = raw[error.start]
-            problems.append(Issue(f"the byte 0x{byte:02x} is not UTF-8", file=str(path), line=number))
+            issues.append(Issue(f"the byte 0x{byte:02x} is not UTF-8", file=str(path), line=number))
             continue
-        if line and not problems:
+        if line and not issues:
             yield number, line
-    if problems:
-        raise DataError(problems, fix="save the file as UTF-8")
+    if issues:
+        raise DataError(issues, fix="save the file as UTF-8")
 
 
 def read_words(path: str | Path) -> frozenset[str]:
@@ -44,11 +44,11 @@ def read_words(path: str | Path) -> frozenset[str]:
         DataError: When a line is not UTF-8, or is more than a word.
         MissingResourceError: When the file is not there.
     """
-    words, problems = set(), []
+    words, issues = set(), []
     for number, line in read_lines(path):
         if "\t" in line or line != line.strip(" "):
-            problems.append(Issue(f"{line!r} is not one word", file=str(path), line=number))
+            issues.append(Issue(f"{line!r} is not one word", file=str(path), line=number))
         words.add(line.lower())
-    if problems:
-        raise DataError(problems, fix="put one word on each line, without tabs and without spaces around it")
+    if issues:
+        raise DataError(issues, fix="put one word on each line, without tabs and without spaces around it")
     return frozenset(words)

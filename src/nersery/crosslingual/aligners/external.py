@@ -105,11 +105,9 @@ class External(Aligner):
                 ways = program.run(sources, targets, Path(folder), self.arguments)
                 points = [sorted(symmetrize(*both, self.symmetrize)) for both in zip(*ways, strict=True)]
                 probabilities = program.probabilities(points, sources, targets, Path(folder))
-            except AnswerError as fault:
-                raise DataError(
-                    Issue(str(fault), f"the answer of {self.program}", fault.line),
-                    fix="check the version of the program, and whether arguments change its output",
-                ) from fault
+            except AnswerError as error:
+                fix = "check the version of the program, and whether arguments change its output"
+                raise DataError(Issue(str(error), f"the answer of {self.program}", error.line), fix=fix) from error
         return {
             digest: tuple(Link(*point, chance) for point, chance in zip(of, chances, strict=True))
             for digest, of, chances in zip(found, points, probabilities, strict=True)

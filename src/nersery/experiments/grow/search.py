@@ -16,6 +16,7 @@ from nersery.experiments.execution.run_time import RunTime
 from nersery.experiments.grow.budget import Budget
 from nersery.experiments.grow.expectation import Gain, expected_gain, usual_gain
 from nersery.experiments.grow.schedules import HALF, SCHEDULES, Schedule, with_schedule
+from nersery.experiments.grow.tried import Tried
 from nersery.experiments.grow.zero_shot import HOPELESS, asked, zero_shot_f1
 from nersery.experiments.runner import Run
 from nersery.experiments.systems import GOLD, System
@@ -26,30 +27,6 @@ from nersery.report.number_format import in_minutes
 SAMPLES = 2000
 LEAST = 60.0
 """Seconds that gold only gets on the first fold, even beyond the time: a job that leaves no tagger was in vain."""
-
-
-@dataclass
-class Tried:
-    """What became of a system.
-
-    Args:
-        folds: Those that it was scored on.
-        seconds: What they took together.
-        fate: Why it was dropped; empty while it is in the race.
-        dropped: After that many folds it was in the weaker half; 0 if it never was.
-        answers: F1 of its questions alone on some labelled sentences; None if that was not measured, 1 if they say
-            too little.
-        leads: Whether the methods have its encoder, so that a resumed search decides as before.
-    """
-
-    name: str
-    folds: list[int] = field(default_factory=list)
-    estimate: float = 0.0
-    seconds: float = 0.0
-    fate: str = ""
-    dropped: int = 0
-    answers: float | None = None
-    leads: bool = False
 
 
 @dataclass
@@ -321,9 +298,8 @@ class Search:
         if fold in one.folds:
             return True
         is_needed = system.name == GOLD and fold == 0
-        is_promising = fold == 0 and (system.labels_raw_text or self._encoder(system) in self.better)
-        while is_promising and not self._fits(system, fold, beyond) and self._shorten_last():
-            pass
+        if fold == 0 and (system.labels_raw_text or self._encoder(system) in self.better):
+            self._make_room(system, beyond)
         estimate, reserve = self.cost(system, fold), self._reserved(system, beyond)
         if not is_needed and not self._fits(system, fold, beyond):
             if not one.folds:
@@ -358,6 +334,14 @@ class Search:
         self.save()
         self.say(f"  F1 {100 * self.f1(one):.1f} on held-out sentences, after {in_minutes(seconds)}")
         return True
+
+    def _make_room(self, system: System, beyond: float) -> None:
+        """Plan a shorter training on all sentences if a promising system then fits on the first fold."""
+        planned = self.last
+        while not self._fits(system, 0, beyond):
+            if not self._shorten_last():
+                self.last = planned
+                return
 
     def _failed(self, one: Tried, fate: str) -> bool:
         one.fate = fate

@@ -209,13 +209,13 @@ class Connection:
             return ServerError(self._shown(str(error)), "the response is no chat completion", 200)
         status, said = error.status_code, self._shown(_said(error))
         if status in (401, 403):
-            raise MissingResourceError(self._key_problem(status, said)) from None
+            raise MissingResourceError(self._key_issue(status, said)) from None
         if status == 402 or error.code == "insufficient_quota":
             raise MissingResourceError(f"the account at {self._settings.base_url} has no credit left: {said}") from None
         headers = {name.lower(): value for name, value in error.response.headers.items()}
         return ServerError(f"status {status}, {said}", f"status {status}", status, headers)
 
-    def _key_problem(self, status: int, said: str) -> str:
+    def _key_issue(self, status: int, said: str) -> str:
         variable, place = self._settings.key_variable, self._settings.base_url
         if self._key:
             return f"{place} refuses the key in {variable} (status {status}): {said}"

@@ -62,8 +62,8 @@ def draw_pair(path: Path, id: str, tasks: Iterable[Task | Reject], projection: P
     for target, translation in whole:
         if not isinstance(translation, Reject) and (target.id == id if id else translation.source.entities):
             source, alignment = translation
-            if fault := alignment_issue(alignment, len(source), len(target)):
-                raise DataError(Issue(fault, sentence=target.id), fix="choose another pair by --picture-of")
+            if issue := alignment_issue(alignment, len(source), len(target)):
+                raise DataError(Issue(issue, sentence=target.id), fix="choose another pair by --picture-of")
             outcome = projection.project(source, target, alignment)
             shown = outcome.sentence if isinstance(outcome, Reject) else outcome
             write_output(path, str(alignment_map(source, shown or target, alignment)))

@@ -38,17 +38,14 @@ def reports_in(folder: str | Path) -> Iterator[Report]:
     try:
         content = json.loads(file.read_text("utf-8"))
         if "cells" not in content:
-            yield Report.model_validate(content)
+            yield Report.model_validate(content, extra="ignore")  # another version may have written other keys
             return
     except FileNotFoundError:
-        raise DataError(
-            Issue(f"there is no {REPORT_FILE}", str(folder)),
-            fix="name the folder of a finished run, e.g. runs/demo; nersery run with its recipe finishes it",
-        ) from None
+        fix = "name the folder of a finished run, e.g. runs/demo; nersery run with its recipe finishes it"
+        raise DataError(Issue(f"there is no {REPORT_FILE}", str(folder)), fix=fix) from None
     except (ValueError, TypeError, ValidationError):
-        raise DataError(
-            Issue("this is not the report of a run", str(file)), fix="write it again with nersery run"
-        ) from None
+        issue = Issue("this is not the report of a run", str(file))
+        raise DataError(issue, fix="write it again with nersery run") from None
     runs = [file.parent for file in Path(folder).glob(f"*/{REPORT_FILE}")]
     for run in sorted(runs, key=lambda run: (int((re.match(r"\d+", run.name) or ["0"])[0]), run.name)):
         for one in reports_in(run):

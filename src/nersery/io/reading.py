@@ -1,0 +1,116 @@
+"""Opens a corpus in the format that its name or its first lines tell."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from nersery.core.errors import DataError, Issue
+from nersery.core.sentence import Corpus
+from nersery.core.warnings import warn
+from nersery.io.base import AUTO, ReadOptions, Source, read_options
+from nersery.io.folder import FolderSource
+from nersery.io.foreign import ForeignFormatError, refuse_foreign
+from nersery.io.formats import Beginning, extensions, formats, readable
+from nersery.io.shipped import input_path
+from nersery.io.text_file import STANDARD_INPUT, TextFile
+
+_DEFAULTS = ReadOptions()
+_SHEETS = (".xls", ".xlsx", ".ods")
+_NO_TEXT = (".conllu", ".json", ".jsonl", ".xml", ".html", ".csv", ".tsv", *_SHEETS)
+"""Extensions of files whose lines are no sentences."""
+
+
+def open_corpus(path: str | Path, options: ReadOptions = _DEFAULTS) -> Source:
+    """Open a corpus. It is read sentence by sentence, as often as needed, in constant memory.
+
+    Args:
+        path: A file, ``-`` for standard input, or a folder of files.
+
+    Raises:
+        DataError: If the file cannot be opened or its format is unknown. Iteration reports issues of sentences.
+    """
+    path = input_path(path)
+    if Path(path).is_dir():
+        return FolderSource(TextFile(path, options.encoding), options, _open_file)
+    return _open_file(path, options)
+
+
+def open_text(path: str | Path, options: ReadOptions = _DEFAULTS) -> Source:
+    """Open a corpus whose labels do not count.
+
+    A file of an unknown format is text, as ``corpus.de`` is, and one that begins with marks such as ``<DOC>``. Tasks
+    that nobody has annotated are read.
+
+    Raises:
+        DataError: If the file cannot be opened, or its extension says that it is not text, as ``.json`` does.
+    """
+    path = input_path(path)
+    try:
+        source = open_corpus(path, options)
+    except DataError as error:
+        no_text = _NO_TEXT if isinstance(error, ForeignFormatError) else (*extensions(), *_NO_TEXT)
+        is_known = str(path) == STANDARD_INPUT or Path(path).suffix.lower() in no_text
+        if options.format != AUTO or is_known or not Path(path).is_file():
+            raise
+        source = open_corpus(path, replace(options, format="text"))
+    source.labels_count = False
+    return source
+
+
+def _open_file(path: str | Path, options: ReadOptions) -> Source:
+    file = TextFile(path, options.encoding)
+    if file.encoding != "utf-8-sig" and file.seems_utf_8():
+        warn(f"{file.name} has lines in UTF-8, which {options.encoding} garbles: é becomes Ã© and the like")
+    format = options.format if options.format != AUTO else _recognise(file, options)
+    reader = formats()[format].reader
+    if reader is None:
+        message = f"{formats()[format].summary} cannot be read; formats that can: {', '.join(readable())}"
+        raise DataError(Issue(message, file.name), fix="give the file it was made from; for spaCy, Corpus.from_spacy")
+    source: Source = reader(file, options)
+    return source
+
+
+def read(path: str | Path, **options: Any) -> Corpus:
+    """Read a whole corpus.
+
+    Args:
+        path: A file, ``-`` for standard input, or a folder.
+        options: Fields of `ReadOptions`.
+
+    Raises:
+        DataError: With all issues of the file.
+        SettingsError: With all wrong options.
+    """
+    return Corpus(open_corpus(path, read_options(options)))
+
+
+def _recognise(file: TextFile, options: ReadOptions) -> str:
+    """The format of a file, by its extension or, where that says little, by its first lines."""
+    start = Beginning(file, options)
+    if start.extension in _SHEETS:
+        raise _sheet(file)
+    named = formats().get(extensions().get(start.extension, ""))
+    if named is None or named.rank:  # else it may be no text
+        refuse_foreign(start, sure=True)
+    for format in sorted(formats().values(), key=lambda format: format.rank):
+        if named is not None and not named.shares_extensions and format.rank >= named.rank:
+            return named.name
+        if format.recognises is not None and format.recognises(start):
+            return format.name
+    raise DataError(
+        Issue(f'neither the extension "{start.extension}" nor the first lines tell the format', file.name),
+        fix=f"name it by --format {' or '.join(readable())}",
+    )
+
+
+def _sheet(file: TextFile) -> DataError:
+    """The error for a spreadsheet, whose columns may mean anything."""
+    table = f'pandas.read_excel("{file.name}", keep_default_na=False)'
+    return DataError(
+        Issue("this is a table, which nersery reads by way of pandas", file.name),
+        fix="if each row has a word, its tag and its sentence's id, convert it in Python: "
+        f'nersery.write(nersery.Corpus.from_pandas({table}), "train.jsonl"). Of raw text, save the column alone, one '
+        "sentence per line",
+    )

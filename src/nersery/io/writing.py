@@ -1,0 +1,105 @@
+"""Writes a corpus, whole or not at all, in the format that its name tells."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+from nersery.core.errors import SettingsError, did_you_mean
+from nersery.core.files import as_path, naming_the_full_disk, refuse_unwritable, written_beside
+from nersery.core.sentence import Sentence, checked_sentences
+from nersery.io.base import AUTO, Writer
+from nersery.io.formats import extensions, formats, writable
+from nersery.io.text_file import as_beginning
+
+
+def format_of(path: str | Path) -> str:
+    """The format to write, by the extension of the path.
+
+    Raises:
+        SettingsError: If the extension is unknown.
+
+    >>> format_of("out/train.jsonl")
+    'jsonl'
+    """
+    extension = Path(path).suffix.lower()
+    if extension not in extensions():
+        known = [one for one, format in extensions().items() if formats()[format].writer]
+        raise SettingsError(
+            f'{path}: the extension "{extension}" names no format, expected one of {", ".join(known)}. '
+            "nersery dataset convert --to writes other formats, such as label-studio"
+        )
+    return extensions()[extension]
+
+
+def writer(format: str, *, scheme: str = "IOB2", separator: str = "\t", columns: int | None = None) -> Writer:
+    """A writer of a format.
+
+    Args:
+        scheme: For ``conll``: a name of `nersery.core.tags.SCHEMES`.
+        separator: For ``conll``: a tab or a space.
+        columns: For ``conll``: extra columns of every sentence; None takes the number of the first.
+
+    Raises:
+        SettingsError: If a value is unknown.
+    """
+    known = formats().get(format)
+    if known is None or (known.writer is None and not known.unwritable):
+        of_tool = [name for name in writable() if format.lower() in formats()[name].summary.lower()]
+        meant = f'did you mean "{of_tool[0]}"? Known: {", ".join(writable())}' if of_tool and format else ""
+        raise SettingsError(f'there is no output format "{format}"; {meant or did_you_mean(format, writable())}')
+    if known.writer is None:
+        raise SettingsError(known.unwritable)
+    made: Writer = known.writer(scheme, separator, columns) if format == "conll" else known.writer()
+    made.pack, made.makes_folder = known.pack, known.makes_folder
+    return made
+
+
+def write(
+    sentences: Iterable[Sentence], path: str | Path, *, format: str = AUTO, scheme: str = "IOB2", separator: str = "\t"
+) -> int:
+    """Write a corpus completely or not at all; an existing file is replaced at the end.
+
+    Args:
+        sentences: May be a stream; they are written one by one.
+        format: A writable format, or ``auto``: by the extension.
+
+    Returns:
+        The number of sentences.
+
+    Raises:
+        DataError: If the format cannot hold a sentence.
+        OSError: If the file cannot be written; nothing has changed then.
+    """
+    path = as_path(path, "the output")
+    encoder = writer(format_of(path) if format == AUTO else format, scheme=scheme, separator=separator)
+    refuse_unwritable(path)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    if encoder.makes_folder and os.path.lexists(path):
+        raise SettingsError(f"{path} exists already, expected the name of a new folder. Choose another name")
+    if path.is_dir():
+        raise SettingsError(f"{path} is a folder that exists already. Choose another name")
+    count = 0
+    with naming_the_full_disk(path), written_beside(path) as temporary:
+        with temporary.open("w", encoding="utf-8", newline="\n") as stream:
+            for sentence in checked_sentences(sentences):
+                text = encoder.encode(sentence)
+                stream.write(text if count else as_beginning(text))
+                count += 1
+        if encoder.pack is None:
+            os.replace(temporary, path)
+        else:
+            _pack(encoder.pack, temporary, path)
+    return count
+
+
+def _pack(pack: Callable[[Path, Path], None], lines: Path, target: Path) -> None:
+    """Make the target of what a writer wrote, whole or not at all."""
+    packed = lines.with_suffix(".packed")
+    try:
+        pack(lines, packed)
+        os.replace(packed, target)
+    finally:  # it is still there after an error
+        shutil.rmtree(packed) if packed.is_dir() else packed.unlink(missing_ok=True)

@@ -1,0 +1,27 @@
+"""Which mentions are asked for before anything is trained, and whether they are names."""
+
+from __future__ import annotations
+
+import pytest
+
+from nersery import Corpus, Entity, Sentence
+from nersery.experiments.grow.zero_shot import are_names, asked
+
+
+@pytest.mark.parametrize(("mentions", "drawn"), [(40, 40), (29, 0)])
+def test_few_mentions_say_nothing_of_questions(mentions: int, drawn: int) -> None:
+    with_entity = [Sentence(("Ada", "wrote"), (Entity(0, 1, "PER"),), id=str(n)) for n in range(mentions)]
+    assert len(asked(Corpus(with_entity))) == drawn
+    assert len(asked(Corpus([*with_entity, *(Sentence(("He", "wrote"), id=f"x{n}") for n in range(9999))]))) == 0
+
+
+@pytest.mark.parametrize(
+    ("text", "entity", "expected"),
+    [
+        ("Ada Lovelace lives in Paris .", Entity(0, 2, "WRITER"), True),
+        ("he has acute hepatitis .", Entity(2, 4, "X"), False),
+    ],
+)
+def test_mentions_are_names_if_the_bundled_tagger_finds_most_of_them(text: str, entity: Entity, expected: bool) -> None:
+    gold = [Sentence(tuple(text.split()), (entity,), id=str(number)) for number in range(6)]
+    assert are_names("bundled-ner", Corpus(gold)) == expected

@@ -1,0 +1,39 @@
+"""Grow jobs with tiny encoders and quick trainings."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import nersery
+from nersery import io
+from nersery.experiments.grow import budget, candidates, plan, search
+from nersery.experiments.grow.schedules import Schedule
+from tests.standins import sentences
+
+
+def prepare(folder: Path, monkeypatch: pytest.MonkeyPatch, tiny_model: str) -> Path:
+    original = plan._table
+
+    def table(*given: Any, **more: Any) -> dict[str, Any]:
+        made = original(*given, **more)
+        made["tagger"] |= {"learning_rate": 0.005, "head_learning_rate": 0.05}
+        return made
+
+    monkeypatch.setattr(plan, "_table", table)
+    monkeypatch.setattr(plan, "SCHEDULES", (Schedule(8, 4),))
+    monkeypatch.setattr(search, "SCHEDULES", (Schedule(12, 4), Schedule(8, 4)))
+    monkeypatch.setattr(plan, "FEWEST_STEPS", 8)
+    monkeypatch.setattr(candidates, "MULTILINGUAL", tiny_model)
+    monkeypatch.setattr(budget, "CLOSING", 1.0)
+    monkeypatch.chdir(folder)
+    for name, count, start in (("train", 24, 0), ("test", 12, 200), ("raw", 30, 300)):
+        io.write(sentences(count, start), f"{name}.conll")
+    return folder
+
+
+def grow(**settings: Any) -> Any:
+    given = {"raw": "raw.conll", "test": "test.conll", "output": "out", "language": "xx", "quiet": True}
+    return nersery.grow("train.conll", **{**given, **settings})

@@ -1,0 +1,170 @@
+"""What is broken in CoNLL files, with the line and the sentence."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from nersery.core.errors import DataError
+from nersery.io import read
+from tests.io.conll_texts import ADA, issues, labels, opened
+
+
+def test_a_range_of_words_is_reported_where_its_words_follow(path: Path) -> None:
+    text = "1\tfin\tO\n2-3\tdel\tO\n2\tde\tO\n3\tel\tO\n4\tNilo\tB-LOC\n"
+    for named in ({}, {"word_column": 2, "tag_column": 3}):
+        (issue,) = issues(path, text, **named)
+        assert issue == ":2 (sentence train:1): 'del' is the words 2-3 together, which follow; expected each word once"
+    with pytest.raises(DataError, match=r"--repair extra-rows .*delete the lines of the words if"):
+        read(path)
+    source = opened(path, f"{text}\n1\tAda\tB-PER\n2\twrote\tO\n", repair="drop-sentence")
+    assert [(sentence.words, sentence.labels) for sentence in source] == [ADA]
+    assert [reject.reason for reject in source.rejects] == ["range of words"]
+
+
+def test_a_word_that_is_not_in_the_text_is_reported(path: Path) -> None:
+    text = "1\tAda\tB-PER\n1.1\twrites\tO\n2\tand\tO\n3\treads\tO\n3.1\tit\tO\n"
+    assert issues(path, text) == [
+        ":2 (sentence train:1): 'writes' with the number 1.1 is no word of the text, expected none",
+        ":5 (sentence train:1): 'it' with the number 3.1 is no word of the text, expected none",
+    ]
+    assert labels(path, "4.1\tAda\tB-PER\n4.2\twrote\tO\n") == [ADA]  # sentence and word
+
+
+def test_a_hash_word_with_too_many_columns_is_reported(path: Path) -> None:
+    (issue,) = issues(path, "Ada\tB-PER\nwrote\tO\n\n#MH17\tB-MISC\t\ncrashed\tO\n")
+    assert issue.startswith(":4 (sentence train:2): the number of columns is 3, expected 2")
+
+
+def test_clashing_ids_name_both_lines(path: Path) -> None:
+    text = "# id a\nx\tO\n\n# id train:3\ny\tO\n\nz\tO\n\n# id a\nv\tO\n"
+    assert issues(path, text) == [
+        ':7 (sentence train:3): the id "train:3" stands in line 5 already; expected another',
+        ':10 (sentence a): the id "a" stands in line 2 already; expected another',
+    ]
+    assert [words for words, _ in labels(path, text, repair=["drop-sentence"])] == [("x",), ("y",)]
+
+
+def test_all_issues_of_a_file_come_together_with_line_and_sentence(path: Path) -> None:
+    text = "a O\nb B_X\n\nc O O\nd O\n\ne -X\nf -\n\ng O\nh I-X\n"
+    found = issues(path, text)
+    places = [issue.partition("): ")[0] for issue in found]
+    assert places == [f":{line} (sentence train:{number}" for line, number in _PLACES]
+    assert "'B_X'" in found[0]
+    assert "the number of columns is 3, expected 2 (word 1, tag 2): 'c', 'O', 'O'" in found[1]
+    with pytest.raises(DataError) as caught:
+        read(path)
+    for name in ("underscore", "ragged-lines", "lost-prefix", "bare-dash", "orphan-inside", "drop-sentence"):
+        assert f"--repair {name} " in caught.value.fix
+
+
+_PLACES = [(2, 1), (4, 2), (7, 3), (8, 3), (11, 4)]
+
+
+def test_a_wrong_column_count_on_line_17(path: Path) -> None:
+    lines = ["word\tO"] * 30
+    lines[16] = "word"
+    (issue,) = issues(path, "\n".join(lines))
+    assert issue.startswith(":17 ")
+    assert "the number of columns is 1, expected 2" in issue
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("\tO", "the word is '', expected at least one character"),
+        (" \tO", "the word is ' ', expected at least one character"),
+        ("word \tO", "the word 'word ' has a space at an end"),
+        ("wo\rrd\tO", "there is a carriage return inside the line"),
+    ],
+)
+def test_words_that_cannot_be(path: Path, line: str, message: str) -> None:
+    (issue,) = issues(path, f"a\tO\n{line}\nb\tO\n")
+    assert issue.startswith(":2 ")
+    assert message in issue
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Ada B-PER\rwrote O\r\rBob B-PER\r",
+        "Ada\tB-PER\rwrote\tO\r\rBob\tB-PER\r",
+        "# id 1\rAda B-PER\rwrote O\r",
+        "# a remark\r\rAda B-PER\r",
+        "Ada B-PER x\rwrote O x\r",
+        "Ada B-PER\nwrote O\ry\n",
+    ],
+)
+def test_lines_that_end_at_carriage_returns_alone_are_no_columns(path: Path, text: str) -> None:
+    with pytest.raises(DataError, match="carriage return") as caught:
+        list(opened(path, text))
+    assert r"convert the line ends, e.g. with tr '\r' '\n'" in str(caught.value)
+    source = opened(path, f"a O\n\n{text}", repair="drop-sentence", tag_column=2)
+    assert [sentence.words for sentence in source][:1] == [("a",)]
+    assert len(source.rejects) == 1
+
+
+def test_a_sentence_that_cannot_be_built_never_vanishes(path: Path) -> None:
+    """UTF-7 can write half a surrogate pair, which no sentence can hold."""
+    text = "# id +2AA-\na O +2AA-\n\nb O x\n"
+    (issue,) = issues(path, text, encoding="utf-7", tag_column=2)
+    assert issue.startswith(r":2 (sentence \ud800): ")
+    assert "lone surrogate" in issue
+    source = opened(path, text, encoding="utf-7", tag_column=2, repair="drop-sentence")
+    assert [sentence.words for sentence in source] == [("b",)]
+    (reject,) = source.rejects
+    assert reject.sentence is not None
+    assert (reject.reason, reject.sentence.id, reject.sentence.words) == ("invalid sentence", "?", ("a O ?",))
+
+
+def test_no_sentence_comes_after_the_first_issue(path: Path) -> None:
+    stream = iter(opened(path, "a\tO\n\nb\tI-X\n\nc\tO\n\nd\tB-X\n"))
+    assert next(stream).words == ("a",)
+    with pytest.raises(DataError):
+        next(stream)
+
+
+def test_issues_are_found_by_reading_everything(path: Path) -> None:
+    source = opened(path, "a\tO\n\nb\tI-X\n\nd\tB-X\n")
+    with pytest.raises(DataError, match="continues an entity"):
+        list(source)
+
+
+def test_a_hopeless_file_is_not_read_to_its_end(path: Path) -> None:
+    found = issues(path, "a\tO\n\n" * 600 + "a\tx\n\n" * 10_200)
+    assert len(found) == 10_001
+    assert "reading stopped after 10,000 issues" in found[-1]
+
+
+@pytest.mark.parametrize(
+    ("text", "options", "message"),
+    [
+        ("a b c\nd e f\n", {}, "no column looks like tags .*'a', 'b', 'c'"),
+        ("word\n", {}, "no column looks like tags"),
+        ("Ada B-PER\nran 0\nto 0\nher 0\n. 0\n", {}, "the letter O, not the digit 0"),
+        ("a O\n", {"tag_column": 3}, "no tag column 3: its lines have 2 columns"),
+        ("a O\n", {"word_column": 5}, "no word column 5"),
+    ],
+)
+def test_no_columns_to_read(path: Path, text: str, options: dict[str, int], message: str) -> None:
+    with pytest.raises(DataError, match=message):
+        opened(path, text, **options)
+
+
+def test_a_header_is_named_as_one(path: Path) -> None:
+    text = "Token\tTag\nAda\tB-PER\nwrote\tO\n\n"
+    with pytest.raises(DataError, match=r"1.*looks like the header of a table.*'Token', 'Tag'") as caught:
+        list(opened(path, text))
+    assert "delete the line" in str(caught.value)
+    assert "bare-type" not in str(caught.value)
+    assert labels(path, "token\tO\ntag\tB-X\n\n") == [(("token", "tag"), ((1, 2, "X"),))]
+
+
+def test_comments_behind_a_header_are_none_of_its_issues(path: Path) -> None:
+    """As in the data of HIPE."""
+    header, rest = "TOKEN\tNE-COARSE-LIT\tMISC\n", "# hipe:date = 1860\nRIGA\tB-LOC\t_\n,\tO\t_\n\nOct\tO\t_\n"
+    with pytest.raises(DataError, match="looks like the header of a table") as caught:
+        list(opened(path, header + rest))
+    assert [issue.line for issue in caught.value.issues] == [1]
+    assert labels(path, rest) == [(("RIGA", ","), ((0, 1, "LOC"),)), (("Oct",), ())]

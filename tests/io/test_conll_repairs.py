@@ -1,0 +1,158 @@
+"""Repairs of CoNLL files: each by its name, and counted."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from nersery.core.errors import DataError
+from nersery.io import read
+from tests.io.conll_texts import ADA, issues, labels, opened
+
+
+def test_ranges_are_left_out_by_name(path: Path) -> None:
+    text = "1\tAda\tB-PER\n2-3\tdel\t_\n2\tde\tO\n3\tel\tO\n4\tNilo\t{}\n\n1-2\tal\tO\n1\ta\tO\n2\tel\tO\n2.1\tvan\tO\n"
+    source = opened(path, text.format("B-LOC"), repair="extra-rows")
+    assert [(sentence.words, sentence.labels) for sentence in source] == [
+        (("Ada", "de", "el", "Nilo"), ((0, 1, "PER"), (3, 4, "LOC"))),
+        (("a", "el"), ()),
+    ]
+    assert source.repaired == {"extra-rows": 3}
+    (issue,) = issues(path, text.format("X-LOC"), repair="extra-rows")
+    assert issue.startswith(":5 (sentence train:1): "), "the line in the file, with that of the range"
+    (issue,) = issues(path, text.format("O").replace("4\tNilo", "4\t "), repair="extra-rows")
+    assert issue.startswith(":5 (sentence train:1): ")
+
+
+def test_spaces_as_words_are_left_out_by_name(path: Path) -> None:
+    """As in KLUE, whose words are characters."""
+    text = "A\tB-PS\n \tI-PS\nB\tI-PS\n\tO\nc\tO\n\n \tO\n"
+    with pytest.raises(DataError, match=r"2 .*the word is ' ', expected at least one character") as caught:
+        list(opened(path, text))
+    assert "--repair blank-words" in caught.value.fix
+    source = opened(path, text, repair=("blank-words", "drop-sentence"))
+    assert [(s.words, s.labels) for s in source] == [(("A", "B", "c"), ((0, 2, "PS"),))]
+    assert source.repaired == {"blank-words": 2, "drop-sentence": 1}
+    with pytest.raises(DataError, match=r":5 .*'junk' cannot be read"):
+        list(opened(path, text.replace("c\tO", "c\tjunk"), repair=("blank-words",)))
+
+
+def test_repairs_are_counted_and_dropped_sentences_are_kept_as_rejects(path: Path) -> None:
+    text = "a O\nb -X\nc -X\n\nd -\ne B-X\n\nf I-\ng O\n\nh O\ni\n"
+    source = opened(path, text, repair=("drop-sentence", "bare-dash", "lost-prefix"))
+    for _ in range(2):
+        assert [sentence.labels for sentence in source] == [((1, 3, "X"),), ((1, 2, "X"),)]
+        assert source.repaired == {"lost-prefix": 2, "bare-dash": 1, "drop-sentence": 2}
+        tags, columns = source.rejects
+    assert tags.sentence is not None
+    assert columns.sentence is not None
+    assert (tags.reason, tags.sentence.id, tags.sentence.words) == ("unknown tag", "train:3", ("f", "g"))
+    assert tags.sentence.columns == (("I-", "O"),)
+    assert f"{path}:8 (sentence train:3): the tag 'I-'" in tags.sentence.comments[0]
+    assert (columns.reason, columns.sentence.words) == ("wrong number of columns", ("h O", "i"))
+
+
+def test_a_sentence_that_is_dropped_counts_for_no_other_repair(path: Path) -> None:
+    source = opened(path, "a -\nb I-\nc O\n", repair=("bare-dash", "drop-sentence"))
+    assert list(source) == []
+    assert source.repaired == {"drop-sentence": 1}
+
+
+def test_lines_of_another_width_and_spaces_around_words(path: Path) -> None:
+    text = (
+        "a\tO\nb \tB-X\n\n# _ _ O\nc _ _ B-X\n\n# id 4 domain=ru\nd _ _ I-X \n\n"
+        "# text = S-Bahn\ne\tO\n\n# to O\nf\tO \n"
+    )
+    source = opened(path, text, repair=("ragged-lines", "outer-space", "orphan-inside"))
+    assert [(sentence.words, sentence.labels) for sentence in source] == [
+        (("a", "b"), ((1, 2, "X"),)),
+        (("#", "c"), ((1, 2, "X"),)),
+        (("d",), ((0, 1, "X"),)),
+        (("e",), ()),
+        (("f",), ()),
+    ]
+    assert source.repaired == {"ragged-lines": 3, "outer-space": 2, "orphan-inside": 1}
+
+
+def test_a_repair_that_is_not_named_is_not_made(path: Path) -> None:
+    path.write_text("a x O\nb B-X\nc y O\n\n d \tz\tO\n", "utf-8")
+    with pytest.raises(DataError, match="the number of columns is 2, expected 3"):
+        read(path, repair=["outer-space"])
+
+
+def test_a_small_file_with_broken_tags_is_still_recognised(path: Path) -> None:
+    assert labels(path, "a -X\nb O\n", repair=["lost-prefix"]) == [(("a", "b"), ((0, 1, "X"),))]
+    assert "'X-PER'" in issues(path, "a X-PER\nb O\n")[0]
+
+
+@pytest.mark.parametrize(
+    ("second", "sentence"),
+    [
+        ("In\tO\nOslo\tB-LOC\n", 2),
+        ("-DOCSTART-\tO\n\nIn\tO\nOslo\tB-LOC\n", 2),
+        ("# id = 7\nIn\tO\nOslo\tB-LOC\n", 2),
+        ("\nIn\tO\nOslo\tB-LOC\n", 2),
+    ],
+)
+def test_the_byte_order_mark_of_a_joined_file_is_reported(path: Path, second: str, sentence: int) -> None:
+    text = f"\ufeffAda\tB-PER\nwrote\tO\n\n\ufeff{second}\nBo\tB-PER\n\n\ufeff"
+    found = issues(path, text)
+    assert found[0].startswith(f":4 (sentence train:{sentence}): there is a byte order mark (U+FEFF) inside the file")
+    with pytest.raises(DataError, match="--repair byte-order-mark"):
+        read(path)
+    source = opened(path, text, repair="byte-order-mark")
+    assert [(s.words, s.labels) for s in source] == [
+        ADA,
+        (("In", "Oslo"), ((1, 2, "LOC"),)),
+        (("Bo",), ((0, 1, "PER"),)),
+    ]
+    assert source.repaired == {"byte-order-mark": 1}
+
+
+def test_languages_in_front_of_all_words_are_reported_or_removed(path: Path) -> None:
+    text = "en:Oslo\tB-LOC\nen::\tO\nen:re:x\tO\n\nzh-yue:北京\tB-LOC\n"
+    source = opened(path, text)
+    note = '; words begin with a language, as in "en:Oslo": --repair language-prefix'
+    assert source.description.endswith(f"word 1, tag 2{note}")
+    assert [sentence.words for sentence in source] == [("en:Oslo", "en::", "en:re:x"), ("zh-yue:北京",)]
+    source = opened(path, text, repair="language-prefix")
+    assert source.description.endswith("word 1, tag 2")
+    assert [sentence.words for sentence in source] == [("Oslo", ":", "re:x"), ("北京",)]
+    assert source.repaired == {"language-prefix": 4}
+    with pytest.raises(DataError, match=r":2 .*the word is '', expected at least one character"):
+        list(opened(path, "en:Oslo\tB-LOC\nen:\tO\n", repair="language-prefix"))
+
+
+def test_the_numbers_behind_all_characters_are_reported_or_removed(path: Path) -> None:
+    """As in Weibo, where they are the place of a character in its word."""
+    text = "#0\tO\n西0\tB-ORG\n山1\tI-ORG\n\n80\tO\nx10\tO\n"
+    note = 'word 1, tag 2; words end with a number, as in "西0": --repair word-digit'
+    assert opened(path, text).description.endswith(note)
+    source = opened(path, text, repair="word-digit")
+    assert source.description.endswith("word 1, tag 2")
+    assert [sentence.words for sentence in source] == [("#", "西", "山"), ("8", "x")]
+    assert source.repaired == {"word-digit": 5}
+    for other in ("A4\tO\nOslo\tB-LOC\n", "4\tO\n80\tB-N\n"):
+        assert "number" not in opened(path, other).description
+        assert opened(path, other, repair="word-digit").repaired == {}
+
+
+@pytest.mark.parametrize("text", ["en:Oslo\tB-LOC\nin\tO\n", "11:30\tO\n12:00\tB-T\n", "EN:Oslo\tB-LOC\n", ""])
+def test_where_some_word_has_no_language_none_is_removed(path: Path, text: str) -> None:
+    source = opened(path, text, repair="language-prefix")
+    assert "language" not in opened(path, text).description
+    assert [word for sentence in source for word in sentence.words] == [row.split("\t")[0] for row in text.splitlines()]
+    assert not source.repaired
+
+
+def test_tags_whose_letter_is_misplaced_or_small_are_read_after_a_repair(path: Path) -> None:
+    for text, repair in (
+        ("Ada\tPER-B\nL.\tPER-I\nran\tO\n", "letter-behind"),
+        ("Ada\tb-PER\nL.\ti-PER\nran\to\n", "small-letter"),
+    ):
+        with pytest.raises(DataError, match=repair):
+            list(opened(path, text))
+        with pytest.raises(DataError, match=f"--repair {repair}"):
+            list(opened(path, text, tag_column=2))
+        assert labels(path, text, tag_column=2, repair=[repair]) == [(("Ada", "L.", "ran"), ((0, 2, "PER"),))]

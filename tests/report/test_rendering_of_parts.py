@@ -1,0 +1,98 @@
+"""Reports that lack parts, or have very much of one, are rendered all the same."""
+
+import copy
+
+import pytest
+
+from tests.report.pages import Page, in_languages, render_html, render_markdown
+from tests.report.report_fixture import build
+
+
+def test_one_seed_is_said_to_have_no_spread():
+    report = build() | {"seeds": [0]}
+    for system in report["systems"]:
+        for measure in (system["f1"], system["precision"], system["recall"]):
+            measure |= {"std": None, "values": measure["values"][:1]}
+    for text in (render_html(report), render_markdown(report)):
+        assert "one run: no spread" in text
+        assert "One seed: the spread is unknown" in text
+    assert "Seed 0 (one run: no spread)" in render_markdown(report)
+
+
+def test_a_report_of_nothing_renders():
+    for report in ({}, {"systems": []}, {"systems": [{"name": "gold"}]}, {"systems": [{"name": "a", "method": "a"}]}):
+        assert "Nothing was scored." in render_html(report)
+        assert "Nothing was scored." in render_markdown(report)
+
+
+def test_a_sample_without_a_size_is_no_sample_and_nersery_has_one_version():
+    report = build()
+    report["sample"] = {"size": None, "protocol": "stratified"}
+    report["versions"]["nersery"] = "0.1.0"
+    for text in (Page(render_html(report)).text, render_markdown(report)):
+        assert "sample of" not in text
+        assert "stratified sample" not in text
+    names = [line for line in render_markdown(report).split("\n") if line.startswith("| nersery |")]
+    assert names == ["| nersery | 0.1.0 |"]
+
+
+def test_without_languages_nothing_is_said_of_them():
+    for text in (Page(render_html(build())).text, render_markdown(build())):
+        assert "language" not in text.lower()
+
+
+def keys(value, path=()):
+    """The paths of all keys, one for each shape; what a sentence is made of must be there."""
+    if isinstance(value, dict) and "words" not in value:
+        for key, part in value.items():
+            yield (*path, key)
+            yield from keys(part, (*path, key))
+    elif isinstance(value, list) and value:
+        yield from keys(value[-1], (*path, len(value) - 1))
+
+
+def small():
+    """A report with one of each part."""
+    report = build()
+    report |= {
+        "systems": [report["systems"][0], report["systems"][2]],
+        "recipe": {},
+        "data": {"test": report["data"]["test"]},
+    }
+    for system in report["systems"]:
+        system["per_type"] = {"PER": system["per_type"]["PER"]}
+    return in_languages(report, "hi")
+
+
+SMALL = small()
+
+
+@pytest.mark.parametrize("path", [path for path in keys(SMALL) if path[-1] != "child"], ids=str)
+def test_any_part_may_be_null_or_missing(path):
+    report = copy.deepcopy(SMALL)
+    *way, last = path
+    place = report
+    for step in way:
+        place = place[step]
+    place[last] = None
+    assert "</html>" in render_html(report)
+    assert "## Versions" in render_markdown(report)
+
+
+def test_many_types_and_long_names():
+    report = build()
+    system = report["systems"][1]
+    system["name"] = "a_method_with_a_name_that_is_longer_than_any_screen_is_wide" * 2
+    system["per_type"] = {f"type-{number}": system["per_type"]["PER"] for number in range(80)}
+    html = render_html(report)
+    hues = {line.split(";")[0] for line in html.split("--hue: ")[1:]}
+    assert len(hues) >= 80
+    assert system["name"] in Page(html).text
+
+
+def test_a_report_without_the_baseline_names_it_all_the_same():
+    report = build()
+    del report["systems"][0]
+    text = Page(render_html(report)).text
+    assert "Against gold only" in text
+    assert "fixed: “أم كلثوم” PER" in text

