@@ -15,7 +15,7 @@ from nersery.experiments.analysis import counts_on_test, pooled_f1
 from nersery.experiments.execution.run_time import RunTime
 from nersery.experiments.grow.budget import Budget
 from nersery.experiments.grow.expectation import Gain, expected_gain, usual_gain
-from nersery.experiments.grow.schedules import HALF, SCHEDULES, Schedule, with_schedule
+from nersery.experiments.grow.schedules import ENOUGH, HALF, SCHEDULES, Schedule, with_schedule
 from nersery.experiments.grow.tried import Tried
 from nersery.experiments.grow.zero_shot import HOPELESS, asked, zero_shot_f1
 from nersery.experiments.runner import Run
@@ -136,9 +136,9 @@ class Search:
         """Estimated seconds of the quickest system on a fold and on all sentences."""
         return min(self.cost(system, fold) + self.final_cost(system) for system in systems)
 
-    def _shorten_last(self) -> bool:
+    def _shorten_last(self, shortest: Schedule = HALF) -> bool:
         """Plan a shorter training on all sentences, if there is one: promising systems and second folds count more."""
-        if self.last is None or math.prod(self.last) <= math.prod(HALF):
+        if self.last is None or math.prod(self.last) <= math.prod(shortest):
             return False
         self.last = SCHEDULES[SCHEDULES.index(self.last) + 1]
         return True
@@ -337,9 +337,9 @@ class Search:
 
     def _make_room(self, system: System, beyond: float) -> None:
         """Plan a shorter training on all sentences if a promising system then fits on the first fold."""
-        planned = self.last
+        planned, shortest = self.last, ENOUGH if self._encoder(system) in self.better else HALF
         while not self._fits(system, 0, beyond):
-            if not self._shorten_last():
+            if not self._shorten_last(shortest):
                 self.last = planned
                 return
 
