@@ -6,7 +6,7 @@ import sys
 import pytest
 
 from nersery.core.progress import print_line
-from nersery.core.warnings import note, warn, without_notes
+from nersery.core.warnings import advise, note, warn, without_advice, without_notes
 
 
 def test_what_is_not_told_within_is_told_afterwards(capsys: pytest.CaptureFixture[str]) -> None:
@@ -17,6 +17,16 @@ def test_what_is_not_told_within_is_told_afterwards(capsys: pytest.CaptureFixtur
     warn("the text is short")
     warn("the text is short")
     assert capsys.readouterr().err == "note: the text is short\n"
+
+
+def test_advice_is_silent_where_it_cannot_be_followed(capsys: pytest.CaptureFixture[str]) -> None:
+    warn.cache_clear()
+    with without_advice():
+        advise("another model is better")
+        warn("the text is short")
+    assert capsys.readouterr().err == "note: the text is short\n"
+    advise("another model is better")
+    assert capsys.readouterr().err == "note: another model is better\n"
 
 
 def test_what_cannot_be_told_is_no_error(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,6 +12,8 @@ from nersery.core.errors import printable
 
 NO_NOTES: ContextVar[bool] = ContextVar("NO_NOTES", default=False)
 """Whether notes are suppressed; the commands set it for ``--quiet``."""
+NO_ADVICE: ContextVar[bool] = ContextVar("NO_ADVICE", default=False)
+"""Whether `advise` is silent: `nersery grow` chooses the models itself."""
 
 
 def print_error(text: str, end: str = "\n") -> None:
@@ -33,6 +35,22 @@ def note(message: str) -> None:
 
 warn = cache(note)
 """Print a note on standard error, once per message in a process."""
+
+
+def advise(message: str) -> None:
+    """Print a note once that another model or setting is mostly better, unless something else chooses it."""
+    if not NO_ADVICE.get():
+        warn(message)
+
+
+@contextmanager
+def without_advice() -> Iterator[None]:
+    """Print no advice within."""
+    token = NO_ADVICE.set(True)
+    try:
+        yield
+    finally:
+        NO_ADVICE.reset(token)
 
 
 @contextmanager

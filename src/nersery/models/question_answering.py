@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor, nn
 
-from nersery.core.warnings import warn
+from nersery.core.warnings import advise, warn
 from nersery.models import bundled
 from nersery.models.inference import Inference, windows_at_once
 from nersery.models.loading import ModelSource, autocast, positions, refuse_nan
@@ -83,9 +83,9 @@ class QuestionAnswerer(Inference):
                 + bundled.alternatives("deepset/xlm-roberta-base-squad2", name, languages)
             )
         elif bundled.is_lower_case(name) and any(word != word.lower() for word in words):
-            warn(
-                "the bundled question-answering model knows English in lower case only: capitals tell it nothing. For "
-                "cased text name a cased model, e.g. bundled-multilingual or deepset/bert-base-cased-squad2"
+            advise(
+                "the bundled question-answering model reads lower case only. For text with capitals, name a cased "
+                "model, e.g. bundled-multilingual or deepset/bert-base-cased-squad2"
             )
 
     def check_questions(self, questions: Iterable[str]) -> None:

@@ -26,7 +26,7 @@ from nersery.core.registry import unfitted
 from nersery.core.sentence import Sentence, types_in
 from nersery.core.training_context import NO_TRAINING, Training
 from nersery.core.typed_settings import settings_of
-from nersery.core.warnings import warn
+from nersery.core.warnings import advise, warn
 from nersery.models import bundled
 from nersery.models.loading import ModelSource, autocast, pick_device, positions, quiet_transformers, refuse_nan
 from nersery.models.model_settings import ModelSettings
@@ -172,7 +172,7 @@ class TransformerTagger(decoding.Decoding, Tagger, ModelSettings, TrainingSettin
             )
         elif bundled.is_lower_case(self.model) and any(word != word.lower() for word in words):
             better = bundled.MULTILINGUAL_NER if self.model == bundled.ENGLISH_NER else bundled.MULTILINGUAL
-            warn(
+            advise(
                 f'"{self.model}" reads lower case only. On text with capitals, "{better}" mostly scores higher, but '
                 "trains for twice as long"
             )

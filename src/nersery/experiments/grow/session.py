@@ -38,7 +38,7 @@ from nersery.core.other_jobs import other_settings, refuse_occupied
 from nersery.core.progress import time_limit
 from nersery.core.ranges import Range
 from nersery.core.version import __version__
-from nersery.core.warnings import print_error
+from nersery.core.warnings import print_error, without_advice
 from nersery.experiments.execution.run_time import RunTime
 from nersery.experiments.grow.budget import CAUTION, Budget, noted_seconds
 from nersery.experiments.grow.expectation import better_encoders
@@ -171,7 +171,7 @@ class GrowJob:
         budget = Budget(60 * self.minutes, spent, factor=record.get("factor", CAUTION))
         self._speeds = record.get("speeds", {})
         self.folder.mkdir(parents=True, exist_ok=True)
-        with locked(self.folder), budget.noted(self.folder / SPENT_FILE):
+        with locked(self.folder), budget.noted(self.folder / SPENT_FILE), without_advice():
             if "recipe" not in record:
                 record = self._begin(record, budget)
             for note in record["notes"]:

@@ -21,7 +21,7 @@ from nersery.core.errors import MissingResourceError
 from nersery.core.random import item_rng
 from nersery.core.scripts import script_of
 from nersery.core.typed_settings import Precision
-from nersery.core.warnings import warn
+from nersery.core.warnings import advise, warn
 from nersery.models import bundled
 from nersery.models.inference import WINDOWS, windows_at_once
 from nersery.models.loading import ModelSource, autocast, pick_device, positions, refuse_nan
@@ -108,9 +108,9 @@ class MaskedLM:
                 + instead("bert-base-multilingual-cased or xlm-roberta-base")
             )
         elif bundled.is_lower_case(name) and any(word != word.lower() for word in words):
-            warn(
-                "the bundled model knows English in lower case only; its words take their capitals from those they "
-                "replace. For cased text name a cased model, e.g. " + instead("bert-base-cased")
+            advise(
+                "the bundled masked language model reads lower case only; its words take their capitals from those "
+                "they replace. For text with capitals, name a cased model, e.g. " + instead("bert-base-cased")
             )
 
     def check_condition(self, condition: Sequence[str]) -> None:
