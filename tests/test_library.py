@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import inspect
+import pydoc
 import subprocess
 import sys
 from dataclasses import dataclass, replace
@@ -48,6 +49,7 @@ def test_a_package_has_the_signature_of_its_function() -> None:
             importlib.import_module(f"nersery.{name}.{'scores' if name == 'evaluate' else 'base'}"), name
         )
         assert inspect.signature(getattr(nersery, name)) == inspect.signature(function)
+        assert str(function.__doc__).splitlines()[0] in pydoc.render_doc(getattr(nersery, name))
 
 
 def test_a_package_can_still_be_imported_by_the_name_of_its_function() -> None:

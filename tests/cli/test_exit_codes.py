@@ -5,12 +5,14 @@ from __future__ import annotations
 import errno
 import os
 import shutil
+import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from nersery import io
+from nersery.cli.app import Terminated, stopped
 from nersery.pipeline.job import FileJob
 from tests.cli.calls import AUGMENT, call
 from tests.forks import Server
@@ -124,6 +126,11 @@ class TestExitCodes:
         result = call("dataset", "convert", "train.conll", "x.jsonl")
         assert result.code == 130
         assert result.err.splitlines()[-1].startswith("error: interrupted. Finished work is saved")
+
+    def test_interrupted_where_nothing_is_saved(self, monkeypatch: pytest.MonkeyPatch):
+        monkeypatch.setattr(sys, "argv", ["nersery", "inspect", "quality"])
+        assert stopped(KeyboardInterrupt()) == ("interrupted.", 130)
+        assert stopped(Terminated()) == ("terminated.", 143)
 
     def test_interrupted_while_it_deletes_a_folder(self, monkeypatch: pytest.MonkeyPatch):
         close, opened = os.close, os.open

@@ -48,3 +48,7 @@ def test_a_part_of_one_is_no_count(value: object) -> None:
     with pytest.raises(SettingsError, match=rf"^copies is {value!r}, expected a whole number of 1 or more$"):
         check_values(Settings(copies=value))  # type: ignore[arg-type]
     check_values(Settings(copies=np.int64(2)))  # type: ignore[arg-type]
+
+
+def test_a_number_is_shown_as_it_is() -> None:
+    assert [*range_issues("rate", Rate, 1.0000001)] == ["rate is 1.0000001, expected a number in [0, 1]"]

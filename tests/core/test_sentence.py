@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nersery.core.errors import DataError, Issue, printable
+from nersery.core.outcome import Result, Tally
 from nersery.core.sentence import UNKNOWN_COLUMN, Corpus, Entity, Origin, Sentence, SoftLabel, types_in
 from tests.io.strategies import sentences
 
@@ -39,9 +40,9 @@ def test_an_edited_sentence_is_like_any_other() -> None:
 
 def test_an_order_of_another_length_is_refused() -> None:
     sentence = Sentence(("a", "b"), (Entity(0, 2, "X"),), "1", columns=(("1", "2"),))
-    with pytest.raises(DataError, match="does not lie within the 1 words"):
+    with pytest.raises(DataError, match="expected each of 0 to 1 once"):
         sentence.reordered([0])
-    with pytest.raises(DataError, match="at least one word"):
+    with pytest.raises(DataError, match="expected each of 0 to 1 once"):
         sentence.reordered([])
 
 
@@ -100,6 +101,12 @@ def test_reordered_words_take_their_columns_along_and_all_else_stays() -> None:
     assert (moved.words, moved.columns) == (("c", "a", "b"), (("3", "1", "2"), ("z", "x", "y")))
     kept = [field.name for field in fields(sentence) if field.name not in ("words", "columns")]
     assert [getattr(moved, name) for name in kept] == [getattr(sentence, name) for name in kept]
+
+
+@pytest.mark.parametrize("order", [[0], [0, 0, 1], [0, 1, 7], [-1, 0, 1]])
+def test_an_order_that_has_not_each_word_once_is_refused(order: list[int]) -> None:
+    with pytest.raises(DataError, match="expected each of 0 to 2 once"):
+        Sentence(("a", "b", "c")).reordered(order)
 
 
 def test_edited_words_have_no_place_in_the_document_any_more() -> None:
@@ -270,3 +277,12 @@ def test_a_message_keeps_the_characters_of_every_script(text: str) -> None:
 def test_control_characters_are_refused_with_their_place(character: str) -> None:
     with pytest.raises(DataError, match=rf"word 1 is .*the control character U\+{ord(character):04X}"):
         Sentence(("a", f"b{character}c"))
+
+
+def test_a_corpus_is_added_to_anything_that_has_sentences() -> None:
+    corpus, other = Corpus([Sentence(("a",), id="1")]), Sentence(("b",), id="2")
+    made = Result(Corpus([other]), (), Tally(1, 1))
+    for added in (Corpus([other]), made, [other], iter([other])):
+        assert [sentence.id for sentence in corpus + added] == ["1", "2"]
+    with pytest.raises(DataError, match="1"):
+        corpus + iter(corpus)

@@ -177,9 +177,9 @@ select = ["agrement", 5]
         assert "name is" in issue(write(GOOD + f'name = "{name}"'))
         assert issue(write(GOOD.replace("mine", name))).startswith("name is ")
 
-    @pytest.mark.parametrize("name", ["gold", "sample", "Gold", "SAMPLE"])
+    @pytest.mark.parametrize("name", ["gold", "sample", "Gold", "SAMPLE", "Gold only"])
     def test_names_of_a_run_s_own_folders(self, write: Write, name: str):
-        assert "the names gold, sample, teachers are taken" in issue(write(GOOD + f'name = "{name}"'))
+        assert "the names gold, gold only, sample, teachers are taken" in issue(write(GOOD + f'name = "{name}"'))
 
     @pytest.mark.parametrize(
         ("one", "other"), [("a", "a"), ("system", "SYSTEM"), ("é", "e\u0301"), ("straße", "STRASSE")]

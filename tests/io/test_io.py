@@ -221,6 +221,8 @@ def test_compressed_files_are_called_so(tmp_path: Path, pack: Callable[[bytes], 
     with pytest.raises(DataError, match="this is compressed") as caught:
         read(tmp_path / "a.conll")
     assert caught.value.fix == "unpack it first"
+    with pytest.raises(DataError, match="this is compressed"):
+        read(tmp_path / "a.conll", encoding="latin-1")
     (tmp_path / "a.conll").write_bytes("PKW O\nfährt O\nNürnberg B-LOC\n".encode("latin-1"))
     with pytest.raises(DataError, match="--encoding latin-1"):
         read(tmp_path / "a.conll")

@@ -74,6 +74,19 @@ def test_what_is_text_in_another_encoding_alone(tmp_path: Path) -> None:
     assert issues(path) == ([("this is compressed (zip)", str(path), None)], "unpack it first")
     path.write_text("Ada", "utf-16")
     assert issues(path)[1].endswith("--encoding utf-16")
+    for encoding in ("utf-16-le", "utf-16-be"):
+        path.write_text("Zoë lives in Köln", encoding)
+        assert issues(path)[1].endswith(f"--encoding {encoding}")
+    path.write_text("Ada\n")
+    assert issues(path, "utf-16")[1].endswith("--encoding utf-8")
+
+
+def test_a_link_to_a_missing_file_is_called_so(tmp_path: Path) -> None:
+    (tmp_path / "x").symlink_to("y")
+    assert issues(tmp_path / "x") == (
+        [("this is a link to y, which is missing", str(tmp_path / "x"), None)],
+        "correct the link",
+    )
 
 
 def test_only_so_many_lines_are_searched(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import shutil
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
 from transformers import LEDConfig, LEDModel
 
 from nersery.core.errors import MissingResourceError
@@ -88,6 +90,13 @@ def test_the_positions_of_an_encoder_decoder_are_those_that_both_have() -> None:
     sizes = {"d_model": 16, "encoder_layers": 1, "decoder_layers": 1, "attention_window": [8]}
     config = LEDConfig(vocab_size=9, max_encoder_position_embeddings=64, max_decoder_position_embeddings=32, **sizes)
     assert positions(LEDModel(config)) == 32
+
+
+def test_threads_load_models_one_after_the_other() -> None:
+    with ThreadPoolExecutor(4) as pool:
+        models = [*pool.map(lambda _: ModelSource("bundled").masked_lm(), range(4))]
+    first, *others = (model.state_dict() for model in models)
+    assert all(torch.equal(weights, other[name]) for other in others for name, weights in first.items())
 
 
 def test_a_hub_that_cannot_be_reached_is_named_at_once(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -24,6 +24,8 @@ DISK_EXIT_CODE = 5
 INTERRUPTED_EXIT_CODE = 130
 UNREAD_EXIT_CODE = 141
 TERMINATED_EXIT_CODE = 143
+SAVES_NOTHING = ("inspect", "evaluate", "list", "copy")
+"""Commands whose work is lost if they are stopped."""
 
 
 class Terminated(KeyboardInterrupt):
@@ -33,9 +35,13 @@ class Terminated(KeyboardInterrupt):
 def stopped(error: KeyboardInterrupt) -> tuple[str, int]:
     """The message and exit code of a command that was stopped."""
     is_terminated = isinstance(error, Terminated)
+    saved = (
+        ""
+        if sys.argv[1:2] and sys.argv[1] in SAVES_NOTHING
+        else (" Finished work is saved: the same command resumes (a training from a checkpoint at most a minute old)")
+    )
     return (
-        f"{'terminated' if is_terminated else 'interrupted'}. Finished work is saved: the same command resumes "
-        "(a training from a checkpoint at most a minute old)",
+        f"{'terminated' if is_terminated else 'interrupted'}.{saved}",
         TERMINATED_EXIT_CODE if is_terminated else INTERRUPTED_EXIT_CODE,
     )
 

@@ -22,6 +22,12 @@ class _CallablePackage(ModuleType):
         return function
 
     @property
+    def __doc__(self) -> str:  # type: ignore[override]
+        """For `help`."""
+        name = self.__name__.rpartition(".")[2]
+        return f"{name}{self.__signature__}\n\n{inspect.getdoc(self._function)}"
+
+    @property
     def __signature__(self) -> inspect.Signature:
         """For `inspect.signature`, and so for notebooks and editors."""
         return inspect.signature(self._function)

@@ -70,5 +70,6 @@ def range_issues(name: str, hint: Any, value: Any) -> Iterator[str]:
         for limits in getattr(part, "__metadata__", ()):
             needs_whole = part.__origin__ is int and not is_whole(value)
             if isinstance(limits, Range) and (needs_whole or value not in limits):
-                shown = f"{value:g}" if isinstance(value, float) and not needs_whole else f"{value!r:.60}"
+                is_whole_float = isinstance(value, float) and value.is_integer() and not needs_whole
+                shown = f"{value:g}" if is_whole_float else f"{value!r:.60}"
                 yield f"{name} is {shown}, expected {'a whole number of ' if needs_whole else ''}{limits}"

@@ -227,7 +227,13 @@ class Sentence:
 
         Args:
             order: Which word comes first, second and so on; each word once.
+
+        Raises:
+            DataError: If a word is missing, or named twice.
         """
+        if sorted(order) != [*range(len(self.words))]:
+            issue = f"the order is {[*order]!r:.60}, expected each of 0 to {len(self.words) - 1} once"
+            raise DataError(Issue(issue, sentence=self.id or None))
         words = tuple([self.words[position] for position in order])
         columns = tuple([tuple([column[position] for position in order]) for column in self.columns])
         reordered = Sentence.unchecked(
@@ -362,9 +368,9 @@ class Corpus(Conversions, Sequence[Sentence]):
         """A short description; a corpus may be large."""
         return f"Corpus({len(self)} sentences, types: {', '.join(self.types) or 'none'})"
 
-    def __add__(self, other: Corpus) -> Corpus:
-        """Both, one after the other; the ids must stay distinct."""
-        return Corpus(self.sentences + other.sentences)
+    def __add__(self, other: Iterable[Sentence]) -> Corpus:
+        """Both, one after the other; the other may be a result or a list, too. The ids must stay distinct."""
+        return Corpus([*self.sentences, *other])
 
     @property
     def by_id(self) -> Mapping[str, Sentence]:

@@ -25,8 +25,8 @@ GOLD = "gold"
 TEACHERS = "teachers"
 """The folder of teachers that systems share."""
 
-RESERVED = (GOLD, "sample", TEACHERS)
-"""Folders of every run, whose names no system may have."""
+RESERVED = (GOLD, "gold only", "sample", TEACHERS)
+"""Folders of every run, and the name of the baseline in the report: no system may have these names."""
 
 LONGEST_NAME = 200
 """In bytes of UTF-8; file systems allow 255."""
@@ -50,7 +50,7 @@ def folder_name(name: str) -> str:
 
 def _system_name(name: str) -> str:
     if name.casefold() in RESERVED:
-        raise ValueError(f"the names {', '.join(RESERVED)} are taken by folders of every run; choose another name")
+        raise ValueError(f"the names {', '.join(RESERVED)} are taken in every run; choose another name")
     return folder_name(name)
 
 

@@ -19,6 +19,8 @@ from weakref import WeakSet
 from nersery.core.errors import DataError, Issue, SettingsError
 
 STANDARD_INPUT = "-"
+DESCRIPTORS = ("/dev/fd/", "/proc/self/fd/")
+"""Names of pipes, whose numbers are chance."""
 BYTE_ORDER_MARK = "\ufeff"
 BLANKS = " \t\r\n"
 """What a blank line may hold; other white space can be a word."""
@@ -83,6 +85,8 @@ class TextFile:
             _CONSUMED.add(sys.stdin)
             self._spool(sys.stdin.buffer)
         elif self.path.is_fifo():
+            if self.name.startswith(DESCRIPTORS):
+                self.stem = "stdin"
             with self.path.open("rb") as stream:
                 self._spool(stream)
         self.stem = self.stem.encode("utf-8", "replace").decode()
@@ -184,6 +188,11 @@ class TextFile:
             siblings = list(self.path.parent.iterdir()) if self.path.parent.is_dir() else []
             stems = difflib.get_close_matches(self.path.stem, {path.stem for path in siblings}, n=len(siblings) or 1)
             alike = [path.name for path in siblings if path.stem in stems and path.suffix != ".part"]
+            if self.path.is_symlink():
+                target = self.path.readlink()
+                return DataError(
+                    Issue(f"this is a link to {target}, which is missing", self.name), fix="correct the link"
+                )
             close = difflib.get_close_matches(self.path.name, alike, n=1)
             fix = f"did you mean {close[0]}?" if close else "check the name and the folder"
             return DataError(Issue("there is no such file", self.name), fix=fix)
@@ -191,12 +200,34 @@ class TextFile:
             return DataError(Issue("this is a folder, expected a file", self.name), fix="name a file in it")
         return DataError(Issue(f"cannot be read: {error.strerror}", self.name))
 
+    def refuse_compressed(self) -> None:
+        """Raise `DataError` if the file is compressed."""
+        beginning = self._bytes(8)
+        if kind := next((_COMPRESSED[mark] for mark in _COMPRESSED if beginning.startswith(mark)), None):
+            raise DataError(Issue(f"this is compressed ({kind})", self.name), fix="unpack it first")
+
+    def _in_utf(self) -> str:
+        """The Unicode encoding, not the one that was named, in which the file seems to be; empty if there is none."""
+        beginning = self._bytes(MOST_BYTES)
+        if beginning.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+            return "utf-16"
+        nulls = [beginning[start:1000:2].count(0) * 4 > len(beginning[start:1000:2]) for start in (0, 1)]
+        if any(nulls) and not all(nulls):
+            return "utf-16-be" if nulls[0] else "utf-16-le"
+        if len(beginning) == MOST_BYTES:
+            beginning = beginning[: beginning.rfind(b"\n") + 1]
+        return "utf-8" if not self.encoding.startswith("utf-8") and beginning and _is_utf_8(beginning) else ""
+
+    def _bytes(self, most: int) -> bytes:
+        with self.path.open("rb") as stream:
+            return stream.read(most)
+
     def _wrong_bytes(self) -> DataError:
         encoding = self.encoding.removesuffix("-sig")
-        with self.path.open("rb") as stream:
-            beginning = stream.read(8)
-        if kind := next((_COMPRESSED[mark] for mark in _COMPRESSED if beginning.startswith(mark)), None):
-            return DataError(Issue(f"this is compressed ({kind})", self.name), fix="unpack it first")
+        try:
+            self.refuse_compressed()
+        except DataError as error:
+            return error
         bad, found, is_windows = list[tuple[int, str]](), 0, False
         try:
             # Which reads a byte 0xNN that has no meaning as U+DCNN, and goes on.
@@ -210,7 +241,7 @@ class TextFile:
         except UnicodeError:  # an encoding of several bytes a character cannot be read past its first issue
             bad = []
         likely = "cp1252" if bad and is_windows else "latin-1"
-        likely = "utf-16" if beginning[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE) else likely
+        likely = self._in_utf() or likely
         fix = f"name the encoding that the file was written in, e.g. --encoding {likely}"
         if bad and encoding == "utf-8" and self.seems_utf_8():
             fix = f"write these lines in utf-8 as others are; --encoding {likely} would garble those"

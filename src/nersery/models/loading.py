@@ -9,6 +9,7 @@ import contextlib
 import os
 import re
 import socket
+import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
@@ -43,6 +44,9 @@ SPECIAL = ("pad", "unk", "cls", "sep", "bos", "eos", "mask")
 """Special tokens around or within text."""
 T = TypeVar("T")
 
+LOADING = threading.RLock()
+"""Held while transformers imports or loads something, which threads cannot do at once."""
+
 
 @dataclass(frozen=True)
 class ModelSource:
@@ -70,7 +74,8 @@ class ModelSource:
 
     def config(self, **settings: Any) -> Any:
         """The model's configuration with some values changed."""
-        from transformers import AutoConfig
+        with LOADING:
+            from transformers import AutoConfig
 
         if self.name in bundled_heads.TOKEN_CLASSIFICATION:
             settings = {**bundled_heads.NAMED_OUTPUTS, "architectures": ["BertForTokenClassification"], **settings}
@@ -89,7 +94,8 @@ class ModelSource:
             MissingResourceError: If it does not exist or does not fit the weights. Without tokenizer files transformers
                 makes an empty one, which knows no word.
         """
-        from transformers import AutoTokenizer
+        with LOADING:
+            from transformers import AutoTokenizer
 
         tokenizer = self._load(AutoTokenizer.from_pretrained)
         if len(tokenizer) - len(tokenizer.all_special_ids) < FEWEST_SUBWORDS:
@@ -129,9 +135,10 @@ class ModelSource:
         Raises:
             MissingResourceError: If the model does not exist, has no safetensors, or lacks weights.
         """
-        import transformers
+        with LOADING:
+            import transformers
 
-        loader = getattr(transformers, auto_class).from_pretrained
+            loader = getattr(transformers, auto_class).from_pretrained
         # Weights of other shapes are reported below, in our own words.
         known = {"use_safetensors": True, "output_loading_info": True, "ignore_mismatched_sizes": True}
         model, report = self._load(loader, dtype=torch.float32, **known, **settings)
@@ -205,7 +212,7 @@ class ModelSource:
         if self.revision is not None:
             settings["revision"] = self.revision
         try:
-            with quiet_transformers():
+            with LOADING, quiet_transformers():
                 _check_hub(location)
                 return loader(location, trust_remote_code=self.trust_remote_code, **settings)
         except (OSError, ValueError, LookupError, TypeError, RuntimeError, SafetensorError) as error:
@@ -242,7 +249,8 @@ def _check_hub(name: str) -> None:
 
 def import_libraries() -> None:
     """Import what the first model of a process would import, which takes seconds."""
-    from transformers import BertModel  # noqa: F401  # the architecture of the bundled encoders
+    with LOADING:
+        from transformers import BertModel  # noqa: F401  # the architecture of the bundled encoders
 
 
 def _last_subword(tokenizer: Any) -> int:

@@ -158,7 +158,7 @@ class TestWrong:
         Run(load("recipe.toml", [*named, 'systems.taught.types.DOG="PER"']), Path("run"), quiet=True).check()
 
     def test_a_system_cannot_be_called_teachers(self) -> None:
-        with pytest.raises(SettingsError, match="the names gold, sample, teachers are taken"):
+        with pytest.raises(SettingsError, match="the names gold, gold only, sample, teachers are taken"):
             load("recipe.toml", ["systems.taught.name=teachers"])
 
 

@@ -11,7 +11,8 @@ from nersery.core.errors import DataError, Issue, MissingResourceError
 def check_file(path: str | Path) -> None:
     """Raise `MissingResourceError` if a file is named but not there; for the ``__post_init__`` of methods."""
     if path and not Path(path).is_file():
-        raise MissingResourceError(f"the file {path} does not exist. Correct the setting that names it")
+        why = "is no regular file: save it to one" if Path(path).exists() else "does not exist"
+        raise MissingResourceError(f"the file {path} {why}. Correct the setting that names it")
 
 
 def read_lines(path: str | Path) -> Iterator[tuple[int, str]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +14,7 @@ from nersery.core.batched import batched
 from nersery.core.errors import SettingsError
 from nersery.core.outcome import Reject
 from nersery.core.progress import Progress
-from nersery.core.ranges import Count, CountOrZero, NotNegative, RateBetween
+from nersery.core.ranges import Count, CountOrZero, Range, RateBetween
 from nersery.core.registry import unfitted
 from nersery.core.training_context import NO_TRAINING, Training
 from nersery.core.typed_settings import FileName
@@ -36,6 +36,8 @@ from nersery.models.training.memory import give_back
 TOO_LONG = "a side has more words than max_words"
 CELLS = 1 << 19
 """Maximum number of pairs of words that are aligned at once."""
+MOST_STEPS = 1000
+"""Of learning; a handful is enough."""
 SUGGESTED_AT_ONCE = 256
 """Pairs whose suggested links are held in memory while learning."""
 
@@ -81,9 +83,9 @@ class Statistical(Aligner):
     threshold: RateBetween = 0.3
     lower: bool = True
     prefix: CountOrZero = 4
-    string_similarity: NotNegative = 0.3
-    ibm1_steps: CountOrZero = 4
-    hmm_steps: CountOrZero = 3
+    string_similarity: Annotated[float, Range(0, 100)] = 0.3
+    ibm1_steps: Annotated[int, Range(0, MOST_STEPS)] = 4
+    hmm_steps: Annotated[int, Range(0, MOST_STEPS)] = 3
     null: RateBetween = 0.2
     learn: bool = True
     learn_from: CountOrZero = 100_000

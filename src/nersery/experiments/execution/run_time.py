@@ -31,6 +31,10 @@ LANGUAGE_MODEL_STEP = 2.0
 """A step of a masked language model in steps of the tagger: it also predicts subwords."""
 
 
+MADE = 4e-4
+"""Seconds to make a sentence by a rule, to write it, and to read it for training."""
+
+
 class Stopwatch(Progress):
     """Notes the time of each step."""
 
@@ -166,7 +170,7 @@ class RunTime:
             each = self._once(method, lambda: annotator_speed(method, self.gold, self.raw))
             return len(self.raw) * float(each)
         tried = len(self.gold) * system.copies
-        seconds = len(system.select) * before.start + tried * before.sentence * len(system.select)
+        seconds = tried * MADE + len(system.select) * (before.start + tried * before.sentence)
         if epochs := method.settings.get("epochs"):
             steps = int(epochs) * math.ceil(len(self.gold) / BATCH)
             seconds += LANGUAGE_MODEL_STEP * (steps * before.step + tried * before.sentence) + 2 * before.start
