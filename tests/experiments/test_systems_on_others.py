@@ -69,16 +69,16 @@ class TestOn:
         twin = '\nmethod = "shuffle_within_segments"\ncopies = 2\nselect = ["duplicates"]'
         append_system(f'name = "same"\nbase = "one"{twin}')
         append_system(f'name = "other"\nbase = "both"{twin}')
-        append_system(f'name = "gold only"{twin}')
+        append_system(f'name = "of gold alone"{twin}')
         report = execute()
         made = {
             name
-            for name in ("more", "same", "other", "gold only")
+            for name in ("more", "same", "other", "of gold alone")
             if Path(f"run/seed-0/{name}/generated.jsonl").exists()
         }
-        assert made == {"more", "other", "gold only"}
+        assert made == {"more", "other", "of gold alone"}
         assert system(report, "same")["generation"] == system(report, "more")["generation"]
-        assert system(report, "gold only")["generation"]["read"] == 32
+        assert system(report, "of gold alone")["generation"]["read"] == 32
         assert system(report, "other")["generation"]["read"] == 2 * trained_on(report)[1]
 
     def test_one_that_keeps_nothing_of_its_own(self, capsys: pytest.CaptureFixture[str]):
