@@ -126,7 +126,8 @@ class Projection:
 
         Labels of the target are ignored; all else that is known of it stays.
         """
-        if issue := alignment_issue(alignment, len(source), len(target)):
+        lengths = len(source.words), len(target.words)
+        if issue := alignment_issue(alignment, *lengths):
             return Reject(OUT_OF_RANGE, replace(target, entities=(), comments=(*target.comments, f"# {issue}")))
         if [chance for _, _, chance in alignment if not 0 < chance <= 1]:
             return Reject(IMPROBABLE, target.with_entities(()))
@@ -144,7 +145,7 @@ class Projection:
             else:
                 placed.append(Entity(index(span[0]), index(span[1]), entity.type, entity.score))
         best = best_chances(alignment)
-        scores = {QUALITY: alignment_quality(best, range(len(source)), range(len(target)), self.unaligned)}
+        scores = {QUALITY: alignment_quality(best, range(lengths[0]), range(lengths[1]), self.unaligned)}
         if wanted:
             scores[ENTITY_QUALITY] = alignment_quality(best, _places(wanted), _places(placed), self.unaligned)
         if self.keep_incomplete:
