@@ -41,7 +41,7 @@ def build_report(run: RunFolder, inputs: Mapping[str, Any]) -> Report:
         inputs: The hashes of the data files when they were read (`nersery.experiments.run_state.fingerprint.hashes`).
     """
     recipe, first = run.recipe, began_with(run.folder)
-    baseline = predictions(run, recipe.systems[0])
+    baseline = predictions(run, recipe.baseline)
     systems = [_system(run, system, baseline) for system in recipe.systems]
     return Report(
         name=recipe.name,

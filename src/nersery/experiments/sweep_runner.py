@@ -97,7 +97,18 @@ class Sweep:
         folders = {part: self.folder / part.name for part in parts(self.settings)}
         threads = threads_of_jobs([*folders.values()], self.jobs)
         return [
-            (part, Run(self._recipe(part), folder, self.quiet, self.jobs, threads, True, self._inputs))
+            (
+                part,
+                Run(
+                    self._recipe(part),
+                    folder,
+                    self.quiet,
+                    self.jobs,
+                    threads=threads,
+                    is_part=True,
+                    inputs=self._inputs,
+                ),
+            )
             for part, folder in folders.items()
         ]
 

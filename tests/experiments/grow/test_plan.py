@@ -15,8 +15,8 @@ from nersery.experiments.grow import plan
 from nersery.experiments.grow.budget import Budget
 from nersery.experiments.grow.material import Material
 from nersery.experiments.grow.plan import Plan
-from nersery.experiments.grow.text_profile import TextProfile
 from nersery.experiments.systems import MethodSettings
+from nersery.experiments.text_profile import TextProfile
 from nersery.models.loading import ModelSource
 
 ENGLISH = TextProfile("LATIN", "en", cased=True)

@@ -14,9 +14,9 @@ from nersery.experiments.grow.budget import Budget
 from nersery.experiments.grow.candidates import systems_for
 from nersery.experiments.grow.schedules import Schedule
 from nersery.experiments.grow.search import Search
-from nersery.experiments.grow.text_profile import TextProfile
 from nersery.experiments.recipe import parse_recipe
 from nersery.experiments.systems import System
+from nersery.experiments.text_profile import TextProfile
 
 ENGLISH = TextProfile("LATIN", "en", cased=True)
 

@@ -155,7 +155,7 @@ class RunTime:
 
     def labels_raw_text(self, system: System) -> bool:
         """Whether raw text is in its training data."""
-        others = [system.base] * bool(system.base) + system.merge
+        others = [*([system.base] if system.base else []), *system.merge]
         return system.labels_raw_text or any(self.labels_raw_text(self.recipe.system(name)) for name in others)
 
     def making(self, system: System) -> float:

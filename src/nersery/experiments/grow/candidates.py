@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from nersery.experiments.grow.text_profile import TextProfile
+from nersery.experiments.text_profile import TextProfile
 from nersery.models.bundled import ENCODERS, ENGLISH, MULTILINGUAL
 
 ANSWERS_IN_MANY_LANGUAGES = MULTILINGUAL
@@ -71,7 +71,7 @@ def _suffixes(models: Sequence[str]) -> list[str]:
         last = re.split(r"[/\\]", model.rstrip("/\\"))[-1]
         short = re.sub(r"[^\w.+-]+", "-", last)[:LONGEST_NAME].strip(".-")
         name = f", {short or 'encoder'}"
-        found.append(name + f" {len(found) + 1}" * (name in found))
+        found.append(f"{name} {len(found) + 1}" if name in found else name)
     return found
 
 

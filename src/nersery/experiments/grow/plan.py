@@ -105,9 +105,9 @@ def make_plan(
 def _plan_with(models: list[str], material: Material, times: RunTime, named: str, budget: Budget) -> Plan:
     """The plan with these encoders, or those of them that the time allows."""
     draft = _PlanDraft(material, times, models, named)
-    asks, no_questions = _asks(material, draft.times_with(SCHEDULES[0]), budget)
+    asks, no_questions = _time_for_questions(material, draft.times_with(SCHEDULES[0]), budget)
     draft = replace(draft, asks=asks)
-    material, drawn = _fitting(material, draft.times_with(SCHEDULES[0]), budget)
+    material, drawn = _with_affordable_raw_text(material, draft.times_with(SCHEDULES[0]), budget)
     draft = replace(draft, material=material)
     chosen, last = draft.schedules(budget)
     notes = draft.note(chosen, last, budget)
@@ -134,11 +134,10 @@ def _stronger(plan: Plan, models: Sequence[str], budget: Budget) -> str:
     return MULTILINGUAL if is_enough else ""
 
 
-def _asks(material: Material, times: RunTime, budget: Budget) -> tuple[bool, list[str]]:
+def _time_for_questions(material: Material, times: RunTime, budget: Budget) -> tuple[bool, list[str]]:
     """Whether there is time for questions, and a note if not: each type takes about as long as a tagger's pass."""
     gold, *others = times.recipe.systems
-    asked = [one for one in others if one.method is not None and one.method.method == "qa_prompting"]
-    if not asked:
+    if not any(one.asks_questions for one in others):
         return True, []
     sentences = min(FEWEST_RAW, len(material.raw))
     if times.scoring(gold, sentences * len(material.gold.types)) <= ASKING * budget.left:
@@ -152,7 +151,7 @@ def _undefined(material: Material, table: Mapping[str, Any]) -> list[str]:
     unknown = undefined(asked, material.definitions)
     if not unknown:
         return []
-    named = ", ".join(map(printable, unknown[:SHOWN_TYPES])) + ", …" * (len(unknown) > SHOWN_TYPES)
+    named = ", ".join(map(printable, unknown[:SHOWN_TYPES])) + (", …" if len(unknown) > SHOWN_TYPES else "")
     return [
         f'no definition is known of {named}: questions ask by the bare name, "{printable(question(unknown[0], {}))}" '
         f"Say what is meant: --define {shlex.quote(printable(unknown[0]))}='…'"
@@ -236,7 +235,7 @@ def _parsed(table: Mapping[str, Any]) -> Recipe:
     return recipe
 
 
-def _fitting(material: Material, times: RunTime, budget: Budget) -> tuple[Material, list[str]]:
+def _with_affordable_raw_text(material: Material, times: RunTime, budget: Budget) -> tuple[Material, list[str]]:
     """The material with as much raw text as can be labelled."""
     if not material.raw:
         return material, []
@@ -298,8 +297,8 @@ class _PlanDraft:
                 return own, longest
         return SCHEDULES[-1], SCHEDULES[-1]
 
-    def _first(self, schedules: Sequence[Schedule], seconds: float, **of: bool) -> Schedule | None:
-        return next((one for one in schedules if self.seconds(one, **of) <= seconds), None)
+    def _first(self, schedules: Sequence[Schedule], seconds: float, **kind: bool) -> Schedule | None:
+        return next((one for one in schedules if self.seconds(one, **kind) <= seconds), None)
 
     def note(self, search: Schedule, last: Schedule, budget: Budget) -> list[str]:
         """What short schedules mean."""
