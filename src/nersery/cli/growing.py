@@ -50,16 +50,9 @@ def grow(
     raw_file, test_file = (None if name is None else io.input_path(name) for name in (raw, test))
     files = tuple(map(io.input_path, train))
     definitions = values_by_type("--define", define or [], 'TYPE=WORDS, e.g. GENE="gene or protein"')
+    options = shared(io.ReadOptions)
     job = GrowJob(
-        files,
-        out,
-        raw=raw_file,
-        test=test_file,
-        model=model,
-        options=shared(io.ReadOptions),
-        minutes=minutes,
-        quiet=quiet,
-        definitions=definitions,
+        files, out, raw_file, test_file, model, options, minutes=minutes, quiet=quiet, definitions=definitions
     )
     if plan:
         made = job.plan()

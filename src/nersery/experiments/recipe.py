@@ -168,7 +168,7 @@ def shipped_recipes() -> dict[str, Path]:
 
 def recipes_of(paper: str) -> dict[str, str]:
     """The descriptions of the shipped recipes of a paper, by name; of those of no paper if it is empty."""
-    return {name: text for name, (of, text) in _papers_and_descriptions().items() if of == paper}
+    return {name: text for name, (its_paper, text) in _papers_and_descriptions().items() if its_paper == paper}
 
 
 @cache

@@ -58,8 +58,9 @@ class SweepSettings:
         ]
         if data and self.score == "dev" and not data.dev:
             found.append('sweep.score is "dev", and [data] has no dev: name a file as dev')
-        needed = ("train", "dev", "test") if self.score == "dev" else ("train", "test")
-        for split in needed if data and self.languages else ():
+        if not data or not self.languages:
+            return found
+        for split in ("train", "dev", "test") if self.score == "dev" else ("train", "test"):
             named = getattr(data, split)
             if isinstance(named, str) and split != "dev":
                 found.append(f"sweep.languages: data.{split} is one file, expected a file for each language")

@@ -180,7 +180,7 @@ class SystemRun:
         path, start, method = self.run.generated(self.seed, self.system), self.start, self.system.method
         if _must_make(path) and not self._take_over_shared(path):
             if method is None:
-                self._write(path, self._merged(), list, "generate")
+                self._write(path, self._merged(), list, "generate")  # a step that changes nothing
             else:
                 self._run_stage(path, *self._stage(start), "generate", "learn")
         remove_training(path)
@@ -228,12 +228,11 @@ class SystemRun:
             name = settings.method
             path = self.path(selected_name(self.system, number))
             if _must_make(path) and not take_over_selection(self.run, self.seed, self.system, number):
+                gold = [one for one in self.start if one.id not in candidates.by_id]  # what is judged is not gold
                 stage = SelectStage(
                     name,
                     settings.settings,
-                    gold=[
-                        sentence for sentence in self.start if sentence.id not in candidates.by_id
-                    ],  # others are judged
+                    gold=gold,
                     training=self._training(),
                     held_out=held_out,
                     candidates=candidates,

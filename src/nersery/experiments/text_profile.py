@@ -91,7 +91,7 @@ def refuse_other_language(train: TextProfile, raw: TextProfile) -> None:
     """Refuse raw text in another language or script than the labelled sentences.
 
     Raises:
-        DataError: Then.
+        DataError: If the languages or scripts differ.
     """
     if train.language and train.language == raw.language:
         return

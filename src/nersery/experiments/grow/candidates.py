@@ -96,7 +96,10 @@ def _with_raw_text(asked: Entry, suffix: str, own: Entry, gold: str, second_stag
 
 
 def _rounds(first: Entry, own: Entry, second: Entry, suffix: str) -> list[Entry]:
-    """A system, and others that label the raw text again with its tagger; with good labels gold is not needed last."""
+    """A system, and others that label the raw text again with its tagger.
+
+    The last round has no second stage: its labels are good enough without one.
+    """
     entries, name = [first], first["name"].removesuffix(suffix)
     for number, label in enumerate(ROUNDS):
         stage = second if number + 1 < len(ROUNDS) else {}

@@ -32,7 +32,7 @@ CASED: Gain = (0.065, 0.05)
 """What the multilingual encoder usually gains over the English one, which reads lower case only, where English has
 capitals."""
 UNUSUAL = (0.0, 0.15)
-"""The same where a method does not suit the data at all, or an encoder of which nothing is known."""
+"""The `Gain` of a method that does not suit the data, or of an unknown encoder."""
 SUITS = 0.9
 """The probability that a method suits the data."""
 LEAST_ERROR = 0.2

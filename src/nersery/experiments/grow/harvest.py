@@ -26,8 +26,10 @@ from nersery.report.model import CHOSEN, FileLink, ScoredSentence, TriedReport, 
 from nersery.report.number_format import in_minutes
 from nersery.report.rendering import write_report
 
-SHOWN, PREDICTED = 20, 1000
-"""Raw sentences that the report lists as worth labelling; sentences of raw text and of gold that are read for that."""
+SHOWN = 20
+"""Raw sentences that the report lists as worth labelling."""
+PREDICTED = 1000
+"""Sentences of raw text and of gold that are read for that."""
 
 
 @dataclass(frozen=True)
@@ -167,8 +169,8 @@ def _result(search: Search, folder: Path, best: Tried, seed: int | None, notes: 
     return replace(result, test_f1=(_f1(gold_counts), _f1(own_counts)), test=test)
 
 
-def _f1(of: Any) -> float | None:
-    return pooled_f1(of[0]) if of is not None else None
+def _f1(counts: Any) -> float | None:
+    return pooled_f1(counts[0]) if counts is not None else None
 
 
 def _report(search: Search, folder: Path, system: System, seed: int | None, result: Harvest) -> None:

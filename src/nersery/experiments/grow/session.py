@@ -95,15 +95,7 @@ def grow(
     options = io.ReadOptions(language=language)
     folder = as_path(output, "output")
     return GrowJob(
-        files,
-        folder,
-        raw=raw_file,
-        test=test_file,
-        model=model,
-        options=options,
-        minutes=minutes,
-        quiet=quiet,
-        definitions=definitions or {},
+        files, folder, raw_file, test_file, model, options, minutes=minutes, quiet=quiet, definitions=definitions or {}
     ).execute()
 
 

@@ -71,12 +71,13 @@ def _advice(recipe: Recipe, lacking: Mapping[str, Sequence[str]]) -> str:
         "To get them, run the command once with network access and without HF_HUB_OFFLINE=1; or copy their folders, "
         f"and name these. All need {sum(one.gigabytes for one in known.values()):.1f} GB of disk."
     ]
-    for name in (name for name, one in known.items() if one.pickled):
-        folder = name.rpartition("/")[2]
-        lines.append(
-            f"{name} may be on the hub as a pickle alone, which is refused. Convert it where you trust it, name the "
-            f'folder: python -c "{conversion(name, folder)}"'
-        )
+    for name, one in known.items():
+        if one.pickled:
+            folder = name.rpartition("/")[2]
+            lines.append(
+                f"{name} may be on the hub as a pickle alone, which is refused. Convert it where you trust it, name "
+                f'the folder: python -c "{conversion(name, folder)}"'
+            )
     for chosen in ("bundled", "bundled-multilingual"):
         without = [f'"{s.name}"' for s in recipe.systems if s.method and lacks_model(chosen, s.method.method)]
         lost = f", and leaves out {', '.join(without)}" if without else ""

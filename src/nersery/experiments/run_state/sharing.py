@@ -47,8 +47,10 @@ def _copy_first(others: Iterable[Path], path: Path, *beside: Callable[[Path], Pa
 def _with_equal_raw_text(run: RunFolder) -> Iterator[RunFolder]:
     """The run, and those of its sweep that read the same raw text."""
     yield run
+    if not run.is_part:
+        return
     raw = hashes(run.recipe, "raw")
-    for record in sorted(run.folder.parent.glob("*/run.json")) if run.is_part else ():
+    for record in sorted(run.folder.parent.glob("*/run.json")):
         if read_record(record)["inputs"].get("raw") == raw:
             yield replace(run, folder=record.parent)
 
