@@ -225,8 +225,8 @@ def test_a_system_without_a_fold_drops_no_other(monkeypatch: pytest.MonkeyPatch)
     names = (*f1, "mention replacement")
     attempt = Search.attempt
 
-    def slow(self: Search, system: Any, fold: int, beyond: float = 0.0) -> bool:
-        return not (fold and system.name == "self-training") and attempt(self, system, fold, beyond)
+    def slow(self: Search, system: Any, fold: int, needed_later: float = 0.0) -> bool:
+        return not (fold and system.name == "self-training") and attempt(self, system, fold, needed_later)
 
     monkeypatch.setattr(Search, "attempt", slow)
     monkeypatch.setattr(Search, "folds", 3)
