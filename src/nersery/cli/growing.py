@@ -51,7 +51,9 @@ def grow(
     files = tuple(map(io.input_path, train))
     definitions = values_by_type("--define", define or [], 'TYPE=WORDS, e.g. GENE="gene or protein"')
     options = shared(io.ReadOptions)
-    job = GrowJob(files, out, raw_file, test_file, model, options, minutes, quiet, definitions=definitions)
+    job = GrowJob(
+        files, out, raw_file, test_file, model, options, minutes=minutes, quiet=quiet, definitions=definitions
+    )
     if plan:
         made = job.plan()
         print_json({"seconds": made.seconds(), "notes": [*made.material.notes, *made.notes]}) if json else _show(made)

@@ -54,7 +54,10 @@ def next_(
     taggers = tagger or [str(path) for path in taggers_of(run or Path())]
     raw = options.open_corpus(source, raw=True)
     done = [sentence for name in known for sentence in options.open_corpus(name, io.ReadOptions())]
-    for text in {note_of_punctuation(done, raw)} - {""} or {note_of_learnt_words(one, raw) for one in taggers} - {""}:
+    notes = [note_of_punctuation(done, raw)]
+    if not any(notes):
+        notes = [note_of_learnt_words(one, raw) for one in taggers]
+    for text in dict.fromkeys(filter(None, notes)):
         note(text)
     found = next_sentences(raw, taggers, count, labelled=done, most=most, seed=seed, quiet=quiet)
     options.report_repairs(raw)
@@ -66,7 +69,7 @@ def next_(
         counts = {"read": found.read + rejected, "rejected": rejected, "predicted": found.predicted}
         options.print_json({"output": str(target), **counts, "ids": [sentence.id for sentence in found.corpus]})
         return
-    print(printable(f"{target}: {found}" + f"; {rejected} rejected when read" * bool(rejected)))
+    print(printable(f"{target}: {found}" + (f"; {rejected} rejected when read" if rejected else "")))
     if format == "jsonl" and not quiet:
         names = sorted(types_in(done)) or found.types  # a tagger of others may have other types
         types = [] if any("," in type_ for type_ in names) else ["--types", ",".join(names)]

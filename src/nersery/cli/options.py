@@ -167,7 +167,7 @@ def report_repairs(*sources: io.Source) -> None:
 
 
 def refuse_same_file(target: Path, *sources: str) -> None:
-    """Reading and writing one file would destroy it, and so would a file that takes the place of a device.
+    """Refuse an output that is an input or lies in one, or that is a device or a pipe.
 
     Raises:
         SettingsError: When the target, or the file of its rejects, is one of the sources or lies in one; or when the

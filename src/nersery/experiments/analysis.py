@@ -126,8 +126,8 @@ def counts_on_test(run: RunFolder, system: System) -> NDArray[np.int64]:
     return _counts(run, predictions(run, system))
 
 
-def _counts(run: RunFolder, of: Predictions) -> NDArray[np.int64]:
-    found = [sentence_counts(*pair) for pair in of]
+def _counts(run: RunFolder, predictions_by_seed: Predictions) -> NDArray[np.int64]:
+    found = [sentence_counts(*pair) for pair in predictions_by_seed]
     return np.concatenate(found)[None] if run.recipe.sample.folds else np.stack(found)
 
 

@@ -12,8 +12,10 @@ from nersery.core.text_forms import composed
 from nersery.io.tokenization import attached_signs
 from nersery.taggers.components.description import read_description
 
-SEEN, CLEAR = 2000, 0.6
-"""How many sentences are looked at for signs such as commas, and a clear difference of two shares of them."""
+SENTENCES_READ = 2000
+"""How many sentences are looked at for signs such as commas."""
+CLEAR_DIFFERENCE = 0.6
+"""Of two shares of such signs."""
 RENAME = "rename them: nersery dataset convert --type OLD=NEW"
 """What to do about types that are called differently."""
 
@@ -50,9 +52,9 @@ def note_of_overlap(label: str, part: Collection[Sentence], other: str, sentence
 
 def note_of_punctuation(labelled: Iterable[Sentence], raw: Iterable[Sentence]) -> str:
     """A note if signs such as commas are words in the one and parts of words in the other, else nothing."""
-    both = ((sentence.words for sentence in islice(part, SEEN)) for part in (labelled, raw))
+    both = ((sentence.words for sentence in islice(part, SENTENCES_READ)) for part in (labelled, raw))
     (of_labelled, one), (of_raw, other) = map(attached_signs, both)
-    if of_labelled is None or of_raw is None or abs(of_labelled - of_raw) < CLEAR:
+    if of_labelled is None or of_raw is None or abs(of_labelled - of_raw) < CLEAR_DIFFERENCE:
         return ""
     if of_raw > of_labelled:
         return (
@@ -66,8 +68,8 @@ def note_of_punctuation(labelled: Iterable[Sentence], raw: Iterable[Sentence]) -
 def note_of_learnt_words(tagger: str, sentences: Iterable[Sentence]) -> str:
     """As `note_of_punctuation`, for the words that a tagger in a folder learnt from, and sentences to be labelled."""
     learnt = read_description(tagger).get("history", {}).get("attached_signs")
-    share, word = attached_signs(sentence.words for sentence in islice(sentences, SEEN))
-    if learnt is None or share is None or abs(share - learnt) < CLEAR:
+    share, word = attached_signs(sentence.words for sentence in islice(sentences, SENTENCES_READ))
+    if learnt is None or share is None or abs(share - learnt) < CLEAR_DIFFERENCE:
         return ""
     others = "in the sentences that the tagger learnt from: split it alike"
     if share > learnt:

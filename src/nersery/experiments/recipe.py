@@ -122,6 +122,11 @@ class Recipe:
     grid: dict[str, list[Any]] = field(default_factory=dict)
     sweep: SweepSettings | None = None
 
+    @property
+    def baseline(self) -> System:
+        """The first system, gold only."""
+        return self.systems[0]
+
     def as_dict(self) -> dict[str, Any]:
         """All settings that results depend on, as JSON values."""
         left_out = ("source", "overrides", "models", "paper", "sweep", *(() if self.grid else ("grid",)))
@@ -163,7 +168,7 @@ def shipped_recipes() -> dict[str, Path]:
 
 def recipes_of(paper: str) -> dict[str, str]:
     """The descriptions of the shipped recipes of a paper, by name; of those of no paper if it is empty."""
-    return {name: text for name, (of, text) in _papers_and_descriptions().items() if of == paper}
+    return {name: text for name, (its_paper, text) in _papers_and_descriptions().items() if its_paper == paper}
 
 
 @cache
@@ -210,7 +215,7 @@ def load(name: str, overrides: Iterable[str] = (), models: str = "") -> Recipe:
     issues += found
     if recipe is None or issues:
         lines = "\n".join(f"  {number}. {issue}" for number, issue in enumerate(issues, start=1))
-        raise SettingsError(f"{path}: {len(issues)} problem{'s' * (len(issues) > 1)} in the recipe\n{lines}")
+        raise SettingsError(f"{path}: {len(issues)} problem{'s' if len(issues) > 1 else ''} in the recipe\n{lines}")
     recipe.source, recipe.overrides, recipe.models = name, overrides, models
     return recipe
 

@@ -41,7 +41,7 @@ def build_report(run: RunFolder, inputs: Mapping[str, Any]) -> Report:
         inputs: The hashes of the data files when they were read (`nersery.experiments.run_state.fingerprint.hashes`).
     """
     recipe, first = run.recipe, began_with(run.folder)
-    baseline = predictions(run, recipe.systems[0])
+    baseline = predictions(run, recipe.baseline)
     systems = [_system(run, system, baseline) for system in recipe.systems]
     return Report(
         name=recipe.name,
@@ -109,7 +109,7 @@ def _version_notes(run: RunFolder, first: Mapping[str, str]) -> list[str]:
         for seed in run.recipe.seeds:
             if other := changed_versions(first, _result(run, seed, system).get("versions", first)):
                 made.setdefault(other, []).append(f"{system.name} (seed {seed})")
-    return [f"made with {other}, with which the run began: {', '.join(of)}" for other, of in made.items()]
+    return [f"made with {other}, with which the run began: {', '.join(systems)}" for other, systems in made.items()]
 
 
 def _grid_notes(run: RunFolder) -> list[str]:
@@ -194,7 +194,7 @@ def _made_by(system: System) -> str | None:
 
 
 def _parameters(system: System) -> int | None:
-    """Those of the pretrained models that its method names."""
+    """The number of parameters of the pretrained models that the method names; None without a method."""
     own = system.method
     return parameters_of_method(own.kind, own.method, own.settings) if own else None
 
@@ -231,7 +231,9 @@ def _self_training(run: RunFolder, system: System) -> list[SelfTrainingReport]:
     """The steps of the system's self-training for each seed; empty without one."""
     reports = []
     for number, selector in enumerate(system.select, start=1):
-        for seed in run.recipe.seeds if selector.method == "self_training" else ():
+        if selector.method != "self_training":
+            continue
+        for seed in run.recipe.seeds:
             history = read_record(history_of(run.path(seed, system, selected_name(system, number))))
             evaluations = [{"step": step, "score": one["dev_f1"]} for step, one in enumerate(history["steps"])]
             training = {"seed": seed, "best_step": history["best"], "evaluations": evaluations, **history}

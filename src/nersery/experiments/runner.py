@@ -70,8 +70,9 @@ class Run(RunFolder):
             if other := changed_versions(first, now):
                 self.say(f"note: this run continues with {other}")
             write_json(self.folder / "run.json", {**fingerprint, "versions": first})
-            for seed in self.recipe.seeds if self.jobs > 1 else ():
-                self.sampled(seed)  # here, because two jobs must not draw them at once
+            if self.jobs > 1:
+                for seed in self.recipe.seeds:
+                    self.sampled(seed)  # here, because two jobs must not draw them at once
             yield fingerprint
 
     def check(self) -> dict[str, Any]:

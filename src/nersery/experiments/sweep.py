@@ -15,7 +15,13 @@ from nersery.core import registry
 from nersery.core.errors import did_you_mean
 from nersery.experiments.grid import combinations, is_varied
 from nersery.experiments.recipe_file.data_files import SPLITS, DataSettings
-from nersery.experiments.recipe_file.table_methods import kind_of, method_name, swept_settings, system_entries
+from nersery.experiments.recipe_file.table_methods import (
+    entry_name,
+    kind_of,
+    method_name,
+    swept_settings,
+    system_entries,
+)
 from nersery.experiments.systems import LONGEST_NAME, System, folder_key
 
 MOST_SETTINGS = 2
@@ -52,8 +58,9 @@ class SweepSettings:
         ]
         if data and self.score == "dev" and not data.dev:
             found.append('sweep.score is "dev", and [data] has no dev: name a file as dev')
-        needed = ("train", "dev", "test") if self.score == "dev" else ("train", "test")
-        for split in needed if data and self.languages else ():
+        if not data or not self.languages:
+            return found
+        for split in ("train", "dev", "test") if self.score == "dev" else ("train", "test"):
             named = getattr(data, split)
             if isinstance(named, str) and split != "dev":
                 found.append(f"sweep.languages: data.{split} is one file, expected a file for each language")
@@ -93,7 +100,7 @@ def _text(values: Iterable[Any]) -> str:
 
 def expanded(table: Mapping[str, Any]) -> tuple[Mapping[str, Any], list[SettingsTable], list[str]]:
     """A recipe's table with a system for each combination of values, their tables, and the issues of the settings."""
-    known = {str(entry.get("name", entry.get("method"))): entry for entry in system_entries(table)}
+    known = {entry_name(entry): entry for entry in system_entries(table)}
     issues, found, added = list[str](), list[SettingsTable](), dict[str, dict[str, Any]]()
     taken: dict[str, Mapping[str, Any]] = {folder_key(name): entry for name, entry in known.items()}
     for number, varied in enumerate(swept_settings(table), start=1):

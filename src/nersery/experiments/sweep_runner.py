@@ -14,6 +14,7 @@ import itertools
 from collections.abc import Iterable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -96,10 +97,8 @@ class Sweep:
         """The run of each part."""
         folders = {part: self.folder / part.name for part in parts(self.settings)}
         threads = threads_of_jobs([*folders.values()], self.jobs)
-        return [
-            (part, Run(self._recipe(part), folder, self.quiet, self.jobs, threads, True, self._inputs))
-            for part, folder in folders.items()
-        ]
+        new_run = partial(Run, quiet=self.quiet, jobs=self.jobs, threads=threads, is_part=True, inputs=self._inputs)
+        return [(part, new_run(self._recipe(part), folder)) for part, folder in folders.items()]
 
     def _recipe(self, part: Part) -> Recipe:
         sample, named = self.recipe.sample, list(self.recipe.overrides)
@@ -122,8 +121,10 @@ class Sweep:
                 is_known = part.language in self._corpora
                 run.quiet = self.quiet or is_known  # the same files again
                 run.check()
-                for note in (note for note in run.notes if is_known and not self.quiet and note not in notes):
-                    print_line(f"note: {note}", end="\n")
+                if is_known and not self.quiet:
+                    for note in run.notes:
+                        if note not in notes:
+                            print_line(f"note: {note}", end="\n")
                 notes |= dict.fromkeys(run.notes)
                 self._corpora[part.language] = run.corpora
         return [*notes]
@@ -246,7 +247,7 @@ class Sweep:
         return ReportTable("systems", self._caption, columns, rows)
 
     def _tested(self) -> list[str]:
-        """The languages of a test set, or on dev none, for which a score in all is known alone."""
+        """The languages of the test files; none for dev, whose score is known only for all languages together."""
         files = self.recipe.data.files("test") if self.settings.score == "test" else []
         return [file.language for file in files if file.language]
 

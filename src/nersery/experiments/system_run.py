@@ -178,9 +178,9 @@ class SystemRun:
     def generate(self) -> Corpus:
         """The sentences that the system generated, before it selects some; generated if they do not exist."""
         path, start, method = self.run.generated(self.seed, self.system), self.start, self.system.method
-        if _is_missing(path) and not self._take_over_shared(path):
+        if _must_make(path) and not self._take_over_shared(path):
             if method is None:
-                self._write(path, self._merged(), list, "generate")
+                self._write(path, self._merged(), list, "generate")  # a step that changes nothing
             else:
                 self._run_stage(path, *self._stage(start), "generate", "learn")
         remove_training(path)
@@ -227,13 +227,12 @@ class SystemRun:
         for number, settings in enumerate(self.system.select, start=1):
             name = settings.method
             path = self.path(selected_name(self.system, number))
-            if _is_missing(path) and not take_over_selection(self.run, self.seed, self.system, number):
+            if _must_make(path) and not take_over_selection(self.run, self.seed, self.system, number):
+                gold = [one for one in self.start if one.id not in candidates.by_id]  # what is judged is not gold
                 stage = SelectStage(
                     name,
                     settings.settings,
-                    gold=[
-                        sentence for sentence in self.start if sentence.id not in candidates.by_id
-                    ],  # others are judged
+                    gold=gold,
                     training=self._training(),
                     held_out=held_out,
                     candidates=candidates,
@@ -307,7 +306,7 @@ class SystemRun:
 
     def _predict(self, predict: Step[Sentence]) -> Corpus:
         path, test = self.path("predicted.jsonl"), self.run.test(self.seed)
-        if _is_missing(path):
+        if _must_make(path):
             self._write(path, test, predict, "predict")
         return read_made(path, len(test))
 
@@ -329,8 +328,8 @@ class SystemRun:
         self.run.say(f"note: {self.system.name}, seed {self.seed}: {text}")
 
 
-def _is_missing(path: Path) -> bool:
-    """As `is_missing`; the rejects of a file that somebody has removed are removed, too."""
+def _must_make(path: Path) -> bool:
+    """Whether the file of a stage is missing; rejects that are left over from it are removed."""
     if not is_missing(path):
         return False
     if not unfinished_path(path).exists():

@@ -34,6 +34,9 @@ LONGEST_NAME = 200
 MOST_COPIES = 1_000_000
 """Of a sentence; a larger number is a typing error."""
 
+MADE_FROM = ("method", "base", "merge", "vote")
+"""Keys of a system that its sentences depend on, apart from the number of copies."""
+
 
 def folder_name(name: str) -> str:
     """The same name; a `ValueError` if it cannot name a folder."""
@@ -141,6 +144,11 @@ class System:
         return self.method is not None and self.method.kind == LABELS_RAW_TEXT
 
     @property
+    def asks_questions(self) -> bool:
+        """Whether its method labels raw text by questions; such labels depend on no fold."""
+        return self.method is not None and self.method.method == "qa_prompting"
+
+    @property
     def asks_for_tagger(self) -> bool:
         """Whether its method or a selector takes the tagger of its base, or of gold only, where settings name none."""
         settings = [method.settings for method in (self.method, *self.select) if method is not None]
@@ -152,9 +160,8 @@ class System:
         return [*gold] * (max(self.gold_copies, share) if self.gold_copies else 0) + [*kept]
 
     @property
-    def _made_from(self) -> tuple[Any, ...]:
-        """What its sentences depend on, apart from the number of copies."""
-        return self.method, self.base, self.merge, self.vote
+    def _made_from(self) -> list[Any]:
+        return [getattr(self, key) for key in MADE_FROM]
 
     def makes_the_same_as(self, other: System) -> bool:
         """Whether both generate the same sentences, so that they can share them."""

@@ -8,8 +8,8 @@ import pytest
 
 from nersery.core.sentence import Sentence
 from nersery.experiments.grow.candidates import _suffixes, models_for, systems_for
-from nersery.experiments.grow.text_profile import TextProfile, profile
 from nersery.experiments.systems import folder_name
+from nersery.experiments.text_profile import TextProfile, profile
 
 ENGLISH = profile([Sentence(("The", "man", "of", "the", "Year"))])
 LOWER_CASE = profile([Sentence(("the", "man", "of", "the", "year"))])

@@ -11,8 +11,8 @@ from nersery.evaluate.significance import Comparison
 from nersery.experiments.grow.candidates import systems_for
 from nersery.experiments.grow.expectation import CASED, STARTED, USUAL, better_encoders, expected_gain, usual_gain
 from nersery.experiments.grow.search import Search
-from nersery.experiments.grow.text_profile import TextProfile
 from nersery.experiments.recipe import parse_recipe
+from nersery.experiments.text_profile import TextProfile
 
 
 def gain(kind: str, difference: float, error: float, folds: int = 1) -> float:

@@ -13,8 +13,8 @@ from nersery.experiments.execution.run_time import RunTime
 from nersery.experiments.grow.budget import Budget
 from nersery.experiments.grow.candidates import models_for, systems_for
 from nersery.experiments.grow.material import read_material
-from nersery.experiments.grow.text_profile import data_notes, note_of_language, profile, refuse_other_language
 from nersery.experiments.recipe import parse_recipe
+from nersery.experiments.text_profile import data_notes, note_of_language, profile, refuse_other_language
 from nersery.report.number_format import in_minutes
 from tests.standins import sentences
 

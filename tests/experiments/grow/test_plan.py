@@ -15,8 +15,8 @@ from nersery.experiments.grow import plan
 from nersery.experiments.grow.budget import Budget
 from nersery.experiments.grow.material import Material
 from nersery.experiments.grow.plan import Plan
-from nersery.experiments.grow.text_profile import TextProfile
 from nersery.experiments.systems import MethodSettings
+from nersery.experiments.text_profile import TextProfile
 from nersery.models.loading import ModelSource
 
 ENGLISH = TextProfile("LATIN", "en", cased=True)
@@ -154,7 +154,7 @@ def test_the_schedule_leaves_time_for_the_encoder_that_the_user_named(monkeypatc
     needed = plan.CAUTION * steps * (1 + 10 + 10)  # gold only; the named encoder on gold, then with a method
     recipe = plan._parsed(plan._table(material, ["bundled", "mine"], plan.SCHEDULES[0]))
     times = RunTime(recipe, gold.sentences, gold.sentences)
-    budgets = [Budget((needed + more) / plan.SEARCH) for more in (60, -60)]
+    budgets = [Budget((needed + more) / plan.SEARCH_SHARE) for more in (60, -60)]
     draft = plan._PlanDraft(material, times, ["bundled", "mine"], "mine")
     assert [draft.schedules(budget)[0][0] for budget in budgets] == [300, 200]
 

@@ -14,9 +14,9 @@ from nersery.experiments.grow.budget import Budget
 from nersery.experiments.grow.candidates import systems_for
 from nersery.experiments.grow.schedules import Schedule
 from nersery.experiments.grow.search import Search
-from nersery.experiments.grow.text_profile import TextProfile
 from nersery.experiments.recipe import parse_recipe
 from nersery.experiments.systems import System
+from nersery.experiments.text_profile import TextProfile
 
 ENGLISH = TextProfile("LATIN", "en", cased=True)
 
@@ -225,8 +225,8 @@ def test_a_system_without_a_fold_drops_no_other(monkeypatch: pytest.MonkeyPatch)
     names = (*f1, "mention replacement")
     attempt = Search.attempt
 
-    def slow(self: Search, system: Any, fold: int, beyond: float = 0.0) -> bool:
-        return not (fold and system.name == "self-training") and attempt(self, system, fold, beyond)
+    def slow(self: Search, system: Any, fold: int, needed_later: float = 0.0) -> bool:
+        return not (fold and system.name == "self-training") and attempt(self, system, fold, needed_later)
 
     monkeypatch.setattr(Search, "attempt", slow)
     monkeypatch.setattr(Search, "folds", 3)

@@ -29,10 +29,10 @@ TIMED_STEPS = 6
 TIMED_SENTENCES = 24
 LANGUAGE_MODEL_STEP = 2.0
 """A step of a masked language model in steps of the tagger: it also predicts subwords."""
-
-
-MADE = 4e-4
-"""Seconds to make a sentence by a rule, to write it, and to read it for training."""
+SECONDS_TO_MAKE = 4e-4
+"""A sentence by a rule, to write it, and to read it for training."""
+EVALUATIONS = 10
+"""Of each training on dev."""
 
 
 class Stopwatch(Progress):
@@ -63,7 +63,7 @@ class Speed:
     sentence: float
 
     def step_of(self, batch: int) -> float:
-        """For a training step of that many sentences."""
+        """Seconds of a training step with this number of sentences."""
         return self.step * _relative(batch)
 
 
@@ -112,7 +112,7 @@ class RunTime:
     Args:
         gold: Labelled sentences to train on.
         raw: Raw sentences.
-        dev: Sentences that each training is evaluated on ten times.
+        dev: Sentences that each training is evaluated on `EVALUATIONS` times.
         speeds: What was timed, by settings, as JSON values.
         timed: Called after each timing.
     """
@@ -129,7 +129,8 @@ class RunTime:
         settings = self.recipe.tagger_of(system)
         return Speed(**self._once(settings, lambda: asdict(tagger_speed(settings, self.gold))))
 
-    def _once(self, settings: MethodSettings, measure: Any) -> Any:
+    def _once(self, settings: MethodSettings, measure: Callable[[], Any]) -> Any:
+        """What was measured of a method with these settings, measured now if it was not."""
         model = settings.settings.get("model")  # models of one architecture lie in one folder
         located = {"model": ModelSource(model).location} if isinstance(model, str) else {}
         scaled = {"steps": None, "batch_size": None}
@@ -147,7 +148,7 @@ class RunTime:
         seconds = steps * speed.step_of(batch_size(settings))
         if second := system.second_stage:
             seconds += steps_of(second, len(self.gold)) * speed.step_of(batch_size({**settings, **second}))
-        return speed.start + seconds + 10 * self.dev * speed.sentence
+        return speed.start + seconds + EVALUATIONS * self.dev * speed.sentence
 
     def scoring(self, system: System, sentences: int) -> float:
         """Seconds to label that many sentences with its trained tagger."""
@@ -155,7 +156,7 @@ class RunTime:
 
     def labels_raw_text(self, system: System) -> bool:
         """Whether raw text is in its training data."""
-        others = [system.base] * bool(system.base) + system.merge
+        others = [*([system.base] if system.base else []), *system.merge]
         return system.labels_raw_text or any(self.labels_raw_text(self.recipe.system(name)) for name in others)
 
     def making(self, system: System) -> float:
@@ -170,14 +171,14 @@ class RunTime:
             each = self._once(method, lambda: annotator_speed(method, self.gold, self.raw))
             return len(self.raw) * float(each)
         tried = len(self.gold) * system.copies
-        seconds = tried * MADE + len(system.select) * (before.start + tried * before.sentence)
+        seconds = tried * SECONDS_TO_MAKE + len(system.select) * (before.start + tried * before.sentence)
         if epochs := method.settings.get("epochs"):
             steps = int(epochs) * math.ceil(len(self.gold) / BATCH)
             seconds += LANGUAGE_MODEL_STEP * (steps * before.step + tried * before.sentence) + 2 * before.start
         return seconds
 
     def total(self, system: System) -> float:
-        """Seconds of both, without those of its base."""
+        """Seconds of `making` and `training`, without those of its base."""
         return self.making(system) + self.training(system)
 
 
@@ -210,7 +211,9 @@ def steps_of(settings: Mapping[str, Any], sentences: int) -> int:
     each = math.ceil(sentences / batch_size(settings))
     if settings.get("steps"):
         return int(settings["steps"])
-    return int(settings["epochs"]) * each if settings.get("epochs") else max(300, 3 * each)
+    if settings.get("epochs"):
+        return int(settings["epochs"]) * each
+    return max(300, 3 * each)  # as the transformer tagger's LEAST_STEPS and LEAST_EPOCHS
 
 
 def batch_size(settings: Mapping[str, Any]) -> int:

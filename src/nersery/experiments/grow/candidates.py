@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from nersery.experiments.grow.text_profile import TextProfile
+from nersery.experiments.text_profile import TextProfile
 from nersery.models.bundled import ENCODERS, ENGLISH, MULTILINGUAL
 
 ANSWERS_IN_MANY_LANGUAGES = MULTILINGUAL
@@ -71,7 +71,7 @@ def _suffixes(models: Sequence[str]) -> list[str]:
         last = re.split(r"[/\\]", model.rstrip("/\\"))[-1]
         short = re.sub(r"[^\w.+-]+", "-", last)[:LONGEST_NAME].strip(".-")
         name = f", {short or 'encoder'}"
-        found.append(name + f" {len(found) + 1}" * (name in found))
+        found.append(f"{name} {len(found) + 1}" if name in found else name)
     return found
 
 
@@ -96,7 +96,10 @@ def _with_raw_text(asked: Entry, suffix: str, own: Entry, gold: str, second_stag
 
 
 def _rounds(first: Entry, own: Entry, second: Entry, suffix: str) -> list[Entry]:
-    """A system, and others that label the raw text again with its tagger; with good labels gold is not needed last."""
+    """A system, and others that label the raw text again with its tagger.
+
+    The last round has no second stage: its labels are good enough without one.
+    """
     entries, name = [first], first["name"].removesuffix(suffix)
     for number, label in enumerate(ROUNDS):
         stage = second if number + 1 < len(ROUNDS) else {}

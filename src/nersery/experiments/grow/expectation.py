@@ -9,8 +9,8 @@ import math
 from collections.abc import Mapping, Sequence
 
 from nersery.evaluate.significance import Comparison
-from nersery.experiments.grow.text_profile import TextProfile
 from nersery.experiments.systems import System
+from nersery.experiments.text_profile import TextProfile
 from nersery.models.bundled import ENCODERS, ENGLISH, MULTILINGUAL
 
 Gain = tuple[float, float]
@@ -32,7 +32,7 @@ CASED: Gain = (0.065, 0.05)
 """What the multilingual encoder usually gains over the English one, which reads lower case only, where English has
 capitals."""
 UNUSUAL = (0.0, 0.15)
-"""The same where a method does not suit the data at all, or an encoder of which nothing is known."""
+"""The `Gain` of a method that does not suit the data, or of an unknown encoder."""
 SUITS = 0.9
 """The probability that a method suits the data."""
 LEAST_ERROR = 0.2
@@ -91,11 +91,11 @@ def usual_gain(chain: Sequence[System], encoder: str, better: Mapping[str, Gain]
     if own != encoder and own not in better:
         return None
     gains = [better[own]] if own != encoder else []
-    starts = model != encoder and model != own
-    if system.method is None:
-        gains += [USUAL["start"]] * starts
-    else:
-        gains += [USUAL[_kind(system, methods)], *[STARTED] * starts]
+    if system.method is not None:
+        gains.append(USUAL[_kind(system, methods)])
+    starts_from_tagger = model not in (encoder, own)
+    if starts_from_tagger:
+        gains.append(USUAL["start"] if system.method is None else STARTED)
     return sum(mean for mean, _ in gains), math.hypot(*(spread for _, spread in gains))
 
 

@@ -26,8 +26,10 @@ from nersery.report.model import CHOSEN, FileLink, ScoredSentence, TriedReport, 
 from nersery.report.number_format import in_minutes
 from nersery.report.rendering import write_report
 
-SHOWN, PREDICTED = 20, 1000
-"""Raw sentences that the report lists as worth labelling; sentences of raw text and of gold that are read for that."""
+SHOWN = 20
+"""Raw sentences that the report lists as worth labelling."""
+PREDICTED = 1000
+"""Sentences of raw text and of gold that are read for that."""
 
 
 @dataclass(frozen=True)
@@ -68,7 +70,7 @@ class Harvest:
             finds_some = self.test_f1 is not None and self.test_f1[1]
             first = (
                 "best: none, because no tagger found an entity (F1 0.0 on held-out sentences). "
-                + "The final tagger, trained on all sentences, finds some. " * bool(finds_some)
+                + ("The final tagger, trained on all sentences, finds some. " if finds_some else "")
                 + "Training was too short: allow more --minutes, with another --out"
             )
         elif self.best == GOLD:
@@ -158,7 +160,7 @@ def _result(search: Search, folder: Path, best: Tried, seed: int | None, notes: 
     run = search.run
     if seed is None or not run.corpora["test"]:
         return replace(result, test_f1=(None, None)) if run.corpora["test"] else result
-    systems = [run.recipe.systems[0], run.recipe.system(best.name)]
+    systems = [run.recipe.baseline, run.recipe.system(best.name)]
     gold_counts, own_counts = (
         counts_on_test(run.part([seed], systems), one) if run.path(seed, one, "result.json").exists() else None
         for one in systems
@@ -167,13 +169,13 @@ def _result(search: Search, folder: Path, best: Tried, seed: int | None, notes: 
     return replace(result, test_f1=(_f1(gold_counts), _f1(own_counts)), test=test)
 
 
-def _f1(of: Any) -> float | None:
-    return pooled_f1(of[0]) if of is not None else None
+def _f1(counts: Any) -> float | None:
+    return pooled_f1(counts[0]) if counts is not None else None
 
 
 def _report(search: Search, folder: Path, system: System, seed: int | None, result: Harvest) -> None:
     seeds = [seed] if seed is not None else search.tried[system.name].folds
-    systems = [search.run.recipe.systems[0], *search.chain(system)]
+    systems = [search.run.recipe.baseline, *search.chain(system)]
     part = search.run.part(seeds, systems)
     report = build_report(part, fingerprint_of(search.run.recipe)["inputs"])
     report.name, report.description = "grow", str(result).split("\n")[0]

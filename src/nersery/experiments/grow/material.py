@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import count
+from itertools import chain, count
 from pathlib import Path
 
 from nersery import io
@@ -14,13 +14,7 @@ from nersery.core.random import item_seed
 from nersery.core.sentence import Corpus, Sentence
 from nersery.core.text_forms import composed
 from nersery.experiments.corpus_notes import note_of_overlap, note_of_punctuation, note_of_tag_sets, note_of_types
-from nersery.experiments.grow.text_profile import (
-    TextProfile,
-    data_notes,
-    note_of_language,
-    profile,
-    refuse_other_language,
-)
+from nersery.experiments.text_profile import TextProfile, data_notes, note_of_language, profile, refuse_other_language
 from nersery.report.number_format import plural
 from nersery.taggers.base import require_labels
 
@@ -140,20 +134,23 @@ def _joined(train: Sequence[str], options: io.ReadOptions) -> tuple[Corpus, list
     ids: set[str] = set()
     for number, (name, corpus) in enumerate(zip(train, corpora, strict=True)):
         for sentence in corpus:
-            id = next(id for n in count() if (id := _renamed(sentence.id, name, n)) not in ids)
+            id = next(id for id in (_renamed(sentence.id, name, n) for n in count()) if id not in ids)
             ids.add(id)
             if last[composed(sentence.text)] == number:
                 found[id] = sentence if id == sentence.id else replace(sentence, id=id)
-    left_out = len(ids) - len(found)
-    notes = [
-        f"{plural(left_out, 'sentence')} left out, because a later train file has the same text: its labels are used"
-    ]
-    differing = note_of_tag_sets(dict(zip(train, corpora, strict=True)))
-    return Corpus(found.values()), [*notes * (left_out > 0), *filter(None, [differing])]
+    notes = []
+    if left_out := len(ids) - len(found):
+        counted = plural(left_out, "sentence")
+        notes.append(f"{counted} left out, because a later train file has the same text: its labels are used")
+    if differing := note_of_tag_sets(dict(zip(train, corpora, strict=True))):
+        notes.append(differing)
+    return Corpus(found.values()), notes
 
 
 def _renamed(id: str, file: str, times: int) -> str:
-    return f"{Path(file).stem}/{id}" + f"/{times}" * (times > 1) if times else id
+    if not times:
+        return id
+    return f"{Path(file).stem}/{id}" + (f"/{times}" if times > 1 else "")
 
 
 def _raw(source: Iterable[Sentence], known: set[str], most: int, ids: set[str]) -> tuple[Corpus, list[str]]:
@@ -169,12 +166,13 @@ def _raw(source: Iterable[Sentence], known: set[str], most: int, ids: set[str]) 
             found.setdefault(sentence.words, (number, sentence.id))
     shuffled = sorted(found.items(), key=lambda pair: item_seed(0, "raw", str(pair[1][0])))
     drawn = sorted(shuffled[:most], key=lambda pair: pair[1])
-    notes = [f"{read - len(found)} raw sentences are repeated or also in train or test, and were left out"]
-    notes = notes * (len(found) < read)
+    notes = []
+    if len(found) < read:
+        notes.append(f"{read - len(found)} raw sentences are repeated or also in train or test, and were left out")
     if len(drawn) < len(found):
         notes.append(f"{len(drawn):,} of {len(found):,} raw sentences were drawn at random: the time allows no more")
     taken = {id.partition("/")[0] for id in ids}
-    folder = next(name for n in count(1) if (name := "raw" + str(n) * (n > 1)) not in taken)
+    folder = next(name for name in chain(["raw"], (f"raw{n}" for n in count(2))) if name not in taken)
     renamed = (
         Sentence(words, id=f"{folder}/{number}", comments=(f"{RAW_ID}{printable(id)}",))
         for words, (number, id) in drawn

@@ -26,20 +26,25 @@ from nersery.experiments.recipe import Recipe, parse_recipe
 from nersery.models.bundled import MULTILINGUAL
 from nersery.models.loading import ModelSource
 
-SEARCH, LAST = 0.4, 0.4
-"""Of the time that is left after the timing, at most: for gold only and the most promising system on a fold; for the
-training on all sentences. The rest is for other systems and folds."""
-GOLD_SEARCH, GOLD_LAST = 0.2, 0.6
-"""The same where the time allows gold only and no more."""
-LABELLING = 0.15
+SEARCH_SHARE = 0.4
+"""Of the time that is left after the timing, at most, for gold only and the most promising system on a fold."""
+LAST_SHARE = 0.4
+"""The same for the training on all sentences. The rest is for other systems and folds."""
+GOLD_SEARCH_SHARE = 0.2
+"""As `SEARCH_SHARE`, where the time allows gold only and no more."""
+GOLD_LAST_SHARE = 0.6
+"""As `LAST_SHARE`, where the time allows gold only and no more."""
+LABELLING_SHARE = 0.15
 """Of the time, at most, for labelling the raw text once."""
-ASKING = 0.5
+ASKING_SHARE = 0.5
 """Of the time: if labelling the fewest raw sentences by questions takes more, no question is timed or asked."""
 FEWEST_RAW = 300
 SHOWN_TYPES = 8
 """Names of types in a note."""
-FEW_FOLDS, MANY_FOLDS, MANY = 3, 5, 1000
-"""From `MANY` sentences on, a fifth of them is enough to compare systems on."""
+MANY = 1000
+"""From this number of sentences on, a fifth of them is enough to compare systems on."""
+MANY_FOLDS = 5
+FEW_FOLDS = 3
 
 
 @dataclass(frozen=True)
@@ -105,9 +110,9 @@ def make_plan(
 def _plan_with(models: list[str], material: Material, times: RunTime, named: str, budget: Budget) -> Plan:
     """The plan with these encoders, or those of them that the time allows."""
     draft = _PlanDraft(material, times, models, named)
-    asks, no_questions = _asks(material, draft.times_with(SCHEDULES[0]), budget)
+    asks, no_questions = _time_for_questions(material, draft.times_with(SCHEDULES[0]), budget)
     draft = replace(draft, asks=asks)
-    material, drawn = _fitting(material, draft.times_with(SCHEDULES[0]), budget)
+    material, drawn = _with_affordable_raw_text(material, draft.times_with(SCHEDULES[0]), budget)
     draft = replace(draft, material=material)
     chosen, last = draft.schedules(budget)
     notes = draft.note(chosen, last, budget)
@@ -129,19 +134,18 @@ def _stronger(plan: Plan, models: Sequence[str], budget: Budget) -> str:
     ratio = ModelSource(MULTILINGUAL).layer_size / (ModelSource(models[0]).layer_size or 1)
     asks = any(entry.get("method") == "qa_prompting" for entry in plan.table["systems"])
     draft = _PlanDraft(plan.material, plan.times, [models[0]], asks=asks)
-    shares = ((SEARCH, False), (LAST, True))
+    shares = ((SEARCH_SHARE, False), (LAST_SHARE, True))
     is_enough = all(ratio * draft.seconds(ENOUGH, is_last=last) <= share * budget.left for share, last in shares)
     return MULTILINGUAL if is_enough else ""
 
 
-def _asks(material: Material, times: RunTime, budget: Budget) -> tuple[bool, list[str]]:
+def _time_for_questions(material: Material, times: RunTime, budget: Budget) -> tuple[bool, list[str]]:
     """Whether there is time for questions, and a note if not: each type takes about as long as a tagger's pass."""
     gold, *others = times.recipe.systems
-    asked = [one for one in others if one.method is not None and one.method.method == "qa_prompting"]
-    if not asked:
+    if not any(one.asks_questions for one in others):
         return True, []
     sentences = min(FEWEST_RAW, len(material.raw))
-    if times.scoring(gold, sentences * len(material.gold.types)) <= ASKING * budget.left:
+    if times.scoring(gold, sentences * len(material.gold.types)) <= ASKING_SHARE * budget.left:
         return True, []
     return False, [f"no questions are asked: labelling {sentences} raw sentences by them would take most of the time"]
 
@@ -152,7 +156,7 @@ def _undefined(material: Material, table: Mapping[str, Any]) -> list[str]:
     unknown = undefined(asked, material.definitions)
     if not unknown:
         return []
-    named = ", ".join(map(printable, unknown[:SHOWN_TYPES])) + ", …" * (len(unknown) > SHOWN_TYPES)
+    named = ", ".join(map(printable, unknown[:SHOWN_TYPES])) + (", …" if len(unknown) > SHOWN_TYPES else "")
     return [
         f'no definition is known of {named}: questions ask by the bare name, "{printable(question(unknown[0], {}))}" '
         f"Say what is meant: --define {shlex.quote(printable(unknown[0]))}='…'"
@@ -236,13 +240,13 @@ def _parsed(table: Mapping[str, Any]) -> Recipe:
     return recipe
 
 
-def _fitting(material: Material, times: RunTime, budget: Budget) -> tuple[Material, list[str]]:
+def _with_affordable_raw_text(material: Material, times: RunTime, budget: Budget) -> tuple[Material, list[str]]:
     """The material with as much raw text as can be labelled."""
     if not material.raw:
         return material, []
     system = next(system for system in times.recipe.systems if system.labels_raw_text)
     each = CAUTION * times.making(system) / len(material.raw)
-    most = max(FEWEST_RAW, int(LABELLING * budget.left / each))
+    most = max(FEWEST_RAW, int(LABELLING_SHARE * budget.left / each))
     if most >= len(material.raw):
         return material, []
     drawn = sorted(material.raw, key=lambda sentence: item_seed(0, "raw", sentence.id))[:most]
@@ -290,7 +294,7 @@ class _PlanDraft:
 
     def schedules(self, budget: Budget) -> tuple[Schedule, Schedule]:
         """The longest that the time allows: of the search, and of the training on all sentences."""
-        for gold_only, search, last in ((False, SEARCH, LAST), (True, GOLD_SEARCH, GOLD_LAST)):
+        for gold_only, search, last in ((False, SEARCH_SHARE, LAST_SHARE), (True, GOLD_SEARCH_SHARE, GOLD_LAST_SHARE)):
             longest = self._first(SCHEDULES, last * budget.left, is_last=True, gold_only=gold_only)
             shorter = SCHEDULES[SCHEDULES.index(longest) :] if longest else ()
             own = self._first(shorter, search * budget.left, is_last=False, gold_only=gold_only)
@@ -298,8 +302,8 @@ class _PlanDraft:
                 return own, longest
         return SCHEDULES[-1], SCHEDULES[-1]
 
-    def _first(self, schedules: Sequence[Schedule], seconds: float, **of: bool) -> Schedule | None:
-        return next((one for one in schedules if self.seconds(one, **of) <= seconds), None)
+    def _first(self, schedules: Sequence[Schedule], seconds: float, **kind: bool) -> Schedule | None:
+        return next((one for one in schedules if self.seconds(one, **kind) <= seconds), None)
 
     def note(self, search: Schedule, last: Schedule, budget: Budget) -> list[str]:
         """What short schedules mean."""
@@ -312,7 +316,10 @@ class _PlanDraft:
             text += f", instead of {SCHEDULES[0]}"
         text += ": the time allows no more"
         if SCHEDULES.index(last) >= POOR:
-            needed = [self.seconds(ENOUGH, is_last=False) / SEARCH, self.seconds(ENOUGH, is_last=True) / LAST]
+            needed = [
+                self.seconds(ENOUGH, is_last=False) / SEARCH_SHARE,
+                self.seconds(ENOUGH, is_last=True) / LAST_SHARE,
+            ]
             minutes = math.ceil((budget.used + max(needed)) / 60)
             text += (
                 f". That is too little for a good tagger, which takes --minutes {minutes} from the start: "

@@ -22,7 +22,7 @@ from nersery.experiments.runner import Run
 from nersery.experiments.systems import GOLD, System
 from nersery.models.bundled import ENCODERS
 from nersery.report.model import label_of
-from nersery.report.number_format import in_minutes
+from nersery.report.number_format import in_minutes, plural
 
 SAMPLES = 2000
 LEAST = 60.0
@@ -95,7 +95,7 @@ class Search:
             return 0.0
         own, system = replace(tried, folds=tried.folds[:first]), self.run.recipe.system(tried.name)
         return expected_gain(
-            usual_gain(self.chain(system), self._encoder(self.run.recipe.systems[0]), self.better),
+            usual_gain(self.chain(system), self._encoder(self.run.recipe.baseline), self.better),
             self.against_gold(own),
             len(own.folds),
         )
@@ -107,7 +107,7 @@ class Search:
         gold, *others = encoders = [system for system in self.run.recipe.systems if not system.makes_sentences]
         self.attempt(gold, 0)
         for system in others:
-            self.attempt(system, 0, beyond=self._goes_before(system))
+            self.attempt(system, 0, needed_later=self._seconds_before(system))
         scored = [self.tried[one.name] for one in encoders if self.tried[one.name].folds]
         if not scored:
             return
@@ -115,7 +115,7 @@ class Search:
         leader.leads = True
         self._try_methods(self.run.recipe.system(leader.name))
         for system in others:
-            self.attempt(system, 0, beyond=self._second_fold())
+            self.attempt(system, 0, needed_later=self._seconds_of_second_fold())
         planned = self.last
         for number in range(1, self.folds):
             self._halve(number)
@@ -124,15 +124,15 @@ class Search:
                 return
             systems = [self.run.recipe.system(one.name) for one in rivals]
             self.last = planned
-            shortest = self._shortest(systems, number)
-            while number == 1 and not self._fits(gold, number, shortest) and self._shorten_last():
-                shortest = self._shortest(systems, number)
-            if not self.attempt(gold, number, beyond=shortest):  # alone it would say nothing
+            least = self._least_seconds(systems, number)
+            while number == 1 and not self._fits(gold, number, least) and self._shorten_last():
+                least = self._least_seconds(systems, number)
+            if not self.attempt(gold, number, needed_later=least):  # alone it would say nothing
                 return
             for system in systems:
                 self.attempt(system, number)
 
-    def _shortest(self, systems: Sequence[System], fold: int) -> float:
+    def _least_seconds(self, systems: Sequence[System], fold: int) -> float:
         """Estimated seconds of the quickest system on a fold and on all sentences."""
         return min(self.cost(system, fold) + self.final_cost(system) for system in systems)
 
@@ -143,7 +143,7 @@ class Search:
         self.last = SCHEDULES[SCHEDULES.index(self.last) + 1]
         return True
 
-    def _goes_before(self, encoder: System) -> float:
+    def _seconds_before(self, encoder: System) -> float:
         """Estimated seconds of what is tried before an encoder if there is no time for both.
 
         That is nothing before a better encoder, one method before the encoder that the user named, which may be
@@ -151,7 +151,7 @@ class Search:
         """
         if self._encoder(encoder) in self.better:
             return 0.0
-        methods = self._methods(self.run.recipe.systems[0])
+        methods = self._methods(self.run.recipe.baseline)
         if encoder.tagger_settings.get("model") == self.named:
             methods = methods[:1]
         once = [system for system in methods if not self._is_round(system)]
@@ -176,12 +176,12 @@ class Search:
             if not self._is_round(system):
                 self.attempt(system, 0)
         self._relabel(on_raw)  # before methods on gold alone, which gain less in the same time
-        second = self._second_fold()
+        second = self._seconds_of_second_fold()
         for system in methods:
             if not system.labels_raw_text:
-                self.attempt(system, 0, beyond=second)
+                self.attempt(system, 0, needed_later=second)
 
-    def _second_fold(self) -> float:
+    def _seconds_of_second_fold(self) -> float:
         """Estimated seconds that the best system with labelled raw text needs on a second fold and on all sentences.
 
         The first fold is small and misleads, so what gains less in most cases is not tried instead.
@@ -190,7 +190,7 @@ class Search:
         tried = [one for one in systems if self.tried[one.name].folds]
         if not tried or self.folds < 2:
             return 0.0
-        best, gold = max(tried, key=lambda one: self.gain(self.tried[one.name], 1)), self.run.recipe.systems[0]
+        best, gold = max(tried, key=lambda one: self.gain(self.tried[one.name], 1)), self.run.recipe.baseline
         if self.gain(self.tried[best.name], 1) < 0:
             return 0.0
         last = min(self.final_cost(best), self.final_cost(best, HALF))
@@ -228,8 +228,7 @@ class Search:
         for one in racing[max(1, (len(racing) + 1) // 2) :]:
             gap = 100 * (self.gain(racing[0], number) - self.gain(one, number))
             one.dropped = number
-            folds = f"{len(one.folds)} fold{'s' * (len(one.folds) > 1)}"
-            one.fate = f"dropped after {folds}: {gap:.1f} F1 less expected than of the best"
+            one.fate = f"dropped after {plural(len(one.folds), 'fold')}: {gap:.1f} F1 less expected than of the best"
             self.say(f"{label_of(one.name)}: {one.fate}")
 
     def chain(self, system: System) -> list[System]:
@@ -254,10 +253,9 @@ class Search:
                 seconds += times.training(one)
             if not self.run.path(seed, one, "result.json").exists():
                 seconds += times.scoring(one, self._scored_on(seed))
-            labels_once = one.method is not None and one.method.method == "qa_prompting"
-            seeds = range(self.folds + 1) if labels_once else [seed]
+            seeds = range(self.folds + 1) if one.asks_questions else [seed]
             is_made = any(self.run.generated(other, one).exists() for other in seeds)
-            if not is_made and not (labels_once and one in ready):
+            if not is_made and not (one.asks_questions and one in ready):
                 seconds += times.making(one)
         return seconds
 
@@ -273,7 +271,7 @@ class Search:
         Args:
             schedule: None: the planned one.
         """
-        gold = self.run.recipe.systems[0]
+        gold = self.run.recipe.baseline
         asks = any(one.asks_for_tagger and not one.base for one in self.chain(system))
         before = [gold] if system is not gold and (asks or self.run.corpora["test"]) else []
         schedule = schedule or self.last
@@ -288,22 +286,22 @@ class Search:
         longer = [one for one in SCHEDULES if math.prod(one) > math.prod(own)]
         return next((one for one in longer if self.budget.expected(self.final_cost(system, one)) <= free), own)
 
-    def attempt(self, system: System, fold: int, beyond: float = 0.0) -> bool:
+    def attempt(self, system: System, fold: int, needed_later: float = 0.0) -> bool:
         """Train and score a system on a fold if the time allows; whether that was done.
 
         Args:
-            beyond: Estimated seconds that other work needs.
+            needed_later: Estimated seconds that other work needs.
         """
         one = self.tried.setdefault(system.name, Tried(system.name))
         if fold in one.folds:
             return True
         is_needed = system.name == GOLD and fold == 0
         if fold == 0 and (system.labels_raw_text or self._encoder(system) in self.better):
-            self._make_room(system, beyond)
-        estimate, reserve = self.cost(system, fold), self._reserved(system, beyond)
-        if not is_needed and not self._fits(system, fold, beyond):
+            self._make_room(system, needed_later)
+        estimate, reserve = self.cost(system, fold), self._reserve(system, needed_later)
+        if not is_needed and not self._fits(system, fold, needed_later):
             if not one.folds:
-                free = _free(self.budget.left - reserve, is_later=bool(beyond))
+                free = _free_text(self.budget.left - reserve, is_later=bool(needed_later))
                 one.fate = f"not tried: it needs about {in_minutes(self.budget.expected(estimate))}"
                 self.say(f"{label_of(one.name)}: {one.fate}; {free}")
             return False
@@ -313,10 +311,10 @@ class Search:
         is_new = not any(self.run.path(fold, part, "result.json").parent.exists() for part in parts)
         try:
             kept = self.budget.expected(self.budget.closing) if is_needed else reserve / 2
-            with time_limit(max(self.budget.left - kept, LEAST * is_needed)):
+            with time_limit(max(self.budget.left - kept, LEAST if is_needed else 0.0)):
                 if self._answers_badly(system):
                     return False
-                began = time.monotonic()
+                began = time.monotonic()  # the time of the questions is no part of the training
                 for part in parts:
                     self.run.run_system(fold, part)
         except OutOfTimeError:
@@ -335,10 +333,10 @@ class Search:
         self.say(f"  F1 {100 * self.f1(one):.1f} on held-out sentences, after {in_minutes(seconds)}")
         return True
 
-    def _make_room(self, system: System, beyond: float) -> None:
+    def _make_room(self, system: System, needed_later: float) -> None:
         """Plan a shorter training on all sentences if a promising system then fits on the first fold."""
         planned, shortest = self.last, ENOUGH if self._encoder(system) in self.better else HALF
-        while not self._fits(system, 0, beyond):
+        while not self._fits(system, 0, needed_later):
             if not self._shorten_last(shortest):
                 self.last = planned
                 return
@@ -351,7 +349,7 @@ class Search:
     def _answers_badly(self, system: System) -> bool:
         """Whether a system asks questions, and their answers on labelled sentences are too bad to train on."""
         one, gold = self.tried[system.name], self.tried[GOLD]
-        if system.method is None or system.method.method != "qa_prompting" or one.folds or not gold.folds:
+        if system.method is None or not system.asks_questions or one.folds or not gold.folds:
             return False
         if one.answers is None:
             labelled = asked(self.run.corpora["train"])
@@ -365,18 +363,18 @@ class Search:
         self.say(f"{label_of(one.name)}: {one.fate}. Better definitions may help (--define, with another --out)")
         return True
 
-    def _fits(self, system: System, fold: int, beyond: float) -> bool:
+    def _fits(self, system: System, fold: int, needed_later: float) -> bool:
         """Whether there is time for a system on a fold."""
-        return self.budget.expected(self.cost(system, fold)) + self._reserved(system, beyond) <= self.budget.left
+        return self.budget.expected(self.cost(system, fold)) + self._reserve(system, needed_later) <= self.budget.left
 
-    def _reserved(self, system: System, beyond: float) -> float:
+    def _reserve(self, system: System, needed_later: float) -> float:
         """Seconds that are kept for what comes after a system on a fold."""
         best = self.best()
         last = self.final_cost(self.run.recipe.system(best.name)) if best else 0.0
-        return self.budget.expected(self.budget.closing + max(last, self.final_cost(system), beyond))
+        return self.budget.expected(self.budget.closing + max(last, self.final_cost(system), needed_later))
 
 
-def _free(seconds: float, *, is_later: bool) -> str:
+def _free_text(seconds: float, *, is_later: bool) -> str:
     """The time that is left for a system, in words."""
     left = in_minutes(seconds) if seconds > 0 else "no time"
     last = "the training on all sentences"

@@ -47,10 +47,10 @@ from nersery.experiments.grow.material import Material, read_material, save_mate
 from nersery.experiments.grow.plan import Plan, make_plan, recipe_text
 from nersery.experiments.grow.schedules import POOR, SCHEDULES, Schedule, with_schedule
 from nersery.experiments.grow.search import Search
-from nersery.experiments.grow.text_profile import profile
 from nersery.experiments.grow.tried import Tried
 from nersery.experiments.recipe import Recipe, load
 from nersery.experiments.runner import Run
+from nersery.experiments.text_profile import profile
 from nersery.io.text_file import TextFile
 from nersery.report.model import label_of
 
@@ -95,7 +95,7 @@ def grow(
     options = io.ReadOptions(language=language)
     folder = as_path(output, "output")
     return GrowJob(
-        files, folder, raw_file, test_file, model, options, minutes, quiet, definitions=definitions or {}
+        files, folder, raw_file, test_file, model, options, minutes=minutes, quiet=quiet, definitions=definitions or {}
     ).execute()
 
 
@@ -231,7 +231,7 @@ class GrowJob:
         tried = {name: Tried(**values) for name, values in record["tried"].items()}
 
         def save() -> None:
-            known = {name: asdict(one) for name, one in search.tried.items()}
+            known = {name: asdict(one) for name, one in tried.items()}
             self._save({**record, "tried": known}, budget)
 
         with run.started():
@@ -239,7 +239,9 @@ class GrowJob:
             run_time = RunTime(recipe, gold, run.corpora["raw"].sentences, speeds=self._speeds, timed=save)
             better = better_encoders(profile(gold, self.options.language), recipe.tagger.settings["model"])
             last = Schedule(*record["last"])
-            search = Search(run, run_time, budget, self._say, save, tried, self.model, last, better)
+            search = Search(
+                run, run_time, budget, self._say, save, tried=tried, named=self.model, last=last, better=better
+            )
             notes: list[str] = list(record["notes"])
             try:
                 search.execute()
@@ -247,7 +249,7 @@ class GrowJob:
             except KeyboardInterrupt:
                 if best := search.best():
                     self._say("interrupted: the best tagger so far is put in its place")
-                    seed = self._trained(search, best.name, record)
+                    seed = self._adopt_finished_training(search, best.name, record)
                     harvest(search, self.folder, seed, [*notes, "interrupted: not all systems were tried"])
                 raise
             finally:
@@ -257,7 +259,7 @@ class GrowJob:
                 remove_other_taggers(search, keep=(seed, recipe.system(result.best)))
             return result
 
-    def _trained(self, search: Search, best: str, record: dict[str, Any]) -> int | None:
+    def _adopt_finished_training(self, search: Search, best: str, record: dict[str, Any]) -> int | None:
         """The seed of the training on all sentences if the best system has ended it; sets its schedule."""
         final = record.get("final", {})
         seed, system = search.folds, search.run.recipe.system(best)
@@ -283,7 +285,7 @@ class GrowJob:
         is_short = math.prod(schedule) < math.prod(planned)
         why = f", instead of {planned}: the search has left no more time" if is_short else ""
         self._say(f"all sentences · {label_of(best.name)}: {schedule}{why}")
-        compared = [recipe.systems[0]] if search.run.corpora["test"] else []
+        compared = [recipe.baseline] if search.run.corpora["test"] else []
         try:
             with time_limit(budget.left - budget.expected(budget.closing) / 2):
                 for one in dict.fromkeys(s.name for s in [*(search.chain(system) or [system]), *compared]):

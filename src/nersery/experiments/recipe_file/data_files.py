@@ -105,7 +105,7 @@ class DataSettings:
         return isinstance(getattr(self, split), Mapping)
 
     def issues(self) -> list[str]:
-        """What is wrong with the values, whose types are right."""
+        """Issues of the values; their types were checked before."""
         found = [f"data.{split} is empty: expected a file" for split in ("train", "test") if getattr(self, split) == ""]
         for split in SPLITS:
             if isinstance(name := getattr(self, split), str) and PLACEHOLDER in name:

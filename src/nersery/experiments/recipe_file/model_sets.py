@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,7 +10,15 @@ from nersery.core import file_settings, registry
 from nersery.core.errors import SettingsError, did_you_mean
 from nersery.core.registry import BUNDLED, KINDS_WITHIN, MEMBERS
 from nersery.core.typed_settings import ModelName
-from nersery.experiments.recipe_file.table_methods import map_methods, method_name, preset_of, presets, swept_settings
+from nersery.experiments.recipe_file.table_methods import (
+    entry_name,
+    map_methods,
+    method_name,
+    preset_of,
+    presets,
+    swept_settings,
+    system_entries,
+)
 from nersery.models.bundled import ENGLISH, MULTILINGUAL
 
 PAPER = "paper"
@@ -112,12 +120,12 @@ def with_models(table: Mapping[str, Any], chosen: str) -> tuple[dict[str, Any], 
     if chosen not in MODELS:
         raise SettingsError(f'--models "{chosen}" is unknown; {did_you_mean(chosen, MODELS)}')
     replaced = Replacement(chosen, str(table.get("paper", "")))
-    left_out = _left_out(table.get("systems"), chosen)
+    left_out = _left_out(system_entries(table), chosen)
     placed = map_methods({key: part for key, part in table.items() if key != "tagger"}, replaced.own_model)
     placed["tagger"] = replaced.tagger(table.get("tagger", {}))
     if left_out:
         placed["systems"] = [
-            entry for entry in placed["systems"] if not (isinstance(entry, dict) and _name(entry) in left_out)
+            entry for entry in placed["systems"] if not (isinstance(entry, dict) and entry_name(entry) in left_out)
         ]
         varied = swept_settings(table)
         if varied:
@@ -126,22 +134,22 @@ def with_models(table: Mapping[str, Any], chosen: str) -> tuple[dict[str, Any], 
     return placed, [f"{name} is left out: there is no {chosen} {why}" for name, why in left_out.items()]
 
 
-def _name(entry: Mapping[str, Any]) -> str:
-    return str(entry.get("name", entry.get("method", "")))
+def lacks_model(chosen: str, method: str) -> bool:
+    """Whether a choice of models has none for the role of a method's model."""
+    return method in ROLES and MODELS[chosen][ROLES[method]] is NOT_BUNDLED
 
 
-def _left_out(entries: Any, chosen: str) -> dict[str, str]:
+def _left_out(entries: Iterable[Mapping[str, Any]], chosen: str) -> dict[str, str]:
     """The systems whose model the set lacks, and those that need such a system, each with a reason."""
     found: dict[str, str] = {}
-    for entry in (entry for entry in (entries if isinstance(entries, list) else ()) if isinstance(entry, dict)):
-        role = ROLES.get(str(entry.get("method")))
+    for entry in entries:
         merged = entry.get("merge")
         others = [entry.get("base"), *(merged if isinstance(merged, list) else [])]
         needed = next((name for name in others if name in found), None)
         if needed:
-            found[_name(entry)] = f'model for "{needed}", which it needs'
-        elif role and MODELS[chosen][role] is NOT_BUNDLED:
-            found[_name(entry)] = "encoder-decoder"
+            found[entry_name(entry)] = f'model for "{needed}", which it needs'
+        elif lacks_model(chosen, str(entry.get("method"))):
+            found[entry_name(entry)] = "encoder-decoder"
     return found
 
 

@@ -11,6 +11,7 @@ from typing import Any
 
 from nersery.core.errors import SettingsError, did_you_mean
 from nersery.experiments.recipe_file.data_files import SPLITS
+from nersery.experiments.recipe_file.table_methods import entry_name
 from nersery.io.shipped import EXAMPLE_PREFIX
 
 SHORT_NUMBER = re.compile(r"[+-]?([0-9]+\.|\.[0-9]+)(e[+-]?[0-9]+)?", re.IGNORECASE)
@@ -120,7 +121,7 @@ def _entry(entries: Sequence[Any], keys: Sequence[str]) -> tuple[dict[str, Any],
     """The entry of a list that the first keys name, and the number of these keys, because a name may contain dots."""
     tables = [entry for entry in entries if isinstance(entry, dict)]
     methods = [str(entry.get("method", "")) for entry in tables]
-    names = [str(entry.get("name", method)) for entry, method in zip(tables, methods, strict=True)]
+    names = [*map(entry_name, tables)]
     for count in range(len(keys) - 1, 0, -1):  # the longest name first
         wanted = ".".join(keys[:count])
         for called in (names, methods):

@@ -88,6 +88,11 @@ def system_entries(table: Mapping[str, Any]) -> list[Table]:
     return [entry for entry in entries if isinstance(entry, dict)] if isinstance(entries, list) else []
 
 
+def entry_name(entry: Mapping[str, Any]) -> str:
+    """The name of a system's entry, by default that of its method."""
+    return str(entry.get("name", entry.get("method", "")))
+
+
 def with_paths(table: Mapping[str, Any], folder: Path) -> Table:
     """A recipe's table, in which the files and models that settings of methods name start from the recipe's folder.
 
@@ -115,7 +120,7 @@ def _map_swept(table: Mapping[str, Any], varied: Any, change: Callable[[str, Any
     if not isinstance(varied, dict):
         return varied
     systems = system_entries(table)
-    entry = next((one for one in systems if one.get("name", one.get("method")) == varied.get("system")), None)
+    entry = next((one for one in systems if entry_name(one) == varied.get("system")), None)
     if entry is None:
         return varied
 

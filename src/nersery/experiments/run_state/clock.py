@@ -62,8 +62,9 @@ class Clock:
         """Note which systems a kill stopped, if there is a record."""
         if self.path.exists():
             record = self.record()
-            for entry in (entry for of in record["systems"].values() for entry in of.values()):
-                entry |= {"killed": entry["killed"] or entry["is_running"], "is_running": False}
+            for by_seed in record["systems"].values():
+                for entry in by_seed.values():
+                    entry |= {"killed": entry["killed"] or entry["is_running"], "is_running": False}
             write_json(self.path, record)
 
     @contextmanager

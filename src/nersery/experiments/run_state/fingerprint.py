@@ -5,7 +5,7 @@ from __future__ import annotations
 import glob
 import json
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -18,6 +18,7 @@ from nersery.core.version import __version__
 from nersery.experiments.recipe import Recipe
 from nersery.experiments.recipe_file.data_files import SPLITS
 from nersery.experiments.run_state.teachers import TEACHER_FILE
+from nersery.experiments.systems import MADE_FROM
 
 
 def fingerprint_of(recipe: Recipe) -> dict[str, Any]:
@@ -72,22 +73,22 @@ def _is_finished(folder: Path, system: str) -> bool:
     return any(chain(folder.glob(results), folder.glob(f"*/{results}")))
 
 
-def remove_abandoned(folder: Path, names: Sequence[str]) -> Iterator[str]:
+def remove_abandoned(folder: Path, names: Sequence[str]) -> list[str]:
     """Remove the files of unfinished systems, so that no later system of that name takes them for its own.
 
     Other systems with the same method may share the generated sentences. The files move to the first such system.
 
-    Yields:
+    Returns:
         A note on each.
     """
     for left in folder.rglob("nersery-*.tmp"):  # a kill while `io.write` ran
         left.unlink()
     if not names:
-        return
+        return []
     recipe = json.loads((folder / "run.json").read_text("utf-8"))["recipe"]
     systems = {system["name"]: system for system in recipe["systems"]}
     for name in names:
-        made = ("method", "base", "merge", "vote", "copies")
+        made = (*MADE_FROM, "copies")
         same = [other for other in systems if all(systems[other][key] == systems[name][key] for key in made)]
         for own in sorted(folder.glob(f"seed-*/{glob.escape(name)}")):
             for heir in (own.with_name(other) for other in same if own.with_name(other).is_dir()):
@@ -96,7 +97,9 @@ def remove_abandoned(folder: Path, names: Sequence[str]) -> Iterator[str]:
                         os.replace(file, heir / file.name)
             remove_folder(own)
         (folder / "grid" / f"{name}.json").unlink(missing_ok=True)
-        yield f'the system "{name}" had not finished and is no longer in the recipe: its files were removed'
+    return [
+        f'the system "{name}" had not finished and is no longer in the recipe: its files were removed' for name in names
+    ]
 
 
 def hashes(recipe: Recipe, split: str) -> str | dict[str, str]:

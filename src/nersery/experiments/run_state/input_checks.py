@@ -12,11 +12,11 @@ from nersery.core.sentence import Corpus, Sentence, types_in
 from nersery.core.text_forms import composed
 from nersery.experiments.corpus_notes import note_of_overlap, note_of_punctuation, note_of_types
 from nersery.experiments.folds import note_of_documents
-from nersery.experiments.grow.text_profile import note_of_language
 from nersery.experiments.recipe import Recipe
 from nersery.experiments.recipe_file.data_files import DataFile
 from nersery.experiments.sampling import sample
 from nersery.experiments.systems import System
+from nersery.experiments.text_profile import note_of_language
 from nersery.models.bundled_heads import TOKEN_CLASSIFICATION
 from nersery.models.question_text import CORPORA, count_known
 

@@ -32,7 +32,8 @@ def read_inputs(recipe: Recipe, say: Callable[[str], None]) -> tuple[dict[str, C
     notes: list[str] = []
     issues: list[Issue] = []
     fixes: list[str] = []
-    for file in (file for split in SPLITS for file in recipe.data.files(split)):
+    files = [file for split in SPLITS for file in recipe.data.files(split)]
+    for file in files:
         try:
             parts[file] = _read(recipe, file, say, notes)
         except DataError as error:
@@ -56,7 +57,8 @@ def refuse_changed(recipe: Recipe, inputs: Mapping[str, Any]) -> None:
     Raises:
         ChangedInputError: Naming the first such file.
     """
-    for file in (file for split in inputs for file in recipe.data.files(split)):
+    files = [file for split in inputs for file in recipe.data.files(split)]
+    for file in files:
         then = inputs[file.split]
         if content_hash(recipe.path(file.name)) != (then if isinstance(then, str) else then[file.language]):
             raise ChangedInputError(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import partial
 
 from nersery.annotate.base import Annotator
@@ -11,7 +11,7 @@ from nersery.core import file_settings, registry
 from nersery.core.errors import MissingResourceError, NerseryError, SettingsError
 from nersery.core.typed_settings import ModelName
 from nersery.experiments.recipe import Recipe
-from nersery.experiments.recipe_file.model_sets import CHECKPOINTS, MODELS, ROLES, conversion
+from nersery.experiments.recipe_file.model_sets import CHECKPOINTS, conversion, lacks_model
 from nersery.experiments.systems import MethodSettings
 from nersery.select.base import Selector
 
@@ -31,7 +31,9 @@ def check_prerequisites(recipe: Recipe, types: Collection[str] = ()) -> None:
         raise MissingResourceError(_advice(recipe, lacking))
     errors: list[tuple[str, NerseryError]] = []
     for place, system, method in recipe.methods():
-        errors += _errors(place, partial(_check, method, recipe.tagger_of(system), types))
+        error = _error(partial(_check, method, recipe.tagger_of(system), types))
+        if error is not None:
+            errors.append((place, error))
     if not errors:
         return
     kinds = {type(error) for _, error in errors}
@@ -57,7 +59,7 @@ def missing_checkpoints(recipe: Recipe) -> dict[str, list[str]]:
         for _, type_, name in file_settings.names_in(cls, method.settings):
             if type_ == ModelName and name in CHECKPOINTS and method.method not in users.get(name, ()):
                 users.setdefault(name, []).append(method.method)
-    return {name: methods for name, methods in users.items() if any(_errors("", ModelSource(name).config))}
+    return {name: methods for name, methods in users.items() if _error(ModelSource(name).config) is not None}
 
 
 def _advice(recipe: Recipe, lacking: Mapping[str, Sequence[str]]) -> str:
@@ -69,17 +71,15 @@ def _advice(recipe: Recipe, lacking: Mapping[str, Sequence[str]]) -> str:
         "To get them, run the command once with network access and without HF_HUB_OFFLINE=1; or copy their folders, "
         f"and name these. All need {sum(one.gigabytes for one in known.values()):.1f} GB of disk."
     ]
-    for name in (name for name, one in known.items() if one.pickled):
-        folder = name.rpartition("/")[2]
-        lines.append(
-            f"{name} may be on the hub as a pickle alone, which is refused. Convert it where you trust it, name the "
-            f'folder: python -c "{conversion(name, folder)}"'
-        )
+    for name, one in known.items():
+        if one.pickled:
+            folder = name.rpartition("/")[2]
+            lines.append(
+                f"{name} may be on the hub as a pickle alone, which is refused. Convert it where you trust it, name "
+                f'the folder: python -c "{conversion(name, folder)}"'
+            )
     for chosen in ("bundled", "bundled-multilingual"):
-        models = MODELS[chosen]
-        without = [
-            f'"{s.name}"' for s in recipe.systems if s.method and models.get(ROLES.get(s.method.method, ""), 1) is None
-        ]
+        without = [f'"{s.name}"' for s in recipe.systems if s.method and lacks_model(chosen, s.method.method)]
         lost = f", and leaves out {', '.join(without)}" if without else ""
         lines.append(f"--models {chosen} runs it with the small models that come with nersery{lost}; scores are lower.")
     return "\n".join(lines)
@@ -94,8 +94,9 @@ def _check(settings: MethodSettings, tagger: MethodSettings, types: Collection[s
         method.check_types(types)
 
 
-def _errors(place: str, check: Callable[[], object]) -> Iterator[tuple[str, NerseryError]]:
+def _error(check: Callable[[], object]) -> NerseryError | None:
     try:
         check()
     except NerseryError as error:
-        yield place, error
+        return error
+    return None

@@ -30,10 +30,10 @@ def take_over_labels(run: RunFolder, seed: int, system: System) -> bool:
     if not are_labels_shared(system):
         return False
     others = (one.generated(other, system) for one in _with_equal_raw_text(run) for other in one.recipe.seeds)
-    return _is_copied(others, run.generated(seed, system), rejects_of)
+    return _copy_first(others, run.generated(seed, system), rejects_of)
 
 
-def _is_copied(others: Iterable[Path], path: Path, *beside: Callable[[Path], Path]) -> bool:
+def _copy_first(others: Iterable[Path], path: Path, *beside: Callable[[Path], Path]) -> bool:
     """Copy the first of the files that exists, and those beside it; whether there was one."""
     made = next((other for other in others if other.exists()), None)
     if made is not None:
@@ -47,8 +47,10 @@ def _is_copied(others: Iterable[Path], path: Path, *beside: Callable[[Path], Pat
 def _with_equal_raw_text(run: RunFolder) -> Iterator[RunFolder]:
     """The run, and those of its sweep that read the same raw text."""
     yield run
+    if not run.is_part:
+        return
     raw = hashes(run.recipe, "raw")
-    for record in sorted(run.folder.parent.glob("*/run.json")) if run.is_part else ():
+    for record in sorted(run.folder.parent.glob("*/run.json")):
         if read_record(record)["inputs"].get("raw") == raw:
             yield replace(run, folder=record.parent)
 
@@ -62,7 +64,7 @@ def take_over_selection(run: RunFolder, seed: int, system: System, number: int) 
     name = selected_name(system, number)
     same = [one for one in run.recipe.systems if one.selects_the_same_as(system, number)]
     others = (run.path(seed, one, name) for one in same)
-    return _is_copied(others, run.path(seed, system, name), history_of, rejects_of)
+    return _copy_first(others, run.path(seed, system, name), history_of, rejects_of)
 
 
 def selected_name(system: System, number: int) -> str:

@@ -71,8 +71,8 @@ def trained_teacher(run: Path, system: Path, tagger: Tagger, gold: Sequence[Sent
 
     def fit(state: Path) -> Tagger:
         history = tagger.fit(gold, replace(training, folder=state))
-        of = {"tagger": name_of(tagger), "model": settings_of(tagger).get("model", "")}
-        write_json(record, {**history, **of, "seconds": training_seconds(state)})
+        origin = {"tagger": name_of(tagger), "model": settings_of(tagger).get("model", "")}
+        write_json(record, {**history, **origin, "seconds": training_seconds(state)})
         return tagger
 
     teacher = trained_once(folder, fit, settings_of(tagger))

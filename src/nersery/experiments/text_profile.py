@@ -91,7 +91,7 @@ def refuse_other_language(train: TextProfile, raw: TextProfile) -> None:
     """Refuse raw text in another language or script than the labelled sentences.
 
     Raises:
-        DataError: Then.
+        DataError: If the languages or scripts differ.
     """
     if train.language and train.language == raw.language:
         return
@@ -105,7 +105,9 @@ def refuse_other_language(train: TextProfile, raw: TextProfile) -> None:
 def data_notes(gold: Sequence[Sentence]) -> list[str]:
     """Notes on what makes the result uncertain."""
     counts = Counter(entity.type for sentence in gold for entity in sentence.entities)
-    notes = [f"only {len(gold)} labelled sentences: every figure is uncertain"] * (len(gold) < 50)
+    notes = []
+    if len(gold) < 50:
+        notes.append(f"only {len(gold)} labelled sentences: every figure is uncertain")
     if rare := sorted(type_ for type_, count in counts.items() if count < 5):
         listed = ", ".join(f"{type_} ({counts[type_]})" for type_ in rare)
         notes.append(f"types with fewer than five mentions, which can hardly be learnt: {listed}")
