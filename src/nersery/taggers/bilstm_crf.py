@@ -178,7 +178,7 @@ class BiLSTMCRF(Decoding, Tagger, TrainingSettings):
         self._known_words, self._tags, self._given = lexicon, tags, given
 
     def _loss(self, table: WordTable, batch: Sequence[Example]) -> Tensor:
-        network, rows = self.network, collate([window for window, *_ in batch], 0)
+        network, rows = self.network, collate([example.window for example in batch], 0)
         distinct, places = torch.unique(rows.input_ids, return_inverse=True)
         lengths = table.lengths[distinct]
         spelled = self._spell(table.spellings[distinct, : int(lengths.max())], lengths)

@@ -181,7 +181,7 @@ class TransformerTagger(decoding.Decoding, Tagger, ModelSettings, TrainingSettin
         """All subwords that the network reads in training."""
         _, encoder = self.parts
         windows = [
-            *(window for window, *_ in learnt),
+            *(example.window for example in learnt),
             *(w for sentence in dev for w in encoder.windows(sentence.words)),
         ]
         return {encoder.pad, *(subword for window in windows for subword in window.subwords)}
@@ -244,7 +244,7 @@ class TransformerTagger(decoding.Decoding, Tagger, ModelSettings, TrainingSettin
         return decoding.examples(encoder.windows(sentence.words), sentence, self._tags)
 
     def _loss(self, batch: Sequence[decoding.Example]) -> Tensor:
-        windows = [window for window, *_ in batch]
+        windows = [example.window for example in batch]
         scores, mask = self._scores(windows)
         task = decoding.loss(scores, mask, batch, self._crf, self._tags)
         if self._peer is None:

@@ -6,6 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
+from typing import NamedTuple
 
 import torch
 from torch import Tensor, nn
@@ -19,10 +20,6 @@ from nersery.models.subwords.subwords import Window, by_length
 from nersery.models.training.dropout import thinned
 from nersery.taggers.components.crf import ConditionalRandomField
 from nersery.taggers.components.tag_set import TagSet
-
-Example = tuple[Window, tuple[int, ...], bool, bool, Tensor | None]
-"""A window, the tag of each of its words, whether it starts and ends where its sentence does, and the probability of
-each label of `TagSet.labels` at each word if the sentence has soft labels. Shape: (words, labels)."""
 
 Scorer = Callable[[Sequence[Window], int], Tensor]
 """Scores windows of one padded length in a pass of the given number of rows. Shape: (passes, rows, words, tags),
@@ -44,6 +41,22 @@ MOST_DECODED = 1 << 20
 hundreds of types may fill the memory."""
 
 
+class Example(NamedTuple):
+    """A window of a sentence with its labels.
+
+    Args:
+        tags: The tag of each word.
+        begins: Whether it starts where its sentence does; `ends` is the same for the end.
+        soft: The probability of each label of `TagSet.labels`, with soft labels. Shape: (words, labels).
+    """
+
+    window: Window
+    tags: tuple[int, ...]
+    begins: bool
+    ends: bool
+    soft: Tensor | None
+
+
 def examples(windows: Sequence[Window], sentence: Sentence, tags: TagSet) -> list[Example]:
     """The training examples of a sentence."""
     indices = tags.indices(sentence.entities, len(sentence))
@@ -52,7 +65,8 @@ def examples(windows: Sequence[Window], sentence: Sentence, tags: TagSet) -> lis
     for window in windows:
         end = window.start + len(window.firsts)
         target = None if soft is None else soft[window.start : end]
-        found.append((window, tuple(indices[window.start : end]), window.start == 0, end == len(sentence), target))
+        tags_of_words = tuple(indices[window.start : end])
+        found.append(Example(window, tags_of_words, window.start == 0, end == len(sentence), target))
     return found
 
 
@@ -68,13 +82,13 @@ def loss(
         emissions: Shape: (windows, words, tags).
         mask: Whether there is a word. Shape: (windows, words).
     """
-    soft = torch.tensor([example[-1] is not None for example in batch], device=mask.device)
+    soft = torch.tensor([example.soft is not None for example in batch], device=mask.device)
     if not soft.any():
         return _hard_loss(emissions, mask, batch, crf)
     if soft.all():
         return _soft_loss(emissions, mask, batch, crf, tags)
-    hard_part = _hard_loss(emissions[~soft], mask[~soft], [one for one in batch if one[-1] is None], crf)
-    soft_part = _soft_loss(emissions[soft], mask[soft], [one for one in batch if one[-1] is not None], crf, tags)
+    hard_part = _hard_loss(emissions[~soft], mask[~soft], [one for one in batch if one.soft is None], crf)
+    soft_part = _soft_loss(emissions[soft], mask[soft], [one for one in batch if one.soft is not None], crf, tags)
     share = mask[soft].sum() / mask.sum()
     return (1 - share) * hard_part + share * soft_part
 
@@ -92,8 +106,8 @@ def disagreement(ours: Tensor, theirs: Tensor) -> Tensor:
 
 
 def _hard_loss(emissions: Tensor, mask: Tensor, batch: Sequence[Example], crf: ConditionalRandomField | None) -> Tensor:
-    paths = [path for _, path, *_ in batch]
-    tags = torch.tensor([path + (0,) * (mask.shape[1] - len(path)) for path in paths]).to(mask.device)
+    padded = [one.tags + (0,) * (mask.shape[1] - len(one.tags)) for one in batch]
+    tags = torch.tensor(padded).to(mask.device)
     if crf is None:
         return nn.functional.cross_entropy(emissions[mask], tags[mask])
     return crf.loss(emissions, tags, mask, *_borders(batch, mask))
@@ -107,12 +121,12 @@ def _soft_loss(
     else:
         probabilities = crf.marginals(emissions, mask, _borders(batch, mask))
     labels = probabilities[mask] @ tags.label_of_tag.to(mask.device)
-    targets = torch.cat([target for *_, target in batch if target is not None]).to(mask.device)
+    targets = torch.cat([one.soft for one in batch if one.soft is not None]).to(mask.device)
     return -(targets * labels.clamp_min(SMALLEST).log()).sum(1).mean()
 
 
 def _borders(batch: Sequence[Example], mask: Tensor) -> tuple[Tensor, Tensor]:
-    begins, ends = torch.tensor([[one[2], one[3]] for one in batch], device=mask.device).unbind(1)
+    begins, ends = torch.tensor([[one.begins, one.ends] for one in batch], device=mask.device).unbind(1)
     return begins, ends
 
 
