@@ -50,7 +50,10 @@ def agree(
         if ids == others or ids.isdisjoint(others):
             raise
         raise DataError(error.issues, fix=f"{error.fix}. If only one file has them: --missing leave-out") from None
-    options.print_json(found.as_dict()) if json else _print(found)
+    if json:
+        options.print_json(found.as_dict())
+    else:
+        _print(found)
 
 
 def _print(found: AnnotatorAgreement) -> None:

@@ -68,7 +68,10 @@ def print_plan(stage: Stage[Any, Any], rows: Rows, *, as_json: bool) -> None:
         step, size = stage.fit(method, None, None), stage.items_at_once(method, None)
         for _ in run(stage.items(rows.outcomes()), step, batch_size=size, sentence_of=stage.sentence_of):
             pass
-    options.print_json(spending.as_dict()) if as_json else print(f"estimated: {spending}")
+    if as_json:
+        options.print_json(spending.as_dict())
+    else:
+        print(f"estimated: {spending}")
 
 
 def run_job(

@@ -263,7 +263,10 @@ def check_picture(picture: Path, *sources: str, force: bool, output: Path | None
 def print_tally(target: Path, tally: Tally, *sources: io.Source, as_json: bool) -> None:
     """Print what became of the items of a job, and what was repaired in its sources."""
     report_repairs(*sources)
-    print_json({"output": str(target), **tally.as_dict()}) if as_json else print(printable(f"{target}: {tally}"))
+    if as_json:
+        print_json({"output": str(target), **tally.as_dict()})
+    else:
+        print(printable(f"{target}: {tally}"))
 
 
 def print_json(value: Any) -> None:

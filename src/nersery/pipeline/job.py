@@ -8,7 +8,6 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import shutil
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -25,6 +24,7 @@ from nersery.core.outcome import Outcome, Reject, Step, Tally
 from nersery.core.progress import Progress
 from nersery.core.sentence import Sentence
 from nersery.io.text_file import as_beginning
+from nersery.io.writing import remove
 from nersery.pipeline.error_policy import ErrorPolicy, sentence_in
 from nersery.pipeline.record import JobRecord
 
@@ -223,7 +223,7 @@ class FileJob:
             os.replace(rejects, self.rejects)
         if self.pack is not None:
             if output.exists():  # else a killed call has packed it
-                shutil.rmtree(packed) if packed.is_dir() else packed.unlink(missing_ok=True)  # it may be half done
+                remove(packed)  # it may be half done
                 self.pack(output, packed)
                 output.unlink()
             output = packed
