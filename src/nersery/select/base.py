@@ -33,7 +33,7 @@ class Selector(Method, ABC):
     """
 
     threshold: float
-    reads_first: ClassVar[bool] = False
+    checks_candidates: ClassVar[bool] = False
     """Whether `fit_candidates` reads all candidates before any costly work, so that no separate pass checks them."""
     history: Mapping[str, Any] = MappingProxyType({})
     """What `fit_candidates` did, as JSON values, which a run writes beside what was kept; empty for most."""
@@ -154,7 +154,7 @@ class SelectStage(Stage[Sentence, Sentence]):
 
     def counts_rows(self, method: Selector) -> bool:
         """Not for selectors that read all candidates before the first score anyway."""
-        return not method.reads_first
+        return not method.checks_candidates
 
     def fit(self, method: Selector, folder: Path | None, progress: Progress | None) -> Step[Sentence]:
         """See `Stage`."""
