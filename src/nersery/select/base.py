@@ -83,6 +83,8 @@ class TaggerJudge:
     _: KW_ONLY
     tagger: ModelName | None = None
     _tagger: Tagger | None = field(default=None, init=False, repr=False, compare=False)
+    _seed: int = field(default=0, init=False, repr=False, compare=False)
+    _warned: set[str] = field(default_factory=set, init=False, repr=False, compare=False)
 
     def check(self) -> None:
         """Look for the tagger, if one is named; see `Selector.check`."""
@@ -92,8 +94,9 @@ class TaggerJudge:
         self, gold: Sequence[Sentence], training: Training = NO_TRAINING, *, held_out: Iterable[Sentence] = ()
     ) -> None:
         """Take the tagger that is there, or train one on gold."""
-        self._tagger, self._seed = gold_tagger(name_of(self), self.tagger, gold, training), training.seed
-        self._warned: set[str] = set()
+        self._tagger = gold_tagger(name_of(self), self.tagger, gold, training)
+        self._seed = training.seed
+        self._warned = set()
 
     def judge(self, sentences: Iterable[Sentence]) -> Tagger:
         """The tagger; says once which types of the sentences it does not know. An error before `fit`."""
