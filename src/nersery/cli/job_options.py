@@ -59,7 +59,7 @@ def print_plan(stage: Stage[Any, Any], rows: Rows, *, as_json: bool) -> None:
     """
     from nersery.models.llm.endpoint_method import EndpointMethod
 
-    method = stage.made()
+    method = stage.create_method()
     if not isinstance(method, EndpointMethod):
         raise SettingsError(
             f"--plan is only for methods that ask a language model on a server; {stage.method} does not"

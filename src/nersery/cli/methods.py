@@ -42,7 +42,7 @@ def augment(
 
     options.refuse_same_file(target, source, *filter(None, (gold, dev)))
     stage = AugmentStage(method, settings_from(settings or []), copies=copies)
-    stage.made()  # wrong settings show before any file is read
+    stage.create_method()  # wrong settings show before any file is read
     corpus = options.open_corpus(source)
     learnt = options.open_corpus(gold) if gold is not None else corpus
     dev_gold = options.open_corpora([dev])
@@ -81,7 +81,7 @@ def annotate(
 
     options.refuse_same_file(target, source, *filter(None, (gold, dev)))
     stage = AnnotateStage(method, settings_from(settings or []))
-    reads_first = stage.made().reads_first  # wrong settings show before any file is read
+    reads_first = stage.create_method().reads_first  # wrong settings show before any file is read
     if reads_first and job.shards is not None:
         raise SettingsError(
             f"{method} reads all sentences before it labels the first, so it cannot run with --shards; "
@@ -133,7 +133,7 @@ def select(
             raise SettingsError("--threshold and --set threshold= set the same value. Use one of them")
         chosen["threshold"] = threshold
     stage = SelectStage(method, chosen)
-    stage.made()
+    stage.create_method()
     corpus = options.open_corpus(source)
     known, away = options.open_corpora([gold]), options.open_corpora(others)
     learnt, avoided = options.sentences_of(known), options.sentences_of(away)

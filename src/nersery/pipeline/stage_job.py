@@ -68,7 +68,7 @@ class JobOptions:
         if self.gpus and self.engine != "ray":
             raise SettingsError("--gpus is for --engine ray; local workers share the GPU that is there")
 
-    def start(self) -> Engine[Any]:
+    def new_engine(self) -> Engine[Any]:
         """The engine."""
         from nersery.pipeline.engines.local import LocalEngine
         from nersery.pipeline.engines.ray import RayEngine
@@ -83,7 +83,7 @@ def split_options(options: Mapping[str, Any]) -> tuple[JobOptions, dict[str, Any
     return job, text_paths({name: value for name, value in options.items() if name not in names})
 
 
-def job_options(options: Mapping[str, Any]) -> JobOptions:
+def options_without_settings(options: Mapping[str, Any]) -> JobOptions:
     """The options of a job without a method; a `SettingsError` if there are others."""
     job, others = split_options(options)
     if others:
@@ -273,7 +273,7 @@ class StageJob:
         task = WorkerTask(self.stage, size, self.training, label=learn, quiet=self.options.quiet)
 
         def run_shards() -> Tally:
-            engine, force = self.options.start(), self.options.force
+            engine, force = self.options.new_engine(), self.options.force
             with (
                 Progress(self.label, total, quiet=self.options.quiet) as progress,
                 Pool(engine, task, self.options.workers, self._note) as pool,

@@ -26,8 +26,8 @@ from nersery.pipeline.stage import Stage
 from nersery.pipeline.stage_job import (
     Sentences,
     check_training,
-    job_options,
     opened,
+    options_without_settings,
     resume_training,
     run_stage,
     text_paths,
@@ -279,7 +279,7 @@ def predict(
     else:
         as_path(tagger, "tagger")
         tagger = str(tagger)
-    return run_stage(PredictStage(tagger, backend), opened(corpus, raw=True), output, job_options(options))
+    return run_stage(PredictStage(tagger, backend), opened(corpus, raw=True), output, options_without_settings(options))
 
 
 def train(

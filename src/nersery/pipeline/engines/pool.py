@@ -18,7 +18,18 @@ from nersery.core.outcome import Reject, Tally
 from nersery.core.progress import print_line
 from nersery.pipeline.engines.worker import WorkerTask
 from nersery.pipeline.error_policy import FAILED, MOST_FAILED
-from nersery.pipeline.stage import Answer, AnyWorker, Engine, Failure, Item, Ready, Row, Status, WorkerDiedError, named
+from nersery.pipeline.stage import (
+    Answer,
+    AnyWorker,
+    Engine,
+    Failure,
+    Item,
+    Ready,
+    Row,
+    Status,
+    WorkerDiedError,
+    sentence_name,
+)
 
 TRIES = 2
 """Deaths of workers after which a batch is halved, or a single row rejected."""
@@ -211,7 +222,7 @@ class Pool(Generic[AnyWorker, Row, Item]):
         """What to repeat of the batch at which a worker died; the first death may be chance, so it is tried again."""
         self._deaths += 1
         row, stage = batch.rows[0], self._task.stage
-        name = named(row.sentence) if isinstance(row, Reject) else stage.name_of(row)
+        name = sentence_name(row.sentence) if isinstance(row, Reject) else stage.row_name(row)
         place = f"at {len(batch.rows)} rows from {name} on"
         if self._deaths == MOST_DEATHS:
             raise JobFailedError(
