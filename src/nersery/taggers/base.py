@@ -304,12 +304,14 @@ def train(
         quiet: Show no progress.
         settings: Of the tagger, if it is no object.
     """
-    training, folder = Training(seed=seed), None if output is None else as_path(output, "output")
+    training = Training(seed=seed)  # refuses a wrong seed before anything is read
+    folder = None if output is None else as_path(output, "output")
     tagger: Tagger = instance("tagger", method, text_paths(settings))
     tagger.check()
     if folder is not None:
         check_tagger_folder(folder, force=force)
-    sentences, training = list(opened(gold)), replace(training, dev=list(opened(dev)))
+    sentences = list(opened(gold))
+    training = replace(training, dev=list(opened(dev)))
     if folder is not None:
         train_into(folder, tagger, sentences, training, force=force, quiet=quiet)
     else:

@@ -193,20 +193,22 @@ def labelled(
     """
     if soft and not tags.strict:
         raise SettingsError('only taggers that nersery trained have soft labels: choose labels = "hard"')
-    decoder, entities, uncertain = _decoder(tags, crf), dict[int, list[Entity]](), dict[int, tuple[SoftLabel, ...]]()
+    decoder = _decoder(tags, crf)
+    entities: dict[int, list[Entity]] = {}
+    soft_labels: dict[int, tuple[SoftLabel, ...]] = {}
     for numbers, padded, mask in _padded(emissions):
         paths = decoder.decode(padded[:, 0], mask)
         marginals = decoder.marginals(padded[:, 0], mask)
         scores = marginals.gather(2, paths.unsqueeze(2)).squeeze(2)
         if soft:
-            for number, shares_, score_ in zip(numbers, marginals @ tags.label_of_tag, scores, strict=True):
-                words = (score_ < CERTAIN).nonzero().flatten().tolist()
-                uncertain[number] = tags.soft_labels(shares_, [w for w in words if w < len(sentences[number])], LISTED)
-        for number, path, score in zip(numbers, paths.tolist(), scores.tolist(), strict=True):
+            for number, probabilities, score in zip(numbers, marginals @ tags.label_of_tag, scores, strict=True):
+                uncertain = (score[: len(sentences[number])] < CERTAIN).nonzero().flatten().tolist()
+                soft_labels[number] = tags.soft_labels(probabilities, uncertain, LISTED)
+        for number, path, certainty in zip(numbers, paths.tolist(), scores.tolist(), strict=True):
             length = len(sentences[number])
-            entities[number] = tags.entities(path[:length], score[:length])
+            entities[number] = tags.entities(path[:length], certainty[:length])
     return [
-        replace(sentence, entities=tuple(entities[number]), soft_labels=uncertain.get(number, ()))
+        replace(sentence, entities=tuple(entities[number]), soft_labels=soft_labels.get(number, ()))
         for number, sentence in enumerate(sentences)
     ]
 
