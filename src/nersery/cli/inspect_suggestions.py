@@ -151,9 +151,10 @@ def _comparison_json(
     methods: dict[str, dict[str, Any]] = {
         one.label: {"method": one.method, "settings": one.settings} for one in requests
     }
-    for label in methods if oracle else ():
-        agreeing, made = comparison.agreeing(label)
-        methods[label] |= {"agreeing": agreeing, "suggestions": made}
+    if oracle:
+        for label in methods:
+            agreeing, made = comparison.agreeing(label)
+            methods[label] |= {"agreeing": agreeing, "suggestions": made}
     return {"file": source, "oracle": oracle, "methods": methods, **comparison.as_dict()}
 
 

@@ -283,6 +283,8 @@ def _padded(emissions: Sequence[Tensor]) -> Iterator[tuple[list[int], Tensor, Te
 
     Shape: (sentences, passes, words, tags) and (sentences, words).
     """
+    if not emissions:
+        return
     order = sorted(range(len(emissions)), key=lambda number: len(emissions[number]))
     groups: list[list[int]] = [[]]
     for number in order:
@@ -291,7 +293,7 @@ def _padded(emissions: Sequence[Tensor]) -> Iterator[tuple[list[int], Tensor, Te
         if groups[-1] and (len(groups[-1]) == DECODED or size > MOST_DECODED):
             groups.append([])
         groups[-1].append(number)
-    for numbers in groups if order else ():
+    for numbers in groups:
         padded = nn.utils.rnn.pad_sequence([emissions[number] for number in numbers], batch_first=True)
         lengths = torch.tensor([len(emissions[number]) for number in numbers])
         yield numbers, padded.transpose(1, 2), torch.arange(padded.shape[1]) < lengths.unsqueeze(1)
