@@ -106,7 +106,7 @@ class Tagger(Method, ABC):
     def check_certainty(self) -> None:
         """Raise `SettingsError` if the settings show, before training, that `certainty` will not work."""
         if type(self).certainty is Tagger.certainty:
-            self.certainty(())
+            self.certainty(())  # the default, which raises
 
     @abstractmethod
     def save(self, folder: str | Path) -> None:

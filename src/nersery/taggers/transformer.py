@@ -154,6 +154,7 @@ class TransformerTagger(decoding.Decoding, Tagger, ModelSettings, TrainingSettin
                     gold,
                     training,
                     warm=warm,
+                    # names are "network.bert..." or "peer.bert..."; whatever is outside the encoder is new
                     is_new=lambda name: not name.partition(".")[2].startswith(f"{network.base_model_prefix}."),
                 )
         self.history["parameters"] = parameters_of(network)

@@ -45,7 +45,7 @@ class _Batch(Generic[Row]):
     """A batch, or half of a larger one."""
 
     rows: Sequence[Row | Reject]
-    tries: int = TRIES
+    tries_left: int = TRIES
     answer: Answer | None = None
     halves: tuple[_Batch[Row], ...] = ()
 
@@ -59,6 +59,7 @@ class _Batch(Generic[Row]):
     def halve(self) -> tuple[_Batch[Row], ...]:
         middle = len(self.rows) // 2
         parts = (self.rows[:middle], self.rows[middle:])
+        # A half is tried once, because its batch has killed workers already; a single row gets a second chance.
         self.halves = tuple(_Batch(part, TRIES if len(part) == 1 else 1) for part in parts)
         return self.halves
 
@@ -229,8 +230,8 @@ class Pool(Generic[AnyWorker, Row, Item]):
                 f"{MOST_DEATHS} workers died, the last one {place}: {reason}. Finished shards are kept: the same "
                 "command resumes"
             )
-        batch.tries -= 1
-        if batch.tries:
+        batch.tries_left -= 1
+        if batch.tries_left:
             self._report(f"a worker died {place}: {reason}; they are repeated")
             return [batch]
         if len(batch.rows) > 1:
