@@ -207,7 +207,7 @@ def _print_scores(result: dict[str, Any], compared: Comparison | None) -> None:
     shown = tables.table("", "precision", "recall", "F1", *counts, figures_from=1)
     for name, row in [*result["per_type"].items(), ("micro", result["micro"])]:  # a type may be called so too
         of_some = row["predicted"] + row["gold"] > 0
-        figures = (f"{100 * row[key]:.1f}" if of_some else "-" for key in shares)
+        figures = (f"{100 * row[key]:.1f}" if of_some else tables.NONE for key in shares)
         shown.add_row(tables.text(name), *figures, *(f"{row[key]:,}" for key in counts))
     tables.show(shown)
     rows = result["per_type"].values()
