@@ -272,9 +272,8 @@ class StageJob:
         job.check_target(overwrite=self.options.force)
         method = self.stage.load()
         size = self.stage.items_at_once(method, self.options.batch_size)
-        environment = self._environment(
-            method, threads=wanted_threads() or 1
-        )  # as MessageHandler sets it in each worker
+        threads = wanted_threads() or 1  # as MessageHandler sets it in each worker
+        environment = self._environment(method, threads)
         job = replace(job, fingerprint=self._full_fingerprint(environment))
         check_training(self.training)
         total = _count(self.rows, self.stage)
