@@ -178,7 +178,7 @@ class TransformerTagger(decoding.Decoding, Tagger, ModelSettings, TrainingSettin
                 "trains for twice as long"
             )
 
-    def _subwords(self, learnt: Sequence[decoding.Example], dev: Sequence[Sentence]) -> set[int]:
+    def _subwords(self, learnt: Sequence[decoding.LabelledWindow], dev: Sequence[Sentence]) -> set[int]:
         """All subwords that the network reads in training."""
         _, encoder = self.parts
         windows = [
@@ -240,11 +240,11 @@ class TransformerTagger(decoding.Decoding, Tagger, ModelSettings, TrainingSettin
         """Predict by ONNX Runtime; see `Tagger.use_onnx`."""
         self._network = OnnxNetwork(folder)
 
-    def _examples(self, sentence: Sentence) -> list[decoding.Example]:
+    def _examples(self, sentence: Sentence) -> list[decoding.LabelledWindow]:
         _, encoder = self.parts
         return decoding.examples(encoder.windows(sentence.words), sentence, self._tags)
 
-    def _loss(self, batch: Sequence[decoding.Example]) -> Tensor:
+    def _loss(self, batch: Sequence[decoding.LabelledWindow]) -> Tensor:
         windows = [example.window for example in batch]
         scores, mask = self._scores(windows)
         task = decoding.loss(scores, mask, batch, self._crf, self._tags)

@@ -41,7 +41,7 @@ MOST_DECODED = 1 << 20
 hundreds of types may fill the memory."""
 
 
-class Example(NamedTuple):
+class LabelledWindow(NamedTuple):
     """A window of a sentence with its labels.
 
     Args:
@@ -57,7 +57,7 @@ class Example(NamedTuple):
     soft: Tensor | None
 
 
-def examples(windows: Sequence[Window], sentence: Sentence, tags: TagSet) -> list[Example]:
+def examples(windows: Sequence[Window], sentence: Sentence, tags: TagSet) -> list[LabelledWindow]:
     """The training examples of a sentence."""
     indices = tags.indices(sentence.entities, len(sentence))
     soft = tags.soft_targets(sentence) if sentence.soft_labels else None
@@ -66,12 +66,12 @@ def examples(windows: Sequence[Window], sentence: Sentence, tags: TagSet) -> lis
         end = window.start + len(window.firsts)
         target = None if soft is None else soft[window.start : end]
         tags_of_words = tuple(indices[window.start : end])
-        found.append(Example(window, tags_of_words, window.start == 0, end == len(sentence), target))
+        found.append(LabelledWindow(window, tags_of_words, window.start == 0, end == len(sentence), target))
     return found
 
 
 def loss(
-    emissions: Tensor, mask: Tensor, batch: Sequence[Example], crf: ConditionalRandomField | None, tags: TagSet
+    emissions: Tensor, mask: Tensor, batch: Sequence[LabelledWindow], crf: ConditionalRandomField | None, tags: TagSet
 ) -> Tensor:
     """The mean loss over the words of a batch.
 
@@ -105,7 +105,9 @@ def disagreement(ours: Tensor, theirs: Tensor) -> Tensor:
     return divergence
 
 
-def _hard_loss(emissions: Tensor, mask: Tensor, batch: Sequence[Example], crf: ConditionalRandomField | None) -> Tensor:
+def _hard_loss(
+    emissions: Tensor, mask: Tensor, batch: Sequence[LabelledWindow], crf: ConditionalRandomField | None
+) -> Tensor:
     padded = [one.tags + (0,) * (mask.shape[1] - len(one.tags)) for one in batch]
     tags = torch.tensor(padded).to(mask.device)
     if crf is None:
@@ -114,7 +116,7 @@ def _hard_loss(emissions: Tensor, mask: Tensor, batch: Sequence[Example], crf: C
 
 
 def _soft_loss(
-    emissions: Tensor, mask: Tensor, batch: Sequence[Example], crf: ConditionalRandomField | None, tags: TagSet
+    emissions: Tensor, mask: Tensor, batch: Sequence[LabelledWindow], crf: ConditionalRandomField | None, tags: TagSet
 ) -> Tensor:
     if crf is None:
         probabilities = emissions.float().softmax(2)
@@ -125,7 +127,7 @@ def _soft_loss(
     return -(targets * labels.clamp_min(SMALLEST).log()).sum(1).mean()
 
 
-def _borders(batch: Sequence[Example], mask: Tensor) -> tuple[Tensor, Tensor]:
+def _borders(batch: Sequence[LabelledWindow], mask: Tensor) -> tuple[Tensor, Tensor]:
     begins, ends = torch.tensor([[one.begins, one.ends] for one in batch], device=mask.device).unbind(1)
     return begins, ends
 
