@@ -25,7 +25,7 @@ from nersery.models.loading import ModelSource, autocast, resolved
 from nersery.models.training import trainer
 from nersery.models.training.trainer import TrainingPlan
 from nersery.models.training.vocabulary_pruning import pruned_vocabulary
-from nersery.taggers.components.decoding import Example
+from nersery.taggers.components.decoding import LabelledWindow
 from nersery.taggers.components.tag_set import TagSet
 from nersery.taggers.transformer import TransformerTagger
 
@@ -42,7 +42,7 @@ class Steps:
         plan: Gives clipping, rates and precision.
     """
 
-    def __init__(self, model: Any, loss: Callable[[Sequence[Example]], Tensor], plan: TrainingPlan) -> None:
+    def __init__(self, model: Any, loss: Callable[[Sequence[LabelledWindow]], Tensor], plan: TrainingPlan) -> None:
         self.model, self.loss, self.plan = model.train(), loss, plan
         self.optimizer = trainer._optimizer(model, plan, lambda name: False)
 
@@ -50,7 +50,7 @@ class Steps:
         """As `trainer.train` does it."""
         trainer.update(self.optimizer, self.plan.clip)
 
-    def take(self, batch: Sequence[Example]) -> float:
+    def take(self, batch: Sequence[LabelledWindow]) -> float:
         """Take one, and return its processor time in seconds."""
         start = time.process_time()
         with autocast(CPU, self.plan.precision):
@@ -74,7 +74,7 @@ def bare(tagger: TransformerTagger, plan: TrainingPlan, labels: int, pad: int) -
     network = ModelSource(tagger.model).model("AutoModelForTokenClassification", num_labels=labels)
     vars(network.base_model).pop("forward", None)
 
-    def loss(batch: Sequence[Example]) -> Tensor:
+    def loss(batch: Sequence[LabelledWindow]) -> Tensor:
         length = max(len(window.subwords) for window, *_ in batch)
         ids, tags = torch.full((len(batch), length), pad), torch.full((len(batch), length), -100)
         mask = torch.zeros_like(ids)
@@ -105,7 +105,7 @@ def products(network: Any, subwords: int, precision: str) -> float:
     return time.process_time() - start
 
 
-def batches(examples: Sequence[Example], size: int, most: int) -> Iterator[list[Example]]:
+def batches(examples: Sequence[LabelledWindow], size: int, most: int) -> Iterator[list[LabelledWindow]]:
     drawn = ([examples[index] for index in indices] for _, indices in trainer._batches(len(examples), size, 0))
     return itertools.islice((batch for batch in drawn if len(batch) == size), most)
 

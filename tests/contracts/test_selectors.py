@@ -188,10 +188,10 @@ def test_a_job_that_goes_on_in_the_middle_judges_the_rest_alike(name):
     assert rest.rejects == tuple(reject for reject in whole.rejects if reject.sentence.id in later)
 
 
-def test_one_that_reads_first_reads_to_the_end(name):
+def test_one_that_checks_candidates_reads_to_the_end(name):
     candidates = iter(CANDIDATES)
     selector = ready(name, candidates)
-    assert not selector.reads_first or next(candidates, None) is None
+    assert not selector.checks_candidates or next(candidates, None) is None
 
 
 def test_no_candidates_no_result(name):

@@ -206,4 +206,4 @@ def annotate(
     training, options = training_from(options, list(opened(dev)), seed, training, output)
     rows, (job, settings) = opened(corpus, raw=True), split_options(options)
     stage = AnnotateStage(method, settings, gold=opened(gold), training=training)
-    return run_stage(replace(stage, raw=rows) if stage.made().reads_first else stage, rows, output, job)
+    return run_stage(replace(stage, raw=rows) if stage.create_method().reads_first else stage, rows, output, job)

@@ -108,8 +108,9 @@ class TaggerLabels(Annotator):
         self.check()
         if self.teacher:
             self._tagger = trained_on_gold(self._new_teacher(), gold, training)
-        elif self.tagger is None or self._tagger is None:
+        elif self.tagger is None:
             self._tagger = gold_tagger(name_of(self), None, gold, training)
+        assert self._tagger is not None, "the named one has been opened"
         self._check_names(self._tagger)
 
     def annotate(self, sentences: Sequence[Sentence]) -> list[Sentence]:

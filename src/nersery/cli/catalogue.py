@@ -38,7 +38,10 @@ def list_(
         chosen = {what: listings[what]()} if what else {key: make() for key, make in listings.items()}
         if what is None and not json:
             chosen["types"] = {"…": f"what {len(chosen['types'])} types mean: nersery list types"}
-        options.print_json(chosen) if json else _print_listings(chosen)
+        if json:
+            options.print_json(chosen)
+        else:
+            _print_listings(chosen)
         return
     methods = {kind: registry.names(kind) for kind in registry.KINDS}
     kind = next((kind for kind, names in methods.items() if what in names), None)
@@ -46,7 +49,10 @@ def list_(
         known = [*listings, *chain.from_iterable(methods.values())]
         raise SettingsError(f'there is nothing called "{what}"; {did_you_mean(what, known)}')
     description = descriptions.describe(kind, what)
-    options.print_json(description) if json else _print_method(description)
+    if json:
+        options.print_json(description)
+    else:
+        _print_method(description)
 
 
 def _listings() -> dict[str, Any]:

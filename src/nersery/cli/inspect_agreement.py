@@ -50,18 +50,21 @@ def agree(
         if ids == others or ids.isdisjoint(others):
             raise
         raise DataError(error.issues, fix=f"{error.fix}. If only one file has them: --missing leave-out") from None
-    options.print_json(found.as_dict()) if json else _print(found)
+    if json:
+        options.print_json(found.as_dict())
+    else:
+        _print(found)
 
 
 def _print(found: AnnotatorAgreement) -> None:
     words = tables.table("", "kappa", "alike", "by chance", "words", figures_from=1)
     for name, kappa in (("all words", found.all_words), ("words in an entity", found.marked_words)):
-        value = "-" if kappa.value is None else f"{kappa.value:.3f}"
-        shares = [f"{100 * share:.1f} %" if kappa.words else "-" for share in (kappa.observed, kappa.expected)]
+        value = tables.NONE if kappa.value is None else f"{kappa.value:.3f}"
+        shares = [f"{100 * share:.1f} %" if kappa.words else tables.NONE for share in (kappa.observed, kappa.expected)]
         words.add_row(tables.text(name), value, *shares, f"{kappa.words:,}")
     entities = tables.table("", "F1", "alike", "first", "second", figures_from=1)
     for name, counts in (*found.entities.per_type.items(), ("entities", found.entities.micro)):
-        f1 = f"{100 * counts.f1:.1f}" if counts.gold + counts.predicted else "-"
+        f1 = f"{100 * counts.f1:.1f}" if counts.gold + counts.predicted else tables.NONE
         entities.add_row(tables.text(name), f1, f"{counts.correct:,}", f"{counts.gold:,}", f"{counts.predicted:,}")
     tables.show(words, "", entities)
     remark(

@@ -19,7 +19,6 @@ from nersery.io.sentence_table import SentenceTable
 if TYPE_CHECKING:
     from nersery.models.causal import Likelihood
 
-NONE = "-"
 Row = dict[str, Any]
 """What a file is called, and its figures."""
 
@@ -121,12 +120,12 @@ def _note_orphans(row: Row, gold: str) -> None:
 
 
 def _count(value: int | None) -> str:
-    return NONE if value is None else f"{value:,}"
+    return tables.NONE if value is None else f"{value:,}"
 
 
 def _share(value: float | None) -> str:
-    return NONE if value is None else f"{100 * value:.1f} %"
+    return tables.NONE if value is None else f"{100 * value:.1f} %"
 
 
 def _figure(value: float | None, digits: int) -> str:
-    return NONE if value is None else f"{value:,.{digits}f}"
+    return tables.NONE if value is None else f"{value:,.{digits}f}"

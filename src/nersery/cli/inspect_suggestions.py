@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 
 PLAIN = "masked_entity"
 """The method that asks a masked language model as it is."""
-NONE = "-"
 Oracle = Annotated[str | None, Option(help="A tagger that judges the new entities: a folder, or a Hugging Face model.")]
 
 
@@ -151,9 +150,10 @@ def _comparison_json(
     methods: dict[str, dict[str, Any]] = {
         one.label: {"method": one.method, "settings": one.settings} for one in requests
     }
-    for label in methods if oracle else ():
-        agreeing, made = comparison.agreeing(label)
-        methods[label] |= {"agreeing": agreeing, "suggestions": made}
+    if oracle:
+        for label in methods:
+            agreeing, made = comparison.agreeing(label)
+            methods[label] |= {"agreeing": agreeing, "suggestions": made}
     return {"file": source, "oracle": oracle, "methods": methods, **comparison.as_dict()}
 
 
@@ -166,13 +166,15 @@ def _print_comparison(comparison: SuggestionTable) -> None:
         rows = tables.table("method", "agreeing", "of", "share", figures_from=1)
         for label in comparison.columns:
             agreeing, made = comparison.agreeing(label)
-            share = f"{100 * agreeing / made:.0f} %" if made else NONE
+            share = f"{100 * agreeing / made:.0f} %" if made else tables.NONE
             rows.add_row(tables.text(label), f"{agreeing:,}", f"{made:,}", share)
         parts.append(rows)
     tables.show(*parts)
     if judged:
         yes, no = tables.sign(True), tables.sign(False)
-        remark(f"{yes} the oracle gives the mention its type; {no} another, or {NONE} none over just these words")
+        remark(
+            f"{yes} the oracle gives the mention its type; {no} another, or {tables.NONE} none over just these words"
+        )
 
 
 def _marked(sentence: Sentence) -> Text:
@@ -212,7 +214,7 @@ def _verdict(comparison: SuggestionTable, blank: Blank, mention: Sequence[str]) 
     """A sign, and the type that the oracle gives where it is another."""
     found = comparison.verdict(blank, mention)
     agrees = found == blank.entity.type
-    shown = tables.sign(agrees) if agrees else f"{tables.sign(agrees)} {found or NONE}"
+    shown = tables.sign(agrees) if agrees else f"{tables.sign(agrees)} {found or tables.NONE}"
     return tables.text(shown, "green" if agrees else "red")
 
 
@@ -254,7 +256,7 @@ def _print_novelty(found: Novelty) -> None:
     for name, counts in [*found.per_type.items(), ("all", found.total)]:
         figures = [f"{counts.distinct:,}", f"{counts.new:,}"]
         if counts.valid is not None:
-            figures += [f"{counts.valid:,}", f"{100 * counts.valid / counts.new:.1f} %" if counts.new else NONE]
+            figures += [f"{counts.valid:,}", f"{100 * counts.valid / counts.new:.1f} %" if counts.new else tables.NONE]
         rows.add_row(tables.text(name), *figures)
     tables.show(rows)
     valid = "; valid: the oracle finds it, borders and type, at least once" if found.judged else ""

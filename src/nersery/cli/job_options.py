@@ -59,7 +59,7 @@ def print_plan(stage: Stage[Any, Any], rows: Rows, *, as_json: bool) -> None:
     """
     from nersery.models.llm.endpoint_method import EndpointMethod
 
-    method = stage.made()
+    method = stage.create_method()
     if not isinstance(method, EndpointMethod):
         raise SettingsError(
             f"--plan is only for methods that ask a language model on a server; {stage.method} does not"
@@ -68,7 +68,10 @@ def print_plan(stage: Stage[Any, Any], rows: Rows, *, as_json: bool) -> None:
         step, size = stage.fit(method, None, None), stage.items_at_once(method, None)
         for _ in run(stage.items(rows.outcomes()), step, batch_size=size, sentence_of=stage.sentence_of):
             pass
-    options.print_json(spending.as_dict()) if as_json else print(f"estimated: {spending}")
+    if as_json:
+        options.print_json(spending.as_dict())
+    else:
+        print(f"estimated: {spending}")
 
 
 def run_job(

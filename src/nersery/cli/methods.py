@@ -42,11 +42,11 @@ def augment(
 
     options.refuse_same_file(target, source, *filter(None, (gold, dev)))
     stage = AugmentStage(method, settings_from(settings or []), copies=copies)
-    stage.made()  # wrong settings show before any file is read
+    stage.create_method()  # wrong settings show before any file is read
     corpus = options.open_corpus(source)
     learnt = options.open_corpus(gold) if gold is not None else corpus
-    dev_gold = [] if dev is None else [options.open_corpus(dev)]
-    training = Training([sentence for source in dev_gold for sentence in source], seed)
+    dev_gold = options.open_corpora([dev])
+    training = Training(options.sentences_of(dev_gold), seed)
     stage = replace(stage, gold=learnt, training=training)
     if plan:
         print_plan(stage, corpus, as_json=json)
@@ -81,7 +81,7 @@ def annotate(
 
     options.refuse_same_file(target, source, *filter(None, (gold, dev)))
     stage = AnnotateStage(method, settings_from(settings or []))
-    reads_first = stage.made().reads_first  # wrong settings show before any file is read
+    reads_first = stage.create_method().reads_first  # wrong settings show before any file is read
     if reads_first and job.shards is not None:
         raise SettingsError(
             f"{method} reads all sentences before it labels the first, so it cannot run with --shards; "
@@ -90,10 +90,9 @@ def annotate(
         )
     corpus = options.open_corpus(source, raw=True)
     labelled = replace(options.shared(io.ReadOptions), format=io.AUTO)  # whatever the raw text is
-    examples, held_out = ([] if name is None else [options.open_corpus(name, labelled)] for name in (gold, dev))
-    training = Training([sentence for split in held_out for sentence in split], seed)
-    known = [sentence for split in examples for sentence in split]
-    stage = replace(stage, gold=known, training=training, raw=corpus if reads_first else ())
+    examples, held_out = (options.open_corpora([name], labelled) for name in (gold, dev))
+    training = Training(options.sentences_of(held_out), seed)
+    stage = replace(stage, gold=options.sentences_of(examples), training=training, raw=corpus if reads_first else ())
     if plan:
         print_plan(stage, corpus, as_json=json)
     else:
@@ -126,19 +125,19 @@ def select(
     """Score sentences and keep the good ones. The output holds the scores; OUTPUT.rejects.jsonl has the others."""
     from nersery.select.base import SelectStage
 
-    parents, others = ([] if gold is None else [gold]), [*(held_out or []), *([] if dev is None else [dev])]
-    options.refuse_same_file(target, source, *parents, *others)
+    others = [*(held_out or ()), dev]
+    options.refuse_same_file(target, source, *(name for name in (gold, *others) if name is not None))
     chosen = settings_from(settings or [])
     if threshold is not None:
         if "threshold" in chosen:
             raise SettingsError("--threshold and --set threshold= set the same value. Use one of them")
         chosen["threshold"] = threshold
     stage = SelectStage(method, chosen)
-    stage.made()
+    stage.create_method()
     corpus = options.open_corpus(source)
-    known, away = ([options.open_corpus(name) for name in names] for names in (parents, others))
-    learnt, avoided = ([sentence for split in part for sentence in split] for part in (known, away))
-    training = Training(list(away[-1]) if dev else (), seed)
+    known, away = options.open_corpora([gold]), options.open_corpora(others)
+    learnt, avoided = options.sentences_of(known), options.sentences_of(away)
+    training = Training(list(away[-1]) if dev else (), seed)  # dev was named last; it is held out, too
     stage = replace(stage, gold=learnt, held_out=avoided, candidates=corpus, training=training)
     job = JobOptions(force=force, quiet=quiet)
     run_job(stage, corpus, target, job, corpus, *known, *away, as_json=json)

@@ -6,7 +6,7 @@ import codecs
 import json
 import os
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextvars import ContextVar
 from functools import cache, partial
 from pathlib import Path
@@ -23,7 +23,7 @@ from nersery.core.files import files_of, lies_in, refuse_unwritable, write_outpu
 from nersery.core.other_jobs import already_exists
 from nersery.core.outcome import Reject, Tally
 from nersery.core.random import LARGEST_SEED, MOST_SAMPLES
-from nersery.core.sentence import Corpus
+from nersery.core.sentence import Corpus, Sentence
 from nersery.core.warnings import NO_NOTES, remark
 from nersery.pipeline.job import rejects_of
 
@@ -150,6 +150,16 @@ def open_corpus(path: str, reading: io.ReadOptions | None = None, *, raw: bool =
     return source
 
 
+def open_corpora(names: Iterable[str | None], reading: io.ReadOptions | None = None) -> list[io.Source]:
+    """The corpora of options; None stands for an option that is not given."""
+    return [open_corpus(name, reading) for name in names if name is not None]
+
+
+def sentences_of(sources: Iterable[io.Source]) -> list[Sentence]:
+    """The sentences of all sources."""
+    return [sentence for source in sources for sentence in source]
+
+
 def read_relabelled(first: Corpus, name: str) -> Corpus:
     """Its sentences under other labels; where a format kept no ids, the first belongs to the first, and so on."""
     from nersery.evaluate.scores import paired_by_order
@@ -263,7 +273,10 @@ def check_picture(picture: Path, *sources: str, force: bool, output: Path | None
 def print_tally(target: Path, tally: Tally, *sources: io.Source, as_json: bool) -> None:
     """Print what became of the items of a job, and what was repaired in its sources."""
     report_repairs(*sources)
-    print_json({"output": str(target), **tally.as_dict()}) if as_json else print(printable(f"{target}: {tally}"))
+    if as_json:
+        print_json({"output": str(target), **tally.as_dict()})
+    else:
+        print(printable(f"{target}: {tally}"))
 
 
 def print_json(value: Any) -> None:

@@ -67,7 +67,7 @@ def align(
     job = options.shared(JobOptions)
     options.refuse_same_file(output, source, target)
     stage = AlignStage(method, settings_from(settings or []), first=first, probabilities=probabilities)
-    aligner = stage.made()  # wrong settings show before any file is read
+    aligner = stage.create_method()  # wrong settings show before any file is read
     if keep is not None:
         options.refuse_same_file(keep, source, target)
         check_keep(keep, aligner, output, force=job.force)

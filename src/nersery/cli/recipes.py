@@ -65,12 +65,18 @@ def run(
     job = Run(loaded, folder, quiet, jobs)
     if check:
         plan = _plan(job)
-        options.print_json(plan) if json else _print_plan(plan)
+        if json:
+            options.print_json(plan)
+        else:
+            _print_plan(plan)
         return
     report = job.execute()
     if log:
         log_run(log, report, job.folder)
-    options.print_json(report.as_dict()) if json else _print_summary(report, job.folder)
+    if json:
+        options.print_json(report.as_dict())
+    else:
+        _print_summary(report, job.folder)
     if recipe in shipped_recipes():
         remark(f"Next: nersery copy {recipe} my-recipe.toml, put your own files into its [data]")
 
@@ -91,7 +97,10 @@ def _sweep(recipe: Recipe, folder: Path, jobs: int, *, check: bool, json: bool, 
             "notes": notes,
         }
         plan["seconds_in_all"] = job.seconds()
-        options.print_json(plan) if json else _print_plan({**plan, "seconds": {}, "jobs": jobs})
+        if json:
+            options.print_json(plan)
+        else:
+            _print_plan({**plan, "seconds": {}, "jobs": jobs})
         return
     report = job.execute()
     if json:

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 WIDEST = 100_000
 """Columns of a file, where nothing is wrapped."""
+NONE = "-"
+"""In place of a figure that is not there."""
 RIGHT_TO_LEFT = ("R", "AL", "AN")
 
 

@@ -60,11 +60,11 @@ def train(
         from nersery.taggers.components.onnx_export import check_onnx, export_onnx
 
         check_onnx()
-    sources = [options.open_corpus(name) for name in names]
+    sources = options.open_corpora(names)
     by_file = {name: [*source] for name, source in zip(names, sources, strict=True)}
     gold = [sentence for name in names for sentence in by_file[name]]
-    dev_source = [] if dev is None else [options.open_corpus(dev)]
-    dev_sentences = [sentence for source in dev_source for sentence in source]
+    dev_source = options.open_corpora([dev])
+    dev_sentences = options.sentences_of(dev_source)
     options.report_repairs(*sources, *dev_source)
     if dev and not any(sentence.entities for sentence in dev_sentences):
         raise DataError(
@@ -207,7 +207,7 @@ def _print_scores(result: dict[str, Any], compared: Comparison | None) -> None:
     shown = tables.table("", "precision", "recall", "F1", *counts, figures_from=1)
     for name, row in [*result["per_type"].items(), ("micro", result["micro"])]:  # a type may be called so too
         of_some = row["predicted"] + row["gold"] > 0
-        figures = (f"{100 * row[key]:.1f}" if of_some else "-" for key in shares)
+        figures = (f"{100 * row[key]:.1f}" if of_some else tables.NONE for key in shares)
         shown.add_row(tables.text(name), *figures, *(f"{row[key]:,}" for key in counts))
     tables.show(shown)
     rows = result["per_type"].values()

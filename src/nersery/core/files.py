@@ -29,7 +29,9 @@ NO_SPACE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 """What the system calls a full disk, a used-up quota, and a file too large for the disk."""
 NO_LOCKS = (errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP, errno.EINVAL)
 """What file systems without locks answer."""
-_IN_WORKSHOP = {"lock", "new", "old", "gone"}
+LOCK = "lock"
+"""The file by which `locked` locks a folder."""
+_IN_WORKSHOP = {LOCK, "new", "old", "gone"}
 
 
 def as_path(value: object, name: str) -> Path:
@@ -332,7 +334,7 @@ def locked(folder: Path) -> contextlib.AbstractContextManager[None]:
     Raises:
         SettingsError: If another process holds the lock, or something else has its name.
     """
-    return _locked(folder, "lock", wait=False)
+    return _locked(folder, LOCK, wait=False)
 
 
 def turn(folder: Path) -> contextlib.AbstractContextManager[None]:

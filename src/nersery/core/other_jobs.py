@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from nersery.core.errors import SettingsError
+from nersery.core.files import LOCK
 
 
 def other_settings(folder: Path, content: str, difference: str, fix: str) -> str:
@@ -35,7 +36,7 @@ def already_exists(path: Path) -> SettingsError:
 
 def beginnings(record: str) -> tuple[str, str]:
     """The files that a job leaves in its folder if it is killed before its record is written."""
-    return "lock", f"{record}.tmp"
+    return LOCK, f"{record}.tmp"
 
 
 def refuse_occupied(folder: Path, job: str, record: str) -> None:

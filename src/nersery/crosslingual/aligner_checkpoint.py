@@ -121,7 +121,7 @@ def _only_copy_is_missing(job: StageJob, keep: Path) -> bool:
         record = json.loads((job.training / RECORD).read_text("utf-8"))
     except (OSError, ValueError):
         return False
-    return bool(record == {"fingerprint": _fingerprint(job.stage.made(), job.stage.pairs)})
+    return bool(record == {"fingerprint": _fingerprint(job.stage.create_method(), job.stage.pairs)})
 
 
 def _reason(error: OSError) -> str:

@@ -102,4 +102,12 @@ def _pack(pack: Callable[[Path, Path], None], lines: Path, target: Path) -> None
         pack(lines, packed)
         os.replace(packed, target)
     finally:  # it is still there after an error
-        shutil.rmtree(packed) if packed.is_dir() else packed.unlink(missing_ok=True)
+        remove(packed)
+
+
+def remove(path: Path) -> None:
+    """Remove a file or a folder, if it is there."""
+    if path.is_dir():
+        shutil.rmtree(path)
+    else:
+        path.unlink(missing_ok=True)

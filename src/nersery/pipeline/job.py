@@ -8,7 +8,6 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import shutil
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -25,6 +24,7 @@ from nersery.core.outcome import Outcome, Reject, Step, Tally
 from nersery.core.progress import Progress
 from nersery.core.sentence import Sentence
 from nersery.io.text_file import as_beginning
+from nersery.io.writing import remove
 from nersery.pipeline.error_policy import ErrorPolicy, sentence_in
 from nersery.pipeline.record import JobRecord
 
@@ -35,7 +35,11 @@ CHECKPOINT_SECONDS = 1.0
 """At most so much finished work, plus a batch, is done again after a kill."""
 
 JOURNAL = "journal.json"
-PARTS = ("output", "rejects", JOURNAL, *beginnings(JOURNAL))
+OUTPUT = "output"
+REJECTS = "rejects"
+PACKED = "packed"
+"""What `FileJob.pack` made of the output."""
+PARTS = (OUTPUT, REJECTS, JOURNAL, *beginnings(JOURNAL))
 """The files of a job in its folder."""
 
 
@@ -131,7 +135,7 @@ class FileJob:
         if self.target.is_dir() and not self.makes_folder:
             raise SettingsError(f"{self.target} is a folder, expected the name of a file to write")
         begun = self.target.name != "" and (self.part / JOURNAL).exists()
-        is_moved = begun and not any((self.part / name).exists() for name in ("output", "packed"))
+        is_moved = begun and not any((self.part / name).exists() for name in (OUTPUT, PACKED))
         if self.makes_folder and os.path.lexists(self.target) and not is_moved:
             raise SettingsError(f"{self.target} exists already, expected the name of a new folder. Choose another name")
         there = {path.name for path in self.part.iterdir()} if not begun and self.part.is_dir() else set()
@@ -141,7 +145,7 @@ class FileJob:
 
     def _check_existing(self, overwrite: bool, *, moved: bool) -> None:
         """Refuse files that may not be overwritten, but for those that a killed call may have ``moved`` there."""
-        for file, made in ((self.target, self.part / "output"), (self.rejects, self.part / "rejects")):
+        for file, made in ((self.target, self.part / OUTPUT), (self.rejects, self.part / REJECTS)):
             if os.path.lexists(file) and not overwrite and not (moved and not made.exists()):
                 raise already_exists(file)
 
@@ -164,10 +168,10 @@ class FileJob:
         self.check_target(overwrite=overwrite)
         journal = _Journal(self.part / JOURNAL, dict(self.fingerprint))
         with journal.taken_over(overwrite=overwrite):
-            self._check_existing(overwrite, moved=journal.finished)
+            was_finished = journal.finished  # then a killed call may have moved the files
+            self._check_existing(overwrite, moved=was_finished)
             journal.write()  # before the output is cut, so that no journal ever speaks of another job's bytes
-            moved = journal.finished  # perhaps, by a killed call
-            if not journal.finished:
+            if not was_finished:
                 done, policy = journal.tally.read, ErrorPolicy(step, self.sentence_of)
                 if progress is not None and done:
                     progress.advance(done, resumed=True)
@@ -175,7 +179,7 @@ class FileJob:
                 outcomes = outcomes_of(remaining, policy, batch_size=batch_size, progress=progress)
                 self._fill(journal, outcomes, policy, batch_size)
             self.check_target(overwrite=overwrite)  # somebody may have written there in the meantime
-            self._refuse_loss(journal.tally, moved=moved)
+            self._refuse_loss(journal.tally, moved=was_finished)
             self._publish(journal.tally)
         return journal.tally
 
@@ -183,8 +187,8 @@ class FileJob:
         with (
             files.naming_the_full_disk(self.target),
             # A kill may have left more bytes than the journal speaks of: their items are processed again.
-            _cut_to(self.part / "output", journal.bytes[0]) as output,
-            _cut_to(self.part / "rejects", journal.bytes[1]) as rejects,
+            _cut_to(self.part / OUTPUT, journal.output_bytes) as output,
+            _cut_to(self.part / REJECTS, journal.reject_bytes) as rejects,
         ):
             saved = time.monotonic()
             for number, made in enumerate(outcomes, start=1):
@@ -207,23 +211,23 @@ class FileJob:
 
     def _refuse_loss(self, tally: Tally, *, moved: bool) -> None:
         """Raise `NerseryError`, and clear the way for another try, if somebody has removed the finished work."""
-        pairs = [(self.part / "output", self.target), (self.part / "rejects", self.rejects)]
+        pairs = [(self.part / OUTPUT, self.target), (self.part / REJECTS, self.rejects)]
         for made, target in pairs if tally.rejected else pairs[:1]:
-            is_moved = moved and (os.path.lexists(target) or (self.part / "packed").exists())
+            is_moved = moved and (os.path.lexists(target) or (self.part / PACKED).exists())
             if not made.exists() and not is_moved:
                 self._clear()
                 raise NerseryError(f"{made} was removed, so {target} cannot be written. Repeat the command")
 
     def _publish(self, tally: Tally) -> None:
         """Move the finished files; what a killed call has moved already is no longer there."""
-        rejects, output, packed = self.part / "rejects", self.part / "output", self.part / "packed"
+        rejects, output, packed = self.part / REJECTS, self.part / OUTPUT, self.part / PACKED
         if not tally.rejected:
             self.rejects.unlink(missing_ok=True)
         elif rejects.exists():
             os.replace(rejects, self.rejects)
         if self.pack is not None:
             if output.exists():  # else a killed call has packed it
-                shutil.rmtree(packed) if packed.is_dir() else packed.unlink(missing_ok=True)  # it may be half done
+                remove(packed)  # it may be half done
                 self.pack(output, packed)
                 output.unlink()
             output = packed
@@ -243,16 +247,18 @@ class _Journal(JobRecord):
     """How many items of an unfinished job are done, and their bytes."""
 
     tally: Tally = field(default_factory=Tally)
-    bytes: tuple[int, int] = (0, 0)
+    output_bytes: int = 0
+    reject_bytes: int = 0
 
     def load(self, text: str, fingerprint: Mapping[str, Any]) -> str:
         """See `JobRecord.load`."""
         state = json.loads(text)
         there, tally = state["fingerprint"], Tally(state["read"], state["written"], Counter(state["reasons"]))
-        (output, rejects), finished = state["bytes"], state["finished"]
+        (output_bytes, reject_bytes), finished = state["bytes"], state["finished"]
         if there != fingerprint:
             return files.differences(there, fingerprint) if finished or tally.read else ""
-        self.tally, self.bytes, self.finished = tally, (output, rejects), finished
+        self.tally, self.finished = tally, finished
+        self.output_bytes, self.reject_bytes = output_bytes, reject_bytes
         return ""
 
     def save(self, output: BinaryIO, rejects: BinaryIO) -> None:
@@ -263,13 +269,14 @@ class _Journal(JobRecord):
         """
         output.flush()
         rejects.flush()
-        self.bytes = (output.tell(), rejects.tell())
+        self.output_bytes, self.reject_bytes = output.tell(), rejects.tell()
         self.write()
 
     def text(self) -> str:
         """The state as it is."""
         state = {"fingerprint": self.fingerprint, **self.tally.as_dict()}
-        return json.dumps(state | {"bytes": self.bytes, "finished": self.finished}, indent=1)
+        size = [self.output_bytes, self.reject_bytes]
+        return json.dumps(state | {"bytes": size, "finished": self.finished}, indent=1)
 
 
 def rejects_of(target: Path) -> Path:

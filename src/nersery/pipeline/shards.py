@@ -120,7 +120,7 @@ class ShardJob:
                 rest = batches(islice(iter(rows), done, None), self.rows, batch_size)
                 self._fill(manifest, answers(rest), progress)
             self.check_target(overwrite=overwrite)  # somebody may have written there in the meantime
-            (self.part / "lock").unlink(missing_ok=True)
+            (self.part / files.LOCK).unlink(missing_ok=True)
             files.replace_folder(self.part, self.target)
         return manifest.tally
 

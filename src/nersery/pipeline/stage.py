@@ -59,23 +59,23 @@ class Stage(ABC, Generic[Row, Item]):
     @property
     def label(self) -> str:
         """Label of its progress: the plug-in's name, or the stage's own."""
-        return name_of(self.made()) if self.kind else type(self).__name__.removesuffix("Stage").lower()
+        return name_of(self.create_method()) if self.kind else type(self).__name__.removesuffix("Stage").lower()
 
-    def made(self) -> Any:
+    def create_method(self) -> Any:
         """The plug-in; a `SettingsError` with all its wrong settings."""
         return instance(self.kind, self.method, self.settings)
 
     def load(self) -> Any:
         """The plug-in; a `MissingResourceError` if one of its models and files is missing."""
-        method = self.made()
+        method = self.create_method()
         if isinstance(self.method, str):  # a method that is given is the caller's, who may have checked it
             method.check()
         return method
 
     def files(self) -> Mapping[str, str]:
         """Hashes of the files that the plug-in reads."""
-        made = self.made()
-        return files_in(type(made), settings_of(made))
+        method = self.create_method()
+        return files_in(type(method), settings_of(method))
 
     @abstractmethod
     def fit(self, method: Any, folder: Path | None, progress: Progress | None) -> Step[Item]:
@@ -113,16 +113,16 @@ class Stage(ABC, Generic[Row, Item]):
         """The sentence that the reject of a failed row or item shows."""
         return row if isinstance(row, Sentence) else None
 
-    def name_of(self, row: Row | Item) -> str:
+    def row_name(self, row: Row | Item) -> str:
         """The name of a row in messages."""
-        return named(self.sentence_of(row))
+        return sentence_name(self.sentence_of(row))
 
     def encode(self, made: Any) -> str:
         """A result of the step as text, with line breaks; a `DataError` if the format cannot hold it."""
         return _JSONL.encode(made)
 
 
-def named(sentence: Sentence | None) -> str:
+def sentence_name(sentence: Sentence | None) -> str:
     """The name of a sentence in messages."""
     return printable(sentence.id) if sentence is not None and sentence.id else "a row without an id"
 

@@ -68,7 +68,7 @@ class JobOptions:
         if self.gpus and self.engine != "ray":
             raise SettingsError("--gpus is for --engine ray; local workers share the GPU that is there")
 
-    def start(self) -> Engine[Any]:
+    def new_engine(self) -> Engine[Any]:
         """The engine."""
         from nersery.pipeline.engines.local import LocalEngine
         from nersery.pipeline.engines.ray import RayEngine
@@ -83,7 +83,7 @@ def split_options(options: Mapping[str, Any]) -> tuple[JobOptions, dict[str, Any
     return job, text_paths({name: value for name, value in options.items() if name not in names})
 
 
-def job_options(options: Mapping[str, Any]) -> JobOptions:
+def options_without_settings(options: Mapping[str, Any]) -> JobOptions:
     """The options of a job without a method; a `SettingsError` if there are others."""
     job, others = split_options(options)
     if others:
@@ -205,6 +205,10 @@ class StageJob:
     learn_label: str | None = None
 
     @property
+    def _label_of_learning(self) -> str:
+        return self.learn_label or f"{self.label}: learn"
+
+    @property
     def training(self) -> Path:
         """Folder where a training keeps its state until the job is finished."""
         return self.target.with_name(self.target.name + ".training")
@@ -224,13 +228,13 @@ class StageJob:
         return tally
 
     def _into_file(self) -> Tally:
+        # Before the method is loaded, which the environment needs.
         self._file_job().check_target(overwrite=self.options.force)
         check_training(self.training)
         method = self.stage.load()
         job = self._file_job(self._environment(method))
         total = _count(self.rows, self.stage) if self.stage.counts_rows(method) else None
-        learn = self.learn_label or f"{self.label}: learn"
-        with Progress(learn, quiet=self.options.quiet) as progress:
+        with Progress(self._label_of_learning, quiet=self.options.quiet) as progress:
             fit = partial(self.stage.fit, method, self.training, progress)
             step = resume_training(fit, self.training, force=self.options.force)
         with Progress(self.label, total, quiet=self.options.quiet) as progress:
@@ -248,8 +252,11 @@ class StageJob:
         device = pick_device(getattr(method, "device", "auto"))
         return {"environment": environment(device, getattr(method, "precision", "auto"), threads)}
 
+    def _full_fingerprint(self, environment: Mapping[str, Any]) -> dict[str, Any]:
+        return {"nersery": __version__, **self.fingerprint, **environment}
+
     def _file_job(self, environment: Mapping[str, Any] = MappingProxyType({})) -> FileJob:
-        fingerprint = {"nersery": __version__, **self.fingerprint, **environment}
+        fingerprint = self._full_fingerprint(environment)
         if self.stage.extension == "jsonl":
             job = corpus_job(self.target, fingerprint)
         else:  # a format that only the stage can write
@@ -265,15 +272,15 @@ class StageJob:
         job.check_target(overwrite=self.options.force)
         method = self.stage.load()
         size = self.stage.items_at_once(method, self.options.batch_size)
-        environment = self._environment(method, threads=wanted_threads() or 1)
-        job = replace(job, fingerprint={"nersery": __version__, **self.fingerprint, **environment})
+        threads = wanted_threads() or 1  # as MessageHandler sets it in each worker
+        environment = self._environment(method, threads)
+        job = replace(job, fingerprint=self._full_fingerprint(environment))
         check_training(self.training)
         total = _count(self.rows, self.stage)
-        learn = self.learn_label or f"{self.label}: learn"
-        task = WorkerTask(self.stage, size, self.training, label=learn, quiet=self.options.quiet)
+        task = WorkerTask(self.stage, size, self.training, label=self._label_of_learning, quiet=self.options.quiet)
 
         def run_shards() -> Tally:
-            engine, force = self.options.start(), self.options.force
+            engine, force = self.options.new_engine(), self.options.force
             with (
                 Progress(self.label, total, quiet=self.options.quiet) as progress,
                 Pool(engine, task, self.options.workers, self._note) as pool,

@@ -43,7 +43,7 @@ class AlignmentQuality(Selector):
           `nersery.crosslingual.projection.Projection`.
     """
 
-    reads_first: ClassVar[bool] = True
+    checks_candidates: ClassVar[bool] = True
 
     measure: Literal["words", "entities", "both"] = "words"
     threshold: Rate = 0.0

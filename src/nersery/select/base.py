@@ -33,7 +33,7 @@ class Selector(Method, ABC):
     """
 
     threshold: float
-    reads_first: ClassVar[bool] = False
+    checks_candidates: ClassVar[bool] = False
     """Whether `fit_candidates` reads all candidates before any costly work, so that no separate pass checks them."""
     history: Mapping[str, Any] = MappingProxyType({})
     """What `fit_candidates` did, as JSON values, which a run writes beside what was kept; empty for most."""
@@ -83,6 +83,8 @@ class TaggerJudge:
     _: KW_ONLY
     tagger: ModelName | None = None
     _tagger: Tagger | None = field(default=None, init=False, repr=False, compare=False)
+    _seed: int = field(default=0, init=False, repr=False, compare=False)
+    _warned: set[str] = field(default_factory=set, init=False, repr=False, compare=False)
 
     def check(self) -> None:
         """Look for the tagger, if one is named; see `Selector.check`."""
@@ -92,8 +94,9 @@ class TaggerJudge:
         self, gold: Sequence[Sentence], training: Training = NO_TRAINING, *, held_out: Iterable[Sentence] = ()
     ) -> None:
         """Take the tagger that is there, or train one on gold."""
-        self._tagger, self._seed = gold_tagger(name_of(self), self.tagger, gold, training), training.seed
-        self._warned: set[str] = set()
+        self._tagger = gold_tagger(name_of(self), self.tagger, gold, training)
+        self._seed = training.seed
+        self._warned = set()
 
     def judge(self, sentences: Iterable[Sentence]) -> Tagger:
         """The tagger; says once which types of the sentences it does not know. An error before `fit`."""
@@ -154,7 +157,7 @@ class SelectStage(Stage[Sentence, Sentence]):
 
     def counts_rows(self, method: Selector) -> bool:
         """Not for selectors that read all candidates before the first score anyway."""
-        return not method.reads_first
+        return not method.checks_candidates
 
     def fit(self, method: Selector, folder: Path | None, progress: Progress | None) -> Step[Sentence]:
         """See `Stage`."""

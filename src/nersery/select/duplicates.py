@@ -35,7 +35,7 @@ class Duplicates(Selector):
         threshold: Minimum score, in [0, 1].
     """
 
-    reads_first: ClassVar[bool] = True
+    checks_candidates: ClassVar[bool] = True
 
     similarity: RateAboveZero = 1.0
     ignore_case: bool = True

@@ -26,8 +26,8 @@ from nersery.pipeline.stage import Stage
 from nersery.pipeline.stage_job import (
     Sentences,
     check_training,
-    job_options,
     opened,
+    options_without_settings,
     resume_training,
     run_stage,
     text_paths,
@@ -106,7 +106,7 @@ class Tagger(Method, ABC):
     def check_certainty(self) -> None:
         """Raise `SettingsError` if the settings show, before training, that `certainty` will not work."""
         if type(self).certainty is Tagger.certainty:
-            self.certainty(())
+            self.certainty(())  # the default, which raises
 
     @abstractmethod
     def save(self, folder: str | Path) -> None:
@@ -279,7 +279,7 @@ def predict(
     else:
         as_path(tagger, "tagger")
         tagger = str(tagger)
-    return run_stage(PredictStage(tagger, backend), opened(corpus, raw=True), output, job_options(options))
+    return run_stage(PredictStage(tagger, backend), opened(corpus, raw=True), output, options_without_settings(options))
 
 
 def train(
@@ -304,12 +304,14 @@ def train(
         quiet: Show no progress.
         settings: Of the tagger, if it is no object.
     """
-    training, folder = Training(seed=seed), None if output is None else as_path(output, "output")
+    training = Training(seed=seed)  # refuses a wrong seed before anything is read
+    folder = None if output is None else as_path(output, "output")
     tagger: Tagger = instance("tagger", method, text_paths(settings))
     tagger.check()
     if folder is not None:
         check_tagger_folder(folder, force=force)
-    sentences, training = list(opened(gold)), replace(training, dev=list(opened(dev)))
+    sentences = list(opened(gold))
+    training = replace(training, dev=list(opened(dev)))
     if folder is not None:
         train_into(folder, tagger, sentences, training, force=force, quiet=quiet)
     else:

@@ -33,7 +33,7 @@ from nersery.models.training.trainer import seeded
 from nersery.models.word_vectors import read_first, read_head
 from nersery.taggers.base import Tagger, require_labels
 from nersery.taggers.components.crf import ConditionalRandomField
-from nersery.taggers.components.decoding import LENGTH_MULTIPLE, Decoding, Example, emissions, examples, loss
+from nersery.taggers.components.decoding import LENGTH_MULTIPLE, Decoding, LabelledWindow, emissions, examples, loss
 from nersery.taggers.components.description import DESCRIPTION, from_settings, read_description, write_description
 from nersery.taggers.components.recurrent import RecurrentNetwork, Sizes
 from nersery.taggers.components.tag_set import TagSet
@@ -177,8 +177,8 @@ class BiLSTMCRF(Decoding, Tagger, TrainingSettings):
         self._network = network.to(pick_device(self.device)).eval()
         self._known_words, self._tags, self._given = lexicon, tags, given
 
-    def _loss(self, table: WordTable, batch: Sequence[Example]) -> Tensor:
-        network, rows = self.network, collate([window for window, *_ in batch], 0)
+    def _loss(self, table: WordTable, batch: Sequence[LabelledWindow]) -> Tensor:
+        network, rows = self.network, collate([example.window for example in batch], 0)
         distinct, places = torch.unique(rows.input_ids, return_inverse=True)
         lengths = table.lengths[distinct]
         spelled = self._spell(table.spellings[distinct, : int(lengths.max())], lengths)

@@ -154,6 +154,7 @@ class TransformerTagger(decoding.Decoding, Tagger, ModelSettings, TrainingSettin
                     gold,
                     training,
                     warm=warm,
+                    # names are "network.bert..." or "peer.bert..."; whatever is outside the encoder is new
                     is_new=lambda name: not name.partition(".")[2].startswith(f"{network.base_model_prefix}."),
                 )
         self.history["parameters"] = parameters_of(network)
@@ -177,11 +178,11 @@ class TransformerTagger(decoding.Decoding, Tagger, ModelSettings, TrainingSettin
                 "trains for twice as long"
             )
 
-    def _subwords(self, learnt: Sequence[decoding.Example], dev: Sequence[Sentence]) -> set[int]:
+    def _subwords(self, learnt: Sequence[decoding.LabelledWindow], dev: Sequence[Sentence]) -> set[int]:
         """All subwords that the network reads in training."""
         _, encoder = self.parts
         windows = [
-            *(window for window, *_ in learnt),
+            *(example.window for example in learnt),
             *(w for sentence in dev for w in encoder.windows(sentence.words)),
         ]
         return {encoder.pad, *(subword for window in windows for subword in window.subwords)}
@@ -239,12 +240,12 @@ class TransformerTagger(decoding.Decoding, Tagger, ModelSettings, TrainingSettin
         """Predict by ONNX Runtime; see `Tagger.use_onnx`."""
         self._network = OnnxNetwork(folder)
 
-    def _examples(self, sentence: Sentence) -> list[decoding.Example]:
+    def _examples(self, sentence: Sentence) -> list[decoding.LabelledWindow]:
         _, encoder = self.parts
         return decoding.examples(encoder.windows(sentence.words), sentence, self._tags)
 
-    def _loss(self, batch: Sequence[decoding.Example]) -> Tensor:
-        windows = [window for window, *_ in batch]
+    def _loss(self, batch: Sequence[decoding.LabelledWindow]) -> Tensor:
+        windows = [example.window for example in batch]
         scores, mask = self._scores(windows)
         task = decoding.loss(scores, mask, batch, self._crf, self._tags)
         if self._peer is None:

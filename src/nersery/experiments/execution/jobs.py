@@ -191,8 +191,8 @@ class CellStage(Stage[Row, Row]):
             return portable(error)
         return None
 
-    def name_of(self, row: Any) -> str:
-        """See `Stage.name_of`."""
+    def row_name(self, row: Any) -> str:
+        """See `Stage.row_name`."""
         return str(row[0])
 
     def encode(self, made: Any) -> str:

@@ -28,7 +28,7 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
 from nersery.core.errors import NerseryError, SettingsError
-from nersery.core.files import differences, locked, os_errors, write_atomic
+from nersery.core.files import LOCK, differences, locked, os_errors, write_atomic
 from nersery.core.other_jobs import other_settings
 
 CHECKPOINT_SECONDS = 60.0
@@ -181,7 +181,7 @@ class Checkpoint:
 
     def _remove_others(self) -> None:
         """Remove parts that ``state.json`` does not name, and what a kill left of them."""
-        kept = {"lock", RECORD, *(self._path(name).name for name in self._parts)}
+        kept = {LOCK, RECORD, *(self._path(name).name for name in self._parts)}
         for path in self._folder.iterdir():
             if path.name not in kept and OWN_FILES.fullmatch(path.name):
                 path.unlink()

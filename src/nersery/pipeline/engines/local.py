@@ -134,11 +134,14 @@ def _serve(connection: Connection, task: bytes, folder: str) -> None:
     Thread(target=_take, args=(connection, inbox, folder), daemon=True).start()
     handler = MessageHandler(task)
     with (
-        contextlib.suppress(OSError),
+        contextlib.suppress(OSError),  # the parent closed the pipe
         shown_by(lambda text: connection.send(Status(text))),
-    ):  # the parent closed the pipe
-        connection.send(ready := handler.prepare())
-        while not isinstance(ready, Failure):
+    ):
+        ready = handler.prepare()
+        connection.send(ready)
+        if isinstance(ready, Failure):
+            return
+        while True:
             connection.send(handler.answer(inbox.get()))
 
 

@@ -18,7 +18,18 @@ from nersery.core.outcome import Reject, Tally
 from nersery.core.progress import print_line
 from nersery.pipeline.engines.worker import WorkerTask
 from nersery.pipeline.error_policy import FAILED, MOST_FAILED
-from nersery.pipeline.stage import Answer, AnyWorker, Engine, Failure, Item, Ready, Row, Status, WorkerDiedError, named
+from nersery.pipeline.stage import (
+    Answer,
+    AnyWorker,
+    Engine,
+    Failure,
+    Item,
+    Ready,
+    Row,
+    Status,
+    WorkerDiedError,
+    sentence_name,
+)
 
 TRIES = 2
 """Deaths of workers after which a batch is halved, or a single row rejected."""
@@ -34,7 +45,7 @@ class _Batch(Generic[Row]):
     """A batch, or half of a larger one."""
 
     rows: Sequence[Row | Reject]
-    tries: int = TRIES
+    tries_left: int = TRIES
     answer: Answer | None = None
     halves: tuple[_Batch[Row], ...] = ()
 
@@ -48,6 +59,7 @@ class _Batch(Generic[Row]):
     def halve(self) -> tuple[_Batch[Row], ...]:
         middle = len(self.rows) // 2
         parts = (self.rows[:middle], self.rows[middle:])
+        # A half is tried once, because its batch has killed workers already; a single row gets a second chance.
         self.halves = tuple(_Batch(part, TRIES if len(part) == 1 else 1) for part in parts)
         return self.halves
 
@@ -211,15 +223,15 @@ class Pool(Generic[AnyWorker, Row, Item]):
         """What to repeat of the batch at which a worker died; the first death may be chance, so it is tried again."""
         self._deaths += 1
         row, stage = batch.rows[0], self._task.stage
-        name = named(row.sentence) if isinstance(row, Reject) else stage.name_of(row)
+        name = sentence_name(row.sentence) if isinstance(row, Reject) else stage.row_name(row)
         place = f"at {len(batch.rows)} rows from {name} on"
         if self._deaths == MOST_DEATHS:
             raise JobFailedError(
                 f"{MOST_DEATHS} workers died, the last one {place}: {reason}. Finished shards are kept: the same "
                 "command resumes"
             )
-        batch.tries -= 1
-        if batch.tries:
+        batch.tries_left -= 1
+        if batch.tries_left:
             self._report(f"a worker died {place}: {reason}; they are repeated")
             return [batch]
         if len(batch.rows) > 1:

@@ -102,12 +102,12 @@ class RayEngine:
         nodes = self._ray.nodes()
         dead = [node for node in nodes if not node["Alive"]]
         own = self._ray.get_runtime_context().get_node_id()
-        if any(node["NodeID"] == own for node in dead):
-            raise EngineLostError(f"Ray's node of this process, {_named(dead, own)}, is dead: its raylet ended")
+        if own_node := next((node for node in dead if node["NodeID"] == own), None):
+            raise EngineLostError(f"Ray's node of this process, {_named(own_node)}, is dead: its raylet ended")
         alive = [node["Resources"] for node in nodes if node["Alive"]]
         wanted = self._wanted.items()
         if dead and not any(all(has.get(name, 0.0) >= amount for name, amount in wanted) for has in alive):
-            raise EngineLostError(f"Ray's node {_named(dead)} is dead, and no other node can run a worker")
+            raise EngineLostError(f"Ray's node {_named(dead[0])} is dead, and no other node can run a worker")
 
     def close(self) -> None:
         """Leave the cluster, or end the one that was started here."""
@@ -115,9 +115,8 @@ class RayEngine:
             self._ray.shutdown()
 
 
-def _named(nodes: Sequence[Mapping[str, Any]], id: str = "") -> str:
+def _named(node: Mapping[str, Any]) -> str:
     """A node by its address and the beginning of its id, as Ray's own messages name it."""
-    node = next(node for node in nodes if node["NodeID"].startswith(id))
     return f"{node['NodeManagerAddress']} ({node['NodeID'][:8]})"
 
 

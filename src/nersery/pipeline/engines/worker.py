@@ -15,6 +15,7 @@ from typing import Any, Generic
 
 from nersery import io
 from nersery.core.errors import NerseryError
+from nersery.core.files import LOCK
 from nersery.core.outcome import Reject, Tally
 from nersery.core.own_process import THREADS
 from nersery.core.progress import Progress
@@ -77,7 +78,7 @@ def _training(task: WorkerTask[Any, Any]) -> Iterator[Path | None]:
     with tempfile.TemporaryDirectory(prefix="nersery-") as name:
         copy = Path(name) / "training"
         if task.folder.is_dir():
-            shutil.copytree(task.folder, copy, copy_function=_link, ignore=shutil.ignore_patterns("lock"))
+            shutil.copytree(task.folder, copy, copy_function=_link, ignore=shutil.ignore_patterns(LOCK))
         yield copy
 
 

@@ -17,26 +17,26 @@ class ExactDuplicates:
     """Remembers of each text where it came first, and of the text itself a hash alone, on disk."""
 
     def __init__(self) -> None:
-        self._first_of = array("L")
-        self._first: sqlite3.Connection | None = None
+        self._first_numbers = array("L")
+        self._table: sqlite3.Connection | None = None
 
     def __len__(self) -> int:
-        return len(self._first_of)
+        return len(self._first_numbers)
 
     def add(self, text: Text) -> None:
         """Take note of one more text."""
         # 16 bytes: among a billion texts, two share a hash with a chance below 1 in 10^20.
         hash = hashlib.blake2b("\n".join(text).encode(), digest_size=16).digest()
         with naming_the_temporary_folder():
-            self._first = self._first or temporary_table("texts (hash blob primary key, number integer) without rowid")
-            if self._first.execute("insert or ignore into texts values (?, ?)", (hash, len(self))).rowcount:
-                self._first_of.append(len(self))
+            self._table = self._table or temporary_table("texts (hash blob primary key, number integer) without rowid")
+            if self._table.execute("insert or ignore into texts values (?, ?)", (hash, len(self))).rowcount:
+                self._first_numbers.append(len(self))
             else:
-                self._first_of.extend(
-                    self._first.execute("select number from texts where hash = ?", (hash,)).fetchone()
+                self._first_numbers.extend(
+                    self._table.execute("select number from texts where hash = ?", (hash,)).fetchone()
                 )
 
     def nearest(self, number: int) -> Found:
         """The first of the texts before one that is equal."""
-        first = self._first_of[number]
+        first = self._first_numbers[number]
         return (1.0, first) if first < number else NOTHING

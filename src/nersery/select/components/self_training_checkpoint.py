@@ -31,7 +31,7 @@ class TrainingStep:
     Args:
         joined: What the tagger was trained on beside gold and, unless candidates are relabelled, the joined of the
             steps before; by id.
-        sentences: How many sentences that were in all, gold ones as often as they stood there.
+        sentences: Number of training sentences of the step; a repeated gold sentence counts each time.
         dev_f1: Of the tagger that was trained on them, in [0, 1]; None without dev.
     """
 

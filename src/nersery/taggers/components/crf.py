@@ -16,7 +16,7 @@ from nersery.taggers.components.tag_set import TagSet
 FORBIDDEN = -1e4
 """The score of a transition that a tag scheme forbids; finite, so that bf16 and gradients stay sound."""
 IMPROBABLE = 1e-200
-"""Of a tag at a word, beside the most probable one: the least in `marginals`."""
+"""The smallest likelihood of a tag in `marginals`, relative to the best tag of its word."""
 
 
 def viterbi(emissions: Tensor, mask: Tensor, transitions: Tensor, start: Tensor, end: Tensor) -> Tensor:

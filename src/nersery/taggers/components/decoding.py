@@ -6,6 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
+from typing import NamedTuple
 
 import torch
 from torch import Tensor, nn
@@ -19,10 +20,6 @@ from nersery.models.subwords.subwords import Window, by_length
 from nersery.models.training.dropout import thinned
 from nersery.taggers.components.crf import ConditionalRandomField
 from nersery.taggers.components.tag_set import TagSet
-
-Example = tuple[Window, tuple[int, ...], bool, bool, Tensor | None]
-"""A window, the tag of each of its words, whether it starts and ends where its sentence does, and the probability of
-each label of `TagSet.labels` at each word if the sentence has soft labels. Shape: (words, labels)."""
 
 Scorer = Callable[[Sequence[Window], int], Tensor]
 """Scores windows of one padded length in a pass of the given number of rows. Shape: (passes, rows, words, tags),
@@ -44,7 +41,23 @@ MOST_DECODED = 1 << 20
 hundreds of types may fill the memory."""
 
 
-def examples(windows: Sequence[Window], sentence: Sentence, tags: TagSet) -> list[Example]:
+class LabelledWindow(NamedTuple):
+    """A window of a sentence with its labels.
+
+    Args:
+        tags: The tag of each word.
+        begins: Whether it starts where its sentence does; `ends` is the same for the end.
+        soft: The probability of each label of `TagSet.labels`, with soft labels. Shape: (words, labels).
+    """
+
+    window: Window
+    tags: tuple[int, ...]
+    begins: bool
+    ends: bool
+    soft: Tensor | None
+
+
+def examples(windows: Sequence[Window], sentence: Sentence, tags: TagSet) -> list[LabelledWindow]:
     """The training examples of a sentence."""
     indices = tags.indices(sentence.entities, len(sentence))
     soft = tags.soft_targets(sentence) if sentence.soft_labels else None
@@ -52,12 +65,13 @@ def examples(windows: Sequence[Window], sentence: Sentence, tags: TagSet) -> lis
     for window in windows:
         end = window.start + len(window.firsts)
         target = None if soft is None else soft[window.start : end]
-        found.append((window, tuple(indices[window.start : end]), window.start == 0, end == len(sentence), target))
+        tags_of_words = tuple(indices[window.start : end])
+        found.append(LabelledWindow(window, tags_of_words, window.start == 0, end == len(sentence), target))
     return found
 
 
 def loss(
-    emissions: Tensor, mask: Tensor, batch: Sequence[Example], crf: ConditionalRandomField | None, tags: TagSet
+    emissions: Tensor, mask: Tensor, batch: Sequence[LabelledWindow], crf: ConditionalRandomField | None, tags: TagSet
 ) -> Tensor:
     """The mean loss over the words of a batch.
 
@@ -68,13 +82,13 @@ def loss(
         emissions: Shape: (windows, words, tags).
         mask: Whether there is a word. Shape: (windows, words).
     """
-    soft = torch.tensor([example[-1] is not None for example in batch], device=mask.device)
+    soft = torch.tensor([example.soft is not None for example in batch], device=mask.device)
     if not soft.any():
         return _hard_loss(emissions, mask, batch, crf)
     if soft.all():
         return _soft_loss(emissions, mask, batch, crf, tags)
-    hard_part = _hard_loss(emissions[~soft], mask[~soft], [one for one in batch if one[-1] is None], crf)
-    soft_part = _soft_loss(emissions[soft], mask[soft], [one for one in batch if one[-1] is not None], crf, tags)
+    hard_part = _hard_loss(emissions[~soft], mask[~soft], [one for one in batch if one.soft is None], crf)
+    soft_part = _soft_loss(emissions[soft], mask[soft], [one for one in batch if one.soft is not None], crf, tags)
     share = mask[soft].sum() / mask.sum()
     return (1 - share) * hard_part + share * soft_part
 
@@ -91,28 +105,30 @@ def disagreement(ours: Tensor, theirs: Tensor) -> Tensor:
     return divergence
 
 
-def _hard_loss(emissions: Tensor, mask: Tensor, batch: Sequence[Example], crf: ConditionalRandomField | None) -> Tensor:
-    paths = [path for _, path, *_ in batch]
-    tags = torch.tensor([path + (0,) * (mask.shape[1] - len(path)) for path in paths]).to(mask.device)
+def _hard_loss(
+    emissions: Tensor, mask: Tensor, batch: Sequence[LabelledWindow], crf: ConditionalRandomField | None
+) -> Tensor:
+    padded = [one.tags + (0,) * (mask.shape[1] - len(one.tags)) for one in batch]
+    tags = torch.tensor(padded).to(mask.device)
     if crf is None:
         return nn.functional.cross_entropy(emissions[mask], tags[mask])
     return crf.loss(emissions, tags, mask, *_borders(batch, mask))
 
 
 def _soft_loss(
-    emissions: Tensor, mask: Tensor, batch: Sequence[Example], crf: ConditionalRandomField | None, tags: TagSet
+    emissions: Tensor, mask: Tensor, batch: Sequence[LabelledWindow], crf: ConditionalRandomField | None, tags: TagSet
 ) -> Tensor:
     if crf is None:
         probabilities = emissions.float().softmax(2)
     else:
         probabilities = crf.marginals(emissions, mask, _borders(batch, mask))
     labels = probabilities[mask] @ tags.label_of_tag.to(mask.device)
-    targets = torch.cat([target for *_, target in batch if target is not None]).to(mask.device)
+    targets = torch.cat([one.soft for one in batch if one.soft is not None]).to(mask.device)
     return -(targets * labels.clamp_min(SMALLEST).log()).sum(1).mean()
 
 
-def _borders(batch: Sequence[Example], mask: Tensor) -> tuple[Tensor, Tensor]:
-    begins, ends = torch.tensor([[one[2], one[3]] for one in batch], device=mask.device).unbind(1)
+def _borders(batch: Sequence[LabelledWindow], mask: Tensor) -> tuple[Tensor, Tensor]:
+    begins, ends = torch.tensor([[one.begins, one.ends] for one in batch], device=mask.device).unbind(1)
     return begins, ends
 
 
@@ -179,20 +195,22 @@ def labelled(
     """
     if soft and not tags.strict:
         raise SettingsError('only taggers that nersery trained have soft labels: choose labels = "hard"')
-    decoder, entities, uncertain = _decoder(tags, crf), dict[int, list[Entity]](), dict[int, tuple[SoftLabel, ...]]()
+    decoder = _decoder(tags, crf)
+    entities: dict[int, list[Entity]] = {}
+    soft_labels: dict[int, tuple[SoftLabel, ...]] = {}
     for numbers, padded, mask in _padded(emissions):
         paths = decoder.decode(padded[:, 0], mask)
         marginals = decoder.marginals(padded[:, 0], mask)
         scores = marginals.gather(2, paths.unsqueeze(2)).squeeze(2)
         if soft:
-            for number, shares_, score_ in zip(numbers, marginals @ tags.label_of_tag, scores, strict=True):
-                words = (score_ < CERTAIN).nonzero().flatten().tolist()
-                uncertain[number] = tags.soft_labels(shares_, [w for w in words if w < len(sentences[number])], LISTED)
-        for number, path, score in zip(numbers, paths.tolist(), scores.tolist(), strict=True):
+            for number, probabilities, score in zip(numbers, marginals @ tags.label_of_tag, scores, strict=True):
+                uncertain = (score[: len(sentences[number])] < CERTAIN).nonzero().flatten().tolist()
+                soft_labels[number] = tags.soft_labels(probabilities, uncertain, LISTED)
+        for number, path, certainty in zip(numbers, paths.tolist(), scores.tolist(), strict=True):
             length = len(sentences[number])
-            entities[number] = tags.entities(path[:length], score[:length])
+            entities[number] = tags.entities(path[:length], certainty[:length])
     return [
-        replace(sentence, entities=tuple(entities[number]), soft_labels=uncertain.get(number, ()))
+        replace(sentence, entities=tuple(entities[number]), soft_labels=soft_labels.get(number, ()))
         for number, sentence in enumerate(sentences)
     ]
 
@@ -267,6 +285,8 @@ def _padded(emissions: Sequence[Tensor]) -> Iterator[tuple[list[int], Tensor, Te
 
     Shape: (sentences, passes, words, tags) and (sentences, words).
     """
+    if not emissions:
+        return
     order = sorted(range(len(emissions)), key=lambda number: len(emissions[number]))
     groups: list[list[int]] = [[]]
     for number in order:
@@ -275,7 +295,7 @@ def _padded(emissions: Sequence[Tensor]) -> Iterator[tuple[list[int], Tensor, Te
         if groups[-1] and (len(groups[-1]) == DECODED or size > MOST_DECODED):
             groups.append([])
         groups[-1].append(number)
-    for numbers in groups if order else ():
+    for numbers in groups:
         padded = nn.utils.rnn.pad_sequence([emissions[number] for number in numbers], batch_first=True)
         lengths = torch.tensor([len(emissions[number]) for number in numbers])
         yield numbers, padded.transpose(1, 2), torch.arange(padded.shape[1]) < lengths.unsqueeze(1)

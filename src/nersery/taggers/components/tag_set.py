@@ -141,8 +141,8 @@ class TagSet:
     @cached_property
     def label_of_tag(self) -> Tensor:
         """Whether a tag stands for a label of `labels`. Shape: (tags, labels)."""
-        of = [self._begins.get(type_, 0) + (letter in "IE") for letter, type_ in self.parts]
-        return nn.functional.one_hot(torch.tensor(of), 2 * len(self.types) + 2).float()
+        labels = [self._begins.get(type_, 0) + (letter in "IE") for letter, type_ in self.parts]
+        return nn.functional.one_hot(torch.tensor(labels), 2 * len(self.types) + 2).float()
 
     def soft_labels(self, shares: Tensor, words: Iterable[int], least: float) -> tuple[SoftLabel, ...]:
         """The soft labels of some words.
