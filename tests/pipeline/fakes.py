@@ -36,7 +36,8 @@ def die() -> None:
 
 @dataclass(frozen=True)
 class Capitals(Stage[Sentence, Sentence]):
-    """Writes words in capitals, and does what they say: ``reject``, ``fail``, ``kill``, ``kill-once``, ``sleep``.
+    """Writes words in capitals, and does what they say: ``reject``, ``fail``, ``kill``, ``kill-once``, ``sleep``;
+    ``company`` waits for a second worker.
 
     Args:
         folder: Where each start and each death for ``kill-once`` leaves a file.
@@ -68,6 +69,8 @@ class Capitals(Stage[Sentence, Sentence]):
         if "fail" in words:
             raise ValueError("a poisoned row")
         if "sleep" in words:
+            time.sleep(0.02)
+        while "company" in words and len([*Path(self.folder).glob("start-*")]) < 2:
             time.sleep(0.02)
         if "kill" in words or ("kill-once" in words and self._is_first(sentence.id)):
             die()

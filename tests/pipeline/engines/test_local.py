@@ -26,7 +26,7 @@ from tests.pipeline.fakes import Capitals, expected, rows
 from tests.standins import environment
 
 ODD = rows(60, at5="kill-once", at20="fail", at33="kill", at34="reject")
-SLOW = rows(150, **{f"at{number}": "sleep" for number in range(150)})
+SLOW = rows(150, **{f"at{number}": "company" if number == 30 else "sleep" for number in range(150)})
 
 
 def run(folder: Path, sentences: list[Sentence], workers: int, batch_size: int = 5) -> Tally:
