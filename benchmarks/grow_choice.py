@@ -85,6 +85,7 @@ SETS = {
         "il_ner_hi/train.txt", 150, "il_ner_hi/dev.txt", repair=("lost-prefix", "bare-dash", "drop-sentence")
     ),
     **{f"multiconer-{language}": multiconer(language) for language in ("hi", "bn", "ko", "zh", "es", "nl", "ru", "tr")},
+    "europarl-en": DataSet("parallel_ner/europarl.en.conll", 150, 400),
     "europarl-es": DataSet("parallel_ner/europarl.es.conll", 150, 400),
     "wikigold": DataSet("ner_en/wikigold/wikigold.conll.txt", 150, 700, head_knows=True),
     "twitter": DataSet("ner_en/btc_twitter/a.conll", 150, 500, head_knows=True),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from contextvars import ContextVar
 from functools import cache
 
@@ -43,22 +43,25 @@ def advise(message: str) -> None:
         warn(message)
 
 
-@contextmanager
-def without_advice() -> Iterator[None]:
+def without_advice() -> AbstractContextManager[None]:
     """Print no advice within."""
-    token = NO_ADVICE.set(True)
-    try:
-        yield
-    finally:
-        NO_ADVICE.reset(token)
+    return _set(NO_ADVICE)
 
 
 @contextmanager
 def without_notes() -> Iterator[None]:
     """Print no notes within; they are printed if they are due again afterwards."""
-    token = NO_NOTES.set(True)
+    try:
+        with _set(NO_NOTES):
+            yield
+    finally:
+        warn.cache_clear()
+
+
+@contextmanager
+def _set(variable: ContextVar[bool]) -> Iterator[None]:
+    token = variable.set(True)
     try:
         yield
     finally:
-        NO_NOTES.reset(token)
-        warn.cache_clear()
+        variable.reset(token)

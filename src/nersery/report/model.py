@@ -157,7 +157,7 @@ class SystemReport(ReportPart):
     @property
     def label(self) -> str:
         """The name for readers."""
-        return label_of(self.name) if self.is_baseline else self.name
+        return label_of(self.name)
 
     @property
     def tested(self) -> AgainstGold:

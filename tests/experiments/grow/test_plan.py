@@ -119,6 +119,8 @@ def test_taggers_for_names_start_from_the_bundled_one_unless_the_user_named_it(m
     assert found.table["tagger"]["model"] == "bundled"
     assert {str(entry["tagger_settings"]["model"]) for entry in found.table["systems"]} == {"bundled-ner"}
     assert asked.count("bundled-ner") == 0, "it takes as long as its encoder"
+    cased = plan.make_plan(material, "", Budget(300.0), lambda _: None)
+    assert any("start from bundled-ner or bundled-multilingual-ner" in note for note in cased.notes)
     longer = plan.make_plan(material, "", Budget(8000.0), lambda _: None)
     assert any("start from bundled-multilingual-ner" in note for note in longer.notes)
     named = plan.make_plan(material, "bundled-ner", Budget(8000.0), lambda _: None)

@@ -29,6 +29,7 @@ def order(monkeypatch: pytest.MonkeyPatch, minutes: float, **more: Any) -> list[
 def searched(
     monkeypatch: pytest.MonkeyPatch,
     minutes: float,
+    *,
     f1: dict[str, float] | None = None,
     named: str = "",
     names: tuple[str, ...] = (),
@@ -136,7 +137,7 @@ def test_labels_of_a_tagger_worse_than_gold_only_are_not_used_again(monkeypatch:
 def test_gold_only_is_not_tried_alone_on_another_fold(
     minutes: float, folds: set[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    search = searched(monkeypatch, minutes, {"gold": 0.6, "questions": 0.7}, names=("questions",))
+    search = searched(monkeypatch, minutes, f1={"gold": 0.6, "questions": 0.7}, names=("questions",))
     assert set(search.tried["gold"].folds) == set(search.tried["questions"].folds) == folds
 
 
@@ -145,11 +146,11 @@ def test_a_second_fold_is_worth_a_shorter_training_on_all_sentences(monkeypatch:
     monkeypatch.setattr(Search, "final_cost", lambda self, *_: 120 if self.last == (300, 16) else 600)
     f1 = {"gold": 0.6, "questions": 0.7}
     for minutes, last in ((13, (300, 16)), (20, (600, 16))):
-        search = searched(monkeypatch, minutes, f1, names=("questions",), last=(600, 16))
+        search = searched(monkeypatch, minutes, f1=f1, names=("questions",), last=(600, 16))
         assert (search.tried["questions"].folds, search.last) == ([0, 1], last)
     with monkeypatch.context() as patch:
         patch.setattr(Search, "folds", 3)
-        search = searched(monkeypatch, 15.5, f1, names=("questions",), last=(600, 16))
+        search = searched(monkeypatch, 15.5, f1=f1, names=("questions",), last=(600, 16))
     assert search.tried["questions"].folds == [0, 1], "a third one is not"
 
 
@@ -167,7 +168,7 @@ def test_a_second_fold_of_what_labels_raw_text_goes_before_methods_on_gold_alone
 ) -> None:
     """Unless it is far below gold only."""
     search = searched(
-        monkeypatch, 6, {"gold": 0.6, "self-training": f1}, names=("self-training", "mention replacement")
+        monkeypatch, 6, f1={"gold": 0.6, "self-training": f1}, names=("self-training", "mention replacement")
     )
     assert search.tried["self-training"].folds == folds
     assert search.tried["mention replacement"].folds == others
@@ -180,7 +181,7 @@ def test_questions_with_bad_answers_are_not_tried(
     """Half of gold only's F1 is not enough. What needs no questions goes on."""
     said: list[str] = []
     names = ("questions", "self-training")
-    found = searched(monkeypatch, 30, {"gold": 0.6}, names=names, answers=answers, said=said)
+    found = searched(monkeypatch, 30, f1={"gold": 0.6}, names=names, answers=answers, said=said)
     assert bool(found.tried["questions"].folds) == is_tried
     assert found.tried["self-training"].folds
     assert any("Better definitions may help (--define" in line for line in said) != is_tried
@@ -210,7 +211,7 @@ def test_a_system_that_was_stopped_races_again(monkeypatch: pytest.MonkeyPatch) 
 def test_a_resumed_search_keeps_the_encoder_of_the_methods(monkeypatch: pytest.MonkeyPatch) -> None:
     """The other one is better, but was tried after them."""
     f1 = {"gold, bundled-multilingual": 0.9}
-    search = searched(monkeypatch, 6.6, f1, takes=20)
+    search = searched(monkeypatch, 6.6, f1=f1, takes=20)
     first = [*search.tried["questions"].folds]
     assert search.tried["gold, bundled-multilingual"].folds
     search.budget.seconds = 1800
@@ -230,7 +231,7 @@ def test_a_system_without_a_fold_drops_no_other(monkeypatch: pytest.MonkeyPatch)
 
     monkeypatch.setattr(Search, "attempt", slow)
     monkeypatch.setattr(Search, "folds", 3)
-    search = searched(monkeypatch, 60, f1, names=names)
+    search = searched(monkeypatch, 60, f1=f1, names=names)
     assert search.tried["self-training"].folds == [0]
     assert (search.tried["questions"].folds, search.tried["questions"].fate) == ([0, 1, 2], "")
 

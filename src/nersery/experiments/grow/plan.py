@@ -102,8 +102,9 @@ def make_plan(
                 plan = other
                 notes.append(f"{models[0]} is not tried: the time is enough for {stronger}, which suits English better")
     if material.are_names:
-        start = STARTS[plan.table["tagger"]["model"]]
-        notes.append(f"the mentions are mostly names: all taggers but that of gold only start from {start}")
+        models = [entry.get("tagger_settings", {}).get("model") for entry in plan.table["systems"]]
+        starts = " or ".join(start for start in STARTS.values() if start in models)
+        notes.append(f"the mentions are mostly names: all taggers but that of gold only start from {starts}")
     return replace(plan, notes=(*notes, *plan.notes))
 
 
