@@ -23,7 +23,7 @@ test: .venv/dev chromium  ## Set up and run the tests, offline
 
 # Everything that `make test` skips runs here too: `make test` installs no Ray, ONNX, GLiNER or WordNet.
 torture: .venv-torture/ready .venv-gliner/ready chromium wordnet  ## All tests, and hostile use: kills, full disks, hard scripts; 40 minutes
-	$(OFFLINE) .venv-torture/bin/pytest -n auto --maxprocesses 4 -m "" -rs
+	$(OFFLINE) .venv-torture/bin/pytest -n auto --maxprocesses 4 -m "" -rs --hypothesis-profile torture
 	$(OFFLINE) .venv-gliner/bin/pytest -rs tests/annotate/test_gliner.py tests/io/annotation_tools/test_real_tools.py
 
 mutation: .venv-mutation/ready  ## Mutation testing: is there a failing test for each small change? MODULES=core.files tries its survivors again

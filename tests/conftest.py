@@ -15,8 +15,12 @@ from hypothesis import HealthCheck, settings
 
 from nersery.core.warnings import NO_NOTES
 
-settings.register_profile("any machine", deadline=None, suppress_health_check=[HealthCheck.too_slow])
-settings.load_profile("any machine")  # a busy machine is no fault of the code
+any_machine = settings(
+    deadline=None, suppress_health_check=[HealthCheck.too_slow]
+)  # a busy one is no fault of the code
+settings.register_profile("quick", any_machine, max_examples=40)
+settings.register_profile("torture", any_machine, max_examples=400)
+settings.load_profile("quick")
 
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # what is tested is tiny: threads would only wait for each other

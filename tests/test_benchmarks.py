@@ -60,6 +60,8 @@ RUNS: dict[str, list[list[str]]] = {
     "training_step.py": [["--model", "MODEL"]],
 }
 """How each program is run here, besides ``--quick``."""
+SLOW = {"grow_choice.py", "sweep_cost.py"}
+"""Those that `make torture` alone runs."""
 CODE = re.compile(r"```sh\n(.*?)```|```text\n.*?```|`([^`]+)`", re.DOTALL)
 
 
@@ -132,7 +134,14 @@ def test_every_program_is_run_here() -> None:
     assert {path.name for path in FOLDER.glob("*.py")} == {*RUNS, *OTHERS, *HELPERS}
 
 
-@pytest.mark.parametrize(("name", "arguments"), [(name, each) for name, runs in RUNS.items() for each in runs])
+@pytest.mark.parametrize(
+    ("name", "arguments"),
+    [
+        pytest.param(name, each, marks=[pytest.mark.torture] * (name in SLOW))
+        for name, runs in RUNS.items()
+        for each in runs
+    ],
+)
 def test_quick_run(
     name: str, arguments: list[str], measuring: ModuleType, data: Path, models: dict[str, str], tmp_path: Path, capsys
 ) -> None:
@@ -145,7 +154,9 @@ def test_quick_run(
     assert figures
 
 
-@pytest.mark.parametrize("part", "123456")
+@pytest.mark.parametrize(
+    "part", [pytest.param(part, marks=[pytest.mark.torture] * (part in "156")) for part in "123456"]
+)
 def test_part_on_a_gpu(part: str, measuring: ModuleType, tmp_path: Path, monkeypatch) -> None:
     """Every row succeeds; here on the processor, with tiny models."""
     monkeypatch.setenv("OUT", str(tmp_path))

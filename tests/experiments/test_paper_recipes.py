@@ -111,7 +111,9 @@ def files_of(name: str, folder: Path) -> list[str]:
     return found
 
 
-@pytest.mark.parametrize("name", EXPERIMENTS)
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=[pytest.mark.torture] * name.endswith("_tuning")) for name in EXPERIMENTS]
+)
 def test_the_experiment_of_a_paper(
     name: str, corpora: Path, tiny_set: dict[str, str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

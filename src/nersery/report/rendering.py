@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -40,25 +41,33 @@ SECTIONS = (
 
 def render_html(report: Report) -> str:
     """The report as one page that needs no network and runs no script."""
-    return html_template("report.html.j2").render(_context(report))
+    return _html(_context(report))
 
 
 def render_markdown(report: Report) -> str:
     """The report as Markdown (CommonMark with tables)."""
-    text = markdown_template("report.md.j2").render(_context(report))
-    return re.sub(r"\n{3,}", "\n\n", text)
+    return _markdown(_context(report))
 
 
 def write_report(report: Report, folder: Path) -> None:
     """Write ``report.json``, ``report.md``, ``report.html`` and ``tables/*.csv`` into a folder that exists."""
+    context = _context(report)
     data = json.dumps(report.as_dict(), ensure_ascii=False, indent=1, allow_nan=False) + "\n"
     # A file name may contain bytes that are not text; their escape is valid JSON.
     write_atomic(folder / "report.json", data.encode("utf-8", "backslashreplace").decode())
-    write_atomic(folder / "report.md", render_markdown(report))
-    write_atomic(folder / "report.html", render_html(report))
+    write_atomic(folder / "report.md", _markdown(context))
+    write_atomic(folder / "report.html", _html(context))
     with replaced_folder(folder / "tables") as tables:
-        for name, table in report_tables(_readable(report)).items():
+        for name, table in context["tables"].items():
             (tables / f"{name}.csv").write_text(table.csv, "utf-8")
+
+
+def _html(context: Mapping[str, Any]) -> str:
+    return html_template("report.html.j2").render(context)
+
+
+def _markdown(context: Mapping[str, Any]) -> str:
+    return re.sub(r"\n{3,}", "\n\n", markdown_template("report.md.j2").render(context))
 
 
 def _context(report: Report) -> dict[str, Any]:
