@@ -59,7 +59,7 @@ def issues(recipe: str, *overrides: str) -> list[str]:
     head, *lines = str(caught.value).split("\n  ")
     numbers, messages = zip(*(line.split(". ", 1) for line in lines), strict=True)
     assert list(numbers) == [str(number) for number in range(1, len(lines) + 1)]
-    noun = "problem" if len(lines) == 1 else "problems"
+    noun = "issue" if len(lines) == 1 else "issues"
     assert head == f"{recipe}: {len(lines)} {noun} in the recipe"
     return list(messages)
 

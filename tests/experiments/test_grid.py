@@ -128,7 +128,7 @@ def test_wrong_grids(grid: str, complaint: str) -> None:
     with pytest.raises(SettingsError) as caught:
         load("recipe.toml", [f"tagger.grid={grid}"])
     assert complaint in str(caught.value)
-    assert "1 problem in" in str(caught.value)
+    assert "1 issue in" in str(caught.value)
 
 
 def test_steps_in_a_grid_stand_in_for_epochs() -> None:

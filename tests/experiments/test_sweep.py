@@ -155,7 +155,7 @@ class TestSettings:
         ],
     )
     def test_what_excludes_each_other(self, overrides: list[str], message: str):
-        with pytest.raises(SettingsError, match=f"1 problem in.*\n.*{message}"):
+        with pytest.raises(SettingsError, match=f"1 issue in.*\n.*{message}"):
             load("recipe.toml", [ONE, *overrides])
 
     def test_settings_of_a_recipe_without_systems(self):

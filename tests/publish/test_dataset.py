@@ -297,7 +297,7 @@ def test_what_the_user_says(tmp_path: Path):
     path.write_text('licence = "cc0-1.0"\nname = 3\n[[sources]]\nnane = "there"\n')
     with pytest.raises(SettingsError) as caught:
         read_about(path)
-    for part in ("3 problems", 'did you mean "license"', "about.name", "about.sources"):
+    for part in ("3 issues", 'did you mean "license"', "about.name", "about.sources"):
         assert part in str(caught.value)
     path.write_text("= no")
     with pytest.raises(SettingsError, match="not TOML"):

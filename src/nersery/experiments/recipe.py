@@ -25,6 +25,7 @@ from nersery.experiments.sampling import PROTOCOLS
 from nersery.experiments.sweep import SweepSettings, expanded
 from nersery.experiments.systems import MethodSettings, System, folder_name, method_settings, parse_systems
 from nersery.io.shipped import located, shipped
+from nersery.report.number_format import plural
 
 KEYS = (
     "name", "description", "paper", "seeds", "keep_taggers", "data", "sample", "tagger", "systems", "select",
@@ -215,7 +216,7 @@ def load(name: str, overrides: Iterable[str] = (), models: str = "") -> Recipe:
     issues += found
     if recipe is None or issues:
         lines = "\n".join(f"  {number}. {issue}" for number, issue in enumerate(issues, start=1))
-        raise SettingsError(f"{path}: {len(issues)} problem{'s' if len(issues) > 1 else ''} in the recipe\n{lines}")
+        raise SettingsError(f"{path}: {plural(len(issues), 'issue')} in the recipe\n{lines}")
     recipe.source, recipe.overrides, recipe.models = name, overrides, models
     return recipe
 

@@ -17,6 +17,7 @@ from nersery.core.files import content_hash
 from nersery.evaluate.error_analysis import CORRECT, KINDS
 from nersery.io.sentence_table import SentenceTable
 from nersery.pipeline.job import rejects_of
+from nersery.report.number_format import plural
 
 
 @dataclass(frozen=True)
@@ -67,7 +68,7 @@ def read_about(path: str | Path) -> About:
         raise SettingsError(f"{path} is not TOML: {error}") from None
     values, issues = typed_settings.validated(About, Path(path).stem, table)
     if issues:
-        raise SettingsError("\n".join([f"{len(issues)} problems in {path}:", *issues]))
+        raise SettingsError("\n".join([f"{plural(len(issues), 'issue')} in {path}:", *issues]))
     return About(**values)
 
 
