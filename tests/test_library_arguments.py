@@ -100,6 +100,7 @@ def test_the_names_of_examples_are_corpora() -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
+        ({"force": "no"}, "force is 'no': expected true or false"),
         ({"batch_size": 0}, "batch_size is 0, expected 1 or more"),
         ({"batch_size": "8"}, "batch_size is '8', expected a whole number of 1 or more"),
         ({"batch_size": True}, "batch_size is True, expected a whole number of 1 or more"),

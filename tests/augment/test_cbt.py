@@ -32,7 +32,7 @@ def test_it_learns_what_labels_mean(tiny_masked_lm: str) -> None:
 
 
 def test_no_type_needs_a_definition(tiny_masked_lm: str, capsys: pytest.CaptureFixture[str]) -> None:
-    warnings.warn.cache_clear()
+    warnings.forget_notes()
     CBT(tiny_masked_lm, **QUICK).fit([Sentence(("Ada", "won"), (Entity(0, 1, "nobody knows"),))])
     assert "definition" not in capsys.readouterr().err
 

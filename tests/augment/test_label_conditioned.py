@@ -30,7 +30,7 @@ def fitted(model: str, **settings: Any) -> LabelConditioned:
 
 @pytest.fixture(autouse=True)
 def _notes_are_shown_anew() -> None:
-    warnings.warn.cache_clear()
+    warnings.forget_notes()
 
 
 def test_each_word_is_guessed_under_the_definition_of_its_type(tiny_masked_lm: str) -> None:

@@ -146,7 +146,7 @@ class TestSuggest:
 
         io.write([Sentence(("Ωδή", "Ἥρα"), (Entity(1, 2, "PER"),))], Path("greek.jsonl"))
         for options, told in (["--quiet"], False), ([], True):
-            warnings.warn.cache_clear()
+            warnings.forget_notes()
             result = call("inspect", "suggestions", "greek.jsonl", *MODEL, *options)
             assert result.code == 0
             assert ("made for other languages than this text" in result.err) == told

@@ -18,7 +18,7 @@ from nersery.augment.denoising.templates import attention_keywords
 from nersery.augment.words.stop_words import stop_words
 from nersery.core.errors import SettingsError
 from nersery.core.training_context import Training
-from nersery.core.warnings import warn
+from nersery.core.warnings import forget_notes
 from nersery.taggers.components.word_attention import word_attention
 from nersery.taggers.transformer import TransformerTagger
 from tests.cli.calls import call
@@ -177,10 +177,10 @@ def test_a_picture(with_tagger: Sequence[str]) -> None:
 
 
 def test_more_layers_than_there_are_is_said(with_tagger: Sequence[str]) -> None:
-    warn.cache_clear()
+    forget_notes()
     told = "attention is asked for of 1000 layers"
     assert told in call(*with_tagger, "--layers", "1000").err
-    warn.cache_clear()
+    forget_notes()
     assert told not in call(*with_tagger, "--layers", "2").err
 
 

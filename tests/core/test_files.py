@@ -31,7 +31,7 @@ from nersery.core.files import (
     write_output,
     written_beside,
 )
-from nersery.core.warnings import warn
+from nersery.core.warnings import forget_notes
 
 StopAfter = Callable[..., contextlib.AbstractContextManager[None]]
 
@@ -114,7 +114,7 @@ class TestLock:
             raise OSError(number, os.strerror(number))
 
         monkeypatch.setattr(fcntl, "flock", flock)
-        warn.cache_clear()
+        forget_notes()
         with locked(tmp_path):
             (tmp_path / "work").touch()
         assert "has no locks" in capsys.readouterr().err

@@ -286,6 +286,14 @@ class TestFailures:
         assert job.seconds() > 0
         assert len(memory) == 1  # timed once for all runs
 
+    def test_the_report_has_the_notes_with_the_runs_that_they_are_about(self):
+        Path("test.conll").write_text(Path("dev.conll").read_text("utf-8"), "utf-8")
+        report = sweep(ONE, "sweep.sizes=[8, 12]", out="run").execute()
+        note = next(one for one in report.notes if "also occur in test" in one)
+        assert report.notes[note] == ["8", "12"]
+        for name in ("report.json", "report.md", "report.html"):
+            assert note.partition(",")[0] in Path("run", name).read_text("utf-8")
+
     def test_another_sweep_in_the_folder_is_refused_and_sizes_may_be_added(self):
         sweep(ONE, "sweep.sizes=[8]").execute()
         with pytest.raises(SettingsError, match=r"sweep holds a run with other settings:\n.*tagger"):

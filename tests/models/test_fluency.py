@@ -179,7 +179,7 @@ def test_a_model_for_other_languages_is_told(
     model: str, language: str, unfit: str, said: str, monkeypatch: pytest.MonkeyPatch, capsys: Any
 ) -> None:
     monkeypatch.setattr(Fake, "unfit", unfit)
-    warnings.warn.cache_clear()
+    warnings.forget_notes()
     warn_if_unsuited(Fake(), ModelSource(model), [Sentence(("a",), language=language)])
     told = capsys.readouterr().err
     assert bool(told) == bool(said)

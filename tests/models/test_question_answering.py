@@ -21,7 +21,7 @@ from transformers import (
 )
 
 from nersery.core.errors import MissingResourceError, SettingsError
-from nersery.core.warnings import warn
+from nersery.core.warnings import forget_notes
 from nersery.models import bundled_heads, question_answering
 from nersery.models.inference import WINDOWS
 from nersery.models.loading import ModelSource
@@ -311,7 +311,7 @@ def test_what_comes_along_is_small_and_finds_persons(capsys: pytest.CaptureFixtu
 
 
 def test_text_that_a_model_was_not_made_for_is_told(capsys: pytest.CaptureFixture[str]) -> None:
-    warn.cache_clear()
+    forget_notes()
     answerer = QuestionAnswerer(ModelSource("bundled"), device="cpu", precision="fp32")
     answerer.warn_if_unsuited(["Ada"])
     assert "lower case only" in capsys.readouterr().err

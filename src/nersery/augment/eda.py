@@ -68,6 +68,19 @@ class Eda(SynonymSettings, Augmenter):
         """Whether nobody named a WordNet, and an operation is left that needs none."""
         return self.wordnet == WORDNET and not set(self.operations) <= set(WITH_SYNONYMS)
 
+    def check(self) -> None:
+        """Look for the files; see `Augmenter.check`."""
+        super().check()
+        if self._needs_synonyms and not self.table and self._can_do_without:
+            try:
+                check_wordnet(self.wordnet)
+            except MissingResourceError as error:
+                self._note_lack(error)
+
+    def _note_lack(self, error: MissingResourceError) -> None:
+        left = ", ".join(operation for operation in self.operations if operation not in WITH_SYNONYMS)
+        warn(f"eda has no synonyms, so of its operations only these are done: {left}. {error}")
+
     def fit(self, sentences: Iterable[Sentence], training: Training = NO_TRAINING) -> None:
         """Read the synonyms; of the sentences only the languages matter, for a note.
 
@@ -83,8 +96,7 @@ class Eda(SynonymSettings, Augmenter):
         except MissingResourceError as error:
             if self.table or not self._can_do_without:
                 raise
-            left = ", ".join(operation for operation in self.operations if operation not in WITH_SYNONYMS)
-            warn(f"eda has no synonyms, so of its operations only these are done: {left}. {error}")
+            self._note_lack(error)
 
     def generate(self, sentence: Sentence, rng: random.Random) -> Sentence | Reject:
         """The sentence changed by the first of the operations, in random order, that can change it."""

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import IO, Any, BinaryIO
 
 from nersery.core.errors import SettingsError
-from nersery.core.warnings import warn
+from nersery.core.warnings import note, warn
 
 TEXT, LABELS = ".txt", ".ann"
 """The extensions of a document of brat."""
@@ -361,7 +361,7 @@ def _locked(folder: Path, name: str, *, wait: bool) -> Iterator[None]:
                     raise SettingsError(
                         f"another process is writing {folder}. Wait for it, or choose another output"
                     ) from None
-                warn(f"another process is at work in {folder}; waiting for it")
+                note(f"another process is at work in {folder}; waiting for it")
                 fcntl.flock(stream, fcntl.LOCK_EX)
             except OSError as error:
                 if error.errno not in NO_LOCKS:

@@ -179,6 +179,8 @@ def check(kind: str, name: str, settings: Mapping[str, Any]) -> list[str]:
 def check_values(method: object, name: str | None = None) -> None:
     """Raise `SettingsError` for values that are not among the choices, or not in the range, of their setting.
 
+    A text is no truth value: "no" would be true.
+
     Args:
         name: As for `typed`; None takes that of the method.
     """
@@ -187,7 +189,7 @@ def check_values(method: object, name: str | None = None) -> None:
     except NameError:  # of another package, whose types are only there for its type checker
         return
     settings = settings_of(method)
-    chosen = {key: value for key, value in settings.items() if has_choices(hints[key])}
+    chosen = {key: value for key, value in settings.items() if hints[key] is bool or has_choices(hints[key])}
     issues = typed(type(method), name_of(method) if name is None else name, chosen)[1]
     if issues := [*issues, *(issue for key in settings for issue in range_issues(key, hints[key], settings[key]))]:
         raise SettingsError("\n".join(issues))

@@ -7,13 +7,17 @@ from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
 from contextvars import ContextVar
 from functools import cache
+from typing import TypeVar
 
 from nersery.core.errors import printable
+
+T = TypeVar("T")
 
 NO_NOTES: ContextVar[bool] = ContextVar("NO_NOTES", default=False)
 """Whether notes are suppressed; the commands set it for ``--quiet``."""
 NO_ADVICE: ContextVar[bool] = ContextVar("NO_ADVICE", default=False)
 """Whether `advise` is silent: `nersery grow` chooses the models itself."""
+_HEARD: ContextVar[list[str] | None] = ContextVar("_HEARD", default=None)
 
 
 def print_error(text: str, end: str = "\n") -> None:
@@ -33,8 +37,19 @@ def note(message: str) -> None:
     remark(f"note: {message}")
 
 
-warn = cache(note)
-"""Print a note on standard error, once per message in a process."""
+_note_once = cache(note)
+
+
+def warn(message: str) -> None:
+    """Print a note on standard error, once per message in a process."""
+    if (messages := _HEARD.get()) is not None:
+        messages.append(message)
+    _note_once(message)
+
+
+def forget_notes() -> None:
+    """Let `warn` print again what it has printed."""
+    _note_once.cache_clear()
 
 
 def advise(message: str) -> None:
@@ -45,22 +60,30 @@ def advise(message: str) -> None:
 
 def without_advice() -> AbstractContextManager[None]:
     """Print no advice within."""
-    return _set(NO_ADVICE)
+    return _set(NO_ADVICE, True)
+
+
+@contextmanager
+def heard() -> Iterator[list[str]]:
+    """The messages of `warn` within, printed or not."""
+    messages: list[str] = []
+    with _set(_HEARD, messages):
+        yield messages
 
 
 @contextmanager
 def without_notes() -> Iterator[None]:
     """Print no notes within; they are printed if they are due again afterwards."""
     try:
-        with _set(NO_NOTES):
+        with _set(NO_NOTES, True):
             yield
     finally:
-        warn.cache_clear()
+        forget_notes()
 
 
 @contextmanager
-def _set(variable: ContextVar[bool]) -> Iterator[None]:
-    token = variable.set(True)
+def _set(variable: ContextVar[T], value: T) -> Iterator[None]:
+    token = variable.set(value)
     try:
         yield
     finally:

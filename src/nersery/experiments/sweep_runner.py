@@ -13,6 +13,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterable, Sequence
 from contextlib import ExitStack
+from copy import deepcopy
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -84,6 +85,7 @@ class Sweep:
     quiet: bool = False
     jobs: int = 1
     failures: dict[str, str] = field(default_factory=dict, init=False)
+    notes: dict[str, list[str]] = field(default_factory=dict, init=False)
     _results: dict[Path, Any] = field(default_factory=dict, init=False)
     _corpora: dict[str, dict[str, Corpus]] = field(default_factory=dict, init=False)
     _inputs: dict[str, Any] = field(default_factory=dict, init=False)
@@ -159,6 +161,7 @@ class Sweep:
         made = self.runs()
         names, runs = [part.name for part, _ in made], [run for _, run in made]
         fingerprints, failed = dict[int, dict[str, Any]](), set[int]()
+        self.notes.clear()
         shown: SweepReport | None = None
         with ExitStack() as stack:
             opened = [stack.enter_context(ExitStack()) for _ in runs]
@@ -170,6 +173,8 @@ class Sweep:
                     fingerprints[number] = opened[number].enter_context(runs[number].started())
                 except Exception as error:
                     self._note_failure(names[number], error)
+                for note in runs[number].notes:
+                    self.notes.setdefault(note, []).append(names[number])
                 return number in fingerprints
 
             cells = CellRunner(runs, begin)
@@ -213,7 +218,8 @@ class Sweep:
             for system in run.recipe.systems
             for seed, f1 in zip(run.recipe.seeds, self._scores(run, system), strict=True)
         ]
-        return SweepReport(self.recipe.name, self.recipe.description, cells, self.tables(), dict(self.failures))
+        about = self.recipe.name, self.recipe.description
+        return SweepReport(*about, cells, self.tables(), dict(self.failures), deepcopy(self.notes))
 
     def tables(self) -> list[ReportTable]:
         """The table of all systems, and one for each entry of ``sweep.settings``."""

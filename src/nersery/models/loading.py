@@ -44,8 +44,11 @@ SPECIAL = ("pad", "unk", "cls", "sep", "bos", "eos", "mask")
 """Special tokens around or within text."""
 T = TypeVar("T")
 
-LOADING = threading.RLock()
-"""Held while transformers imports or loads something, which threads cannot do at once."""
+ONE_AT_A_TIME = threading.RLock()
+"""Held by the thread that imports or loads something with transformers, or draws torch's global random numbers.
+
+Threads must not do that at once. A training holds it to its end.
+"""
 
 
 @dataclass(frozen=True)
@@ -74,7 +77,7 @@ class ModelSource:
 
     def config(self, **settings: Any) -> Any:
         """The model's configuration with some values changed."""
-        with LOADING:
+        with ONE_AT_A_TIME:
             from transformers import AutoConfig
 
         if self.name in bundled_heads.TOKEN_CLASSIFICATION:
@@ -94,7 +97,7 @@ class ModelSource:
             MissingResourceError: If it does not exist or does not fit the weights. Without tokenizer files transformers
                 makes an empty one, which knows no word.
         """
-        with LOADING:
+        with ONE_AT_A_TIME:
             from transformers import AutoTokenizer
 
         tokenizer = self._load(AutoTokenizer.from_pretrained)
@@ -135,7 +138,7 @@ class ModelSource:
         Raises:
             MissingResourceError: If the model does not exist, has no safetensors, or lacks weights.
         """
-        with LOADING:
+        with ONE_AT_A_TIME:
             import transformers
 
             loader = getattr(transformers, auto_class).from_pretrained
@@ -212,7 +215,7 @@ class ModelSource:
         if self.revision is not None:
             settings["revision"] = self.revision
         try:
-            with LOADING, quiet_transformers():
+            with ONE_AT_A_TIME, quiet_transformers():
                 _check_hub(location)
                 return loader(location, trust_remote_code=self.trust_remote_code, **settings)
         except (OSError, ValueError, LookupError, TypeError, RuntimeError, SafetensorError) as error:
@@ -249,7 +252,7 @@ def _check_hub(name: str) -> None:
 
 def import_libraries() -> None:
     """Import what the first model of a process would import, which takes seconds."""
-    with LOADING:
+    with ONE_AT_A_TIME:
         from transformers import BertModel  # noqa: F401  # the architecture of the bundled encoders
 
 

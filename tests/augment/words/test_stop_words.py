@@ -17,7 +17,7 @@ def text(words: str, language: str = "en", count: int = 1) -> list[Sentence]:
 
 @pytest.fixture(autouse=True)
 def untold() -> None:
-    warnings.warn.cache_clear()
+    warnings.forget_notes()
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 import torch
 
+import nersery
 from nersery.core.errors import DataError, JobFailedError, SettingsError
 from nersery.experiments.execution import jobs
 from nersery.experiments.execution.cells import Cell, CellQueue, cells, makespan
@@ -183,6 +184,12 @@ class TestJobs:
         assert jobs.threads_of_jobs([Path("new"), Path("run")], 3) == 3
         monkeypatch.setenv("OMP_NUM_THREADS", "5")
         assert jobs.threads_of_jobs([Path("run")], 3) == 5
+
+
+@pytest.mark.parametrize("jobs", [0, -3, 2.5, True, None, "2", 5000])
+def test_an_impossible_number_of_jobs_is_a_wrong_setting(jobs: Any) -> None:
+    with pytest.raises(SettingsError, match=r"jobs is .*expected a whole number from 1 to 1000"):
+        nersery.run("demo", output="run", jobs=jobs)
 
 
 def test_batches_that_wait_for_others_are_answered_as_they_are_finished():

@@ -55,3 +55,12 @@ def test_a_second_training_has_settings_of_the_run_s_tagger() -> None:
     ):
         check_prerequisites(load("recipe.toml", ["tagger.method=bilstm_crf"]))
     check_prerequisites(load("recipe.toml", ["tagger.method=transformer", "tagger.model=bundled"]))
+
+
+def test_what_a_method_notes_is_in_the_report(monkeypatch: pytest.MonkeyPatch) -> None:
+    Path("wordnet").mkdir()  # empty
+    monkeypatch.setattr("nersery.augment.eda.WORDNET", "wordnet")
+    append_system('name = "a"\nmethod = "eda"\nwordnet = "wordnet"')
+    note = 'system "a": eda has no synonyms, so of its operations only these are done: shuffle'
+    for _ in range(2):
+        assert [one[: len(note)] for one in execute()["notes"]] == [note]

@@ -136,7 +136,7 @@ class TestRefusals:
 
 class TestUnsuited:
     def test_another_language_is_noticed(self, fresh: MaskedLM, capsys: pytest.CaptureFixture[str]) -> None:
-        warnings.warn.cache_clear()
+        warnings.forget_notes()
         fresh.warn_if_unsuited(["Ada", "won", "the", "program"])
         assert capsys.readouterr().err == ""
         fresh.warn_if_unsuited(["Привет", "мир"])
@@ -145,7 +145,7 @@ class TestUnsuited:
     def test_the_bundled_model_says_that_it_knows_english_alone(
         self, fresh: MaskedLM, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
     ) -> None:
-        warnings.warn.cache_clear()
+        warnings.forget_notes()
         fresh.warn_if_unsuited(["won"], ["de"])
         monkeypatch.setattr(fresh, "source", ModelSource("bundled"))
         fresh.warn_if_unsuited(["won"], ["en", "EN-gb", ""])
@@ -158,7 +158,7 @@ class TestUnsuited:
     def test_the_bundled_head_knows_fewer_languages_than_its_encoder(
         self, fresh: MaskedLM, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
     ) -> None:
-        warnings.warn.cache_clear()
+        warnings.forget_notes()
         monkeypatch.setattr(fresh, "source", ModelSource("bundled-multilingual"))
         fresh.warn_if_unsuited(["won"], ["hi", "zh-Hant", "swa"])
         assert capsys.readouterr().err == ""
@@ -171,7 +171,7 @@ class TestUnsuited:
         self, tiny_masked_lms: dict[str, Path], capsys: pytest.CaptureFixture[str]
     ) -> None:
         words = ["राम", "दिल्ली", "में", *"the first program in London".split()]
-        warnings.warn.cache_clear()
+        warnings.forget_notes()
         uncased = opened(tiny_masked_lms["wordpiece"])
         uncased.warn_if_unsuited([*"the first program in London".split() * 10, "Ádá"])
         assert capsys.readouterr().err == ""
@@ -181,7 +181,7 @@ class TestUnsuited:
     def test_capitals_are_spoken_of_for_the_bundled_model(
         self, fresh: MaskedLM, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
     ) -> None:
-        warnings.warn.cache_clear()
+        warnings.forget_notes()
         monkeypatch.setattr(fresh, "source", ModelSource("bundled"))
         fresh.warn_if_unsuited(["won"])
         assert capsys.readouterr().err == ""

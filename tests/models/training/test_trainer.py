@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
+import time
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from itertools import chain
 from typing import Any
 
@@ -317,6 +319,14 @@ class TestRest:
         assert not torch.equal(drawn[0], drawn[2])
         with pytest.raises(KeyError), seeded(1):
             raise KeyError
+
+    def test_threads_do_not_draw_from_each_others_numbers(self) -> None:
+        def drawn(seed: int) -> list[float]:
+            with seeded(seed):
+                return [(time.sleep(0.002), torch.rand(1).item())[1] for _ in range(5)]
+
+        with ThreadPoolExecutor(3) as pool:
+            assert [*pool.map(drawn, range(3))] == [*map(drawn, range(3))]
 
 
 @pytest.mark.parametrize("kind", [torch.optim.AdamW, torch.optim.Adam, torch.optim.SGD])

@@ -17,10 +17,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from nersery.core.errors import JobFailedError, NerseryError, OutOfTimeError
+from nersery.core.errors import JobFailedError, NerseryError, OutOfTimeError, SettingsError
 from nersery.core.outcome import Step
 from nersery.core.own_process import cores, wanted_threads
 from nersery.core.progress import Progress, print_line
+from nersery.core.random import is_whole
 from nersery.core.warnings import NO_NOTES
 from nersery.experiments.execution.cells import Cell, CellQueue, makespan
 from nersery.experiments.run_state.clock import Clock
@@ -31,6 +32,7 @@ from nersery.pipeline.engines.local import LocalEngine
 from nersery.pipeline.engines.pool import Pool
 from nersery.pipeline.engines.worker import WorkerTask, portable
 from nersery.pipeline.stage import Answer, Stage
+from nersery.pipeline.stage_job import MOST_WORKERS
 from nersery.report.number_format import in_minutes
 
 Row = tuple[Cell, int]
@@ -42,7 +44,12 @@ def threads_of_jobs(folders: Sequence[Path], jobs: int) -> int | None:
 
     Returns:
         None for a single job, which has the threads of this process.
+
+    Raises:
+        SettingsError: If the number of jobs is none.
     """
+    if not is_whole(jobs) or not 1 <= jobs <= MOST_WORKERS:
+        raise SettingsError(f"jobs is {jobs!r:.60}, expected a whole number from 1 to {MOST_WORKERS}")
     if jobs == 1:
         return None
     began = next(filter(None, map(first_threads, folders)), None)

@@ -10,14 +10,17 @@ from nersery.augment.base import Augmenter
 from nersery.core import file_settings, registry
 from nersery.core.errors import MissingResourceError, NerseryError, SettingsError
 from nersery.core.typed_settings import ModelName
+from nersery.core.warnings import heard
 from nersery.experiments.recipe import Recipe
 from nersery.experiments.recipe_file.model_sets import CHECKPOINTS, conversion, lacks_model
 from nersery.experiments.systems import MethodSettings
 from nersery.select.base import Selector
 
 
-def check_prerequisites(recipe: Recipe, types: Collection[str] = ()) -> None:
+def check_prerequisites(recipe: Recipe, types: Collection[str] = ()) -> list[str]:
     """Check that everything that the tagger, methods and selectors of a recipe name exists and fits together.
+
+    Gives what the methods note on their settings, with the system.
 
     Args:
         types: Those of the labelled sentences; none checks no types.
@@ -30,12 +33,15 @@ def check_prerequisites(recipe: Recipe, types: Collection[str] = ()) -> None:
     if lacking := missing_checkpoints(recipe):
         raise MissingResourceError(_advice(recipe, lacking))
     errors: list[tuple[str, NerseryError]] = []
+    notes: list[str] = []
     for place, system, method in recipe.methods():
-        error = _error(partial(_check, method, recipe.tagger_of(system), types))
+        with heard() as messages:
+            error = _error(partial(_check, method, recipe.tagger_of(system), types))
+        notes += [f"{place}: {message}" for message in messages]
         if error is not None:
             errors.append((place, error))
     if not errors:
-        return
+        return notes
     kinds = {type(error) for _, error in errors}
     kind = next((kind for kind in (MissingResourceError, SettingsError) if kind in kinds), None)
     if kind is None:

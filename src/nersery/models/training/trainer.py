@@ -23,7 +23,7 @@ from nersery.core.progress import Progress
 from nersery.core.typed_settings import Precision
 from nersery.core.version import __version__
 from nersery.models.computer import environment
-from nersery.models.loading import autocast
+from nersery.models.loading import ONE_AT_A_TIME, autocast
 from nersery.models.training.checkpoint import Checkpoint, Tensors, opened, put_weights, restore, snapshot, weights_of
 from nersery.models.training.deterministic import fixed_order
 from nersery.models.training.memory import kept_memory
@@ -357,8 +357,8 @@ def update(optimizer: torch.optim.Optimizer, clip: float) -> None:
 
 @contextlib.contextmanager
 def seeded(seed: int) -> Iterator[None]:
-    """Seed torch's global random state (dropout, new heads) and restore the previous one afterwards."""
+    """Seed torch's global random state (dropout, new heads) and restore the previous one; other threads wait."""
     devices = range(torch.cuda.device_count())
-    with torch.random.fork_rng(devices):
+    with ONE_AT_A_TIME, torch.random.fork_rng(devices):
         torch.manual_seed(seed)
         yield
