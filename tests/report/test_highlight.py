@@ -33,6 +33,14 @@ def test_changed_words_are_marked_on_both_sides_within_and_outside_of_entities()
     assert after[0] == Segment("ORG", (TextRun("Bank of", False), TextRun("Japan", True)))
 
 
+def test_names_that_change_places_leave_the_words_between_unchanged():
+    before, after = compared(
+        sentence("1", "[SQL|SKILL] and [Excel|SKILL]"), sentence("2", "[Excel|SKILL] and [Perl|SKILL]")
+    )
+    assert texts(before, changed=True) == ["SQL", "Excel"]
+    assert texts(after, changed=True) == ["Excel", "Perl"]
+
+
 def test_without_a_parent_nothing_is_marked():
     before, after = compared(None, sentence("1", "made of [nothing|X]"))
     assert before is None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 from itertools import groupby
@@ -26,27 +26,20 @@ class Segment:
     runs: tuple[TextRun, ...]
 
 
-def segments(sentence: ShownSentence, kept: frozenset[int] | None = None) -> tuple[Segment, ...]:
+def segments(sentence: ShownSentence, kept: Set[int] | None = None) -> tuple[Segment, ...]:
     """Cut a sentence into its entities and the words between them.
 
     Args:
         kept: Positions of unchanged words; None if there is nothing to compare with.
     """
-    words = sentence.words
-    result = []
-    position = 0
-    for entity in sorted(sentence.entities, key=lambda entity: entity.start):
-        result.append(_segment(None, words, position, entity.start, kept))
-        result.append(_segment(entity.type, words, entity.start, entity.end, kept))
-        position = entity.end
-    result.append(_segment(None, words, position, len(words), kept))
-    return tuple(segment for segment in result if segment.runs)
+    made = (_segment(type_, sentence.words, words, kept) for type_, words in _stretches(sentence))
+    return tuple(segment for segment in made if segment.runs)
 
 
 def compared(
     parent: ShownSentence | None, child: ShownSentence
 ) -> tuple[tuple[Segment, ...] | None, tuple[Segment, ...]]:
-    """Parent and child, in which words that only one of them has are marked; nothing is marked without a parent.
+    """Parent and child, whose different words are marked; nothing is marked without a parent.
 
     >>> from nersery.core.sentence import Entity
     >>> person = Entity(0, 1, "PER")
@@ -57,16 +50,36 @@ def compared(
     """
     if parent is None:
         return None, segments(child)
-    # From 200 words on, it looks for no matches that begin with a frequent word: with them 10,000 words take a minute.
-    matcher = SequenceMatcher(None, parent.words, child.words)
-    blocks = matcher.get_matching_blocks()
-    in_parent = frozenset(block.a + offset for block in blocks for offset in range(block.size))
-    in_child = frozenset(block.b + offset for block in blocks for offset in range(block.size))
+    in_parent, in_child = set[int](), set[int]()
+    for own, new in _counterparts(parent, child):
+        # From 200 words on, it looks for no matches that begin with a frequent word: with them 10,000 words take a
+        # minute.
+        matcher = SequenceMatcher(None, parent.words[own.start : own.stop], child.words[new.start : new.stop])
+        for block in matcher.get_matching_blocks():
+            in_parent.update(own[block.a : block.a + block.size])
+            in_child.update(new[block.b : block.b + block.size])
     return segments(parent, in_parent), segments(child, in_child)
 
 
-def _segment(type_: str | None, words: Sequence[str], start: int, end: int, kept: frozenset[int] | None) -> Segment:
-    positions = range(start, end)
+def _stretches(sentence: ShownSentence) -> Iterator[tuple[str | None, range]]:
+    """The positions of words before, in and after each entity, with its type; there may be none between two."""
+    position = 0
+    for entity in sorted(sentence.entities, key=lambda entity: entity.start):
+        yield None, range(position, entity.start)
+        yield entity.type, range(entity.start, entity.end)
+        position = entity.end
+    yield None, range(position, len(sentence.words))
+
+
+def _counterparts(parent: ShownSentence, child: ShownSentence) -> Iterator[tuple[range, range]]:
+    """What to compare: stretch by stretch if the entities have the same types in order, else the whole sentences."""
+    (types, own), (new_types, new) = zip(*_stretches(parent), strict=True), zip(*_stretches(child), strict=True)
+    if types == new_types:
+        return zip(own, new, strict=True)
+    return iter([(range(len(parent.words)), range(len(child.words)))])
+
+
+def _segment(type_: str | None, words: Sequence[str], positions: range, kept: Set[int] | None) -> Segment:
     groups = groupby(positions, key=lambda position: kept is not None and position not in kept)
     return Segment(
         type_, tuple(TextRun(" ".join(words[place] for place in group), changed) for changed, group in groups)
