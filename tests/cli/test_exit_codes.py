@@ -228,4 +228,4 @@ def test_a_check_counts_its_warnings(folder: Path) -> None:
     assert "demo: valid. Systems: gold only, mention_replacement" in call("run", "demo", "--check").out
     leaking = call("run", "demo", "--check", "--set", "data.test=example:train.conll")
     assert "note: " in leaking.err
-    assert "demo: valid, with the notes above. Systems: gold" in leaking.out
+    assert "demo: valid, with 1 note. Systems: gold" in leaking.out

@@ -126,6 +126,13 @@ def test_what_may_not_be_meant_is_told():
     assert "note:" not in given.err
 
 
+def test_a_test_set_that_no_person_labelled_is_told():
+    made = [replace(sentence, origin=Origin("project", (f"en:{n}",))) for n, sentence in enumerate(sentences(9, 300))]
+    io.write(made, "projected.jsonl")
+    result = call("dataset", "publish", "test=projected.jsonl", "data", "--no-parquet")
+    assert "note: all labels of test are by project: unless people have reviewed them" in result.err
+
+
 def test_an_id_that_two_files_have_names_the_second_file():
     io.write([Sentence(("Ada",), id="0")], "a.jsonl")
     io.write([Sentence(("Bob",), id="0")], "b.jsonl")

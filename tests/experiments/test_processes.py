@@ -98,8 +98,7 @@ class TestProcesses:
         process.kill_when_there_is(started / "run" / "seed-0" / "gold" / "tagger", sign)
         assert process.wait() == code, process.err
         expected = (
-            f"error: {what}. Finished work is saved: the same command resumes "
-            "(a training from a checkpoint at most a minute old)\n"
+            f"error: {what}. Finished work is saved: the same command resumes (a training loses a minute at most)\n"
         )
         assert process.err.endswith(expected)
         assert "Traceback" not in process.err

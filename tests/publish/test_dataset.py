@@ -318,8 +318,11 @@ def test_gather(tmp_path: Path):
         ("one.jsonl", "test", 1, {"dull": 1}), ("two.jsonl", "", 2, {})
     ]  # fmt: skip
     assert records[0]["sha256"] == content_hash(tmp_path / "one.jsonl")
-    with pytest.raises(DataError, match="rename one of the files"):
+    with pytest.raises(DataError, match="the same words, too: leave it out of one of the files"):
         gather([(one, ""), (one, "test")])
+    io.write([Sentence(("other",), id="a")], tmp_path / "other.jsonl")
+    with pytest.raises(DataError, match="rename one of the files"):
+        gather([(one, ""), (io.open_corpus(tmp_path / "other.jsonl"), "test")])
 
 
 def test_what_is_no_part_of_a_dataset_is_never_lost(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):

@@ -38,7 +38,7 @@ def stopped(error: KeyboardInterrupt) -> tuple[str, int]:
     saved = (
         ""
         if sys.argv[1:2] and sys.argv[1] in SAVES_NOTHING
-        else (" Finished work is saved: the same command resumes (a training from a checkpoint at most a minute old)")
+        else " Finished work is saved: the same command resumes (a training loses a minute at most)"
     )
     return (
         f"{'terminated' if is_terminated else 'interrupted'}.{saved}",

@@ -119,6 +119,13 @@ def _notes(divided: Divided, given: Mapping[str, str], division: Division) -> It
     if divided.generated:
         left_out = plural(len(divided.generated), "generated sentence")
         yield f"{left_out} left out, because validation or test has the parent, or a sentence like it"
+    for split in [split for split in divided.splits if split != "train"]:
+        methods = {sentence.origin.method if sentence.origin else "" for sentence in divided.splits[split]}
+        if "" not in methods:
+            yield (
+                f"all labels of {split} are by {', '.join(sorted(methods))}: unless people have reviewed them, scores "
+                "on it measure agreement with that"
+            )
     if divided.parted:
         yield f"the sentences of {divided.parted} of {plural(divided.documents, 'document')} stand in several splits"
 

@@ -129,9 +129,9 @@ def _plan(job: Run) -> dict[str, Any]:
 
 def _print_plan(plan: dict[str, Any]) -> None:
     from nersery.report.model import label_of
-    from nersery.report.number_format import in_minutes
+    from nersery.report.number_format import in_minutes, plural
 
-    found = "valid, with the notes above" if plan["notes"] else "valid"
+    found = "valid" + f", with {plural(len(plan['notes']), 'note')}" * bool(plan["notes"])
     runs = f" Runs: {', '.join(plan['runs'])}." if "runs" in plan else ""
     print(
         f"{plan['recipe']}: {found}.{runs} Systems: {', '.join(map(label_of, plan['systems']))}. Seeds: {plan['seeds']}"

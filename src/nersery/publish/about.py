@@ -121,9 +121,13 @@ def gather(inputs: Sequence[tuple[io.Source, str]]) -> tuple[SentenceTable, dict
             try:
                 table.add(sentence)
             except DataError as error:
+                number = table.number_of(sentence.id)
+                is_same = number is not None and table[number].words == sentence.words
                 fix = (
-                    "rename one of the files, for a format without ids makes them of its name; or give the sentences "
-                    "other ids"
+                    "it has the same words, too: leave it out of one of the files"
+                    if is_same
+                    else "rename one of the files, for a format without ids makes them of its name; or give the "
+                    "sentences other ids"
                 )
                 raise DataError([replace(one, file=source.file.name) for one in error.issues], fix=fix) from None
             if split:

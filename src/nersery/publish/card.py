@@ -125,13 +125,13 @@ def _methods(splits: Parts) -> ReportTable:
 
 
 def _scores(splits: Parts) -> ReportTable:
-    """What filters said of the sentences that they kept; the lowest score lies where a threshold lay, or above."""
+    """The scores of the sentences; the lowest one of a selector lies where its threshold lay, or above."""
     scores: dict[str, array[float]] = {}
     for sentence in chain.from_iterable(splits.values()):
         for name, score in sentence.scores.items():
             scores.setdefault(name, array("d")).append(score)
     columns = [
-        Column("filter", TEXT),
+        Column("score", TEXT),
         Column("sentences scored"),
         Column("lowest score", SCORE),
         Column("highest", SCORE),

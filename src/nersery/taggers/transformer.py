@@ -168,8 +168,8 @@ class TransformerTagger(decoding.Decoding, Tagger, ModelSettings, TrainingSettin
             present = {sentence.language for sentence in gold}
             others = bundled.alternatives("xlm-roberta-base or google/muril-base-cased", self.model, present)
             warn(
-                f'the model "{self.model}" was made for other languages than this text: {issue}. Name a model of its '
-                f"language by the setting model, e.g. {others}"
+                f'the model "{self.model}" of the tagger was made for other languages than this text: {issue}. Name '
+                f"a model of its language by the tagger's setting model, e.g. {others}"
             )
         elif bundled.is_lower_case(self.model) and any(word != word.lower() for word in words):
             better = bundled.MULTILINGUAL_NER if self.model == bundled.ENGLISH_NER else bundled.MULTILINGUAL

@@ -158,6 +158,7 @@ def test_a_vocabulary_of_another_language_is_noticed() -> None:
         encoder.vocabulary_issue("Angela Merkel wurde in Hamburg geboren und wuchs in der Uckermark auf .".split())
         == ""
     )
+    assert encoder.vocabulary_issue("so good 😀 👍🏽 🇮🇳 ★ → 3½ ☺".split()) == ""
     assert "unknown" in encoder.vocabulary_issue(["東京", "は", "日本", "の", "首都"])
     assert "subwords" in encoder.vocabulary_issue("राम दिल्ली में रहता है और काम करता है".split())
 

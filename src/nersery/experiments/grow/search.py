@@ -302,8 +302,9 @@ class Search:
         if not is_needed and not self._fits(system, fold, needed_later):
             if not one.folds:
                 free = _free_text(self.budget.left - reserve, is_later=bool(needed_later))
-                one.fate = f"not tried: it needs about {in_minutes(self.budget.expected(estimate))}"
-                self.say(f"{label_of(one.name)}: {one.fate}; {free}")
+                is_known, one.fate = one.fate, f"not tried: it needs about {in_minutes(self.budget.expected(estimate))}"
+                if not is_known:
+                    self.say(f"{label_of(one.name)}: {one.fate}; {free}")
             return False
         minutes, left = (in_minutes(max(0.0, s)) for s in (self.budget.expected(estimate), self.budget.left))
         self.say(f"fold {fold + 1} of {self.folds} · {label_of(one.name)}: about {minutes}; {left} are left")

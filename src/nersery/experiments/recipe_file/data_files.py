@@ -53,7 +53,7 @@ class DataSettings:
         raw: Sentences for methods that label raw text; their labels are ignored.
         languages: For example `["en", "hi"]`. In a file name, `{language}` stands for each of these.
         language: Language of sentences that name none.
-        format: ``auto``, ``conll``, ``jsonl``, ``parquet``, ``text``, ``spans`` or ``brat``.
+        format: As for `nersery dataset convert --format`.
         encoding: For example `latin-1`.
         repair: Repairs to apply, see `nersery list repairs`.
         word_column: Column of the words in CoNLL files, counted from 1; detected by default.

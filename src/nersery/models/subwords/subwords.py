@@ -134,9 +134,10 @@ class SubwordEncoder:
     def vocabulary_issue(self, words: Sequence[str]) -> str:
         """Signs that the vocabulary was made for other languages than that of the words; empty if it suits them.
 
-        In an English vocabulary English has 1.2 subwords per word, German 2, Hindi or Korean 3 to 5.
+        In an English vocabulary English has 1.2 subwords per word, German 2, Hindi or Korean 3 to 5. Emoji and numbers
+        are of no language.
         """
-        subwords = self.subwords(words)
+        subwords = self.subwords([word for word in words if any(map(str.isalpha, word))])
         unknown = sum(self.tokenizer.unk_token_id in ids for ids in subwords) / max(1, len(subwords))
         mean = sum(map(len, subwords)) / max(1, len(subwords))
         if unknown <= MOST_UNKNOWN and (mean <= MOST_SUBWORDS_A_WORD or self._has_characters_alone):
