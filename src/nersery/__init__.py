@@ -11,6 +11,7 @@ from nersery.core.version import __version__
 if TYPE_CHECKING:
     from nersery.annotate.base import annotate
     from nersery.augment.base import augment
+    from nersery.core.warnings import without_notes
     from nersery.crosslingual.aligners.base import align
     from nersery.crosslingual.projection_tasks import project
     from nersery.evaluate.scores import evaluate
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Corpus", "Entity", "Origin", "Sentence", "__version__", "align", "annotate", "augment", "evaluate", "example",
-    "grow", "next_sentences", "predict", "project", "read", "run", "select", "train", "write",
+    "grow", "next_sentences", "predict", "project", "read", "run", "select", "train", "without_notes", "write",
 ]  # fmt: skip
 _FUNCTIONS = {
     "align": "nersery.crosslingual.aligners.base",
@@ -36,6 +37,7 @@ _FUNCTIONS = {
     "read": "nersery.io",
     "run": "nersery.experiments.sweep_runner",
     "train": "nersery.taggers.base",
+    "without_notes": "nersery.core.warnings",
     "write": "nersery.io",
 }
 """Imported at the first use, so that `import nersery` stays fast."""

@@ -38,6 +38,7 @@ from nersery.augment.mention_replacement import MentionReplacement
 from nersery.augment.mulda import MulDA
 from nersery.augment.shuffle_within_segments import ShuffleWithinSegments
 from nersery.augment.synonym_replacement import SynonymReplacement
+from nersery.core.warnings import without_notes as without_notes
 from nersery.crosslingual.aligners.base import Aligner
 from nersery.crosslingual.aligners.embeddings import Embeddings
 from nersery.crosslingual.aligners.ensemble import Ensemble
@@ -234,4 +235,4 @@ def train(gold: Sentences, method: str, *, output: str | Path | None = None, dev
 def train(gold: Sentences, method: type[_Tagger], *, output: str | Path | None = None, dev: Sentences = (), seed: int = 0, force: bool = False, quiet: bool = False, **settings: Any) -> _Tagger: ...
 @overload
 def train(gold: Sentences, method: _Tagger, *, output: str | Path | None = None, dev: Sentences = (), seed: int = 0, force: bool = False, quiet: bool = False) -> _Tagger: ...
-__all__ = ["Corpus", "Entity", "Origin", "Sentence", "__version__", "align", "annotate", "augment", "evaluate", "example", "grow", "next_sentences", "predict", "project", "read", "run", "select", "train", "write"]
+__all__ = ["Corpus", "Entity", "Origin", "Sentence", "__version__", "align", "annotate", "augment", "evaluate", "example", "grow", "next_sentences", "predict", "project", "read", "run", "select", "train", "without_notes", "write"]

@@ -73,7 +73,7 @@ def heard() -> Iterator[list[str]]:
 
 @contextmanager
 def without_notes() -> Iterator[None]:
-    """Print no notes within; they are printed if they are due again afterwards."""
+    """A context that prints no notes; they are printed if they are due again afterwards."""
     try:
         with _set(NO_NOTES, True):
             yield
