@@ -2,36 +2,30 @@ from __future__ import annotations
 
 import contextlib
 import errno
-import fcntl
 import hashlib
 import json
 import os
 import pickle
 import re
 import signal
-import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import IO
 
 import pytest
 
-from nersery.core.errors import DataError, Issue, SettingsError
+from nersery.core.errors import DataError, Issue
 from nersery.core.files import (
     content_hash,
     copy_atomic,
     differences,
-    locked,
     open_new,
     replace_folder,
     replaced_folder,
-    turn,
     write_atomic,
     write_json,
     write_output,
     written_beside,
 )
-from nersery.core.warnings import forget_notes
 
 StopAfter = Callable[..., contextlib.AbstractContextManager[None]]
 
@@ -59,99 +53,6 @@ def stop_after(monkeypatch: pytest.MonkeyPatch) -> StopAfter:
             yield
 
     return stopping
-
-
-class TestLock:
-    def test_a_lock_that_was_removed_while_it_was_opened_keeps_nobody_out(
-        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-    ):
-        """Another process may remove it, and a third make a new one, between our opening and locking it."""
-        flock, file = fcntl.flock, tmp_path / "lock"
-
-        def flock_late(stream: IO[str], how: int) -> None:
-            if not getattr(flock_late, "called", False):
-                flock_late.called = True  # type: ignore[attr-defined]
-                file.unlink()
-                file.touch()
-            flock(stream, how)
-
-        monkeypatch.setattr(fcntl, "flock", flock_late)
-        with locked(tmp_path), file.open("w") as other, pytest.raises(BlockingIOError):
-            flock(other, fcntl.LOCK_EX | fcntl.LOCK_NB)
-
-    def test_it_leaves_nothing_but_the_lock_of_the_next(self, tmp_path: Path):
-        file = tmp_path / "lock"
-        with locked(tmp_path):
-            assert file.exists()
-        assert not file.exists()
-        with locked(tmp_path):
-            file.unlink()
-            file.write_text("the next one's")
-        assert file.read_text() == "the next one's"
-
-    @pytest.mark.parametrize("kind", ["link", "file", "folder", "pipe"])
-    def test_what_is_no_lock_is_refused_and_stays_as_it_is(self, tmp_path: Path, kind: str):
-        file, precious = tmp_path / "lock", tmp_path / "precious"
-        precious.write_text("thesis")
-        make = {
-            "link": lambda: file.symlink_to(precious),
-            "file": lambda: file.write_text("thesis"),
-            "folder": file.mkdir,
-            "pipe": lambda: os.mkfifo(file),
-        }
-        make[kind]()
-        with pytest.raises(SettingsError, match="lock is in the place of nersery's lock"), locked(tmp_path):
-            pass
-        assert file.exists()
-        assert precious.read_text() == "thesis"
-        assert kind != "file" or file.read_text() == "thesis"
-
-    @pytest.mark.parametrize("number", [errno.ENOLCK, errno.EOPNOTSUPP])
-    def test_a_file_system_without_locks_is_noted(
-        self, tmp_path: Path, number: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-    ):
-        def flock(stream: IO[str], how: int) -> None:
-            raise OSError(number, os.strerror(number))
-
-        monkeypatch.setattr(fcntl, "flock", flock)
-        forget_notes()
-        with locked(tmp_path):
-            (tmp_path / "work").touch()
-        assert "has no locks" in capsys.readouterr().err
-        assert os.listdir(tmp_path) == ["work"]
-
-    def test_another_process_keeps_its_lock_and_gets_its_error(self, tmp_path: Path):
-        with locked(tmp_path):
-            with pytest.raises(SettingsError, match=f"another process is writing {tmp_path}"), locked(tmp_path):
-                pytest.fail("it was locked")
-            assert os.listdir(tmp_path) == ["lock"]
-
-    def test_any_other_error_is_one(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-        def flock(stream: IO[str], how: int) -> None:
-            raise OSError(errno.EIO, os.strerror(errno.EIO))
-
-        monkeypatch.setattr(fcntl, "flock", flock)
-        with pytest.raises(OSError, match=os.strerror(errno.EIO)), locked(tmp_path):
-            pytest.fail("it was locked")
-
-    def test_turns_are_taken_one_after_the_other(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]):
-        folder, done = tmp_path / "a/b", list[str]()
-
-        def wait() -> None:
-            with turn(folder):
-                done.append("second")
-
-        with turn(folder):
-            assert os.listdir(folder) == ["turn"]
-            with locked(folder):  # which has another name
-                other = threading.Thread(target=wait)
-                other.start()
-            other.join(0.05)
-            done.append("first")
-        other.join(10)
-        assert done == ["first", "second"]
-        assert f"another process is at work in {folder}; waiting for it" in capsys.readouterr().err
-        assert os.listdir(folder) == []
 
 
 class TestWriting:

@@ -11,7 +11,7 @@ import pytest
 
 from nersery import io
 from nersery.core.errors import NerseryError, SettingsError
-from nersery.core.files import locked
+from nersery.core.locks import locked
 from nersery.experiments.recipe import load
 from nersery.experiments.runner import Run
 from tests.experiments.trying import KilledError, Trainings, append_system, execute, killing

@@ -1,4 +1,4 @@
-"""Files that a killed process leaves whole: hashes, atomic writes, locks, and what differs between two records."""
+"""Files that a killed process leaves whole: hashes, atomic writes, and what differs between two records."""
 
 from __future__ import annotations
 
@@ -10,14 +10,13 @@ import os
 import re
 import secrets
 import shutil
-import stat
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import IO, Any, BinaryIO
+from typing import Any, BinaryIO
 
 from nersery.core.errors import SettingsError
-from nersery.core.warnings import note, warn
+from nersery.core.locks import LOCK, is_at, locked, try_lock
 
 TEXT, LABELS = ".txt", ".ann"
 """The extensions of a document of brat."""
@@ -27,10 +26,6 @@ DEVICES = Path("/dev")
 """Also its links to files, such as /dev/stdout, would be replaced by a file that is moved there."""
 NO_SPACE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 """What the system calls a full disk, a used-up quota, and a file too large for the disk."""
-NO_LOCKS = (errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP, errno.EINVAL)
-"""What file systems without locks answer."""
-LOCK = "lock"
-"""The file by which `locked` locks a folder."""
 _IN_WORKSHOP = {LOCK, "new", "old", "gone"}
 
 
@@ -279,26 +274,15 @@ def written_beside(path: Path) -> Iterator[Path]:
             temporary = path.with_name(f"nersery-{secrets.token_hex(8)}.tmp")
             stream = stack.enter_context(temporary.open("xb"))
             stack.callback(temporary.unlink, missing_ok=True)
-            if not _try_lock(stream) or _is_at(stream, temporary):
+            if not try_lock(stream) or is_at(stream, temporary):
                 break
         for left in path.parent.glob(f"nersery-{'[0-9a-f]' * 16}.tmp"):
             if left == temporary or left.is_symlink() or not left.is_file():  # opening a pipe would wait for ever
                 continue
             with contextlib.suppress(OSError), left.open("rb") as other:
-                if _try_lock(other):
+                if try_lock(other):
                     left.unlink()
         yield temporary
-
-
-def _try_lock(stream: IO[bytes]) -> bool:
-    """Whether a file could be locked for this process, as long as it is open."""
-    try:
-        import fcntl
-
-        fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except (ImportError, OSError):
-        return False
-    return True
 
 
 def copy_atomic(file: Path, target: Path) -> None:
@@ -324,75 +308,3 @@ def differences(old: Mapping[str, Any], new: Mapping[str, Any], prefix: str = ""
             there, asked = (repr(one[key]) if key in one else "nothing" for one in (old, new))
             lines.append(f"  {prefix}{key}: there {there}, asked for {asked}")
     return "\n".join(lines)
-
-
-def locked(folder: Path) -> contextlib.AbstractContextManager[None]:
-    """Lock a folder against other processes; the system releases the lock of a killed process.
-
-    A file system without locks, such as some network disks, is noted.
-
-    Raises:
-        SettingsError: If another process holds the lock, or something else has its name.
-    """
-    return _locked(folder, LOCK, wait=False)
-
-
-def turn(folder: Path) -> contextlib.AbstractContextManager[None]:
-    """Wait until no other process has its turn in a folder, which is created; it is noted that one waits."""
-    return _locked(folder, "turn", wait=True)
-
-
-@contextlib.contextmanager
-def _locked(folder: Path, name: str, *, wait: bool) -> Iterator[None]:
-    try:
-        import fcntl
-    except ImportError:  # Windows has no flock; two jobs on one file are then the user's own care
-        yield
-        return
-    file = folder / name
-    while True:
-        if wait:
-            folder.mkdir(parents=True, exist_ok=True)
-        with _open_lock(file) as stream:
-            try:
-                fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                if not wait:
-                    raise SettingsError(
-                        f"another process is writing {folder}. Wait for it, or choose another output"
-                    ) from None
-                note(f"another process is at work in {folder}; waiting for it")
-                fcntl.flock(stream, fcntl.LOCK_EX)
-            except OSError as error:
-                if error.errno not in NO_LOCKS:
-                    raise
-                warn(f"the file system of {folder} has no locks: start no second command that writes there")
-            if not _is_at(stream, file):  # whoever held the lock removed the file after we had opened it
-                continue
-            try:
-                yield
-            finally:
-                if _is_at(stream, file):  # and not, after our job, the lock of the next one
-                    file.unlink()
-            return
-
-
-def _open_lock(file: Path) -> IO[bytes]:
-    """Open the file of a lock, which is empty; a link is not followed, and a file of somebody else stays as it is."""
-    try:
-        found = file.lstat()
-    except FileNotFoundError:
-        found = None
-    if found is not None and (not stat.S_ISREG(found.st_mode) or found.st_size):
-        raise SettingsError(
-            f"{file} is in the place of nersery's lock, which is an empty file. Move it, or choose another output"
-        )
-    return file.open("ab")
-
-
-def _is_at(stream: IO[bytes], path: Path) -> bool:
-    """Whether an open file still lies under a name."""
-    try:
-        return os.path.samestat(os.fstat(stream.fileno()), path.stat())
-    except FileNotFoundError:
-        return False

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from nersery.core.errors import SettingsError
-from nersery.core.files import LOCK
+from nersery.core.locks import LOCK
 
 
 def other_settings(folder: Path, content: str, difference: str, fix: str) -> str:

@@ -7,7 +7,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
-from nersery.core.files import locked, remove_folder, write_json
+from nersery.core.files import remove_folder, write_json
+from nersery.core.locks import locked
 from nersery.experiments.execution.jobs import CellRunner, estimated_time, failure_text, threads_of_jobs
 from nersery.experiments.results import build_report
 from nersery.experiments.run_state.clock import Clock

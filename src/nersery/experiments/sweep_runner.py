@@ -20,7 +20,8 @@ from pathlib import Path
 from typing import Any
 
 from nersery.core.errors import ChangedInputError, NerseryError
-from nersery.core.files import as_path, locked, write_json
+from nersery.core.files import as_path, write_json
+from nersery.core.locks import locked
 from nersery.core.progress import print_line
 from nersery.core.sentence import Corpus
 from nersery.experiments.execution.cells import makespan

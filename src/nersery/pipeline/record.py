@@ -12,6 +12,7 @@ from typing import Any
 
 from nersery.core import files
 from nersery.core.errors import NerseryError, SettingsError
+from nersery.core.locks import locked
 from nersery.core.other_jobs import other_settings
 
 
@@ -57,7 +58,7 @@ class JobRecord(ABC):
         """
         folder, difference = self.path.parent, ""
         folder.mkdir(parents=True, exist_ok=True)
-        with files.locked(folder):
+        with locked(folder):
             try:
                 if self.path.exists():
                     difference = self.load(self.path.read_text("utf-8"), json.loads(json.dumps(self.fingerprint)))

@@ -16,6 +16,7 @@ from typing import Any, TypeVar
 from nersery.core import files
 from nersery.core.errors import JobFailedError, NerseryError, SettingsError
 from nersery.core.files import open_new
+from nersery.core.locks import LOCK
 from nersery.core.other_jobs import already_exists, beginnings, foreign_files
 from nersery.core.outcome import Reject, Tally
 from nersery.core.progress import Progress
@@ -120,7 +121,7 @@ class ShardJob:
                 rest = batches(islice(iter(rows), done, None), self.rows, batch_size)
                 self._fill(manifest, answers(rest), progress)
             self.check_target(overwrite=overwrite)  # somebody may have written there in the meantime
-            (self.part / files.LOCK).unlink(missing_ok=True)
+            (self.part / LOCK).unlink(missing_ok=True)
             files.replace_folder(self.part, self.target)
         return manifest.tally
 

@@ -14,7 +14,8 @@ from pathlib import Path
 from typing import Any, Literal, Self
 
 from nersery.core.errors import DataError, Issue, NerseryError
-from nersery.core.files import locked, naming_the_full_disk
+from nersery.core.files import naming_the_full_disk
+from nersery.core.locks import locked
 from nersery.core.outcome import NOT_REVIEWED, REJECTED_BY_HAND, Outcome, Reject
 from nersery.core.random import is_whole, item_seed
 from nersery.core.sentence import Entity, Sentence

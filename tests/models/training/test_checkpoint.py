@@ -13,7 +13,7 @@ import torch
 from safetensors.torch import load_file
 
 from nersery.core.errors import SettingsError
-from nersery.core.files import locked
+from nersery.core.locks import locked
 from nersery.core.progress import Progress
 from nersery.models.training import checkpoint
 from nersery.models.training.checkpoint import BrokenStateError, Checkpoint, OtherTrainingError, is_foreign

@@ -28,12 +28,12 @@ from nersery.core.files import (
     as_path,
     content_hash,
     differences,
-    locked,
     refuse_unwritable,
     remove_folder,
     write_atomic,
     write_json,
 )
+from nersery.core.locks import locked
 from nersery.core.other_jobs import other_settings, refuse_occupied
 from nersery.core.progress import time_limit
 from nersery.core.ranges import Range

@@ -18,7 +18,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from nersery.core.files import copy_atomic, remove_folder, turn, unfinished_path, write_json
+from nersery.core.files import copy_atomic, remove_folder, unfinished_path, write_json
+from nersery.core.locks import turn
 from nersery.core.registry import name_of
 from nersery.core.sentence import Sentence
 from nersery.core.training_context import Training

@@ -28,7 +28,8 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
 from nersery.core.errors import NerseryError, SettingsError
-from nersery.core.files import LOCK, differences, locked, os_errors, write_atomic
+from nersery.core.files import differences, os_errors, write_atomic
+from nersery.core.locks import LOCK, locked
 from nersery.core.other_jobs import other_settings
 
 CHECKPOINT_SECONDS = 60.0

@@ -15,7 +15,7 @@ from typing import Any, Generic
 
 from nersery import io
 from nersery.core.errors import NerseryError
-from nersery.core.files import LOCK
+from nersery.core.locks import LOCK
 from nersery.core.outcome import Reject, Tally
 from nersery.core.own_process import THREADS
 from nersery.core.progress import Progress
