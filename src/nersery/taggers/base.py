@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, Literal, Self, overload
+from typing import Any, ClassVar, Literal, Self, overload
 
 from nersery.core.errors import DataError, Issue, MissingResourceError, SettingsError
 from nersery.core.file_settings import files_in
@@ -47,6 +47,9 @@ class Tagger(Method, ABC):
     A subclass is a dataclass whose fields are its settings, alone in a file of its name.
     """
 
+    LEAST_STEPS: ClassVar[int] = 300
+    LEAST_EPOCHS: ClassVar[int] = 3
+    """Without ``steps`` and ``epochs``, training takes as long as both of these ask for."""
     history: dict[str, Any]
     """The training history as JSON values; empty before training."""
 

@@ -9,7 +9,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import torch
 from safetensors import SafetensorError
@@ -40,9 +40,6 @@ from nersery.taggers.components.tag_set import TagSet
 from nersery.taggers.components.training_settings import TrainingSettings, check_length, plan_of, train_tagger
 from nersery.taggers.components.word_features import GivenVectors, KnownWords, WordTable
 
-LEAST_STEPS = 800
-LEAST_EPOCHS = 8
-"""Without ``steps`` and ``epochs``, training takes as long as both of these ask for."""
 SPELLED = 128
 """Words per pass of the character LSTM. The number is fixed so that a word gets the same bits in any pass."""
 WEIGHTS_FILE = "model.safetensors"
@@ -83,6 +80,8 @@ class BiLSTMCRF(Decoding, Tagger, TrainingSettings):
         - Sentences over 512 words are read in overlapping windows, words over 64 characters by both ends.
     """
 
+    LEAST_STEPS: ClassVar[int] = 800
+    LEAST_EPOCHS: ClassVar[int] = 8
     vectors: FileName | None = None
     most_vectors: CountOrZero = 100_000
     learning_rate: Positive = 1e-2
@@ -137,7 +136,7 @@ class BiLSTMCRF(Decoding, Tagger, TrainingSettings):
             self._build(gold, warm=warm)
             table = WordTable((word for sentence in gold for word in sentence.words), self._known_words, self._given)
             learnt = [example for s in gold for example in examples(table.windows(s.words), s, self._tags)]
-            plan = plan_of(self, len(learnt), LEAST_STEPS, LEAST_EPOCHS, head_learning_rate=None)
+            plan = plan_of(self, len(learnt), head_learning_rate=None)
             self.history = train_tagger(
                 self, self.network, learnt, lambda batch: self._loss(table, batch), plan, gold, training, warm=warm
             )

@@ -53,9 +53,6 @@ from nersery.taggers.components.tag_set import TagSet
 from nersery.taggers.components.training_settings import TrainingSettings, check_length, plan_of, train_tagger
 
 Head = Literal["linear", "crf"]
-LEAST_STEPS = 300
-LEAST_EPOCHS = 3
-"""Without ``steps`` and ``epochs``, training takes as long as both of these ask for."""
 SHALLOW, SHALLOW_RATE, DEEP_RATE = 6, 1e-4, 4e-5
 """Encoders of up to this many layers learn at the first rate; deeper ones at the second."""
 PIPELINE_FILE = Path(__file__).parent / "components" / "crf_pipeline.py"
@@ -190,7 +187,7 @@ class TransformerTagger(decoding.Decoding, Tagger, ModelSettings, TrainingSettin
     def _plan(self, examples: int) -> TrainingPlan:
         layers = getattr(getattr(self._network, "config", None), "num_hidden_layers", SHALLOW + 1)
         default = SHALLOW_RATE if layers <= SHALLOW else DEEP_RATE
-        return plan_of(self, examples, LEAST_STEPS, LEAST_EPOCHS, learning_rate=self.learning_rate or default)
+        return plan_of(self, examples, learning_rate=self.learning_rate or default)
 
     def _learners(self, warm: bool) -> list[Any]:
         """The networks that learn; the one that labels comes first."""

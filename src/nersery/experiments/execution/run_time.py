@@ -11,6 +11,7 @@ from dataclasses import asdict, dataclass, field
 from itertools import cycle, islice
 from typing import Any
 
+from nersery.core import registry
 from nersery.core.progress import Progress
 from nersery.core.sentence import Corpus, Sentence
 from nersery.core.training_context import Training
@@ -142,12 +143,11 @@ class RunTime:
 
     def training(self, system: System) -> float:
         """Seconds to train its tagger and to score it."""
-        speed, settings = self.speed(system), self.recipe.tagger_of(system).settings
+        speed, tagger = self.speed(system), self.recipe.tagger_of(system)
         added = len(self.raw) if self.labels_raw_text(system) else len(self.gold) * (system.copies - 1)
-        steps = steps_of(settings, len(self.gold) + added)
-        seconds = steps * speed.step_of(batch_size(settings))
-        if second := system.second_stage:
-            seconds += steps_of(second, len(self.gold)) * speed.step_of(batch_size({**settings, **second}))
+        seconds = _seconds(speed, tagger, len(self.gold) + added)
+        if system.second_stage:
+            seconds += _seconds(speed, tagger.with_changes(system.second_stage), len(self.gold))
         return speed.start + seconds + EVALUATIONS * self.dev * speed.sentence
 
     def scoring(self, system: System, sentences: int) -> float:
@@ -206,14 +206,20 @@ def estimates(
         return {s.name: times.total(s) + times.scoring(s, scored) for s in recipe.systems}
 
 
-def steps_of(settings: Mapping[str, Any], sentences: int) -> int:
-    """Training steps of a tagger's settings, or of a second stage's."""
+def _seconds(speed: Speed, tagger: MethodSettings, sentences: int) -> float:
+    return steps_of(tagger, sentences) * speed.step_of(batch_size(tagger.settings))
+
+
+def steps_of(tagger: MethodSettings, sentences: int) -> int:
+    """Training steps of a tagger."""
+    settings = tagger.settings
     each = math.ceil(sentences / batch_size(settings))
     if settings.get("steps"):
         return int(settings["steps"])
     if settings.get("epochs"):
         return int(settings["epochs"]) * each
-    return max(300, 3 * each)  # as the transformer tagger's LEAST_STEPS and LEAST_EPOCHS
+    cls: type[Tagger] = registry.get("tagger", tagger.method)
+    return max(cls.LEAST_STEPS, cls.LEAST_EPOCHS * each)
 
 
 def batch_size(settings: Mapping[str, Any]) -> int:

@@ -57,17 +57,18 @@ def check_length(tagger: Any) -> None:
         raise SettingsError("steps and epochs are both given, expected one of them")
 
 
-def plan_of(tagger: Any, examples: int, least_steps: int, least_epochs: int, **fixed: Any) -> TrainingPlan:
+def plan_of(tagger: Any, examples: int, **fixed: Any) -> TrainingPlan:
     """The training plan of a tagger's settings.
 
     Args:
-        least_steps: Without ``steps`` and ``epochs``, the number of steps, unless ``least_epochs`` takes longer.
         fixed: Values of the plan that the tagger has no setting for.
     """
     names = {field.name for field in dataclasses.fields(TrainingPlan)} - fixed.keys()
     plan = TrainingPlan(**{name: getattr(tagger, name) for name in names}, **fixed)
     if plan.steps is None and plan.epochs is None:
-        plan = dataclasses.replace(plan, steps=max(least_steps, least_epochs * plan.epoch_steps(examples)))
+        plan = dataclasses.replace(
+            plan, steps=max(tagger.LEAST_STEPS, tagger.LEAST_EPOCHS * plan.epoch_steps(examples))
+        )
     return plan
 
 
