@@ -127,6 +127,7 @@ def test_wrong_datasets_are_named(rows: Any, message: str) -> None:
 
 def test_no_rows_are_an_empty_corpus() -> None:
     assert len(Corpus.from_dataset([])) == len(Corpus.from_bio([], [])) == len(Corpus.from_spacy([])) == 0
+    assert len(Corpus.from_dataset([], words="text")) == 0
 
 
 def test_repairs_work_as_for_files() -> None:
@@ -199,6 +200,62 @@ def test_a_data_frame_with_a_row_for_each_sentence_is_read() -> None:
     assert content(Corpus.from_pandas(CORPUS.to_dataset().with_format("pandas")[:].assign(ner_tags=tags))) == content(
         CORPUS
     )
+
+
+TEXT_AND_ID = pd.DataFrame(
+    {
+        "sentence": ["Call me"] * 4 + ["Hi"],
+        "sentence_id": [1, 1, 2, 2, 3],
+        "word": ["Call", "me"] * 2 + ["Hi"],
+        "tag": ["O"] * 5,
+    }
+)
+
+
+def test_of_several_columns_of_a_data_frame_the_user_names_one() -> None:
+    with pytest.raises(DataError, match=r"sentence and sentence_id may say which.*\n.*or sentence='sentence_id'"):
+        Corpus.from_pandas(TEXT_AND_ID)
+    found = Corpus.from_pandas(TEXT_AND_ID, sentence="sentence_id")
+    assert [s.words for s in found] == [("Call", "me"), ("Call", "me"), ("Hi",)]
+    frame = TEXT_AND_ID.drop(columns="sentence")
+    for column, role in (("token", "words"), ("label", "tags")):
+        with pytest.raises(DataError, match=rf"may hold the {role}.*\n.*{role}='{column}'"):
+            Corpus.from_pandas(frame.assign(**{column: "O"}))
+    lists = pd.DataFrame({"id": [1], "sentence": ["Hi"], "tokens": [["Hi"]], "tags": [["O"]]})
+    with pytest.raises(DataError, match="sentence and id may say which"):
+        Corpus.from_pandas(lists)
+    assert [s.id for s in Corpus.from_pandas(lists, sentence="id")] == ["1"]
+    with pytest.raises(DataError, match="no column nothing"):
+        Corpus.from_pandas(lists, sentence="nothing")
+    twice = pd.DataFrame([[1, "a", "b", "O"]], columns=["sentence", "word", "word", "tag"])
+    with pytest.raises(DataError, match="several columns are called word"):
+        Corpus.from_pandas(twice)
+
+
+def test_ids_with_gaps_are_whole_numbers_and_the_first_is_there() -> None:
+    words = {"word": ["a", "b", "c"], "tag": ["O"] * 3}
+    for ids in ([1, None, 2], pd.array([1, None, 2], "Int64"), ["1", "", "2"], pd.array(["1", None, "2"], "string")):
+        assert [s.id for s in Corpus.from_pandas(pd.DataFrame({"sentence": ids, **words}))] == ["1", "2"]
+    assert [s.id for s in Corpus.from_pandas(pd.DataFrame({"id": [1.5] * 3, **words}))] == ["1.5"]
+    for ids in ([None, 1, 2], ["", "1", "2"]):
+        with pytest.raises(DataError, match=r"row 0 has no sentence, and none is above it.*'word': 'a'"):
+            Corpus.from_pandas(pd.DataFrame({"sentence": ids, **words}))
+    lists = pd.DataFrame({"id": [7, None], "tokens": [["a"], ["b"]], "tags": [["O"], ["O"]]})
+    assert [s.id for s in Corpus.from_pandas(lists)] == ["7", "dataset:2"]
+
+
+def test_a_missing_first_word_is_named() -> None:
+    frame = pd.DataFrame({"sentence": [1, 1], "word": pd.Series([None, "b"], dtype=object), "tag": ["O", "O"]})
+    with pytest.raises(DataError, match="row 0 has no word or no tag"):
+        Corpus.from_pandas(frame)
+
+
+def test_numbers_in_a_data_frame_have_the_names_that_the_user_gives() -> None:
+    names = ["O", "B-PER", "I-PER"]
+    frame = pd.DataFrame({"sentence": [1, 1, 2], "word": ["Ada", "Bo", "ran"], "tag": [1, 2, 0]})
+    lists = pd.DataFrame({"tokens": [["Ada", "Bo"], ["ran"]], "tags": [[1, 2], [0]]})
+    for one in (frame, frame.astype({"tag": float}), lists):
+        assert [s.labels for s in Corpus.from_pandas(one, names=names)] == [((0, 2, "PER"),), ()]
 
 
 def test_spacy_documents_come_back(tmp_path: Path) -> None:

@@ -5,7 +5,7 @@ The foundation cannot import formats, so the functions are found by name, as met
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Self
 
@@ -29,7 +29,7 @@ class Conversions:
         *,
         words: str | None = None,
         tags: str | None = None,
-        names: Sequence[str] = (),
+        names: Sequence[str] | Mapping[Any, Any] = (),
         **options: Any,
     ) -> Self:
         """The sentences of a split of a Hugging Face dataset, or of any rows with words and tags.
@@ -38,7 +38,8 @@ class Conversions:
             dataset: One split; each row holds a sentence.
             words: Column of the words; None takes ``tokens`` or ``words``.
             tags: Column of the tags, or ``entities``; None takes ``ner_tags``, ``tags`` or ``entities``.
-            names: Of the tags, where they are numbers and the dataset has no ``ClassLabel``.
+            names: Of the tags, where they are numbers and the dataset has no ``ClassLabel``: a list, or a mapping
+                such as ``id2label`` or ``label2id`` of a model.
             options: ``language``, ``scheme`` and ``repair``, as in `nersery.read`.
 
         Raises:
@@ -98,6 +99,7 @@ class Conversions:
         words: str | None = None,
         tags: str | None = None,
         sentence: str | None = None,
+        names: Sequence[str] | Mapping[Any, Any] = (),
         **options: Any,
     ) -> Self:
         """The sentences of a data frame with a row for each word, or with lists and a row for each sentence.
@@ -107,12 +109,13 @@ class Conversions:
             tags: Column of the tags; None takes ``tag``, ``tags``, ``ner_tag``, ``ner_tags``, ``label`` or ``labels``.
             sentence: Column that names the sentence of a word, which may be empty except at its first word; None takes
                 ``sentence``, ``sentence_id`` or ``id``.
+            names: Of the tags, where they are numbers; see `from_dataset`.
             options: ``language``, ``scheme`` and ``repair``, as in `nersery.read`.
 
         Raises:
             DataError: With all issues of the rows.
         """
-        return cls(_libraries().pandas_sentences(frame, words, tags, sentence, options))  # type: ignore[call-arg]
+        return cls(_libraries().pandas_sentences(frame, words, tags, sentence, names, options))  # type: ignore[call-arg]
 
     def to_pandas(self, *, scheme: str = "IOB2") -> DataFrame:
         """A data frame with a row for each word: ``sentence``, ``word``, ``tag``.

@@ -6,6 +6,7 @@ Rows with tags are read like lines of JSONL, with the same checks, repairs and e
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from itertools import groupby
 from numbers import Real
 from operator import itemgetter
@@ -26,7 +27,9 @@ from nersery.io.text_file import TextFile
 WORDS = ("tokens", "words", "token", "word")
 TAGS = ("ner_tags", "tags", "ner_tag", "tag", "labels", "label")
 SENTENCES = ("sentence", "sentence_id", "id")
-"""Names of columns, tried in this order."""
+"""Names of columns; of several that are there, the user names one."""
+_ROLES = {"words": "hold the words", "tags": "hold the tags", "sentence": "say which sentence a word belongs to"}
+"""What columns do, by the argument that names them."""
 _READ_BY_NAME = frozenset({"tokens", "words", "entities", "tags", "ner_tags"})
 """Columns that the reader of JSONL takes for words or labels, whatever the user names."""
 
@@ -45,7 +48,7 @@ class _RowsSource(JsonlSource):
 
 
 def dataset_sentences(
-    dataset: Any, words: str | None, tags: str | None, names: Sequence[str], options: Mapping[str, Any]
+    dataset: Any, words: str | None, tags: str | None, names: Any, options: Mapping[str, Any]
 ) -> Iterator[Sentence]:
     """See `nersery.Corpus.from_dataset`."""
     if hasattr(dataset, "keys"):
@@ -57,16 +60,17 @@ def dataset_sentences(
         )
     rows = dataset if hasattr(dataset, "features") else list(dataset)  # an iterator is read once only
     columns = getattr(rows, "column_names", None) or _keys(rows)
-    word_column = _only_column(columns, words, "words", WORDS[:2])
-    tag_column = _only_column(columns, tags, "tags", (*TAGS[:2], "entities"))
+    word_column = _column(columns, words, "words", WORDS[:2])
+    tag_column = _column(columns, tags, "tags", (*TAGS[:2], "entities"))
     labelled = "entities" if tag_column == "entities" else "ner_tags"
     renamed: dict[Any, str] = {word_column: "tokens", tag_column: labelled}
     unread = _READ_BY_NAME.intersection(columns) - renamed.keys()
-    labels = {"ner_tags": names} if names else {}
+    numbers = _numbered(names)
+    labels = {"ner_tags": numbers} if numbers else {}
     for column, feature in (getattr(rows, "features", None) or {}).items():
         found = getattr(getattr(feature, "feature", feature), "names", None)
         if found and column not in unread:
-            labels.setdefault(renamed.get(column, column), found)
+            labels.setdefault(renamed.get(column, column), dict(enumerate(found)))
 
     def objects() -> Iterator[Object]:
         for number, row in enumerate(rows, start=1):
@@ -74,11 +78,35 @@ def dataset_sentences(
                 raise DataError(f"row {number} is {row!r:.60}, expected a mapping such as {{'tokens': …}}")
             read = {key: value for key, value in row.items() if key not in unread}
             plain: Object = {renamed.get(key, str(key)): json_value(value) for key, value in read.items()}
-            if "id" in plain:
-                plain["id"] = str(plain["id"])
+            plain["id"] = _id_text(plain.get("id"))
             yield with_names(without_nulls(plain), labels)
 
     return iter(_RowsSource(str(getattr(dataset, "split", None) or "dataset"), objects, options))
+
+
+def _numbered(names: Any) -> dict[int, str]:
+    """The names of tags by their numbers, out of a list, or of a mapping in either direction; none out of None.
+
+    Raises:
+        SettingsError: If the names are something else, or two have one number.
+
+    >>> _numbered(["O", "B-PER"]) == _numbered({"O": 0, "B-PER": 1}) == _numbered({"0": "O", "1": "B-PER"})
+    True
+    """
+    given = {} if names is None else json_value(names)
+    listed = [*given.items()] if isinstance(given, dict) else [*enumerate(given)] if isinstance(given, list) else []
+    pairs: list[tuple[Any, Any]] = [
+        (name, number) if isinstance(name, str) else (number, name) for number, name in listed
+    ]
+    numbered: dict[int, str] = {}
+    for name, number in pairs:
+        with suppress(TypeError, ValueError):
+            numbered.setdefault(int(number), name)
+    is_wrong = len(numbered) < len(pairs) or any(not isinstance(name, str) for name in numbered.values())
+    if is_wrong or not isinstance(given, dict | list):
+        expected = "a list of tags such as ['O', 'B-PER'], or a mapping of each number to its tag"
+        raise SettingsError(f"names is {names!r:.60}, expected {expected}")
+    return numbered
 
 
 def _keys(rows: Any) -> list[str]:
@@ -87,22 +115,46 @@ def _keys(rows: Any) -> list[str]:
     return list(first) if isinstance(first, Mapping) else []
 
 
-def _only_column(columns: Sequence[str], wanted: str | None, role: str, known: Sequence[str]) -> str:
-    """As `_column`, but raises `DataError` if several known columns exist and the user names none."""
-    found = [name for name in known if name in columns]
-    if wanted is None and len(found) > 1:
-        message = f"the columns {' and '.join(found)} may hold the {role}, expected one of them"
-        raise DataError(message, fix=f"name the one to read: {role}={found[0]!r}")
-    return _column(columns, wanted, known)
-
-
-def _column(columns: Sequence[str], wanted: str | None, known: Sequence[str]) -> str:
-    """The name of a column; raises `DataError` if there is none."""
-    found = next((name for name in ((wanted,) if wanted else known) if name in columns), None)
+def _column(columns: Sequence[str], wanted: str | None, role: str, known: Sequence[str]) -> str:
+    """The column of a role; raises `DataError` if there is none, or if several may be it and the user names none."""
+    found = _found_column(columns, wanted, role, known)
     if found is None and len(columns):
-        message = f"there is no column {wanted or ' or '.join(known)}; columns: {', '.join(map(str, columns))}"
-        raise DataError(message, fix="name the columns of words and tags: words=..., tags=...")
+        raise _no_column(columns, wanted, role, known)
     return found or known[0]
+
+
+def _found_column(columns: Sequence[str], wanted: str | None, role: str, known: Sequence[str]) -> str | None:
+    """As `_column`, but None if no known column exists and the user names none."""
+    found = [name for name in ((wanted,) if wanted else known) if name in columns]
+    if wanted and not found and len(columns):
+        raise _no_column(columns, wanted, role, known)
+    if len(found) > 1:
+        message = f"the columns {' and '.join(found)} may {_ROLES[role]}, expected one of them"
+        raise DataError(message, fix=f"name the one to read: {' or '.join(f'{role}={name!r}' for name in found)}")
+    if found and list(columns).count(found[0]) > 1:
+        raise DataError(f"several columns are called {found[0]}, expected one", fix="rename the others")
+    return found[0] if found else None
+
+
+def _no_column(columns: Sequence[str], wanted: str | None, role: str, known: Sequence[str]) -> DataError:
+    message = f"there is no column {wanted or ' or '.join(known)}; columns: {', '.join(map(str, columns))}"
+    of_words = "name the columns of words and tags: words=..., tags=..."
+    of_sentences = "name the column that says which sentence a word belongs to: sentence=..."
+    return DataError(message, fix=of_sentences if role == "sentence" else of_words)
+
+
+def _id_text(id: Any) -> str | None:
+    """An id as text, or None for a missing one; in a column with gaps, whole numbers are floats.
+
+    >>> _id_text(7.0), _id_text("a"), _id_text(float("nan"))
+    ('7', 'a', None)
+    """
+    return None if id is None or id != id else str(_whole(id))
+
+
+def _whole(value: Any) -> Any:
+    """A whole number in place of an equal float; anything else as it is."""
+    return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
 def bio_sentences(
@@ -146,38 +198,50 @@ def to_dataset(corpus: Iterable[Sentence], scheme: str, types: Sequence[str]) ->
 
 
 def pandas_sentences(
-    frame: Any, words: str | None, tags: str | None, sentence: str | None, options: Mapping[str, Any]
+    frame: Any, words: str | None, tags: str | None, sentence: str | None, names: Any, options: Mapping[str, Any]
 ) -> Iterator[Sentence]:
     """See `nersery.Corpus.from_pandas`."""
     if not hasattr(frame, "columns"):
         raise SettingsError(f"the frame is {frame!r:.60}, expected a DataFrame of pandas")
     columns = list(frame.columns)
-    word_column, tag_column = _column(columns, words, WORDS), _column(columns, tags, TAGS)
-    id_column = next((name for name in ((sentence,) if sentence else SENTENCES) if name in columns), None)
-    if len(frame) and not isinstance(frame[word_column].iloc[0], str | Real):  # lists, a row for each sentence
-        kept = [column for column in (id_column, word_column, tag_column) if column]
-        rows = frame[kept].rename(columns={id_column: "id"}).to_dict("records")
-        return dataset_sentences(rows, word_column, tag_column, (), options)
+    word_column, tag_column = _column(columns, words, "words", WORDS), _column(columns, tags, "tags", TAGS)
+    id_column = _found_column(columns, sentence, "sentence", SENTENCES)
+    known: Any = frame[word_column].dropna() if columns else ()
+    if len(known) and not isinstance(known.iloc[0], str | Real):  # lists, a row for each sentence
+        table = frame[[word_column, tag_column]].astype(object)
+        if id_column:
+            table["id"] = frame[id_column].astype(object).where(frame[id_column].notna(), None)
+        return dataset_sentences(table.to_dict("records"), word_column, tag_column, names, options)
     if id_column is None:
-        raise DataError(
-            f"there is no column {sentence or ' or '.join(SENTENCES)}; columns: {', '.join(map(str, columns))}",
-            fix="name the column that says which sentence a word belongs to: sentence=...",
-        )
+        raise _no_column(columns, sentence, "sentence", SENTENCES)
     table = frame[[id_column, word_column, tag_column]]
-    if (missing := table[[word_column, tag_column]].isna().any(axis=1)).any():
-        row = missing.to_numpy().argmax()
-        raise DataError(
-            Issue(f"row {row} has no word or no tag: {table.iloc[row].to_dict()}"),
-            fix="pandas reads words such as NA and null as missing: pd.read_csv(..., keep_default_na=False)",
-        )
     ids = table[id_column]
     ids = ids.where(ids != "").ffill()  # empty, not missing, is what keep_default_na=False makes of an empty cell
+    advice = "pandas reads words such as NA and null as missing: pd.read_csv(..., keep_default_na=False)"
+    _refuse_missing(table, table[[word_column, tag_column]].isna().any(axis=1), "no word or no tag", advice)
+    advice = f"fill the column {id_column} at the first word of each sentence, or name another: sentence=..."
+    _refuse_missing(table, ids.isna(), "no sentence, and none is above it", advice)
+    numbers = _numbered(names)
     triples = zip(ids, table[word_column], table[tag_column], strict=True)
     rows = [
-        {"id": str(id), "tokens": [str(word) for _, word, _ in group], "tags": json_value([tag for _, _, tag in group])}
+        with_names(
+            {
+                "id": _id_text(json_value(id)),
+                "tokens": [str(word) for _, word, _ in group],
+                "tags": [_whole(json_value(tag)) for _, _, tag in group],
+            },
+            {"tags": numbers},
+        )
         for id, group in ((id, list(group)) for id, group in groupby(triples, itemgetter(0)))
     ]
     return iter(_RowsSource("pandas", lambda: rows, options))
+
+
+def _refuse_missing(table: Any, missing: Any, what: str, fix: str) -> None:
+    """Raise `DataError` for the first row in which something is missing, if there is one."""
+    if missing.any():
+        row = missing.to_numpy().argmax()
+        raise DataError(Issue(f"row {row} has {what}: {table.iloc[row].to_dict()}"), fix=fix)
 
 
 def to_pandas(corpus: Iterable[Sentence], scheme: str) -> Any:
