@@ -290,6 +290,53 @@ def test_spacy_sentences_keep_their_place_in_the_document() -> None:
     assert [doc.text for doc in corpus.to_spacy()] == ["Ada Lovelace wrote.", "She lived in London."]
 
 
+PLACED = Sentence(
+    ("Ada", "wrote", ".", "\u3000", "Bo", "slept"),
+    (Entity(0, 1, "PER"), Entity(3, 5, "PER")),
+    "1",
+    "en",
+    document="d",
+    offsets=((7, 10), (12, 17), (17, 18), (18, 19), (19, 21), (22, 27)),
+)
+
+
+def test_words_of_spacy_documents_come_back_under_other_boundaries() -> None:
+    assert Corpus.from_spacy(Corpus([PLACED]).to_spacy()) == Corpus([PLACED])
+    assert Corpus.from_spacy(CORPUS.to_spacy()) == CORPUS
+    sentencizer = spacy.blank("en").add_pipe("sentencizer")
+    first, second = Corpus.from_spacy([sentencizer(doc) for doc in Corpus([PLACED]).to_spacy()])
+    assert (first.words, first.labels, first.offsets) == (PLACED.words[:3], ((0, 1, "PER"),), PLACED.offsets[:3])
+    assert (second.words, second.labels, second.offsets) == (PLACED.words[3:], ((0, 2, "PER"),), PLACED.offsets[3:])
+    assert {first.document, second.document} == {"d"}
+
+
+def test_merged_and_split_tokens_keep_their_place() -> None:
+    (doc,) = Corpus([PLACED]).to_spacy()
+    with doc.retokenize() as tokens:
+        tokens.merge(doc[1:3])
+        tokens.split(doc[5], ["sle", "pt"], heads=[doc[4], doc[4]])
+    (sentence,) = Corpus.from_spacy(doc)
+    assert sentence.words == ("Ada", "wrote.", "\u3000", "Bo", "sle", "pt")
+    assert sentence.offsets == ((7, 10), (12, 18), (18, 19), (19, 21), (22, 25), (25, 27))
+
+
+def test_offsets_are_those_of_the_document_where_its_tokens_no_longer_fit() -> None:
+    longer = Sentence(("Ada", "&", "Bo"), id="1", document="d", offsets=((0, 3), (4, 9), (10, 12)))  # &amp;
+    (doc,) = Corpus([longer]).to_spacy()
+    assert Corpus.from_spacy(doc)[0] == longer
+    with doc.retokenize() as tokens:
+        tokens.merge(doc[:2])
+    (sentence,) = Corpus.from_spacy(doc)
+    assert (sentence.words, sentence.offsets, sentence.document) == (("Ada &", "Bo"), ((0, 5), (6, 8)), "1")
+
+
+def test_an_entity_of_white_space_is_an_error() -> None:
+    doc = spacy.blank("en")("Ada   wrote")
+    doc.ents = [spacy.tokens.Span(doc, 1, 2, "PER")]
+    with pytest.raises(DataError, match=r"sentence spacy:1: the entity .* \(PER\) is white space\b"):
+        Corpus.from_spacy(doc)
+
+
 def test_an_entity_across_sentences_is_an_error() -> None:
     doc = spacy.blank("en")("Ada . Lovelace")
     for token, start in zip(doc, (True, False, True), strict=True):

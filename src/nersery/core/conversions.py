@@ -69,13 +69,14 @@ class Conversions:
     def from_spacy(cls, docs: Doc | Iterable[Doc], **options: Any) -> Self:
         """The sentences of spaCy documents; a document without sentence boundaries is one sentence.
 
-        Words keep their character offsets in the text of the document. Tokens of white space are left out.
+        Words keep their character offsets in the text of the document. Tokens of white space are left out. A document
+        of `to_spacy` gives back its words and their offsets, also under other sentence boundaries.
 
         Args:
             options: ``language`` in place of the documents' own.
 
         Raises:
-            DataError: If an entity crosses the end of a sentence.
+            DataError: If an entity crosses the end of a sentence, or is white space.
         """
         return cls(_libraries().spacy_sentences(docs, **options))  # type: ignore[call-arg]
 

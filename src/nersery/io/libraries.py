@@ -30,6 +30,8 @@ SENTENCES = ("sentence", "sentence_id", "id")
 """Names of columns; of several that are there, the user names one."""
 _ROLES = {"words": "hold the words", "tags": "hold the tags", "sentence": "say which sentence a word belongs to"}
 """What columns do, by the argument that names them."""
+_KEPT = ("id", "language", "document", "offsets")
+"""What a document of spaCy keeps of its sentence in ``user_data``."""
 _READ_BY_NAME = frozenset({"tokens", "words", "entities", "tags", "ner_tags"})
 """Columns that the reader of JSONL takes for words or labels, whatever the user names."""
 
@@ -263,27 +265,59 @@ def spacy_sentences(docs: Any, language: str | None = None) -> Iterator[Sentence
     for number, doc in enumerate([docs] if hasattr(docs, "ents") else docs, start=1):
         if not hasattr(doc, "ents"):
             raise SettingsError(f"document {number} is {doc!r:.60}, expected a Doc of spaCy")
-        known = doc.user_data if isinstance(doc.user_data.get("id"), str) else {}
-        id, offsets = known.get("id") or f"spacy:{number}", known.get("offsets")
-        spans = list(doc.sents) if doc.has_annotation("SENT_START") else [doc[:]] if len(doc) else []
-        parts = [(span, [token for token in span if not token.is_space]) for span in spans]
-        parts = [(span, tokens) for span, tokens in parts if tokens]
-        for place, (span, tokens) in enumerate(parts, start=1):
-            at, entities = {token.i: place for place, token in enumerate(tokens)}, []
-            for entity in (one for one in doc.ents if one.start < span.end and one.end > span.start):
-                inside = [at[token.i] for token in entity if token.i in at]
-                if entity.start < span.start or entity.end > span.end:
-                    message = f"the entity {entity.text!r:.60} crosses the end of a sentence, expected it in one"
-                    raise DataError(Issue(message, sentence=id), fix="correct the sentence boundaries of the document")
-                entities += [Entity(inside[0], inside[-1] + 1, entity.label_)] if inside else []
-            yield Sentence(
-                tuple(token.text for token in tokens),
-                tuple(entities),
-                id if len(parts) == 1 else f"{id}:{place}",
-                known.get("language", doc.lang_) if language is None else language,
-                document=known.get("document", id),
-                offsets=tuple(offsets or ((token.idx, token.idx + len(token)) for token in tokens)),
-            )
+        yield from _sentences_of(doc, number, language)
+
+
+def _sentences_of(doc: Any, number: int, language: str | None) -> Iterator[Sentence]:
+    """The sentences of a document of spaCy, with its number from 1."""
+    known = doc.user_data if isinstance(doc.user_data.get("id"), str) else {}
+    id, is_ours = known.get("id") or f"spacy:{number}", known.keys() >= {*_KEPT}
+    document, places = known.get("document"), _source_places(doc, known["offsets"]) if is_ours else None
+    if places is None:
+        document, places = id, [(token.idx, token.idx + len(token)) for token in doc]
+    # Of the documents of `to_spacy`, each token is a word, even if it is a no-break space.
+    words = {token.i for token in doc if is_ours or not token.is_space}
+    if wordless := [entity for entity in doc.ents if words.isdisjoint(range(entity.start, entity.end))]:
+        message = f"the entity {wordless[0].text!r:.60} ({wordless[0].label_}) is white space, expected a word in it"
+        raise DataError(Issue(message, sentence=id), fix="remove it from doc.ents")
+    spans = list(doc.sents) if doc.has_annotation("SENT_START") else [doc[:]] if len(doc) else []
+    parts = [(span, tokens) for span in spans if (tokens := [token for token in span if token.i in words])]
+    for place, (span, tokens) in enumerate(parts, start=1):
+        at, entities = {token.i: place for place, token in enumerate(tokens)}, []
+        for entity in (one for one in doc.ents if one.start < span.end and one.end > span.start):
+            inside = [at[token.i] for token in entity if token.i in at]
+            if entity.start < span.start or entity.end > span.end:
+                message = f"the entity {entity.text!r:.60} crosses the end of a sentence, expected it in one"
+                raise DataError(Issue(message, sentence=id), fix="correct the sentence boundaries of the document")
+            entities.append(Entity(inside[0], inside[-1] + 1, entity.label_))
+        yield Sentence(
+            tuple(token.text for token in tokens),
+            tuple(entities),
+            id if len(parts) == 1 else f"{id}:{place}",
+            known.get("language", doc.lang_) if language is None else language,
+            document=document,
+            offsets=tuple(places[token.i] for token in tokens) if places else (),
+        )
+
+
+def _source_places(doc: Any, offsets: Sequence[tuple[int, int]]) -> Sequence[tuple[int, int]] | None:
+    """Where the tokens of a document of `to_spacy` stand in the text that its sentence came from.
+
+    Args:
+        offsets: Of the words that it was made of; its tokens may have been merged or split since.
+
+    Returns:
+        Nothing if that text is not known, and None if the tokens no longer fit it.
+    """
+    if not offsets:
+        return ()
+    characters: list[int] = []
+    """Where each character of the document stands in that text."""
+    for (start, end), (following, _) in zip(offsets, [*offsets[1:], offsets[-1]], strict=True):
+        characters += range(start, end + (end < following))
+    if len(characters) == len(doc.text):
+        return [(characters[token.idx], characters[token.idx + len(token) - 1] + 1) for token in doc]
+    return offsets if len(offsets) == len(doc) else None
 
 
 def to_spacy(corpus: Iterable[Sentence], vocab: Any) -> Iterator[Any]:
@@ -303,6 +337,6 @@ def to_spacy(corpus: Iterable[Sentence], vocab: Any) -> Iterator[Any]:
         spaces = [end < start for (_, end), (start, _) in zip(places, [*places[1:], places[-1]], strict=True)]
         doc = tokens.Doc(shared, list(sentence.words), spaces)
         doc.ents = [tokens.Span(doc, entity.start, entity.end, entity.type) for entity in sentence.entities]
-        for name in ("id", "language", "document", "offsets"):
+        for name in _KEPT:
             doc.user_data[name] = getattr(sentence, name)
         yield doc
