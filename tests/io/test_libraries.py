@@ -55,6 +55,50 @@ def test_a_dataset_with_other_columns_is_read_by_their_names() -> None:
     assert content(corpus) == [("7", ("Ada", "wrote"), ((0, 1, "PER"),))]
 
 
+@pytest.mark.parametrize(
+    "names",
+    [
+        {"O": 0, "B-PER": 1},
+        {0: "O", 1: "B-PER"},
+        {"0": "O", "1": "B-PER"},
+        {-1: "O", 0: "O", 1: "B-PER"},
+        np.array(["O", "B-PER"]),
+        pd.Series(["O", "B-PER"]),
+        ("O", "B-PER"),
+    ],
+)
+def test_names_may_be_a_list_or_a_mapping(names: Any) -> None:
+    rows = [{"tokens": ["Ada", "ran"], "ner_tags": [1, 0]}]
+    assert Corpus.from_dataset(rows, names=names)[0].labels == ((0, 1, "PER"),)
+
+
+@pytest.mark.parametrize("names", ["OB", 5, {"O", "B-PER"}, ["O", 1], {"O": 0, "B-PER": 0}, {"O": "B-PER"}])
+def test_other_names_are_refused(names: Any) -> None:
+    with pytest.raises(SettingsError, match=r"names is .*, expected a list of tags such as \['O', 'B-PER'\]"):
+        Corpus.from_dataset([{"tokens": ["Ada"], "ner_tags": [1]}], names=names)
+
+
+@pytest.mark.parametrize(
+    ("number", "message"),
+    [
+        (3, r'"ner_tags" has the number 3 without a name.*\n.*names='),
+        (-100, r"-100 marks parts of words that a model's loss ignores\n.*before a model's tokenizer"),
+        (1.0, r"has the number 1\.0 without a name"),
+    ],
+)
+def test_a_number_without_a_name_is_named(number: float, message: str) -> None:
+    rows = [{"tokens": ["Ada", "ran"], "ner_tags": [0, number]}]
+    with pytest.raises(DataError, match=message):
+        Corpus.from_dataset(rows, names=["O", "B-PER"])
+    with pytest.raises(DataError, match=r'"tags" has the number 1 without a name'):
+        Corpus.from_bio([["Ada"]], [[1]])
+
+
+def test_rows_with_ids_that_are_missing_get_their_numbers() -> None:
+    rows = [{"id": id, "tokens": ["Ada"], "ner_tags": ["O"]} for id in (None, None, float("nan"), 4.0)]
+    assert [s.id for s in Corpus.from_dataset(rows)] == ["dataset:1", "dataset:2", "dataset:3", "4"]
+
+
 TWO_LEVELS = {
     "tokens": ["EU", "rejects", "German", "call"],
     "chunk_tags": ["B-NP", "B-VP", "B-NP", "I-NP"],
@@ -175,8 +219,14 @@ def test_lists_of_tags_come_back_and_wrong_ones_are_named() -> None:
         Corpus.from_bio(words, tags[:2])
     with pytest.raises(DataError, match="expected a list of words"):
         Corpus.from_bio(["Ada wrote"], [["O", "O"]])
+    with pytest.raises(DataError, match="the tags of sentence 1 are None, expected a list of tags"):
+        Corpus.from_bio([["Ada"]], [None])  # type: ignore[list-item]
+    with pytest.raises(SettingsError, match="words is None, expected a list of words for each sentence"):
+        Corpus.from_bio(None, None)  # type: ignore[arg-type]
     with pytest.raises(SettingsError, match="no tag scheme"):
         CORPUS.to_bio(scheme="nothing")
+    with pytest.raises(SettingsError, match="the tag scheme is None, expected its name; known: IOB1"):
+        CORPUS.to_bio(scheme=None)  # type: ignore[arg-type]
 
 
 def test_data_frames_come_back(tmp_path: Path) -> None:

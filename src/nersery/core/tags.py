@@ -82,6 +82,8 @@ def scheme_name(name: str) -> str:
     >>> scheme_name("iobes")
     'BIOES'
     """
+    if not isinstance(name, str):
+        raise SettingsError(f"the tag scheme is {name!r:.60}, expected its name; known: {', '.join(SCHEMES)}")
     known = _OTHER_NAMES.get(name.upper(), name.upper())
     if known not in SCHEMES:
         read_as = "IO is read as IOB1; " if known == "IO" else ""

@@ -20,7 +20,7 @@ from nersery.core.sentence import Sentence, types_in
 from nersery.io.annotation_tools.standoff import layout
 from nersery.io.base import read_options
 from nersery.io.jsonl import JsonlSource
-from nersery.io.objects import Object, json_value
+from nersery.io.objects import BrokenError, Object, json_value
 from nersery.io.parquet import with_names, without_nulls
 from nersery.io.text_file import TextFile
 
@@ -30,6 +30,8 @@ SENTENCES = ("sentence", "sentence_id", "id")
 """Names of columns; of several that are there, the user names one."""
 _ROLES = {"words": "hold the words", "tags": "hold the tags", "sentence": "say which sentence a word belongs to"}
 """What columns do, by the argument that names them."""
+IGNORED = -100
+"""The tag of what PyTorch leaves out of a loss."""
 _KEPT = ("id", "language", "document", "offsets")
 """What a document of spaCy keeps of its sentence in ``user_data``."""
 _READ_BY_NAME = frozenset({"tokens", "words", "entities", "tags", "ner_tags"})
@@ -47,6 +49,26 @@ class _RowsSource(JsonlSource):
     def values(self) -> Iterator[tuple[int, Object]]:
         """The rows, with their numbers from 1."""
         return enumerate(self._rows(), start=1)
+
+    def load(self, given: Any, line: int) -> Object:
+        """As of a line of JSONL; a tag that is still a number is an issue of its own."""
+        for key in given.keys() & {"tags", "ner_tags"}:
+            tags = given[key] if isinstance(given[key], list) else []
+            if numbers := [tag for tag in tags if isinstance(tag, int | float)]:
+                raise BrokenError(_unnamed(key, IGNORED if IGNORED in numbers else numbers[0], line))
+        return super().load(given, line)
+
+
+def _unnamed(key: str, number: float, line: int) -> Issue:
+    """The issue of a number in place of a tag."""
+    message = f'"{key}" has the number {number} without a name, expected strings such as B-PER'
+    fix = 'name the numbers, as from_dataset and from_pandas do by names=["O", "B-PER", ...]'
+    if number == IGNORED:
+        message += f"; {IGNORED} marks parts of words that a model's loss ignores"
+        fix = "give the words and tags as they were before a model's tokenizer cut the words"
+    else:
+        message += "; numbers must be turned into them first"
+    return Issue(message, line=line, kind="wrong object", fixes=(fix,))
 
 
 def dataset_sentences(
@@ -163,12 +185,18 @@ def bio_sentences(
     words: Iterable[Sequence[str]], tags: Iterable[Sequence[str]], options: Mapping[str, Any]
 ) -> Iterator[Sentence]:
     """See `nersery.Corpus.from_bio`."""
+    for name, value in (("words", words), ("tags", tags)):
+        if not hasattr(value, "__iter__"):
+            raise SettingsError(f"{name} is {value!r:.60}, expected a list of {name} for each sentence")
     lists, tag_lists = list(words), list(tags)
     if len(lists) != len(tag_lists):
         message = f"{len(lists)} lists of words and {len(tag_lists)} lists of tags, expected one for each sentence"
         raise DataError(message, fix="give a list of words and a list of tags for each sentence")
-    if any(isinstance(one, str) for one in (*lists, *tag_lists)):
-        raise DataError("a sentence is a string, expected a list of words", fix="give a list of lists of words")
+    for number, pair in enumerate(zip(lists, tag_lists, strict=True), start=1):
+        for name, one in zip(("words", "tags"), pair, strict=True):
+            if isinstance(one, str) or not hasattr(one, "__iter__"):
+                message = f"the {name} of sentence {number} are {one!r:.60}, expected a list of {name}"
+                raise DataError(message, fix="give a list of words and a list of tags for each sentence")
     rows = [json_value({"tokens": list(w), "tags": list(t)}) for w, t in zip(lists, tag_lists, strict=True)]
     return iter(_RowsSource("bio", lambda: rows, options))
 
@@ -270,9 +298,9 @@ def spacy_sentences(docs: Any, language: str | None = None) -> Iterator[Sentence
 
 def _sentences_of(doc: Any, number: int, language: str | None) -> Iterator[Sentence]:
     """The sentences of a document of spaCy, with its number from 1."""
-    known = doc.user_data if isinstance(doc.user_data.get("id"), str) else {}
+    known: Mapping[str, Any] = doc.user_data if isinstance(doc.user_data.get("id"), str) else {}
     id, is_ours = known.get("id") or f"spacy:{number}", known.keys() >= {*_KEPT}
-    document, places = known.get("document"), _source_places(doc, known["offsets"]) if is_ours else None
+    document, places = known.get("document", ""), _source_places(doc, known["offsets"]) if is_ours else None
     if places is None:
         document, places = id, [(token.idx, token.idx + len(token)) for token in doc]
     # Of the documents of `to_spacy`, each token is a word, even if it is a no-break space.
