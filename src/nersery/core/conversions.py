@@ -19,6 +19,27 @@ def _libraries() -> Any:
     return import_module("nersery.io.libraries")
 
 
+def conversion_of(rows: Any, row: Any) -> str:
+    """What the end of a message says of rows that are no sentences but can be made such; else nothing.
+
+    Args:
+        row: One of them.
+    """
+    if hasattr(rows, "iloc"):
+        return ". Make a corpus of a data frame by Corpus.from_pandas"
+    if hasattr(rows, "ents") or hasattr(row, "ents"):
+        return ". Make a corpus of spaCy's documents by Corpus.from_spacy"
+    if isinstance(rows, Mapping) or isinstance(row, Mapping):
+        return ". Make a corpus of a split of a dataset, or of rows with words and tags, by Corpus.from_dataset"
+    if isinstance(row, list | tuple):
+        return ". Make a corpus of lists of words and lists of tags by Corpus.from_bio(words, tags)"
+    if isinstance(row, str):
+        return (
+            ". Make a sentence of a text by Sentence(text.split()), and a corpus of words and tags by Corpus.from_bio"
+        )
+    return ""
+
+
 class Conversions:
     """The conversions of a corpus. All check what they read like a file: broken tags are an error."""
 

@@ -10,7 +10,7 @@ from itertools import accumulate
 from operator import itemgetter
 from typing import Any, overload
 
-from nersery.core.conversions import Conversions
+from nersery.core.conversions import Conversions, conversion_of
 from nersery.core.entity import Entity, Origin, SoftLabel
 from nersery.core.errors import DataError, Issue, SettingsError
 from nersery.core.validation import TIDIED, edit_issue, identity_issue, issue_in
@@ -298,17 +298,21 @@ def types_in(sentences: Iterable[Sentence]) -> set[str]:
     return {entity.type for sentence in sentences for entity in sentence.entities}
 
 
-def checked_sentences(rows: Iterable[Any]) -> Iterator[Sentence]:
+def checked_sentences(rows: Iterable[Any], name: str = "the corpus") -> Iterator[Sentence]:
     """Sentences as users of the library give them.
+
+    Args:
+        name: What messages call them.
 
     Raises:
         SettingsError: If something among them is no sentence, or they cannot be iterated.
     """
     if isinstance(rows, str | bytes) or not hasattr(rows, "__iter__"):
-        raise SettingsError(f"the corpus is {rows!r:.60}, expected sentences, such as a list or a Corpus")
+        raise SettingsError(f"{name} is {rows!r:.60}, expected sentences, such as a list or a Corpus")
     for number, row in enumerate(rows, start=1):
         if not isinstance(row, Sentence):
-            raise SettingsError(f"item {number} of the corpus is {row!r:.60}, expected a Sentence")
+            advice = conversion_of(rows, row)
+            raise SettingsError(f"item {number} of {name} is {row!r:.60}, expected a Sentence{advice}")
         yield row
 
 
