@@ -337,7 +337,8 @@ class Corpus(Conversions, Sequence[Sentence]):
             counts = Counter(sentence.id for sentence in self.sentences)
             raise DataError(
                 [Issue(f"{n} sentences share the id {id_!r}") for id_, n in counts.items() if n > 1],
-                fix="give every sentence an id of its own",
+                fix="give every sentence an id of its own; those of a second corpus get one by "
+                'Corpus(dataclasses.replace(s, id=f"b:{s.id}") for s in second)',
             )
 
     @overload
@@ -346,6 +347,9 @@ class Corpus(Conversions, Sequence[Sentence]):
     def __getitem__(self, index: slice) -> Corpus: ...
     def __getitem__(self, index: int | slice) -> Sentence | Corpus:
         """The sentence at a position, or the corpus of a slice."""
+        if not isinstance(index, slice) and not hasattr(index, "__index__"):
+            message = f"the position is {index!r:.60}, expected a whole number or a slice"
+            raise SettingsError(f"{message}; corpus.by_id has the sentences by their ids")
         return Corpus(self.sentences[index]) if isinstance(index, slice) else self.sentences[index]
 
     def __len__(self) -> int:
