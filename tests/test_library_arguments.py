@@ -7,9 +7,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import datasets
 import numpy as np
 import pandas
 import pytest
+import spacy
 
 import nersery
 from nersery.core.errors import DataError, SettingsError
@@ -42,6 +44,9 @@ READERS: dict[str, Callable[[Any], Any]] = {
 }
 
 
+OPTIONAL = ("select gold", "select held out")
+
+
 @pytest.mark.parametrize("seed", NO_SEEDS, ids=repr)
 @pytest.mark.parametrize("call", CALLS)
 def test_what_is_no_seed_is_refused(call: str, seed: Any) -> None:
@@ -62,9 +67,57 @@ def test_numpy_s_numbers_are_seeds_everywhere(tmp_path: Path) -> None:
 @pytest.mark.parametrize("call", READERS)
 def test_what_is_no_corpus_is_refused(call: str, corpus: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
+    if call in OPTIONAL and corpus is None:
+        pytest.skip("None gives none")
     with pytest.raises(SettingsError, match=r"expected (a Sentence|sentences)"):
         READERS[call](corpus)
     assert not [*tmp_path.iterdir()]
+
+
+@pytest.mark.parametrize("call", [*READERS.items()][3:6], ids=str)
+@pytest.mark.parametrize("corpus", [5, [5], iter(GOLD)], ids=str)
+def test_a_corpus_is_called_as_its_argument(call: Any, corpus: Any) -> None:
+    named = {"select gold": "gold", "select held out": "held_out"}.get(call[0], "the corpus")
+    with pytest.raises(SettingsError, match=rf"^(item 1 of )?{named} is 5, expected|but {named} is read twice"):
+        call[1](corpus)
+
+
+def test_the_names_of_other_arguments_are_in_messages() -> None:
+    calls: dict[str, Callable[[Any], Any]] = {
+        "dev": lambda corpus: nersery.train(GOLD, dev=corpus),
+        "gold": lambda corpus: nersery.evaluate(corpus, GOLD),
+        "predicted": lambda corpus: nersery.evaluate(GOLD, corpus),
+        "raw": lambda corpus: nersery.next_sentences(corpus, "no-such-tagger"),
+        "labelled": lambda corpus: nersery.next_sentences(GOLD, "no-such-tagger", labelled=corpus),
+    }
+    for name, call in calls.items():
+        with pytest.raises(SettingsError, match=f"^{name} is 5, expected sentences"):
+            call(5)
+
+
+def test_none_gives_no_sentences() -> None:
+    without = nersery.select(GOLD, "duplicates", held_out=None, dev=None, gold=None)
+    assert without.corpus == nersery.select(GOLD, "duplicates").corpus
+    made = nersery.augment(GOLD, "mention_replacement", gold=None, dev=None)
+    assert made.corpus == nersery.augment(GOLD, "mention_replacement").corpus
+
+
+@pytest.mark.parametrize(
+    ("corpus", "converter"),
+    [
+        (pandas.DataFrame({"word": ["Ada"], "tag": ["O"]}), "Corpus.from_pandas"),
+        (datasets.Dataset.from_dict({"tokens": [["Ada"]], "ner_tags": [["O"]]}), "Corpus.from_dataset"),
+        ({"train": []}, "Corpus.from_dataset"),
+        ([{"tokens": ["Ada"]}], "Corpus.from_dataset"),
+        (spacy.blank("en")("Ada wrote"), "Corpus.from_spacy"),
+        ([spacy.blank("en")("Ada wrote")], "Corpus.from_spacy"),
+        ([["Ada", "wrote"]], "Corpus.from_bio"),
+        (["Ada wrote"], r"Sentence\(text.split\(\)\)"),
+    ],
+)
+def test_objects_of_other_libraries_are_to_be_converted(corpus: Any, converter: str) -> None:
+    with pytest.raises(SettingsError, match=rf"item 1 of gold is .*, expected a Sentence\. Make .*{converter}"):
+        nersery.train(corpus)
 
 
 @pytest.mark.parametrize("path", [None, 5, b"a.conll", ["a.conll"], GOLD], ids=str)

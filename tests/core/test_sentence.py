@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import pickle
 import re
 from dataclasses import FrozenInstanceError, fields, replace
@@ -11,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nersery.core.errors import DataError, Issue, printable
+from nersery.core.errors import DataError, Issue, SettingsError, printable
 from nersery.core.outcome import Result, Tally
 from nersery.core.sentence import UNKNOWN_COLUMN, Corpus, Entity, Origin, Sentence, SoftLabel, types_in
 from tests.io.strategies import sentences
@@ -245,6 +246,24 @@ def test_the_types_of_a_corpus_are_sorted_and_each_is_there_once() -> None:
     names = [f"T{number:02}" for number in range(20)]
     backwards = [Sentence(("a", "b"), (Entity(0, 1, name), Entity(1, 2, "T07"))) for name in reversed(names)]
     assert Corpus(backwards).types == tuple(names)
+
+
+def test_a_position_is_a_whole_number() -> None:
+    corpus = Corpus([Sentence(("a",), id="x")])
+    assert corpus[np.int64(0)] is corpus.by_id["x"]
+    for wrong in ("x", 0.0, None, [0]):
+        with pytest.raises(SettingsError, match=r"the position is .*, expected a whole number.*by_id"):
+            corpus[wrong]  # type: ignore[call-overload]
+
+
+def test_corpora_with_equal_ids_are_joined_as_the_message_says() -> None:
+    first, second = Corpus([Sentence(("a",), id="x")]), Corpus([Sentence(("b",), id="x")])
+    with pytest.raises(DataError, match="2 sentences share the id 'x'") as caught:
+        first + second
+    others = eval(
+        caught.value.fix.partition(" by ")[2], {"Corpus": Corpus, "dataclasses": dataclasses, "second": second}
+    )
+    assert [s.id for s in first + others] == ["x", "b:x"]
 
 
 def test_two_sentences_may_not_share_an_id() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from hypothesis import strategies as st
 
 from nersery.core.sentence import Entity, Origin, Sentence
+from nersery.core.validation import is_type_name
 
 AWKWARD = [
     "#MH17",
@@ -45,7 +46,7 @@ def texts(forbidden: str = "") -> st.SearchStrategy[str]:
 def sentences(draw: st.DrawFn, *, forbidden: str = "", columns: int = 0) -> Sentence:
     """A sentence with words, entities and extra columns, but no id."""
     words = draw(st.lists(texts(forbidden), min_size=1, max_size=6))
-    types = texts(forbidden).filter(lambda type_: type_ == type_.strip())
+    types = texts(forbidden).filter(is_type_name)
     entities, position = [], 0
     while position < len(words):
         end = position + draw(st.integers(0, 3))

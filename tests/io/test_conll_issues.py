@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -57,6 +59,25 @@ def test_all_issues_of_a_file_come_together_with_line_and_sentence(path: Path) -
         read(path)
     for name in ("underscore", "ragged-lines", "lost-prefix", "bare-dash", "orphan-inside", "drop-sentence"):
         assert f"--repair {name} " in caught.value.fix
+
+
+def test_tags_of_several_levels_in_one_column_are_refused(path: Path) -> None:
+    text = "A\tB-PER|B-ORG\nB\tI-PER|O\n.\tO|O\n|\tO\n\n"
+    found = issues(path, text)
+    assert [issue.partition(" the tag")[0] for issue in found] == [f":{line} (sentence train:1):" for line in (1, 2, 3)]
+    assert {issue.partition("read: ")[2] for issue in found} == {"it holds several tags; expected O, B-TYPE or I-TYPE"}
+    with pytest.raises(DataError, match=r"nested entities are not supported.*--tag-column chooses one") as caught:
+        read(path)
+    assert "orphan-inside" not in caught.value.fix
+    (command,) = re.findall("sed -E '.+?'", caught.value.fix)
+    mended = subprocess.run(f"{command} {path}", shell=True, capture_output=True, check=True, text=True).stdout
+    assert labels(path, mended) == [(("A", "B", ".", "|"), ((0, 2, "PER"),))]
+    with pytest.raises(DataError, match=r"no column looks like tags.*\n.*nested entities are not supported"):
+        labels(path, "A\tO|O\nB\tO|O\n")
+
+
+def test_a_type_may_have_a_bar_in_it(path: Path) -> None:
+    assert labels(path, "A\tB-PER|ORG\nB\tI-PER|ORG\n") == [(("A", "B"), ((0, 2, "PER|ORG"),))]
 
 
 _PLACES = [(2, 1), (4, 2), (7, 3), (8, 3), (11, 4)]

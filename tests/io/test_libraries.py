@@ -55,6 +55,50 @@ def test_a_dataset_with_other_columns_is_read_by_their_names() -> None:
     assert content(corpus) == [("7", ("Ada", "wrote"), ((0, 1, "PER"),))]
 
 
+@pytest.mark.parametrize(
+    "names",
+    [
+        {"O": 0, "B-PER": 1},
+        {0: "O", 1: "B-PER"},
+        {"0": "O", "1": "B-PER"},
+        {-1: "O", 0: "O", 1: "B-PER"},
+        np.array(["O", "B-PER"]),
+        pd.Series(["O", "B-PER"]),
+        ("O", "B-PER"),
+    ],
+)
+def test_names_may_be_a_list_or_a_mapping(names: Any) -> None:
+    rows = [{"tokens": ["Ada", "ran"], "ner_tags": [1, 0]}]
+    assert Corpus.from_dataset(rows, names=names)[0].labels == ((0, 1, "PER"),)
+
+
+@pytest.mark.parametrize("names", ["OB", 5, {"O", "B-PER"}, ["O", 1], {"O": 0, "B-PER": 0}, {"O": "B-PER"}])
+def test_other_names_are_refused(names: Any) -> None:
+    with pytest.raises(SettingsError, match=r"names is .*, expected a list of tags such as \['O', 'B-PER'\]"):
+        Corpus.from_dataset([{"tokens": ["Ada"], "ner_tags": [1]}], names=names)
+
+
+@pytest.mark.parametrize(
+    ("number", "message"),
+    [
+        (3, r'"ner_tags" has the number 3 without a name.*\n.*names='),
+        (-100, r"-100 marks parts of words that a model's loss ignores\n.*before a model's tokenizer"),
+        (1.0, r"has the number 1\.0 without a name"),
+    ],
+)
+def test_a_number_without_a_name_is_named(number: float, message: str) -> None:
+    rows = [{"tokens": ["Ada", "ran"], "ner_tags": [0, number]}]
+    with pytest.raises(DataError, match=message):
+        Corpus.from_dataset(rows, names=["O", "B-PER"])
+    with pytest.raises(DataError, match=r'"tags" has the number 1 without a name'):
+        Corpus.from_bio([["Ada"]], [[1]])
+
+
+def test_rows_with_ids_that_are_missing_get_their_numbers() -> None:
+    rows = [{"id": id, "tokens": ["Ada"], "ner_tags": ["O"]} for id in (None, None, float("nan"), 4.0)]
+    assert [s.id for s in Corpus.from_dataset(rows)] == ["dataset:1", "dataset:2", "dataset:3", "4"]
+
+
 TWO_LEVELS = {
     "tokens": ["EU", "rejects", "German", "call"],
     "chunk_tags": ["B-NP", "B-VP", "B-NP", "I-NP"],
@@ -127,6 +171,7 @@ def test_wrong_datasets_are_named(rows: Any, message: str) -> None:
 
 def test_no_rows_are_an_empty_corpus() -> None:
     assert len(Corpus.from_dataset([])) == len(Corpus.from_bio([], [])) == len(Corpus.from_spacy([])) == 0
+    assert len(Corpus.from_dataset([], words="text")) == 0
 
 
 def test_repairs_work_as_for_files() -> None:
@@ -174,8 +219,14 @@ def test_lists_of_tags_come_back_and_wrong_ones_are_named() -> None:
         Corpus.from_bio(words, tags[:2])
     with pytest.raises(DataError, match="expected a list of words"):
         Corpus.from_bio(["Ada wrote"], [["O", "O"]])
+    with pytest.raises(DataError, match="the tags of sentence 1 are None, expected a list of tags"):
+        Corpus.from_bio([["Ada"]], [None])  # type: ignore[list-item]
+    with pytest.raises(SettingsError, match="words is None, expected a list of words for each sentence"):
+        Corpus.from_bio(None, None)  # type: ignore[arg-type]
     with pytest.raises(SettingsError, match="no tag scheme"):
         CORPUS.to_bio(scheme="nothing")
+    with pytest.raises(SettingsError, match="the tag scheme is None, expected its name; known: IOB1"):
+        CORPUS.to_bio(scheme=None)  # type: ignore[arg-type]
 
 
 def test_data_frames_come_back(tmp_path: Path) -> None:
@@ -199,6 +250,62 @@ def test_a_data_frame_with_a_row_for_each_sentence_is_read() -> None:
     assert content(Corpus.from_pandas(CORPUS.to_dataset().with_format("pandas")[:].assign(ner_tags=tags))) == content(
         CORPUS
     )
+
+
+TEXT_AND_ID = pd.DataFrame(
+    {
+        "sentence": ["Call me"] * 4 + ["Hi"],
+        "sentence_id": [1, 1, 2, 2, 3],
+        "word": ["Call", "me"] * 2 + ["Hi"],
+        "tag": ["O"] * 5,
+    }
+)
+
+
+def test_of_several_columns_of_a_data_frame_the_user_names_one() -> None:
+    with pytest.raises(DataError, match=r"sentence and sentence_id may say which.*\n.*or sentence='sentence_id'"):
+        Corpus.from_pandas(TEXT_AND_ID)
+    found = Corpus.from_pandas(TEXT_AND_ID, sentence="sentence_id")
+    assert [s.words for s in found] == [("Call", "me"), ("Call", "me"), ("Hi",)]
+    frame = TEXT_AND_ID.drop(columns="sentence")
+    for column, role in (("token", "words"), ("label", "tags")):
+        with pytest.raises(DataError, match=rf"may hold the {role}.*\n.*{role}='{column}'"):
+            Corpus.from_pandas(frame.assign(**{column: "O"}))
+    lists = pd.DataFrame({"id": [1], "sentence": ["Hi"], "tokens": [["Hi"]], "tags": [["O"]]})
+    with pytest.raises(DataError, match="sentence and id may say which"):
+        Corpus.from_pandas(lists)
+    assert [s.id for s in Corpus.from_pandas(lists, sentence="id")] == ["1"]
+    with pytest.raises(DataError, match="no column nothing"):
+        Corpus.from_pandas(lists, sentence="nothing")
+    twice = pd.DataFrame([[1, "a", "b", "O"]], columns=["sentence", "word", "word", "tag"])
+    with pytest.raises(DataError, match="several columns are called word"):
+        Corpus.from_pandas(twice)
+
+
+def test_ids_with_gaps_are_whole_numbers_and_the_first_is_there() -> None:
+    words = {"word": ["a", "b", "c"], "tag": ["O"] * 3}
+    for ids in ([1, None, 2], pd.array([1, None, 2], "Int64"), ["1", "", "2"], pd.array(["1", None, "2"], "string")):
+        assert [s.id for s in Corpus.from_pandas(pd.DataFrame({"sentence": ids, **words}))] == ["1", "2"]
+    assert [s.id for s in Corpus.from_pandas(pd.DataFrame({"id": [1.5] * 3, **words}))] == ["1.5"]
+    for ids in ([None, 1, 2], ["", "1", "2"]):
+        with pytest.raises(DataError, match=r"row 0 has no sentence, and none is above it.*'word': 'a'"):
+            Corpus.from_pandas(pd.DataFrame({"sentence": ids, **words}))
+    lists = pd.DataFrame({"id": [7, None], "tokens": [["a"], ["b"]], "tags": [["O"], ["O"]]})
+    assert [s.id for s in Corpus.from_pandas(lists)] == ["7", "dataset:2"]
+
+
+def test_a_missing_first_word_is_named() -> None:
+    frame = pd.DataFrame({"sentence": [1, 1], "word": pd.Series([None, "b"], dtype=object), "tag": ["O", "O"]})
+    with pytest.raises(DataError, match="row 0 has no word or no tag"):
+        Corpus.from_pandas(frame)
+
+
+def test_numbers_in_a_data_frame_have_the_names_that_the_user_gives() -> None:
+    names = ["O", "B-PER", "I-PER"]
+    frame = pd.DataFrame({"sentence": [1, 1, 2], "word": ["Ada", "Bo", "ran"], "tag": [1, 2, 0]})
+    lists = pd.DataFrame({"tokens": [["Ada", "Bo"], ["ran"]], "tags": [[1, 2], [0]]})
+    for one in (frame, frame.astype({"tag": float}), lists):
+        assert [s.labels for s in Corpus.from_pandas(one, names=names)] == [((0, 2, "PER"),), ()]
 
 
 def test_spacy_documents_come_back(tmp_path: Path) -> None:
@@ -231,6 +338,53 @@ def test_spacy_sentences_keep_their_place_in_the_document() -> None:
     again = Corpus.from_spacy(corpus.to_spacy())
     assert [s.character_spans for s in again] == [s.character_spans for s in corpus]
     assert [doc.text for doc in corpus.to_spacy()] == ["Ada Lovelace wrote.", "She lived in London."]
+
+
+PLACED = Sentence(
+    ("Ada", "wrote", ".", "\u3000", "Bo", "slept"),
+    (Entity(0, 1, "PER"), Entity(3, 5, "PER")),
+    "1",
+    "en",
+    document="d",
+    offsets=((7, 10), (12, 17), (17, 18), (18, 19), (19, 21), (22, 27)),
+)
+
+
+def test_words_of_spacy_documents_come_back_under_other_boundaries() -> None:
+    assert Corpus.from_spacy(Corpus([PLACED]).to_spacy()) == Corpus([PLACED])
+    assert Corpus.from_spacy(CORPUS.to_spacy()) == CORPUS
+    sentencizer = spacy.blank("en").add_pipe("sentencizer")
+    first, second = Corpus.from_spacy([sentencizer(doc) for doc in Corpus([PLACED]).to_spacy()])
+    assert (first.words, first.labels, first.offsets) == (PLACED.words[:3], ((0, 1, "PER"),), PLACED.offsets[:3])
+    assert (second.words, second.labels, second.offsets) == (PLACED.words[3:], ((0, 2, "PER"),), PLACED.offsets[3:])
+    assert {first.document, second.document} == {"d"}
+
+
+def test_merged_and_split_tokens_keep_their_place() -> None:
+    (doc,) = Corpus([PLACED]).to_spacy()
+    with doc.retokenize() as tokens:
+        tokens.merge(doc[1:3])
+        tokens.split(doc[5], ["sle", "pt"], heads=[doc[4], doc[4]])
+    (sentence,) = Corpus.from_spacy(doc)
+    assert sentence.words == ("Ada", "wrote.", "\u3000", "Bo", "sle", "pt")
+    assert sentence.offsets == ((7, 10), (12, 18), (18, 19), (19, 21), (22, 25), (25, 27))
+
+
+def test_offsets_are_those_of_the_document_where_its_tokens_no_longer_fit() -> None:
+    longer = Sentence(("Ada", "&", "Bo"), id="1", document="d", offsets=((0, 3), (4, 9), (10, 12)))  # &amp;
+    (doc,) = Corpus([longer]).to_spacy()
+    assert Corpus.from_spacy(doc)[0] == longer
+    with doc.retokenize() as tokens:
+        tokens.merge(doc[:2])
+    (sentence,) = Corpus.from_spacy(doc)
+    assert (sentence.words, sentence.offsets, sentence.document) == (("Ada &", "Bo"), ((0, 5), (6, 8)), "1")
+
+
+def test_an_entity_of_white_space_is_an_error() -> None:
+    doc = spacy.blank("en")("Ada   wrote")
+    doc.ents = [spacy.tokens.Span(doc, 1, 2, "PER")]
+    with pytest.raises(DataError, match=r"sentence spacy:1: the entity .* \(PER\) is white space\b"):
+        Corpus.from_spacy(doc)
 
 
 def test_an_entity_across_sentences_is_an_error() -> None:

@@ -4,8 +4,18 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from nersery.io.shipped import located, shipped
+import pytest
+
+from nersery.core.errors import SettingsError
+from nersery.io.shipped import example, located, shipped
 
 
 def test_an_example_comes_with_nersery():
     assert located("example:train.conll", Path("elsewhere")) == shipped("recipes/example") / "train.conll"
+
+
+def test_an_example_is_named_by_text():
+    with pytest.raises(
+        SettingsError, match=r"the example file is None, expected its name; known: example:.*train\.conll"
+    ):
+        example(None)

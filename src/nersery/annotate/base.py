@@ -19,7 +19,7 @@ from nersery.core.training_context import NO_TRAINING, Training, in_job, trainin
 from nersery.core.warnings import warn
 from nersery.pipeline.error_policy import one_for_each
 from nersery.pipeline.stage import Stage
-from nersery.pipeline.stage_job import Sentences, opened, run_stage, split_options
+from nersery.pipeline.stage_job import Sentences, opened, opened_if_given, run_stage, split_options
 
 BATCH_SIZE = 256
 """Smaller than elsewhere, for each sentence is asked several questions, and a kill costs a batch."""
@@ -177,10 +177,10 @@ class AnnotateStage(Stage[Sentence, Sentence]):
 def annotate(
     corpus: Sentences,
     method: str | type[Annotator] | Annotator,
-    gold: Sentences = (),
+    gold: Sentences | None = (),
     *,
     output: str | Path | None = None,
-    dev: Sentences = (),
+    dev: Sentences | None = (),
     seed: int = 0,
     training: Training = NO_TRAINING,
     **options: Any,
@@ -203,7 +203,7 @@ def annotate(
     Returns:
         The corpus, the rejects and their counts; with ``output`` the counts alone.
     """
-    training, options = training_from(options, list(opened(dev)), seed, training, output)
+    training, options = training_from(options, list(opened_if_given(dev, "dev")), seed, training, output)
     rows, (job, settings) = opened(corpus, raw=True), split_options(options)
-    stage = AnnotateStage(method, settings, gold=opened(gold), training=training)
+    stage = AnnotateStage(method, settings, gold=opened_if_given(gold, "gold"), training=training)
     return run_stage(replace(stage, raw=rows) if stage.create_method().reads_first else stage, rows, output, job)

@@ -19,7 +19,7 @@ from nersery.core.sentence import Origin, Sentence
 from nersery.core.training_context import NO_TRAINING, Training, in_job
 from nersery.pipeline.error_policy import failure, one_for_each
 from nersery.pipeline.stage import Stage
-from nersery.pipeline.stage_job import Sentences, opened, run_stage, split_options
+from nersery.pipeline.stage_job import Sentences, opened, opened_if_given, run_stage, split_options
 
 if TYPE_CHECKING:
     from nersery.models.masked.masked_lm import Guess
@@ -234,7 +234,7 @@ def augment(
     output: str | Path | None = None,
     copies: int = 1,
     seed: int = 0,
-    dev: Sentences = (),
+    dev: Sentences | None = (),
     **options: Any,
 ) -> Result | Tally:
     """Fit a method and make new sentences out of a corpus.
@@ -267,8 +267,8 @@ def augment(
     ['Grace Hopper wrote', 'Ada spoke']
     """
     rows, (job, settings) = opened(corpus), split_options(options)
-    training = Training(list(opened(dev)), seed)
+    training = Training(list(opened_if_given(dev, "dev")), seed)
     stage = AugmentStage(
-        method, settings, gold=rows if gold is None else opened(gold), training=training, copies=copies
+        method, settings, gold=rows if gold is None else opened(gold, "gold"), training=training, copies=copies
     )
     return run_stage(stage, rows, output, job)

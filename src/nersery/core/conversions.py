@@ -5,7 +5,7 @@ The foundation cannot import formats, so the functions are found by name, as met
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Self
 
@@ -19,6 +19,27 @@ def _libraries() -> Any:
     return import_module("nersery.io.libraries")
 
 
+def conversion_of(rows: Any, row: Any) -> str:
+    """What the end of a message says of rows that are no sentences but can be made such; else nothing.
+
+    Args:
+        row: One of them.
+    """
+    if hasattr(rows, "iloc"):
+        return ". Make a corpus of a data frame by Corpus.from_pandas"
+    if hasattr(rows, "ents") or hasattr(row, "ents"):
+        return ". Make a corpus of spaCy's documents by Corpus.from_spacy"
+    if isinstance(rows, Mapping) or isinstance(row, Mapping):
+        return ". Make a corpus of a split of a dataset, or of rows with words and tags, by Corpus.from_dataset"
+    if isinstance(row, list | tuple):
+        return ". Make a corpus of lists of words and lists of tags by Corpus.from_bio(words, tags)"
+    if isinstance(row, str):
+        return (
+            ". Make a sentence of a text by Sentence(text.split()), and a corpus of words and tags by Corpus.from_bio"
+        )
+    return ""
+
+
 class Conversions:
     """The conversions of a corpus. All check what they read like a file: broken tags are an error."""
 
@@ -29,7 +50,7 @@ class Conversions:
         *,
         words: str | None = None,
         tags: str | None = None,
-        names: Sequence[str] = (),
+        names: Sequence[str] | Mapping[Any, Any] = (),
         **options: Any,
     ) -> Self:
         """The sentences of a split of a Hugging Face dataset, or of any rows with words and tags.
@@ -38,7 +59,8 @@ class Conversions:
             dataset: One split; each row holds a sentence.
             words: Column of the words; None takes ``tokens`` or ``words``.
             tags: Column of the tags, or ``entities``; None takes ``ner_tags``, ``tags`` or ``entities``.
-            names: Of the tags, where they are numbers and the dataset has no ``ClassLabel``.
+            names: Of the tags, where they are numbers and the dataset has no ``ClassLabel``: a list, or a mapping
+                such as ``id2label`` or ``label2id`` of a model.
             options: ``language``, ``scheme`` and ``repair``, as in `nersery.read`.
 
         Raises:
@@ -68,13 +90,14 @@ class Conversions:
     def from_spacy(cls, docs: Doc | Iterable[Doc], **options: Any) -> Self:
         """The sentences of spaCy documents; a document without sentence boundaries is one sentence.
 
-        Words keep their character offsets in the text of the document. Tokens of white space are left out.
+        Words keep their character offsets in the text of the document. Tokens of white space are left out. A document
+        of `to_spacy` gives back its words and their offsets, also under other sentence boundaries.
 
         Args:
             options: ``language`` in place of the documents' own.
 
         Raises:
-            DataError: If an entity crosses the end of a sentence.
+            DataError: If an entity crosses the end of a sentence, or is white space.
         """
         return cls(_libraries().spacy_sentences(docs, **options))  # type: ignore[call-arg]
 
@@ -98,6 +121,7 @@ class Conversions:
         words: str | None = None,
         tags: str | None = None,
         sentence: str | None = None,
+        names: Sequence[str] | Mapping[Any, Any] = (),
         **options: Any,
     ) -> Self:
         """The sentences of a data frame with a row for each word, or with lists and a row for each sentence.
@@ -107,12 +131,13 @@ class Conversions:
             tags: Column of the tags; None takes ``tag``, ``tags``, ``ner_tag``, ``ner_tags``, ``label`` or ``labels``.
             sentence: Column that names the sentence of a word, which may be empty except at its first word; None takes
                 ``sentence``, ``sentence_id`` or ``id``.
+            names: Of the tags, where they are numbers; see `from_dataset`.
             options: ``language``, ``scheme`` and ``repair``, as in `nersery.read`.
 
         Raises:
             DataError: With all issues of the rows.
         """
-        return cls(_libraries().pandas_sentences(frame, words, tags, sentence, options))  # type: ignore[call-arg]
+        return cls(_libraries().pandas_sentences(frame, words, tags, sentence, names, options))  # type: ignore[call-arg]
 
     def to_pandas(self, *, scheme: str = "IOB2") -> DataFrame:
         """A data frame with a row for each word: ``sentence``, ``word``, ``tag``.

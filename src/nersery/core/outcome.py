@@ -88,6 +88,10 @@ class Result:
         """The sentences of the corpus."""
         return iter(self.corpus)
 
+    def __add__(self, other: Iterable[Sentence]) -> Corpus:
+        """The corpus with other sentences behind it; see `Corpus`."""
+        return self.corpus + other
+
 
 def collect(outcomes: Iterable[Outcome]) -> Result:
     """Gather outcomes in memory."""

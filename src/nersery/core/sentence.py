@@ -10,7 +10,7 @@ from itertools import accumulate
 from operator import itemgetter
 from typing import Any, overload
 
-from nersery.core.conversions import Conversions
+from nersery.core.conversions import Conversions, conversion_of
 from nersery.core.entity import Entity, Origin, SoftLabel
 from nersery.core.errors import DataError, Issue, SettingsError
 from nersery.core.validation import TIDIED, edit_issue, identity_issue, issue_in
@@ -298,17 +298,21 @@ def types_in(sentences: Iterable[Sentence]) -> set[str]:
     return {entity.type for sentence in sentences for entity in sentence.entities}
 
 
-def checked_sentences(rows: Iterable[Any]) -> Iterator[Sentence]:
+def checked_sentences(rows: Iterable[Any], name: str = "the corpus") -> Iterator[Sentence]:
     """Sentences as users of the library give them.
+
+    Args:
+        name: What messages call them.
 
     Raises:
         SettingsError: If something among them is no sentence, or they cannot be iterated.
     """
     if isinstance(rows, str | bytes) or not hasattr(rows, "__iter__"):
-        raise SettingsError(f"the corpus is {rows!r:.60}, expected sentences, such as a list or a Corpus")
+        raise SettingsError(f"{name} is {rows!r:.60}, expected sentences, such as a list or a Corpus")
     for number, row in enumerate(rows, start=1):
         if not isinstance(row, Sentence):
-            raise SettingsError(f"item {number} of the corpus is {row!r:.60}, expected a Sentence")
+            advice = conversion_of(rows, row)
+            raise SettingsError(f"item {number} of {name} is {row!r:.60}, expected a Sentence{advice}")
         yield row
 
 
@@ -333,7 +337,8 @@ class Corpus(Conversions, Sequence[Sentence]):
             counts = Counter(sentence.id for sentence in self.sentences)
             raise DataError(
                 [Issue(f"{n} sentences share the id {id_!r}") for id_, n in counts.items() if n > 1],
-                fix="give every sentence an id of its own",
+                fix="give every sentence an id of its own; those of a second corpus get one by "
+                'Corpus(dataclasses.replace(s, id=f"b:{s.id}") for s in second)',
             )
 
     @overload
@@ -342,6 +347,9 @@ class Corpus(Conversions, Sequence[Sentence]):
     def __getitem__(self, index: slice) -> Corpus: ...
     def __getitem__(self, index: int | slice) -> Sentence | Corpus:
         """The sentence at a position, or the corpus of a slice."""
+        if not isinstance(index, slice) and not hasattr(index, "__index__"):
+            message = f"the position is {index!r:.60}, expected a whole number or a slice"
+            raise SettingsError(f"{message}; corpus.by_id has the sentences by their ids")
         return Corpus(self.sentences[index]) if isinstance(index, slice) else self.sentences[index]
 
     def __len__(self) -> int:

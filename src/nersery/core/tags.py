@@ -15,16 +15,19 @@ from typing import NamedTuple
 
 from nersery.core.errors import SettingsError, did_you_mean
 from nersery.core.sentence import Entity
-from nersery.core.validation import is_type_name
+from nersery.core.validation import LETTERS, is_type_name
 
 OUTSIDE = "O"
-LETTERS = "BIMELSUW"
-"""Every letter of every scheme: begin B, inside I M, end E L, single S U W."""
-
 _TAG = re.compile(rf"O|[{LETTERS}]-.+", re.DOTALL)
 _IN_NAMES = "_-.:/&\u200c\u200d"
 """What types may hold beside letters, marks and digits; the last two join letters in some scripts, or part them."""
-_BROKEN_TAG = re.compile(rf"[{LETTERS}]_.+|-.*", re.DOTALL)
+_SEVERAL = re.compile(rf"(O|[{LETTERS}]-.+)\|(O|[{LETTERS}]-.+)", re.DOTALL)
+_BROKEN_TAG = re.compile(rf"[{LETTERS}]_.+|-.*|{_SEVERAL.pattern}", re.DOTALL)
+ONE_LEVEL = (
+    r"nested entities are not supported, so keep one level, e.g. the first by sed -E 's/\|[^\t ]*$//' old > new; "
+    "of levels in columns of their own, --tag-column chooses one"
+)
+"""What to do about tags of several levels."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +85,8 @@ def scheme_name(name: str) -> str:
     >>> scheme_name("iobes")
     'BIOES'
     """
+    if not isinstance(name, str):
+        raise SettingsError(f"the tag scheme is {name!r:.60}, expected its name; known: {', '.join(SCHEMES)}")
     known = _OTHER_NAMES.get(name.upper(), name.upper())
     if known not in SCHEMES:
         read_as = "IO is read as IOB1; " if known == "IO" else ""
@@ -92,6 +97,11 @@ def scheme_name(name: str) -> str:
 def looks_like_tag(value: str, *, broken: bool = False) -> bool:
     """Whether a value has the form of a tag; with `broken` also of a tag that a repair could mend."""
     return _TAG.fullmatch(value) is not None or (broken and _BROKEN_TAG.fullmatch(value) is not None)
+
+
+def holds_several(tag: str) -> bool:
+    """Whether a value holds the tags of several levels, as ``B-PER|B-ORG`` and ``O|O`` do."""
+    return _SEVERAL.fullmatch(tag) is not None
 
 
 def has_small_letter(tag: str, letters: str) -> bool:
@@ -290,6 +300,8 @@ def _unknown_tag(index: int, tag: str, scheme: Scheme) -> TagIssue:
     repair, why, fix = "", "it is no tag", ""
     if tag != tag.strip(" "):
         repair, why = "outer-space", "it has a space at an end"
+    elif holds_several(tag):
+        why, fix = "it holds several tags", ONE_LEVEL
     elif tag == "-":
         repair, why = "bare-dash", "letter and type are missing"
     elif tag[:1] == "-":

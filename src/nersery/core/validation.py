@@ -22,6 +22,10 @@ LARGEST_WHOLE = 2**53
 _TUPLES = (tuple,) * 6
 MOST_CHARACTERS = 1_000_000
 """From the first to the last character of a sentence, so that its text with all gaps fits into memory."""
+LETTERS = "BIMELSUW"
+"""Every letter of every tag scheme: begin B, inside I M, end E L, single S U W."""
+_OF_SEVERAL = re.compile(rf"\|(O$|[{LETTERS}]-)")
+"""In what follows the letter of nested tags in one value, such as ``B-PER|B-ORG`` and ``I-PER|O``."""
 ROUNDING = 0.01
 """How far rounded probabilities may add up to more than 1."""
 
@@ -151,12 +155,14 @@ def without_control(word: str) -> str:
 
 @lru_cache(1024)
 def is_type_name(name: str) -> bool:
-    """Whether a name can be a type: not empty, without tabs, line breaks and outer spaces.
+    """Whether a name can be a type: not empty, without tabs, line breaks and outer spaces, and no tag in it.
 
-    >>> is_type_name("Big City"), is_type_name("City "), is_type_name("")
-    (True, False, False)
+    >>> is_type_name("Big City"), is_type_name("City "), is_type_name(""), is_type_name("City|B-ORG")
+    (True, False, False, False)
     """
-    return name != "" and name == name.strip() and "\t" not in name and "\n" not in name and "\r" not in name
+    if name == "" or name != name.strip() or "\t" in name or "\n" in name or "\r" in name:
+        return False
+    return "|" not in name or _OF_SEVERAL.search(name) is None
 
 
 def _entities_issue(entities: tuple[Entity, ...], words: tuple[str, ...]) -> str | None:
@@ -177,7 +183,7 @@ def _entities_issue(entities: tuple[Entity, ...], words: tuple[str, ...]) -> str
         if start < position:
             return f"{_name(entity)} overlaps the entity before it"
         if not is_type_name(type_):
-            return f"{_name(entity)}: a type is a name without tabs, line breaks or outer spaces, not {type_!r}"
+            return f"{_name(entity)}: {_TYPE}, not {type_!r}"
         position = end
     return None
 
@@ -243,7 +249,7 @@ def _soft_labels_issue(labels: tuple[SoftLabel, ...], length: int) -> str | None
         if not word <= label.word < length:
             return f"{label!r} is not at one of the {length} words, or not in their order"
         if not is_type_name(label.type):
-            return f"{label!r}: a type is a name without tabs, line breaks or outer spaces"
+            return f"{label!r}: {_TYPE}"
         if any(type(share) not in NUMBERS or not 0 <= share <= 1 for share in (label.begin, label.inside)):
             return f"{label!r}: expected probabilities in [0, 1]"
         total = label.begin + label.inside + (total if label.word == word else 0.0)
@@ -270,6 +276,7 @@ def _offsets_issue(offsets: tuple[tuple[int, int], ...], length: int) -> str | N
     return None
 
 
+_TYPE = "a type is a name without tabs, line breaks, outer spaces or a tag such as |B-PER in it"
 _TOO_LARGE = "is a whole number too large to be exact, expected one from -2^53 to 2^53"
 
 

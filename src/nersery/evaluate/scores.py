@@ -185,8 +185,8 @@ def evaluate(gold: Iterable[Sentence] | str | Path, predicted: Iterable[Sentence
     >>> nersery.evaluate(gold, gold).micro.f1
     1.0
     """
-    truth = Corpus(opened(gold))
-    return score(truth, paired_by_order(truth, Corpus(opened(predicted))))
+    truth = Corpus(opened(gold, "gold"))
+    return score(truth, paired_by_order(truth, Corpus(opened(predicted, "predicted"))))
 
 
 def paired_by_order(first: Corpus, other: Corpus) -> Corpus:

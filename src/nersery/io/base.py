@@ -341,17 +341,21 @@ class Source(ABC):
 
 
 class InMemory(Source):
-    """Sentences in memory, where others are read from a file."""
+    """Sentences in memory, where others are read from a file.
+
+    Args:
+        name: What messages call them.
+    """
 
     description = "in memory"
 
-    def __init__(self, rows: Iterable[Sentence]) -> None:
+    def __init__(self, rows: Iterable[Sentence], name: str = "the corpus") -> None:
         super().__init__(TextFile("memory"), ReadOptions())
-        self._rows = rows
+        self._rows, self._name = rows, name
 
     def sentences(self, found: Pass) -> Iterator[Sentence]:
         """The sentences as they are."""
-        return checked_sentences(self._rows)
+        return checked_sentences(self._rows, self._name)
 
     def fingerprint(self) -> str:
         """A digest of the sentences."""

@@ -10,7 +10,7 @@ from itertools import chain, pairwise
 
 from nersery.core.errors import DataError, Issue
 from nersery.core.sentence import UNKNOWN_COLUMN
-from nersery.core.tags import OUTSIDE, looks_like_tag
+from nersery.core.tags import ONE_LEVEL, OUTSIDE, holds_several, looks_like_tag
 from nersery.io.base import RETURN_HINT, ReadOptions, lone_return
 from nersery.io.repairs import LANGUAGE_PREFIX, RAGGED_LINES, WORD_DIGIT
 from nersery.io.text_file import BLANKS, TextFile
@@ -392,8 +392,8 @@ def _no_tags(file: TextFile, columns: Sequence[Sequence[str]]) -> DataError:
         fix = "write the letter O, not the digit 0, for words outside entities"
     if any("|" in column[0] and looks_like_tag(column[0].rpartition("|")[2]) for column in columns):
         fix = r"make a line of each word: sed 's/$/\n/' old | tr ' |' '\n\t' > new.conll"
-    misc = (
-        " and no key in MISC, behind the last tab, holds tags such as NER=B-PER" if len(columns) == CONLLU_WIDTH else ""
-    )
+    if any(holds_several(column[0]) for column in columns):
+        fix = ONE_LEVEL
+    misc = " and no key in MISC, behind the last tab, holds tags such as NER=B-PER" * (len(columns) == CONLLU_WIDTH)
     issue = Issue(f"no column looks like tags (O, B-PER, I-PER …){misc}; the first line has: {values:.100}", file.name)
     return DataError(issue, fix=fix)

@@ -136,7 +136,7 @@ class JsonlSource(Source):
         for number, (line, given) in enumerate(self.values(), start=1):
             id, value = f"{self.file.stem}:{number}", None
             try:
-                value = _load(given, line)
+                value = self.load(given, line)
                 id = value.get("id") or id
                 if clash := found.clash(id, line):
                     raise BrokenError(clash)
@@ -152,6 +152,12 @@ class JsonlSource(Source):
     def values(self) -> Iterator[tuple[int, Any]]:
         """The lines that are not blank, with their numbers from 1; other formats give objects in place of lines."""
         return ((line, text) for line, text in enumerate(self.file.lines(), start=1) if text.strip(BLANKS))
+
+    def load(self, given: Any, line: int) -> Object:
+        """The object of a line, with its keys and the shapes of its values checked; else a `BrokenError`."""
+        value: Object = _ours(parsed(given, line))
+        _check(value, line)
+        return value
 
     def _tags(self) -> Iterator[list[str]]:
         """The tags of the lines that can be read; keys that are left out of these lines are noted."""
@@ -183,13 +189,6 @@ class JsonlSource(Source):
         if tag_issues:
             raise BrokenError(*(tag_issue(found_issue, self.scheme, line, word=True) for found_issue in tag_issues))
         return entities_, repaired
-
-
-def _load(given: Any, line: int) -> Object:
-    """The object of a line, with its keys and the shapes of its values checked."""
-    value: Object = _ours(parsed(given, line))
-    _check(value, line)
-    return value
 
 
 def _ours(value: Any) -> Any:

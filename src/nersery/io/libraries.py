@@ -6,6 +6,7 @@ Rows with tags are read like lines of JSONL, with the same checks, repairs and e
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from itertools import groupby
 from numbers import Real
 from operator import itemgetter
@@ -19,14 +20,20 @@ from nersery.core.sentence import Sentence, types_in
 from nersery.io.annotation_tools.standoff import layout
 from nersery.io.base import read_options
 from nersery.io.jsonl import JsonlSource
-from nersery.io.objects import Object, json_value
+from nersery.io.objects import BrokenError, Object, json_value
 from nersery.io.parquet import with_names, without_nulls
 from nersery.io.text_file import TextFile
 
 WORDS = ("tokens", "words", "token", "word")
 TAGS = ("ner_tags", "tags", "ner_tag", "tag", "labels", "label")
 SENTENCES = ("sentence", "sentence_id", "id")
-"""Names of columns, tried in this order."""
+"""Names of columns; of several that are there, the user names one."""
+_ROLES = {"words": "hold the words", "tags": "hold the tags", "sentence": "say which sentence a word belongs to"}
+"""What columns do, by the argument that names them."""
+IGNORED = -100
+"""The tag of what PyTorch leaves out of a loss."""
+_KEPT = ("id", "language", "document", "offsets")
+"""What a document of spaCy keeps of its sentence in ``user_data``."""
 _READ_BY_NAME = frozenset({"tokens", "words", "entities", "tags", "ner_tags"})
 """Columns that the reader of JSONL takes for words or labels, whatever the user names."""
 
@@ -43,9 +50,29 @@ class _RowsSource(JsonlSource):
         """The rows, with their numbers from 1."""
         return enumerate(self._rows(), start=1)
 
+    def load(self, given: Any, line: int) -> Object:
+        """As of a line of JSONL; a tag that is still a number is an issue of its own."""
+        for key in given.keys() & {"tags", "ner_tags"}:
+            tags = given[key] if isinstance(given[key], list) else []
+            if numbers := [tag for tag in tags if isinstance(tag, int | float)]:
+                raise BrokenError(_unnamed(key, IGNORED if IGNORED in numbers else numbers[0], line))
+        return super().load(given, line)
+
+
+def _unnamed(key: str, number: float, line: int) -> Issue:
+    """The issue of a number in place of a tag."""
+    message = f'"{key}" has the number {number} without a name, expected strings such as B-PER'
+    fix = 'name the numbers, as from_dataset and from_pandas do by names=["O", "B-PER", ...]'
+    if number == IGNORED:
+        message += f"; {IGNORED} marks parts of words that a model's loss ignores"
+        fix = "give the words and tags as they were before a model's tokenizer cut the words"
+    else:
+        message += "; numbers must be turned into them first"
+    return Issue(message, line=line, kind="wrong object", fixes=(fix,))
+
 
 def dataset_sentences(
-    dataset: Any, words: str | None, tags: str | None, names: Sequence[str], options: Mapping[str, Any]
+    dataset: Any, words: str | None, tags: str | None, names: Any, options: Mapping[str, Any]
 ) -> Iterator[Sentence]:
     """See `nersery.Corpus.from_dataset`."""
     if hasattr(dataset, "keys"):
@@ -57,16 +84,17 @@ def dataset_sentences(
         )
     rows = dataset if hasattr(dataset, "features") else list(dataset)  # an iterator is read once only
     columns = getattr(rows, "column_names", None) or _keys(rows)
-    word_column = _only_column(columns, words, "words", WORDS[:2])
-    tag_column = _only_column(columns, tags, "tags", (*TAGS[:2], "entities"))
+    word_column = _column(columns, words, "words", WORDS[:2])
+    tag_column = _column(columns, tags, "tags", (*TAGS[:2], "entities"))
     labelled = "entities" if tag_column == "entities" else "ner_tags"
     renamed: dict[Any, str] = {word_column: "tokens", tag_column: labelled}
     unread = _READ_BY_NAME.intersection(columns) - renamed.keys()
-    labels = {"ner_tags": names} if names else {}
+    numbers = _numbered(names)
+    labels = {"ner_tags": numbers} if numbers else {}
     for column, feature in (getattr(rows, "features", None) or {}).items():
         found = getattr(getattr(feature, "feature", feature), "names", None)
         if found and column not in unread:
-            labels.setdefault(renamed.get(column, column), found)
+            labels.setdefault(renamed.get(column, column), dict(enumerate(found)))
 
     def objects() -> Iterator[Object]:
         for number, row in enumerate(rows, start=1):
@@ -74,11 +102,35 @@ def dataset_sentences(
                 raise DataError(f"row {number} is {row!r:.60}, expected a mapping such as {{'tokens': …}}")
             read = {key: value for key, value in row.items() if key not in unread}
             plain: Object = {renamed.get(key, str(key)): json_value(value) for key, value in read.items()}
-            if "id" in plain:
-                plain["id"] = str(plain["id"])
+            plain["id"] = _id_text(plain.get("id"))
             yield with_names(without_nulls(plain), labels)
 
     return iter(_RowsSource(str(getattr(dataset, "split", None) or "dataset"), objects, options))
+
+
+def _numbered(names: Any) -> dict[int, str]:
+    """The names of tags by their numbers, out of a list, or of a mapping in either direction; none out of None.
+
+    Raises:
+        SettingsError: If the names are something else, or two have one number.
+
+    >>> _numbered(["O", "B-PER"]) == _numbered({"O": 0, "B-PER": 1}) == _numbered({"0": "O", "1": "B-PER"})
+    True
+    """
+    given = {} if names is None else json_value(names)
+    listed = [*given.items()] if isinstance(given, dict) else [*enumerate(given)] if isinstance(given, list) else []
+    pairs: list[tuple[Any, Any]] = [
+        (name, number) if isinstance(name, str) else (number, name) for number, name in listed
+    ]
+    numbered: dict[int, str] = {}
+    for name, number in pairs:
+        with suppress(TypeError, ValueError):
+            numbered.setdefault(int(number), name)
+    is_wrong = len(numbered) < len(pairs) or any(not isinstance(name, str) for name in numbered.values())
+    if is_wrong or not isinstance(given, dict | list):
+        expected = "a list of tags such as ['O', 'B-PER'], or a mapping of each number to its tag"
+        raise SettingsError(f"names is {names!r:.60}, expected {expected}")
+    return numbered
 
 
 def _keys(rows: Any) -> list[str]:
@@ -87,34 +139,64 @@ def _keys(rows: Any) -> list[str]:
     return list(first) if isinstance(first, Mapping) else []
 
 
-def _only_column(columns: Sequence[str], wanted: str | None, role: str, known: Sequence[str]) -> str:
-    """As `_column`, but raises `DataError` if several known columns exist and the user names none."""
-    found = [name for name in known if name in columns]
-    if wanted is None and len(found) > 1:
-        message = f"the columns {' and '.join(found)} may hold the {role}, expected one of them"
-        raise DataError(message, fix=f"name the one to read: {role}={found[0]!r}")
-    return _column(columns, wanted, known)
-
-
-def _column(columns: Sequence[str], wanted: str | None, known: Sequence[str]) -> str:
-    """The name of a column; raises `DataError` if there is none."""
-    found = next((name for name in ((wanted,) if wanted else known) if name in columns), None)
+def _column(columns: Sequence[str], wanted: str | None, role: str, known: Sequence[str]) -> str:
+    """The column of a role; raises `DataError` if there is none, or if several may be it and the user names none."""
+    found = _found_column(columns, wanted, role, known)
     if found is None and len(columns):
-        message = f"there is no column {wanted or ' or '.join(known)}; columns: {', '.join(map(str, columns))}"
-        raise DataError(message, fix="name the columns of words and tags: words=..., tags=...")
+        raise _no_column(columns, wanted, role, known)
     return found or known[0]
+
+
+def _found_column(columns: Sequence[str], wanted: str | None, role: str, known: Sequence[str]) -> str | None:
+    """As `_column`, but None if no known column exists and the user names none."""
+    found = [name for name in ((wanted,) if wanted else known) if name in columns]
+    if wanted and not found and len(columns):
+        raise _no_column(columns, wanted, role, known)
+    if len(found) > 1:
+        message = f"the columns {' and '.join(found)} may {_ROLES[role]}, expected one of them"
+        raise DataError(message, fix=f"name the one to read: {' or '.join(f'{role}={name!r}' for name in found)}")
+    if found and list(columns).count(found[0]) > 1:
+        raise DataError(f"several columns are called {found[0]}, expected one", fix="rename the others")
+    return found[0] if found else None
+
+
+def _no_column(columns: Sequence[str], wanted: str | None, role: str, known: Sequence[str]) -> DataError:
+    message = f"there is no column {wanted or ' or '.join(known)}; columns: {', '.join(map(str, columns))}"
+    of_words = "name the columns of words and tags: words=..., tags=..."
+    of_sentences = "name the column that says which sentence a word belongs to: sentence=..."
+    return DataError(message, fix=of_sentences if role == "sentence" else of_words)
+
+
+def _id_text(id: Any) -> str | None:
+    """An id as text, or None for a missing one; in a column with gaps, whole numbers are floats.
+
+    >>> _id_text(7.0), _id_text("a"), _id_text(float("nan"))
+    ('7', 'a', None)
+    """
+    return None if id is None or id != id else str(_whole(id))
+
+
+def _whole(value: Any) -> Any:
+    """A whole number in place of an equal float; anything else as it is."""
+    return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
 def bio_sentences(
     words: Iterable[Sequence[str]], tags: Iterable[Sequence[str]], options: Mapping[str, Any]
 ) -> Iterator[Sentence]:
     """See `nersery.Corpus.from_bio`."""
+    for name, value in (("words", words), ("tags", tags)):
+        if not hasattr(value, "__iter__"):
+            raise SettingsError(f"{name} is {value!r:.60}, expected a list of {name} for each sentence")
     lists, tag_lists = list(words), list(tags)
     if len(lists) != len(tag_lists):
         message = f"{len(lists)} lists of words and {len(tag_lists)} lists of tags, expected one for each sentence"
         raise DataError(message, fix="give a list of words and a list of tags for each sentence")
-    if any(isinstance(one, str) for one in (*lists, *tag_lists)):
-        raise DataError("a sentence is a string, expected a list of words", fix="give a list of lists of words")
+    for number, pair in enumerate(zip(lists, tag_lists, strict=True), start=1):
+        for name, one in zip(("words", "tags"), pair, strict=True):
+            if isinstance(one, str) or not hasattr(one, "__iter__"):
+                message = f"the {name} of sentence {number} are {one!r:.60}, expected a list of {name}"
+                raise DataError(message, fix="give a list of words and a list of tags for each sentence")
     rows = [json_value({"tokens": list(w), "tags": list(t)}) for w, t in zip(lists, tag_lists, strict=True)]
     return iter(_RowsSource("bio", lambda: rows, options))
 
@@ -146,38 +228,50 @@ def to_dataset(corpus: Iterable[Sentence], scheme: str, types: Sequence[str]) ->
 
 
 def pandas_sentences(
-    frame: Any, words: str | None, tags: str | None, sentence: str | None, options: Mapping[str, Any]
+    frame: Any, words: str | None, tags: str | None, sentence: str | None, names: Any, options: Mapping[str, Any]
 ) -> Iterator[Sentence]:
     """See `nersery.Corpus.from_pandas`."""
     if not hasattr(frame, "columns"):
         raise SettingsError(f"the frame is {frame!r:.60}, expected a DataFrame of pandas")
     columns = list(frame.columns)
-    word_column, tag_column = _column(columns, words, WORDS), _column(columns, tags, TAGS)
-    id_column = next((name for name in ((sentence,) if sentence else SENTENCES) if name in columns), None)
-    if len(frame) and not isinstance(frame[word_column].iloc[0], str | Real):  # lists, a row for each sentence
-        kept = [column for column in (id_column, word_column, tag_column) if column]
-        rows = frame[kept].rename(columns={id_column: "id"}).to_dict("records")
-        return dataset_sentences(rows, word_column, tag_column, (), options)
+    word_column, tag_column = _column(columns, words, "words", WORDS), _column(columns, tags, "tags", TAGS)
+    id_column = _found_column(columns, sentence, "sentence", SENTENCES)
+    known: Any = frame[word_column].dropna() if columns else ()
+    if len(known) and not isinstance(known.iloc[0], str | Real):  # lists, a row for each sentence
+        table = frame[[word_column, tag_column]].astype(object)
+        if id_column:
+            table["id"] = frame[id_column].astype(object).where(frame[id_column].notna(), None)
+        return dataset_sentences(table.to_dict("records"), word_column, tag_column, names, options)
     if id_column is None:
-        raise DataError(
-            f"there is no column {sentence or ' or '.join(SENTENCES)}; columns: {', '.join(map(str, columns))}",
-            fix="name the column that says which sentence a word belongs to: sentence=...",
-        )
+        raise _no_column(columns, sentence, "sentence", SENTENCES)
     table = frame[[id_column, word_column, tag_column]]
-    if (missing := table[[word_column, tag_column]].isna().any(axis=1)).any():
-        row = missing.to_numpy().argmax()
-        raise DataError(
-            Issue(f"row {row} has no word or no tag: {table.iloc[row].to_dict()}"),
-            fix="pandas reads words such as NA and null as missing: pd.read_csv(..., keep_default_na=False)",
-        )
     ids = table[id_column]
     ids = ids.where(ids != "").ffill()  # empty, not missing, is what keep_default_na=False makes of an empty cell
+    advice = "pandas reads words such as NA and null as missing: pd.read_csv(..., keep_default_na=False)"
+    _refuse_missing(table, table[[word_column, tag_column]].isna().any(axis=1), "no word or no tag", advice)
+    advice = f"fill the column {id_column} at the first word of each sentence, or name another: sentence=..."
+    _refuse_missing(table, ids.isna(), "no sentence, and none is above it", advice)
+    numbers = _numbered(names)
     triples = zip(ids, table[word_column], table[tag_column], strict=True)
     rows = [
-        {"id": str(id), "tokens": [str(word) for _, word, _ in group], "tags": json_value([tag for _, _, tag in group])}
+        with_names(
+            {
+                "id": _id_text(json_value(id)),
+                "tokens": [str(word) for _, word, _ in group],
+                "tags": [_whole(json_value(tag)) for _, _, tag in group],
+            },
+            {"tags": numbers},
+        )
         for id, group in ((id, list(group)) for id, group in groupby(triples, itemgetter(0)))
     ]
     return iter(_RowsSource("pandas", lambda: rows, options))
+
+
+def _refuse_missing(table: Any, missing: Any, what: str, fix: str) -> None:
+    """Raise `DataError` for the first row in which something is missing, if there is one."""
+    if missing.any():
+        row = missing.to_numpy().argmax()
+        raise DataError(Issue(f"row {row} has {what}: {table.iloc[row].to_dict()}"), fix=fix)
 
 
 def to_pandas(corpus: Iterable[Sentence], scheme: str) -> Any:
@@ -199,27 +293,59 @@ def spacy_sentences(docs: Any, language: str | None = None) -> Iterator[Sentence
     for number, doc in enumerate([docs] if hasattr(docs, "ents") else docs, start=1):
         if not hasattr(doc, "ents"):
             raise SettingsError(f"document {number} is {doc!r:.60}, expected a Doc of spaCy")
-        known = doc.user_data if isinstance(doc.user_data.get("id"), str) else {}
-        id, offsets = known.get("id") or f"spacy:{number}", known.get("offsets")
-        spans = list(doc.sents) if doc.has_annotation("SENT_START") else [doc[:]] if len(doc) else []
-        parts = [(span, [token for token in span if not token.is_space]) for span in spans]
-        parts = [(span, tokens) for span, tokens in parts if tokens]
-        for place, (span, tokens) in enumerate(parts, start=1):
-            at, entities = {token.i: place for place, token in enumerate(tokens)}, []
-            for entity in (one for one in doc.ents if one.start < span.end and one.end > span.start):
-                inside = [at[token.i] for token in entity if token.i in at]
-                if entity.start < span.start or entity.end > span.end:
-                    message = f"the entity {entity.text!r:.60} crosses the end of a sentence, expected it in one"
-                    raise DataError(Issue(message, sentence=id), fix="correct the sentence boundaries of the document")
-                entities += [Entity(inside[0], inside[-1] + 1, entity.label_)] if inside else []
-            yield Sentence(
-                tuple(token.text for token in tokens),
-                tuple(entities),
-                id if len(parts) == 1 else f"{id}:{place}",
-                known.get("language", doc.lang_) if language is None else language,
-                document=known.get("document", id),
-                offsets=tuple(offsets or ((token.idx, token.idx + len(token)) for token in tokens)),
-            )
+        yield from _sentences_of(doc, number, language)
+
+
+def _sentences_of(doc: Any, number: int, language: str | None) -> Iterator[Sentence]:
+    """The sentences of a document of spaCy, with its number from 1."""
+    known: Mapping[str, Any] = doc.user_data if isinstance(doc.user_data.get("id"), str) else {}
+    id, is_ours = known.get("id") or f"spacy:{number}", known.keys() >= {*_KEPT}
+    document, places = known.get("document", ""), _source_places(doc, known["offsets"]) if is_ours else None
+    if places is None:
+        document, places = id, [(token.idx, token.idx + len(token)) for token in doc]
+    # Of the documents of `to_spacy`, each token is a word, even if it is a no-break space.
+    words = {token.i for token in doc if is_ours or not token.is_space}
+    if wordless := [entity for entity in doc.ents if words.isdisjoint(range(entity.start, entity.end))]:
+        message = f"the entity {wordless[0].text!r:.60} ({wordless[0].label_}) is white space, expected a word in it"
+        raise DataError(Issue(message, sentence=id), fix="remove it from doc.ents")
+    spans = list(doc.sents) if doc.has_annotation("SENT_START") else [doc[:]] if len(doc) else []
+    parts = [(span, tokens) for span in spans if (tokens := [token for token in span if token.i in words])]
+    for place, (span, tokens) in enumerate(parts, start=1):
+        at, entities = {token.i: place for place, token in enumerate(tokens)}, []
+        for entity in (one for one in doc.ents if one.start < span.end and one.end > span.start):
+            inside = [at[token.i] for token in entity if token.i in at]
+            if entity.start < span.start or entity.end > span.end:
+                message = f"the entity {entity.text!r:.60} crosses the end of a sentence, expected it in one"
+                raise DataError(Issue(message, sentence=id), fix="correct the sentence boundaries of the document")
+            entities.append(Entity(inside[0], inside[-1] + 1, entity.label_))
+        yield Sentence(
+            tuple(token.text for token in tokens),
+            tuple(entities),
+            id if len(parts) == 1 else f"{id}:{place}",
+            known.get("language", doc.lang_) if language is None else language,
+            document=document,
+            offsets=tuple(places[token.i] for token in tokens) if places else (),
+        )
+
+
+def _source_places(doc: Any, offsets: Sequence[tuple[int, int]]) -> Sequence[tuple[int, int]] | None:
+    """Where the tokens of a document of `to_spacy` stand in the text that its sentence came from.
+
+    Args:
+        offsets: Of the words that it was made of; its tokens may have been merged or split since.
+
+    Returns:
+        Nothing if that text is not known, and None if the tokens no longer fit it.
+    """
+    if not offsets:
+        return ()
+    characters: list[int] = []
+    """Where each character of the document stands in that text."""
+    for (start, end), (following, _) in zip(offsets, [*offsets[1:], offsets[-1]], strict=True):
+        characters += range(start, end + (end < following))
+    if len(characters) == len(doc.text):
+        return [(characters[token.idx], characters[token.idx + len(token) - 1] + 1) for token in doc]
+    return offsets if len(offsets) == len(doc) else None
 
 
 def to_spacy(corpus: Iterable[Sentence], vocab: Any) -> Iterator[Any]:
@@ -239,6 +365,6 @@ def to_spacy(corpus: Iterable[Sentence], vocab: Any) -> Iterator[Any]:
         spaces = [end < start for (_, end), (start, _) in zip(places, [*places[1:], places[-1]], strict=True)]
         doc = tokens.Doc(shared, list(sentence.words), spaces)
         doc.ents = [tokens.Span(doc, entity.start, entity.end, entity.type) for entity in sentence.entities]
-        for name in ("id", "language", "document", "offsets"):
+        for name in _KEPT:
             doc.user_data[name] = getattr(sentence, name)
         yield doc

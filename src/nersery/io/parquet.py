@@ -7,7 +7,7 @@ not. Integer tags are read if the file's metadata names them, as in Hugging Face
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +28,7 @@ MOST_BATCH_BYTES = 1 << 28
 """Of the rows that are decoded at once: values that repeat take no space in the file, so its sizes do not tell."""
 FEATURES = b"huggingface"
 """Where in a file's metadata Hugging Face's datasets writes what its columns mean."""
-Names = Mapping[str, Sequence[str]]
+Names = Mapping[str, Mapping[int, str]]
 """What the numbers in a column stand for, by the column."""
 Shape = str | list[Any] | Mapping[str, Any]
 """What a column holds: a type of Arrow by its name, a list of some shape, or a shape for each of several keys."""
@@ -106,7 +106,8 @@ def _names(metadata: Mapping[bytes, bytes] | None) -> Names:
     try:
         features = json.loads((metadata or {})[FEATURES])["info"]["features"].items()
         labels = {name: feature.get("feature", feature) for name, feature in features}
-        return {name: label["names"] for name, label in labels.items() if label.get("_type") == "ClassLabel"}
+        known = {name: label["names"] for name, label in labels.items() if label.get("_type") == "ClassLabel"}
+        return {name: dict(enumerate(names)) for name, names in known.items()}
     except (ValueError, LookupError, TypeError, AttributeError):
         return {}
 
@@ -116,7 +117,7 @@ def with_names(row: Object, names: Names) -> Object:
     for key in row.keys() & names.keys():
         if isinstance(row[key], list):
             known = names[key]
-            row[key] = [known[n] if type(n) is int and 0 <= n < len(known) else n for n in row[key]]
+            row[key] = [known.get(n, n) if type(n) is int else n for n in row[key]]
     return row
 
 

@@ -29,6 +29,8 @@ def example(name: str) -> Path:
     Raises:
         SettingsError: When there is no such example.
     """
+    if not isinstance(name, str):
+        raise SettingsError(f"the example file is {name!r:.60}, expected its name; known: {', '.join(examples())}")
     known, prefixed = examples(), EXAMPLE_PREFIX + name.removeprefix(EXAMPLE_PREFIX)
     if prefixed not in known:
         raise SettingsError(f'there is no example file "{prefixed}"; {did_you_mean(prefixed, known)}')

@@ -111,10 +111,11 @@ class Rows(Protocol):
         """What tells these rows from others, as JSON values."""
 
 
-def opened(corpus: Sentences, *, raw: bool = False) -> io.Source:
+def opened(corpus: Sentences, name: str = "the corpus", *, raw: bool = False) -> io.Source:
     """The sentences of a file or folder, or those that are given, read as often as needed.
 
     Args:
+        name: What messages call it.
         raw: Read a file of an unknown format as text.
 
     Raises:
@@ -123,12 +124,17 @@ def opened(corpus: Sentences, *, raw: bool = False) -> io.Source:
     if isinstance(corpus, str | Path):
         return io.open_text(corpus) if raw else io.open_corpus(corpus)
     if not hasattr(corpus, "__iter__"):
-        raise SettingsError(f"the corpus is {corpus!r:.60}, expected sentences, or the name of a file or folder")
+        raise SettingsError(f"{name} is {corpus!r:.60}, expected sentences, or the name of a file or folder")
     if iter(corpus) is corpus:
         raise SettingsError(
-            f"a {type(corpus).__name__} can be read only once, but the corpus is read twice: give a Corpus or a list"
+            f"a {type(corpus).__name__} can be read only once, but {name} is read twice: give a Corpus or a list"
         )
-    return corpus if isinstance(corpus, io.Source) else io.InMemory(corpus)
+    return corpus if isinstance(corpus, io.Source) else io.InMemory(corpus, name)
+
+
+def opened_if_given(corpus: Sentences | None, name: str) -> io.Source:
+    """As `opened`; None has no sentences."""
+    return opened(() if corpus is None else corpus, name)
 
 
 def run_stage(stage: Stage[Any, Any], rows: Rows, output: str | Path | None, options: JobOptions) -> Result | Tally:

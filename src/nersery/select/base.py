@@ -20,7 +20,7 @@ from nersery.core.training_context import NO_TRAINING, Training, in_job, trainin
 from nersery.core.typed_settings import ModelName
 from nersery.pipeline.error_policy import one_for_each
 from nersery.pipeline.stage import Stage
-from nersery.pipeline.stage_job import Sentences, opened, run_stage, split_options
+from nersery.pipeline.stage_job import Sentences, opened, opened_if_given, run_stage, split_options
 from nersery.taggers.base import Tagger
 from nersery.taggers.components.gold_tagger import check_gold_tagger, gold_tagger, warn_of_unknown_labels
 
@@ -171,11 +171,11 @@ class SelectStage(Stage[Sentence, Sentence]):
 def select(
     corpus: Sentences,
     method: str | type[Selector] | Selector,
-    gold: Sentences = (),
+    gold: Sentences | None = (),
     *,
     output: str | Path | None = None,
-    held_out: Sentences = (),
-    dev: Sentences = (),
+    held_out: Sentences | None = (),
+    dev: Sentences | None = (),
     seed: int = 0,
     training: Training = NO_TRAINING,
     **options: Any,
@@ -210,9 +210,14 @@ def select(
     >>> result.corpus[0].scores
     {'duplicates': 1.0}
     """
-    training, options = training_from(options, list(opened(dev)), seed, training, output)
+    training, options = training_from(options, list(opened_if_given(dev, "dev")), seed, training, output)
     rows, (job, settings) = opened(corpus), split_options(options)
     stage = SelectStage(
-        method, settings, gold=opened(gold), training=training, held_out=opened(held_out), candidates=rows
+        method,
+        settings,
+        gold=opened_if_given(gold, "gold"),
+        training=training,
+        held_out=opened_if_given(held_out, "held_out"),
+        candidates=rows,
     )
     return run_stage(stage, rows, output, job)

@@ -27,6 +27,7 @@ from nersery.pipeline.stage_job import (
     Sentences,
     check_training,
     opened,
+    opened_if_given,
     options_without_settings,
     resume_training,
     run_stage,
@@ -290,7 +291,7 @@ def train(
     method: str | type[Tagger] | Tagger = "transformer",
     *,
     output: str | Path | None = None,
-    dev: Sentences = (),
+    dev: Sentences | None = (),
     seed: int = 0,
     force: bool = False,
     quiet: bool = False,
@@ -313,8 +314,8 @@ def train(
     tagger.check()
     if folder is not None:
         check_tagger_folder(folder, force=force)
-    sentences = list(opened(gold))
-    training = replace(training, dev=list(opened(dev)))
+    sentences = list(opened(gold, "gold"))
+    training = replace(training, dev=list(opened_if_given(dev, "dev")))
     if folder is not None:
         train_into(folder, tagger, sentences, training, force=force, quiet=quiet)
     else:

@@ -115,6 +115,19 @@ def test_brat_has_two_files_for_each_document_whose_characters_are_not_known(tmp
     assert len(read(tmp_path / "brat")) == 5
 
 
+def test_brat_has_underscores_for_spaces_unless_two_types_would_be_one(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    spaced = Sentence(("Oslo", "Rome"), (Entity(0, 1, "the city"), Entity(1, 2, "a town")), "1")
+    write([spaced, replace(spaced, id="2")], tmp_path / "brat", format="brat")
+    assert read(tmp_path / "brat")[0].labels == ((0, 1, "the_city"), (1, 2, "a_town"))
+    assert capsys.readouterr().err.count("a town is a_town, the city is the_city") == 1
+    other = Sentence(("Oslo",), (Entity(0, 1, "the_city"),), "3")
+    with pytest.raises(DataError, match=r"'the city' and 'the_city' would both be the_city(.|\n)*--type the_city=NEW"):
+        write([spaced, other], tmp_path / "more", format="brat")
+    assert not (tmp_path / "more").exists()
+
+
 def test_brat_has_no_text_of_a_gap_that_fills_the_memory(tmp_path: Path) -> None:
     far = Sentence(("Ada",), (), "far", document="d", offsets=((3_000_000_000, 3_000_000_003),))
     with pytest.raises(DataError, match="sentence far: 3,000,000,000 characters lie before this sentence"):

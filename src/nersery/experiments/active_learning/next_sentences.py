@@ -15,7 +15,7 @@ from nersery.core.sentence import Corpus, Entity, Sentence
 from nersery.core.warnings import warn
 from nersery.experiments.active_learning.expected_errors import expected_errors
 from nersery.experiments.active_learning.farthest_first import farthest_first
-from nersery.pipeline.stage_job import Sentences, opened
+from nersery.pipeline.stage_job import Sentences, opened, opened_if_given
 from nersery.taggers.base import Tagger, load_tagger
 from nersery.taggers.components.description import read_description
 
@@ -63,7 +63,7 @@ def next_sentences(
     taggers: str | Path | Sequence[str | Path],
     count: int = 50,
     *,
-    labelled: Sentences = (),
+    labelled: Sentences | None = (),
     most: int = MOST_READ,
     seed: int = 0,
     quiet: bool = False,
@@ -97,8 +97,8 @@ def next_sentences(
     names = [str(one) for one in several if as_path(one, "taggers")]
     if not names:
         raise SettingsError("there is no tagger, expected one or more")
-    done = list(opened(labelled))
-    drawn, read, known = _drawn(opened(raw, raw=True), {sentence.words for sentence in done}, most, seed)
+    done = list(opened_if_given(labelled, "labelled"))
+    drawn, read, known = _drawn(opened(raw, "raw", raw=True), {sentence.words for sentence in done}, most, seed)
     if not drawn:
         raise DataError("every raw sentence is labelled already, or there is none", fix="give more raw text")
     readings, types = _readings(drawn, names, quiet=quiet)

@@ -6,7 +6,8 @@ What is not written line by line is packed in the end, out of the lines that a j
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+import shlex
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from nersery.core.errors import DataError, Issue
@@ -14,6 +15,7 @@ from nersery.core.extras import required
 from nersery.core.files import LABELS, TEXT
 from nersery.core.sentence import Corpus, Sentence
 from nersery.core.validation import MOST_CHARACTERS
+from nersery.core.warnings import warn
 from nersery.io.annotation_tools.standoff import layout, refuse_outer_space
 from nersery.io.annotation_tools.word_spans import WordSpansSource, begins
 from nersery.io.base import ReadOptions, Writer
@@ -121,7 +123,9 @@ def pack_docbin(lines: Path, target: Path) -> None:
 def pack_brat(lines: Path, target: Path) -> None:
     """Make a folder with two files for each document; sentences of unknown documents are lines of one."""
     documents: dict[str, list[Sentence]] = {}
-    for sentence in _sentences(lines):
+    corpus = _sentences(lines)
+    _check_names(corpus.types)
+    for sentence in corpus:
         documents.setdefault(sentence.document, []).append(sentence)
     target.mkdir(exist_ok=True)
     names: set[str] = set()
@@ -136,6 +140,23 @@ def pack_brat(lines: Path, target: Path) -> None:
         text, labels = _whole(sentences)
         (target / f"{name}{TEXT}").write_text(text, "utf-8", newline="\n")
         (target / f"{name}{LABELS}").write_text(labels, "utf-8", newline="\n")
+
+
+def _check_names(types: Sequence[str]) -> None:
+    """Note which types get another name in brat; raises `DataError` if two get the same."""
+    names: dict[str, str] = {}
+    for type_ in types:
+        if (other := names.setdefault(_joined(type_), type_)) != type_:
+            message = f"the types {other!r} and {type_!r} would both be {_joined(type_)}: brat has no spaces in types"
+            fix = f"rename one of them, e.g. by nersery dataset convert --type {shlex.quote(f'{type_}=NEW')}"
+            raise DataError(message, fix=fix)
+    if spaced := [f"{type_} is {name}" for name, type_ in names.items() if name != type_]:
+        warn(f"brat has no spaces in types, so they are underscores: {', '.join(spaced)}")
+
+
+def _joined(type_: str) -> str:
+    """A type without spaces."""
+    return "_".join(type_.split())
 
 
 def _whole(sentences: list[Sentence]) -> tuple[str, str]:
@@ -155,8 +176,7 @@ def _whole(sentences: list[Sentence]) -> tuple[str, str]:
         parts += [" " * (gap - 1) + "\n" if parts and gap else " " * gap, text]
         at = first + len(text)
         for start, end, type_, covered in _places(sentence):
-            type_ = "_".join(type_.split())
-            labels.append(f"T{len(labels) + 1}\t{type_} {first + start} {first + end}\t{covered}\n")
+            labels.append(f"T{len(labels) + 1}\t{_joined(type_)} {first + start} {first + end}\t{covered}\n")
     return "".join(parts) + "\n", "".join(labels)
 
 
