@@ -303,5 +303,6 @@ def test_a_corpus_is_added_to_anything_that_has_sentences() -> None:
     made = Result(Corpus([other]), (), Tally(1, 1))
     for added in (Corpus([other]), made, [other], iter([other])):
         assert [sentence.id for sentence in corpus + added] == ["1", "2"]
+    assert [sentence.id for sentence in made + corpus] == ["2", "1"]
     with pytest.raises(DataError, match="1"):
         corpus + iter(corpus)
