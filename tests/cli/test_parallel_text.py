@@ -231,6 +231,17 @@ def test_files_of_unequal_length():
     assert "en.jsonl: 4 sentences, and 2 in de.txt" in result.err
 
 
+def test_a_shift_between_files_of_equal_length_is_noted_by_both_commands():
+    lines = [f"wrote {number * number % 97} " + "x" * (number * 7 % 31 + 1) + "\n" for number in range(60)]
+    Path("en.txt").write_text("".join(lines))
+    Path("de.txt").write_text("".join([*lines[:20], *lines[21:], "more\n"]))
+    io.write([Sentence(sentence.words, id=sentence.id) for sentence in io.read("en.txt")], "en.jsonl")
+    note = "note: en.jsonl has as many sentences as de.txt, but they seem to run apart near 21: 22 here, "
+    assert note in align("--force").err
+    assert note in project("--force", alignments="out.align").err
+    assert "note: en" not in project("--force", "--quiet", alignments="out.align").err
+
+
 def test_malformed_links_are_errors_or_rejects():
     Path("links").write_text("0-0 1-1\n0_0\n\n0-0 1-1\n")
     result = project()

@@ -12,7 +12,7 @@ import pytest
 
 from nersery.core.errors import DataError
 from nersery.core.sentence import Entity, Sentence
-from nersery.crosslingual.bitext import open_side
+from nersery.crosslingual.sides import open_side
 from nersery.io import ReadOptions, open_corpus, read, reject_line, write
 from nersery.io import text as module
 from nersery.io.text_file import TextFile

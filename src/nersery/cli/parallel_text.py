@@ -19,8 +19,9 @@ from nersery.core.typed_settings import build
 from nersery.core.warnings import note, remark
 from nersery.crosslingual.aligner_checkpoint import check_keep, keep_learnt
 from nersery.crosslingual.aligners.base import AlignStage
-from nersery.crosslingual.bitext import Bitext, PairedBy, WholePairs, open_side
+from nersery.crosslingual.bitext import Bitext, PairedBy, WholePairs
 from nersery.crosslingual.projection import Projection, Voting
+from nersery.crosslingual.sides import open_side
 from nersery.experiments.recipe_file.overrides import settings_from
 from nersery.io.pharaoh import AlignmentFile
 from nersery.io.repairs import DROP_SENTENCE

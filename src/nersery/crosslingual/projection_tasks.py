@@ -16,8 +16,9 @@ from nersery.core.progress import Progress
 from nersery.core.sentence import Sentence
 from nersery.core.typed_settings import build
 from nersery.core.warnings import warn
-from nersery.crosslingual.bitext import Bitext, PairedBy, opened_side, reject_of
+from nersery.crosslingual.bitext import Bitext, PairedBy, ShiftWatch, reject_of
 from nersery.crosslingual.projection import OUT_OF_RANGE, Projection, Task, Translation, Voting, vote
+from nersery.crosslingual.sides import opened_side
 from nersery.io.pharaoh import AlignmentFile
 from nersery.pipeline.stage import Stage
 from nersery.pipeline.stage_job import Sentences, run_stage, split_options
@@ -43,6 +44,7 @@ class ProjectionTasks:
     files: Sequence[Alignments]
     _types: set[str] = field(default_factory=set, init=False)
     _has_first_word: bool = field(default=False, init=False)
+    _watch: ShiftWatch | None = field(default=None, init=False)
 
     def __post_init__(self) -> None:
         if len(self.files) != len(self.bitext.sources):
@@ -81,7 +83,9 @@ class ProjectionTasks:
     def outcomes(self) -> Iterator[Task | Reject]:
         """The tasks, read again with each call."""
         files = [*map(iter, self.files)]
+        self._watch = ShiftWatch(self.bitext)
         for row in self.bitext:
+            self._watch.add(row)
             target, sources, of = row
             for source in sources:
                 if isinstance(source, Sentence):
@@ -101,6 +105,7 @@ class ProjectionTasks:
 
     def notes(self, tally: Tally, projection: Projection) -> Iterator[str]:
         """What is odd about all that was read."""
+        yield from self._watch.notes() if self._watch else ()
         if tally.written and not self._types:
             yield "no source sentence has an entity, so there was nothing to project; is the source the labelled file?"
         named = {*(projection.keep or ()), *projection.drop, *projection.rename}

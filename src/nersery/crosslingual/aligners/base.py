@@ -15,7 +15,8 @@ from nersery.core.progress import Progress
 from nersery.core.registry import name_of
 from nersery.core.sentence import Sentence
 from nersery.core.training_context import NO_TRAINING, Training, in_job
-from nersery.crosslingual.bitext import Bitext, PairedBy, Row, WholePairs, opened_side, pair_of
+from nersery.crosslingual.bitext import Bitext, PairedBy, Row, WholePairs, pair_of
+from nersery.crosslingual.sides import opened_side
 from nersery.io.pharaoh import check_first, format_alignment
 from nersery.pipeline.error_policy import one_for_each
 from nersery.pipeline.stage import Stage
@@ -201,7 +202,7 @@ def align(
     [[(0, 0), (1, 1)], [(0, 0), (1, 1)]]
     """
     job, settings = split_options(options)
-    pairs = WholePairs(Bitext(opened_side(target), (opened_side(source),), pair_by))
+    pairs = WholePairs(Bitext(opened_side(target), (opened_side(source),), pair_by), job.quiet)
     training = Training(seed=seed)
     stage = AlignStage(method, settings, pairs=pairs, training=training, first=first, probabilities=probabilities)
     if output is None:
