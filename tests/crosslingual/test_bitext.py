@@ -257,6 +257,23 @@ def test_files_of_unequal_length(missing: int):
         assert abs(near - missing) <= 5
 
 
+def test_a_corpus_made_of_text_without_its_blank_lines():
+    """As `nersery predict` makes it: the translation still has them."""
+    write("p.txt", "a", "", "b", "c")
+    write("p.sw", "A", "", "B", "C", "")
+    io.write(io.read("p.txt"), "p.jsonl")
+    message = "p.jsonl: 3 sentences, and 4 in p.sw; blank lines in p.sw: 1, the first is line 2"
+    fix = "when p.jsonl was made, leave them out too: nersery dataset convert p.sw NEW.txt --format text"
+    for sides in (("p.sw", "p.jsonl"), ("p.jsonl", "p.sw")):
+        with pytest.raises(DataError) as caught:
+            list(bitext(*sides))
+        assert fix in str(caught.value)
+        assert "blank lines in p.sw: 1, the first is line 2" in str(caught.value)
+        assert sides[0] == "p.jsonl" or message in str(caught.value)
+    io.write(io.read("p.sw", format="text"), "NEW.txt")
+    assert list(map(texts, bitext("NEW.txt", "p.jsonl"))) == [["A", "a"], ["B", "b"], ["C", "c"]]
+
+
 def apart(source: list[list[str]], target: list[list[str]]) -> tuple[int, int] | None:
     return where_apart(Features(source), Features(target))
 

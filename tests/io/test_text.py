@@ -163,6 +163,22 @@ def test_text_refuses_labels_and_words_with_white_space(tmp_path: Path) -> None:
             write([Sentence(("in", "New York"), id="8")], tmp_path / "b.txt", format=format)
 
 
+def test_blank_lines_in_front_of_sentences_are_left_out_with_a_note(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name, text in (("none.txt", "a\nb\n\n \n"), ("one.txt", "a\n\nb\n\n"), ("two.txt", "\na\n \t\nb\n")):
+        Path(name).write_text(text)
+        source = open_corpus(name)
+        assert [sentence.words for sentence in [*source, *source]] == [("a",), ("b",)] * 2
+        assert len([*open_side(name, ReadOptions())]) == 2
+    assert capsys.readouterr().err.splitlines() == [
+        "note: one.txt: left out a blank line, line 2; its translation, if there is one, must lose the same lines",
+        "note: two.txt: left out 2 blank lines, the first is line 1; its translation, if there is one, must lose the "
+        "same lines",
+    ]
+
+
 MEMORY = """
 import sys
 from nersery import io

@@ -26,6 +26,10 @@ EMPTY_SOURCE = "empty line in the source"
 EMPTY_TARGET = "empty line in the target"
 EMPTY_BOTH = "empty line on both sides"
 UNPAIRED = "the other side has no sentence of that id"
+BLANK_FIX = (
+    "if blank lines were left out when {} was made, leave them out too: nersery dataset convert {} NEW.txt --format "
+    "text"
+)
 LINE_BY_LINE = "correct the files so that each line is the translation of the same line"
 PairedBy = Literal["auto", "order", "id"]
 
@@ -112,8 +116,8 @@ class Bitext:
         if self.paired_by == "id":
             return sum(1 for _ in self)
         extents = [extent(side) for side in self.sides]
-        rows = min(rows for rows, _ in extents)
-        if max(last for _, last in extents) > rows:
+        rows = min(extent.rows for extent in extents)
+        if max(extent.last for extent in extents) > rows:
             raise self._unequal()
         return rows
 
@@ -134,16 +138,23 @@ class Bitext:
 
     def _unequal(self) -> DataError:
         """The error for files of unequal length, with the place where they run apart if it can be seen."""
-        lengths = [extent(side)[1] for side in self.sides]
-        issues = []
-        for source, length in zip(self.sources, lengths[1:], strict=True):
-            if length == lengths[0]:
+        target, *others = map(extent, self.sides)
+        issues, fixes = list[Issue](), dict[str, None]()
+        for source, found in zip(self.sources, others, strict=True):
+            if found.last == target.last:
                 continue
-            counts = f"{length:,} sentences, and {lengths[0]:,} in {self.target.file.name}"
-            place = where_apart(*(Features(map(words_of, in_order(side))) for side in (source, self.target)))
-            seen = "where they run apart cannot be seen" if place is None else self.describe(source, place)
+            counts = f"{found.last:,} sentences, and {target.last:,} in {self.target.file.name}"
+            sides = sorted([(found, source), (target, self.target)], key=lambda side: side[0].last)
+            (shorter, short), (longer, long) = sides
+            if longer.last - longer.blank == shorter.last:
+                seen = f"blank lines in {long.file.name}: {longer.blank:,}, the first is line {longer.first_blank:,}"
+                fixes[BLANK_FIX.format(short.file.name, long.file.name)] = None
+            else:
+                place = where_apart(*(Features(map(words_of, in_order(side))) for side in (source, self.target)))
+                seen = "where they run apart cannot be seen" if place is None else self.describe(source, place)
+                fixes[LINE_BY_LINE] = None
             issues.append(Issue(f"{counts}; {seen}", source.file.name))
-        return DataError(issues, fix=LINE_BY_LINE)
+        return DataError(issues, fix="; ".join(fixes))
 
     def describe(self, source: Source, place: tuple[int, int]) -> str:
         """Where a source and the target run apart, with what is there; see `where_apart`."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import islice
 from pathlib import Path
+from typing import NamedTuple
 
 from nersery import io
 from nersery.core.errors import SettingsError
@@ -37,6 +38,9 @@ class Lines(TextSource):
     def skip(self, found: Pass) -> None:
         """Note a blank line."""
         found.rejects.append(Reject(EMPTY_LINE))
+
+    def note_skipped(self, count: int, first: int) -> None:
+        """Nothing is left out."""
 
 
 def open_side(path: str | Path, options: ReadOptions) -> Source:
@@ -99,17 +103,28 @@ def words_of(side: Side) -> Sequence[str]:
     return side.words if isinstance(side, Sentence) else ()
 
 
-def extent(source: Source) -> tuple[int, int]:
-    """The number of the last row of a side, and of the last one that is not blank."""
+class Extent(NamedTuple):
+    """The number of the last row of a side, of the last one with words, of blank ones before it, and of the first."""
+
+    rows: int
+    last: int
+    blank: int = 0
+    first_blank: int = 0
+
+
+def extent(source: Source) -> Extent:
+    """How long a side is; text is only counted, not parsed."""
     if isinstance(source, JsonlSource):
         rows = sum(1 for _ in source.values())
-        return rows, rows
-    rows = last = 0
+        return Extent(rows, rows)
+    rows = last = words = first_blank = 0
     sides = source.file.lines() if isinstance(source, Lines) else in_order(source)
     for rows, side in enumerate(sides, start=1):
-        if not (side.isspace() if isinstance(side, str) else is_blank(side)):
-            last = rows
-    return rows, last
+        if side.isspace() if isinstance(side, str) else is_blank(side):
+            first_blank = first_blank or rows
+        else:
+            last, words = rows, words + 1
+    return Extent(rows, last, last - words, first_blank)
 
 
 def excerpt(source: Source, number: int) -> str:

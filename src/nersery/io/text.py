@@ -8,6 +8,7 @@ from itertools import chain, islice
 
 from nersery.core.errors import DataError, FormatError, Issue, printable
 from nersery.core.sentence import Sentence
+from nersery.core.warnings import warn
 from nersery.io.base import Pass, ReadOptions, Source, Writer, issues_in, lone_return, unread
 from nersery.io.foreign import refuse_foreign
 from nersery.io.formats import Beginning, Format
@@ -26,7 +27,7 @@ SPLIT_HINT = r"put each sentence on a line of its own, e.g. with sed -E 's/([.!?
 
 
 class TextSource(Source):
-    """Unlabelled sentences, one per line, with ids ``{file}:{line}``; blank lines are skipped."""
+    """Unlabelled sentences, one per line, with ids ``{file}:{line}``; blank lines are left out, with a note."""
 
     is_split = True
 
@@ -51,12 +52,15 @@ class TextSource(Source):
 
     def sentences(self, found: Pass) -> Iterator[Sentence]:
         """One pass over the file."""
+        blank = first = before_sentences = 0
         for number, line in enumerate(self.file.beginnings(LONGEST), start=1):
             words, cleaned = found.clean(self.split(line))
             words, long = tuple(filter(None, words)), _too_long(line, number)
             if not words and long is None:
+                blank, first = blank + 1, first or number
                 self.skip(found)
                 continue
+            before_sentences = blank
             id = f"{self.file.stem}:{number}"
             issues = [issue for issue in (long, lone_return(line, number)) if issue]
             try:
@@ -68,9 +72,16 @@ class TextSource(Source):
             else:
                 found.count(cleaned)
                 yield sentence
+        if before_sentences:
+            self.note_skipped(before_sentences, first)
 
     def skip(self, found: Pass) -> None:
         """Deal with a blank line, which is no sentence."""
+
+    def note_skipped(self, count: int, first: int) -> None:
+        """Say how many blank lines stand in front of sentences, and which is the first."""
+        blank = f"{count:,} blank lines, the first is line {first:,}" if count > 1 else f"a blank line, line {first:,}"
+        warn(f"{self.file.name}: left out {blank}; its translation, if there is one, must lose the same lines")
 
 
 def _too_long(line: str, number: int) -> Issue | None:
