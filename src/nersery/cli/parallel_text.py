@@ -34,9 +34,9 @@ PictureOf = Annotated[str, Option(help="Id of the target sentence to draw; by de
 Probabilities = Annotated[str | None, Option(help="File of link probabilities, if the alignments have none.")]
 TargetText = Annotated[str, Argument(help="Its translation, line by line or by ids.", metavar="TARGET")]
 PairBy = Annotated[PairedBy, Option(help="auto: by id if both files have the same ids, otherwise by order.")]
-TargetSplit = Annotated[Splitting | None, Option(help="How lines of the target become words; --split is the source's.")]
-TargetFormat = Annotated[str, Option(help="Format of the target; --format is the source's.")]
-TargetLanguage = Annotated[str, Option(help="Language of the target; --language is the source's.")]
+TargetSplit = Annotated[Splitting | None, Option(help="How target lines become words; --split is the source's.")]
+TargetFormat = Annotated[str, Option(help="Target format; --format is the source's.")]
+TargetLanguage = Annotated[str, Option(help="Target language. It affects splitting: align and project need the same.")]
 
 
 @crosslingual_group.command(
