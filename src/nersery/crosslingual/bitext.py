@@ -16,7 +16,7 @@ from nersery.core.outcome import Reject
 from nersery.core.sentence import Sentence
 from nersery.core.warnings import warn
 from nersery.crosslingual.divergence import Features, where_apart
-from nersery.crosslingual.sides import Side, excerpt, extent, in_order, is_blank, words_of
+from nersery.crosslingual.sides import Side, excerpt, extent, in_order, is_empty, words_of
 from nersery.io.base import Pass, Source
 from nersery.io.folder import FolderSource
 from nersery.io.ids import Ids
@@ -125,7 +125,7 @@ class Bitext:
         for sides in zip_longest(*map(in_order, self.sides)):
             if all(sides):
                 yield Row(sides[0], sides[1:])
-            elif not all(side is None or is_blank(side) for side in sides):
+            elif not all(side is None or is_empty(side) for side in sides):
                 raise self._unequal()
 
     def _by_id(self) -> Iterator[Row]:
@@ -193,7 +193,7 @@ def reject_of(row: Row) -> Reject | None:
         return None if there else _named(sources[0], Reject(EMPTY_SOURCE, target), target)
     if there:
         return _named(target, Reject(EMPTY_TARGET, there[0]), there[0])
-    return Reject(EMPTY_BOTH) if all(map(is_blank, row.sources)) and is_blank(target) else target
+    return Reject(EMPTY_BOTH) if all(map(is_empty, row.sources)) and is_empty(target) else target
 
 
 @dataclass
@@ -255,7 +255,7 @@ def pair_of(row: Row) -> Pair:
 def _named(side: Side, blank: Reject, other: Sentence) -> Reject:
     """The reject of a side that is not there; ``blank``, which names the side, if its line is empty."""
     assert isinstance(side, Reject)
-    return blank if is_blank(side) else Reject(side.reason, side.sentence or other)
+    return blank if is_empty(side) else Reject(side.reason, side.sentence or other)
 
 
 def _first_own_id(source: Source) -> str:

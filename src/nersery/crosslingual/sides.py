@@ -14,7 +14,7 @@ from nersery.core.sentence import Sentence
 from nersery.io.base import Pass, ReadOptions, Source
 from nersery.io.folder import FolderSource
 from nersery.io.jsonl import JsonlSource
-from nersery.io.text import TextSource
+from nersery.io.text import TextSource, is_blank
 from nersery.io.text_file import TextFile
 from nersery.pipeline.stage_job import Sentences, opened
 
@@ -93,7 +93,7 @@ def in_order(source: Source) -> Iterator[Side]:
     source.rejects, source.repaired = found.rejects, found.repaired
 
 
-def is_blank(side: Side) -> bool:
+def is_empty(side: Side) -> bool:
     """Whether this is a line without words."""
     return isinstance(side, Reject) and side.reason == EMPTY_LINE
 
@@ -120,7 +120,7 @@ def extent(source: Source) -> Extent:
     rows = last = words = first_blank = 0
     sides = source.file.lines() if isinstance(source, Lines) else in_order(source)
     for rows, side in enumerate(sides, start=1):
-        if side.isspace() if isinstance(side, str) else is_blank(side):
+        if is_blank(side) if isinstance(side, str) else is_empty(side):
             first_blank = first_blank or rows
         else:
             last, words = rows, words + 1

@@ -8,6 +8,7 @@ from itertools import chain, islice
 
 from nersery.core.errors import DataError, FormatError, Issue, printable
 from nersery.core.sentence import Sentence
+from nersery.core.text_forms import is_invisible
 from nersery.core.warnings import warn
 from nersery.io.base import Pass, ReadOptions, Source, Writer, issues_in, lone_return, unread
 from nersery.io.foreign import refuse_foreign
@@ -19,6 +20,7 @@ LONGEST = 100_000
 """Characters of a line; a book in one line would take the memory of thousands of sentences at every step."""
 SAMPLE_LINES = 1000
 LABELS_FIX = "write .jsonl or .conll, or drop all labels on purpose: nersery dataset convert --to words"
+JSONL_FIX = "write .jsonl, which holds every word"
 PHRASES = '; its script has no spaces, so whole phrases are taken for words (the split "characters" cuts them)'
 ATTACHED = '; punctuation is in the words, as in "{}" (the split "punctuation" separates it, as in most labelled text)'
 MOST_ATTACHED = 0.5
@@ -34,7 +36,7 @@ class TextSource(Source):
     def __init__(self, file: TextFile, options: ReadOptions) -> None:
         super().__init__(file, options)
         self.split = splitter(options.split or "spaces", options.language)
-        self._empty = not any(map(str.strip, file.beginnings(LONGEST)))
+        self._empty = all(map(is_blank, file.beginnings(LONGEST)))
 
     @property
     def description(self) -> str:
@@ -56,7 +58,7 @@ class TextSource(Source):
         for number, line in enumerate(self.file.beginnings(LONGEST), start=1):
             words, cleaned = found.clean(self.split(line))
             words, long = tuple(filter(None, words)), _too_long(line, number)
-            if not words and long is None:
+            if all(map(is_invisible, words)) and long is None:
                 blank, first = blank + 1, first or number
                 self.skip(found)
                 continue
@@ -84,6 +86,15 @@ class TextSource(Source):
         warn(f"{self.file.name}: left out {blank}; its translation, if there is one, must lose the same lines")
 
 
+def is_blank(line: str) -> bool:
+    """Whether nothing can be seen in a line.
+
+    >>> is_blank(" \\n"), is_blank("\\u200b"), is_blank("a")
+    (True, True, False)
+    """
+    return line.isspace() or all(map(is_invisible, line.split()))
+
+
 def _too_long(line: str, number: int) -> Issue | None:
     """What is wrong with a line that is no single sentence; of such a one only the beginning was read."""
     if len(line.rstrip("\r\n")) <= LONGEST:
@@ -106,7 +117,7 @@ class TextWriter(Writer):
         """One line.
 
         Raises:
-            DataError: If labels would be lost, or a word contains white space.
+            DataError: If labels would be lost, a word contains white space, or nothing of the sentence can be seen.
         """
         place = sentence.id or None
         if sentence.entities and not self.drop_labels:
@@ -115,7 +126,10 @@ class TextWriter(Writer):
         for position, word in enumerate(sentence.words):
             if word.split() != [word]:
                 message = f"word {position} is {word!r}: in plain text, white space would split it into several words"
-                raise DataError(Issue(message, sentence=place), fix="write .jsonl, which holds every word")
+                raise DataError(Issue(message, sentence=place), fix=JSONL_FIX)
+        if all(map(is_invisible, sentence.words)):
+            message = "it has only invisible characters, and plain text is read without blank lines"
+            raise DataError(Issue(message, sentence=place), fix=JSONL_FIX)
         return f"{sentence.text}\n"
 
 
