@@ -23,7 +23,7 @@ from nersery.crosslingual.bitext import Bitext, PairedBy, WholePairs
 from nersery.crosslingual.projection import Projection, Voting
 from nersery.crosslingual.sides import open_side
 from nersery.experiments.recipe_file.overrides import settings_from
-from nersery.io.pharaoh import AlignmentFile
+from nersery.io.pharaoh import AlignmentFile, check_output
 from nersery.io.repairs import DROP_SENTENCE
 from nersery.io.tokenization import Splitting
 from nersery.pipeline.stage_job import JobOptions, stage_job
@@ -66,6 +66,8 @@ def align(
     """Align the words of sentences and their translations (Pharaoh format). A rejected pair gets an empty line."""
     reading = options.shared(io.ReadOptions)
     job = options.shared(JobOptions)
+    if job.shards is None:
+        check_output(output)
     options.refuse_same_file(output, source, target)
     stage = AlignStage(method, settings_from(settings or []), first=first, probabilities=probabilities)
     aligner = stage.create_method()  # wrong settings show before any file is read
@@ -96,7 +98,8 @@ def project(
     target: TargetText,
     output: options.Target,
     alignments: Annotated[
-        list[str], Option(help="Alignments in Pharaoh format; repeated for several sources, in order.")
+        list[str],
+        Option(help="Alignments (Pharaoh format, or a folder of shards); repeated for several sources, in order."),
     ],
     also: Annotated[list[str] | None, Option(help="Another labelled source that votes; may be repeated.")] = None,
     voting: Annotated[Voting, Option(help="Equal votes, or weighted by alignment quality.")] = "majority",
