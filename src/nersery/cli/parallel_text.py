@@ -98,8 +98,7 @@ def project(
     target: TargetText,
     output: options.Target,
     alignments: Annotated[
-        list[str],
-        Option(help="Alignments (Pharaoh format, or a folder of shards); repeated for several sources, in order."),
+        list[str], Option(help="Alignments (Pharaoh), or their shards; repeated for several sources, in order.")
     ],
     also: Annotated[list[str] | None, Option(help="Another labelled source that votes; may be repeated.")] = None,
     voting: Annotated[Voting, Option(help="Equal votes, or weighted by alignment quality.")] = "majority",
