@@ -138,6 +138,12 @@ def test_what_was_learnt_otherwise_is_not_taken(folder: Path, server: Server) ->
     [
         ("cut --workers 2", "workers need shards"),
         ("cut.parquet --shards 5", "shards cannot be parquet, expected align"),
+        (
+            "cut.align.gz",
+            "cut.align.gz: links are not compressed when they are written. Write cut.align, then compress",
+        ),
+        ("cut.jsonl", "cut.jsonl: links are no jsonl. Choose another extension, as in cut.align"),
+        ("cut.IOB2", "cut.IOB2: links are no conll. Choose another extension, as in cut.align"),
         ("en.txt --shards 5", "en.txt is an input and would be overwritten"),
         ("cut --shards 5 --set prefiks=3", 'no setting "prefiks"'),
     ],
@@ -147,6 +153,19 @@ def test_what_cannot_be_is_refused(options: str, message: str, folder: Path) -> 
     result = call(*ALIGN, *options.split())
     assert (result.code, message in result.err) == (2, True), result.err
     assert files(folder) == before
+
+
+def test_a_folder_of_shards_is_projected_as_one_file(folder: Path) -> None:
+    assert call(*ALIGN, "whole.align").code == 0
+    assert call(*ALIGN, "cut.align", "--shards", "7").code == 0
+    for name in ("whole", "cut"):
+        options = ("--alignments", f"{name}.align", "--target-split", "spaces")
+        result = call("crosslingual", "project", "en.txt", "es.txt", f"{name}.jsonl", *options)
+        assert result.code == 0, result.err
+    assert Path("cut.jsonl").read_bytes() == Path("whole.jsonl").read_bytes()
+    Path("cut.align/part-00003.align").unlink()
+    result = call("crosslingual", "project", "en.txt", "es.txt", "cut.jsonl", "--force", "--alignments", "cut.align")
+    assert f"cut.align: {PAIRS - 7} lines of alignments, expected {PAIRS}" in result.err
 
 
 def test_what_was_learnt_is_kept_and_given_again(folder: Path) -> None:

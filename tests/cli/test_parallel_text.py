@@ -108,7 +108,7 @@ def test_one_poisoned_pair_is_a_reject_and_the_job_goes_on():
     ("args", "alignments", "note"),
     [
         ((), "1-1 2-2 3-3\n1-1\n\n1-1 2-2\n", "do the files count from 1 (--first 1)?"),
-        ((), "0-7\n0-7\n\n0-7\n", "do they belong to this text, in this direction (source-target)"),
+        ((), "0-7\n0-7\n\n0-7\n", "odd seems not to belong to en.jsonl and de.txt"),
         (("--set", 'keep=["PRE"]'), "0-0\n0-0\n\n0-0\n", 'no source entity has the type "PRE"'),
     ],
 )
@@ -231,6 +231,17 @@ def test_files_of_unequal_length():
     assert "en.jsonl: 4 sentences, and 2 in de.txt" in result.err
 
 
+def test_a_shift_between_files_of_equal_length_is_noted_by_both_commands():
+    lines = [f"wrote {number * number % 97} " + "x" * (number * 7 % 31 + 1) + "\n" for number in range(60)]
+    Path("en.txt").write_text("".join(lines))
+    Path("de.txt").write_text("".join([*lines[:20], *lines[21:], "more\n"]))
+    io.write([Sentence(sentence.words, id=sentence.id) for sentence in io.read("en.txt")], "en.jsonl")
+    note = "note: en.jsonl has as many sentences as de.txt, but they seem to run apart near 21: 22 here, "
+    assert note in align("--force").err
+    assert note in project("--force", alignments="out.align").err
+    assert "note: en" not in project("--force", "--quiet", alignments="out.align").err
+
+
 def test_malformed_links_are_errors_or_rejects():
     Path("links").write_text("0-0 1-1\n0_0\n\n0-0 1-1\n")
     result = project()
@@ -286,6 +297,21 @@ def test_several_sources_vote():
     result = project("--also", "fr.jsonl", "--force")
     assert result.code == 2
     assert "2 sources and 1 alignment files" in result.err
+
+
+def test_alignments_in_another_order_than_their_sources_are_noted():
+    """Of two sources, one that fits too little is no vote, so that the other one decides alone."""
+    sentences = [Sentence(("Ada", "x"), (Entity(0, 1, "PER"),), id="e"), Sentence(("y",), id="f")]
+    io.write([*sentences, *[*io.read("en.jsonl")][2:]], "fr.jsonl")
+    Path("fr.align").write_text("0-0\n0-0\n\n0-0 1-1\n")
+    Path("links").write_text("0-0 2-2\n0-0\n\n0-0\n")
+    swapped = project("--also", "fr.jsonl", "--alignments", "links", "--set", 'drop=["LOC"]', alignments="fr.align")
+    assert "wrote 3" in swapped.out
+    note = "note: links seems not to belong to fr.jsonl and de.txt: links point outside their sentences, first in line "
+    assert f"{note}1 (such lines: 1)" in swapped.err
+    assert "fr.align seems" not in swapped.err
+    right = project("--also", "fr.jsonl", "--alignments", "fr.align", "--force")
+    assert "seems" not in right.err
 
 
 def test_a_picture():

@@ -21,10 +21,10 @@ from nersery.crosslingual.bitext import (
     PairedBy,
     Row,
     WholePairs,
-    open_side,
     reject_of,
 )
-from nersery.crosslingual.divergence import where_apart
+from nersery.crosslingual.divergence import Features, where_apart
+from nersery.crosslingual.sides import open_side
 from nersery.io.base import ReadOptions
 from nersery.io.text_file import TextFile
 
@@ -257,12 +257,58 @@ def test_files_of_unequal_length(missing: int):
         assert abs(near - missing) <= 5
 
 
+def test_a_corpus_made_of_text_without_its_blank_lines():
+    """As `nersery predict` makes it: the translation still has them."""
+    write("p.txt", "a", "", "b", "c")
+    write("p.sw", "A", "", "B", "C", "")
+    io.write(io.read("p.txt"), "p.jsonl")
+    message = "p.jsonl: 3 sentences, and 4 in p.sw; blank lines in p.sw: 1, the first is line 2"
+    fix = "when p.jsonl was made, leave them out too: nersery dataset convert p.sw NEW.txt --format text"
+    for sides in (("p.sw", "p.jsonl"), ("p.jsonl", "p.sw")):
+        with pytest.raises(DataError) as caught:
+            list(bitext(*sides))
+        assert fix in str(caught.value)
+        assert "blank lines in p.sw: 1, the first is line 2" in str(caught.value)
+        assert sides[0] == "p.jsonl" or message in str(caught.value)
+    io.write(io.read("p.sw", format="text"), "NEW.txt")
+    assert list(map(texts, bitext("NEW.txt", "p.jsonl"))) == [["A", "a"], ["B", "b"], ["C", "c"]]
+
+
+def apart(source: list[list[str]], target: list[list[str]]) -> tuple[int, int] | None:
+    return where_apart(Features(source), Features(target))
+
+
 def test_where_they_run_apart():
     source, target = ([line.split() for line in side] for side in translations(800))
-    assert near(where_apart(source, target[:300] + target[307:]), (300, 7))
-    assert near(where_apart(source[:300] + source[304:], target), (300, -4))
+    assert near(apart(source, target[:300] + target[307:]), (300, 7))
+    assert near(apart(source[:300] + source[304:], target), (300, -4))
     first_of_two = target[:200] + target[201:500] + target[502:]
-    assert near(where_apart(source, first_of_two), (200, 1))
+    assert near(apart(source, first_of_two), (200, 1))
+
+
+def test_where_texts_of_equal_length_run_apart():
+    source, target = ([line.split() for line in side] for side in translations(800))
+    assert near(apart(source, [*target[:300], *target[301:], ["more"]]), (300, 1))
+    assert near(apart(source, [*target[:600], *target[595:-5]]), (600, -5))
+    for length in (*range(30), 100, 800):
+        assert apart(source[:length], target[:length]) is None
+
+
+def test_a_shift_between_files_of_equal_length_is_noted(capsys: pytest.CaptureFixture[str]):
+    source, target = translations(200)
+    target.append(target.pop(99))
+    write("s.txt", *source)
+    write("t.txt", *target)
+    pairs = WholePairs(bitext("t.txt", "s.txt"), quiet=True)
+    assert len(pairs) == 200
+    assert not capsys.readouterr().err
+    assert WholePairs(pairs.bitext).count() == 200
+    note = capsys.readouterr().err
+    assert "note: s.txt has as many sentences as t.txt, but they seem to run apart near 100: 101 here, " in note
+    assert "seems to be 100 there" in note
+    assert "if so, correct the files so that each line is the translation of the same line" in note
+    assert WholePairs(bitext("s.txt", "s.txt", by="order")).count() == 200
+    assert not capsys.readouterr().err
 
 
 def near(found: tuple[int, int] | None, expected: tuple[int, int]) -> bool:
@@ -270,10 +316,10 @@ def near(found: tuple[int, int] | None, expected: tuple[int, int]) -> bool:
 
 
 def test_where_nothing_can_be_seen():
-    assert where_apart([["a"]] * 50, [["b"]] * 49) is None
-    assert where_apart([["a"]], []) is None
+    assert apart([["a"]] * 50, [["b"]] * 49) is None
+    assert apart([["a"]], []) is None
     source, target = ([line.split() for line in side] for side in translations(400))
-    assert where_apart(source, target[:350]) is None
+    assert apart(source, target[:350]) is None
     write("s.txt", "a", "b")
     write("t.txt", "A")
     with pytest.raises(DataError, match="where they run apart cannot be seen"):

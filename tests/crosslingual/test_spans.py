@@ -316,6 +316,20 @@ def test_wrong_settings(settings: dict[str, Any], message: str):
         Projection(**settings)
 
 
+@pytest.mark.parametrize("strip", [True, False])
+def test_invisible_words_neither_begin_nor_end_an_entity(strip: bool):
+    source, projection = Sentence(("Ada",), (Entity(0, 1, "PER"),), id="s"), Projection(strip_punctuation=strip)
+    target = Sentence(("\u200b", "Ada", "\xad", "L.", "\u200e"), id="t")
+    linked = tuple(Link(0, place) for place in range(5))
+    outcome = projection.project(source, target, linked)
+    assert isinstance(outcome, Sentence)
+    assert outcome.labels == ((1, 4, "PER"),)
+    assert outcome.words == target.words
+    nothing = projection.project(source, target, linked[:1])
+    assert isinstance(nothing, Reject)
+    assert nothing.reason == STRIPPED
+
+
 @pytest.mark.parametrize("word", ["।", "«", "…", "$", "-", "...", "。", "٪", "،\u200f", "!\ufe0f", "-$"])
 def test_punctuation(word: str):
     assert is_punctuation(word)

@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 from nersery import Sentence, io
 from nersery.core.errors import DiskError
-from nersery.crosslingual.bitext import Bitext, open_side
+from nersery.crosslingual.bitext import Bitext
+from nersery.crosslingual.sides import open_side
 from nersery.io.ids import Ids
 
 

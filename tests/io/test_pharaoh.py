@@ -8,11 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import nersery
 from nersery.core.alignments import Alignment, Link
 from nersery.core.errors import DataError, SettingsError
 from nersery.core.outcome import Reject
 from nersery.evaluate.alignment_error_rate import read_gold
-from nersery.io.pharaoh import MALFORMED, AlignmentFile, format_alignment, parse_alignment
+from nersery.io.pharaoh import MALFORMED, AlignmentFile, check_output, format_alignment, parse_alignment
 
 LINKS = st.dictionaries(
     st.tuples(st.integers(0, 3000), st.integers(0, 3000)), st.integers(1, 10**6).map(lambda n: n / 10**6)
@@ -102,6 +103,29 @@ def test_a_file_of_giza_is_recognised(tmp_path: Path, reject: bool):
         with pytest.raises(DataError, match=r"en-de\.A3\.final:1: this is a file of GIZA\+\+") as caught:
             read()
         assert "align SOURCE TARGET OUTPUT --method external --set program=giza++" in caught.value.fix
+
+
+def test_shards_are_read_in_their_order(tmp_path: Path):
+    for number in (100_000, 9, 99_999):
+        (tmp_path / f"part-{number:05}.align").write_text(f"{number}-0\n")
+    file = AlignmentFile(tmp_path)
+    assert [links[0].source for links in file if not isinstance(links, Reject)] == [9, 99_999, 100_000]
+    assert len(file) == 3
+    before = file.fingerprint()
+    (tmp_path / "part-00009.align").write_text("8-0\n")
+    assert AlignmentFile(tmp_path).fingerprint() != before
+    with pytest.raises(DataError, match="this is a folder, expected a file"):
+        len(AlignmentFile(tmp_path.parent))
+
+
+@pytest.mark.parametrize("name", ["a.align", "a", "a.txt", "en-de", "a.en-de.links"])
+def test_names_of_files_of_links(name: str):
+    check_output(Path(name))
+
+
+def test_a_name_that_promises_another_format_is_refused_before_any_file_is_read():
+    with pytest.raises(SettingsError, match=r"a\.gz: links are not compressed.*Write a, then compress it"):
+        nersery.align("missing", "missing", output="a.gz")
 
 
 def test_malformed_lines_as_rejects(tmp_path: Path):

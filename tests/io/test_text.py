@@ -12,7 +12,7 @@ import pytest
 
 from nersery.core.errors import DataError
 from nersery.core.sentence import Entity, Sentence
-from nersery.crosslingual.bitext import open_side
+from nersery.crosslingual.sides import in_order, open_side
 from nersery.io import ReadOptions, open_corpus, read, reject_line, write
 from nersery.io import text as module
 from nersery.io.text_file import TextFile
@@ -30,13 +30,13 @@ def path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def test_what_cannot_be_seen_stays_in_the_words(path: Path) -> None:
     path.write_bytes("\ufeffAda\n\u200b\nक्\u200dष नई\u200cद\n\ufeffBo\n".encode())
-    assert [s.words for s in read(path)] == [("Ada",), ("\u200b",), ("क्\u200dष", "नई\u200cद"), ("\ufeffBo",)]
+    assert [s.words for s in read(path)] == [("Ada",), ("क्\u200dष", "नई\u200cद"), ("\ufeffBo",)]
 
 
 def test_a_byte_order_mark_in_front_of_the_first_word_comes_back(path: Path) -> None:
-    sentences = [Sentence(("\ufeffIn",)), Sentence(("\ufeff",)), Sentence(("Oslo",))]
+    sentences = [Sentence(("\ufeffIn",)), Sentence(("\ufeff", "x")), Sentence(("Oslo",))]
     write(sentences, path)
-    assert path.read_text("utf-8") == "\ufeff\ufeffIn\n\ufeff\nOslo\n"
+    assert path.read_text("utf-8") == "\ufeff\ufeffIn\n\ufeff x\nOslo\n"
     assert [s.words for s in read(path)] == [s.words for s in sentences]
     corpus_job(path, {}).run(sentences, list, overwrite=True)
     assert [s.words for s in read(path)] == [s.words for s in sentences]
@@ -161,6 +161,41 @@ def test_text_refuses_labels_and_words_with_white_space(tmp_path: Path) -> None:
     for format in ("text", "words"):
         with pytest.raises(DataError, match="sentence 8: word 1 is 'New York'"):
             write([Sentence(("in", "New York"), id="8")], tmp_path / "b.txt", format=format)
+
+
+def test_blank_lines_in_front_of_sentences_are_left_out_with_a_note(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name, text in (("none.txt", "a\nb\n\n \n"), ("one.txt", "a\n\nb\n\n"), ("two.txt", "\na\n \t\nb\n")):
+        Path(name).write_text(text)
+        source = open_corpus(name)
+        assert [sentence.words for sentence in [*source, *source]] == [("a",), ("b",)] * 2
+        assert len([*open_side(name, ReadOptions())]) == 2
+    assert capsys.readouterr().err.splitlines() == [
+        "note: one.txt: left out a blank line, line 2; its translation, if there is one, must lose the same lines",
+        "note: two.txt: left out 2 blank lines, the first is line 1; its translation, if there is one, must lose the "
+        "same lines",
+    ]
+
+
+@pytest.mark.parametrize("unseen", ["\u200b", "\u200e\u200f", "\xad", "\u2060 \u200b", " \u200d\t"])
+def test_a_line_of_invisible_characters_is_blank(tmp_path: Path, unseen: str) -> None:
+    path = tmp_path / "a.txt"
+    path.write_text(f"{unseen}\nAda\n{unseen} b\n", "utf-8")
+    for splitting in ("spaces", "punctuation", "signs", "characters"):
+        found = [*open_corpus(path, ReadOptions(split=splitting))]
+        assert [sentence.id for sentence in found] == ["a:2", "a:3"]
+        assert found[1].words[-1] == "b"
+        sides = [*in_order(open_side(path, ReadOptions(split=splitting)))]
+        assert [isinstance(side, Sentence) for side in sides] == [False, True, True]
+    path.write_text(unseen, "utf-8")
+    assert open_corpus(path).description == "text, empty"
+    with pytest.raises(DataError, match="sentence 7: it has only invisible characters"):
+        write([Sentence((unseen.split()[0],), id="7")], tmp_path / "b.txt")
+    labelled = tmp_path / "a.conll"
+    labelled.write_text("\u200b\tB-PER\nAda\tI-PER\n\n", "utf-8")
+    assert [(sentence.words, sentence.labels) for sentence in read(labelled)] == [(("\u200b", "Ada"), ((0, 2, "PER"),))]
 
 
 MEMORY = """

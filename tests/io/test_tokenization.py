@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nersery.core.errors import SettingsError
-from nersery.io.tokenization import splitter
+from nersery.io.tokenization import BEFORE_NAMES, CONTRACTING, ELIDING, ORDINALS, TWO_LETTERS, splitter
 from tests.io.strategies import AWKWARD
 
 LINES = st.one_of(
@@ -64,6 +64,16 @@ def test_splitting_again_changes_nothing_where_no_language_is_known(line: str):
 )
 def test_punctuation(line: str, words: str):
     assert splitter("punctuation")(line) == words.split(" ")
+
+
+def test_codes_of_three_letters_split_as_those_of_two():
+    special = {*ELIDING, *CONTRACTING, *ORDINALS, *BEFORE_NAMES} - {""}
+    assert {*TWO_LETTERS.values()} == special
+    for long, short in TWO_LETTERS.items():
+        for line in ("l'Italie, dell'arte", "geht's", "3. lokakuuta", "Me Dupont"):
+            assert splitter("punctuation", long)(line) == splitter("punctuation", short)(line)
+    assert splitter("punctuation", "fin-FI")("3. lokakuuta") == ["3.", "lokakuuta"]
+    assert splitter("punctuation", "swa")("3. lokakuuta") == ["3", ".", "lokakuuta"]
 
 
 @pytest.mark.parametrize(

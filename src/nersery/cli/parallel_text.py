@@ -19,10 +19,11 @@ from nersery.core.typed_settings import build
 from nersery.core.warnings import note, remark
 from nersery.crosslingual.aligner_checkpoint import check_keep, keep_learnt
 from nersery.crosslingual.aligners.base import AlignStage
-from nersery.crosslingual.bitext import Bitext, PairedBy, WholePairs, open_side
+from nersery.crosslingual.bitext import Bitext, PairedBy, WholePairs
 from nersery.crosslingual.projection import Projection, Voting
+from nersery.crosslingual.sides import open_side
 from nersery.experiments.recipe_file.overrides import settings_from
-from nersery.io.pharaoh import AlignmentFile
+from nersery.io.pharaoh import AlignmentFile, check_output
 from nersery.io.repairs import DROP_SENTENCE
 from nersery.io.tokenization import Splitting
 from nersery.pipeline.stage_job import JobOptions, stage_job
@@ -33,9 +34,9 @@ PictureOf = Annotated[str, Option(help="Id of the target sentence to draw; by de
 Probabilities = Annotated[str | None, Option(help="File of link probabilities, if the alignments have none.")]
 TargetText = Annotated[str, Argument(help="Its translation, line by line or by ids.", metavar="TARGET")]
 PairBy = Annotated[PairedBy, Option(help="auto: by id if both files have the same ids, otherwise by order.")]
-TargetSplit = Annotated[Splitting | None, Option(help="How lines of the target become words; --split is the source's.")]
-TargetFormat = Annotated[str, Option(help="Format of the target; --format is the source's.")]
-TargetLanguage = Annotated[str, Option(help="Language of the target; --language is the source's.")]
+TargetSplit = Annotated[Splitting | None, Option(help="How target lines become words; --split is the source's.")]
+TargetFormat = Annotated[str, Option(help="Target format; --format is the source's.")]
+TargetLanguage = Annotated[str, Option(help="Target language. It affects splitting: align and project need the same.")]
 
 
 @crosslingual_group.command(
@@ -65,6 +66,8 @@ def align(
     """Align the words of sentences and their translations (Pharaoh format). A rejected pair gets an empty line."""
     reading = options.shared(io.ReadOptions)
     job = options.shared(JobOptions)
+    if job.shards is None:
+        check_output(output)
     options.refuse_same_file(output, source, target)
     stage = AlignStage(method, settings_from(settings or []), first=first, probabilities=probabilities)
     aligner = stage.create_method()  # wrong settings show before any file is read
@@ -95,7 +98,7 @@ def project(
     target: TargetText,
     output: options.Target,
     alignments: Annotated[
-        list[str], Option(help="Alignments in Pharaoh format; repeated for several sources, in order.")
+        list[str], Option(help="Alignments (Pharaoh), or their shards; repeated for several sources, in order.")
     ],
     also: Annotated[list[str] | None, Option(help="Another labelled source that votes; may be repeated.")] = None,
     voting: Annotated[Voting, Option(help="Equal votes, or weighted by alignment quality.")] = "majority",

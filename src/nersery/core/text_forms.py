@@ -6,7 +6,7 @@ Code with another form needs that one: dictionaries are lower-cased, and lexicon
 
 from __future__ import annotations
 
-from unicodedata import normalize
+from unicodedata import category, normalize
 
 
 def composed(text: str) -> str:
@@ -25,3 +25,12 @@ def folded(text: str) -> str:
     True
     """
     return normalize("NFD", normalize("NFD", text).casefold())
+
+
+def is_invisible(word: str) -> bool:
+    """Whether a word has only characters without a look of their own, as a zero width space and a soft hyphen.
+
+    >>> [is_invisible(word) for word in ("\u200b", "\ufeff\xad", "a\u200b", "-")]
+    [True, True, False, False]
+    """
+    return all(category(character) == "Cf" for character in word)

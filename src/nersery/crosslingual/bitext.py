@@ -2,39 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 from hashlib import blake2b, sha256
-from itertools import islice, zip_longest
+from itertools import zip_longest
 from json import dumps
-from pathlib import Path
 from typing import Any, Literal, NamedTuple, get_args
 
-from nersery import io
 from nersery.core.alignments import Pair
 from nersery.core.errors import DataError, Issue, SettingsError, did_you_mean
 from nersery.core.outcome import Reject
 from nersery.core.sentence import Sentence
-from nersery.crosslingual.divergence import where_apart
-from nersery.io.base import Pass, ReadOptions, Source
+from nersery.core.warnings import warn
+from nersery.crosslingual.divergence import Features, where_apart
+from nersery.crosslingual.sides import Side, excerpt, extent, in_order, is_empty, words_of
+from nersery.io.base import Pass, Source
 from nersery.io.folder import FolderSource
 from nersery.io.ids import Ids
-from nersery.io.jsonl import JsonlSource
 from nersery.io.sentence_table import SentenceTable
-from nersery.io.text import TextSource
-from nersery.io.text_file import TextFile
-from nersery.pipeline.stage_job import Sentences, opened
 
-EMPTY_LINE = "empty line"
 EMPTY_SOURCE = "empty line in the source"
 EMPTY_TARGET = "empty line in the target"
 EMPTY_BOTH = "empty line on both sides"
 UNPAIRED = "the other side has no sentence of that id"
-EXCERPT = 60
-"""Characters that a message shows of a sentence."""
-
-Side = Sentence | Reject
+BLANK_FIX = (
+    "if blank lines were left out when {} was made, leave them out too: nersery dataset convert {} NEW.txt --format "
+    "text"
+)
+LINE_BY_LINE = "correct the files so that each line is the translation of the same line"
 PairedBy = Literal["auto", "order", "id"]
 
 
@@ -47,71 +43,6 @@ class Row(NamedTuple):
     target: Side
     sources: tuple[Side, ...]
     of: int | None = None
-
-
-class Lines(TextSource):
-    """Sentences of a text file, a line each; a blank line keeps its place, as a reject without a sentence."""
-
-    has_ids = False
-
-    @property
-    def description(self) -> str:
-        """The format, and whether nothing parts the words."""
-        return f"text, line by line{self._oddity}"
-
-    def skip(self, found: Pass) -> None:
-        """Note a blank line."""
-        found.rejects.append(Reject(EMPTY_LINE))
-
-
-def open_side(path: str | Path, options: ReadOptions) -> Source:
-    """Open one side of parallel text: a corpus in any format, or text with one sentence per line.
-
-    Args:
-        path: A file, ``-`` for standard input, or a folder of files.
-
-    Raises:
-        DataError: If it cannot be read.
-        SettingsError: If it should be split into words, but has words already.
-    """
-    if Path(path).is_dir():
-        return FolderSource(TextFile(path, options.encoding), options, _opened)
-    return _opened(path, options)
-
-
-def opened_side(corpus: Sentences) -> Source:
-    """One side as users of the library give it: a path, a source, or sentences in memory."""
-    return open_side(corpus, ReadOptions()) if isinstance(corpus, str | Path) else opened(corpus)
-
-
-def _opened(path: str | Path, options: ReadOptions) -> Source:
-    """A file of one side."""
-    source = io.open_text(path, options)
-    if isinstance(source, TextSource):
-        return Lines(source.file, options)
-    if options.split not in (None, "spaces") and not source.is_split:
-        raise SettingsError(f"{path} is {source.description} and has words already: they are not split again")
-    return source
-
-
-def in_order(source: Source) -> Iterator[Side]:
-    """The sentences of a corpus, with rejects in their places.
-
-    Raises:
-        DataError: At the end, with all issues of the file.
-    """
-    found = Pass(source.file, source.options)
-    passed = 0
-    for sentence in source.sentences(found):
-        if len(found.rejects) > passed:
-            yield from found.rejects[passed:]
-            passed = len(found.rejects)
-        if not found.issues:
-            yield sentence
-    yield from found.rejects[passed:]
-    if found.issues:
-        raise found.error()
-    source.rejects, source.repaired = found.rejects, found.repaired
 
 
 @dataclass(frozen=True)
@@ -184,9 +115,9 @@ class Bitext:
         """
         if self.paired_by == "id":
             return sum(1 for _ in self)
-        extents = [_extent(side) for side in self.sides]
-        rows = min(rows for rows, _ in extents)
-        if max(last for _, last in extents) > rows:
+        extents = [extent(side) for side in self.sides]
+        rows = min(extent.rows for extent in extents)
+        if max(extent.last for extent in extents) > rows:
             raise self._unequal()
         return rows
 
@@ -194,7 +125,7 @@ class Bitext:
         for sides in zip_longest(*map(in_order, self.sides)):
             if all(sides):
                 yield Row(sides[0], sides[1:])
-            elif not all(side is None or _is_blank(side) for side in sides):
+            elif not all(side is None or is_empty(side) for side in sides):
                 raise self._unequal()
 
     def _by_id(self) -> Iterator[Row]:
@@ -207,24 +138,51 @@ class Bitext:
 
     def _unequal(self) -> DataError:
         """The error for files of unequal length, with the place where they run apart if it can be seen."""
-        lengths = [_extent(side)[1] for side in self.sides]
-        issues = []
-        for source, length in zip(self.sources, lengths[1:], strict=True):
-            if length == lengths[0]:
+        target, *others = map(extent, self.sides)
+        issues, fixes = list[Issue](), dict[str, None]()
+        for source, found in zip(self.sources, others, strict=True):
+            if found.last == target.last:
                 continue
-            counts = f"{length:,} sentences, and {lengths[0]:,} in {self.target.file.name}"
-            place = where_apart(map(_words, in_order(source)), map(_words, in_order(self.target)))
-            issues.append(Issue(f"{counts}{self._seen(source, place)}", source.file.name))
-        return DataError(issues, fix="correct the files so that each line is the translation of the same line")
+            counts = f"{found.last:,} sentences, and {target.last:,} in {self.target.file.name}"
+            sides = sorted([(found, source), (target, self.target)], key=lambda side: side[0].last)
+            (shorter, short), (longer, long) = sides
+            if longer.last - longer.blank == shorter.last:
+                seen = f"blank lines in {long.file.name}: {longer.blank:,}, the first is line {longer.first_blank:,}"
+                fixes[BLANK_FIX.format(short.file.name, long.file.name)] = None
+            else:
+                place = where_apart(*(Features(map(words_of, in_order(side))) for side in (source, self.target)))
+                seen = "where they run apart cannot be seen" if place is None else self.describe(source, place)
+                fixes[LINE_BY_LINE] = None
+            issues.append(Issue(f"{counts}; {seen}", source.file.name))
+        return DataError(issues, fix="; ".join(fixes))
 
-    def _seen(self, source: Source, place: tuple[int, int] | None) -> str:
-        if place is None:
-            return "; where they run apart cannot be seen"
+    def describe(self, source: Source, place: tuple[int, int]) -> str:
+        """Where a source and the target run apart, with what is there; see `where_apart`."""
         number, ahead = place
         here, there = number + 1 + max(ahead, 0), number + 1 + max(-ahead, 0)
-        shown = (_excerpt(source, here), _excerpt(self.target, there))
+        shown = (excerpt(source, here), excerpt(self.target, there))
         apart = f"they seem to run apart near {number + 1:,}"
-        return f"; {apart}: {here:,} here, {shown[0]}, seems to be {there:,} there, {shown[1]}"
+        return f"{apart}: {here:,} here, {shown[0]}, seems to be {there:,} there, {shown[1]}"
+
+
+class ShiftWatch:
+    """Notices, while rows are read, where a target and a source of the same length run apart."""
+
+    def __init__(self, bitext: Bitext) -> None:
+        self._bitext = bitext
+        self._features = [Features() for _ in bitext.sides] if bitext.paired_by == "order" else []
+
+    def add(self, row: Row) -> None:
+        """Note the next row."""
+        for features, side in zip(self._features, (row.target, *row.sources), strict=False):
+            features.add(words_of(side))
+
+    def notes(self) -> Iterator[str]:
+        """What is odd about the rows so far."""
+        for source, features in zip(self._bitext.sources, self._features[1:], strict=False):
+            if (place := where_apart(features, self._features[0])) is not None:
+                counts = f"{source.file.name} has as many sentences as {self._bitext.target.file.name}"
+                yield f"{counts}, but {self._bitext.describe(source, place)}; if so, {LINE_BY_LINE}"
 
 
 def reject_of(row: Row) -> Reject | None:
@@ -235,14 +193,19 @@ def reject_of(row: Row) -> Reject | None:
         return None if there else _named(sources[0], Reject(EMPTY_SOURCE, target), target)
     if there:
         return _named(target, Reject(EMPTY_TARGET, there[0]), there[0])
-    return Reject(EMPTY_BOTH) if all(map(_is_blank, row.sources)) and _is_blank(target) else target
+    return Reject(EMPTY_BOTH) if all(map(is_empty, row.sources)) and is_empty(target) else target
 
 
 @dataclass
 class WholePairs:
-    """The complete rows of parallel text with one source, as pairs of words. Each iteration reads the text again."""
+    """The complete rows of parallel text with one source, as pairs of words. Each iteration reads the text again.
+
+    Args:
+        quiet: Do not note where the sides seem to run apart.
+    """
 
     bitext: Bitext
+    quiet: bool = False
     _whole: int | None = field(default=None, init=False, repr=False)
 
     @cached_property
@@ -257,8 +220,12 @@ class WholePairs:
     def count(self) -> int:
         """The number of rows, whole or not; all of them are looked at."""
         rows = self._whole = 0
+        watch = ShiftWatch(self.bitext)
         for rows, row in enumerate(self.bitext, start=1):  # noqa: B007 - it is counted
             self._whole += reject_of(row) is None
+            watch.add(row)
+        for note in () if self.quiet else watch.notes():
+            warn(note)
         return rows
 
     def __len__(self) -> int:
@@ -288,34 +255,7 @@ def pair_of(row: Row) -> Pair:
 def _named(side: Side, blank: Reject, other: Sentence) -> Reject:
     """The reject of a side that is not there; ``blank``, which names the side, if its line is empty."""
     assert isinstance(side, Reject)
-    return blank if _is_blank(side) else Reject(side.reason, side.sentence or other)
-
-
-def _is_blank(side: Side) -> bool:
-    return isinstance(side, Reject) and side.reason == EMPTY_LINE
-
-
-def _words(side: Side) -> Sequence[str]:
-    return side.words if isinstance(side, Sentence) else ()
-
-
-def _extent(source: Source) -> tuple[int, int]:
-    """The number of the last row of a side, and of the last one that is not blank."""
-    if isinstance(source, JsonlSource):
-        rows = sum(1 for _ in source.values())
-        return rows, rows
-    rows = last = 0
-    sides = source.file.lines() if isinstance(source, Lines) else in_order(source)
-    for rows, side in enumerate(sides, start=1):
-        if not (side.isspace() if isinstance(side, str) else _is_blank(side)):
-            last = rows
-    return rows, last
-
-
-def _excerpt(source: Source, number: int) -> str:
-    side = next(islice(in_order(source), number - 1, None), None)
-    text = " ".join(_words(side)) if side is not None else ""
-    return f'"{text[:EXCERPT]}…"' if len(text) > EXCERPT else f'"{text}"'
+    return blank if is_empty(side) else Reject(side.reason, side.sentence or other)
 
 
 def _first_own_id(source: Source) -> str:

@@ -1,8 +1,9 @@
-"""Where two files that should go line by line run apart: a guess from lengths, numbers and words that both have."""
+"""Where two texts that should go line by line run apart: a guess from lengths, numbers and words that both have."""
 
 from __future__ import annotations
 
 import math
+from array import array
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 from zlib import crc32
@@ -10,6 +11,8 @@ from zlib import crc32
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
+
+    _Arrays = tuple[NDArray[np.float64], NDArray[np.uint64]]
 
 WINDOW = 100
 """Lines behind a place that are looked at."""
@@ -19,36 +22,62 @@ LEAST_EVIDENCE = 4.0
 """Standard errors by which the shifted lines must fit better."""
 FEWEST = 4
 """Lines that must be left to look at."""
+FEWEST_IF_EQUAL = 10
+"""The same where only these lines tell that something is wrong. By chance, 7 lines of right translations fit better."""
 
 
-def where_apart(source: Iterable[Sequence[str]], target: Iterable[Sequence[str]]) -> tuple[int, int] | None:
-    """Find the line from which two texts of different lengths are misaligned.
+class Features:
+    """What of the lines of a side is compared: their lengths, and which of 64 marks their words leave."""
+
+    def __init__(self, lines: Iterable[Sequence[str]] = ()) -> None:
+        self._lengths, self._marks = array("d"), array("Q")  # 16 bytes a line, also of the longest text
+        for words in lines:
+            self.add(words)
+
+    def add(self, words: Sequence[str]) -> None:
+        """Note the next line."""
+        self._lengths.append(math.log(1 + sum(map(len, words))))
+        self._marks.append(_marks(words))
+
+    def __len__(self) -> int:
+        return len(self._lengths)
+
+    def arrays(self) -> _Arrays:
+        """The lengths and the marks. Shape: (lines,) each"""
+        import numpy as np
+
+        return np.array(self._lengths), np.array(self._marks)
+
+
+def where_apart(first: Features, second: Features) -> tuple[int, int] | None:
+    """Find the line from which the lines of two texts are no translations of each other.
 
     Args:
-        source: Words of each line.
-        target: Words of each line.
+        first: Those of the source.
+        second: Those of the target. In texts of equal length, lines may be missing in one place and added in another.
 
     Returns:
         The number of the line, from 0, and how many lines the source is ahead from there (negative: the target is);
         None if it cannot be found.
     """
-    first, second = _Features.of(source), _Features.of(target)
-    excess = len(first) - len(second)
-    sign = 1 if excess > 0 else -1
-    shifts = {*range(1, min(abs(excess), MOST_SHIFT) + 1), abs(excess)} if excess else ()
-    found = [_break(first, second, sign * shift) for shift in shifts]
+    excess, sides = len(first) - len(second), (first.arrays(), second.arrays())
+    furthest = abs(excess) or MOST_SHIFT
+    steps = {*range(1, min(furthest, MOST_SHIFT) + 1), furthest}
+    signs = (1,) if excess > 0 else (-1,) if excess else (1, -1)
+    fewest = FEWEST if excess else FEWEST_IF_EQUAL
+    found = [_break(*sides, sign * step, fewest) for step in steps for sign in signs]
     seen = [(place, offset, gain) for place, offset, gain in found if gain > 0]
     least = max((gain for *_, gain in seen), default=0.0) / 2
     place, offset, _ = min((one for one in seen if one[2] >= least), default=(0, 0, 0.0))
     return (place, offset) if seen else None
 
 
-def _break(first: _Features, second: _Features, offset: int) -> tuple[int, int, float]:
+def _break(first: _Arrays, second: _Arrays, offset: int, fewest: int) -> tuple[int, int, float]:
     """The likeliest place from which on the sides are shifted by so much, the shift, and how much better they fit."""
     import numpy as np
 
-    length = min(len(first), len(second)) - abs(offset)
-    if length < FEWEST:
+    length = min(len(first[0]), len(second[0])) - abs(offset)
+    if length < fewest:
         return 0, offset, 0.0
     gain = _fit(first, second, offset, length) - _fit(first, second, 0, length)
     summed = np.concatenate(([0.0], np.cumsum(gain)))
@@ -58,25 +87,8 @@ def _break(first: _Features, second: _Features, offset: int) -> tuple[int, int, 
     place = min(length - 1, start + int(np.argmin(summed[start : start + WINDOW])))  # where losses turn into gains
     window = gain[place : ends[place]]
     error = float(window.std()) / math.sqrt(len(window)) + 1e-9
-    is_seen = len(window) >= FEWEST and window.mean() / error >= LEAST_EVIDENCE
+    is_seen = len(window) >= fewest and window.mean() / error >= LEAST_EVIDENCE
     return place, offset, float(better[place]) if is_seen else 0.0
-
-
-class _Features:
-    """What of the lines of a side is compared: their lengths, and which of 64 marks their words leave."""
-
-    def __init__(self, lengths: NDArray[np.float64], marks: NDArray[np.uint64]) -> None:
-        self.lengths, self.marks = lengths, marks
-
-    @classmethod
-    def of(cls, lines: Iterable[Sequence[str]]) -> _Features:
-        import numpy as np
-
-        rows = [(math.log(1 + sum(map(len, words))), _marks(words)) for words in lines]
-        return cls(np.array([row[0] for row in rows]), np.array([row[1] for row in rows], np.uint64))
-
-    def __len__(self) -> int:
-        return len(self.lengths)
 
 
 def _marks(words: Sequence[str]) -> int:
@@ -88,12 +100,12 @@ def _marks(words: Sequence[str]) -> int:
     return marks
 
 
-def _fit(first: _Features, second: _Features, offset: int, length: int) -> Any:
+def _fit(first: _Arrays, second: _Arrays, offset: int, length: int) -> Any:
     """How well each of the first lines fits the one of the other side; one side is ahead. Shape: (length,)"""
     import numpy as np
 
     here, there = max(offset, 0), max(-offset, 0)
-    lengths = first.lengths[here : here + length] - second.lengths[there : there + length]
-    a, b = first.marks[here : here + length], second.marks[there : there + length]
+    lengths = first[0][here : here + length] - second[0][there : there + length]
+    a, b = first[1][here : here + length], second[1][there : there + length]
     shared = np.bitwise_count(a & b) / np.maximum(1, np.maximum(np.bitwise_count(a), np.bitwise_count(b)))
     return shared - np.abs(lengths - np.median(lengths))

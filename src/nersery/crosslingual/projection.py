@@ -18,7 +18,7 @@ from nersery.core.outcome import Outcome, Reject
 from nersery.core.ranges import CountOrZero, Rate, RateAboveZero
 from nersery.core.registry import check_values
 from nersery.core.sentence import Entity, Origin, Sentence
-from nersery.core.text_forms import folded
+from nersery.core.text_forms import folded, is_invisible
 from nersery.core.validation import is_type_name
 from nersery.io.base import storable
 
@@ -64,7 +64,8 @@ class Projection:
 
     Entities stay whole, and neighbouring entities of one type stay separate. A sentence is *incomplete* if an entity
     has no linked word, is linked to words far apart, or overlaps another. It is then rejected, with the lost entities
-    in its comments. Punctuation is recognised in every script, by Unicode's categories.
+    in its comments. Punctuation is recognised in every script, by Unicode's categories. Words of invisible characters,
+    such as zero width spaces, neither begin nor end a span.
 
     The score ``alignment_quality`` is the geometric mean, over the words of both sentences, of the probability of a
     word's best link, or ``unaligned`` without one. ``entity_quality`` is the same over the words of entities. Entities
@@ -201,12 +202,10 @@ class Projection:
         """The span of the places that a mention is linked to, or why there is none."""
         if not places:
             return NO_WORD
-        if not self._is_stripped(mention[0]):
-            while places and self._is_stripped(words[places[0]]):
-                del places[0]
-        if not self._is_stripped(mention[-1]):
-            while places and self._is_stripped(words[places[-1]]):
-                del places[-1]
+        while places and self._is_stripped(words[places[0]], mention[0]):
+            del places[0]
+        while places and self._is_stripped(words[places[-1]], mention[-1]):
+            del places[-1]
         if not places:
             return STRIPPED
         if places[-1] - places[0] >= len(places) + self.max_gap and any(
@@ -215,8 +214,13 @@ class Projection:
             return FAR_APART
         return places[0], places[-1] + 1
 
-    def _is_stripped(self, word: str) -> bool:
-        """Whether a word is taken off the ends of a span."""
+    def _is_stripped(self, word: str, own: str) -> bool:
+        """Whether a word is taken off an end of a span, where the entity has a word of its own."""
+        if word[0].isalnum() and not self._strip:
+            return False
+        return is_invisible(word) or (self._is_strippable(word) and not self._is_strippable(own))
+
+    def _is_strippable(self, word: str) -> bool:
         if self._strip and folded(word) in self._strip:
             return True
         return self.strip_punctuation and not word[0].isalnum() and is_punctuation(word)

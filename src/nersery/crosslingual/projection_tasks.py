@@ -16,8 +16,9 @@ from nersery.core.progress import Progress
 from nersery.core.sentence import Sentence
 from nersery.core.typed_settings import build
 from nersery.core.warnings import warn
-from nersery.crosslingual.bitext import Bitext, PairedBy, opened_side, reject_of
-from nersery.crosslingual.projection import OUT_OF_RANGE, Projection, Task, Translation, Voting, vote
+from nersery.crosslingual.bitext import Bitext, PairedBy, ShiftWatch, reject_of
+from nersery.crosslingual.projection import Projection, Task, Translation, Voting, alignment_issue, vote
+from nersery.crosslingual.sides import opened_side
 from nersery.io.pharaoh import AlignmentFile
 from nersery.pipeline.stage import Stage
 from nersery.pipeline.stage_job import Sentences, run_stage, split_options
@@ -43,11 +44,19 @@ class ProjectionTasks:
     files: Sequence[Alignments]
     _types: set[str] = field(default_factory=set, init=False)
     _has_first_word: bool = field(default=False, init=False)
+    _watch: ShiftWatch | None = field(default=None, init=False)
+    _outside: dict[int, tuple[int, int]] = field(default_factory=dict, init=False)
+    """For each file with links outside their sentences how many such lines it has, and the number of the first."""
 
     def __post_init__(self) -> None:
         if len(self.files) != len(self.bitext.sources):
             counts = f"{len(self.bitext.sources)} sources and {len(self.files)} alignment files"
             raise SettingsError(f"{counts}: give one per source, in order")
+
+    @property
+    def _names(self) -> list[str]:
+        """What messages call the alignments."""
+        return [file.file.name if isinstance(file, AlignmentFile) else "alignments" for file in self.files]
 
     def fingerprint(self) -> Any:
         """See `nersery.pipeline.stage_job.Rows`."""
@@ -67,11 +76,8 @@ class ProjectionTasks:
     def _check_lengths(self, rows: Sequence[int]) -> None:
         """Refuse alignments of other text: each file has a line for each row of its source."""
         issues = [
-            Issue(
-                f"{count:,} lines of alignments, expected {expected:,}: one for each pair of sentences",
-                file.file.name if isinstance(file, AlignmentFile) else "alignments",
-            )
-            for file, expected in zip(self.files, rows, strict=True)
+            Issue(f"{count:,} lines of alignments, expected {expected:,}: one for each pair of sentences", name)
+            for file, expected, name in zip(self.files, rows, self._names, strict=True)
             if (count := len(file)) != expected
         ]
         if issues:
@@ -81,7 +87,10 @@ class ProjectionTasks:
     def outcomes(self) -> Iterator[Task | Reject]:
         """The tasks, read again with each call."""
         files = [*map(iter, self.files)]
-        for row in self.bitext:
+        self._watch = ShiftWatch(self.bitext)
+        self._outside.clear()
+        for line, row in enumerate(self.bitext, start=1):
+            self._watch.add(row)
             target, sources, of = row
             for source in sources:
                 if isinstance(source, Sentence):
@@ -92,29 +101,35 @@ class ProjectionTasks:
             else:
                 assert isinstance(target, Sentence)
                 translations = [_translation(*pair, target) for pair in zip(sources, aligned, strict=True)]
-                for translation in translations:
+                for number, translation in enumerate(translations):
                     if not isinstance(translation, Reject) and translation.alignment:
                         self._has_first_word |= translation.alignment[0][0] == 0
+                        if alignment_issue(translation.alignment, len(translation.source.words), len(target.words)):
+                            lines, first = self._outside.get(number, (0, line))
+                            self._outside[number] = lines + 1, first
                 yield Task(target, translations)
         for file in files:  # reading to the end reports its errors
             deque(file, maxlen=0)
 
     def notes(self, tally: Tally, projection: Projection) -> Iterator[str]:
         """What is odd about all that was read."""
+        yield from self._watch.notes() if self._watch else ()
         if tally.written and not self._types:
             yield "no source sentence has an entity, so there was nothing to project; is the source the labelled file?"
         named = {*(projection.keep or ()), *projection.drop, *projection.rename}
         if self._types and (unknown := sorted(named - self._types)):
             hint = did_you_mean(unknown[0], sorted(self._types))
             yield f'no source entity has the type "{unknown[0]}", which keep, drop or rename names; {hint}'
-        outside = tally.reasons[OUT_OF_RANGE]
         from_zero = any(isinstance(file, AlignmentFile) and not file.first for file in self.files)
-        if outside and from_zero and not self._has_first_word:
+        if self._outside and from_zero and not self._has_first_word:
             yield "links point outside their sentences, none to word 0: do the files count from 1 (--first 1)?"
-        elif 2 * outside > tally.read:
+            return
+        for number, (lines, first) in sorted(self._outside.items()):
             yield (
-                "the alignments of most pairs point outside their sentences: do they belong to this text, in this "
-                "direction (source-target), and was it split into words the same way?"
+                f"{self._names[number]} seems not to belong to {self.bitext.sources[number].file.name} and "
+                f"{self.bitext.target.file.name}: links point outside their sentences, first in line {first:,} (such "
+                f"lines: {lines:,}). Name the alignments in the order of the sources, in this direction "
+                "(source-target), and split text into words as for `align`"
             )
 
 

@@ -173,7 +173,7 @@ FORMATS = (
         "the keys of JSONL as columns",
         (".parquet",),
         ParquetSource,
-        unwritable="Parquet is written in shards only, by `nersery augment`, `annotate` or `predict` with "
-        "--shards. Choose .jsonl, which holds the same",
+        unwritable="Parquet is written in shards only, by `nersery augment`, `annotate`, `predict` or "
+        "`crosslingual project` with --shards. Choose .jsonl, which holds the same",
     ),
 )

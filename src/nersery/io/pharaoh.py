@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from itertools import islice, zip_longest
+from itertools import chain, islice, zip_longest
 from operator import lt
 from pathlib import Path
 from typing import Any
@@ -15,6 +15,7 @@ from nersery.core.errors import DataError, Issue, SettingsError
 from nersery.core.files import content_hash
 from nersery.core.outcome import Reject
 from nersery.io.base import unread
+from nersery.io.formats import extensions
 from nersery.io.text_file import TextFile
 
 MALFORMED = "malformed alignment"
@@ -27,6 +28,10 @@ MOST_ISSUES = 1000
 """After this many issues in one file, the rest is not read."""
 FIX = "expected pairs of positions such as 0-0 1-2:0.83, a line for each pair of sentences; an empty one has no links"
 
+COMPRESSED = (".bz2", ".gz", ".xz", ".zip", ".zst")
+PLAIN = ".txt"
+"""The extension of a corpus format that links may have, too."""
+SHARDS = "part-*.align"
 GIZA_MARK = "# Sentence pair ("
 GIZA_FIX = (
     "let nersery run GIZA++ both ways: nersery crosslingual align SOURCE TARGET OUTPUT --method external --set "
@@ -106,9 +111,25 @@ def check_first(first: int) -> None:
         raise SettingsError(f"the first word is {first}, expected 0 or 1")
 
 
+def check_output(path: Path) -> None:
+    """Raise `SettingsError` for a file of links whose name promises something else."""
+    extension = path.suffix.lower()
+    if extension in COMPRESSED:
+        plain = path.with_suffix("")
+        raise SettingsError(f"{path}: links are not compressed when they are written. Write {plain}, then compress it")
+    if extension != PLAIN and extension in extensions():
+        other = path.with_suffix(".align")
+        raise SettingsError(f"{path}: links are no {extensions()[extension]}. Choose another extension, as in {other}")
+
+
 def lines_of_links(file: TextFile) -> Iterator[str]:
-    """The lines of a file of links; a `DataError` if GIZA++ wrote it, whose files have three lines a pair."""
-    lines = iter(file.lines())
+    """The lines of a file of links, or of the shards in a folder one after the other.
+
+    Raises:
+        DataError: If GIZA++ wrote the file: it has three lines a pair.
+    """
+    shards = sorted(file.path.glob(SHARDS), key=lambda path: (len(path.name), path.name))
+    lines = chain.from_iterable(part.lines() for part in (map(TextFile, shards) if shards else (file,)))
     for first in islice(lines, 1):
         if first.startswith(GIZA_MARK):
             message = "this is a file of GIZA++ (A3.final), expected links such as 0-0 1-2 in each line"
@@ -121,7 +142,7 @@ class AlignmentFile:
     """The alignments of a file, one pair per line. Each iteration reads it again, in constant memory.
 
     Args:
-        path: The file, or ``-`` for standard input.
+        path: The file, a folder of finished shards, or ``-`` for standard input.
         first: Number of the first word, 0 or 1.
         probabilities: A second file with the probabilities of the links.
         reject: Reject malformed lines instead of raising an error.

@@ -8,6 +8,8 @@ from itertools import chain, islice
 
 from nersery.core.errors import DataError, FormatError, Issue, printable
 from nersery.core.sentence import Sentence
+from nersery.core.text_forms import is_invisible
+from nersery.core.warnings import warn
 from nersery.io.base import Pass, ReadOptions, Source, Writer, issues_in, lone_return, unread
 from nersery.io.foreign import refuse_foreign
 from nersery.io.formats import Beginning, Format
@@ -18,6 +20,7 @@ LONGEST = 100_000
 """Characters of a line; a book in one line would take the memory of thousands of sentences at every step."""
 SAMPLE_LINES = 1000
 LABELS_FIX = "write .jsonl or .conll, or drop all labels on purpose: nersery dataset convert --to words"
+JSONL_FIX = "write .jsonl, which holds every word"
 PHRASES = '; its script has no spaces, so whole phrases are taken for words (the split "characters" cuts them)'
 ATTACHED = '; punctuation is in the words, as in "{}" (the split "punctuation" separates it, as in most labelled text)'
 MOST_ATTACHED = 0.5
@@ -26,14 +29,14 @@ SPLIT_HINT = r"put each sentence on a line of its own, e.g. with sed -E 's/([.!?
 
 
 class TextSource(Source):
-    """Unlabelled sentences, one per line, with ids ``{file}:{line}``; blank lines are skipped."""
+    """Unlabelled sentences, one per line, with ids ``{file}:{line}``; blank lines are left out, with a note."""
 
     is_split = True
 
     def __init__(self, file: TextFile, options: ReadOptions) -> None:
         super().__init__(file, options)
         self.split = splitter(options.split or "spaces", options.language)
-        self._empty = not any(map(str.strip, file.beginnings(LONGEST)))
+        self._empty = all(map(is_blank, file.beginnings(LONGEST)))
 
     @property
     def description(self) -> str:
@@ -51,12 +54,15 @@ class TextSource(Source):
 
     def sentences(self, found: Pass) -> Iterator[Sentence]:
         """One pass over the file."""
+        blank = first = before_sentences = 0
         for number, line in enumerate(self.file.beginnings(LONGEST), start=1):
             words, cleaned = found.clean(self.split(line))
             words, long = tuple(filter(None, words)), _too_long(line, number)
-            if not words and long is None:
+            if all(map(is_invisible, words)) and long is None:
+                blank, first = blank + 1, first or number
                 self.skip(found)
                 continue
+            before_sentences = blank
             id = f"{self.file.stem}:{number}"
             issues = [issue for issue in (long, lone_return(line, number)) if issue]
             try:
@@ -68,9 +74,25 @@ class TextSource(Source):
             else:
                 found.count(cleaned)
                 yield sentence
+        if before_sentences:
+            self.note_skipped(before_sentences, first)
 
     def skip(self, found: Pass) -> None:
         """Deal with a blank line, which is no sentence."""
+
+    def note_skipped(self, count: int, first: int) -> None:
+        """Say how many blank lines stand in front of sentences, and which is the first."""
+        blank = f"{count:,} blank lines, the first is line {first:,}" if count > 1 else f"a blank line, line {first:,}"
+        warn(f"{self.file.name}: left out {blank}; its translation, if there is one, must lose the same lines")
+
+
+def is_blank(line: str) -> bool:
+    """Whether nothing can be seen in a line.
+
+    >>> is_blank(" \\n"), is_blank("\\u200b"), is_blank("a")
+    (True, True, False)
+    """
+    return line.isspace() or all(map(is_invisible, line.split()))
 
 
 def _too_long(line: str, number: int) -> Issue | None:
@@ -95,7 +117,7 @@ class TextWriter(Writer):
         """One line.
 
         Raises:
-            DataError: If labels would be lost, or a word contains white space.
+            DataError: If labels would be lost, a word contains white space, or nothing of the sentence can be seen.
         """
         place = sentence.id or None
         if sentence.entities and not self.drop_labels:
@@ -104,7 +126,10 @@ class TextWriter(Writer):
         for position, word in enumerate(sentence.words):
             if word.split() != [word]:
                 message = f"word {position} is {word!r}: in plain text, white space would split it into several words"
-                raise DataError(Issue(message, sentence=place), fix="write .jsonl, which holds every word")
+                raise DataError(Issue(message, sentence=place), fix=JSONL_FIX)
+        if all(map(is_invisible, sentence.words)):
+            message = "it has only invisible characters, and plain text is read without blank lines"
+            raise DataError(Issue(message, sentence=place), fix=JSONL_FIX)
         return f"{sentence.text}\n"
 
 

@@ -29,6 +29,12 @@ CONTRACTING = ("", "en", "de")
 """Languages, one that is not told among them, that join a short word by an apostrophe: *she's*, *geht's*."""
 ORDINALS = ("de", "da", "nb", "nn", "no", "fi", "cs", "sk", "sl", "hr", "hu", "pl", "et", "lv")
 """Languages that write an ordinal number with a full stop: *3. Oktober*."""
+TWO_LETTERS = {
+    "cat": "ca", "ces": "cs", "cze": "cs", "dan": "da", "deu": "de", "ekk": "et", "eng": "en", "est": "et", "fin": "fi",
+    "fra": "fr", "fre": "fr", "ger": "de", "hrv": "hr", "hun": "hu", "ita": "it", "lav": "lv", "lvs": "lv", "nno": "nn",
+    "nob": "nb", "nor": "no", "oci": "oc", "pol": "pl", "slk": "sk", "slo": "sk", "slv": "sl",
+}  # fmt: skip
+"""The codes of these languages in ISO 639-3 and 639-2, and as they are written above."""
 ABBREVIATIONS = frozenset(
     """mr mrs ms dr prof st sr jr rev gen col capt lt sgt hon gov sen rep pres inc ltd co corp vs etc cf ca approx
     vol pp jan feb apr jun jul aug sep sept oct nov dec hr fr bzw usw vgl evtl ggf bspw nr
@@ -71,7 +77,7 @@ def splitter(splitting: str, language: str = "") -> Splitter:
             inside numbers, addresses and abbreviations. ``characters`` also separates characters of scripts without
             spaces.
             ``signs`` makes every punctuation mark and symbol a word of its own, also inside numbers and abbreviations.
-        language: Decides where apostrophes and full stops belong.
+        language: Decides where apostrophes and full stops belong; a code of two or three letters.
 
     Raises:
         SettingsError: If there is no such splitting.
@@ -82,6 +88,7 @@ def splitter(splitting: str, language: str = "") -> Splitter:
     ['東', '京', 'へ', 'Tokyo', '。']
     """
     language = language.partition("-")[0].lower()
+    language = TWO_LETTERS.get(language, language)
     if splitting == "spaces":  # all of these can be pickled, so that a source that uses them can travel to workers
         return str.split
     if splitting in ("punctuation", "characters"):

@@ -272,6 +272,9 @@ class TestTraining:
 
             seen = 0
 
+            def __len__(self) -> int:
+                return len(PAIRS)
+
             def __iter__(self) -> Iterator[Pair]:
                 for pair in PAIRS:
                     self.seen += 1

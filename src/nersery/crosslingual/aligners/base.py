@@ -9,14 +9,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 from nersery.core.alignments import Alignment, Link, Pair
+from nersery.core.files import as_path
 from nersery.core.method import Method
 from nersery.core.outcome import Reject, Step, Tally
 from nersery.core.progress import Progress
 from nersery.core.registry import name_of
 from nersery.core.sentence import Sentence
 from nersery.core.training_context import NO_TRAINING, Training, in_job
-from nersery.crosslingual.bitext import Bitext, PairedBy, Row, WholePairs, opened_side, pair_of
-from nersery.io.pharaoh import check_first, format_alignment
+from nersery.crosslingual.bitext import Bitext, PairedBy, Row, WholePairs, pair_of
+from nersery.crosslingual.sides import opened_side
+from nersery.io.pharaoh import check_first, check_output, format_alignment
 from nersery.pipeline.error_policy import one_for_each
 from nersery.pipeline.stage import Stage
 from nersery.pipeline.stage_job import Sentences, in_memory, run_stage, split_options
@@ -201,7 +203,9 @@ def align(
     [[(0, 0), (1, 1)], [(0, 0), (1, 1)]]
     """
     job, settings = split_options(options)
-    pairs = WholePairs(Bitext(opened_side(target), (opened_side(source),), pair_by))
+    if output is not None and job.shards is None:
+        check_output(as_path(output, "output"))
+    pairs = WholePairs(Bitext(opened_side(target), (opened_side(source),), pair_by), job.quiet)
     training = Training(seed=seed)
     stage = AlignStage(method, settings, pairs=pairs, training=training, first=first, probabilities=probabilities)
     if output is None:
