@@ -74,12 +74,13 @@ def test_what_is_no_corpus_is_refused(call: str, corpus: Any, tmp_path: Path, mo
     assert not [*tmp_path.iterdir()]
 
 
-@pytest.mark.parametrize("call", [*READERS.items()][3:6], ids=str)
-@pytest.mark.parametrize("corpus", [5, [5], iter(GOLD)], ids=str)
-def test_a_corpus_is_called_as_its_argument(call: Any, corpus: Any) -> None:
-    named = {"select gold": "gold", "select held out": "held_out"}.get(call[0], "the corpus")
-    with pytest.raises(SettingsError, match=rf"^(item 1 of )?{named} is 5, expected|but {named} is read twice"):
-        call[1](corpus)
+@pytest.mark.parametrize(
+    ("call", "named"), [("select", "the corpus"), ("select gold", "gold"), ("select held out", "held_out")]
+)
+def test_a_corpus_is_called_as_its_argument(call: str, named: str) -> None:
+    for corpus in (5, [5], iter(GOLD)):
+        with pytest.raises(SettingsError, match=rf"^(item 1 of )?{named} is 5, expected|but {named} is read twice"):
+            READERS[call](corpus)
 
 
 def test_the_names_of_other_arguments_are_in_messages() -> None:
