@@ -9,11 +9,12 @@ from typing import Any
 
 import pytest
 
+from nersery import io
 from nersery.core.errors import SettingsError
 from nersery.experiments.grid import combinations
 from nersery.experiments.recipe import load
-from tests.experiments.trying import KilledError, Trainings, execute, killing, system
-from tests.standins import Memory, files
+from tests.experiments.trying import KilledError, Trainings, append_system, execute, killing, system
+from tests.standins import Memory, files, sentences
 
 GRID = "tagger.grid.steps=[1, 5, 3, 7]"
 
@@ -60,6 +61,14 @@ def test_without_a_grid_nothing_is_tried() -> None:
     assert system(execute(), "gold")["grid"] is None
     assert not Path("run/grid").exists()
     assert "grid" not in json.loads(Path("run/run.json").read_text("utf-8"))["recipe"]
+
+
+def test_nothing_is_tried_where_nothing_can_be_learnt(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Memory, "_found", lambda *_: [])
+    io.write(sentences(9, 300), "raw.conll")
+    append_system('name = "labels"\nmethod = "tagger_labels"\ngold_copies = 0')
+    described = system(execute(GRID, "data.raw=raw.conll"), "labels")
+    assert (described["grid"], described["training"][0]["untrained"]) == (None, True)
 
 
 def test_a_kill_costs_one_trial_at_most(memory: Trainings) -> None:

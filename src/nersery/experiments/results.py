@@ -123,7 +123,9 @@ def _grid_notes(run: RunFolder) -> list[str]:
 
 
 def _grid(run: RunFolder, system: System) -> GridReport | None:
-    return GridReport.model_validate(read_record(grid_record(run.folder, system))) if run.recipe.grid else None
+    record = grid_record(run.folder, system)
+    is_there = run.recipe.grid and record.exists()  # nothing is tried where there is nothing to learn
+    return GridReport.model_validate(read_record(record)) if is_there else None
 
 
 def _result(run: RunFolder, seed: int, system: System) -> Any:
