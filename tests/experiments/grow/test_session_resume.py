@@ -84,10 +84,12 @@ def test_a_kill_while_planning_loses_one_timing(folder: Path, monkeypatch: pytes
     assert len(timed) == 3, "other sentences are timed again"
 
 
-def test_a_final_training_that_cannot_be_scored_in_time_is_kept(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_final_training_that_cannot_be_scored_in_time_is_kept(
+    grown: Harvest, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Scoring on test runs out of time: of the best system, or only of gold only beside it."""
     original = Run.run_system
-    monkeypatch.setattr(candidates, "ROUNDS", ())  # which play no part here
+    shutil.rmtree("out/run/seed-3")
     monkeypatch.setattr(Search, "best", lambda self: self.tried.get("self-training") or self.tried.get(GOLD))
     for late in ("best", "gold"):
 
@@ -98,6 +100,7 @@ def test_a_final_training_that_cannot_be_scored_in_time_is_kept(folder: Path, mo
                 raise OutOfTimeError
 
         monkeypatch.setattr(Run, "run_system", run_system)
+        shutil.copytree("out", late)
         result = grow(minutes=10, output=late)
         assert result.best != GOLD
         corpus = {sentence.words for sentence in io.read(f"{late}/corpus.jsonl")}
