@@ -39,7 +39,7 @@ def test_first_corpus(monkeypatch: pytest.MonkeyPatch, tiny_model: str) -> None:
     monkeypatch.setattr(plan, "systems_for", first_system)
     monkeypatch.setattr(plan, "models_for", lambda *_, **__: [tiny_model])
     for module in (plan, search):
-        monkeypatch.setattr(module, "SCHEDULES", (Schedule(20, 8),))
+        monkeypatch.setattr(module, "SCHEDULES", (Schedule(4, 4),))
     monkeypatch.setattr(session, "MOST_RAW", 10)
     monkeypatch.setattr(zero_shot, "ASKED", 20)
     names = execute("first_corpus.ipynb", MINUTES=5)
