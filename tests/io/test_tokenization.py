@@ -48,6 +48,7 @@ def test_splitting_again_changes_nothing_where_no_language_is_known(line: str):
         ('"Wait ..." -- he said', '" Wait ... " -- he said'),
         ("See https://a.b/c?d=e, or x.y@z.org.", "See https://a.b/c?d=e , or x.y@z.org ."),
         ("#tag @me", "#tag @me"),
+        ("Fe³⁺, SO₄²⁻ and 10⁻³ mol.", "Fe³⁺ , SO₄²⁻ and 10⁻³ mol ."),
         ("राम दिल्ली में है। डॉ. सिंह", "राम दिल्ली में है । डॉ. सिंह"),
         ("३.५ कि॰मी॰ दूर।", "३.५ कि॰मी॰ दूर ।"),
         ("هل رأيت؟ نعم، رأيت.", "هل رأيت ؟ نعم ، رأيت ."),

@@ -29,6 +29,8 @@ CONTRACTING = ("", "en", "de")
 """Languages, one that is not told among them, that join a short word by an apostrophe: *she's*, *geht's*."""
 ORDINALS = ("de", "da", "nb", "nn", "no", "fi", "cs", "sk", "sl", "hr", "hu", "pl", "et", "lv")
 """Languages that write an ordinal number with a full stop: *3. Oktober*."""
+RAISED = "⁺⁻⁼⁽⁾₊₋₌₍₎"
+"""Signs of exponents, charges and indices, which belong to the word as raised digits do: *Fe³⁺*, *10⁻³*."""
 TWO_LETTERS = {
     "cat": "ca", "ces": "cs", "cze": "cs", "dan": "da", "deu": "de", "ekk": "et", "eng": "en", "est": "et", "fin": "fi",
     "fra": "fr", "fre": "fr", "ger": "de", "hrv": "hr", "hun": "hu", "ita": "it", "lav": "lv", "lvs": "lv", "nno": "nn",
@@ -279,7 +281,7 @@ def _without_clitic(word: str, language: str) -> list[str]:
 
 @lru_cache(maxsize=10_000)
 def _is_sign(character: str) -> bool:
-    return category(character)[0] in "PS"
+    return category(character)[0] in "PS" and character not in RAISED
 
 
 @lru_cache(maxsize=10_000)
