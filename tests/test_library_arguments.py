@@ -89,6 +89,8 @@ def test_the_names_of_other_arguments_are_in_messages() -> None:
         "gold": lambda corpus: nersery.evaluate(corpus, GOLD),
         "predicted": lambda corpus: nersery.evaluate(GOLD, corpus),
         "raw": lambda corpus: nersery.next_sentences(corpus, "no-such-tagger"),
+        "source": lambda corpus: nersery.align(corpus, GOLD),
+        "target": lambda corpus: nersery.project(GOLD, corpus, [[]]),
         "labelled": lambda corpus: nersery.next_sentences(GOLD, "no-such-tagger", labelled=corpus),
     }
     for name, call in calls.items():

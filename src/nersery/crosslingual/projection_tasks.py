@@ -248,7 +248,9 @@ def project(
     projection: Projection = build(Projection, "project", settings)
     sources, found = zip((source, alignments), *also, strict=True)
     files = [AlignmentFile(file) if isinstance(file, str | Path) else _checked(file) for file in found]
-    rows = ProjectionTasks(Bitext(opened_side(target), tuple(map(opened_side, sources)), pair_by), files)
+    rows = ProjectionTasks(
+        Bitext(opened_side(target, "target"), tuple(opened_side(one, "source") for one in sources), pair_by), files
+    )
     if output is None:  # else the job counts
         rows.count()
     result = run_stage(ProjectStage(projection, voting), rows, output, job)

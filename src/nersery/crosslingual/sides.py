@@ -58,9 +58,9 @@ def open_side(path: str | Path, options: ReadOptions) -> Source:
     return _opened(path, options)
 
 
-def opened_side(corpus: Sentences) -> Source:
-    """One side as users of the library give it: a path, a source, or sentences in memory."""
-    return open_side(corpus, ReadOptions()) if isinstance(corpus, str | Path) else opened(corpus)
+def opened_side(corpus: Sentences, name: str) -> Source:
+    """One side as users of the library give it: a path, a source, or sentences in memory; messages call it so."""
+    return open_side(corpus, ReadOptions()) if isinstance(corpus, str | Path) else opened(corpus, name)
 
 
 def _opened(path: str | Path, options: ReadOptions) -> Source:

@@ -205,7 +205,7 @@ def align(
     job, settings = split_options(options)
     if output is not None and job.shards is None:
         check_output(as_path(output, "output"))
-    pairs = WholePairs(Bitext(opened_side(target), (opened_side(source),), pair_by), job.quiet)
+    pairs = WholePairs(Bitext(opened_side(target, "target"), (opened_side(source, "source"),), pair_by), job.quiet)
     training = Training(seed=seed)
     stage = AlignStage(method, settings, pairs=pairs, training=training, first=first, probabilities=probabilities)
     if output is None:
