@@ -56,6 +56,14 @@ def test_the_table():
     assert "all words: also those outside entities" in result.err
 
 
+def test_types_of_other_names_are_told():
+    sentence = Sentence(("Ada", "wrote"), (Entity(0, 1, "PER"),), id="1")
+    io.write([sentence], "one.jsonl")
+    io.write([sentence.with_types({"PER": "Person"})], "two.jsonl")
+    for more in ([], ["--json"]):
+        assert "note: no type is in both files" in call("inspect", "agreement", "one.jsonl", "two.jsonl", *more).err
+
+
 def test_without_labels_there_is_no_kappa():
     io.write([sentence.with_entities(()) for sentence in FIRST], "none.jsonl")
     rows = call("inspect", "agreement", "none.jsonl", "none.jsonl").out.splitlines()

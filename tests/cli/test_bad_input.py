@@ -258,7 +258,15 @@ class TestSentencesThatAreMissing:
 
     def test_what_is_not_in_gold_is_counted(self):
         result = call("evaluate", "some.jsonl", "test.jsonl", "--missing", "leave-out")
-        assert "0 of 6 gold sentences are not in test.jsonl, and 6 of its sentences are not in gold" in result.err
+        assert "note: 6 sentences of test.jsonl are not in gold and are not scored\n" in result.err
+
+    def test_a_format_without_ids_is_named_as_the_cause(self):
+        Path("a").mkdir()
+        io.write(list(io.read("test.conll"))[3:], "a/test.conll")
+        for missing in ("leave-out", "missed"):
+            result = call("evaluate", "test.conll", "a/test.conll", "--missing", missing)
+            assert result.code == 3
+            assert result.err.endswith("compare JSONL files, which keep ids\n")
 
     @pytest.mark.parametrize("missing", ["leave-out", "missed"])
     def test_some_must_be_there(self, missing: str):

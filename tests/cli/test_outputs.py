@@ -156,6 +156,11 @@ class TestOutputs:
         assert call("copy", "train.conll", "own.conll").code == 0
         assert Path("own.conll").read_bytes() == Path("train.conll").read_bytes()
 
+    def test_without_languages_there_is_no_sample_of_each(self):
+        io.write(sentences(5), "no-language.conll")
+        result = call("dataset", "sample", "no-language.conll", "x.conll", "--size", "2", "--each-language")
+        assert (result.code, "no sentence has a language" in result.err) == (2, True)
+
     def test_a_sample_of_each_language(self):
         both = [replace(s, id=f"{n}/{i}", language=n) for n in ("en", "hi") for i, s in enumerate(sentences(6))]
         io.write(both, "both.jsonl")

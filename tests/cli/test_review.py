@@ -216,18 +216,18 @@ def test_a_port_that_is_taken_is_named() -> None:
 @pytest.mark.skipif(sys.platform == "win32", reason="needs signals")
 def test_a_kill_loses_no_decision_and_an_interrupt_writes_them() -> None:
     command = [sys.executable, "-m", "nersery", "label", "review", "in.jsonl", "out.jsonl"]
-    for number, end in ((0, signal.SIGKILL), (1, signal.SIGINT)):
+    for number, end, code in ((0, signal.SIGKILL, -signal.SIGKILL), (1, signal.SIGTERM, 143), (1, signal.SIGINT, 0)):
         process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env=environment())
         assert process.stderr is not None
         address = next(line for line in process.stderr if line.startswith("review at ")).split()[-1]
-        said = json.dumps({"verdict": "accept", "labels": [], "version": 0}).encode()
+        said = json.dumps({"verdict": "accept", "labels": [], "version": int(end == signal.SIGINT)}).encode()
         request = urllib.request.Request(f"{address}sentence/{number}", said, {"Content-Type": "application/json"})
         with urllib.request.urlopen(request, timeout=10) as answer:
             assert answer.status == 200
         process.send_signal(end)
         process.stderr.read()
-        process.wait(20)
-    assert process.returncode == 0
+        assert process.wait(20) == code
+        assert Path("out.jsonl").exists() == (end == signal.SIGINT)
     assert [sentence.id for sentence in io.read("out.jsonl")] == ["a", "o"]
 
 

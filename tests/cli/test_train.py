@@ -120,6 +120,7 @@ def test_an_evaluation_without_a_common_type_is_noted(tmp_path: Path, monkeypatc
     monkeypatch.chdir(tmp_path)
     io.write(sentences(9), "gold.conll")
     io.write([s.with_types({"PER": "Person", "LOC": "Place"}) for s in sentences(9)], "predicted.conll")
+    assert "note: no type" in call("evaluate", "gold.conll", "predicted.conll", "--json").err
     said = "note: no type is in both files; if two mean the same, rename them: nersery dataset convert --type OLD=NEW\n"
     assert said in call("evaluate", "gold.conll", "predicted.conll").err
     io.write([s.with_types({"PER": "Person"}) for s in sentences(9)], "predicted.conll")

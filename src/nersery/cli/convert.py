@@ -14,7 +14,7 @@ from nersery.cli.app import dataset_group
 from nersery.core.errors import SettingsError, did_you_mean, printable
 from nersery.core.progress import Progress
 from nersery.core.sentence import Sentence, types_in
-from nersery.core.validation import is_type_name
+from nersery.core.validation import TYPE_RULE, is_type_name
 from nersery.core.warnings import note
 from nersery.pipeline.stage_job import corpus_job, output_format, unchanged
 
@@ -55,7 +55,7 @@ def convert(
     example = "OLD=NEW, e.g. PER=PERSON, or MISC= to leave them out"
     names = options.values_by_type("--type", types or [], example, empty=True)
     if odd := [f"{old}={new}" for old, new in names.items() if new and not is_type_name(new)]:
-        raise SettingsError(f"--type {printable(odd[0])}: a type is a name without tabs and line breaks")
+        raise SettingsError(f"--type {printable(odd[0])}: {TYPE_RULE}")
     corpus = options.open_corpus(source)
     writer = write(columns=corpus.extra_columns)
     fingerprint = {"convert": format, "types": names, "scheme": scheme, "separator": separator}

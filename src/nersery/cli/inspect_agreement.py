@@ -37,6 +37,7 @@ def agree(
     reading = options.shared(io.ReadOptions)
     from nersery.evaluate.annotator_agreement import agreement
     from nersery.evaluate.missing_sentences import shared_sentences
+    from nersery.experiments.corpus_notes import note_of_no_shared_type
 
     one = Corpus(io.open_corpus(first, reading))
     other = options.read_relabelled(one, second)
@@ -50,6 +51,8 @@ def agree(
         if ids == others or ids.isdisjoint(others):
             raise
         raise DataError(error.issues, fix=f"{error.fix}. If only one file has them: --missing leave-out") from None
+    if said := note_of_no_shared_type(found.entities.as_dict()):
+        note(said)
     if json:
         options.print_json(found.as_dict())
     else:

@@ -64,14 +64,17 @@ def next_(
     options.refuse_existing_outputs(target, force=force)  # somebody may have written there in the meantime
     io.write(found.corpus, target, format=format)
     options.write_rejects(target, raw.rejects)
-    rejected = len(raw.rejects)
+    rejected, own = len(raw.rejects), types_in(done)
+    if own and (others := sorted({*found.types} - own)):
+        note(f"the tagger also predicts {', '.join(others)}, which no labelled sentence has: correct them in review")
     if json:
-        counts = {"read": found.read + rejected, "rejected": rejected, "predicted": found.predicted}
+        counts = {"read": found.read + rejected, "rejected": rejected, "known": found.known}
+        counts |= {"not_drawn": found.not_drawn, "predicted": found.predicted}
         options.print_json({"output": str(target), **counts, "ids": [sentence.id for sentence in found.corpus]})
         return
     print(printable(f"{target}: {found}" + (f"; {rejected} rejected when read" if rejected else "")))
     if format == "jsonl" and not quiet:
-        names = sorted(types_in(done)) or found.types  # a tagger of others may have other types
+        names = sorted(own) or found.types  # a tagger of others may have other types
         types = [] if any("," in type_ for type_ in names) else ["--types", ",".join(names)]
         command = shlex.join(["nersery", "label", "review", str(target), "labelled.jsonl", *types, "--open"])
         print(f"label them: {printable(command)}")

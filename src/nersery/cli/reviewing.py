@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import sys
 import threading
@@ -17,7 +16,7 @@ from typer import Option
 
 from nersery import io
 from nersery.cli import options
-from nersery.cli.app import label_group
+from nersery.cli.app import Terminated, label_group
 from nersery.core.definitions import check_types
 from nersery.core.errors import SettingsError, printable
 from nersery.core.files import content_hash
@@ -116,15 +115,20 @@ def _serve(server: ReviewServer, door: Path | None) -> None:
     Args:
         door: A file through which a browser is sent there; None opens none.
     """
-    with contextlib.suppress(KeyboardInterrupt), server:
-        print(f"review at {server.address}\nEnd it there, or with Ctrl-C.", file=sys.stderr, flush=True)
+    try:
+        with server:
+            print(f"review at {server.address}\nEnd it there, or with Ctrl-C.", file=sys.stderr, flush=True)
+            if door is not None:
+                _write_door(door, server.address)
+                # in a thread, for a browser in the terminal keeps the caller until it ends
+                threading.Thread(target=webbrowser.open, args=(door.absolute().as_uri(),), daemon=True).start()
+            server.review.over.wait()
+    except KeyboardInterrupt as error:
+        if isinstance(error, Terminated):  # whoever ends the process wants no output yet
+            raise
+    finally:
         if door is not None:
-            _write_door(door, server.address)
-            # in a thread, for a browser in the terminal keeps the caller until it ends
-            threading.Thread(target=webbrowser.open, args=(door.absolute().as_uri(),), daemon=True).start()
-        server.review.over.wait()
-    if door is not None:
-        door.unlink(missing_ok=True)
+            door.unlink(missing_ok=True)
 
 
 def _write_door(door: Path, address: str) -> None:

@@ -165,6 +165,8 @@ def evaluate(
         result["against"] = {"file": against, **compared.as_dict()}
     if found.errors is not None:
         result["errors"] = found.errors.as_dict(SHOWN_MISTAKES)
+    for said in _score_notes(result, compared):
+        note(said)
     if json:
         options.print_json(result)
         return
@@ -195,11 +197,21 @@ def _scored(gold: str, names: Sequence[str], missing: Missing, *, errors: bool) 
                 note(said)
         truth, labelled = with_some_missing(truth, [*zip(names, labelled, strict=True)], missing)
     for name, other in zip(names, labelled, strict=True):
-        check_pairs(truth, other, name)
+        check_pairs(truth, other, name, missing)
     in_order = [[other.by_id[sentence.id] for sentence in truth] for other in labelled]
     whole = score_in_step(truth, in_order, errors=errors)
     assert whole is not None, "pairs have been checked"
     return whole
+
+
+def _score_notes(result: dict[str, Any], compared: Comparison | None) -> list[str]:
+    """What readers of the scores must know."""
+    from nersery.evaluate.significance import caution
+    from nersery.experiments.corpus_notes import note_of_no_shared_type
+
+    nothing = "" if result["per_type"] else "neither side has an entity, so there is nothing to score"
+    few = caution(compared.sentences) if compared is not None else ""
+    return [*filter(None, (nothing, note_of_no_shared_type(result), few))]
 
 
 def _print_scores(result: dict[str, Any], compared: Comparison | None) -> None:
@@ -210,20 +222,10 @@ def _print_scores(result: dict[str, Any], compared: Comparison | None) -> None:
         figures = (f"{100 * row[key]:.1f}" if of_some else tables.NONE for key in shares)
         shown.add_row(tables.text(name), *figures, *(f"{row[key]:,}" for key in counts))
     tables.show(shown)
-    rows = result["per_type"].values()
-    if not any(row["gold"] and row["predicted"] for row in rows) and all(result["micro"][key] for key in counts[1:]):
-        from nersery.experiments.corpus_notes import RENAME
-
-        note(f"no type is in both files; if two mean the same, {RENAME}")
-    if not rows:
-        note("neither side has an entity, so there is nothing to score")
     if compared is not None:
-        from nersery.evaluate.significance import caution
         from nersery.report.number_format import p_text
 
         print(f"against {printable(result['against']['file'])}: F1 {compared}, {p_text(compared.p_value)}")
-        if few := caution(compared.sentences):
-            note(few)
     remark("strict: an entity is correct if its boundaries and its type are")
 
 

@@ -9,7 +9,7 @@ from functools import cache
 from importlib import resources
 
 from nersery.core.errors import SettingsError
-from nersery.core.validation import is_type_name
+from nersery.core.validation import TYPE_RULE, is_type_name
 
 NO_ENTITY = "other"
 """The definition of a word that belongs to no entity."""
@@ -55,9 +55,7 @@ def check_types(types: Iterable[str], setting: str) -> None:
     """Raise `SettingsError` if a name cannot be the type of an entity."""
     for name in types:
         if not is_type_name(name):
-            raise SettingsError(
-                f"{setting} has the type {name!r}: expected a name without tabs, line breaks or outer spaces"
-            )
+            raise SettingsError(f"{setting} has the type {name!r}: {TYPE_RULE}")
 
 
 def is_known(type: str) -> bool:

@@ -26,6 +26,8 @@ LETTERS = "BIMELSUW"
 """Every letter of every tag scheme: begin B, inside I M, end E L, single S U W."""
 _OF_SEVERAL = re.compile(rf"\|(O$|[{LETTERS}]-)")
 """In what follows the letter of nested tags in one value, such as ``B-PER|B-ORG`` and ``I-PER|O``."""
+TYPE_RULE = "a type is a name without tabs, line breaks, outer spaces or a tag such as |B-PER in it"
+"""What `is_type_name` checks, for messages."""
 ROUNDING = 0.01
 """How far rounded probabilities may add up to more than 1."""
 
@@ -183,7 +185,7 @@ def _entities_issue(entities: tuple[Entity, ...], words: tuple[str, ...]) -> str
         if start < position:
             return f"{_name(entity)} overlaps the entity before it"
         if not is_type_name(type_):
-            return f"{_name(entity)}: {_TYPE}, not {type_!r}"
+            return f"{_name(entity)}: {TYPE_RULE}, not {type_!r}"
         position = end
     return None
 
@@ -249,7 +251,7 @@ def _soft_labels_issue(labels: tuple[SoftLabel, ...], length: int) -> str | None
         if not word <= label.word < length:
             return f"{label!r} is not at one of the {length} words, or not in their order"
         if not is_type_name(label.type):
-            return f"{label!r}: {_TYPE}"
+            return f"{label!r}: {TYPE_RULE}"
         if any(type(share) not in NUMBERS or not 0 <= share <= 1 for share in (label.begin, label.inside)):
             return f"{label!r}: expected probabilities in [0, 1]"
         total = label.begin + label.inside + (total if label.word == word else 0.0)
@@ -276,7 +278,6 @@ def _offsets_issue(offsets: tuple[tuple[int, int], ...], length: int) -> str | N
     return None
 
 
-_TYPE = "a type is a name without tabs, line breaks, outer spaces or a tag such as |B-PER in it"
 _TOO_LARGE = "is a whole number too large to be exact, expected one from -2^53 to 2^53"
 
 

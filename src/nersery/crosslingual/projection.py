@@ -19,7 +19,7 @@ from nersery.core.ranges import CountOrZero, Rate, RateAboveZero
 from nersery.core.registry import check_values
 from nersery.core.sentence import Entity, Origin, Sentence
 from nersery.core.text_forms import folded, is_invisible
-from nersery.core.validation import is_type_name
+from nersery.core.validation import TYPE_RULE, is_type_name
 from nersery.io.base import storable
 
 METHOD = "project"
@@ -117,9 +117,7 @@ class Projection:
             raise SettingsError(f"rename gives {', '.join(nameless)} no name; to leave a type out, name it in drop")
         for old, new in self.rename.items():
             if not is_type_name(new) or storable(new) != new:
-                raise SettingsError(
-                    f"rename gives {old} the name {new!r}: a type is a name without tabs, line breaks or outer spaces"
-                )
+                raise SettingsError(f"rename gives {old} the name {new!r}: {TYPE_RULE}")
         self._strip = frozenset(map(folded, self.strip))
 
     def project(self, source: Sentence, target: Sentence, alignment: Alignment) -> Sentence | Reject:

@@ -9,7 +9,10 @@ from nersery.core.errors import DataError, Issue
 from nersery.core.sentence import Corpus
 from nersery.evaluate.scores import paired
 
-SAME_SENTENCES = "are these files of the same sentences? Pairs are found by sentence id"
+SAME_SENTENCES = (
+    "are these files of the same sentences? They are paired by id. In CoNLL and text, ids are the name of the file "
+    "with a number: where sentences are missing, compare JSONL files, which keep ids"
+)
 
 
 def shared_sentences(first: Corpus, second: Corpus, name: str) -> tuple[Corpus, Corpus, tuple[int, int]]:
@@ -28,14 +31,18 @@ def shared_sentences(first: Corpus, second: Corpus, name: str) -> tuple[Corpus, 
     return Corpus(shared), Corpus(second.by_id[sentence.id] for sentence in shared), left_out
 
 
-def check_pairs(truth: Corpus, other: Corpus, name: str) -> None:
-    """Raise `DataError` for a file of other sentences."""
+def check_pairs(truth: Corpus, other: Corpus, name: str, missing: str) -> None:
+    """Raise `DataError` for a file of other sentences.
+
+    Args:
+        missing: What the user chose, see `with_some_missing`; ``refuse`` was not a choice.
+    """
     try:
         paired(truth, other)
     except DataError as error:
         issues = [replace(issue, file=name) for issue in error.issues]
         fix = f"{error.fix}. If a file lacks sentences: --missing leave-out, or missed"
-        raise DataError(issues, fix=fix) from None
+        raise DataError(issues, fix=fix if missing == "refuse" else SAME_SENTENCES) from None
 
 
 def absence(truth: Corpus, other: Corpus, name: str) -> str:
@@ -44,8 +51,9 @@ def absence(truth: Corpus, other: Corpus, name: str) -> str:
     more = len(other) - (len(truth) - absent)
     if not absent and not more:
         return ""
-    others = f", and {more} of its sentences are not in gold and not scored" if more else ""
-    return f"{absent} of {len(truth)} gold sentences are not in {name}{others}"
+    lacking = f"{absent} of {len(truth)} gold sentences are not in {name}" if absent else ""
+    ignored = f"{more} sentences of {name} are not in gold and are not scored" if more else ""
+    return "; ".join(filter(None, (lacking, ignored)))
 
 
 def with_some_missing(truth: Corpus, files: Sequence[tuple[str, Corpus]], missing: str) -> tuple[Corpus, list[Corpus]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
 from itertools import islice
+from typing import Any
 
 from nersery.core.errors import printable
 from nersery.core.sentence import Sentence, types_in
@@ -41,6 +42,17 @@ def note_of_tag_sets(files: Mapping[str, Iterable[Sentence]]) -> str:
         if len(listed) > 1
         else ""
     )
+
+
+def note_of_no_shared_type(scores: Mapping[str, Any]) -> str:
+    """A note on two files that both have entities, but no type in common; else empty.
+
+    Args:
+        scores: See `nersery.evaluate.scores.Scores.as_dict`.
+    """
+    both = any(row["gold"] and row["predicted"] for row in scores["per_type"].values())
+    there = scores["micro"]["gold"] and scores["micro"]["predicted"]
+    return f"no type is in both files; if two mean the same, {RENAME}" if there and not both else ""
 
 
 def note_of_overlap(label: str, part: Collection[Sentence], other: str, sentences: Iterable[Sentence]) -> str:

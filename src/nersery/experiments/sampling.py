@@ -58,7 +58,7 @@ def sample_languages(corpus: Corpus, size: int, protocol: str = "random", seed: 
     """Draw ``size`` sentences of each language independently; see `sample`.
 
     Raises:
-        SettingsError: Naming the language for which `sample` fails.
+        SettingsError: Naming the language for which `sample` fails; also if no sentence has a language.
 
     >>> words = (("en", "one"), ("en", "two"), ("hi", "एक"), ("hi", "दो"), ("hi", "तीन"))
     >>> corpus = Corpus(Sentence((word,), language=language) for language, word in words)
@@ -68,6 +68,11 @@ def sample_languages(corpus: Corpus, size: int, protocol: str = "random", seed: 
     parts: dict[str, list[Sentence]] = {}
     for sentence in corpus:
         parts.setdefault(sentence.language, []).append(sentence)
+    if parts.keys() <= {""}:
+        raise SettingsError(
+            "no sentence has a language, so there is none to sample from. CoNLL and text hold none: use JSONL, or "
+            "sample the file of each language alone"
+        )
     chosen: set[str] = set()
     for language, sentences in parts.items():
         try:

@@ -162,7 +162,13 @@ def test_the_command_writes_what_review_and_annotation_tools_read(tagger: Path, 
     )
     first, second = ({s.words for s in io.read(name)} for name in ("next.jsonl", "more.jsonl"))
     assert not first & second
-    assert json.loads(written.out)["ids"] == [s.id for s in io.read("more.jsonl")]
+    found = json.loads(written.out)
+    assert found["ids"] == [s.id for s in io.read("more.jsonl")]
+    assert found["read"] == found["known"] + found["not_drawn"] + found["predicted"] + found["rejected"]
+    assert "the tagger also predicts" not in written.err
+    io.write([Sentence(("Ada", "wrote"), (Entity(0, 1, "AUTHOR"),))], "known.jsonl")
+    args = ("label", "next", raw, "other.jsonl", "--tagger", str(tagger), "-n", "7", "--labelled", "known.jsonl")
+    assert "note: the tagger also predicts LOC, PER, which no labelled sentence has" in call(*args).err
 
 
 def test_punctuation_in_the_words_of_raw_text_alone_is_noted(tagger: Path, raw: str) -> None:

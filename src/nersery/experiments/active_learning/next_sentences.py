@@ -48,10 +48,14 @@ class NextSentences:
     predicted: int
     types: tuple[str, ...]
 
+    @property
+    def not_drawn(self) -> int:
+        """Sentences that were neither known nor drawn."""
+        return self.read - self.known - self.predicted
+
     def __str__(self) -> str:
         """For readers."""
-        left = self.read - self.known - self.predicted
-        drawn = f", {left:,} not drawn" if left else ""
+        drawn = f", {self.not_drawn:,} not drawn" if self.not_drawn else ""
         return (
             f"{len(self.corpus)} of {self.read:,} sentences: {self.predicted:,} predicted, {self.known:,} repeated or "
             f"labelled already{drawn}"
