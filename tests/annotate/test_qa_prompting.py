@@ -205,8 +205,8 @@ class TestSettings:
             ({"threshold": 1.5}, "threshold is 1.5, expected a number in"),
             ({"threshold": float("nan")}, "threshold is nan"),
             ({"definitions": {"PER": " "}}, "definitions has no text for PER"),
-            ({"definitions": {"P\nER": "x"}}, "definitions has the type 'P\\\\nER': expected a name"),
-            ({"types": ["PER", ""]}, "types has the type '': expected a name"),
+            ({"definitions": {"P\nER": "x"}}, "definitions has the type 'P\\\\nER': a type is a name"),
+            ({"types": ["PER", ""]}, "types has the type '': a type is a name"),
         ],
     )
     def test_what_cannot_work_is_refused(self, settings: dict[str, Any], message: str) -> None:

@@ -104,5 +104,5 @@ def test_without_fit_there_is_no_tagger() -> None:
 
 
 def test_a_name_that_no_type_can_have_is_refused() -> None:
-    with pytest.raises(SettingsError, match="types has the type 'a\\\\tb': expected a name"):
+    with pytest.raises(SettingsError, match="types has the type 'a\\\\tb': a type is a name"):
         TaggerLabels("t", types={"PER": "a\tb"})
