@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from nersery import Corpus, Sentence
-from nersery.core.errors import JobFailedError, NerseryError, SettingsError
+from nersery.core.errors import DataError, Issue, JobFailedError, NerseryError, SettingsError
 from nersery.core.outcome import Outcome, Reject
 from nersery.core.progress import Progress
 from nersery.pipeline.error_policy import ErrorPolicy
@@ -162,11 +163,23 @@ class TestJournal:
         folder = tmp_path / "failed"
         with pytest.raises(ValueError, match="odd"):
             job(folder).run(ITEMS, fail, batch_size=4)
-        journal = json.loads((job(folder).part / "journal.json").read_text("utf-8"))
-        assert (journal["read"], journal["reasons"], journal["bytes"]) == (0, {}, [0, 0])
-        assert not journal["finished"]
+        assert not job(folder).part.exists()
         job(folder).run(ITEMS, step)
         assert files(folder) == undisturbed
+
+    def test_an_error_leaves_what_was_saved(self, tmp_path: Path, undisturbed: dict[str, bytes]) -> None:
+        def items() -> Iterator[int]:
+            yield 1
+            raise DataError(Issue("broken"))
+
+        with pytest.raises(DataError):
+            job(tmp_path / "new").run(items(), step)
+        assert not job(tmp_path / "new").part.exists()
+        start_and_kill(tmp_path, 12)
+        with pytest.raises(DataError):
+            job(tmp_path).run(chain(islice(ITEMS, 20), items()), step)
+        job(tmp_path).run(ITEMS, step)
+        assert files(tmp_path) == undisturbed
 
     def test_items_that_fail_until_the_job_ends_are_processed_again(
         self, tmp_path: Path, undisturbed: dict[str, bytes], monkeypatch: pytest.MonkeyPatch

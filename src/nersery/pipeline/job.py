@@ -177,7 +177,12 @@ class FileJob:
                     progress.advance(done, resumed=True)
                 remaining = islice(iter(items), done, None)  # rejects of the reader count as read, too
                 outcomes = outcomes_of(remaining, policy, batch_size=batch_size, progress=progress)
-                self._fill(journal, outcomes, policy, batch_size)
+                try:
+                    self._fill(journal, outcomes, policy, batch_size)
+                except Exception:
+                    if not journal.has_saved:
+                        self._clear()  # nothing to resume
+                    raise
             self.check_target(overwrite=overwrite)  # somebody may have written there in the meantime
             self._refuse_loss(journal.tally, moved=was_finished)
             self._publish(journal.tally)
@@ -260,6 +265,11 @@ class _Journal(JobRecord):
         self.tally, self.finished = tally, finished
         self.output_bytes, self.reject_bytes = output_bytes, reject_bytes
         return ""
+
+    @property
+    def has_saved(self) -> bool:
+        """Whether there is work that the same call need not do again."""
+        return self.output_bytes > 0 or self.reject_bytes > 0
 
     def save(self, output: BinaryIO, rejects: BinaryIO) -> None:
         """Write the state after everything it speaks of.

@@ -186,8 +186,13 @@ class _Handler(BaseHTTPRequestHandler):
         """Take a decision, or the end of the review."""
         requested = self._requested()
         length = _short_number(self.headers.get("Content-Length", ""))
-        body = self.rfile.read(length) if length is not None and length <= LONGEST_BODY else None
-        if body is None or self.headers.get_content_type() != "application/json":
+        is_too_long = length is not None and length > LONGEST_BODY
+        body = None if length is None or is_too_long else self.rfile.read(length)
+        if is_too_long:
+            self.close_connection = True
+            too_long = f"the decision has {length:,} bytes, expected at most {LONGEST_BODY:,}"
+            self._refuse(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, too_long)
+        elif body is None or self.headers.get_content_type() != "application/json":
             self.close_connection = True
             self._refuse(HTTPStatus.BAD_REQUEST, "expected JSON")
         elif requested == "over":

@@ -134,9 +134,9 @@ def check_wordnet(folder: str | Path) -> list[Path]:
     for path in paths:
         if not path.is_file():
             raise MissingResourceError(
-                f"WordNet is not in {folder}: there is no {path.name}. Install it (apt-get install "
-                "wordnet-base), name its folder (the setting wordnet), or give a table of your own (the "
-                "setting table), a file with lines of word<TAB>synonym[<TAB>synonym …]"
+                f"WordNet is not in {folder}: there is no {path.name}. For English text, install it (apt-get install "
+                "wordnet-base) or name its folder (the setting wordnet); for any language, give a table of your own "
+                "(the setting table), a file with lines of word<TAB>synonym[<TAB>synonym …]"
             )
     return paths
 
