@@ -17,6 +17,7 @@ from nersery.core.entity import Entity
 from nersery.core.errors import DataError, Issue, SettingsError, did_you_mean
 from nersery.core.extras import required
 from nersery.core.sentence import Sentence, types_in
+from nersery.core.warnings import warn
 from nersery.io.annotation_tools.standoff import layout
 from nersery.io.base import read_options
 from nersery.io.jsonl import JsonlSource
@@ -293,13 +294,19 @@ def spacy_sentences(docs: Any, language: str | None = None) -> Iterator[Sentence
     for number, doc in enumerate([docs] if hasattr(docs, "ents") else docs, start=1):
         if not hasattr(doc, "ents"):
             raise SettingsError(f"document {number} is {doc!r:.60}, expected a Doc of spaCy")
-        yield from _sentences_of(doc, number, language)
+        yield from document_sentences(doc, f"spacy:{number}", language)
 
 
-def _sentences_of(doc: Any, number: int, language: str | None) -> Iterator[Sentence]:
-    """The sentences of a document of spaCy, with its number from 1."""
+def document_sentences(doc: Any, id: str, language: str | None = None) -> Iterator[Sentence]:
+    """The sentences of a document of spaCy.
+
+    Args:
+        id: Unless `to_spacy` has put one into its ``user_data``.
+    """
     known: Mapping[str, Any] = doc.user_data if isinstance(doc.user_data.get("id"), str) else {}
-    id, is_ours = known.get("id") or f"spacy:{number}", known.keys() >= {*_KEPT}
+    id, is_ours = known.get("id") or id, known.keys() >= {*_KEPT}
+    if doc.spans:
+        warn(f"of spaCy's documents, only doc.ents are read, not the spans {', '.join(map(repr, doc.spans))}")
     document, places = known.get("document", ""), _source_places(doc, known["offsets"]) if is_ours else None
     if places is None:
         document, places = id, [(token.idx, token.idx + len(token)) for token in doc]

@@ -69,7 +69,7 @@ def _open_file(path: str | Path, options: ReadOptions) -> Source:
     reader = formats()[format].reader
     if reader is None:
         message = f"{formats()[format].summary} cannot be read; formats that can: {', '.join(readable())}"
-        raise DataError(Issue(message, file.name), fix="give the file it was made from; for spaCy, Corpus.from_spacy")
+        raise DataError(Issue(message, file.name), fix="give the file it was made from")
     source: Source = reader(file, options)
     return source
 

@@ -7,10 +7,8 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-import spacy
-import spacy.tokens
 
-from nersery import Corpus, Entity, Sentence
+from nersery import Entity, Sentence
 from nersery.core.errors import DataError, SettingsError
 from nersery.io import open_corpus, read, write
 from nersery.pipeline.job import FileJob
@@ -67,23 +65,6 @@ def test_gliner_counts_the_last_word(tmp_path: Path) -> None:
         for one in examples
     ]
     assert found == covered(CORPUS)
-
-
-def test_a_docbin_is_no_input(tmp_path: Path) -> None:
-    write(CORPUS, tmp_path / "a.spacy")
-    with pytest.raises(DataError, match=r"a\.spacy: spaCy's DocBin cannot be read") as error:
-        read(tmp_path / "a.spacy")
-    assert "Corpus.from_spacy" in error.value.fix
-
-
-def test_spacy_loads_the_docbin_and_it_comes_back_whole(tmp_path: Path) -> None:
-    write(CORPUS, tmp_path / "a.spacy")
-    docs = list(spacy.tokens.DocBin().from_disk(tmp_path / "a.spacy").get_docs(spacy.blank("xx").vocab))
-    assert [[(span.text, span.label_) for span in doc.ents] for doc in docs][1] == [("שלום", "PER")]
-    back = Corpus.from_spacy(docs)
-    assert [(s.words, s.labels, s.id, s.character_spans) for s in back] == [
-        (s.words, s.labels, s.id, s.character_spans) for s in CORPUS
-    ]
 
 
 def test_brat_puts_entities_where_they_were(tmp_path: Path) -> None:

@@ -167,7 +167,7 @@ def _document(value: Object, id: str, line: int, *, labelled: bool) -> Document:
             Issue(message, line=line, kind="an array of words", fixes=('jq -c ".[]" array.json > new.jsonl',))
         )
     if text is None and "paragraphs" in value:
-        fix = "make a DocBin with spacy convert, and read its documents with nersery.Corpus.from_spacy"
+        fix = "make a DocBin of it: spacy convert"
         message = "this is training data of spaCy 2, which cannot be read"
         raise BrokenError(Issue(message, line=line, kind="data of spaCy 2", fixes=(fix,)))
     if text is None:

@@ -1,4 +1,4 @@
-"""Writers for tools that label or train on characters: Label Studio, Prodigy, brat, GLiNER, spaCy's DocBin.
+"""Writers for tools that label or train on characters: Label Studio, Prodigy, brat, GLiNER.
 
 What is not written line by line is packed in the end, out of the lines that a job has written.
 """
@@ -11,7 +11,6 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from nersery.core.errors import DataError, Issue
-from nersery.core.extras import required
 from nersery.core.files import LABELS, TEXT
 from nersery.core.sentence import Corpus, Sentence
 from nersery.core.validation import MOST_CHARACTERS
@@ -20,8 +19,7 @@ from nersery.io.annotation_tools.standoff import layout, refuse_outer_space
 from nersery.io.annotation_tools.word_spans import WordSpansSource, begins
 from nersery.io.base import ReadOptions, Writer
 from nersery.io.formats import Format
-from nersery.io.jsonl import JsonlSource, JsonlWriter
-from nersery.io.libraries import to_spacy
+from nersery.io.jsonl import JsonlSource
 from nersery.io.objects import ENCODER, Object
 from nersery.io.text_file import BYTE_ORDER_MARK, TextFile
 
@@ -112,14 +110,6 @@ def _sentences(lines: Path) -> Corpus:
     return Corpus(JsonlSource(TextFile(lines), ReadOptions()))
 
 
-def pack_docbin(lines: Path, target: Path) -> None:
-    """Make spaCy's training data of a JSONL file; ids, languages and offsets are in the documents' ``user_data``."""
-    docbin = required("spacy.tokens", "spacy").DocBin(store_user_data=True)
-    for doc in to_spacy(_sentences(lines), None):
-        docbin.add(doc)
-    docbin.to_disk(target)
-
-
 def pack_brat(lines: Path, target: Path) -> None:
     """Make a folder with two files for each document; sentences of unknown documents are lines of one."""
     documents: dict[str, list[Sentence]] = {}
@@ -197,5 +187,4 @@ FORMATS = (
         holds_ids=False,
         recognises=begins,
     ),
-    Format("spacy", "spaCy's DocBin", (".spacy",), writer=JsonlWriter, pack=pack_docbin),
 )

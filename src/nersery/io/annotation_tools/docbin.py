@@ -1,0 +1,92 @@
+"""spaCy's DocBin, the ``.spacy`` files that `spacy train` learns from.
+
+A document becomes its sentences, or one if nobody has divided it.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from nersery.core.errors import DataError, Issue
+from nersery.core.extras import required
+from nersery.core.sentence import Corpus, Sentence
+from nersery.io.base import Pass, ReadOptions, Source, unread
+from nersery.io.formats import Format
+from nersery.io.jsonl import JsonlSource, JsonlWriter
+from nersery.io.libraries import document_sentences, to_spacy
+from nersery.io.text_file import TextFile
+
+MOST_BYTES = 1 << 30
+"""Of a file when it is decompressed. A file of a few kilobytes could fill all memory."""
+CHUNK = 1 << 20
+NO_LANGUAGE = "xx"
+"""What spaCy calls the language of documents in any language; a DocBin does not say which it was."""
+_DAMAGED = (AttributeError, LookupError, TypeError, ValueError, zlib.error)
+"""What spaCy raises for bytes of another kind, and what odd ``user_data`` lead to."""
+
+
+class DocBinSource(Source):
+    """Sentences of the documents of a DocBin, with the entities in ``doc.ents``.
+
+    Raises:
+        DataError: If the file cannot be read.
+        MissingResourceError: If spaCy is not installed.
+    """
+
+    description = "spacy"
+
+    def sentences(self, found: Pass) -> Iterator[Sentence]:
+        """One pass over the documents."""
+        for number, doc in enumerate(self._documents(), start=1):
+            id = f"{self.file.stem}:{number}"
+            try:
+                sentences = list(document_sentences(doc, id))
+                clashes = filter(None, (found.clash(sentence.id, number) for sentence in sentences))
+                issues = [replace(clash, line=None) for clash in clashes]
+            except DataError as error:
+                issues = [replace(issue, kind="invalid sentence") for issue in error.issues]
+            except _DAMAGED as error:
+                issues = [Issue(f"its user_data cannot be read: {error}", kind="invalid sentence")]
+            if issues:
+                found.broken(id, issues, unread(doc.text))
+                continue
+            for sentence in sentences:
+                is_known = sentence.language not in ("", NO_LANGUAGE)
+                yield sentence if is_known else replace(sentence, language=self.options.language)
+
+    def _documents(self) -> Iterator[Any]:
+        tokens, vocab = required("spacy.tokens", "spacy"), required("spacy", "spacy").blank(NO_LANGUAGE).vocab
+        try:
+            content = self.file.path.read_bytes()
+            _refuse_bomb(content)
+            yield from tokens.DocBin().from_bytes(content).get_docs(vocab)
+        except OSError as error:
+            raise self.file.unreadable(error) from None
+        except _DAMAGED as error:
+            message = f"this cannot be read as spaCy's DocBin: {error}"
+            raise DataError(Issue(message, self.file.name), fix="name the format that it has by --format") from None
+
+
+def _refuse_bomb(content: bytes) -> None:
+    """Raise `ValueError` for bytes that grow beyond `MOST_BYTES` when they are decompressed."""
+    decompressor, size = zlib.decompressobj(), 0
+    while content and size <= MOST_BYTES:
+        size += len(decompressor.decompress(content, CHUNK))
+        content = decompressor.unconsumed_tail
+    if content:
+        raise ValueError(f"it has more than {MOST_BYTES:,} bytes when it is decompressed. Divide it into several files")
+
+
+def pack_docbin(lines: Path, target: Path) -> None:
+    """Make a DocBin of a JSONL file; ids, languages and offsets are in the documents' ``user_data``."""
+    docbin = required("spacy.tokens", "spacy").DocBin(store_user_data=True)
+    for doc in to_spacy(Corpus(JsonlSource(TextFile(lines), ReadOptions())), None):
+        docbin.add(doc)
+    docbin.to_disk(target)
+
+
+FORMATS = (Format("spacy", "spaCy's DocBin", (".spacy",), reader=DocBinSource, writer=JsonlWriter, pack=pack_docbin),)
