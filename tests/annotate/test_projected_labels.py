@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +16,7 @@ from nersery.core.errors import DataError, MissingResourceError, NerseryError, S
 from nersery.core.outcome import Reject
 from nersery.core.training_context import NO_TRAINING, Training
 from nersery.crosslingual.aligners.base import Aligner
+from tests.crosslingual.test_bitext import translations
 
 ENGLISH = [
     Sentence(("Ada", "Lovelace", "saw", "Oslo"), (Entity(0, 2, "PER"), Entity(3, 4, "LOC")), id="e1"),
@@ -175,6 +176,22 @@ def test_what_the_aligner_rejects_is_rejected(tmp_path: Path) -> None:
     raw = Corpus([*RAW, Sentence(("x",), id="d4")])
     result = annotate(raw, ProjectedLabels(str(tmp_path / "en.conll")))
     assert result.rejects[-1] == Reject("too long", raw[3])
+
+
+def test_a_shift_between_the_texts_is_noted(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    here, there = (
+        [Sentence(tuple(line.split()), id=f"{side}{number}") for number, line in enumerate(lines)]
+        for side, lines in zip("st", translations(200), strict=True)
+    )
+    here[0] = replace(here[0], entities=(Entity(0, 1, "PER"),))
+    io.write(here, tmp_path / "s.jsonl")
+    annotate(Corpus(there), ProjectedLabels(str(tmp_path / "s.jsonl")))
+    assert not capsys.readouterr().err
+    annotate(Corpus([*there[:99], *there[100:], there[99]]), ProjectedLabels(str(tmp_path / "s.jsonl")))
+    assert (
+        "s.jsonl has as many sentences as the text that it should translate, but they seem to run apart near 100"
+        in (capsys.readouterr().err)
+    )
 
 
 def test_as_many_translations_as_sentences(source: str) -> None:

@@ -17,8 +17,12 @@ from nersery.core.registry import create_within, name_of
 from nersery.core.sentence import Corpus, Sentence
 from nersery.core.training_context import NO_TRAINING, Training
 from nersery.core.typed_settings import FileName, ModelName, validated
+from nersery.core.warnings import warn
 from nersery.crosslingual.aligners.base import Aligner, aligned
+from nersery.crosslingual.bitext import LINE_BY_LINE
+from nersery.crosslingual.divergence import Features, where_apart
 from nersery.crosslingual.projection import Projection, Translation
+from nersery.crosslingual.sides import quoted
 from nersery.io.base import ReadOptions
 from nersery.io.text import TextSource
 from nersery.io.tokenization import Splitting
@@ -153,6 +157,15 @@ class ProjectedLabels(Annotator):
                 Issue(place, name),
                 fix="give a sentence for each, in the same order and without empty lines; "
                 "`nersery crosslingual align` pairs the files line by line",
+            )
+        if (
+            apart := where_apart(*(Features(sentence.words for sentence in side) for side in (found, others)))
+        ) is not None:
+            first = apart[0]
+            warn(
+                f"{name} has as many sentences as the text that it should translate, but they seem to run apart near "
+                f"{first + 1:,}: {quoted(found[first].words)} here, {quoted(others[first].words)} there; if so, "
+                f"{LINE_BY_LINE}"
             )
         return found
 

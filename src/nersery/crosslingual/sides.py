@@ -130,5 +130,10 @@ def extent(source: Source) -> Extent:
 def excerpt(source: Source, number: int) -> str:
     """The beginning of a sentence, in quotation marks."""
     side = next(islice(in_order(source), number - 1, None), None)
-    text = " ".join(words_of(side)) if side is not None else ""
+    return quoted(words_of(side) if side is not None else ())
+
+
+def quoted(words: Sequence[str]) -> str:
+    """The beginning of a text, in quotation marks."""
+    text = " ".join(words)
     return f'"{text[:EXCERPT]}…"' if len(text) > EXCERPT else f'"{text}"'
