@@ -340,10 +340,10 @@ def test_an_encoder_decoder_is_refused_before_any_work(tiny_seq2seq: str) -> Non
             registry.create("augment", name, {"model": tiny_seq2seq}).check()
 
 
-def test_damaged_weights_of_the_bundled_model_are_told(tmp_path: Path) -> None:
+def test_damaged_weights_of_the_bundled_model_are_told(tmp_path: Path, tiny_masked_lm: str) -> None:
     from nersery.models import bundled_heads
 
-    fresh = ModelSource("bundled").model("AutoModelForMaskedLM")
+    fresh = ModelSource(tiny_masked_lm).model("AutoModelForMaskedLM")
     broken = tmp_path / "masked_lm.safetensors"
     broken.write_bytes(bundled_heads.MASKED_LM["bundled"].read_bytes()[:5000])
     with pytest.raises(MissingResourceError, match=r"masked_lm\.safetensors is damaged: .*Reinstall nersery"):
