@@ -110,7 +110,13 @@ class TestMethods:
         assert results[0].tally.written > len(corpus)
 
     @pytest.mark.parametrize(
-        ("kind", "by_subword"), [("wordpiece", False), ("bytes", True), ("unigram", False), ("unigram", True)]
+        ("kind", "by_subword"),
+        [
+            ("wordpiece", False),
+            ("bytes", True),
+            pytest.param("unigram", False, marks=pytest.mark.torture),
+            ("unigram", True),
+        ],
     )
     def test_labels_and_other_words_stay(
         self, name: str, kind: str, by_subword: bool, make: Make, tiny_masked_lms: dict[str, Path]
