@@ -20,6 +20,7 @@ import time
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
+from http.client import HTTPConnection
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from itertools import groupby
 from pathlib import Path
@@ -64,6 +65,11 @@ class Handler(BaseHTTPRequestHandler):
     def do_GET(self) -> None:
         if self.path == "/stats":
             return self.reply(200, {"busy": Handler.busy, "seconds": Handler.last - Handler.first})
+        if self.path == "/forget":
+            with self.lock:
+                self.seen.clear()
+                (self.options.folder / "log").unlink(missing_ok=True)
+            return self.reply(200, {})
         if not self.is_allowed():
             return None
         return self.reply(200, {"object": "list", "data": []})
@@ -114,6 +120,7 @@ class Handler(BaseHTTPRequestHandler):
             return self.reply(500, {"error": {"message": "out of memory"}})
         if wanted == "!silence" and times < 2:
             time.sleep(10)
+            return None
         text, finish, refusal = answer_to(content["messages"], content.get("seed", 0)), "stop", None
         text = self.changed(wanted, text)
         if wanted == "!truncated":
@@ -199,6 +206,13 @@ class Running:
         log = self.folder / "log"
         lines = [json.loads(line) for line in log.read_text().splitlines()] if log.exists() else []
         return [asked for _, asked in lines if asked.startswith("{")]
+
+    def forget(self) -> None:
+        """Let it forget what it was asked."""
+        connection = HTTPConnection("127.0.0.1", int((self.folder / "port").read_text()))
+        connection.request("GET", "/forget")
+        assert connection.getresponse().status == 200
+        connection.close()
 
 
 @contextlib.contextmanager

@@ -60,7 +60,7 @@ RUNS: dict[str, list[list[str]]] = {
     "training_step.py": [["--model", "MODEL"]],
 }
 """How each program is run here, besides ``--quick``."""
-SLOW = {"grow_choice.py", "sweep_cost.py"}
+SLOW = {"active_learning.py", "busy.py", "encoders.py", "grow_choice.py", "memory.py", "sweep_cost.py"}
 """Those that `make torture` alone runs."""
 CODE = re.compile(r"```sh\n(.*?)```|```text\n.*?```|`([^`]+)`", re.DOTALL)
 
@@ -155,7 +155,7 @@ def test_quick_run(
 
 
 @pytest.mark.parametrize(
-    "part", [pytest.param(part, marks=[pytest.mark.torture] * (part in "156")) for part in "123456"]
+    "part", [pytest.param(part, marks=[pytest.mark.torture] * (part in "1256")) for part in "123456"]
 )
 def test_part_on_a_gpu(part: str, measuring: ModuleType, tmp_path: Path, monkeypatch) -> None:
     """Every row succeeds; here on the processor, with tiny models."""

@@ -40,8 +40,8 @@ def test_first_corpus(monkeypatch: pytest.MonkeyPatch, tiny_model: str) -> None:
     monkeypatch.setattr(plan, "models_for", lambda *_, **__: [tiny_model])
     for module in (plan, search):
         monkeypatch.setattr(module, "SCHEDULES", (Schedule(4, 4),))
-    monkeypatch.setattr(session, "MOST_RAW", 10)
-    monkeypatch.setattr(zero_shot, "ASKED", 20)
+    monkeypatch.setattr(session, "MOST_RAW", 6)
+    monkeypatch.setattr(zero_shot, "ASKED", 6)
     names = execute("first_corpus.ipynb", MINUTES=5)
     assert {sentence.words for sentence in names["gold"]} <= {sentence.words for sentence in names["corpus"]}
     assert len(names["predicted"]) == 1

@@ -269,7 +269,7 @@ def test_defaults_are_the_papers() -> None:
     assert (settings["epochs"], settings["batch_size"], settings["neighbours"]) == (10, 32, 2)
 
 
-@pytest.mark.parametrize("kind", ["bart", "mbart", "t5"])
+@pytest.mark.parametrize("kind", ["mbart", *(pytest.param(kind, marks=pytest.mark.torture) for kind in ("bart", "t5"))])
 def test_an_encoder_decoder_that_has_learnt_the_templates_writes_the_sentences(
     kind: str, tiny_seq2seqs: dict[str, Path]
 ) -> None:

@@ -82,7 +82,9 @@ def assert_same_as(whole: str, target: str = "more.jsonl") -> None:
 
 
 class TestAugment:
-    @pytest.mark.parametrize("step", [1, ADAPT_STEPS + 1, STEPS])
+    @pytest.mark.parametrize(
+        "step", [*(pytest.param(step, marks=pytest.mark.torture) for step in (1, STEPS)), ADAPT_STEPS + 1]
+    )
     def test_killed_in_a_training_it_goes_on(self, command: list[str], counted: Counted, step: int) -> None:
         whole = counted()
         assert call(*command, "whole.jsonl").code == 0

@@ -57,12 +57,12 @@ class TestStreams:
             ["evaluate", "test.conll", "test.conll", "--against", "test.conll", "--samples", "100", "--json"],
             ["inspect", "novelty", "test.conll", "--gold", "train.conll", "--json"],
             ["inspect", "quality", "test.conll", "--gold", "train.conll", "--no-perplexity", "--json"],
-            ["run", "demo", "--check", "--json"],
+            ["run", "demo", "--check", "--json", "--set", "tagger.model=TINY"],
         ],
         ids=" ".join,
     )
-    def test_json(self, args: list[str]):
-        assert json.loads(call(*args).out)
+    def test_json(self, args: list[str], tiny_model: str):
+        assert json.loads(call(*(arg.replace("TINY", tiny_model) for arg in args)).out)
 
     def test_a_training_in_json(self, memory: object):
         result = call("train", "train.conll", "t", "--method", "memory", "--json")
@@ -168,7 +168,7 @@ class TestPipes:
     """Real processes, for what only they have."""
 
     def test_nobody_reads_the_results(self, folder: Path):
-        many = [Sentence((f"w{n}",), (Entity(0, 1, f"TYPE{n}"),)) for n in range(20_000)]
+        many = [Sentence((f"w{n}",), (Entity(0, 1, f"TYPE{n}"),)) for n in range(5_000)]
         io.write(many, "many.jsonl")
         process = subprocess.Popen(
             [sys.executable, "-m", "nersery", "inspect", "stats", "many.jsonl"],
@@ -185,7 +185,9 @@ class TestPipes:
 
     @pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no /dev/full")
     @pytest.mark.parametrize(
-        "args", [("list", "repairs"), ("--help",), ("--version",), ("list", "--help")], ids=" ".join
+        "args",
+        [("list", "repairs"), ("--help",), ("--version",), pytest.param(("list", "--help"), marks=pytest.mark.torture)],
+        ids=" ".join,
     )
     def test_results_onto_a_full_disk(self, args: tuple[str, ...]):
         with open("/dev/full", "w") as full:

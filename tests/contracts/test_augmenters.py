@@ -13,7 +13,8 @@ import os
 import random
 import subprocess
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -201,14 +202,23 @@ def table(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
+Written = Callable[..., Result]
+
+
+@pytest.fixture(scope="module")
+def written(corpus: Corpus, table: Path) -> Written:
+    """What a method makes of the corpus, made once for all tests that only read it."""
+    return cache(lambda name, copies=COPIES: augment(corpus, make(name, table), copies=copies))
+
+
 def test_every_method_is_covered() -> None:
     assert set(METHODS) == set(SETTINGS), "give each registered method an entry in SETTINGS, and no other"
 
 
 @pytest.mark.parametrize("name", METHODS)
 class TestMethod:
-    def test_words_stay_under_their_type(self, name: str, corpus: Corpus, table: Path) -> None:
-        result = augment(corpus, make(name, table), copies=COPIES)
+    def test_words_stay_under_their_type(self, name: str, corpus: Corpus, written: Written) -> None:
+        result = written(name)
         assert result.tally.written > len(corpus) / 4
         for sentence in result.corpus:
             assert [word.split(".")[0] for word in sentence.words] == [type_[:3] for type_ in types_over(sentence)]
@@ -222,31 +232,31 @@ class TestMethod:
             for word, type_ in zip(sentence.words, types_over(sentence), strict=True):
                 assert owner.get(word) == type_, f"{word!r} is new, or has changed its type"
 
-    def test_extra_columns_go_with_their_words(self, name: str, corpus: Corpus, table: Path) -> None:
-        for sentence in augment(corpus, make(name, table), copies=COPIES).corpus:
+    def test_extra_columns_go_with_their_words(self, name: str, written: Written) -> None:
+        for sentence in written(name).corpus:
             (column,) = sentence.columns
             assert len(column) == len(sentence)
             pairs = zip(column, sentence.words, strict=True)
             assert all(value in (word, UNKNOWN_COLUMN) for value, word in pairs), "each column repeats the words"
 
-    def test_every_item_has_one_outcome(self, name: str, corpus: Corpus, table: Path) -> None:
-        result = augment(corpus, make(name, table), copies=COPIES)
+    def test_every_item_has_one_outcome(self, name: str, corpus: Corpus, written: Written) -> None:
+        result = written(name)
         assert result.tally.read == result.tally.written + result.tally.rejected == COPIES * len(corpus)
         assert len(result.corpus) == result.tally.written
         assert len(result.rejects) == result.tally.rejected
         assert len(by_id(result)) == result.tally.read, "ids must be distinct, those of rejects as well"
         assert all(reject.reason.strip() for reject in result.rejects)
 
-    def test_origin_names_method_parent_and_copy(self, name: str, corpus: Corpus, table: Path) -> None:
-        result = augment(corpus, make(name, table), copies=COPIES)
+    def test_origin_names_method_parent_and_copy(self, name: str, corpus: Corpus, written: Written) -> None:
+        result = written(name)
         origins = [sentence.origin for sentence in result.corpus]
         origins += [reject.sentence.origin for reject in result.rejects if reject.sentence]
         assert {(o.method, o.parents, o.copy) for o in origins if o} == {
             (name, (sentence.id,), copy) for sentence in corpus for copy in range(1, COPIES + 1)
         }
 
-    def test_a_written_sentence_differs_from_its_parent(self, name: str, corpus: Corpus, table: Path) -> None:
-        for sentence in augment(corpus, make(name, table)).corpus:
+    def test_a_written_sentence_differs_from_its_parent(self, name: str, corpus: Corpus, written: Written) -> None:
+        for sentence in written(name).corpus:
             assert sentence.origin is not None
             parent = corpus.by_id[sentence.origin.parents[0]]
             assert (sentence.words, sentence.labels) != (parent.words, parent.labels)
@@ -255,11 +265,10 @@ class TestMethod:
         first, second = (text_of(augment(corpus, make(name, table), seed=3)) for _ in range(2))
         assert first == second
 
-    def test_other_seeds_and_copies_differ(self, name: str, corpus: Corpus, table: Path) -> None:
-        method = make(name, table)
-        assert text_of(augment(corpus, method, seed=3)) != text_of(augment(corpus, method, seed=4))
+    def test_other_seeds_and_copies_differ(self, name: str, corpus: Corpus, table: Path, written: Written) -> None:
+        assert text_of(written(name, 1)) != text_of(augment(corpus, make(name, table), seed=4))
         words: dict[str, set[tuple[str, ...]]] = {}
-        for sentence in augment(corpus, method, copies=10).corpus:
+        for sentence in written(name).corpus:
             assert sentence.origin is not None
             words.setdefault(sentence.origin.parents[0], set()).add(sentence.words)
         assert max(map(len, words.values())) > 1
@@ -268,15 +277,17 @@ class TestMethod:
         texts = {text_of(augment(corpus, make(name, table), copies=2, batch_size=n)) for n in (1, 7, 1000)}
         assert len(texts) == 1
 
-    def test_order_of_the_corpus_does_not_matter(self, name: str, corpus: Corpus, table: Path) -> None:
+    def test_order_of_the_corpus_does_not_matter(
+        self, name: str, corpus: Corpus, table: Path, written: Written
+    ) -> None:
         shuffled = random.Random(1).sample(list(corpus), len(corpus))
-        assert by_id(augment(corpus, make(name, table))) == by_id(augment(shuffled, make(name, table)))
+        assert by_id(written(name, 1)) == by_id(augment(shuffled, make(name, table)))
 
-    def test_a_stream_is_enough_to_fit(self, name: str, corpus: Corpus, table: Path) -> None:
+    def test_a_stream_is_enough_to_fit(self, name: str, corpus: Corpus, table: Path, written: Written) -> None:
         method = make(name, table)
         method.fit(iter(corpus))
         streamed = collect(run(tasks(corpus, 1), augment_step(method, 0)))
-        assert text_of(streamed) == text_of(augment(corpus, make(name, table)))
+        assert text_of(streamed) == text_of(written(name, 1))
 
     def test_what_training_has_not_seen_passes_through(self, name: str, corpus: Corpus, table: Path) -> None:
         method = make(name, table)
@@ -333,9 +344,9 @@ def test_a_rate_is_a_probability(name: str, rate: float, table: Path) -> None:
     assert registry.check("augment", name, {**settings_of(name, table), "rate": rate})
 
 
-def test_hash_seed_does_not_matter(table: Path) -> None:
+def test_hash_seed_does_not_matter(table: Path, written: Written) -> None:
     other_seed = "0" if os.environ.get("PYTHONHASHSEED") == "1" else "1"
-    here = "".join(f"{text}\n" for text in _texts(table))
+    here = "".join(f"{text_of(written(name, 1))}\n" for name in METHODS)
     assert here.count("\n") == len(METHODS)
     assert _text_in_a_process(table, other_seed) == here
 
@@ -347,19 +358,13 @@ def _text_in_a_process(table: Path, hash_seed: str) -> str:
     return subprocess.run(command, env=environment, capture_output=True, text=True, check=True).stdout
 
 
-def _texts(table: Path) -> Iterator[str]:
-    """The result of every method."""
+def _main(table: Path) -> None:
+    """Print the result of every method; run in a process with another hash seed."""
     corpus = make_corpus()
     with pytest.MonkeyPatch.context() as patch:
         fakes.install(patch, owners(make_scripts()))
         for name in METHODS:
-            yield text_of(augment(corpus, make(name, table)))
-
-
-def _main(table: Path) -> None:
-    """Print them; run in a process with another hash seed."""
-    for text in _texts(table):
-        print(text)
+            print(text_of(augment(corpus, make(name, table))))
 
 
 if __name__ == "__main__":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import json
 import os
@@ -231,6 +232,8 @@ def real(tmp_path_factory: pytest.TempPathFactory) -> Any:
     """The name of the real model, converted into a temporary cache."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("cache")))
+        load = functools.cache(ModelSource.tokenizer)  # it takes longer than all else
+        patch.setattr(ModelSource, "tokenizer", lambda source: load(ModelSource(source.location)))
         bundled.folder.cache_clear()
         yield bundled.MULTILINGUAL
         bundled.folder.cache_clear()

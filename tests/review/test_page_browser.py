@@ -33,16 +33,20 @@ CORPUS = Corpus(
 
 
 @pytest.fixture(scope="module")
-def browser() -> Iterator[sync_api.Browser]:
-    """One for all tests, because its start takes longer than most of them; each has a context of its own."""
+def window() -> Iterator[tuple[sync_api.Page, list[str]]]:
+    """A page for all tests, because its start takes longer than most of them, and whatever goes wrong on it."""
+    faults: list[str] = []
     with sync_api.sync_playwright() as playwright:
-        yield playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+        page = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS).new_context().new_page()
+        page.on("console", lambda message: faults.append(f"console: {message.text}"))
+        page.on("pageerror", lambda error: faults.append(f"error: {error}"))
+        yield page, faults
 
 
 @pytest.fixture
-def review(browser: sync_api.Browser, tmp_path: Path) -> Iterator[tuple[sync_api.Page, Decisions]]:
+def review(window: tuple[sync_api.Page, list[str]], tmp_path: Path) -> Iterator[tuple[sync_api.Page, Decisions]]:
     """The page and the decisions that are made on it; afterwards nothing odd may have happened."""
-    faults: list[str] = []
+    page, faults = window
     io.write(CORPUS, tmp_path / "in.jsonl")
     table = SentenceTable(searchable=True)
     with Decisions.opened(table, tmp_path) as decisions:
@@ -50,14 +54,15 @@ def review(browser: sync_api.Browser, tmp_path: Path) -> Iterator[tuple[sync_api
         loader.start()
         server = ReviewServer(Review(decisions, loader, name=EVIL))
         server.__enter__()
-        context = browser.new_context()
-        page = context.new_page()
-        page.on("console", lambda message: faults.append(f"console: {message.text}"))
-        page.on("pageerror", lambda error: faults.append(f"error: {error}"))
-        page.goto(server.address)
+        page.set_viewport_size({"width": 1280, "height": 720})
+        page.goto(server.address)  # another port, so that it shares nothing with the page of another test
+        faults.clear()
         page.wait_for_selector(".word")
         yield page, decisions
-        context.close()
+        for other in page.context.pages[1:]:
+            other.close()
+        page.unroute_all()
+        page.goto("about:blank")
         server.__exit__()
     assert [fault for fault in faults if not re.search("favicon|404|409", fault)] == []
 
@@ -200,7 +205,7 @@ def test_a_question_mark_lists_the_keys(review) -> None:
 @pytest.mark.parametrize("mine", [True, False])
 def test_two_pages_never_overwrite_each_other(review, mine: bool) -> None:
     page, decisions = review
-    other = page.context.browser.new_page()
+    other = page.context.new_page()
     other.goto(page.url)
     other.wait_for_selector(".word")
     press(page, "ArrowRight", "1", "r")
@@ -224,7 +229,7 @@ def test_two_pages_never_overwrite_each_other(review, mine: bool) -> None:
 @pytest.mark.parametrize("between", [[], ["j"]])
 def test_changes_on_their_way_wait_for_the_choice_between_two_decisions(review, between: list[str]) -> None:
     page, decisions = review
-    other = page.context.browser.new_page()
+    other = page.context.new_page()
     other.goto(page.url)
     other.wait_for_selector(".word")
     press(other, "/")
@@ -247,7 +252,7 @@ def test_changes_on_their_way_wait_for_the_choice_between_two_decisions(review, 
 
 def test_undo_takes_back_the_choice_between_two_decisions(review) -> None:
     page, decisions = review
-    other = page.context.browser.new_page()
+    other = page.context.new_page()
     other.goto(page.url)
     other.wait_for_selector(".word")
     press(other, "j", "a", "k", "k")
@@ -322,7 +327,7 @@ def test_words_of_another_direction_read_in_their_order(review) -> None:
 
 def test_keys_for_types_stay_the_same(review) -> None:
     page, decisions = review
-    page.on("dialog", lambda dialog: dialog.accept("DATE"))
+    page.once("dialog", lambda dialog: dialog.accept("DATE"))
     page.click(".word >> nth=0")
     page.click("text=another type")
     press(page, "j")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import unicodedata
+from functools import cache
 
 SHARED = ("", "COMBINING", "MODIFIER", "VARIATION")
 """Names of letters and marks of several scripts begin with these."""
@@ -18,8 +19,16 @@ def script_of(word: str) -> str:
     ('LATIN', 'DEVANAGARI', 'TAMIL', 'CJK', '')
     """
     for character in word:
-        if unicodedata.category(character)[0] in "LM":
-            first = unicodedata.name(character, "").split(" ", 1)[0].split("-")[0]
-            if first not in SHARED:
-                return "CJK" if first in KANA else first
+        if script := _script_of_character(character):
+            return script
     return ""
+
+
+@cache
+def _script_of_character(character: str) -> str:
+    if unicodedata.category(character)[0] not in "LM":
+        return ""
+    first = unicodedata.name(character, "").split(" ", 1)[0].split("-")[0]
+    if first in SHARED:
+        return ""
+    return "CJK" if first in KANA else first

@@ -179,8 +179,11 @@ def _numbers(stored: bytes, shape: tuple[int, ...]) -> Array:
     if len(stored) == 4 * size:
         return np.frombuffer(stored, "<f4").reshape(shape).copy()
     blocks = np.frombuffer(stored, np.dtype([("scale", "<f2"), ("halves", "u1", BLOCK // 2)]))
-    halves = np.concatenate([blocks["halves"] & 15, blocks["halves"] >> 4], 1)
-    return ((halves.astype(np.float32) - 8) * blocks["scale"].astype(np.float32)[:, None]).reshape(shape)
+    numbers = np.empty((len(blocks), BLOCK), np.float32)  # changed in place, for they are 400 MB
+    numbers[:, : BLOCK // 2], numbers[:, BLOCK // 2 :] = blocks["halves"] & 15, blocks["halves"] >> 4
+    numbers -= 8
+    numbers *= blocks["scale"].astype(np.float32)[:, None]
+    return numbers.reshape(shape)
 
 
 def _tokenizer(subwords: list[tuple[str, float]], config: dict[str, Any]) -> Any:

@@ -35,7 +35,7 @@ class ReportPart(BaseModel):
     @model_validator(mode="before")
     @classmethod
     def _default_for_null(cls, values: Any) -> Any:
-        if not isinstance(values, Mapping):
+        if not isinstance(values, Mapping) or None not in values.values():
             return values
         nullable = {name for name, field in cls.model_fields.items() if field.default is None}
         return {key: value for key, value in values.items() if value is not None or key in nullable}

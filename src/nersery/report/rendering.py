@@ -131,10 +131,12 @@ def _readable(report: Report) -> Report:
 
 def visible(value: Any) -> Any:
     """The same for a page: control characters as pictures; escapes for lone surrogates and what reorders text."""
+    if isinstance(value, str):
+        if value.isascii() and value.isprintable():  # as most are
+            return value
+        return value.translate(_READABLE).encode("utf-8", "backslashreplace").decode()
     if isinstance(value, dict):
         return {visible(key): visible(part) for key, part in value.items()}
     if isinstance(value, list):
         return [visible(part) for part in value]
-    if isinstance(value, str):
-        return value.translate(_READABLE).encode("utf-8", "backslashreplace").decode()
     return value

@@ -110,7 +110,13 @@ class TestMethods:
         assert results[0].tally.written > len(corpus)
 
     @pytest.mark.parametrize(
-        ("kind", "by_subword"), [("wordpiece", False), ("bytes", True), ("unigram", False), ("unigram", True)]
+        ("kind", "by_subword"),
+        [
+            ("wordpiece", False),
+            ("bytes", True),
+            pytest.param("unigram", False, marks=pytest.mark.torture),
+            ("unigram", True),
+        ],
     )
     def test_labels_and_other_words_stay(
         self, name: str, kind: str, by_subword: bool, make: Make, tiny_masked_lms: dict[str, Path]
@@ -340,10 +346,10 @@ def test_an_encoder_decoder_is_refused_before_any_work(tiny_seq2seq: str) -> Non
             registry.create("augment", name, {"model": tiny_seq2seq}).check()
 
 
-def test_damaged_weights_of_the_bundled_model_are_told(tmp_path: Path) -> None:
+def test_damaged_weights_of_the_bundled_model_are_told(tmp_path: Path, tiny_masked_lm: str) -> None:
     from nersery.models import bundled_heads
 
-    fresh = ModelSource("bundled").model("AutoModelForMaskedLM")
+    fresh = ModelSource(tiny_masked_lm).model("AutoModelForMaskedLM")
     broken = tmp_path / "masked_lm.safetensors"
     broken.write_bytes(bundled_heads.MASKED_LM["bundled"].read_bytes()[:5000])
     with pytest.raises(MissingResourceError, match=r"masked_lm\.safetensors is damaged: .*Reinstall nersery"):

@@ -88,10 +88,19 @@ def roberta(tmp_path_factory: pytest.TempPathFactory, tiny_models: dict[str, Pat
     return folder
 
 
+KINDS = {"wordpiece": ("softmax", 1), "bytes": ("argmax", 2), "unigram": ("softmax", 2), "roberta": ("argmax", 1)}
+"""Kinds of models, each with the extraction and the layer that `make test` tries; `make torture` tries all."""
+
+
 class TestAgainstThePlainWay:
-    @pytest.mark.parametrize("kind", ["wordpiece", "bytes", "unigram", "roberta"])
-    @pytest.mark.parametrize("extraction", ["softmax", "argmax"])
-    @pytest.mark.parametrize("layer", [1, 2])
+    @pytest.mark.parametrize(
+        ("kind", "extraction", "layer"),
+        [
+            pytest.param(kind, *each, marks=[pytest.mark.torture] * (each != quick))
+            for kind, quick in KINDS.items()
+            for each in itertools.product(("softmax", "argmax"), (1, 2))
+        ],
+    )
     def test_the_same_links(
         self, tiny_models: dict[str, Path], roberta: Path, kind: str, extraction: Extraction, layer: int
     ) -> None:

@@ -82,7 +82,8 @@ class SubwordVocabulary:
                 f'no subword of the tokenizer of "{tokenizer.name_or_path}" is a whole word, so its model cannot fill '
                 "gaps with words. Name another masked language model, e.g. bert-base-multilingual-cased"
             )
-        marks = frozenset(subword for subword in ids if tokenizer.convert_ids_to_tokens(subword) == WORD_BORDER)
+        tokens = tokenizer.convert_ids_to_tokens([*ids])
+        marks = frozenset(subword for subword, token in enumerate(tokens) if token == WORD_BORDER)
         sign_texts = {subword: tail.strip() for subword, tail in enumerate(tails) if _is_sign(tail.strip())}
         whole = encoder.subwords(list(sign_texts.values()))  # decoders may leave out the space before a sign
         signs = {
@@ -179,6 +180,8 @@ def _is_clean(text: str, opens: bool) -> bool:
     """Whether a text has a letter or digit, and nothing that has no place in a word."""
     if not text or PLACEHOLDER.fullmatch(text) or SPECIAL.fullmatch(text) or "\ufffd" in text:
         return False
+    if text.isalpha():  # as most texts are; the rest takes much longer
+        return True
     categories = [unicodedata.category(character) for character in text]
     if any(category[0] in "CZ" and category != "Cf" for category in categories):
         return False
