@@ -87,10 +87,9 @@ def _errors(predicted: Predictions) -> dict[str, Any]:
 
 
 def _changes(predicted: Predictions, baseline: Predictions) -> dict[str, Any]:
-    changes_by_seed = [find_changes(gold, old, new) for (gold, new), (_, old) in zip(predicted, baseline, strict=True)]
-    counts = count_changes(change for changes in changes_by_seed for change in changes)
-    first_seed = changes_by_seed[0]
-    examples = (spread([c for c in first_seed if c.kind == kind], SHOWN_CHANGES) for kind in ("fixed", "broken"))
+    by_seed = [find_changes(gold, old, new) for (gold, new), (_, old) in zip(predicted, baseline, strict=True)]
+    counts = count_changes(change for changes in by_seed for change in changes)
+    examples = (spread([c for c in by_seed[0] if c.kind == kind], SHOWN_CHANGES) for kind in ("fixed", "broken"))
     return {
         "per_type": {type_: dict(sorted(row.items())) for type_, row in counts.items()},
         "examples": [_example(change) for some in examples for change in some],

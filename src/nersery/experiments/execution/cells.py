@@ -61,8 +61,7 @@ class CellQueue:
     """
 
     def __init__(self, recipes: Sequence[Recipe]) -> None:
-        numbered = enumerate(recipes)
-        self._needs = {cell: needs for number, recipe in numbered for cell, needs in cells(recipe, number).items()}
+        self._needs = {cell: needs for n, recipe in enumerate(recipes) for cell, needs in cells(recipe, n).items()}
         self._waiting, self._finished = [*self._needs], set[Cell]()
 
     def take(self) -> Cell | None:

@@ -164,18 +164,17 @@ class RunTime:
         if system.method is None:
             return 0.0
         method = system.method
-        base_speed = self.speed(self.recipe.system(system.base or GOLD))
+        speed = self.speed(self.recipe.system(system.base or GOLD))
         if system.labels_raw_text:
             if "model" not in method.settings:  # it labels with a tagger
-                return base_speed.start + len(self.raw) * base_speed.sentence
+                return speed.start + len(self.raw) * speed.sentence
             sentence_seconds = self._once(method, lambda: annotator_speed(method, self.gold, self.raw))
             return len(self.raw) * float(sentence_seconds)
         attempts = len(self.gold) * system.copies
-        seconds = attempts * SECONDS_TO_MAKE + len(system.select) * (base_speed.start + attempts * base_speed.sentence)
+        seconds = attempts * SECONDS_TO_MAKE + len(system.select) * (speed.start + attempts * speed.sentence)
         if epochs := method.settings.get("epochs"):
             steps = int(epochs) * math.ceil(len(self.gold) / BATCH)
-            seconds += LANGUAGE_MODEL_STEP * (steps * base_speed.step + attempts * base_speed.sentence)
-            seconds += 2 * base_speed.start
+            seconds += LANGUAGE_MODEL_STEP * (steps * speed.step + attempts * speed.sentence) + 2 * speed.start
         return seconds
 
     def total(self, system: System) -> float:

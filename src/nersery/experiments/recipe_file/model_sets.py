@@ -213,10 +213,9 @@ class Replacement:
             return
         settings[key] = model
         if kind == "tagger" and self.chosen == PAPER:  # with the rates that suit it
-            paper_settings = presets()[self.preset]
-            left_out = ("description", *settings)
-            rates = {setting: value for setting, value in paper_settings.items() if setting not in left_out}
-            settings.update({**rates, key: paper_settings[key]})
+            paper = presets()[self.preset]
+            rates = {setting: value for setting, value in paper.items() if setting not in ("description", *settings)}
+            settings.update({**rates, key: paper[key]})
             settings.pop("steps", None)
         elif kind == "tagger" and "preset" in settings:  # whose rates suit another model
             del settings["preset"]

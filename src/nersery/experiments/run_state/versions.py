@@ -26,9 +26,8 @@ def versions(threads: int | None = None) -> dict[str, str]:
     """
     from nersery.models.computer import computer
 
-    python = ".".join(map(str, sys.version_info[:3]))
-    libraries = {library: version(library) for library in LIBRARIES}
-    return {"python": python, "nersery": __version__, **libraries, **computer(threads)}
+    packages = {library: version(library) for library in LIBRARIES}
+    return {"python": ".".join(map(str, sys.version_info[:3])), "nersery": __version__, **packages, **computer(threads)}
 
 
 def check_computer(folder: Path, threads: int | None = None) -> None:
