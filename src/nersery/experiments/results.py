@@ -183,9 +183,8 @@ def _both_trainings(training: Mapping[str, Any]) -> TrainingReport:
     if not second:
         return TrainingReport.model_validate(training)
     # One curve: the steps of the second stage are counted on from the last step of the first.
-    steps = training["steps"]
-    later = [{**evaluation, "step": evaluation["step"] + steps} for evaluation in second["evaluations"]]
-    joined = {"evaluations": [*training["evaluations"], *later], "best_step": steps + second["best_step"]}
+    later = [{**e, "step": e["step"] + training["steps"]} for e in second["evaluations"]]
+    joined = {"evaluations": [*training["evaluations"], *later], "best_step": training["steps"] + second["best_step"]}
     return TrainingReport.model_validate({**training, **joined})
 
 

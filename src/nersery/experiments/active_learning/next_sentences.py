@@ -111,8 +111,7 @@ def next_sentences(
     encoder = _encoder(names)
     vectors = encoder.sentences([drawn[position].words for position in order])
     known_vectors = encoder.sentences(known_words)
-    rows = farthest_first([worth[position] for position in order], vectors, known_vectors, count)
-    chosen = [order[row] for row in rows]
+    chosen = [order[row] for row in farthest_first([worth[p] for p in order], vectors, known_vectors, count)]
     scored = [_shown(readings[position]).with_scores(**{SCORE: worth[position]}) for position in chosen]
     return NextSentences(Corpus(scored), read, known, len(drawn), types)
 

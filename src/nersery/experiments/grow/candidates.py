@@ -90,9 +90,8 @@ def _questions(text: TextProfile, types: Sequence[str], models: Sequence[str], d
 def _with_raw_text(annotator: Entry, suffix: str, tagger: Entry, base: str, second_stage: Entry) -> list[Entry]:
     stage = {"second_stage": second_stage}
     base_entry = {"base": base} if base else {}
-    questions = {"name": f"questions{suffix}", **annotator, **tagger, **stage}
-    self_training = {"name": f"self-training{suffix}", **base_entry, "method": "tagger_labels", **tagger, **stage}
-    firsts = [questions, self_training] if annotator else [self_training]
+    firsts = [{"name": f"questions{suffix}", **annotator, **tagger, **stage}] if annotator else []
+    firsts.append({"name": f"self-training{suffix}", **base_entry, "method": "tagger_labels", **tagger, **stage})
     return [entry for first in firsts for entry in _rounds(first, tagger, stage, suffix)]
 
 
