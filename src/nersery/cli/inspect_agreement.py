@@ -101,7 +101,7 @@ def score_alignments(
             Issue(f"{len(alignments):,} lines here, and {len(references):,} in {gold}", found),
             fix="give the alignments of the same pairs in the same order, with an empty line for a pair without links",
         )
-    if not gold_first and not any(0 in place for _, possible in references for place in possible):
+    if not gold_first and not any(0 in link for _, possible in references for link in possible):
         note(f"no link of {gold} leads to a word 0: does it count from 1 (--gold-first 1)?")
     pairs = (count_alignment(links, *reference) for links, reference in zip(alignments, references, strict=True))
     scores = sum(pairs, AlignmentScores())

@@ -69,14 +69,14 @@ def group_scores(groups: Iterable[Mapping[str, Any]], order: Sequence[str] = ())
         order: Of the groups; sorted by name if empty.
     """
     groups, none = list(groups), Counts().as_dict()
-    found = {name for one in groups for name in one}
-    rows = {name: [one.get(name, none) for one in groups] for name in order or sorted(found) if name in found}
+    names = {name for one in groups for name in one}
+    rows = {name: [one.get(name, none) for one in groups] for name in order or sorted(names) if name in names}
     return {name: {**measures(counts), "gold": max(one["gold"] for one in counts)} for name, counts in rows.items()}
 
 
 def measures(scores: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """Precision, recall and F1 over seeds, from those of each seed."""
-    return {name: Measure.of(one[name] for one in scores) for name in ("precision", "recall", "f1")}
+    return {name: Measure.of(score[name] for score in scores) for name in ("precision", "recall", "f1")}
 
 
 def _errors(predicted: Predictions) -> dict[str, Any]:

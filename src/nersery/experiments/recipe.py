@@ -56,8 +56,8 @@ def _protocol(name: str) -> str:
 
 
 def _seeds(seeds: Any) -> Any:
-    whole = isinstance(seeds, list) and all(type(seed) is int and 0 <= seed <= LARGEST_SEED for seed in seeds)
-    if not whole or not seeds or len(set(seeds)) < len(seeds):
+    are_whole = isinstance(seeds, list) and all(type(seed) is int and 0 <= seed <= LARGEST_SEED for seed in seeds)
+    if not are_whole or not seeds or len(set(seeds)) < len(seeds):
         raise ValueError(f"expected a list of different whole numbers from 0 to {LARGEST_SEED}, e.g. [0, 1, 2]")
     return seeds
 
@@ -145,13 +145,13 @@ class Recipe:
     def methods(self) -> Iterator[tuple[str, System, MethodSettings]]:
         """Each tagger, method and selector: its place in messages, its system, and its settings."""
         for system in self.systems:
-            place = f'system "{system.name}"'
+            label = f'system "{system.name}"'
             if system.is_baseline or system.tagger_settings:
-                yield "tagger" if system.is_baseline else f"{place}, tagger", system, self.tagger_of(system)
+                yield "tagger" if system.is_baseline else f"{label}, tagger", system, self.tagger_of(system)
             if system.method is not None:
-                yield place, system, system.method
+                yield label, system, system.method
             for selector in system.select:
-                yield f'{place}, select "{selector.method}"', system, selector
+                yield f'{label}, select "{selector.method}"', system, selector
 
     def system(self, name: str) -> System:
         """The system of that name."""

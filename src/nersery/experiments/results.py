@@ -109,7 +109,7 @@ def _version_notes(run: RunFolder, first: Mapping[str, str]) -> list[str]:
         for seed in run.recipe.seeds:
             if difference := changed_versions(first, _result(run, seed, system).get("versions", first)):
                 systems.setdefault(difference, []).append(f"{system.name} (seed {seed})")
-    return [f"made with {other}, with which the run began: {', '.join(made)}" for other, made in systems.items()]
+    return [f"made with {other}, with which the run began: {', '.join(cells)}" for other, cells in systems.items()]
 
 
 def _grid_notes(run: RunFolder) -> list[str]:

@@ -176,20 +176,20 @@ def stratified(shuffled: Sequence[Sentence], size: int) -> Iterable[Sentence]:
     """
     type_sets = [frozenset(_types(sentence) or {NO_ENTITY}) for sentence in shuffled]
     dealt = _deal(type_sets, size)
-    wanted = _polished(Counter(type_sets), Counter(type_sets[position] for position in dealt), size)
+    quota = _polished(Counter(type_sets), Counter(type_sets[position] for position in dealt), size)
     chosen = []
     # Sentences that were dealt come first, so that only the surplus of a set of types is replaced.
     dealt_first = sorted(range(len(type_sets)), key=lambda position: (position not in dealt, position))
     for position in dealt_first:
-        if wanted[type_sets[position]] > 0:
-            wanted[type_sets[position]] -= 1
+        if quota[type_sets[position]] > 0:
+            quota[type_sets[position]] -= 1
             chosen.append(shuffled[position])
     return chosen
 
 
 def _deal(type_sets: Sequence[TypeSet], size: int) -> set[int]:
     """The positions that iterative stratification assigns to the sample."""
-    remaining = Counter(type_ for each in type_sets for type_ in each)
+    remaining = Counter(type_ for types in type_sets for type_ in types)
     # What both sides still need, in units of 1/len(type_sets) of a sentence, so that all numbers are integers.
     shares = [size, len(type_sets) - size]
     needed = [Counter({type_: count * share for type_, count in remaining.items()}) for share in shares]

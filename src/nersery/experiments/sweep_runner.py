@@ -224,7 +224,7 @@ class Sweep:
 
     def tables(self) -> list[ReportTable]:
         """The table of all systems, and one for each entry of ``sweep.settings``."""
-        tables = [self._main(), *(self._varied(n, one) for n, one in enumerate(self.settings.tables, start=1))]
+        tables = [self._main(), *(self._varied(n, t) for n, t in enumerate(self.settings.tables, start=1))]
         return [table for table in tables if table.rows]
 
     @property

@@ -128,8 +128,8 @@ class SystemRun:
         """Make what of the system's files is missing; its scores are written last."""
         system = self.system
         of_base, own_sentences = self.parts()
-        kept, own = each_once(of_base, own_sentences), len(own_sentences)
-        if not own and system.makes_sentences and system.gold_copies:
+        kept, own_count = each_once(of_base, own_sentences), len(own_sentences)
+        if not own_count and system.makes_sentences and system.gold_copies:
             self._note(f"no sentence was kept, so this equals {system.base or 'gold only'}")
         train = system.weigh(self.gold, kept)
         io.write([*(self.gold if system.gold_copies else ()), *kept], self.path("train.jsonl"))
@@ -144,7 +144,7 @@ class SystemRun:
         result: dict[str, Any] = {
             "scores": all_scores(self.run.test(self.seed), predicted),
             "train_sentences": len(train),
-            "kept_sentences": own,
+            "kept_sentences": own_count,
             "training": {"seed": self.seed, **history},
             "versions": versions(),
             "bytes": self._sizes(),

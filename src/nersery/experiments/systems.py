@@ -241,7 +241,7 @@ def _order_issues(systems: Sequence[System]) -> list[str]:
             if not referenced:
                 hint = did_you_mean(name, above) if above else "this is the first one"
                 issues.append(f"{label}: {key} is {name!r}, expected a system above it; {hint}")
-            contained += [other for other in referenced if not any(other is one for one in contained)]
+            contained += [s for s in referenced if not any(s is c for c in contained)]
         if system.labels_raw_text or not labellers.isdisjoint(system.merge):
             labellers.add(system.name)
         if system.vote and system.merge and (voters := len(labellers.intersection(system.merge))) < 2:
@@ -249,12 +249,12 @@ def _order_issues(systems: Sequence[System]) -> list[str]:
         # A clash within one of the named systems was reported there.
         is_new = not any(_same_methods(above.get(name, [])) for _, name in references)
         if is_new and (same := _same_methods([*contained, system])):
-            one, other = (_quoted(system_of_pair.name) for system_of_pair in same)
+            first, second = (_quoted(s.name) for s in same)
             needed = "a system and its base need different methods"
             if system.merge:
                 needed = "expected different methods in systems that are merged"
             issues.append(
-                f"{label}: {one} and {other} have the same method, {_method_of(same[0])}: {needed}, "
+                f"{label}: {first} and {second} have the same method, {_method_of(same[0])}: {needed}, "
                 "because their sentences would have the same ids"
             )
         above[system.name] = [*contained, system]

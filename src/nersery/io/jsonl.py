@@ -165,15 +165,15 @@ class JsonlSource(Source):
             if isinstance(given, str) and not any(mark in given for mark in _MARKS_OF_TAGS):
                 continue  # before the line is parsed, for most files have none
             try:
-                whole = with_usual_names(parsed(given, line))
-                value = _ours(whole)
+                row = with_usual_names(parsed(given, line))
+                value = _ours(row)
                 _check(value, line)
             except BrokenError:  # `sentences` says what is wrong
                 continue
             for key in value.keys() & {*_TAGS}:
                 self._has_tags = True
-                kept = "columns" not in whole
-                others = (k for k in whole if k not in _SHAPES and not (kept and _is_column(whole[k], whole)))
+                kept = "columns" not in row
+                others = (k for k in row if k not in _SHAPES and not (kept and _is_column(row[k], row)))
                 self._left_out |= dict.fromkeys(others)
                 yield value[key]
 

@@ -310,9 +310,9 @@ def _sentences_of(doc: Any, number: int, language: str | None) -> Iterator[Sente
         raise DataError(Issue(message, sentence=id), fix="remove it from doc.ents")
     spans = list(doc.sents) if doc.has_annotation("SENT_START") else [doc[:]] if len(doc) else []
     parts = [(span, tokens) for span in spans if (tokens := [token for token in span if token.i in words])]
-    for place, (span, tokens) in enumerate(parts, start=1):
-        word_positions, entities = {token.i: place for place, token in enumerate(tokens)}, []
-        for entity in (one for one in doc.ents if one.start < span.end and one.end > span.start):
+    for sentence_number, (span, tokens) in enumerate(parts, start=1):
+        word_positions, entities = {token.i: position for position, token in enumerate(tokens)}, []
+        for entity in (e for e in doc.ents if e.start < span.end and e.end > span.start):
             inside = [word_positions[token.i] for token in entity if token.i in word_positions]
             if entity.start < span.start or entity.end > span.end:
                 message = f"the entity {entity.text!r:.60} crosses the end of a sentence, expected it in one"
@@ -321,7 +321,7 @@ def _sentences_of(doc: Any, number: int, language: str | None) -> Iterator[Sente
         yield Sentence(
             tuple(token.text for token in tokens),
             tuple(entities),
-            id if len(parts) == 1 else f"{id}:{place}",
+            id if len(parts) == 1 else f"{id}:{sentence_number}",
             user_data.get("language", doc.lang_) if language is None else language,
             document=document,
             offsets=tuple(places[token.i] for token in tokens) if places else (),

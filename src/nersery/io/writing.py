@@ -26,7 +26,7 @@ def format_of(path: str | Path) -> str:
     """
     extension = Path(path).suffix.lower()
     if extension not in extensions():
-        known = [one for one, format in extensions().items() if formats()[format].writer]
+        known = [name for name, format in extensions().items() if formats()[format].writer]
         raise SettingsError(
             f'{path}: the extension "{extension}" names no format, expected one of {", ".join(known)}. '
             "nersery dataset convert --to writes other formats, such as label-studio"

@@ -147,10 +147,10 @@ def divide(sentences: Sequence[Sentence], given: Mapping[str, str], settings: Di
         for number in leaking:
             placed[number] = NOWHERE
     splits_by_document: dict[str, set[int]] = defaultdict(set)
-    for place, sentence in zip(placed, sentences, strict=True):
-        if sentence.document and place != NOWHERE:
-            splits_by_document[sentence.document].add(place)
-    numbers = {name: array("L", (n for n, at in enumerate(placed) if at == place)) for place, name in enumerate(SPLITS)}
+    for split_number, sentence in zip(placed, sentences, strict=True):
+        if sentence.document and split_number != NOWHERE:
+            splits_by_document[sentence.document].add(split_number)
+    numbers = {name: array("L", (n for n, at in enumerate(placed) if at == index)) for index, name in enumerate(SPLITS)}
     return Divided(
         {name: SentenceSubset(sentences, members) for name, members in numbers.items() if members},
         len(sentence_groups),
@@ -163,19 +163,19 @@ def divide(sentences: Sequence[Sentence], given: Mapping[str, str], settings: Di
     )
 
 
-def _by_document(sentences: Sequence[Sentence], found: list[array[int]], settings: Division) -> list[array[int]]:
+def _by_document(sentences: Sequence[Sentence], sets: list[array[int]], settings: Division) -> list[array[int]]:
     """The groups with the sentences of each document in one, or as they were if too few or too large ones remain."""
     joined = DisjointSets()
-    for place, group in enumerate(found):
+    for index, group in enumerate(sets):
         for document in {sentences[number].document for number in group} - {""}:
-            joined.join(place, document)
+            joined.join(index, document)
     merged: dict[object, array[int]] = defaultdict(lambda: array("L"))
-    for place, group in enumerate(found):
-        merged[joined.root(place)].extend(group)
+    for index, group in enumerate(sets):
+        merged[joined.root(index)].extend(group)
     shares = [share for share in (settings.dev_share, settings.test_share) if share]
     is_enough = len(merged) * min(shares, default=1) >= ENOUGH
     most = (1 - sum(shares)) * len(sentences)
-    return [*merged.values()] if is_enough and max(map(len, merged.values())) <= most else found
+    return [*merged.values()] if is_enough and max(map(len, merged.values())) <= most else sets
 
 
 def _refused(sentences: Sequence[Sentence], leaking: Mapping[int, Leak]) -> DataError:

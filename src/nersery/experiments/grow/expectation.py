@@ -85,7 +85,7 @@ def usual_gain(chain: Sequence[System], encoder: str, better: Mapping[str, Gain]
         encoder: Of gold only.
         better: Of `better_encoders`; nothing is known of others.
     """
-    system, methods = chain[-1], [one.method.method for one in chain if one.method is not None]
+    system, methods = chain[-1], [s.method.method for s in chain if s.method is not None]
     model = system.tagger_settings.get("model", encoder)
     system_encoder = ENCODERS.get(model, model)
     if system_encoder != encoder and system_encoder not in better:

@@ -236,7 +236,7 @@ def _tried(search: Search, tried: Tried, best: Tried | None) -> TriedReport:
 def _winning_recipe(search: Search, folder: Path, system: System) -> str:
     """The recipe of the search with the best system and those that it goes on from."""
     table = tomllib.loads((folder / "search.toml").read_text("utf-8"))
-    names = {one.name for one in search.chain(system)}
+    names = {s.name for s in search.chain(system)}
     table["systems"] = [entry for entry in table["systems"] if entry["name"] in names]
     used = search.run.recipe.tagger.settings  # the training on all sentences may have had more steps than the search
     table["tagger"] |= {name: used[name] for name in ("steps", "batch_size")}

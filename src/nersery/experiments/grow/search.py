@@ -111,7 +111,7 @@ class Search:
         scored = [self.tried[system.name] for system in encoders if self.tried[system.name].folds]
         if not scored:
             return
-        leader = next((one for one in scored if one.leads), None) or max(scored, key=lambda one: self.gain(one, 1))
+        leader = next((t for t in scored if t.leads), None) or max(scored, key=lambda t: self.gain(t, 1))
         leader.leads = True
         self._try_methods(self.run.recipe.system(leader.name))
         for system in others:
@@ -190,7 +190,7 @@ class Search:
         tried_systems = [system for system in systems if self.tried[system.name].folds]
         if not tried_systems or self.folds < 2:
             return 0.0
-        best, gold = max(tried_systems, key=lambda one: self.gain(self.tried[one.name], 1)), self.run.recipe.baseline
+        best, gold = max(tried_systems, key=lambda s: self.gain(self.tried[s.name], 1)), self.run.recipe.baseline
         if self.gain(self.tried[best.name], 1) < 0:
             return 0.0
         final_seconds = min(self.final_cost(best), self.final_cost(best, HALF))
@@ -203,7 +203,7 @@ class Search:
 
     def _relabel(self, methods: Sequence[System]) -> None:
         """Label the raw text again with the tagger of the best system, while that helps."""
-        started = [self.tried[one.name] for one in methods if not self._is_round(one) and self.tried[one.name].folds]
+        started = [self.tried[s.name] for s in methods if not self._is_round(s) and self.tried[s.name].folds]
         if not started:
             return
         leader = max(started, key=lambda tried: self.gain(tried, 1))
@@ -284,8 +284,8 @@ class Search:
         settings = self.run.recipe.tagger.settings
         planned = Schedule(settings["steps"], settings["batch_size"])
         free = self.budget.left - self.budget.expected(self.budget.closing)
-        longer = [one for one in SCHEDULES if math.prod(one) > math.prod(planned)]
-        return next((one for one in longer if self.budget.expected(self.final_cost(system, one)) <= free), planned)
+        longer = [s for s in SCHEDULES if math.prod(s) > math.prod(planned)]
+        return next((s for s in longer if self.budget.expected(self.final_cost(system, s)) <= free), planned)
 
     def attempt(self, system: System, fold: int, needed_later: float = 0.0) -> bool:
         """Train and score a system on a fold if the time allows; whether that was done.

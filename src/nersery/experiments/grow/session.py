@@ -231,7 +231,7 @@ class GrowJob:
         tried = {name: Tried(**values) for name, values in record["tried"].items()}
 
         def save() -> None:
-            known = {name: asdict(one) for name, one in tried.items()}
+            known = {name: asdict(t) for name, t in tried.items()}
             self._save({**record, "tried": known}, budget)
 
         with run.started():

@@ -42,7 +42,7 @@ def zero_shot_f1(method: MethodSettings, labelled: Sequence[Sentence]) -> float:
     for batch in batched(labelled, BATCH):
         answers = annotator.annotate(batch)
         pairs = zip(batch, answers, strict=True)
-        predicted += [one.with_entities(()) if isinstance(answer, Reject) else answer for one, answer in pairs]
+        predicted += [s.with_entities(()) if isinstance(answer, Reject) else answer for s, answer in pairs]
         progress.advance()  # which stops it when the time is up
     return strict_f1(labelled, predicted)
 

@@ -34,19 +34,19 @@ def check_prerequisites(recipe: Recipe, types: Collection[str] = ()) -> list[str
         raise MissingResourceError(_advice(recipe, lacking))
     errors: list[tuple[str, NerseryError]] = []
     notes: list[str] = []
-    for place, system, method in recipe.methods():
+    for label, system, method in recipe.methods():
         with heard() as messages:
             error = _error(partial(_check, method, recipe.tagger_of(system), types))
-        notes += [f"{place}: {message}" for message in messages]
+        notes += [f"{label}: {message}" for message in messages]
         if error is not None:
-            errors.append((place, error))
+            errors.append((label, error))
     if not errors:
         return notes
     kinds = {type(error) for _, error in errors}
     kind = next((kind for kind in (MissingResourceError, SettingsError) if kind in kinds), None)
     if kind is None:
         raise errors[0][1]
-    messages = [f"{place}: {error}" for place, error in errors]
+    messages = [f"{label}: {error}" for label, error in errors]
     if len(errors) > 1:
         messages = [
             f"{len(errors)} things that the recipe needs are missing or do not fit together",

@@ -139,5 +139,5 @@ def seems_label(value: Any) -> bool:
 
 
 def _has_places(value: Object) -> bool:
-    whole = [key for key, number in value.items() if type(number) is int]
-    return any(map(_START_KEY.search, whole)) and any(map(_END_KEY.search, whole))
+    integer_keys = [key for key, number in value.items() if type(number) is int]
+    return any(map(_START_KEY.search, integer_keys)) and any(map(_END_KEY.search, integer_keys))

@@ -142,7 +142,7 @@ def _groups(report: Report) -> Iterator[ReportTable]:
         rows, full = [], []
         for name in groups_of(report, kind):
             scores = [getattr(system, part).get(name, GroupScores()) for system in systems]
-            gold = next((one.gold for one in scores if one.gold is not None), None)
+            gold = next((score.gold for score in scores if score.gold is not None), None)
             compared = [
                 None if group.f1.mean is None else (group.f1, None if system is report.reference else base.get(name))
                 for system, group in zip(systems, scores, strict=True)

@@ -87,8 +87,8 @@ def loss(
         return _hard_loss(emissions, mask, batch, crf)
     if soft.all():
         return _soft_loss(emissions, mask, batch, crf, tags)
-    hard_part = _hard_loss(emissions[~soft], mask[~soft], [one for one in batch if one.soft is None], crf)
-    soft_part = _soft_loss(emissions[soft], mask[soft], [one for one in batch if one.soft is not None], crf, tags)
+    hard_part = _hard_loss(emissions[~soft], mask[~soft], [e for e in batch if e.soft is None], crf)
+    soft_part = _soft_loss(emissions[soft], mask[soft], [e for e in batch if e.soft is not None], crf, tags)
     share = mask[soft].sum() / mask.sum()
     return (1 - share) * hard_part + share * soft_part
 
