@@ -136,8 +136,8 @@ def _labelled(name: str, sentence: Sentence, outcome: Outcome) -> Outcome:
         return outcome if outcome.sentence is not None else replace(outcome, sentence=sentence)
     if outcome.words != sentence.words:
         raise NerseryError(f"{name} changed the words of {sentence.id}: an annotator only labels them")
-    given = outcome.origin if outcome.origin != sentence.origin else None  # what made the raw text is no parent of it
-    parents = given.parents if given else ()
+    origin = outcome.origin if outcome.origin != sentence.origin else None  # what made the raw text is no parent of it
+    parents = origin.parents if origin else ()
     return replace(
         sentence,
         entities=outcome.entities,

@@ -73,11 +73,11 @@ class GlinerLabels(TypeSettings, Annotator):
         model = self._opened()
         if sum(1 for _ in model.data_processor.words_splitter(sentence.text)) > model.config.max_len:
             return Reject("too long for the model")
-        (found,) = model.inference([sentence.text], [*self._names], threshold=self.threshold)
-        word_at = [place for place, word in enumerate(sentence.words) for _ in range(len(word) + 1)]
+        (predictions,) = model.inference([sentence.text], [*self._names], threshold=self.threshold)
+        word_at = [index for index, word in enumerate(sentence.words) for _ in range(len(word) + 1)]
         entities = [
-            Entity(word_at[one["start"]], word_at[one["end"] - 1] + 1, self._names[one["label"]], one["score"])
-            for one in found
+            Entity(word_at[p["start"]], word_at[p["end"] - 1] + 1, self._names[p["label"]], p["score"])
+            for p in predictions
         ]
         return sentence.with_entities(best_apart(entities))
 

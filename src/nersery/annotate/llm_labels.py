@@ -108,9 +108,9 @@ class LlmLabels(EndpointMethod, TypeSettings, Annotator):
     def _labelled(self, sentence: Sentence, answers: Sequence[Completion | Reject]) -> Sentence | Reject:
         """The sentence with the entities of most answers; the reason of the first, if no answer can be used."""
         placed = [self._placed(answer, sentence) for answer in answers]
-        usable = [one for one in placed if not isinstance(one, Reject)]
+        usable = [mentions for mentions in placed if not isinstance(mentions, Reject)]
         if not usable:
-            return next(one for one in placed if isinstance(one, Reject))
+            return next(mentions for mentions in placed if isinstance(mentions, Reject))
         return sentence.with_entities(elected(usable))
 
     def _placed(self, answer: Completion | Reject, sentence: Sentence) -> tuple[Any, ...] | Reject:

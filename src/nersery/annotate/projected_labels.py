@@ -142,32 +142,31 @@ class ProjectedLabels(Annotator):
     def _read(self, name: str, others: Sequence[Sentence]) -> Corpus:
         """A file of translations of other sentences, in the order of these."""
         file = io.open_text(name, self._reading(self.source_language))
-        found = Corpus(file)
-        if len(found) != len(others):
+        corpus = Corpus(file)
+        if len(corpus) != len(others):
             raise DataError(
-                Issue(f"{len(found):,} sentences here, and {len(others):,} that they should be translations of", name),
+                Issue(f"{len(corpus):,} sentences here, and {len(others):,} that they should be translations of", name),
                 fix="give one for each, in the same order and without empty lines; "
                 "`nersery crosslingual align` shows where the files stop matching",
             )
         ids = [sentence.id for sentence in others]
-        if {*ids} == {*found.by_id}:
-            return Corpus(found.by_id[id] for id in ids)
-        if isinstance(file, TextSource) and (place := blank_lines_apart(found, others)):
+        if {*ids} == {*corpus.by_id}:
+            return Corpus(corpus.by_id[id] for id in ids)
+        if isinstance(file, TextSource) and (difference := blank_lines_apart(corpus, others)):
             raise DataError(
-                Issue(place, name),
+                Issue(difference, name),
                 fix="give a sentence for each, in the same order and without empty lines; "
                 "`nersery crosslingual align` pairs the files line by line",
             )
-        if (
-            apart := where_apart(*(Features(sentence.words for sentence in side) for side in (found, others)))
-        ) is not None:
-            first = apart[0]
+        apart = where_apart(*(Features(sentence.words for sentence in side) for side in (corpus, others)))
+        if apart is not None:
+            first, _ = apart
             warn(
                 f"{name} has as many sentences as the text that it should translate, but they seem to run apart near "
-                f"{first + 1:,}: {quoted(found[first].words)} here, {quoted(others[first].words)} there; if so, "
+                f"{first + 1:,}: {quoted(corpus[first].words)} here, {quoted(others[first].words)} there; if so, "
                 f"{LINE_BY_LINE}"
             )
-        return found
+        return corpus
 
     def _labelled(self, sources: Corpus) -> Sequence[Sentence]:
         """The translations under labels; a `DataError` if these should be in the file and are not."""

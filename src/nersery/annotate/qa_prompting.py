@@ -98,18 +98,18 @@ class QaPrompting(TypeSettings, Annotator, ModelSettings):
         self._look_at(sentences)
         questions = list(self._questions.values()) * len(sentences)
         texts = [sentence.words for sentence in sentences for _ in self._questions]
-        found = self._opened().answers(questions, texts, top=self.answers, longest=self.longest)
-        each = len(self._questions)
+        answers = self._opened().answers(questions, texts, top=self.answers, longest=self.longest)
+        type_count = len(self._questions)
         return [
-            sentence.with_entities(self._entities(sentence, found[number * each : (number + 1) * each]))
+            sentence.with_entities(self._entities(sentence, answers[number * type_count : (number + 1) * type_count]))
             for number, sentence in enumerate(sentences)
         ]
 
-    def _entities(self, sentence: Sentence, found: Sequence[Sequence[ExtractedAnswer]]) -> list[Entity]:
+    def _entities(self, sentence: Sentence, answers_by_type: Sequence[Sequence[ExtractedAnswer]]) -> list[Entity]:
         """The mentions among the answers for each type, without those that overlap a better one."""
         return best_apart(
             Entity(answer.start, answer.end, type_, answer.score)
-            for type_, answers in zip(self._questions, found, strict=True)
+            for type_, answers in zip(self._questions, answers_by_type, strict=True)
             for answer in answers
             if answer.score >= self.threshold and any(map(is_replaceable, sentence.words[answer.start : answer.end]))
         )

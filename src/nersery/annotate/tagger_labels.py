@@ -84,14 +84,14 @@ class TaggerLabels(Annotator):
         if self.tagger is None or self._tagger is None:
             return
         predicted = {self.types.get(type_, type_) for type_ in self._tagger.types} - {""}
-        both = f"it predicts {', '.join(sorted(predicted))}; the labelled sentences have {', '.join(sorted(types))}"
+        detail = f"it predicts {', '.join(sorted(predicted))}; the labelled sentences have {', '.join(sorted(types))}"
         if foreign := sorted(predicted - {*types}):
             raise SettingsError(
-                f'the tagger "{self.tagger}" predicts types that the labelled sentences lack: {both}. Rename or drop '
+                f'the tagger "{self.tagger}" predicts types that the labelled sentences lack: {detail}. Rename or drop '
                 f'{", ".join(foreign)}, e.g. types = {{ {foreign[0]} = "" }}'
             )
         if {*types} - predicted:
-            warn(f'the tagger "{self.tagger}" leaves mentions of some types unlabelled: {both}')
+            warn(f'the tagger "{self.tagger}" leaves mentions of some types unlabelled: {detail}')
 
     def _check_names(self, tagger: Tagger) -> None:
         if unknown := [type_ for type_ in self.types if type_ not in tagger.types]:

@@ -54,21 +54,21 @@ def convert(
     write()  # says what is wrong with the options before anything is read
     example = "OLD=NEW, e.g. PER=PERSON, or MISC= to leave them out"
     names = options.values_by_type("--type", types or [], example, empty=True)
-    if odd := [f"{old}={new}" for old, new in names.items() if new and not is_type_name(new)]:
-        raise SettingsError(f"--type {printable(odd[0])}: {TYPE_RULE}")
+    if invalid := [f"{old}={new}" for old, new in names.items() if new and not is_type_name(new)]:
+        raise SettingsError(f"--type {printable(invalid[0])}: {TYPE_RULE}")
     corpus = options.open_corpus(source)
     writer = write(columns=corpus.extra_columns)
     fingerprint = {"convert": format, "types": names, "scheme": scheme, "separator": separator}
-    begun = corpus.fingerprint()
-    job = corpus_job(target, {**fingerprint, "input": begun}, writer)
+    input_fingerprint = corpus.fingerprint()
+    job = corpus_job(target, {**fingerprint, "input": input_fingerprint}, writer)
     job.check_target(overwrite=force)
 
     def rename(batch: Sequence[Sentence]) -> Sequence[Sentence]:
         return [sentence.with_types(names) for sentence in batch] if names else batch
 
-    met = types_in(corpus)  # which also shows every issue first
+    present = types_in(corpus)  # which also shows every issue first
     with Progress("convert", quiet=quiet) as progress:
-        tally = job.run(unchanged(corpus, begun), rename, progress=progress, overwrite=force)
-    if unmet := [name for name in names if name not in met]:
-        note(f"no entity has the type {', '.join(unmet)} that --type names")
+        tally = job.run(unchanged(corpus, input_fingerprint), rename, progress=progress, overwrite=force)
+    if absent := [name for name in names if name not in present]:
+        note(f"no entity has the type {', '.join(absent)} that --type names")
     options.print_tally(target, tally, corpus, as_json=json)

@@ -55,8 +55,9 @@ def grow(
         files, out, raw_file, test_file, model, options, minutes=minutes, quiet=quiet, definitions=definitions
     )
     if plan:
-        made = job.plan()
-        print_json({"seconds": made.seconds(), "notes": [*made.material.notes, *made.notes]}) if json else _show(made)
+        planned = job.plan()
+        notes = [*planned.material.notes, *planned.notes]
+        print_json({"seconds": planned.seconds(), "notes": notes}) if json else _show(planned)
         return
     result = job.execute()
     if json:
@@ -70,8 +71,8 @@ def _show(plan: Plan) -> None:
     from nersery.report.number_format import in_minutes
 
     folds, tagger = plan.table["sample"]["folds"], plan.table["tagger"]
-    trained = f"{tagger['steps']} steps a training with {tagger['model']}"
-    print(f"{folds} folds, {trained}, {len(plan.material.raw):,} raw sentences. On one fold:")
+    training_text = f"{tagger['steps']} steps a training with {tagger['model']}"
+    print(f"{folds} folds, {training_text}, {len(plan.material.raw):,} raw sentences. On one fold:")
     estimates = {label_of(name): seconds for name, seconds in plan.seconds().items()}
     for name, seconds in zip(padded(estimates), estimates.values(), strict=True):
         print(f"  {name}  {in_minutes(seconds):>8}")

@@ -39,34 +39,34 @@ def agree(
     from nersery.evaluate.missing_sentences import shared_sentences
     from nersery.experiments.corpus_notes import note_of_no_shared_type
 
-    one = Corpus(io.open_corpus(first, reading))
-    other = options.read_relabelled(one, second)
+    first_corpus = Corpus(io.open_corpus(first, reading))
+    second_corpus = options.read_relabelled(first_corpus, second)
     if missing == "leave-out":
-        one, other, left_out = shared_sentences(one, other, second)
+        first_corpus, second_corpus, left_out = shared_sentences(first_corpus, second_corpus, second)
         note(f"left out {left_out[0]} sentences of the first file and {left_out[1]} of the second")
     try:
-        found = agreement(one, other)
+        result = agreement(first_corpus, second_corpus)
     except DataError as error:
-        ids, others = one.by_id.keys(), other.by_id.keys()
+        ids, others = first_corpus.by_id.keys(), second_corpus.by_id.keys()
         if ids == others or ids.isdisjoint(others):
             raise
         raise DataError(error.issues, fix=f"{error.fix}. If only one file has them: --missing leave-out") from None
-    if said := note_of_no_shared_type(found.entities.as_dict()):
-        note(said)
+    if text := note_of_no_shared_type(result.entities.as_dict()):
+        note(text)
     if json:
-        options.print_json(found.as_dict())
+        options.print_json(result.as_dict())
     else:
-        _print(found)
+        _print(result)
 
 
-def _print(found: AnnotatorAgreement) -> None:
+def _print(agreement: AnnotatorAgreement) -> None:
     words = tables.table("", "kappa", "alike", "by chance", "words", figures_from=1)
-    for name, kappa in (("all words", found.all_words), ("words in an entity", found.marked_words)):
+    for name, kappa in (("all words", agreement.all_words), ("words in an entity", agreement.marked_words)):
         value = tables.NONE if kappa.value is None else f"{kappa.value:.3f}"
         shares = [f"{100 * share:.1f} %" if kappa.words else tables.NONE for share in (kappa.observed, kappa.expected)]
         words.add_row(tables.text(name), value, *shares, f"{kappa.words:,}")
     entities = tables.table("", "F1", "alike", "first", "second", figures_from=1)
-    for name, counts in (*found.entities.per_type.items(), ("entities", found.entities.micro)):
+    for name, counts in (*agreement.entities.per_type.items(), ("entities", agreement.entities.micro)):
         f1 = f"{100 * counts.f1:.1f}" if counts.gold + counts.predicted else tables.NONE
         entities.add_row(tables.text(name), f1, f"{counts.correct:,}", f"{counts.gold:,}", f"{counts.predicted:,}")
     tables.show(words, "", entities)
@@ -94,19 +94,19 @@ def score_alignments(
     from nersery.evaluate.alignment_error_rate import AlignmentScores, count_alignment, read_gold
 
     gold_first = first if gold_first is None else gold_first
-    right = read_gold(gold, first=gold_first)
+    references = read_gold(gold, first=gold_first)
     alignments = [line for line in AlignmentFile(found, first=first) if not isinstance(line, Reject)]  # it rejects none
-    if len(right) != len(alignments):
+    if len(references) != len(alignments):
         raise DataError(
-            Issue(f"{len(alignments):,} lines here, and {len(right):,} in {gold}", found),
+            Issue(f"{len(alignments):,} lines here, and {len(references):,} in {gold}", found),
             fix="give the alignments of the same pairs in the same order, with an empty line for a pair without links",
         )
-    if not gold_first and not any(0 in place for _, possible in right for place in possible):
+    if not gold_first and not any(0 in link for _, possible in references for link in possible):
         note(f"no link of {gold} leads to a word 0: does it count from 1 (--gold-first 1)?")
-    pairs = (count_alignment(own, *gold_alignment) for own, gold_alignment in zip(alignments, right, strict=True))
+    pairs = (count_alignment(links, *reference) for links, reference in zip(alignments, references, strict=True))
     scores = sum(pairs, AlignmentScores())
     if json:
-        options.print_json(scores.as_dict() | {"pairs": len(right)})
+        options.print_json(scores.as_dict() | {"pairs": len(references)})
         return
     shown = tables.table("precision", "recall", "AER", "links", "possible", "sure", "sure in gold", figures_from=0)
     shares = (f"{100 * share:.1f}" for share in (scores.precision, scores.recall, scores.error_rate))

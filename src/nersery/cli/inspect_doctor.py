@@ -39,11 +39,11 @@ LIBRARIES = ("hub", "mlflow", "wandb")
 )
 def doctor(json: options.AsJson = False) -> None:
     """Show versions, models, cores, GPU, cache and extras: include it when you ask for help."""
-    found = examined()
+    topics = examined()
     if json:
-        options.print_json(found)
+        options.print_json(topics)
         return
-    for title, values in found.items():
+    for title, values in topics.items():
         print(f"{title}:")
         for name, value in values.items():
             print(f"  {name}: {value}")
@@ -62,26 +62,26 @@ def examined() -> dict[str, dict[str, Any]]:
     return {
         "versions": {"nersery": __version__, "python": platform.python_version(), **_versions()},
         "machine": {"system": platform.platform(), "cores": cores(), **_accelerator()},
-        "models": {name: "installed" if there else "not installed" for name, there in models.items()},
+        "models": {name: "installed" if is_installed else "not installed" for name, is_installed in models.items()},
         "cache": {"folder": HF_HUB_CACHE, "offline": bool(HF_HUB_OFFLINE), "models": ", ".join(cached) or "none"},
-        "extras": {name: _extra(name, there) for name, there in modules.items()},
+        "extras": {name: _extra(name, is_installed) for name, is_installed in modules.items()},
     }
 
 
-def _extra(name: str, there: bool) -> str:
+def _extra(name: str, is_installed: bool) -> str:
     module, meaning = EXTRAS[name]
     package = module if name in LIBRARIES else f'"nersery[{name}]"'
-    return f"{meaning}: " + ("installed" if there else f"not installed, pip install {package}")
+    return f"{meaning}: " + ("installed" if is_installed else f"not installed, pip install {package}")
 
 
 def _versions() -> dict[str, str]:
-    found = {}
+    versions = {}
     for name in ("torch", "transformers", "numpy", "safetensors", "huggingface_hub"):
         try:
-            found[name] = version(name)
+            versions[name] = version(name)
         except PackageNotFoundError:
-            found[name] = "not installed"
-    return found
+            versions[name] = "not installed"
+    return versions
 
 
 def _accelerator() -> dict[str, Any]:

@@ -54,11 +54,11 @@ def quality(
     kind = None
     if perplexity:
         rows = [{"file": gold, "sentences": len(known)}, *rows]
-        kind, found = _likelihoods(model, known, {gold: known, **dict(zip(files, sources, strict=True))}, quiet=quiet)
+        kind, scores = _likelihoods(model, known, {gold: known, **dict(zip(files, sources, strict=True))}, quiet=quiet)
         for row in rows:
-            likely = found[row["file"]]
-            row["perplexity"] = likely.perplexity if math.isfinite(likely.perplexity) else None
-            row["subwords"] = likely.subwords
+            likelihood = scores[row["file"]]
+            row["perplexity"] = likelihood.perplexity if math.isfinite(likelihood.perplexity) else None
+            row["subwords"] = likelihood.subwords
     if json:
         measured = {"model": model if perplexity else None, "kind": kind}
         options.print_json({"gold": gold, **measured, "files": rows})
@@ -71,10 +71,10 @@ def _row(name: str, generated: Iterable[Sentence], gold: Sequence[Sentence]) -> 
     from nersery.evaluate.diversity import diversity
     from nersery.evaluate.novelty import novelty
 
-    found = diversity(generated, gold).as_dict()
-    compared, orphans = found.pop("sentences"), found.pop("orphans")
+    values = diversity(generated, gold).as_dict()
+    compared, orphans = values.pop("sentences"), values.pop("orphans")
     new = novelty(generated, gold).total.new
-    return {"file": name, "sentences": compared + orphans, "orphans": orphans, "diversity": found, "new_entities": new}
+    return {"file": name, "sentences": compared + orphans, "orphans": orphans, "diversity": values, "new_entities": new}
 
 
 def _likelihoods(
@@ -87,11 +87,11 @@ def _likelihoods(
     source = ModelSource(name)
     model = open_scorer(source)
     warn_if_unsuited(model, source, gold)
-    found = {}
+    likelihoods = {}
     for file, sentences in corpora.items():
         with Progress(f"{model.kind} of {printable(file)}", quiet=quiet) as progress:
-            found[file] = likelihood(model, sentences, progress)
-    return model.kind, found
+            likelihoods[file] = likelihood(model, sentences, progress)
+    return model.kind, likelihoods
 
 
 def _print(rows: Sequence[Row], kind: str | None, model: str) -> None:
@@ -100,8 +100,8 @@ def _print(rows: Sequence[Row], kind: str | None, model: str) -> None:
     shown = tables.table(*head, "new entities", *([kind] if kind else []), figures_from=1)
     for row in rows:
         figures = [_count(row["sentences"]), *([_count(row.get("orphans"))] if orphans else [])]
-        found = row.get("diversity", {})
-        figures += [_share(found.get("entity")), _share(found.get("non_entity")), _figure(found.get("length"), 2)]
+        shares = row.get("diversity", {})
+        figures += [_share(shares.get("entity")), _share(shares.get("non_entity")), _figure(shares.get("length"), 2)]
         figures += [_count(row.get("new_entities")), *([_figure(row["perplexity"], 1)] if kind else [])]
         shown.add_row(tables.text(row["file"]), *figures)
     tables.show(shown)

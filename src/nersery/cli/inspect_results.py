@@ -40,5 +40,5 @@ def results(
         tables.show(shown)
         remark(table.caption)
     else:
-        written = latex_table(table) if form == "latex" else table.csv if form == "csv" else markdown_table(table)
-        print(written.rstrip("\n"))
+        table_text = latex_table(table) if form == "latex" else table.csv if form == "csv" else markdown_table(table)
+        print(table_text.rstrip("\n"))

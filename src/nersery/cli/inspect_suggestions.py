@@ -81,7 +81,7 @@ def suggest(
     from nersery.core.training_context import Training
 
     requests = _requests(methods or [], models or [])
-    created = {one.label: suggester(one.method, one.settings) for one in requests}
+    created = {request.label: suggester(request.method, request.settings) for request in requests}
     if gold is None and any(map(learns, created.values())):
         note(f"methods that learn are trained on {source} itself; see --gold")
     shown, examples, dev_gold = _read(source, gold, dev)
@@ -103,13 +103,13 @@ def suggest(
 
 def _requests(methods: Sequence[str], models: Sequence[str]) -> list[SuggestionRequest]:
     """The plain models, then the methods."""
-    found = [_parsed(text) for text in methods]
-    labels = {one.label for one in found}
+    requests = [_parsed(text) for text in methods]
+    labels = {request.label for request in requests}
     plain = [
         SuggestionRequest(f"{PLAIN} model={name}" if name in labels else name, PLAIN, {"model": name})
         for name in models
     ]
-    return [*plain, *found] or [SuggestionRequest(PLAIN, PLAIN, {})]
+    return [*plain, *requests] or [SuggestionRequest(PLAIN, PLAIN, {})]
 
 
 def _parsed(text: str) -> SuggestionRequest:
@@ -148,12 +148,12 @@ def _comparison_json(
     source: str, oracle: str | None, requests: Sequence[SuggestionRequest], comparison: SuggestionTable
 ) -> dict[str, Any]:
     methods: dict[str, dict[str, Any]] = {
-        one.label: {"method": one.method, "settings": one.settings} for one in requests
+        request.label: {"method": request.method, "settings": request.settings} for request in requests
     }
     if oracle:
         for label in methods:
-            agreeing, made = comparison.agreeing(label)
-            methods[label] |= {"agreeing": agreeing, "suggestions": made}
+            agreeing, count = comparison.agreeing(label)
+            methods[label] |= {"agreeing": agreeing, "suggestions": count}
     return {"file": source, "oracle": oracle, "methods": methods, **comparison.as_dict()}
 
 
@@ -165,9 +165,9 @@ def _print_comparison(comparison: SuggestionTable) -> None:
     if judged:
         rows = tables.table("method", "agreeing", "of", "share", figures_from=1)
         for label in comparison.columns:
-            agreeing, made = comparison.agreeing(label)
-            share = f"{100 * agreeing / made:.0f} %" if made else tables.NONE
-            rows.add_row(tables.text(label), f"{agreeing:,}", f"{made:,}", share)
+            agreeing, count = comparison.agreeing(label)
+            share = f"{100 * agreeing / count:.0f} %" if count else tables.NONE
+            rows.add_row(tables.text(label), f"{agreeing:,}", f"{count:,}", share)
         parts.append(rows)
     tables.show(*parts)
     if judged:
@@ -180,7 +180,7 @@ def _print_comparison(comparison: SuggestionTable) -> None:
 def _marked(sentence: Sentence) -> Text:
     """The sentence, its mentions in bold."""
     inside = sentence.inside
-    words = [(printable(word), "bold" if place in inside else "") for place, word in enumerate(sentence.words)]
+    words = [(printable(word), "bold" if position in inside else "") for position, word in enumerate(sentence.words)]
     return tables.joined(part for word in words for part in (word, " "))
 
 
@@ -197,12 +197,12 @@ def _mentions(comparison: SuggestionTable, numbers: Sequence[int]) -> Table:
     return rows
 
 
-def _guesses(comparison: SuggestionTable, blank: Blank, made: Sequence[Suggestion]) -> Table | Text:
+def _guesses(comparison: SuggestionTable, blank: Blank, suggestions: Sequence[Suggestion]) -> Table | Text:
     """Suggestions under each other, with their probabilities and what the oracle makes of them."""
-    if not made:
+    if not suggestions:
         return tables.text("no word to replace" if not blank.places else "none", "dim")
     rows = tables.grid()
-    for suggestion in made:
+    for suggestion in suggestions:
         chance = suggestion.probability
         share = f"{100 * chance:.1f} %" if chance >= 0.0005 else "< 0.1 %"
         verdict = [_verdict(comparison, blank, suggestion.words)] if comparison.verdicts else []
@@ -212,9 +212,9 @@ def _guesses(comparison: SuggestionTable, blank: Blank, made: Sequence[Suggestio
 
 def _verdict(comparison: SuggestionTable, blank: Blank, mention: Sequence[str]) -> Text:
     """A sign, and the type that the oracle gives where it is another."""
-    found = comparison.verdict(blank, mention)
-    agrees = found == blank.entity.type
-    shown = tables.sign(agrees) if agrees else f"{tables.sign(agrees)} {found or tables.NONE}"
+    predicted_type = comparison.verdict(blank, mention)
+    agrees = predicted_type == blank.entity.type
+    shown = tables.sign(agrees) if agrees else f"{tables.sign(agrees)} {predicted_type or tables.NONE}"
     return tables.text(shown, "green" if agrees else "red")
 
 
@@ -238,26 +238,26 @@ def novelty(
     from nersery.evaluate.novelty import novelty as count
 
     generated, known = (options.open_corpus(name) for name in (source, gold))
-    found = count(generated, known)
+    result = count(generated, known)
     options.report_repairs(generated, known)
-    judge = _judge(oracle, found.per_type)
+    judge = _judge(oracle, result.per_type)
     if judge is not None:
         with Progress("novelty", quiet=quiet) as progress:
-            found = count(generated, known, judge, progress)
+            result = count(generated, known, judge, progress)
     if json:
-        options.print_json({"file": source, "gold": gold, "oracle": oracle, **found.as_dict()})
+        options.print_json({"file": source, "gold": gold, "oracle": oracle, **result.as_dict()})
     else:
-        _print_novelty(found)
+        _print_novelty(result)
 
 
-def _print_novelty(found: Novelty) -> None:
-    judged = ("valid", "of new") if found.judged else ()
+def _print_novelty(result: Novelty) -> None:
+    judged = ("valid", "of new") if result.judged else ()
     rows = tables.table("type", "distinct", "new", *judged, figures_from=1)
-    for name, counts in [*found.per_type.items(), ("all", found.total)]:
+    for name, counts in [*result.per_type.items(), ("all", result.total)]:
         figures = [f"{counts.distinct:,}", f"{counts.new:,}"]
         if counts.valid is not None:
             figures += [f"{counts.valid:,}", f"{100 * counts.valid / counts.new:.1f} %" if counts.new else tables.NONE]
         rows.add_row(tables.text(name), *figures)
     tables.show(rows)
-    valid = "; valid: the oracle finds it, borders and type, at least once" if found.judged else ""
+    valid = "; valid: the oracle finds it, borders and type, at least once" if result.judged else ""
     remark(f"new: gold has no mention of these words and type{valid}")

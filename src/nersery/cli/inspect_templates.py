@@ -63,23 +63,23 @@ def templates(
     options.report_repairs(opened)
     shown = _chosen(corpus, sentence, limit, source)
     drawn = _drawn(shown) if picture is not None else []
-    looked_at = shown if keywords == "attention" else drawn
-    if tagger is None and any(one.entities for one in looked_at):
+    attended = shown if keywords == "attention" else drawn
+    if tagger is None and any(s.entities for s in attended):
         note("no --tagger is named, so one is trained on all the sentences first")
-    attentions = attentions_between_words(tagger, corpus, looked_at, layers, seed, quiet=quiet)
-    made = make_templates(shown, corpus, keywords, rate, stop_words, seed, attentions)
+    attentions = attentions_between_words(tagger, corpus, attended, layers, seed, quiet=quiet)
+    templates_by_id = make_templates(shown, corpus, keywords, rate, stop_words, seed, attentions)
     if picture is not None:
         from nersery.report.pictures.attention_map import attention_map
 
-        (one,) = drawn
-        image = attention_map(one, attentions[one.id], made[one.id].keywords)
+        id = drawn[0].id
+        image = attention_map(drawn[0], attentions[id], templates_by_id[id].keywords)
         write_output(picture, image)
     if json:
         options.print_json(
-            {"file": source, "keywords": keywords, "rate": rate, "sentences": templates_as_json(shown, made)}
+            {"file": source, "keywords": keywords, "rate": rate, "sentences": templates_as_json(shown, templates_by_id)}
         )
     else:
-        _print(shown, made)
+        _print(shown, templates_by_id)
     if picture is not None:
         remark(f"{picture}: the attention between the words of {drawn[0].id}")
 
@@ -104,20 +104,20 @@ def _drawn(shown: Sequence[Sentence]) -> Sequence[Sentence]:
     return with_entities[:1]
 
 
-def _print(shown: Sequence[Sentence], made: Mapping[str, Template]) -> None:
+def _print(shown: Sequence[Sentence], templates_by_id: Mapping[str, Template]) -> None:
     from nersery.augment.base import NO_ENTITIES
 
     parts: list[Any] = []
     for sentence in shown:
-        template = made.get(sentence.id)
+        template = templates_by_id.get(sentence.id)
         line = _marked(template) if template else tables.text(f"no template: {NO_ENTITIES}", "dim")
         parts += [tables.text(sentence.id, "bold"), line, ""]
     tables.show(*parts)
-    kept = sum(len(template.keywords) for template in made.values())
-    words = sum(len(template.sentence.outside) for template in made.values())
+    kept = sum(len(template.keywords) for template in templates_by_id.values())
+    words = sum(len(template.sentence.outside) for template in templates_by_id.values())
     remark(
-        f"{len(made):,} templates keep {kept:,} of {words:,} words outside entities; "
-        f"{len(shown) - len(made):,} sentences have none"
+        f"{len(templates_by_id):,} templates keep {kept:,} of {words:,} words outside entities; "
+        f"{len(shown) - len(templates_by_id):,} sentences have none"
     )
 
 
@@ -126,14 +126,14 @@ def _marked(template: Template) -> Text:
     gaps = {start: MASK for start, _ in template.gaps()}
     entities = {entity.start: entity for entity in template.sentence.entities}
     parts: list[Text | str | tuple[str, str]] = []
-    for place in sorted({*gaps, *entities, *template.keywords}):
-        if place in entities:
-            entity = entities[place]
+    for position in sorted({*gaps, *entities, *template.keywords}):
+        if position in entities:
+            entity = entities[position]
             words = tables.text(" ".join(template.sentence.mention(entity)), "bold")
             parts += ["[", words, " ", tables.text(entity.type, "cyan"), "]"]
-        elif place in gaps:
+        elif position in gaps:
             parts.append((MASK, "dim"))
         else:
-            parts.append(tables.marked(template.sentence.words[place], "green underline", "*"))
+            parts.append(tables.marked(template.sentence.words[position], "green underline", "*"))
         parts.append(" ")
     return tables.joined(parts[:-1])

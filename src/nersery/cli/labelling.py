@@ -53,44 +53,44 @@ def next_(
     options.refuse_existing_outputs(target, force=force)
     taggers = tagger or [str(path) for path in taggers_of(run or Path())]
     raw = options.open_corpus(source, raw=True)
-    done = [sentence for name in known for sentence in options.open_corpus(name, io.ReadOptions())]
-    notes = [note_of_punctuation(done, raw)]
+    labelled_sentences = [sentence for name in known for sentence in options.open_corpus(name, io.ReadOptions())]
+    notes = [note_of_punctuation(labelled_sentences, raw)]
     if not any(notes):
-        notes = [note_of_learnt_words(one, raw) for one in taggers]
+        notes = [note_of_learnt_words(folder, raw) for folder in taggers]
     for text in dict.fromkeys(filter(None, notes)):
         note(text)
-    found = next_sentences(raw, taggers, count, labelled=done, most=most, seed=seed, quiet=quiet)
+    result = next_sentences(raw, taggers, count, labelled=labelled_sentences, most=most, seed=seed, quiet=quiet)
     options.report_repairs(raw)
     options.refuse_existing_outputs(target, force=force)  # somebody may have written there in the meantime
-    io.write(found.corpus, target, format=format)
+    io.write(result.corpus, target, format=format)
     options.write_rejects(target, raw.rejects)
-    rejected, own = len(raw.rejects), types_in(done)
-    if own and (others := sorted({*found.types} - own)):
+    rejected, labelled_types = len(raw.rejects), types_in(labelled_sentences)
+    if labelled_types and (others := sorted({*result.types} - labelled_types)):
         note(f"the tagger also predicts {', '.join(others)}, which no labelled sentence has: correct them in review")
     if json:
-        counts = {"read": found.read + rejected, "rejected": rejected, "known": found.known}
-        counts |= {"not_drawn": found.not_drawn, "predicted": found.predicted}
-        options.print_json({"output": str(target), **counts, "ids": [sentence.id for sentence in found.corpus]})
+        counts = {"read": result.read + rejected, "rejected": rejected, "known": result.known}
+        counts |= {"not_drawn": result.not_drawn, "predicted": result.predicted}
+        options.print_json({"output": str(target), **counts, "ids": [sentence.id for sentence in result.corpus]})
         return
-    print(printable(f"{target}: {found}" + (f"; {rejected} rejected when read" if rejected else "")))
+    print(printable(f"{target}: {result}" + (f"; {rejected} rejected when read" if rejected else "")))
     if format == "jsonl" and not quiet:
-        names = sorted(own) or found.types  # a tagger of others may have other types
+        names = sorted(labelled_types) or result.types  # a tagger of others may have other types
         types = [] if any("," in type_ for type_ in names) else ["--types", ",".join(names)]
         command = shlex.join(["nersery", "label", "review", str(target), "labelled.jsonl", *types, "--open"])
         print(f"label them: {printable(command)}")
-        given = [*(known or ["TRAIN"]), "labelled.jsonl", "--raw", source, *_options_for_grow(run)]
-        print(f"then: {printable(shlex.join(['nersery', 'grow', *given]))} --out runs/grow-2")
+        arguments = [*(known or ["TRAIN"]), "labelled.jsonl", "--raw", source, *_options_for_grow(run)]
+        print(f"then: {printable(shlex.join(['nersery', 'grow', *arguments]))} --out runs/grow-2")
 
 
 def _options_for_grow(run: Path | None) -> list[str]:
     """Options of this call, or else of the grow job in the folder of a run, that the next grow job needs too."""
     from nersery.experiments.run_state.run_folder import read_record
 
-    own, before = options.shared(io.ReadOptions), {}
+    reading_options, earlier = options.shared(io.ReadOptions), {}
     if run is not None and (record := run / "grow.json").exists():
-        before = read_record(record).get("fingerprint", {})
-    given = {"language": own.language, "split": own.split}
-    values = {name: value or before.get("reading", {}).get(name) for name, value in given.items()}
-    named = [(f"--{name}", value) for name, value in values.items() if value]
-    defined = [("--define", f"{type_}={words}") for type_, words in before.get("definitions", {}).items()]
-    return [part for pair in (*named, *defined) for part in pair]
+        earlier = read_record(record).get("fingerprint", {})
+    given = {"language": reading_options.language, "split": reading_options.split}
+    values = {name: value or earlier.get("reading", {}).get(name) for name, value in given.items()}
+    option_pairs = [(f"--{name}", value) for name, value in values.items() if value]
+    defined = [("--define", f"{type_}={words}") for type_, words in earlier.get("definitions", {}).items()]
+    return [part for pair in (*option_pairs, *defined) for part in pair]

@@ -127,17 +127,17 @@ def select(
 
     others = [*(held_out or ()), dev]
     options.refuse_same_file(target, source, *(name for name in (gold, *others) if name is not None))
-    chosen = settings_from(settings or [])
+    selector_settings = settings_from(settings or [])
     if threshold is not None:
-        if "threshold" in chosen:
+        if "threshold" in selector_settings:
             raise SettingsError("--threshold and --set threshold= set the same value. Use one of them")
-        chosen["threshold"] = threshold
-    stage = SelectStage(method, chosen)
+        selector_settings["threshold"] = threshold
+    stage = SelectStage(method, selector_settings)
     stage.create_method()
     corpus = options.open_corpus(source)
-    known, away = options.open_corpora([gold]), options.open_corpora(others)
-    learnt, avoided = options.sentences_of(known), options.sentences_of(away)
-    training = Training(list(away[-1]) if dev else (), seed)  # dev was named last; it is held out, too
+    gold_sources, held_out_sources = options.open_corpora([gold]), options.open_corpora(others)
+    learnt, avoided = options.sentences_of(gold_sources), options.sentences_of(held_out_sources)
+    training = Training(list(held_out_sources[-1]) if dev else (), seed)  # dev was named last; it is held out, too
     stage = replace(stage, gold=learnt, held_out=avoided, candidates=corpus, training=training)
     job = JobOptions(force=force, quiet=quiet)
-    run_job(stage, corpus, target, job, corpus, *known, *away, as_json=json)
+    run_job(stage, corpus, target, job, corpus, *gold_sources, *held_out_sources, as_json=json)

@@ -117,7 +117,7 @@ class ReadingCommand(TyperCommand):
 
     def invoke(self, ctx: Any) -> Any:
         """Build what the groups describe, then run the command with its own options."""
-        results = [build(**{option.name: ctx.params.pop(option.name) for option in own}) for build, own in self.groups]
+        results = [build(**{o.name: ctx.params.pop(o.name) for o in options}) for build, options in self.groups]
         token = _SHARED.set({type(result): result for result in results})
         ctx.call_on_close(lambda: _SHARED.reset(token))
         return super().invoke(ctx)
@@ -144,8 +144,8 @@ def open_corpus(path: str, reading: io.ReadOptions | None = None, *, raw: bool =
         reading: How to read it; by default as the options of the running command say.
         raw: Read a file of an unknown format as text.
     """
-    opened = io.open_text if raw else io.open_corpus
-    source = opened(path, reading or shared(io.ReadOptions))
+    open_file = io.open_text if raw else io.open_corpus
+    source = open_file(path, reading or shared(io.ReadOptions))
     remark(f"{path}: {source.description}")
     return source
 
@@ -185,10 +185,10 @@ def refuse_same_file(target: Path, *sources: str) -> None:
     """
     refuse_unwritable(target)
     for path in (target, rejects_of(target)):
-        for source, there in [(name, file) for name in sources for file in files_of(Path(io.input_path(name)))]:
-            if lies_in(path, there):
+        for source, source_file in [(name, file) for name in sources for file in files_of(Path(io.input_path(name)))]:
+            if lies_in(path, source_file):
                 raise SettingsError(f"{path} lies in the input {source}. Choose another output")
-            if path.exists() and there.exists() and path.samefile(there):
+            if path.exists() and source_file.exists() and path.samefile(source_file):
                 raise SettingsError(f"{source} is an input and would be overwritten. Choose another output")
 
 

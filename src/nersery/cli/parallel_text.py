@@ -151,8 +151,8 @@ def _open(
     target: tuple[str, io.ReadOptions], sources: Sequence[tuple[str, io.ReadOptions]], pair_by: PairedBy
 ) -> Bitext:
     """The sides of parallel text; print what they were recognised as."""
-    opened = [open_side(name, reading) for name, reading in (target, *sources)]
-    bitext = Bitext(opened[0], tuple(opened[1:]), pair_by)
+    sides = [open_side(name, reading) for name, reading in (target, *sources)]
+    bitext = Bitext(sides[0], tuple(sides[1:]), pair_by)
     for side in bitext.sides:
         remark(f"{side.file.name}: {side.description}")
     remark(f"paired by {bitext.paired_by}")

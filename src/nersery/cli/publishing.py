@@ -113,9 +113,9 @@ def _notes(divided: Divided, given: Mapping[str, str], division: Division) -> It
     written = sum(map(len, divided.splits.values()))
     if without and written + len(divided.dropped) + len(divided.generated) > len(given):
         yield f"no sentence for {' and '.join(without)}: there are too few, or too many that must not be parted"
-    for (own, last), count in sorted(divided.leaks.items()):
+    for (split, later_split), count in sorted(divided.leaks.items()):
         done = "left out of" if divided.dropped else "kept in"
-        yield f"{plural(count, 'sentence')} {done} {own} with its like in {last}"
+        yield f"{plural(count, 'sentence')} {done} {split} with its like in {later_split}"
     if divided.generated:
         left_out = plural(len(divided.generated), "generated sentence")
         yield f"{left_out} left out, because validation or test has the parent, or a sentence like it"
@@ -138,7 +138,7 @@ def _inputs(names: Sequence[str], folder: Path) -> list[tuple[str, str]]:
         if split not in GIVEN and Path(path).exists() and not Path(name).exists() and path:
             raise SettingsError(f'{name}: there is no split "{split}"; {did_you_mean(split, GIVEN)}')
         inputs.append((GIVEN[split], path) if split in GIVEN and path else ("", name))
-        own = Path(inputs[-1][1])
-        if lies_in(own, folder) or (own.is_dir() and os.path.realpath(own) == os.path.realpath(folder)):
-            raise SettingsError(f"{own} is an input in {folder}, the folder to write. Choose another folder")
+        source = Path(inputs[-1][1])
+        if lies_in(source, folder) or (source.is_dir() and os.path.realpath(source) == os.path.realpath(folder)):
+            raise SettingsError(f"{source} is an input in {folder}, the folder to write. Choose another folder")
     return inputs

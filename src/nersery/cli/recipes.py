@@ -131,13 +131,13 @@ def _print_plan(plan: dict[str, Any]) -> None:
     from nersery.report.model import label_of
     from nersery.report.number_format import in_minutes, plural
 
-    found = "valid" + f", with {plural(len(plan['notes']), 'note')}" * bool(plan["notes"])
+    state = "valid" + f", with {plural(len(plan['notes']), 'note')}" * bool(plan["notes"])
     runs = f" Runs: {', '.join(plan['runs'])}." if "runs" in plan else ""
     print(
-        f"{plan['recipe']}: {found}.{runs} Systems: {', '.join(map(label_of, plan['systems']))}. Seeds: {plan['seeds']}"
+        f"{plan['recipe']}: {state}.{runs} Systems: {', '.join(map(label_of, plan['systems']))}. Seeds: {plan['seeds']}"
     )
-    for name, each in plan["seconds"].items():
-        print(f"  {label_of(name)}: about {in_minutes(each)} a seed on this machine")
+    for name, seconds in plan["seconds"].items():
+        print(f"  {label_of(name)}: about {in_minutes(seconds)} a seed on this machine")
     shared = f" with {plan['jobs']} jobs" if plan["jobs"] > 1 else ""
     print(f"  all: about {in_minutes(plan['seconds_in_all'])}{shared}")
 

@@ -71,12 +71,12 @@ def review(
     folder = target.with_name(f"{target.name}.review")
     if force or not (folder / FILE).exists():
         options.refuse_existing_outputs(target, force=force)
-    opened = options.open_corpus(source)
+    corpus = options.open_corpus(source)
     labelled = replace(options.shared(io.ReadOptions), format=io.AUTO)
-    others = None if beside is None else io.open_corpus(beside, labelled)
+    originals = None if beside is None else io.open_corpus(beside, labelled)
     writer = io.writer(format)
     with Decisions.opened(SentenceTable(searchable=True), folder, writer.encode, start_over=force) as decisions:
-        loader = ReviewLoader(opened, decisions, others, by, goal)
+        loader = ReviewLoader(corpus, decisions, originals, by, goal)
         loader.start()
         server = _server(Review(decisions, loader, names, source), port) if page else None
         if server is None:
@@ -86,13 +86,13 @@ def review(
         if server is not None:
             _serve(server, folder / "open.html" if browser else None)
         loader.finish()
-        options.report_repairs(opened)
-        job = corpus_job(target, {"review": opened.fingerprint(), "decisions": content_hash(decisions.file)}, writer)
-        items: Iterator[Sentence | Reject] = chain(decisions.corpus, opened.rejects)  # the latter left out by a repair
+        options.report_repairs(corpus)
+        job = corpus_job(target, {"review": corpus.fingerprint(), "decisions": content_hash(decisions.file)}, writer)
+        items: Iterator[Sentence | Reject] = chain(decisions.corpus, corpus.rejects)  # the latter left out by a repair
         tally = job.run(items, lambda batch: [decisions.outcome(sentence) for sentence in batch], overwrite=True)
     counts = {key: decisions.counts[key] for key in ("accept", "corrected", "reject")}
     if json:
-        methods = {name: found.as_dict() for name, found in decisions.by_method().items()}
+        methods = {name: accepted.as_dict() for name, accepted in decisions.by_method().items()}
         options.print_json({"output": str(target), **tally.as_dict(), "decisions": counts, "methods": methods})
     else:
         print(printable(f"{target}: {tally}"))
@@ -147,9 +147,9 @@ def _print_progress(decisions: Decisions, order: Sequence[int]) -> None:
     """
     for name, accepted in decisions.by_method().items():
         print(printable(f"  {name}: {accepted}"))
-    found, verdicts = decisions.counts, decisions.verdicts
+    counts, verdicts = decisions.counts, decisions.verdicts
     left = sum(not verdicts.get(number) for number in order)
     remark(
-        f"accepted {found['accept']} ({found['corrected']} corrected), rejected {found['reject']}, "
+        f"accepted {counts['accept']} ({counts['corrected']} corrected), rejected {counts['reject']}, "
         + (f"{left} to go: the same command resumes" if left else "none to go")
     )

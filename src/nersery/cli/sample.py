@@ -47,20 +47,18 @@ def sample(
     _refuse_existing(target, ids, force=force)
     if ids is not None and ids.resolve() in (target.resolve(), rejects_of(target).resolve()):
         raise SettingsError(f"--ids names an output, {ids}, itself. Choose another file")
-    everything = options.open_corpus(source)
-    whole = Corpus(everything)
-    if not whole:
-        raise DataError(
-            Issue("there is no sentence to draw", everything.file.name), fix="name a file that has sentences"
-        )
+    opened = options.open_corpus(source)
+    whole_corpus = Corpus(opened)
+    if not whole_corpus:
+        raise DataError(Issue("there is no sentence to draw", opened.file.name), fix="name a file that has sentences")
     draw = sampling.sample_languages if each_language else sampling.sample
-    corpus = draw(whole, size, protocol, seed)
-    reasons = Counter(reject.reason for reject in everything.rejects)
-    tally = Tally(len(whole) + len(everything.rejects), len(corpus), reasons)
-    options.report_repairs(everything)
+    corpus = draw(whole_corpus, size, protocol, seed)
+    reasons = Counter(reject.reason for reject in opened.rejects)
+    tally = Tally(len(whole_corpus) + len(opened.rejects), len(corpus), reasons)
+    options.report_repairs(opened)
     _refuse_existing(target, ids, force=force)  # somebody may have written there in the meantime
     io.write(corpus, target)
-    options.write_rejects(target, everything.rejects)
+    options.write_rejects(target, opened.rejects)
     if ids is not None:
         ids.parent.mkdir(parents=True, exist_ok=True)
         write_output(ids, sampling.id_list(corpus))

@@ -70,21 +70,21 @@ def table(*head: str, figures_from: int | None = None, gaps: bool = False) -> Ta
     from rich import box
     from rich.table import Table
 
-    made = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, leading=int(gaps))
+    result = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, leading=int(gaps))
     for number, title in enumerate(head):
         figures = figures_from is not None and number >= figures_from
-        made.add_column(text(title), justify="right" if figures else "left")
-    return made
+        result.add_column(text(title), justify="right" if figures else "left")
+    return result
 
 
 def grid() -> Table:
     """A table within a cell: a text, a figure, and what else there may be."""
     from rich.table import Table
 
-    made = Table.grid(padding=(0, 1, 0, 0))
-    made.add_column()
-    made.add_column(justify="right")  # rich measures a table too small that has an empty column at its end
-    return made
+    result = Table.grid(padding=(0, 1, 0, 0))
+    result.add_column()
+    result.add_column(justify="right")  # rich measures a table too small that has an empty column at its end
+    return result
 
 
 def show(*parts: RenderableType) -> None:

@@ -90,13 +90,13 @@ def _untrained(method: str | None, preset: str | None, settings: Sequence[str]) 
     from nersery.experiments.recipe import with_preset
     from nersery.experiments.recipe_file.overrides import settings_from
 
-    chosen, issues = with_preset(settings_from(settings) | ({"preset": preset} if preset else {}))
+    tagger_settings, issues = with_preset(settings_from(settings) | ({"preset": preset} if preset else {}))
     if issues:
         raise SettingsError("\n".join(issues))
-    named = chosen.pop("method", None)
-    if method and named and method != named:
-        raise SettingsError(f"--method is {method}, and the preset or a setting says {named}: name one of them")
-    tagger: Tagger = registry.create("tagger", method or named or "transformer", chosen)
+    named_method = tagger_settings.pop("method", None)
+    if method and named_method and method != named_method:
+        raise SettingsError(f"--method is {method}, and the preset or a setting says {named_method}: name one of them")
+    tagger: Tagger = registry.create("tagger", method or named_method or "transformer", tagger_settings)
     return tagger
 
 
@@ -155,24 +155,24 @@ def evaluate(
 ) -> None:
     """Score predicted entities: strict precision, recall and F1, also by type."""
     names, compared = [predicted, *([against] if against is not None else [])], None
-    found = _scored(gold, names, missing, errors=errors)
-    result: dict[str, Any] = found.counters[0].scores.as_dict()
+    scored = _scored(gold, names, missing, errors=errors)
+    result: dict[str, Any] = scored.counters[0].scores.as_dict()
     if against is not None:
         from nersery.evaluate.significance import paired_bootstrap
 
-        ours, theirs = (counter.sentence_counts for counter in found.counters)
-        compared = paired_bootstrap(theirs, ours, samples=samples, seed=seed)
+        counts, baseline_counts = (counter.sentence_counts for counter in scored.counters)
+        compared = paired_bootstrap(baseline_counts, counts, samples=samples, seed=seed)
         result["against"] = {"file": against, **compared.as_dict()}
-    if found.errors is not None:
-        result["errors"] = found.errors.as_dict(SHOWN_MISTAKES)
-    for said in _score_notes(result, compared):
-        note(said)
+    if scored.errors is not None:
+        result["errors"] = scored.errors.as_dict(SHOWN_MISTAKES)
+    for text in _score_notes(result, compared):
+        note(text)
     if json:
         options.print_json(result)
         return
     _print_scores(result, compared)
-    if found.errors is not None:
-        _print_errors(found.errors)
+    if scored.errors is not None:
+        _print_errors(scored.errors)
 
 
 def _scored(gold: str, names: Sequence[str], missing: Missing, *, errors: bool) -> InStep:
@@ -185,23 +185,23 @@ def _scored(gold: str, names: Sequence[str], missing: Missing, *, errors: bool) 
 
     if missing == "refuse" and all(Path(io.input_path(name)).is_file() for name in (gold, *names)):
         for score in (score_in_step, score_by_id):  # the first writes nothing, the second reads any order
-            if (found := score(opened(gold), [opened(name) for name in names], errors=errors)) is not None:
-                return found
-    truth = Corpus(opened(gold))
+            if (scored := score(opened(gold), [opened(name) for name in names], errors=errors)) is not None:
+                return scored
+    gold_corpus = Corpus(opened(gold))
     if missing == "refuse":
-        labelled = [options.read_relabelled(truth, name) for name in names]
+        labelled = [options.read_relabelled(gold_corpus, name) for name in names]
     else:
         labelled = [Corpus(opened(name)) for name in names]
         for name, other in zip(names, labelled, strict=True):
-            if said := absence(truth, other, name):
-                note(said)
-        truth, labelled = with_some_missing(truth, [*zip(names, labelled, strict=True)], missing)
+            if text := absence(gold_corpus, other, name):
+                note(text)
+        gold_corpus, labelled = with_some_missing(gold_corpus, [*zip(names, labelled, strict=True)], missing)
     for name, other in zip(names, labelled, strict=True):
-        check_pairs(truth, other, name, missing)
-    in_order = [[other.by_id[sentence.id] for sentence in truth] for other in labelled]
-    whole = score_in_step(truth, in_order, errors=errors)
-    assert whole is not None, "pairs have been checked"
-    return whole
+        check_pairs(gold_corpus, other, name, missing)
+    in_order = [[other.by_id[sentence.id] for sentence in gold_corpus] for other in labelled]
+    result = score_in_step(gold_corpus, in_order, errors=errors)
+    assert result is not None, "pairs have been checked"
+    return result
 
 
 def _score_notes(result: dict[str, Any], compared: Comparison | None) -> list[str]:
@@ -237,8 +237,8 @@ def _print_errors(errors: Errors) -> None:
         shown.add_row(tables.text(type_), *(f"{count:,}" for count in counts.values()))
     print()
     tables.show(shown)
-    for one in errors.examples(SHOWN_MISTAKES):
-        text = mistake_text(one.truth.words, one.gold, one.predicted)
-        print(printable(f"{one.kind} in {one.truth.id}: {text}"))
+    for mistake in errors.examples(SHOWN_MISTAKES):
+        text = mistake_text(mistake.truth.words, mistake.gold, mistake.predicted)
+        print(printable(f"{mistake.kind} in {mistake.truth.id}: {text}"))
     for kind, meaning in KINDS.items():
         remark(f"{kind}: {meaning}")

@@ -23,7 +23,7 @@ def description(type: str, own: Mapping[str, str]) -> str:
     >>> description("CW", {}), description("Chemical_Entity", {}), description("GENE", {"GENE": "gene or protein"})
     ('creative work', 'chemical entity', 'gene or protein')
     """
-    return _said_of(type, own, "description")
+    return _text_of(type, own, "description")
 
 
 def definition(type: str, own: Mapping[str, str]) -> str:
@@ -32,7 +32,7 @@ def definition(type: str, own: Mapping[str, str]) -> str:
     >>> definition("PER", {}), definition("SuperConductor", {})
     ('named person or family', 'super conductor')
     """
-    return _said_of(type, own, "definition")
+    return _text_of(type, own, "definition")
 
 
 def question(type: str, own: Mapping[str, str]) -> str:
@@ -41,8 +41,8 @@ def question(type: str, own: Mapping[str, str]) -> str:
     >>> question("PER", {}), question("GENE", {"GENE": "gene of a plant"})
     ('Who is the named person or family mentioned in texts?', 'Which gene of a plant is mentioned in texts?')
     """
-    said = (_said_of(type, own, "question") or definition(type, own)).strip()
-    return said if said.endswith(QUESTION_MARKS) else f"Which {said} is mentioned in texts?"
+    text = (_text_of(type, own, "question") or definition(type, own)).strip()
+    return text if text.endswith(QUESTION_MARKS) else f"Which {text} is mentioned in texts?"
 
 
 def check_texts(texts: Mapping[str, str], setting: str) -> None:
@@ -76,11 +76,11 @@ def known() -> dict[str, str]:
     }
 
 
-def _said_of(type: str, own: Mapping[str, str], what: str) -> str:
+def _text_of(type: str, own: Mapping[str, str], field: str) -> str:
     if type in own:
         return own[type]
-    known = _defaults().get(_key(type))
-    return known.get(what, "") if known else _readable(type)
+    texts = _defaults().get(_key(type))
+    return texts.get(field, "") if texts else _readable(type)
 
 
 @cache

@@ -21,13 +21,13 @@ def summary(kind: str, name: str) -> str:
 def documentation(cls: type[Any]) -> str:
     """The docstring of a method, with the settings that it inherits at the end of its ``Args:``."""
     start, heading, rest = (inspect.getdoc(cls) or "").partition("Args:\n")
-    own, gap, end = rest.partition("\n\n")
+    settings, gap, end = rest.partition("\n\n")
     for base in filter(dataclasses.is_dataclass, cls.__mro__[1:] if heading else ()):
         entries = (inspect.getdoc(base) or "").partition("Args:\n")[2].partition("\n\n")[0]
         for entry in re.split(r"\n(?=    \w+: )", entries):
-            if entry and not re.search(rf"^{entry.partition(':')[0]}: ", own, re.M):  # it may describe a setting itself
-                own += "\n" + entry
-    return start + heading + own + gap + end
+            if entry and not re.search(rf"^{entry.partition(':')[0]}: ", settings, re.M):  # it may describe one itself
+                settings += "\n" + entry
+    return start + heading + settings + gap + end
 
 
 def describe(kind: str, name: str) -> dict[str, Any]:

@@ -13,23 +13,23 @@ class DisjointSets:
     """
 
     def __init__(self) -> None:
-        self._above: dict[object, object] = {}
+        self._parents: dict[object, object] = {}
         self._sizes: dict[object, int] = {}
 
     def root(self, item: object) -> object:
         """What stands for the set of an item."""
         path = []
-        while (above := self._above.get(item, item)) != item:
+        while (parent := self._parents.get(item, item)) != item:
             path.append(item)
-            item = above
-        self._above.update(dict.fromkeys(path, item))
+            item = parent
+        self._parents.update(dict.fromkeys(path, item))
         return item
 
     def join(self, one: object, other: object) -> None:
         """Make one set of two items' sets."""
         root, into = self.root(one), self.root(other)
         if root != into:
-            self._above[root] = into
+            self._parents[root] = into
             self._sizes[into] = self.size(into) + self._sizes.pop(root, 1)
 
     def size(self, root: object) -> int:

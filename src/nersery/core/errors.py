@@ -137,8 +137,8 @@ def printable(text: str) -> str:
     """
     if text.isprintable():
         return text
-    harmless = {one for one in {*text} - DIRECTIONS if one.isprintable() or unicodedata.category(one) in ("Cf", "Zs")}
-    return "".join(one if one in harmless else one.encode("unicode_escape").decode() for one in text)
+    harmless = {c for c in {*text} - DIRECTIONS if c.isprintable() or unicodedata.category(c) in ("Cf", "Zs")}
+    return "".join(c if c in harmless else c.encode("unicode_escape").decode() for c in text)
 
 
 def at(place: str, issues: Iterable[str]) -> list[str]:
@@ -157,7 +157,7 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
     ('did you mean "agreement"? Known: agreement, duplicates', 'known: duplicates, qa_prompting')
     """
     known = list(known)
-    close = difflib.get_close_matches(name, known, n=1) or [one for one in known if name and one.startswith(name)]
+    close = difflib.get_close_matches(name, known, n=1) or [other for other in known if name and other.startswith(name)]
     listed = ", ".join(known)
     if close:
         return f'did you mean "{close[0]}"? Known: {listed}'

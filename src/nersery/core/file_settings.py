@@ -33,38 +33,38 @@ def names_in(
     """
     types = naming(cls)
     for key, value in settings.items():
-        place = (*keys, key)
+        path = (*keys, key)
         if key in types:
-            found = (
-                {(*place, name): path for name, path in value.items()} if isinstance(value, Mapping) else {place: value}
+            names = (
+                {(*path, inner): name for inner, name in value.items()} if isinstance(value, Mapping) else {path: value}
             )
-            for leaf, name in found.items():
+            for path_of_name, name in names.items():
                 if isinstance(name, str) and name and not (types[key] == ModelName and name in BUNDLED):
-                    yield leaf, types[key], name
+                    yield path_of_name, types[key], name
         elif key in KINDS_WITHIN and isinstance(value, Mapping):
-            yield from _names_within(KINDS_WITHIN[key], DEFAULTS[KINDS_WITHIN[key]], value, place)
+            yield from _names_within(KINDS_WITHIN[key], DEFAULTS[KINDS_WITHIN[key]], value, path)
         elif key == MEMBERS and isinstance(value, Mapping):
             for name, member in value.items():
                 if isinstance(member, Mapping):
-                    yield from _names_within("align", name, member, (*place, name))
+                    yield from _names_within("align", name, member, (*path, name))
 
 
 def _names_within(
-    kind: str, default: str, table: Mapping[str, Any], place: tuple[str, ...]
+    kind: str, default: str, table: Mapping[str, Any], keys: tuple[str, ...]
 ) -> Iterator[tuple[tuple[str, ...], Any, str]]:
     method = table.get("method", default)
     if method in registry.names(kind):
-        yield from names_in(registry.get(kind, method), table, place)
+        yield from names_in(registry.get(kind, method), table, keys)
 
 
 def replaced(settings: Mapping[str, Any], names: Mapping[tuple[str, ...], str]) -> dict[str, Any]:
     """The settings with other names of files or models at the keys that `names_in` yields."""
     changed = copy.deepcopy(dict(settings))
-    for (*way, last), name in names.items():
+    for (*outer_keys, last_key), name in names.items():
         table = changed
-        for key in way:
+        for key in outer_keys:
             table = table[key]
-        table[last] = name
+        table[last_key] = name
     return changed
 
 
@@ -79,4 +79,4 @@ def paths_in(cls: type[Any], settings: Mapping[str, Any]) -> dict[str, str]:
 
 def files_in(cls: type[Any], settings: Mapping[str, Any]) -> dict[str, str]:
     """The content hashes of the `paths_in` settings, so that a job never goes on with others."""
-    return {place: content_hash(path) for place, path in paths_in(cls, settings).items()}
+    return {setting: content_hash(path) for setting, path in paths_in(cls, settings).items()}

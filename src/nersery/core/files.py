@@ -188,8 +188,8 @@ def check_replaceable(folder: Path, mark: str, what: str, own: Sequence[str], *,
         own: Patterns of all files that it may hold.
     """
     refuse_unwritable(folder)
-    here = Path.cwd()
-    if folder.resolve() in (here, *here.parents):
+    current = Path.cwd()
+    if folder.resolve() in (current, *current.parents):
         raise SettingsError(f"{folder} is the current folder, which the {what} would replace. Choose another folder")
     if folder.exists() and not folder.is_dir():
         raise SettingsError(f"{folder} is a file, expected the folder to write the {what} to")
@@ -235,13 +235,13 @@ def _workshop(folder: Path) -> Iterator[Path]:
     workshop = folder.with_name(f"{folder.name}.part-{secrets.token_hex(4)}")
     workshop.mkdir(parents=True)
     with locked(workshop):
-        like = re.compile(re.escape(folder.name) + r"\.part-[0-9a-f]{8}")
-        for left in folder.parent.iterdir():
-            if like.fullmatch(left.name) and left != workshop:
+        pattern = re.compile(re.escape(folder.name) + r"\.part-[0-9a-f]{8}")
+        for leftover in folder.parent.iterdir():
+            if pattern.fullmatch(leftover.name) and leftover != workshop:
                 with contextlib.suppress(SettingsError, OSError):  # another process is at work there
-                    if {path.name for path in left.iterdir()} <= _IN_WORKSHOP:
-                        with locked(left):
-                            _clear(left, folder)
+                    if {path.name for path in leftover.iterdir()} <= _IN_WORKSHOP:
+                        with locked(leftover):
+                            _clear(leftover, folder)
         try:
             yield workshop
         finally:
@@ -276,12 +276,12 @@ def written_beside(path: Path) -> Iterator[Path]:
             stack.callback(temporary.unlink, missing_ok=True)
             if not try_lock(stream) or is_at(stream, temporary):
                 break
-        for left in path.parent.glob(f"nersery-{'[0-9a-f]' * 16}.tmp"):
-            if left == temporary or left.is_symlink() or not left.is_file():  # opening a pipe would wait for ever
+        for leftover in path.parent.glob(f"nersery-{'[0-9a-f]' * 16}.tmp"):
+            if leftover == temporary or leftover.is_symlink() or not leftover.is_file():  # opening a pipe would hang
                 continue
-            with contextlib.suppress(OSError), left.open("rb") as other:
+            with contextlib.suppress(OSError), leftover.open("rb") as other:
                 if try_lock(other):
-                    left.unlink()
+                    leftover.unlink()
         yield temporary
 
 
@@ -305,6 +305,6 @@ def differences(old: Mapping[str, Any], new: Mapping[str, Any], prefix: str = ""
         if isinstance(old.get(key), Mapping) and isinstance(new.get(key), Mapping):
             lines.append(differences(old[key], new[key], f"{prefix}{key}."))
         else:
-            there, asked = (repr(one[key]) if key in one else "nothing" for one in (old, new))
-            lines.append(f"  {prefix}{key}: there {there}, asked for {asked}")
+            old_text, new_text = (repr(record[key]) if key in record else "nothing" for record in (old, new))
+            lines.append(f"  {prefix}{key}: there {old_text}, asked for {new_text}")
     return "\n".join(lines)

@@ -73,10 +73,10 @@ def _locked(folder: Path, name: str, *, wait: bool) -> Iterator[None]:
 def _open_lock(file: Path) -> IO[bytes]:
     """Open the file of a lock, which is empty; a link is not followed, and a file of somebody else stays as it is."""
     try:
-        found = file.lstat()
+        status = file.lstat()
     except FileNotFoundError:
-        found = None
-    if found is not None and (not stat.S_ISREG(found.st_mode) or found.st_size):
+        status = None
+    if status is not None and (not stat.S_ISREG(status.st_mode) or status.st_size):
         raise SettingsError(
             f"{file} is in the place of nersery's lock, which is an empty file. Move it, or choose another output"
         )

@@ -31,4 +31,4 @@ def elected(votes: Sequence[Iterable[Entity]], weights: Sequence[float] | None =
         for entity in entities:
             shares[entity] += weight
             scores[entity] += weight * (1.0 if entity.score is None else entity.score)
-    return [replace(one, score=scores[one] / total) for one, share in sorted(shares.items()) if share > total / 2]
+    return [replace(e, score=scores[e] / total) for e, share in sorted(shares.items()) if share > total / 2]

@@ -101,13 +101,13 @@ def get(kind: str, name: str) -> type[Any]:
 
 def _loaded(kind: str, point: EntryPoint, base: type[Any]) -> type[Any]:
     """The class of another package's method."""
-    place = f'the {kind} method "{point.name}" of another package, {point.value},'
+    description = f'the {kind} method "{point.name}" of another package, {point.value},'
     try:
         loaded = point.load()
     except (ImportError, AttributeError) as error:
-        raise SettingsError(f"{place} cannot be loaded: {error}. Reinstall that package, or remove it") from error
+        raise SettingsError(f"{description} cannot be loaded: {error}. Reinstall that package, or remove it") from error
     if not (isinstance(loaded, type) and issubclass(loaded, base)):
-        raise SettingsError(f"{place} is {loaded!r:.60}, expected a class derived from {base.__name__}")
+        raise SettingsError(f"{description} is {loaded!r:.60}, expected a class derived from {base.__name__}")
     return loaded
 
 

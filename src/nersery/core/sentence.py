@@ -149,10 +149,10 @@ class Sentence:
         >>> Sentence(("Ada", "saw", "it"), (Entity(0, 1, "PER"), Entity(2, 3, "MISC"))).with_types({"MISC": ""}).labels
         ((0, 1, 'PER'),)
         """
-        called = [replace(entity, type=names.get(entity.type, entity.type)) for entity in self.entities]
+        renamed = [replace(entity, type=names.get(entity.type, entity.type)) for entity in self.entities]
         soft = [replace(label, type=names.get(label.type, label.type)) for label in self.soft_labels]
         kept = tuple(sorted(label for label in soft if label.type))
-        return replace(self, entities=tuple(entity for entity in called if entity.type), soft_labels=kept)
+        return replace(self, entities=tuple(entity for entity in renamed if entity.type), soft_labels=kept)
 
     def generated(self, id: str, origin: Origin) -> Sentence:
         """The content of this sentence as a new one: with its entities, without scores, comments and soft labels.
@@ -167,7 +167,7 @@ class Sentence:
         entities = self.entities
         for entity in entities:
             if entity.score is not None:
-                entities = tuple([Entity(one.start, one.end, one.type) for one in entities])
+                entities = tuple([Entity(entity.start, entity.end, entity.type) for entity in entities])
                 break
         return Sentence.unchecked(
             self.words, entities, id, language=self.language, origin=origin, scores={}, columns=self.columns
@@ -271,15 +271,15 @@ def _spliced(values: tuple[str, ...], edits: Iterable[Edit]) -> tuple[str, ...]:
 
 
 def _moved(entity: Entity, edits: Sequence[Edit], sentence: Sentence) -> Entity:
-    before = inside = 0
+    shift = growth_inside = 0
     for start, end, new in edits:
         growth = len(new) - (end - start)
         if end <= entity.start:
-            before += growth
+            shift += growth
         elif start >= entity.end:
             break
         elif entity.start <= start and end <= entity.end:
-            inside += growth
+            growth_inside += growth
         else:
             raise DataError(
                 Issue(
@@ -288,9 +288,9 @@ def _moved(entity: Entity, edits: Sequence[Edit], sentence: Sentence) -> Entity:
                     sentence=sentence.id or None,
                 )
             )
-    if before == inside == 0:
+    if shift == growth_inside == 0:
         return entity
-    return Entity(entity.start + before, entity.end + before + inside, entity.type, entity.score)
+    return Entity(entity.start + shift, entity.end + shift + growth_inside, entity.type, entity.score)
 
 
 def types_in(sentences: Iterable[Sentence]) -> set[str]:

@@ -87,11 +87,11 @@ def scheme_name(name: str) -> str:
     """
     if not isinstance(name, str):
         raise SettingsError(f"the tag scheme is {name!r:.60}, expected its name; known: {', '.join(SCHEMES)}")
-    known = _OTHER_NAMES.get(name.upper(), name.upper())
-    if known not in SCHEMES:
-        read_as = "IO is read as IOB1; " if known == "IO" else ""
+    canonical = _OTHER_NAMES.get(name.upper(), name.upper())
+    if canonical not in SCHEMES:
+        read_as = "IO is read as IOB1; " if canonical == "IO" else ""
         raise SettingsError(f'there is no tag scheme "{name}"; {read_as}{did_you_mean(name, SCHEMES)}')
-    return known
+    return canonical
 
 
 def looks_like_tag(value: str, *, broken: bool = False) -> bool:
@@ -253,15 +253,15 @@ def detect(pairs: Iterable[tuple[str, str]]) -> str:
     >>> detect({("O", "I-PER"), ("I-PER", "I-PER"), ("I-PER", "O")})
     'IOB1'
     """
-    seen = {(_hyphenated(left), _hyphenated(right)) for left, right in pairs}
-    letters = {right[0] for _, right in seen if looks_like_tag(right)}
+    hyphenated = {(_hyphenated(left), _hyphenated(right)) for left, right in pairs}
+    letters = {right[0] for _, right in hyphenated if looks_like_tag(right)}
     for evidence, name in _EVIDENCE:
         # IOB1 allows all that B and I can say, so its illegal pairs are those with letters that it does not have.
-        if letters.intersection(evidence) and _illegal(seen, name) < _illegal(seen, "IOB1"):
+        if letters.intersection(evidence) and _illegal(hyphenated, name) < _illegal(hyphenated, "IOB1"):
             return name
     # Letters of tags that begin an entity whatever their letter says: the tag before is O or of another type.
-    apart = {right[0] for left, right in seen if looks_like_tag(right) and left[1:] != right[1:] != left}
-    return "IOB1" if "I" in apart and "B" not in apart else "IOB2"
+    openers = {right[0] for left, right in hyphenated if looks_like_tag(right) and left[1:] != right[1:] != left}
+    return "IOB1" if "I" in openers and "B" not in openers else "IOB2"
 
 
 def _hyphenated(tag: str) -> str:

@@ -38,10 +38,10 @@ Precision = Literal["auto", "bf16", "fp32"]
 
 def build(cls: type[Any], name: str, settings: Mapping[str, Any]) -> Any:
     """Build a dataclass; a `SettingsError` with all unknown settings and wrong values, under its name."""
-    made, issues = built(cls, name, settings)
+    built_object, issues = built(cls, name, settings)
     if issues:
         raise SettingsError("\n".join(issues))
-    return made
+    return built_object
 
 
 def built(cls: type[Any], name: str, settings: Mapping[str, Any]) -> tuple[Any, list[str]]:
@@ -87,9 +87,9 @@ def typed(cls: type[Any], name: str, settings: Mapping[str, Any]) -> tuple[dict[
             if not isinstance(value, Mapping):
                 issues.append(f"{prefix}{key} is not a section [{prefix}{key}]")
                 continue
-            own, found = validated(section, f"{prefix}{key}", value)
-            issues += found
-            values |= {} if found else {key: section(**own)}
+            section_values, section_issues = validated(section, f"{prefix}{key}", value)
+            issues += section_issues
+            values |= {} if section_issues else {key: section(**section_values)}
             continue
         try:
             strict = True if isinstance(value, bool | str) else None  # lax otherwise, but true and "0.5" are no numbers
@@ -140,10 +140,10 @@ def _is_finite(value: Any) -> bool:
 
 def _message(detail: Mapping[str, Any]) -> str:
     """What one of pydantic's errors says to a user."""
-    place = ".".join(str(key) for key in detail["loc"])
+    setting = ".".join(str(key) for key in detail["loc"])
     if detail["type"] not in _EXPECTED:
         return str(detail["msg"])
-    return _EXPECTED[detail["type"]].format(place=place, **detail.get("ctx", {}))
+    return _EXPECTED[detail["type"]].format(place=setting, **detail.get("ctx", {}))
 
 
 def _is_required(field: dataclasses.Field[Any]) -> bool:

@@ -45,7 +45,7 @@ def issue_in(sentence: Any) -> str | None:
         _words_issue(words)
         or (_entities_issue(entities, words) if entities else None)
         or _texts_issue(
-            [sentence.id, sentence.language, sentence.document, *comments, *scores, *[one.type for one in entities]],
+            [sentence.id, sentence.language, sentence.document, *comments, *scores, *[e.type for e in entities]],
             origin,
             comments,
         )

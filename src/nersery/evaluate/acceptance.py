@@ -50,7 +50,7 @@ def acceptance(decided: Iterable[tuple[Sentence, Sentence | None]]) -> Acceptanc
     50% of 2 accepted, 1 corrected, kappa 0.33
     """
     pairs = list(decided)
-    kept = [(made, found) for made, found in pairs if found is not None]
-    corrected = sum(made.labels != found.labels for made, found in kept)
-    value = agreement((made for made, _ in kept), (found for _, found in kept)).all_words.value
+    kept = [(sentence, accepted) for sentence, accepted in pairs if accepted is not None]
+    corrected = sum(sentence.labels != accepted.labels for sentence, accepted in kept)
+    value = agreement((sentence for sentence, _ in kept), (accepted for _, accepted in kept)).all_words.value
     return Acceptance(len(kept), corrected, len(pairs) - len(kept), value)

@@ -58,8 +58,8 @@ class AlignmentScores:
     @property
     def error_rate(self) -> float:
         """The alignment error rate, in [0, 1]; lower is better, and 0 without any links."""
-        whole = self.links + self.gold
-        return 1 - (self.sure + self.possible) / whole if whole else 0.0
+        total = self.links + self.gold
+        return 1 - (self.sure + self.possible) / total if total else 0.0
 
     def __add__(self, other: AlignmentScores) -> AlignmentScores:
         """Both together."""
@@ -83,9 +83,9 @@ def count_alignment(
         sure: Links that must be predicted.
         possible: Further links that may be predicted.
     """
-    found = {(link[0], link[1]) for link in links}
-    right = {*sure, *possible}
-    return AlignmentScores(len(found), len(found & right), len(found & {*sure}), len({*sure}))
+    predicted = {(link[0], link[1]) for link in links}
+    correct = {*sure, *possible}
+    return AlignmentScores(len(predicted), len(predicted & correct), len(predicted & {*sure}), len({*sure}))
 
 
 def read_gold(path: str | Path, *, first: int = 0) -> list[Gold]:
@@ -94,21 +94,21 @@ def read_gold(path: str | Path, *, first: int = 0) -> list[Gold]:
     Raises:
         DataError: With every line that is none; or when links have probabilities, or none is sure.
     """
-    file, found, issues = TextFile(path), list[Gold](), list[Issue]()
+    file, alignments, issues = TextFile(path), list[Gold](), list[Issue]()
     for line, text in enumerate(lines_of_links(file), start=1):
         if _WITH_PROBABILITY.search(text):
             fix = "write it with `nersery crosslingual align --plain`, and name the hand-made links first"
             raise DataError(Issue("GOLD has probabilities", file.name, line), fix=fix)
         try:
-            found.append(parse_gold(text, first=first))
+            alignments.append(parse_gold(text, first=first))
         except ValueError as error:
             issues.append(Issue(str(error), file.name, line))
     if issues:
         raise DataError(issues, fix="name a file with the links of a pair of sentences in each line")
-    if not any(sure for sure, _ in found):
+    if not any(sure for sure, _ in alignments):
         fix = "mark sure links by a hyphen (0-0), possible ones by a p (0p0)"
         raise DataError(Issue("no link is sure, so none could be missed", file.name), fix=fix)
-    return found
+    return alignments
 
 
 def parse_gold(text: str, *, first: int = 0) -> Gold:
@@ -131,8 +131,8 @@ def parse_gold(text: str, *, first: int = 0) -> Gold:
             raise ValueError(
                 f"{field!r:.40} is not a link, expected e.g. {first}-{first}, or {first}p{first} if possible"
             )
-        place = int(source) - first, int(target) - first
-        possible.add(place)
+        link = int(source) - first, int(target) - first
+        possible.add(link)
         if sign == "-":
-            sure.add(place)
+            sure.add(link)
     return frozenset(sure), frozenset(possible)

@@ -113,10 +113,10 @@ def kappa(labels: Counter[Labels]) -> Kappa:
     0.4
     """
     first, second = Counter[str](), Counter[str]()
-    for (one, other), count in labels.items():
-        first[one] += count
-        second[other] += count
-    alike = sum(count for (one, other), count in labels.items() if one == other)
+    for (left, right), count in labels.items():
+        first[left] += count
+        second[right] += count
+    alike = sum(count for (left, right), count in labels.items() if left == right)
     return Kappa(labels.total(), alike, sum(count * second[label] for label, count in first.items()))
 
 

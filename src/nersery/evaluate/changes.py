@@ -49,9 +49,9 @@ def find_changes(gold: Iterable[Sentence], before: Iterable[Sentence], after: It
     gold = list(gold)
     changes = []
     for (truth, old), (_, new) in zip(paired(gold, before), paired(gold, after), strict=True):
-        right, now = {*truth.entities}, {*new.entities}
-        for entity in sorted({*old.entities} ^ now):
-            is_right, is_now = entity in right, entity in now
+        correct, predicted = {*truth.entities}, {*new.entities}
+        for entity in sorted({*old.entities} ^ predicted):
+            is_right, is_now = entity in correct, entity in predicted
             kind = ("fixed" if is_now else "broken") if is_right else "new" if is_now else "gone"
             changes.append(Change(kind, entity, truth, old, new))
     return changes

@@ -117,8 +117,8 @@ class _Roles:
         words = [folded(word) for word in sentence.words]
         inside = sentence.inside
         return cls(
-            tuple(word for place, word in enumerate(words) if place in inside),
-            tuple(word for place, word in enumerate(words) if place not in inside),
+            tuple(word for position, word in enumerate(words) if position in inside),
+            tuple(word for position, word in enumerate(words) if position not in inside),
         )
 
     def __len__(self) -> int:
@@ -127,14 +127,14 @@ class _Roles:
 
 def _compared(sentence: Sentence, parent: Callable[[str], _Roles | None]) -> Diversity:
     names = sentence.origin.parents if sentence.origin is not None else ()
-    parents = [found for found in map(parent, names) if found is not None]
+    parents = [roles for roles in map(parent, names) if roles is not None]
     if not names or len(parents) < len(names):
         return Diversity(orphans=1)
-    own = _Roles.of(sentence)
+    own_roles = _Roles.of(sentence)
     return Diversity(
-        _new(own.entity, {word for parent in parents for word in parent.entity}),
-        _new(own.non_entity, {word for parent in parents for word in parent.non_entity}),
-        Mean(Fraction(sum(abs(len(own) - len(parent)) for parent in parents), len(parents)), 1),
+        _new(own_roles.entity, {word for parent in parents for word in parent.entity}),
+        _new(own_roles.non_entity, {word for parent in parents for word in parent.non_entity}),
+        Mean(Fraction(sum(abs(len(own_roles) - len(parent)) for parent in parents), len(parents)), 1),
     )
 
 

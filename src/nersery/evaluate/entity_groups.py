@@ -34,8 +34,8 @@ def score_groups(gold: Iterable[Sentence], predicted: Iterable[Sentence], group_
     """
     counts = [Counter[str](), Counter[str](), Counter[str]()]
     for truth, guess in paired(gold, predicted):
-        right = {*guess.entities} & {*truth.entities}
-        for counter, entities in zip(counts, (right, guess.entities, truth.entities), strict=True):
+        correct = {*guess.entities} & {*truth.entities}
+        for counter, entities in zip(counts, (correct, guess.entities, truth.entities), strict=True):
             counter.update(group_of(truth, entity) for entity in entities)
     return {group: Counts(*(counter[group] for counter in counts)) for group in {**counts[1], **counts[2]}}
 
@@ -48,8 +48,8 @@ def novelty_groups(train: Iterable[Sentence]) -> GroupOf:
             types.setdefault(_words(sentence, entity), set()).add(entity.type)
 
     def group_of(sentence: Sentence, entity: Entity) -> str:
-        known = types.get(_words(sentence, entity))
-        return UNSEEN if known is None else SEEN if entity.type in known else OTHER_TYPE
+        known_types = types.get(_words(sentence, entity))
+        return UNSEEN if known_types is None else SEEN if entity.type in known_types else OTHER_TYPE
 
     return group_of
 

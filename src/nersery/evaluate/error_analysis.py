@@ -79,12 +79,12 @@ class Errors:
 
     def add(self, truth: Sentence, guess: Sentence) -> None:
         """Compare the entities of a sentence; see `find_errors`."""
-        for one, other in _matched(truth.entities, guess.entities):
-            kind = _kind(one, other)
+        for gold, predicted in _matched(truth.entities, guess.entities):
+            kind = _kind(gold, predicted)
             if kind is None:
-                self.correct[one.type if one else ""] += 1
+                self.correct[gold.type if gold else ""] += 1
             else:
-                self.mistakes.append(Mistake(kind, one, other, truth, guess))
+                self.mistakes.append(Mistake(kind, gold, predicted, truth, guess))
 
     @property
     def per_type(self) -> dict[str, dict[str, int]]:
@@ -101,8 +101,8 @@ class Errors:
 
         Missed and spurious entities have no counterpart, so they are not among them.
         """
-        pairs = Counter((own, own) for own in self.correct.elements())
-        pairs.update((one.gold.type, one.predicted.type) for one in self.mistakes if one.gold and one.predicted)
+        pairs = Counter((type_, type_) for type_ in self.correct.elements())
+        pairs.update((m.gold.type, m.predicted.type) for m in self.mistakes if m.gold and m.predicted)
         rows: dict[str, dict[str, int]] = {}
         for (gold, predicted), count in sorted(pairs.items()):
             rows.setdefault(gold, {})[predicted] = count
@@ -171,10 +171,10 @@ def _matched(gold: Sequence[Entity], predicted: Sequence[Entity]) -> list[tuple[
 
 def _closeness(pair: tuple[Entity, Entity]) -> tuple[bool, bool, int, int, int]:
     """The closest pair first."""
-    one, other = pair
-    same_words = (one.start, one.end) == (other.start, other.end)
-    shared = min(one.end, other.end) - max(one.start, other.start)
-    return (not same_words, one.type != other.type, -shared, one.start, other.start)
+    gold, predicted = pair
+    same_words = (gold.start, gold.end) == (predicted.start, predicted.end)
+    shared = min(gold.end, predicted.end) - max(gold.start, predicted.start)
+    return (not same_words, gold.type != predicted.type, -shared, gold.start, predicted.start)
 
 
 def mistake_text(words: Sequence[str], gold: Entity | None, predicted: Entity | None) -> str:

@@ -39,25 +39,25 @@ def score_in_step(
         labelled: Each is read once, beside ``gold``.
         errors: Also look for the errors of the first one. Sentences with an error are kept.
     """
-    counters, found, ids = [PairCounter() for _ in labelled], Errors(), Ids()
-    own_ids = [Ids() for _ in labelled]
+    counters, all_errors, ids = [PairCounter() for _ in labelled], Errors(), Ids()
+    other_ids = [Ids() for _ in labelled]
     try:
         for number, (truth, *guesses) in enumerate(zip_longest(gold, *labelled), start=1):
-            if truth is None or ids.add(truth.id or str(number), number) or any(own.find(truth.id) for own in own_ids):
+            if truth is None or ids.add(truth.id or str(number), number) or any(i.find(truth.id) for i in other_ids):
                 return None
-            for place, (counter, own, guess) in enumerate(zip(counters, own_ids, guesses, strict=True)):
+            for index, (counter, known, guess) in enumerate(zip(counters, other_ids, guesses, strict=True)):
                 if guess is None or guess.words != truth.words:
                     return None
                 if guess.id != truth.id:
-                    if ids.find(guess.id) or own.add(guess.id, number):
+                    if ids.find(guess.id) or known.add(guess.id, number):
                         return None
-                    guess = guesses[place] = replace(guess, id=truth.id)
+                    guess = guesses[index] = replace(guess, id=truth.id)
                 counter.add(truth, guess)
             if errors:
-                found.add(truth, guesses[0])
+                all_errors.add(truth, guesses[0])
     except DataError:  # reading everything names all issues
         return None
-    return InStep(counters, found if errors else None)
+    return InStep(counters, all_errors if errors else None)
 
 
 def score_by_id(
@@ -70,16 +70,16 @@ def score_by_id(
     """
     try:
         tables = [SentenceTable(sentences) for sentences in labelled]
-        found = score_in_step(gold, [_in_order(gold, table) for table in tables], errors=errors)
+        result = score_in_step(gold, [_in_order(gold, table) for table in tables], errors=errors)
     except DataError:  # reading everything names all issues
         return None
-    is_whole = found is not None and all(len(table) == len(found.counters[0].sentence_counts) for table in tables)
-    return found if is_whole else None
+    is_whole = result is not None and all(len(table) == len(result.counters[0].sentence_counts) for table in tables)
+    return result if is_whole else None
 
 
 def _in_order(gold: Iterable[Sentence], table: SentenceTable) -> Iterator[Sentence]:
     """The sentences of a table in the order of gold, up to the first one that it lacks."""
     for truth in gold:
-        if (found := table.find(truth.id)) is None:
+        if (sentence := table.find(truth.id)) is None:
             return
-        yield found
+        yield sentence

@@ -65,10 +65,10 @@ def with_some_missing(truth: Corpus, files: Sequence[tuple[str, Corpus]], missin
     Raises:
         DataError: When a file has no gold sentence that is left.
     """
-    kept = Corpus(s for s in truth if missing == "missed" or all(s.id in found.by_id for _, found in files))
-    for name, found in files:
-        if not any(sentence.id in found.by_id for sentence in kept):
+    kept = Corpus(s for s in truth if missing == "missed" or all(s.id in corpus.by_id for _, corpus in files))
+    for name, corpus in files:
+        if not any(sentence.id in corpus.by_id for sentence in kept):
             raise DataError(
                 Issue("no gold sentence can be scored: their ids are not in this file", name), fix=SAME_SENTENCES
             )
-    return kept, [Corpus(found.by_id.get(s.id, s.with_entities(())) for s in kept) for _, found in files]
+    return kept, [Corpus(corpus.by_id.get(s.id, s.with_entities(())) for s in kept) for _, corpus in files]

@@ -141,8 +141,8 @@ class _MentionTable:
         """Whether a mention is known or valid, so that an oracle need not be asked."""
         with naming_the_temporary_folder():
             query = "select is_known or is_valid from mentions where hash = ?"
-            found = self._table.execute(query, (_hash(mention),)).fetchone()
-        return bool(found and found[0])
+            row = self._table.execute(query, (_hash(mention),)).fetchone()
+        return bool(row and row[0])
 
     def counts(self) -> list[tuple[str, int, int, int]]:
         """Each type that was generated, and how many of its mentions were; how many are new, and of these valid."""
@@ -162,9 +162,9 @@ def _valid(batch: list[Sentence], table: _MentionTable, oracle: Tagger) -> set[M
     valid = set()
     asked = [sentence for sentence in batch if not all(map(table.is_settled, _mentions(sentence)))]
     for sentence, guess in zip(asked, oracle.predict(asked) if asked else [], strict=True):
-        found = set(guess.labels)
+        predicted = set(guess.labels)
         for mention, label in zip(_mentions(sentence), sentence.labels, strict=True):
-            if label in found:
+            if label in predicted:
                 valid.add(mention)
     return valid
 

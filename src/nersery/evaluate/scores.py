@@ -95,8 +95,8 @@ class Scores:
     def __add__(self, other: Scores) -> Scores:
         """The counts of two corpora, or of two parts of one, together."""
         types = sorted({*self.per_type, *other.per_type})
-        none = Counts()
-        return Scores({type_: self.per_type.get(type_, none) + other.per_type.get(type_, none) for type_ in types})
+        zero = Counts()
+        return Scores({type_: self.per_type.get(type_, zero) + other.per_type.get(type_, zero) for type_ in types})
 
     def as_dict(self) -> dict[str, Any]:
         """Figures and counts, for JSON."""
@@ -196,10 +196,10 @@ def paired_by_order(first: Corpus, other: Corpus) -> Corpus:
     """
     if len(first) != len(other) or first.by_id.keys() == other.by_id.keys():
         return other
-    same_words = all(here.words == there.words for here, there in zip(first, other, strict=True))
+    same_words = all(left.words == right.words for left, right in zip(first, other, strict=True))
     if not same_words and first.by_id.keys() & other.by_id.keys():
         return other
-    return Corpus(replace(there, id=here.id) for here, there in zip(first, other, strict=True))
+    return Corpus(replace(right, id=left.id) for left, right in zip(first, other, strict=True))
 
 
 def score_languages(gold: Iterable[Sentence], predicted: Iterable[Sentence]) -> dict[str, Scores]:
@@ -228,10 +228,10 @@ def all_scores(gold: Corpus, predicted: Corpus) -> dict[str, Any]:
         DataError: As `score`.
     """
     languages = score_languages(gold, predicted)
-    found = sum(languages.values(), Scores()).as_dict()
+    scores = sum(languages.values(), Scores()).as_dict()
     if len(languages) > 1:
-        found["per_language"] = {language: own.micro.as_dict() for language, own in languages.items()}
-    return found
+        scores["per_language"] = {language: part.micro.as_dict() for language, part in languages.items()}
+    return scores
 
 
 def sentence_counts(gold: Iterable[Sentence], predicted: Iterable[Sentence]) -> NDArray[np.int64]:
@@ -257,39 +257,39 @@ def paired(
     Raises:
         DataError: Naming every sentence that one of them lacks, has twice, or has with other words.
     """
-    one, other = names
+    first, second = names
     gold, predicted = tuple(gold), tuple(predicted)
-    issues = [*_repeated(gold, one), *_repeated(predicted, other)]
+    issues = [*_repeated(gold, first), *_repeated(predicted, second)]
     guesses = {sentence.id: sentence for sentence in predicted}
     for truth in gold:
         guess = guesses.get(truth.id)
         if guess is None:
-            issues.append(Issue(f"no {other} sentence has this id", sentence=truth.id))
+            issues.append(Issue(f"no {second} sentence has this id", sentence=truth.id))
         elif guess.words != truth.words:
             issues.append(Issue(_first_difference(truth.words, guess.words, names), sentence=truth.id))
     if gold and len(issues) >= len(gold) and not guesses.keys() & {truth.id for truth in gold}:
-        issues = [Issue(f"the {len(gold)} {one} ids and the {len(predicted)} {other} ids have nothing in common")]
+        issues = [Issue(f"the {len(gold)} {first} ids and the {len(predicted)} {second} ids have nothing in common")]
         raise DataError(issues, fix="give two files with the same sentences; they are paired by sentence id")
     known = {sentence.id for sentence in gold}
-    issues += [Issue(f"{other}, but not in {one}", sentence=id_) for id_ in guesses if id_ not in known]
+    issues += [Issue(f"{second}, but not in {first}", sentence=id_) for id_ in guesses if id_ not in known]
     if issues:
         fix = "give the same sentences under two labellings, with the same ids, or without ids in the same order"
         raise DataError(issues, fix=fix)
     return ((truth, guesses[truth.id]) for truth in gold)
 
 
-def _repeated(sentences: Sequence[Sentence], what: str) -> Iterator[Issue]:
+def _repeated(sentences: Sequence[Sentence], name: str) -> Iterator[Issue]:
     ids = Counter(sentence.id for sentence in sentences)
     if len(ids) < len(sentences):
-        yield from (Issue(f"{n} {what} sentences share the id {id_!r}") for id_, n in ids.items() if n > 1)
+        yield from (Issue(f"{n} {name} sentences share the id {id_!r}") for id_, n in ids.items() if n > 1)
 
 
 def _first_difference(gold: Sequence[str], predicted: Sequence[str], names: tuple[str, str]) -> str:
-    one, other = names
+    first, second = names
     for position, (truth, guess) in enumerate(zip(gold, predicted, strict=False)):
         if truth != guess:
             if composed(truth) != composed(guess):
-                return f"other words in {other}: word {position} is {guess!r}, in {one} {truth!r}"
+                return f"other words in {second}: word {position} is {guess!r}, in {first} {truth!r}"
             alike = "the same letters in another Unicode form: bring both files into one, such as NFC"
-            return f"other words in {other}: word {position} is {guess!a}, in {one} {truth!a}, {alike}"
-    return f"other words in {other}: {len(predicted)} words, in {one} {len(gold)}"
+            return f"other words in {second}: word {position} is {guess!a}, in {first} {truth!a}, {alike}"
+    return f"other words in {second}: {len(predicted)} words, in {first} {len(gold)}"

@@ -99,12 +99,12 @@ def paired_bootstrap(
         raise SettingsError(f"samples is {samples}, expected 1 or more")
     pair = _stacked(baseline, system)
     runs, sentences = pair.shape[1:3]
-    theirs, ours = _mean_f1(pair.sum(axis=2)[None])[0]
-    observed = float(ours - theirs)
+    baseline_f1, system_f1 = _mean_f1(pair.sum(axis=2)[None])[0]
+    observed = float(system_f1 - baseline_f1)
     f1 = _resampled(pair, samples, np.random.default_rng(item_seed(seed, "paired_bootstrap")))
-    drawn = f1[:, 1] - f1[:, 0]  # both from the same resample, which is what pairs them
-    low, high = _percentiles(drawn)
-    hits = _count_extreme(drawn - observed, observed)
+    differences = f1[:, 1] - f1[:, 0]  # both from the same resample, which is what pairs them
+    low, high = _percentiles(differences)
+    hits = _count_extreme(differences - observed, observed)
     different = int((pair[0] != pair[1]).any(axis=(0, 2)).sum())
     p_value = max((hits + 1) / (samples + 1), min(1.0, 2.0 ** (1 - different)))
     return Comparison(observed, low, high, p_value, sentences, runs)
@@ -220,8 +220,8 @@ def holm(p_values: Sequence[float]) -> list[float]:
     """
     corrected = [0.0] * len(p_values)
     highest = 0.0
-    for rank, place in enumerate(sorted(range(len(p_values)), key=lambda index: p_values[index])):
+    for rank, index in enumerate(sorted(range(len(p_values)), key=lambda index: p_values[index])):
         # Never below the p-value before it, or a larger one could be significant and a smaller one not.
-        highest = max(highest, min(1.0, (len(p_values) - rank) * p_values[place]))
-        corrected[place] = highest
+        highest = max(highest, min(1.0, (len(p_values) - rank) * p_values[index]))
+        corrected[index] = highest
     return corrected

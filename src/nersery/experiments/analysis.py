@@ -42,18 +42,18 @@ def analyse(run: RunFolder, system: System, baseline: Predictions) -> dict[str, 
     Args:
         baseline: The predictions of gold only.
     """
-    own = predictions(run, system)
-    low, high = f1_interval(_counts(run, own), samples=run.recipe.evaluate.bootstrap_samples)
-    known = [novelty_groups(run.sampled(seed)[0]) for seed in run.recipe.seeds]
-    novelty = [score_groups(*pair, group_of) for pair, group_of in zip(own, known, strict=True)]
-    lengths = [score_groups(*pair, length_group) for pair in own]
+    predicted = predictions(run, system)
+    low, high = f1_interval(_counts(run, predicted), samples=run.recipe.evaluate.bootstrap_samples)
+    novelty_of_types = [novelty_groups(run.sampled(seed)[0]) for seed in run.recipe.seeds]
+    novelty = [score_groups(*pair, group_of) for pair, group_of in zip(predicted, novelty_of_types, strict=True)]
+    lengths = [score_groups(*pair, length_group) for pair in predicted]
     return {
         "f1_interval": {"low": low, "high": high},
         "per_novelty": group_scores(map(_as_dicts, novelty), NOVELTY),
         "per_length": group_scores(map(_as_dicts, lengths), LENGTHS),
-        "errors": _errors(own),
-        "against_gold": None if system.is_baseline else _against_gold(run, own, baseline),
-        **({} if system.is_baseline else {"changes": _changes(own, baseline)}),
+        "errors": _errors(predicted),
+        "against_gold": None if system.is_baseline else _against_gold(run, predicted, baseline),
+        **({} if system.is_baseline else {"changes": _changes(predicted, baseline)}),
     }
 
 
@@ -69,29 +69,29 @@ def group_scores(groups: Iterable[Mapping[str, Any]], order: Sequence[str] = ())
         order: Of the groups; sorted by name if empty.
     """
     groups, none = list(groups), Counts().as_dict()
-    found = {name for one in groups for name in one}
-    rows = {name: [one.get(name, none) for one in groups] for name in order or sorted(found) if name in found}
+    names = {name for one in groups for name in one}
+    rows = {name: [one.get(name, none) for one in groups] for name in order or sorted(names) if name in names}
     return {name: {**measures(counts), "gold": max(one["gold"] for one in counts)} for name, counts in rows.items()}
 
 
 def measures(scores: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """Precision, recall and F1 over seeds, from those of each seed."""
-    return {name: Measure.of(one[name] for one in scores) for name in ("precision", "recall", "f1")}
+    return {name: Measure.of(score[name] for score in scores) for name in ("precision", "recall", "f1")}
 
 
-def _errors(own: Predictions) -> dict[str, Any]:
-    found = [find_errors(*pair) for pair in own]
-    whole = Errors(sum((one.correct for one in found), Counter()), [m for one in found for m in one.mistakes])
-    examples = [mistake.as_dict() for mistake in found[0].examples(SHOWN_MISTAKES)]
-    return {"per_type": whole.per_type, "confusion": whole.confusion, "examples": examples}
+def _errors(predicted: Predictions) -> dict[str, Any]:
+    errors = [find_errors(*pair) for pair in predicted]
+    total = Errors(sum((e.correct for e in errors), Counter()), [mistake for e in errors for mistake in e.mistakes])
+    examples = [mistake.as_dict() for mistake in errors[0].examples(SHOWN_MISTAKES)]
+    return {"per_type": total.per_type, "confusion": total.confusion, "examples": examples}
 
 
-def _changes(own: Predictions, baseline: Predictions) -> dict[str, Any]:
-    found = [find_changes(gold, old, new) for (gold, new), (_, old) in zip(own, baseline, strict=True)]
-    counted = count_changes(change for changes in found for change in changes)
-    examples = (spread([one for one in found[0] if one.kind == kind], SHOWN_CHANGES) for kind in ("fixed", "broken"))
+def _changes(predicted: Predictions, baseline: Predictions) -> dict[str, Any]:
+    by_seed = [find_changes(gold, old, new) for (gold, new), (_, old) in zip(predicted, baseline, strict=True)]
+    counts = count_changes(change for changes in by_seed for change in changes)
+    examples = (spread([c for c in by_seed[0] if c.kind == kind], SHOWN_CHANGES) for kind in ("fixed", "broken"))
     return {
-        "per_type": {type_: dict(sorted(row.items())) for type_, row in counted.items()},
+        "per_type": {type_: dict(sorted(row.items())) for type_, row in counts.items()},
         "examples": [_example(change) for some in examples for change in some],
     }
 
@@ -103,17 +103,18 @@ def _example(change: Change) -> dict[str, Any]:
     return {**shown, **labels, "entity": change.entity}
 
 
-def _against_gold(run: RunFolder, own: Predictions, baseline: Predictions) -> dict[str, Any]:
+def _against_gold(run: RunFolder, predicted: Predictions, baseline: Predictions) -> dict[str, Any]:
     """The system against the baseline on the same test sentences and seeds."""
     seeds, folds = run.recipe.seeds, run.recipe.sample.folds
-    ours, theirs = _counts(run, own), _counts(run, baseline)
+    counts, gold_counts = _counts(run, predicted), _counts(run, baseline)
     samples = run.recipe.evaluate.bootstrap_samples
-    tested = "the sentences of all folds" if folds and len(seeds) > 1 else AVERAGED
-    over_seeds = sign_flip([*map(pooled_f1, theirs)], [*map(pooled_f1, ours)]) if len(seeds) > 1 and not folds else None
+    test_text = "the sentences of all folds" if folds and len(seeds) > 1 else AVERAGED
+    f1_by_seed = [[*map(pooled_f1, seed_counts)] for seed_counts in (gold_counts, counts)]
+    over_seeds = sign_flip(*f1_by_seed) if len(seeds) > 1 and not folds else None
     return {
-        **paired_bootstrap(theirs, ours, samples=samples).as_dict(),
+        **paired_bootstrap(gold_counts, counts, samples=samples).as_dict(),
         "samples": samples,
-        "test": f"paired bootstrap over {tested}, two-sided",
+        "test": f"paired bootstrap over {test_text}, two-sided",
         "p_over_seeds": over_seeds,
     }
 
@@ -127,8 +128,8 @@ def counts_on_test(run: RunFolder, system: System) -> NDArray[np.int64]:
 
 
 def _counts(run: RunFolder, predictions_by_seed: Predictions) -> NDArray[np.int64]:
-    found = [sentence_counts(*pair) for pair in predictions_by_seed]
-    return np.concatenate(found)[None] if run.recipe.sample.folds else np.stack(found)
+    counts = [sentence_counts(*pair) for pair in predictions_by_seed]
+    return np.concatenate(counts)[None] if run.recipe.sample.folds else np.stack(counts)
 
 
 def pooled_f1(counts: NDArray[np.int64]) -> float:

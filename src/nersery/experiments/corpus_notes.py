@@ -35,8 +35,8 @@ def note_of_types(label: str, part: Iterable[Sentence], known: Collection[str]) 
 def note_of_tag_sets(files: Mapping[str, Iterable[Sentence]]) -> str:
     """A note if several files have types that no other has, as files with two sets of tags do; else empty."""
     types = {name: types_in(part) for name, part in files.items()}
-    own = {name: found.difference(*(types[other] for other in types if other != name)) for name, found in types.items()}
-    listed = [f"{', '.join(sorted(only))} only in {name}" for name, only in own.items() if only]
+    distinct = {name: types[name].difference(*(types[other] for other in types if other != name)) for name in types}
+    listed = [f"{', '.join(sorted(only))} only in {name}" for name, only in distinct.items() if only]
     return (
         f"the train files have different types ({'; '.join(listed)}): if they mean the same, {RENAME}"
         if len(listed) > 1
@@ -50,9 +50,9 @@ def note_of_no_shared_type(scores: Mapping[str, Any]) -> str:
     Args:
         scores: See `nersery.evaluate.scores.Scores.as_dict`.
     """
-    both = any(row["gold"] and row["predicted"] for row in scores["per_type"].values())
-    there = scores["micro"]["gold"] and scores["micro"]["predicted"]
-    return f"no type is in both files; if two mean the same, {RENAME}" if there and not both else ""
+    is_shared = any(row["gold"] and row["predicted"] for row in scores["per_type"].values())
+    have_entities = scores["micro"]["gold"] and scores["micro"]["predicted"]
+    return f"no type is in both files; if two mean the same, {RENAME}" if have_entities and not is_shared else ""
 
 
 def note_of_overlap(label: str, part: Collection[Sentence], other: str, sentences: Iterable[Sentence]) -> str:
@@ -64,16 +64,16 @@ def note_of_overlap(label: str, part: Collection[Sentence], other: str, sentence
 
 def note_of_punctuation(labelled: Iterable[Sentence], raw: Iterable[Sentence]) -> str:
     """A note if signs such as commas are words in the one and parts of words in the other, else nothing."""
-    both = ((sentence.words for sentence in islice(part, SENTENCES_READ)) for part in (labelled, raw))
-    (of_labelled, one), (of_raw, other) = map(attached_signs, both)
+    words = ((sentence.words for sentence in islice(part, SENTENCES_READ)) for part in (labelled, raw))
+    (of_labelled, labelled_word), (of_raw, raw_word) = map(attached_signs, words)
     if of_labelled is None or of_raw is None or abs(of_labelled - of_raw) < CLEAR_DIFFERENCE:
         return ""
     if of_raw > of_labelled:
         return (
-            f'punctuation is in the words of raw text, as in "{printable(other)}", and apart in the labelled '
+            f'punctuation is in the words of raw text, as in "{printable(raw_word)}", and apart in the labelled '
             'sentences: split both alike by --split punctuation (in [data] of a recipe, split = "punctuation")'
         )
-    word = printable(one)
+    word = printable(labelled_word)
     return f'punctuation is in the words of labelled sentences, as in "{word}", and apart in raw text: split both alike'
 
 
@@ -83,7 +83,7 @@ def note_of_learnt_words(tagger: str, sentences: Iterable[Sentence]) -> str:
     share, word = attached_signs(sentence.words for sentence in islice(sentences, SENTENCES_READ))
     if learnt is None or share is None or abs(share - learnt) < CLEAR_DIFFERENCE:
         return ""
-    others = "in the sentences that the tagger learnt from: split it alike"
+    source = "in the sentences that the tagger learnt from: split it alike"
     if share > learnt:
-        return f'punctuation is in the words, as in "{printable(word)}", and was apart {others}, by --split punctuation'
-    return f"punctuation is apart, and was in the words {others}, by --split spaces"
+        return f'punctuation is in the words, as in "{printable(word)}", and was apart {source}, by --split punctuation'
+    return f"punctuation is apart, and was in the words {source}, by --split spaces"

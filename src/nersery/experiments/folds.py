@@ -33,13 +33,13 @@ def fold(corpus: Corpus, folds: int, number: int) -> Corpus:
 
 def note_of_documents(corpus: Corpus, folds: int) -> str:
     """A note if sentences of a document are in several folds; else empty."""
-    numbers, there = _numbers(corpus, folds), defaultdict[str, set[int]](set)
+    numbers, folds_of_documents = _numbers(corpus, folds), defaultdict[str, set[int]](set)
     for sentence in corpus:
         if sentence.document:
-            there[sentence.document].add(numbers[sentence.id])
-    divided = sum(len(found) > 1 for found in there.values())
+            folds_of_documents[sentence.document].add(numbers[sentence.id])
+    divided = sum(len(numbers_of_document) > 1 for numbers_of_document in folds_of_documents.values())
     return (
-        f"{divided} of {len(there)} documents of train are divided between folds, so F1 may be too high: "
+        f"{divided} of {len(folds_of_documents)} documents of train are divided between folds, so F1 may be too high: "
         f"for {folds} folds they are too few or too large, or have sentences in common"
         if divided
         else ""

@@ -58,11 +58,11 @@ def combinations(
     >>> combinations({"batch_size": [8, 16], "learning_rate": [1e-5, 3e-5]})[1]
     {'batch_size': 8, 'learning_rate': 3e-05}
     """
-    found = [dict(zip(grid, values, strict=True)) for values in itertools.product(*grid.values())]
+    settings_list = [dict(zip(grid, values, strict=True)) for values in itertools.product(*grid.values())]
     one_rate = settings.get(HEAD) is not None and settings.get(HEAD) == settings.get(RATE)
     if not one_rate or HEAD in grid or RATE not in grid:
-        return found
-    return [{**own, HEAD: own[RATE]} for own in found]
+        return settings_list
+    return [{**changes, HEAD: changes[RATE]} for changes in settings_list]
 
 
 def described(settings: Settings) -> str:
@@ -89,10 +89,10 @@ def choose(path: Path, settings: Sequence[Settings], f1: Callable[[int, Settings
         f1: Trains with the settings of that number and returns F1 on dev, in [0, 1].
         seed: Of the trials. A choice made with another seed is kept; unfinished trials of another seed are discarded.
     """
-    new = {"seed": seed, "trials": []}
-    record: dict[str, Any] = json.loads(path.read_text("utf-8")) if path.exists() else new
+    new_record = {"seed": seed, "trials": []}
+    record: dict[str, Any] = json.loads(path.read_text("utf-8")) if path.exists() else new_record
     if "chosen" not in record and record.get("seed") != seed:
-        record = new
+        record = new_record
     trials = record["trials"]
     for number in range(len(trials), len(settings)):
         trials.append({"settings": settings[number], "f1": f1(number, settings[number])})

@@ -56,8 +56,8 @@ def _protocol(name: str) -> str:
 
 
 def _seeds(seeds: Any) -> Any:
-    whole = isinstance(seeds, list) and all(type(seed) is int and 0 <= seed <= LARGEST_SEED for seed in seeds)
-    if not whole or not seeds or len(set(seeds)) < len(seeds):
+    are_whole = isinstance(seeds, list) and all(type(seed) is int and 0 <= seed <= LARGEST_SEED for seed in seeds)
+    if not are_whole or not seeds or len(set(seeds)) < len(seeds):
         raise ValueError(f"expected a list of different whole numbers from 0 to {LARGEST_SEED}, e.g. [0, 1, 2]")
     return seeds
 
@@ -145,13 +145,13 @@ class Recipe:
     def methods(self) -> Iterator[tuple[str, System, MethodSettings]]:
         """Each tagger, method and selector: its place in messages, its system, and its settings."""
         for system in self.systems:
-            place = f'system "{system.name}"'
+            label = f'system "{system.name}"'
             if system.is_baseline or system.tagger_settings:
-                yield "tagger" if system.is_baseline else f"{place}, tagger", system, self.tagger_of(system)
+                yield "tagger" if system.is_baseline else f"{label}, tagger", system, self.tagger_of(system)
             if system.method is not None:
-                yield place, system, system.method
+                yield label, system, system.method
             for selector in system.select:
-                yield f'{place}, select "{selector.method}"', system, selector
+                yield f'{label}, select "{selector.method}"', system, selector
 
     def system(self, name: str) -> System:
         """The system of that name."""
@@ -182,10 +182,10 @@ def find(name: str) -> Path:
     """The file of a recipe, by its path or as a shipped recipe by name; a `SettingsError` if neither exists."""
     if os.path.isfile(name):
         return Path(name)
-    known = shipped_recipes()
-    if name in known:
-        return known[name]
-    raise SettingsError(f'there is no recipe "{name}": neither a file nor a shipped one; {did_you_mean(name, known)}')
+    recipes = shipped_recipes()
+    if name in recipes:
+        return recipes[name]
+    raise SettingsError(f'there is no recipe "{name}": neither a file nor a shipped one; {did_you_mean(name, recipes)}')
 
 
 def load(name: str, overrides: Iterable[str] = (), models: str = "") -> Recipe:
@@ -212,8 +212,8 @@ def load(name: str, overrides: Iterable[str] = (), models: str = "") -> Recipe:
             warn(text)
     overrides = tuple(overrides)
     issues = [issue for override in overrides if (issue := apply(table, override))]
-    recipe, found = parse_recipe(table)
-    issues += found
+    recipe, parse_issues = parse_recipe(table)
+    issues += parse_issues
     if recipe is None or issues:
         lines = "\n".join(f"  {number}. {issue}" for number, issue in enumerate(issues, start=1))
         raise SettingsError(f"{path}: {plural(len(issues), 'issue')} in the recipe\n{lines}")
@@ -225,12 +225,12 @@ def parse_recipe(table: Mapping[str, Any]) -> tuple[Recipe | None, list[str]]:
     """A recipe from its TOML table, and all issues; None if there are any."""
     issues = [f'unknown key "{key}"; {did_you_mean(key, KEYS)}' for key in table if key not in KEYS]
     issues += [issue for key, issue in MISSING.items() if key not in table]
-    own = {key: table[key] for key in KEYS if key in table and key not in ("tagger", "systems", "select")}
-    values, own_issues = typed_settings.typed(Recipe, "", own)
+    entries = {key: table[key] for key in KEYS if key in table and key not in ("tagger", "systems", "select")}
+    values, entry_issues = typed_settings.typed(Recipe, "", entries)
     tagger, tagger_issues = _tagger(table.get("tagger", {}))
     expanded_table, tables, swept_issues = expanded(table)
     systems, system_issues = parse_systems(expanded_table)
-    issues += [*own_issues, *_fold_issues(table), *tagger_issues, *swept_issues, *system_issues]
+    issues += [*entry_issues, *_fold_issues(table), *tagger_issues, *swept_issues, *system_issues]
     data, sweep = values.get("data"), values.get("sweep")
     issues += data.issues() if data else []
     if sweep:
@@ -266,14 +266,14 @@ def _fold_issues(table: Mapping[str, Any]) -> list[str]:
 
 def with_preset(table: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
     """Tagger settings on top of those of their ``preset``, and an issue if there is no such preset."""
-    known, name = presets(), str(table.get("preset", ""))
+    known_presets, name = presets(), str(table.get("preset", ""))
     issues = []
-    if "preset" in table and name not in known:
-        issues.append(f'tagger.preset "{name}" is unknown; {did_you_mean(name, known)}')
-    base = {key: value for key, value in known.get(name, {}).items() if key != "description"}
+    if "preset" in table and name not in known_presets:
+        issues.append(f'tagger.preset "{name}" is unknown; {did_you_mean(name, known_presets)}')
+    preset = {key: value for key, value in known_presets.get(name, {}).items() if key != "description"}
     if "steps" in table:  # both set the length of training
-        base.pop("epochs", None)
-    return {**base, **{key: value for key, value in table.items() if key != "preset"}}, issues
+        preset.pop("epochs", None)
+    return {**preset, **{key: value for key, value in table.items() if key != "preset"}}, issues
 
 
 def _tagger(table: Any) -> tuple[MethodSettings, list[str]]:

@@ -40,18 +40,18 @@ def build_report(run: RunFolder, inputs: Mapping[str, Any]) -> Report:
     Args:
         inputs: The hashes of the data files when they were read (`nersery.experiments.run_state.fingerprint.hashes`).
     """
-    recipe, first = run.recipe, began_with(run.folder)
+    recipe, recorded_versions = run.recipe, began_with(run.folder)
     baseline = predictions(run, recipe.baseline)
     systems = [_system(run, system, baseline) for system in recipe.systems]
     return Report(
         name=recipe.name,
         description=recipe.description,
         nersery=__version__,
-        versions=first,
+        versions=recorded_versions,
         command=_command(run),
         recipe=recipe.as_dict(),
         seeds=recipe.seeds,
-        notes=[*run.notes, *_empty_notes(recipe, systems), *_version_notes(run, first), *_grid_notes(run)],
+        notes=[*run.notes, *_empty_notes(recipe, systems), *_version_notes(run, recorded_versions), *_grid_notes(run)],
         data={split: _split(run, split, hashes) for split, hashes in inputs.items()},
         sample=SampleReport.model_validate(recipe.sample),
         systems=systems,
@@ -67,14 +67,14 @@ def _files(run: RunFolder) -> Iterator[FileLink]:
     for system in run.recipe.systems:
         for seed in run.recipe.seeds:
             generated = run.generated(seed, system)
-            named = {
+            paths = {
                 "training corpus": run.path(seed, system, "train.jsonl"),
                 "predictions on test": run.path(seed, system, "predicted.jsonl"),
                 "scores": run.path(seed, system, "result.json"),
                 "generated sentences": generated,
                 "rejected sentences": rejects_of(generated),
             }
-            for label, path in named.items():
+            for label, path in paths.items():
                 if path.exists():
                     relative = path.relative_to(run.folder).as_posix()
                     yield FileLink(system=system.name, label=f"{label}, seed {seed}", path=relative)
@@ -93,10 +93,10 @@ def _empty_notes(recipe: Recipe, systems: Sequence[SystemReport]) -> list[str]:
     """Which systems had no sentences of their own to train on, so that their scores do not measure their method."""
     notes = []
     for settings, system in list(zip(recipe.systems, systems, strict=True))[1:]:
-        seeds = [str(seed) for seed, own in zip(recipe.seeds, system.kept_sentences, strict=True) if not own]
+        seeds = [str(seed) for seed, kept in zip(recipe.seeds, system.kept_sentences, strict=True) if not kept]
         if seeds and settings.gold_copies and settings.makes_sentences:
-            same = settings.base or "gold only"
-            notes.append(f"{system.name}: no sentence was kept, so this equals {same} (seed {', '.join(seeds)})")
+            equal = settings.base or "gold only"
+            notes.append(f"{system.name}: no sentence was kept, so this equals {equal} (seed {', '.join(seeds)})")
         if untrained := [str(training.seed) for training in system.training if training.untrained]:
             notes.append(f"{system.name}: {NOTHING_LEARNT} (seed {', '.join(untrained)})")
     return notes
@@ -104,12 +104,12 @@ def _empty_notes(recipe: Recipe, systems: Sequence[SystemReport]) -> list[str]:
 
 def _version_notes(run: RunFolder, first: Mapping[str, str]) -> list[str]:
     """Which results were made by other versions than those with which the run began."""
-    made: dict[str, list[str]] = {}
+    systems: dict[str, list[str]] = {}
     for system in run.recipe.systems:
         for seed in run.recipe.seeds:
-            if other := changed_versions(first, _result(run, seed, system).get("versions", first)):
-                made.setdefault(other, []).append(f"{system.name} (seed {seed})")
-    return [f"made with {other}, with which the run began: {', '.join(systems)}" for other, systems in made.items()]
+            if difference := changed_versions(first, _result(run, seed, system).get("versions", first)):
+                systems.setdefault(difference, []).append(f"{system.name} (seed {seed})")
+    return [f"made with {other}, with which the run began: {', '.join(cells)}" for other, cells in systems.items()]
 
 
 def _grid_notes(run: RunFolder) -> list[str]:
@@ -183,9 +183,9 @@ def _both_trainings(training: Mapping[str, Any]) -> TrainingReport:
     if not second:
         return TrainingReport.model_validate(training)
     # One curve: the steps of the second stage are counted on from the last step of the first.
-    later = [{**one, "step": one["step"] + training["steps"]} for one in second["evaluations"]]
-    both = {"evaluations": [*training["evaluations"], *later], "best_step": training["steps"] + second["best_step"]}
-    return TrainingReport.model_validate({**training, **both})
+    later = [{**e, "step": e["step"] + training["steps"]} for e in second["evaluations"]]
+    joined = {"evaluations": [*training["evaluations"], *later], "best_step": training["steps"] + second["best_step"]}
+    return TrainingReport.model_validate({**training, **joined})
 
 
 def _made_by(system: System) -> str | None:
@@ -197,29 +197,29 @@ def _made_by(system: System) -> str | None:
 
 def _parameters(system: System) -> int | None:
     """The number of parameters of the pretrained models that the method names; None without a method."""
-    own = system.method
-    return parameters_of_method(own.kind, own.method, own.settings) if own else None
+    method = system.method
+    return parameters_of_method(method.kind, method.method, method.settings) if method else None
 
 
 def _settings(system: System) -> dict[str, Any]:
     """The settings of the method, and those of the system that differ from the defaults."""
-    own = {
+    settings = {
         key: value
         for key in ("base", "merge", "vote", "upsampling", "second_stage", "tagger_settings")
         if (value := getattr(system, key))
     }
     if system.method is not None and not system.labels_raw_text:
-        own["copies"] = system.copies
-    return {**(system.method.settings if system.method else {}), **own, "gold_copies": system.gold_copies}
+        settings["copies"] = system.copies
+    return {**(system.method.settings if system.method else {}), **settings, "gold_copies": system.gold_copies}
 
 
 def _diversity(run: RunFolder, system: System) -> DiversityReport:
     """How much the added sentences differ from their parents; null if none were added."""
-    found = []
+    by_seed = []
     for seed in run.recipe.seeds:
         gold, corpus = run.sampled(seed)[0].by_id, _with_gold(run, seed, system)
-        found.append(diversity((sentence for sentence in corpus if sentence.id not in gold), corpus).as_dict())
-    known = {name: [one[name] for one in found if one[name] is not None] for name in DiversityReport.model_fields}
+        by_seed.append(diversity((sentence for sentence in corpus if sentence.id not in gold), corpus).as_dict())
+    known = {name: [by[name] for by in by_seed if by[name] is not None] for name in DiversityReport.model_fields}
     return DiversityReport(**{name: Measure.of(values) if values else None for name, values in known.items()})
 
 
@@ -237,7 +237,7 @@ def _self_training(run: RunFolder, system: System) -> list[SelfTrainingReport]:
             continue
         for seed in run.recipe.seeds:
             history = read_record(history_of(run.path(seed, system, selected_name(system, number))))
-            evaluations = [{"step": step, "score": one["dev_f1"]} for step, one in enumerate(history["steps"])]
+            evaluations = [{"step": step, "score": record["dev_f1"]} for step, record in enumerate(history["steps"])]
             training = {"seed": seed, "best_step": history["best"], "evaluations": evaluations, **history}
             reports.append(SelfTrainingReport.model_validate(training))
     return reports
@@ -246,8 +246,8 @@ def _self_training(run: RunFolder, system: System) -> list[SelfTrainingReport]:
 def _teachers(run: RunFolder, system: System) -> dict[str, Any]:
     """The trainings of the system's own teachers for each seed; nothing if it has none."""
     paths = [run.generated(seed, system).with_name(TEACHER_FILE) for seed in run.recipe.seeds]
-    found = [TeacherReport.model_validate(read_record(path)) for path in paths if path.exists()]
-    return {"teachers": found} if found else {}
+    teachers = [TeacherReport.model_validate(read_record(path)) for path in paths if path.exists()]
+    return {"teachers": teachers} if teachers else {}
 
 
 def _generated(run: RunFolder, system: System) -> dict[str, Any]:

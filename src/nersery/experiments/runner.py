@@ -66,11 +66,11 @@ class Run(RunFolder):
             for note in remove_abandoned(self.folder, self._abandoned):
                 self.say(f"note: {note}")
             Clock(self.folder).resume()
-            now = versions(self.threads)
-            first = began_with(self.folder) or now
-            if other := changed_versions(first, now):
-                self.say(f"note: this run continues with {other}")
-            write_json(self.folder / "run.json", {**fingerprint, "versions": first})
+            current = versions(self.threads)
+            recorded = began_with(self.folder) or current
+            if difference := changed_versions(recorded, current):
+                self.say(f"note: this run continues with {difference}")
+            write_json(self.folder / "run.json", {**fingerprint, "versions": recorded})
             if self.jobs > 1:
                 for seed in self.recipe.seeds:
                     self.sampled(seed)  # here, because two jobs must not draw them at once

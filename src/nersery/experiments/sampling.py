@@ -176,35 +176,35 @@ def stratified(shuffled: Sequence[Sentence], size: int) -> Iterable[Sentence]:
     """
     type_sets = [frozenset(_types(sentence) or {NO_ENTITY}) for sentence in shuffled]
     dealt = _deal(type_sets, size)
-    wanted = _polished(Counter(type_sets), Counter(type_sets[position] for position in dealt), size)
+    quota = _polished(Counter(type_sets), Counter(type_sets[position] for position in dealt), size)
     chosen = []
     # Sentences that were dealt come first, so that only the surplus of a set of types is replaced.
     dealt_first = sorted(range(len(type_sets)), key=lambda position: (position not in dealt, position))
     for position in dealt_first:
-        if wanted[type_sets[position]] > 0:
-            wanted[type_sets[position]] -= 1
+        if quota[type_sets[position]] > 0:
+            quota[type_sets[position]] -= 1
             chosen.append(shuffled[position])
     return chosen
 
 
 def _deal(type_sets: Sequence[TypeSet], size: int) -> set[int]:
     """The positions that iterative stratification assigns to the sample."""
-    left = Counter(type_ for each in type_sets for type_ in each)
+    remaining = Counter(type_ for types in type_sets for type_ in types)
     # What both sides still need, in units of 1/len(type_sets) of a sentence, so that all numbers are integers.
     shares = [size, len(type_sets) - size]
-    lacks = [Counter({type_: count * share for type_, count in left.items()}) for share in shares]
+    needed = [Counter({type_: count * share for type_, count in remaining.items()}) for share in shares]
     room = [len(type_sets) * share for share in shares]
     waiting = set(range(len(type_sets)))
     chosen: set[int] = set()
     while waiting:
-        rarest = min((type_ for type_ in left if left[type_]), key=lambda type_: (left[type_], type_))
+        rarest = min((type_ for type_ in remaining if remaining[type_]), key=lambda type_: (remaining[type_], type_))
         for position in sorted(position for position in waiting if rarest in type_sets[position]):
-            side = int((lacks[0][rarest], room[0]) < (lacks[1][rarest], room[1]))  # of equals the sample
+            side = int((needed[0][rarest], room[0]) < (needed[1][rarest], room[1]))  # of equals the sample
             if side == 0:
                 chosen.add(position)
             waiting.remove(position)
-            left.subtract(type_sets[position])
-            lacks[side].subtract(dict.fromkeys(type_sets[position], len(type_sets)))
+            remaining.subtract(type_sets[position])
+            needed[side].subtract(dict.fromkeys(type_sets[position], len(type_sets)))
             room[side] -= len(type_sets)
     return chosen
 
@@ -214,23 +214,23 @@ def _polished(corpus: Counter[TypeSet], dealt: Counter[TypeSet], size: int) -> C
     import numpy as np
 
     sets = sorted(corpus, key=sorted)
-    names = sorted({type_ for each in sets for type_ in each})
-    member = np.array([[type_ in each for type_ in names] for each in sets], dtype=np.int64)
+    names = sorted({type_ for types in sets for type_ in types})
+    member = np.array([[type_ in types for type_ in names] for types in sets], dtype=np.int64)
     shared = member @ member.T if len(sets) <= MOST_TYPE_SETS else None
-    available = np.array([corpus[each] for each in sets])
-    taken = np.array([dealt[each] for each in sets])
-    total, never = int(available.sum()), np.iinfo(np.int64).max // 4  # a sum of two of them must not overflow
+    available = np.array([corpus[types] for types in sets])
+    taken = np.array([dealt[types] for types in sets])
+    total, infinite = int(available.sum()), np.iinfo(np.int64).max // 4  # a sum of two of them must not overflow
     while True:
         lacks = size * (available @ member) - total * (taken @ member)
         # Change of the squared error of the shares if a sentence of each set is added or removed.
-        comes = np.where(taken < available, member @ (total - 2 * lacks), never)
-        goes = np.where(taken > 0, member @ (total + 2 * lacks), never)
+        cost_of_adding = np.where(taken < available, member @ (total - 2 * lacks), infinite)
+        cost_of_removing = np.where(taken > 0, member @ (total + 2 * lacks), infinite)
         if (missing := size - int(taken.sum())) != 0:
-            taken[(comes if missing > 0 else goes).argmin()] += np.sign(missing)
+            taken[(cost_of_adding if missing > 0 else cost_of_removing).argmin()] += np.sign(missing)
             continue
         if shared is None:
             break
-        exchange = comes[:, None] + goes[None, :] - 2 * total * shared
+        exchange = cost_of_adding[:, None] + cost_of_removing[None, :] - 2 * total * shared
         new, old = np.unravel_index(exchange.argmin(), exchange.shape)
         if exchange[new, old] >= 0:
             break

@@ -51,27 +51,27 @@ class SweepSettings:
 
     def issues(self, data: DataSettings | None) -> list[str]:
         """Conflicts with the rest of the recipe; None stands for data that were refused."""
-        found = [
-            f"sweep.{name} is {own!r:.60}, expected different values"
+        issues = [
+            f"sweep.{name} is {values!r:.60}, expected different values"
             for name in ("sizes", "languages")
-            if len({*(own := getattr(self, name))}) < len(own)
+            if len({*(values := getattr(self, name))}) < len(values)
         ]
         if data and self.score == "dev" and not data.dev:
-            found.append('sweep.score is "dev", and [data] has no dev: name a file as dev')
+            issues.append('sweep.score is "dev", and [data] has no dev: name a file as dev')
         if not data or not self.languages:
-            return found
+            return issues
         for split in ("train", "dev", "test") if self.score == "dev" else ("train", "test"):
-            named = getattr(data, split)
-            if isinstance(named, str) and split != "dev":
-                found.append(f"sweep.languages: data.{split} is one file, expected a file for each language")
-            elif isinstance(named, Mapping):
-                found += [
+            files = getattr(data, split)
+            if isinstance(files, str) and split != "dev":
+                issues.append(f"sweep.languages: data.{split} is one file, expected a file for each language")
+            elif isinstance(files, Mapping):
+                issues += [
                     f'sweep.languages: "{language}" has no {split} set: name a file as data.{split}.{language}, or '
                     "leave the language out"
                     for language in self.languages
-                    if language not in named
+                    if language not in files
                 ]
-        return found
+        return issues
 
 
 @dataclass(frozen=True)
@@ -100,47 +100,47 @@ def _text(values: Iterable[Any]) -> str:
 
 def expanded(table: Mapping[str, Any]) -> tuple[Mapping[str, Any], list[SettingsTable], list[str]]:
     """A recipe's table with a system for each combination of values, their tables, and the issues of the settings."""
-    known = {entry_name(entry): entry for entry in system_entries(table)}
-    issues, found, added = list[str](), list[SettingsTable](), dict[str, dict[str, Any]]()
-    taken: dict[str, Mapping[str, Any]] = {folder_key(name): entry for name, entry in known.items()}
-    for number, varied in enumerate(swept_settings(table), start=1):
-        if issue := _issue(varied, known) or _unknown_setting(table, known[varied[SYSTEM]], varied):
+    entries = {entry_name(entry): entry for entry in system_entries(table)}
+    issues, tables, added_systems = list[str](), list[SettingsTable](), dict[str, dict[str, Any]]()
+    entries_by_folder: dict[str, Mapping[str, Any]] = {folder_key(name): entry for name, entry in entries.items()}
+    for number, swept in enumerate(swept_settings(table), start=1):
+        if issue := _issue(swept, entries) or _unknown_setting(table, entries[swept[SYSTEM]], swept):
             issues.append(f"sweep.settings, entry {number}: {issue}")
             continue
-        own = {key: values for key, values in varied.items() if key != SYSTEM}
-        entry, systems = known[varied[SYSTEM]], {}
-        for one in combinations(own):
-            changed = {key: value for key, value in one.items() if value != _now(table, entry, key)}
-            name = " ".join([varied[SYSTEM], *(f"{key}={value}" for key, value in changed.items())])
+        lists = {key: values for key, values in swept.items() if key != SYSTEM}
+        entry, systems = entries[swept[SYSTEM]], {}
+        for settings in combinations(lists):
+            changed = {key: value for key, value in settings.items() if value != _now(table, entry, key)}
+            name = " ".join([swept[SYSTEM], *(f"{key}={value}" for key, value in changed.items())])
             if changed:
-                made = {**entry, **changed}
-                name = _folder_name(name, made, taken)
-                added[name] = {**made, "name": name}
-            systems[_text(one.values())] = name
-        found.append(SettingsTable(varied[SYSTEM], tuple(own), tuple(map(tuple, own.values())), systems))
-    if added:
-        table = {**table, "systems": [*table["systems"], *added.values()]}
-    return table, found, issues
+                changed_entry = {**entry, **changed}
+                name = _folder_name(name, changed_entry, entries_by_folder)
+                added_systems[name] = {**changed_entry, "name": name}
+            systems[_text(settings.values())] = name
+        tables.append(SettingsTable(swept[SYSTEM], tuple(lists), tuple(map(tuple, lists.values())), systems))
+    if added_systems:
+        table = {**table, "systems": [*table["systems"], *added_systems.values()]}
+    return table, tables, issues
 
 
-def _issue(varied: Any, known: Mapping[str, Any]) -> str:
-    name = varied.get(SYSTEM) if isinstance(varied, Mapping) else None
-    if not isinstance(name, str) or name not in known:
-        hint = did_you_mean(str(name or ""), known) or "there are no [[systems]]"
+def _issue(swept: Any, entries: Mapping[str, Any]) -> str:
+    name = swept.get(SYSTEM) if isinstance(swept, Mapping) else None
+    if not isinstance(name, str) or name not in entries:
+        hint = did_you_mean(str(name or ""), entries) or "there are no [[systems]]"
         return f'expected the name of a system, e.g. {{ system = "aclm", copies = [1, 3] }}; {hint}'
-    own = {key: values for key, values in varied.items() if key != SYSTEM}
-    if not 1 <= len(own) <= MOST_SETTINGS:
-        return f"it varies {len(own)} settings, expected 1 or {MOST_SETTINGS}"
-    wrong = [key for key, values in own.items() if not is_varied(values)]
-    return f"{wrong[0]} is {own[wrong[0]]!r:.60}, expected a list of different values" if wrong else ""
+    lists = {key: values for key, values in swept.items() if key != SYSTEM}
+    if not 1 <= len(lists) <= MOST_SETTINGS:
+        return f"it varies {len(lists)} settings, expected 1 or {MOST_SETTINGS}"
+    wrong = [key for key, values in lists.items() if not is_varied(values)]
+    return f"{wrong[0]} is {lists[wrong[0]]!r:.60}, expected a list of different values" if wrong else ""
 
 
-def _unknown_setting(table: Mapping[str, Any], entry: Mapping[str, Any], varied: Mapping[str, Any]) -> str:
+def _unknown_setting(table: Mapping[str, Any], entry: Mapping[str, Any], swept: Mapping[str, Any]) -> str:
     """What is wrong if the system lacks a setting; nothing where its method is not known."""
     method, defaults = _defaults(table, entry)
-    unknown = [key for key in varied if key != SYSTEM and key not in entry and key not in defaults]
-    own = registry.defaults(kind_of(entry.get("method")), method) if method else {}
-    return f'{method} has no setting "{unknown[0]}"; {did_you_mean(unknown[0], own)}' if method and unknown else ""
+    unknown = [key for key in swept if key != SYSTEM and key not in entry and key not in defaults]
+    settings = registry.defaults(kind_of(entry.get("method")), method) if method else {}
+    return f'{method} has no setting "{unknown[0]}"; {did_you_mean(unknown[0], settings)}' if method and unknown else ""
 
 
 def _now(table: Mapping[str, Any], entry: Mapping[str, Any], key: str) -> Any:
@@ -152,8 +152,8 @@ def _defaults(table: Mapping[str, Any], entry: Mapping[str, Any]) -> tuple[str, 
     """A system's method, empty if unknown, and the values of all settings that its entry leaves out."""
     kind = kind_of(entry.get("method"))
     method = method_name(kind, entry)
-    own = registry.defaults(kind, method) if method else {}
-    return method, {**vars(System("")), "select": table.get("select", []), **own}
+    method_defaults = registry.defaults(kind, method) if method else {}
+    return method, {**vars(System("")), "select": table.get("select", []), **method_defaults}
 
 
 def _folder_name(text: str, entry: Mapping[str, Any], taken: dict[str, Mapping[str, Any]]) -> str:
@@ -185,12 +185,12 @@ class Part:
         """The files of its language alone."""
         if not self.language:
             return data
-        own: dict[str, Any] = {}
+        files: dict[str, Any] = {}
         for split in SPLITS:
-            named = getattr(data, split)
-            if isinstance(named, Mapping):
-                own[split] = {self.language: named[self.language]} if self.language in named else None
-        return replace(data, **own)
+            split_files = getattr(data, split)
+            if isinstance(split_files, Mapping):
+                files[split] = {self.language: split_files[self.language]} if self.language in split_files else None
+        return replace(data, **files)
 
 
 def parts(sweep: SweepSettings) -> list[Part]:

@@ -64,9 +64,9 @@ def run(
         models: Replaces all models, see `nersery.experiments.recipe_file.model_sets`.
         jobs: Processes that share the systems and seeds; a script with several needs ``if __name__ == "__main__":``.
     """
-    named = None if output in (None, "") else as_path(output, "output")
+    named_folder = None if output in (None, "") else as_path(output, "output")
     loaded = load(str(recipe), overrides, models)
-    folder = named or Path("runs") / loaded.name
+    folder = named_folder or Path("runs") / loaded.name
     return (Sweep if loaded.sweep else Run)(loaded, folder, quiet, jobs).execute()
 
 
@@ -104,14 +104,14 @@ class Sweep:
         return [(part, new_run(self._recipe(part), folder)) for part, folder in folders.items()]
 
     def _recipe(self, part: Part) -> Recipe:
-        sample, named = self.recipe.sample, list(self.recipe.overrides)
+        sample, overrides = self.recipe.sample, list(self.recipe.overrides)
         if part.size is not None:
             sample = replace(sample, size=part.size, dev_size=part.size if sample.dev_size else None)
-            named.append(f"sweep.sizes=[{part.size}]")
+            overrides.append(f"sweep.sizes=[{part.size}]")
         if part.language:
-            named.append(f'sweep.languages=["{part.language}"]')
+            overrides.append(f'sweep.languages=["{part.language}"]')
         data: DataSettings = part.data(self.recipe.data)
-        return replace(self.recipe, sample=sample, data=data, sweep=None, overrides=tuple(named))
+        return replace(self.recipe, sample=sample, data=data, sweep=None, overrides=tuple(overrides))
 
     def check(self) -> list[str]:
         """Check the folder, and each language's files and models with the extreme sizes; the notes on them."""
@@ -159,19 +159,19 @@ class Sweep:
         return report
 
     def _execute(self) -> None:
-        made = self.runs()
-        names, runs = [part.name for part, _ in made], [run for _, run in made]
+        parts_and_runs = self.runs()
+        names, runs = [part.name for part, _ in parts_and_runs], [run for _, run in parts_and_runs]
         fingerprints, failed = dict[int, dict[str, Any]](), set[int]()
         self.notes.clear()
         shown: SweepReport | None = None
         with ExitStack() as stack:
-            opened = [stack.enter_context(ExitStack()) for _ in runs]
+            stacks = [stack.enter_context(ExitStack()) for _ in runs]
 
             def begin(number: int) -> bool:
                 if not self.quiet:
                     print_line(f"run {names[number]} ({number + 1} of {len(runs)})", end="\n")
                 try:
-                    fingerprints[number] = opened[number].enter_context(runs[number].started())
+                    fingerprints[number] = stacks[number].enter_context(runs[number].started())
                 except Exception as error:
                     self._note_failure(names[number], error)
                 for note in runs[number].notes:
@@ -191,23 +191,23 @@ class Sweep:
                 if cells.is_over(number):
                     if number not in failed:
                         write_report(build_report(run, fingerprints[number]["inputs"]), run.folder)
-                    opened[number].close()
+                    stacks[number].close()
                     run.corpora.clear()
                     self._show(names[number])
 
-    def _note_failure(self, place: str, error: Exception) -> None:
+    def _note_failure(self, label: str, error: Exception) -> None:
         """Note an error instead of raising it, unless its cause concerns the other runs, too."""
         if isinstance(error, ChangedInputError):
             raise error
-        self.failures[place] = failure_text(error)
+        self.failures[label] = failure_text(error)
         if not self.quiet:
-            print_line(f"note: {place} failed, the others continue: {self.failures[place]}", end="\n")
+            print_line(f"note: {label} failed, the others continue: {self.failures[label]}", end="\n")
 
-    def _show(self, part: str) -> None:
+    def _show(self, name: str) -> None:
         """Print the tables as they are after a part."""
         if not self.quiet:
             tables = "\n\n".join(str(markdown_table(table)) for table in self.tables())
-            print_line(f"\nafter {part}:\n\n{tables}\n", end="\n")
+            print_line(f"\nafter {name}:\n\n{tables}\n", end="\n")
 
     # --- results ----------------------------------------------------------------------------------------------------
 
@@ -224,8 +224,8 @@ class Sweep:
 
     def tables(self) -> list[ReportTable]:
         """The table of all systems, and one for each entry of ``sweep.settings``."""
-        made = [self._main(), *(self._varied(n, one) for n, one in enumerate(self.settings.tables, start=1))]
-        return [table for table in made if table.rows]
+        tables = [self._main(), *(self._varied(n, t) for n, t in enumerate(self.settings.tables, start=1))]
+        return [table for table in tables if table.rows]
 
     @property
     def _caption(self) -> str:
@@ -233,20 +233,20 @@ class Sweep:
 
     def _main(self) -> ReportTable:
         """A row for each size and system, a column for each language and their average."""
-        varied = {name for one in self.settings.tables for name in one.systems.values()}
-        sources = {one.system for one in self.settings.tables}
-        systems = [s for s in self.recipe.systems if s.name not in varied - sources]
-        own = self.settings.languages  # each with runs of its own; else the scores of a run by language
-        languages = own or self._tested()
+        swept_names = {name for table in self.settings.tables for name in table.systems.values()}
+        sources = {table.system for table in self.settings.tables}
+        systems = [s for s in self.recipe.systems if s.name not in swept_names - sources]
+        swept = self.settings.languages  # each with runs of its own; else the scores of a run by language
+        languages = swept or self._tested()
         runs = {(part.size, part.language): run for part, run in self.runs()}
         sizes: list[int | None] = [*self.settings.sizes] or [None]
         rows = []
         for size, system in itertools.product(sizes, systems):
             by_language = [
-                self._scores(runs[size, language], system) if own else self._scores(runs[size, ""], system, language)
+                self._scores(runs[size, language], system) if swept else self._scores(runs[size, ""], system, language)
                 for language in languages or [""]
             ]
-            averages = [one.mean if one else None for one in map(_measure, zip(*by_language, strict=True))]
+            averages = [average.mean if average else None for average in map(_measure, zip(*by_language, strict=True))]
             measures = [*map(_measure, by_language), *([_measure(averages)] if len(languages) > 1 else [])]
             rows.append((str(size or self.recipe.sample.size or "all"), _label(system), *measures))
         headings = [*(languages or ["F1"]), *([AVERAGE] if len(languages) > 1 else [])]
@@ -261,14 +261,14 @@ class Sweep:
     def _varied(self, number: int, table: SettingsTable) -> ReportTable:
         """A row for each part and value of the second setting, a column for each value of the first."""
         systems = {system.name: system for system in self.recipe.systems}
-        first, *others = table.values
+        column_values, *row_values = table.values
         rows = []
-        for (part, run), second in itertools.product(self.runs(), others[0] if others else [None]):
-            names = [table.system_with(value, *([second] if others else [])) for value in first]
+        for (part, run), row_value in itertools.product(self.runs(), row_values[0] if row_values else [None]):
+            names = [table.system_with(value, *([row_value] if row_values else [])) for value in column_values]
             scores = [_measure(self._scores(run, systems[name])) for name in names]
-            rows.append((part.name, *([f"{table.keys[1]} = {second}"] if others else []), *scores))
-        columns = [Column("Run", NAME), *([Column(table.keys[1], TEXT)] if others else [])]
-        columns += [Column(f"{table.keys[0]} = {value}", MEASURE) for value in first]
+            rows.append((part.name, *([f"{table.keys[1]} = {row_value}"] if row_values else []), *scores))
+        columns = [Column("Run", NAME), *([Column(table.keys[1], TEXT)] if row_values else [])]
+        columns += [Column(f"{table.keys[0]} = {value}", MEASURE) for value in column_values]
         return ReportTable(
             f"{number}-{'-'.join(table.keys)}", f"{self._caption}; {table.system}, by {table.keys[0]}", columns, rows
         )

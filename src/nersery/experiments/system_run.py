@@ -96,9 +96,9 @@ class SystemRun:
         result = self.path("result.json")
         if not all(path.exists() for path in (result, *self._files)):
             return False
-        before, now = read_record(result).get("bytes", {}), self._sizes()
-        for name in before.keys() & now.keys():
-            if before[name] != now[name]:
+        recorded, current = read_record(result).get("bytes", {}), self._sizes()
+        for name in recorded.keys() & current.keys():
+            if recorded[name] != current[name]:
                 raise damaged(self.path(name.removesuffix(".rejects.jsonl")))
         return True
 
@@ -113,8 +113,8 @@ class SystemRun:
 
     def _sizes(self) -> dict[str, int]:
         """The bytes of the files of sentences in its own folder, and of their rejects."""
-        own = [path for path in self._files if path.parent == self.path()]
-        with_rejects = [path for file in own for path in (file, rejects_of(file)) if path.exists()]
+        own_files = [path for path in self._files if path.parent == self.path()]
+        with_rejects = [path for file in own_files for path in (file, rejects_of(file)) if path.exists()]
         return {path.name: path.stat().st_size for path in with_rejects}
 
     def execute(self) -> None:
@@ -127,9 +127,9 @@ class SystemRun:
     def train_and_score(self) -> None:
         """Make what of the system's files is missing; its scores are written last."""
         system = self.system
-        before, kept_itself = self.parts()
-        kept, own = each_once(before, kept_itself), len(kept_itself)
-        if not own and system.makes_sentences and system.gold_copies:
+        of_base, own_sentences = self.parts()
+        kept, own_count = each_once(of_base, own_sentences), len(own_sentences)
+        if not own_count and system.makes_sentences and system.gold_copies:
             self._note(f"no sentence was kept, so this equals {system.base or 'gold only'}")
         train = system.weigh(self.gold, kept)
         io.write([*(self.gold if system.gold_copies else ()), *kept], self.path("train.jsonl"))
@@ -144,7 +144,7 @@ class SystemRun:
         result: dict[str, Any] = {
             "scores": all_scores(self.run.test(self.seed), predicted),
             "train_sentences": len(train),
-            "kept_sentences": own,
+            "kept_sentences": own_count,
             "training": {"seed": self.seed, **history},
             "versions": versions(),
             "bytes": self._sizes(),
@@ -199,8 +199,8 @@ class SystemRun:
             return False
         self.other(larger.name).generate()
         assert larger.method is not None
-        made = self.run.generated(self.seed, larger)
-        return take_first_copies(made, path, larger.method.method, self.system.copies)
+        larger_path = self.run.generated(self.seed, larger)
+        return take_first_copies(larger_path, path, larger.method.method, self.system.copies)
 
     def _stage(self, start: Corpus) -> tuple[Stage[Any, Any], Corpus]:
         """The stage of the system's method, and the rows that it starts from."""
@@ -220,7 +220,7 @@ class SystemRun:
         parts = [self.other(name).parts() for name in self.system.merge]
         if not self.system.vote:
             return each_once(*(sentences for part in parts for sentences in part))
-        return each_once(*(before for before, _ in parts), voted(sentence for _, own in parts for sentence in own))
+        return each_once(*(of_base for of_base, _ in parts), voted(sentence for _, kept in parts for sentence in kept))
 
     def _select(self, candidates: Corpus) -> Corpus:
         held_out = [*self.run.corpora["dev"], *self.run.test(self.seed)]
@@ -228,7 +228,7 @@ class SystemRun:
             name = settings.method
             path = self.path(selected_name(self.system, number))
             if _must_make(path) and not take_over_selection(self.run, self.seed, self.system, number):
-                gold = [one for one in self.start if one.id not in candidates.by_id]  # what is judged is not gold
+                gold = [s for s in self.start if s.id not in candidates.by_id]  # what is judged is not gold
                 stage = SelectStage(
                     name,
                     settings.settings,
@@ -250,9 +250,9 @@ class SystemRun:
         teacher = partial(trained_teacher, self.run.folder, self.path())
         return Training(self.dev, self.seed, tagger=self._tagger_before, new_tagger=self._new_tagger, teacher=teacher)
 
-    def _new_tagger(self, **own: Any) -> Tagger:
+    def _new_tagger(self, **changes: Any) -> Tagger:
         """An untrained tagger of the system, with some settings replaced."""
-        tagger: Tagger = self.run.recipe.tagger_of(self.system).with_changes(own).create()
+        tagger: Tagger = self.run.recipe.tagger_of(self.system).with_changes(changes).create()
         return tagger
 
     def _tagger_before(self) -> Tagger:
@@ -275,34 +275,34 @@ class SystemRun:
 
         return trained_once(self.path("tagger"), fit, self.run.recipe.tagger_of(self.system).settings)
 
-    def _fitted(self, train: Sequence[Sentence], own: Settings, stage: str, folder: Path) -> Tagger:
+    def _fitted(self, train: Sequence[Sentence], changes: Settings, stage: str, folder: Path) -> Tagger:
         """A trained tagger, with some settings replaced, after the second stage if there is one."""
         gold, second = self.gold, self.system.second_stage
-        tagger = self._new_tagger(**own)
-        goes_on = second and any(sentence.id not in gold.by_id for sentence in train)
-        if goes_on:
+        tagger = self._new_tagger(**changes)
+        has_second_stage = second and any(sentence.id not in gold.by_id for sentence in train)
+        if has_second_stage:
             require_known_types(gold, types_in(train))
         with self._progress(stage) as progress:
             training = Training(self.dev, self.seed, progress, folder)
             tagger.fit(train, training)
-            if goes_on:
+            if has_second_stage:
                 training = replace(training, folder=folder / "second_stage")
                 tagger = fit_second_stage(tagger, gold.sentences, second, training)
         return tagger
 
     def _chosen(self, train: Sequence[Sentence]) -> Settings:
         """The system's settings from the grid, for all seeds: the best ones on dev with the first seed."""
-        tried = combinations(self.run.recipe.grid, self.run.recipe.tagger_of(self.system).settings)
+        trials = combinations(self.run.recipe.grid, self.run.recipe.tagger_of(self.system).settings)
 
-        def f1(number: int, own: Settings) -> float:
-            stage, folder = f"grid {number + 1}/{len(tried)}", self.path(f"grid-{number}.training")
-            tagger = self._fitted(train, own, stage, folder)
+        def f1(number: int, changes: Settings) -> float:
+            stage, folder = f"grid {number + 1}/{len(trials)}", self.path(f"grid-{number}.training")
+            tagger = self._fitted(train, changes, stage, folder)
             shutil.rmtree(folder, ignore_errors=True)
-            found = strict_f1(self.dev, tagger.predict(self.dev))
-            self.run.say(f"{self._label(stage)} · {described(own)}: F1 on dev {100 * found:.1f}")
-            return found
+            score = strict_f1(self.dev, tagger.predict(self.dev))
+            self.run.say(f"{self._label(stage)} · {described(changes)}: F1 on dev {100 * score:.1f}")
+            return score
 
-        return choose(grid_record(self.run.folder, self.system), tried, f1, self.seed) if self.run.recipe.grid else {}
+        return choose(grid_record(self.run.folder, self.system), trials, f1, self.seed) if self.run.recipe.grid else {}
 
     def _predict(self, predict: Step[Sentence]) -> Corpus:
         path, test = self.path("predicted.jsonl"), self.run.test(self.seed)

@@ -88,8 +88,8 @@ class MethodSettings:
     def issues_with(self, *changes: Mapping[str, Any]) -> list[str]:
         """The issues that changes add, each once."""
         known = self.issues()
-        found = dict.fromkeys(issue for own in changes for issue in self.with_changes(own).issues())
-        return [issue for issue in found if issue not in known]
+        issues = dict.fromkeys(issue for change in changes for issue in self.with_changes(change).issues())
+        return [issue for issue in issues if issue not in known]
 
     def create(self) -> Any:
         """The method itself; a `SettingsError` if it cannot be made."""
@@ -152,7 +152,7 @@ class System:
     def asks_for_tagger(self) -> bool:
         """Whether its method or a selector takes the tagger of its base, or of gold only, where settings name none."""
         settings = [method.settings for method in (self.method, *self.select) if method is not None]
-        return any("tagger" in one and not one["tagger"] for one in settings)
+        return any("tagger" in values and not values["tagger"] for values in settings)
 
     def weigh(self, gold: Sequence[Sentence], kept: Sequence[Sentence]) -> list[Sentence]:
         """The training sentences of its tagger: gold, repeated as the system requires, and the kept sentences."""
@@ -169,8 +169,8 @@ class System:
 
     def selects_the_same_as(self, other: System, selectors: int) -> bool:
         """Whether their first selectors keep the same sentences, so that one of them can do that for both."""
-        own, same = self.select[:selectors], self.tagger_settings == other.tagger_settings
-        return same and own == other.select[:selectors] and self.makes_the_same_as(other)
+        selected, have_same_tagger = self.select[:selectors], self.tagger_settings == other.tagger_settings
+        return have_same_tagger and selected == other.select[:selectors] and self.makes_the_same_as(other)
 
     def makes_more_copies_than(self, other: System) -> bool:
         """Whether it generates all sentences that the other one does, and more copies."""
@@ -178,21 +178,21 @@ class System:
 
     def issues(self, tagger: MethodSettings, data: DataSettings | None) -> list[str]:
         """Settings that exclude each other or do not fit the recipe; None stands for data that were refused."""
-        found = []
+        issues = []
         if self.second_stage != {}:
-            found += at("second_stage", second_stage_issues(tagger.method, tagger.settings, self.second_stage))
+            issues += at("second_stage", second_stage_issues(tagger.method, tagger.settings, self.second_stage))
         if not isinstance(self.tagger_settings, Mapping):
             wrong = f"{self.tagger_settings!r:.60}, expected settings of the tagger"
-            found.append(f'tagger_settings is {wrong}, e.g. {{ model = "bundled-ner" }}')
+            issues.append(f'tagger_settings is {wrong}, e.g. {{ model = "bundled-ner" }}')
         elif self.tagger_settings:
-            found += at("tagger_settings", tagger.issues_with(self.tagger_settings))
+            issues += at("tagger_settings", tagger.issues_with(self.tagger_settings))
         if self.upsampling and not self.gold_copies:
-            found.append("upsampling is above 0 and gold_copies is 0: expected one of them")
+            issues.append("upsampling is above 0 and gold_copies is 0: expected one of them")
         if self.copies != 1 and (self.labels_raw_text or self.merge):
-            found.append("copies is for methods that change gold sentences; leave it out")
+            issues.append("copies is for methods that change gold sentences; leave it out")
         if self.labels_raw_text and data and not data.raw:
-            found.append("its method labels raw text: name a file of raw text as raw in [data]")
-        return at(f"system {_quoted(self.name)}", found)
+            issues.append("its method labels raw text: name a file of raw text as raw in [data]")
+        return at(f"system {_quoted(self.name)}", issues)
 
 
 OWN_KEYS = tuple(key.name for key in fields(System))
@@ -202,10 +202,10 @@ OWN_KEYS = tuple(key.name for key in fields(System))
 def parse_systems(table: Mapping[str, Any]) -> tuple[list[System], list[str]]:
     """The systems of a recipe's table, the baseline first, and their issues."""
     select, issues = _selectors(table)
-    entries, wrong = _list(table, "systems", "write [[systems]], once for each entry")
-    found = [_system(number, entry, select) for number, entry in enumerate(entries, start=1)]
-    systems = [System(GOLD), *(system for system, _ in found)]
-    issues += [*wrong, *(issue for _, own in found for issue in own)]
+    entries, list_issues = _list(table, "systems", "write [[systems]], once for each entry")
+    parsed = [_system(number, entry, select) for number, entry in enumerate(entries, start=1)]
+    systems = [System(GOLD), *(system for system, _ in parsed)]
+    issues += [*list_issues, *(issue for _, system_issues in parsed for issue in system_issues)]
     return systems, [*issues, *_clashes(systems), *_order_issues(systems)]
 
 
@@ -220,10 +220,10 @@ def _clashes(systems: Iterable[System]) -> list[str]:
     for system in systems:
         names.setdefault(folder_key(system.name), []).append(system.name)
     return [
-        f"{len(same)} systems are called {' or '.join(dict.fromkeys(map(_quoted, same)))}; "
+        f"{len(names_of_folder)} systems are called {' or '.join(dict.fromkeys(map(_quoted, names_of_folder)))}; "
         "give them names that differ in more than case"
-        for key, same in names.items()
-        if len(same) > 1 and key not in ("", *RESERVED)
+        for key, names_of_folder in names.items()
+        if len(names_of_folder) > 1 and key not in ("", *RESERVED)
     ]
 
 
@@ -233,42 +233,42 @@ def _order_issues(systems: Sequence[System]) -> list[str]:
     above: dict[str, list[System]] = {}  # by name: the systems whose sentences it contains, and itself
     labellers: set[str] = set()
     for system in systems[1:]:
-        place = f"system {_quoted(system.name)}"
-        named = [("base", system.base)] if system.base else [("merge", name) for name in system.merge]
-        before: list[System] = []
-        for key, name in named:
-            there = above.get(name, [])
-            if not there:
+        label = f"system {_quoted(system.name)}"
+        references = [("base", system.base)] if system.base else [("merge", name) for name in system.merge]
+        contained: list[System] = []
+        for key, name in references:
+            referenced = above.get(name, [])
+            if not referenced:
                 hint = did_you_mean(name, above) if above else "this is the first one"
-                issues.append(f"{place}: {key} is {name!r}, expected a system above it; {hint}")
-            before += [other for other in there if not any(other is one for one in before)]
+                issues.append(f"{label}: {key} is {name!r}, expected a system above it; {hint}")
+            contained += [s for s in referenced if not any(s is c for c in contained)]
         if system.labels_raw_text or not labellers.isdisjoint(system.merge):
             labellers.add(system.name)
         if system.vote and system.merge and (voters := len(labellers.intersection(system.merge))) < 2:
-            issues.append(f"{place}: vote needs two or more systems that labelled raw text; merge has {voters}")
+            issues.append(f"{label}: vote needs two or more systems that labelled raw text; merge has {voters}")
         # A clash within one of the named systems was reported there.
-        is_new = not any(_same_methods(above.get(name, [])) for _, name in named)
-        if is_new and (same := _same_methods([*before, system])):
-            one, other = (_quoted(found.name) for found in same)
+        is_new = not any(_same_methods(above.get(name, [])) for _, name in references)
+        if is_new and (same := _same_methods([*contained, system])):
+            first, second = (_quoted(s.name) for s in same)
             needed = "a system and its base need different methods"
             if system.merge:
                 needed = "expected different methods in systems that are merged"
             issues.append(
-                f"{place}: {one} and {other} have the same method, {_method_of(same[0])}: {needed}, "
+                f"{label}: {first} and {second} have the same method, {_method_of(same[0])}: {needed}, "
                 "because their sentences would have the same ids"
             )
-        above[system.name] = [*before, system]
+        above[system.name] = [*contained, system]
     return issues
 
 
 def _same_methods(systems: Sequence[System]) -> tuple[System, System] | None:
     """Two of the systems that have the same method."""
-    seen: dict[str, System] = {}
+    systems_by_method: dict[str, System] = {}
     for system in systems:
         if method := _method_of(system):
-            if method in seen:
-                return seen[method], system
-            seen[method] = system
+            if method in systems_by_method:
+                return systems_by_method[method], system
+            systems_by_method[method] = system
     return None
 
 
@@ -294,8 +294,8 @@ def method_settings(kind: str, entry: Mapping[str, Any], default: str = "") -> t
     settings = {key: value for key, value in entry.items() if key != "method"}
     name = entry.get("method", default)
     if not isinstance(name, str) or not name:
-        found = f"is {name!r}" if name else "is missing"
-        return MethodSettings("", kind=kind), [f"method {found}; known: {', '.join(registry.names(kind))}"]
+        problem = f"is {name!r}" if name else "is missing"
+        return MethodSettings("", kind=kind), [f"method {problem}; known: {', '.join(registry.names(kind))}"]
     issues = registry.check(kind, name, settings)
     return MethodSettings(name, settings if issues else {**registry.defaults(kind, name), **settings}, kind), issues
 
@@ -303,15 +303,15 @@ def method_settings(kind: str, entry: Mapping[str, Any], default: str = "") -> t
 def _selectors(table: Mapping[str, Any]) -> tuple[list[MethodSettings], list[str]]:
     """The selectors of the recipe, or of a system, and their issues."""
     entries, issues = _list(table, "select", 'expected e.g. select = ["duplicates"]')
-    chosen = []
+    selectors = []
     for entry in entries:
         if isinstance(entry, str | dict):
-            method, wrong = method_settings("select", {"method": entry} if isinstance(entry, str) else entry)
-            chosen.append(method)
+            method, entry_issues = method_settings("select", {"method": entry} if isinstance(entry, str) else entry)
+            selectors.append(method)
         else:
-            wrong = [f'{entry!r:.60} is no selector; expected "agreement" or {{ method = "agreement", … }}']
-        issues += at("select", wrong)
-    return chosen, issues
+            entry_issues = [f'{entry!r:.60} is no selector; expected "agreement" or {{ method = "agreement", … }}']
+        issues += at("select", entry_issues)
+    return selectors, issues
 
 
 def _system(number: int, entry: Any, select: list[MethodSettings]) -> tuple[System, list[str]]:
@@ -319,27 +319,27 @@ def _system(number: int, entry: Any, select: list[MethodSettings]) -> tuple[Syst
     if not isinstance(entry, dict):
         return System(""), [f"system {number} is {entry!r:.60}; write [[systems]] and below it method = …"]
     name = entry.get("name", entry.get("method", ""))
-    named = name if isinstance(name, str) else ""
-    own = {key: entry[key] for key in OWN_KEYS if key in entry and key not in ("name", "method", "select")}
-    if "name" in entry or named:
-        own["name"] = name
+    valid_name = name if isinstance(name, str) else ""
+    own_entry = {key: entry[key] for key in OWN_KEYS if key in entry and key not in ("name", "method", "select")}
+    if "name" in entry or valid_name:
+        own_entry["name"] = name
     method, method_issues = _source(entry)
-    values, own_issues = typed_settings.typed(System, "", own)
+    values, value_issues = typed_settings.typed(System, "", own_entry)
     select, select_issues = _selectors(entry) if "select" in entry else (select, [])
-    system = System(**{"name": named, "method": method, "select": select, **values})
-    issues = [*method_issues, *own_issues, *select_issues]
+    system = System(**{"name": valid_name, "method": method, "select": select, **values})
+    issues = [*method_issues, *value_issues, *select_issues]
     if system.vote and "merge" not in entry:
         issues.append("vote is for systems that labelled raw text: name them in merge")
-    return system, at(f"system {number}" + (f' "{named}"' if named else ""), issues)
+    return system, at(f"system {number}" + (f' "{valid_name}"' if valid_name else ""), issues)
 
 
 def _source(entry: Mapping[str, Any]) -> tuple[MethodSettings | None, list[str]]:
     """The method of a system, if it does not merge other systems, and its issues."""
     settings = {key: value for key, value in entry.items() if key == "method" or key not in OWN_KEYS}
     if "merge" in entry:
-        wrong = [*settings, *(["base"] if "base" in entry else [])]
-        issue = f"merge takes the sentences that other systems kept: leave out {', '.join(wrong)}"
-        return None, [issue] if wrong else []
+        extra_keys = [*settings, *(["base"] if "base" in entry else [])]
+        issue = f"merge takes the sentences that other systems kept: leave out {', '.join(extra_keys)}"
+        return None, [issue] if extra_keys else []
     if not settings and "tagger_settings" in entry:
         return None, []
     return method_settings(kind_of(entry.get("method")), settings)

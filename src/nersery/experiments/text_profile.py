@@ -53,13 +53,13 @@ def profile(sentences: Iterable[Sentence], language: str = "") -> TextProfile:
     Args:
         language: Named by the user; empty to detect.
     """
-    few = list(islice(sentences, READ))
-    words = [word for sentence in few for word in sentence.words]
+    sample = list(islice(sentences, READ))
+    words = [word for sentence in sample for word in sentence.words]
     script = _script(words)
-    named = language or Counter(sentence.language for sentence in few).most_common(1)[0][0]
+    named_language = language or Counter(sentence.language for sentence in sample).most_common(1)[0][0]
     detected = "en" if _looks_english(words, script) else ""
     cased = sum(word[:1].isupper() for word in words) / max(1, len(words)) >= CASED
-    return TextProfile(script, named or detected, cased)
+    return TextProfile(script, named_language or detected, cased)
 
 
 def _script(words: Iterable[str]) -> str:
@@ -76,10 +76,10 @@ def _looks_english(words: Iterable[str], script: str) -> bool:
 
 def note_of_language(label: str, sentences: Iterable[Sentence]) -> str:
     """A note if sentences that are named English do not look like it; else empty."""
-    named: dict[str, list[str]] = defaultdict(list)
+    words_by_language: dict[str, list[str]] = defaultdict(list)
     for sentence in islice(sentences, READ):
-        named[sentence.language] += sentence.words
-    for language, words in named.items():
+        words_by_language[sentence.language] += sentence.words
+    for language, words in words_by_language.items():
         script = _script(words)
         claims_english = TextProfile(script, language, cased=False).is_english
         if claims_english and len(words) >= ENOUGH and not _looks_english(words, script):

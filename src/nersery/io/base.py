@@ -121,8 +121,8 @@ def read_options(options: Mapping[str, Any]) -> ReadOptions:
     Raises:
         SettingsError: With all unknown names and wrong values.
     """
-    known = [field.name for field in fields(ReadOptions)]
-    if issues := [f'there is no option "{name}"; {did_you_mean(name, known)}' for name in options if name not in known]:
+    names = [field.name for field in fields(ReadOptions)]
+    if issues := [f'there is no option "{name}"; {did_you_mean(name, names)}' for name in options if name not in names]:
         raise SettingsError("\n".join(issues))
     return ReadOptions(**options)
 
@@ -140,14 +140,14 @@ def _is_encoding(name: str) -> bool:
     return True
 
 
-def tag_issue(found: TagIssue, scheme: str, line: int, *, word: bool = False) -> Issue:
+def tag_issue(issue: TagIssue, scheme: str, line: int, *, word: bool = False) -> Issue:
     """An issue of tags with its place in the file; with ``word`` the message names the word."""
     other_scheme = f"--scheme-in NAME if the tags are not {scheme}"
-    fixes = [repair_hint(found.repair) if found.repair else found.fix or other_scheme]
-    if found.kind != tags.UNKNOWN_TAG:
+    fixes = [repair_hint(issue.repair) if issue.repair else issue.fix or other_scheme]
+    if issue.kind != tags.UNKNOWN_TAG:
         fixes.append(other_scheme)
-    message = f"word {found.index}: {found.message}" if word else found.message
-    return Issue(message, line=line, kind=found.kind, fixes=tuple(fixes))
+    message = f"word {issue.index}: {issue.message}" if word else issue.message
+    return Issue(message, line=line, kind=issue.kind, fixes=tuple(fixes))
 
 
 def issues_in(error: DataError, line: int) -> list[Issue]:
@@ -232,9 +232,9 @@ class Pass:
 
     def clash(self, id: str, line: int) -> Issue | None:
         """What is wrong with an id that was used before; None for a new one, which is noted."""
-        if (before := self._ids.add(id, line, self.file.name)) is None:
+        if (earlier := self._ids.add(id, line, self.file.name)) is None:
             return None
-        where = f"line {before[0]}" + (f" of {before[1]}" if before[1] != self.file.name else "")
+        where = f"line {earlier[0]}" + (f" of {earlier[1]}" if earlier[1] != self.file.name else "")
         return Issue(f'the id "{id}" stands in {where} already; expected another', line=line, kind="id used twice")
 
     def broken(self, sentence: str, issues: Sequence[Issue], remains: Sentence) -> None:
@@ -310,8 +310,8 @@ class Source(ABC):
         return None
 
     @abstractmethod
-    def sentences(self, found: Pass) -> Iterator[Sentence]:
-        """One pass; what is wrong goes to ``found``."""
+    def sentences(self, findings: Pass) -> Iterator[Sentence]:
+        """One pass; what is wrong goes to ``findings``."""
 
     def __iter__(self) -> Iterator[Sentence]:
         """The sentences, with unique ids. After the first issue, the rest of the file is only checked.
@@ -319,13 +319,13 @@ class Source(ABC):
         Raises:
             DataError: At the end, with all issues of the file.
         """
-        found = Pass(self.file, self.options)
-        for sentence in self.sentences(found):
-            if not found.issues:
+        findings = Pass(self.file, self.options)
+        for sentence in self.sentences(findings):
+            if not findings.issues:
                 yield sentence
-        if found.issues:
-            raise found.error()
-        self.rejects, self.repaired, self.skipped = found.rejects, found.repaired, found.skipped
+        if findings.issues:
+            raise findings.error()
+        self.rejects, self.repaired, self.skipped = findings.rejects, findings.repaired, findings.skipped
 
     def outcomes(self) -> Iterator[Sentence | Reject]:
         """The sentences, and behind them what a repair left out: together all that the file holds."""
@@ -353,7 +353,7 @@ class InMemory(Source):
         super().__init__(TextFile("memory"), ReadOptions())
         self._rows, self._name = rows, name
 
-    def sentences(self, found: Pass) -> Iterator[Sentence]:
+    def sentences(self, findings: Pass) -> Iterator[Sentence]:
         """The sentences as they are."""
         return checked_sentences(self._rows, self._name)
 

@@ -250,7 +250,7 @@ class _Sample:
     def _sentences(self, lines: Iterable[str]) -> list[list[str]]:
         sentences: list[list[str]] = [[]]
         doubtful: list[str] = []
-        taken, marked = 0, False
+        line_count, marked = 0, False
         for line in lines:
             if not line.strip(BLANKS):
                 sentences.append([])
@@ -261,8 +261,8 @@ class _Sample:
                 doubtful += [line] * (len(doubtful) < SAMPLE_LINES)
             else:
                 sentences[-1].append(line)
-                taken, marked = taken + 1, False
-                if taken == SAMPLE_LINES:
+                line_count, marked = line_count + 1, False
+                if line_count == SAMPLE_LINES:
                     break
         return [sentence for sentence in sentences if sentence] or [[line] for line in doubtful]
 
@@ -281,15 +281,15 @@ def _tag_positions(
     if len(columns) < 2:
         return []
     for share, broken in signs:
-        found = [at for at in candidates if _looks_like_tags(columns[at], share, broken)]
-        if found:
-            return found
+        positions = [at for at in candidates if _looks_like_tags(columns[at], share, broken)]
+        if positions:
+            return positions
     return []
 
 
 def _looks_like_tags(column: Sequence[str], share: float, broken: bool) -> bool:
-    like = sum(looks_like_tag(value, broken=broken) for value in column)
-    return like >= share * len(column) and any(map(looks_like_tag, column))
+    tag_count = sum(looks_like_tag(value, broken=broken) for value in column)
+    return tag_count >= share * len(column) and any(map(looks_like_tag, column))
 
 
 def last_looks_inner(columns: Sequence[Sequence[str]]) -> bool:
@@ -333,12 +333,12 @@ def _word_and_number(sample: _Sample, tags: Sequence[int], options: ReadOptions)
         tags: Columns of tags, first the one that is read.
     """
     sentences = sample.by_sentence
-    named = None if options.word_column is None else options.word_column - 1
-    others = [at for at in range(sample.width) if at not in (tags[0], named)]
+    named_column = None if options.word_column is None else options.word_column - 1
+    others = [at for at in range(sample.width) if at not in (tags[0], named_column)]
     numbers = [at for at in others if _numbers_words(_column(sentences, at), is_conllu=sample.is_conllu)]
     number = numbers[0] if numbers else None
-    if named is not None:
-        return named, number
+    if named_column is not None:
+        return named_column, number
     first, *rest = [at for at in others if at not in numbers] or others[-1:]
     varied = [at for at in rest if at not in tags and not _names_document(_column(sentences, at))]
     word = varied[0] if varied and _names_document(_column(sentences, first)) else first

@@ -83,8 +83,8 @@ class Paragraph(NamedTuple):
 
     def line_of(self, index: int) -> int:
         """The number of the line of a row."""
-        for place in self.left_out:
-            index += place <= index
+        for position in self.left_out:
+            index += position <= index
         return self.line + index
 
     @property
@@ -117,30 +117,30 @@ class ConllSource(base.Source):
         """What was recognised."""
         if self.layout is None:
             return "conll, empty"
-        place = f"word {self.layout.word + 1}, tag {self.layout.tag + 1}"
-        description = f"conll, {self.scheme}, {self.layout.width} columns: {place}"
+        columns = f"word {self.layout.word + 1}, tag {self.layout.tag + 1}"
+        description = f"conll, {self.scheme}, {self.layout.width} columns: {columns}"
         for repair, word in self.layout.affixes:
             if repair not in self._line_repairs:
                 description += f'; {_AFFIXED[repair]}, as in "{printable(word)}": --repair {repair}'
         if not self.layout.rivals:
             return description
         *others, last = sorted(at + 1 for at in (*self.layout.rivals, self.layout.tag))
-        like = f"columns {', '.join(map(str, others))} and {last} look like tags"
-        return f"{description}; {like}, {self.layout.tag + 1} is read: --tag-column"
+        rivals = f"columns {', '.join(map(str, others))} and {last} look like tags"
+        return f"{description}; {rivals}, {self.layout.tag + 1} is read: --tag-column"
 
     @property
     def extra_columns(self) -> int | None:
         """How many columns there are beside word and tag; None for an empty file."""
         return None if self.layout is None else self.layout.width - 2
 
-    def sentences(self, found: base.Pass) -> Iterator[Sentence]:
+    def sentences(self, findings: base.Pass) -> Iterator[Sentence]:
         """One pass over the file."""
         if self.layout is None:
             return
         for number, paragraph in enumerate(self._paragraphs(self.layout), start=1):
-            named = [match["marked"] or match["alone"] for match in map(_ID.match, paragraph.comments) if match]
-            id = named[-1] if named else f"{self.file.stem}:{number}"  # those before belong to sentences without words
-            sentence = self._sentence(paragraph, id, self.layout, found)
+            ids = [match["marked"] or match["alone"] for match in map(_ID.match, paragraph.comments) if match]
+            id = ids[-1] if ids else f"{self.file.stem}:{number}"  # those before belong to sentences without words
+            sentence = self._sentence(paragraph, id, self.layout, findings)
             if sentence is not None:
                 yield sentence
 
@@ -170,12 +170,12 @@ class ConllSource(base.Source):
             if set(map(len, paragraph.rows)) == {self.layout.width}:
                 yield [row[self.layout.tag] for row in paragraph.rows]
 
-    def _sentence(self, paragraph: Paragraph, id: str, layout: Layout, found: base.Pass) -> Sentence | None:
-        clash = found.clash(id, paragraph.line)
+    def _sentence(self, paragraph: Paragraph, id: str, layout: Layout, findings: base.Pass) -> Sentence | None:
+        clash = findings.clash(id, paragraph.line)
         issues, invalid = list(filter(None, (clash, paragraph.mark_issue))), list[Issue]()
         if set(map(len, paragraph.rows)) == {layout.width}:
             columns = list(zip(*paragraph.rows, strict=True))
-            entities, tag_issues, repaired = found.decode(columns[layout.tag], self.scheme)
+            entities, tag_issues, repaired = findings.decode(columns[layout.tag], self.scheme)
             if _names_columns(columns[layout.word][0], columns[layout.tag][0]):
                 issues.append(_header(paragraph))
                 tag_issues = tuple(issue for issue in tag_issues if issue.index)
@@ -184,18 +184,18 @@ class ConllSource(base.Source):
                 for found_issue in tag_issues
             )
             issues += _extra_issues(paragraph, layout)
-            words, cleaned = found.clean(columns[layout.word])
+            words, cleaned = findings.clean(columns[layout.word])
             extra = tuple(column for at, column in enumerate(columns) if at not in (layout.word, layout.tag))
             language, comments = self.options.language, paragraph.comments
             if not issues:
                 try:
                     sentence = Sentence(words, entities, id, language, columns=extra, comments=comments)
-                    found.count(paragraph.repaired, repaired, cleaned)
+                    findings.count(paragraph.repaired, repaired, cleaned)
                     return sentence
                 except DataError as error:
                     invalid = base.issues_in(error, paragraph.line)
         issues = [*issues, *_row_issues(paragraph, layout)] or invalid
-        found.broken(id, sorted(issues, key=lambda issue: issue.line or 0), _remains(paragraph, layout))
+        findings.broken(id, sorted(issues, key=lambda issue: issue.line or 0), _remains(paragraph, layout))
         return None
 
 
@@ -230,14 +230,14 @@ def _names_columns(word: str, tag: str) -> bool:
 
 
 def _header(paragraph: Paragraph) -> Issue:
-    found = ", ".join(map(repr, paragraph.rows[0]))
-    message = f"the line looks like the header of a table, expected a word and its tag: {found:.100}"
+    values = ", ".join(map(repr, paragraph.rows[0]))
+    message = f"the line looks like the header of a table, expected a word and its tag: {values:.100}"
     return Issue(message, line=paragraph.line, kind="header", fixes=("delete the line",))
 
 
 def _extra_issues(paragraph: Paragraph, layout: Layout) -> Iterator[Issue]:
-    for place in _extras(paragraph.rows, layout):
-        row, line = paragraph.rows[place], paragraph.line_of(place)
+    for index in _extras(paragraph.rows, layout):
+        row, line = paragraph.rows[index], paragraph.line_of(index)
         word, number = repr(row[layout.word]), row[layout.number or 0]
         if "." in number:
             message = f"{word} with the number {number} is no word of the text, expected none"
@@ -259,8 +259,8 @@ def _extras(rows: Sequence[Sequence[str]], layout: Layout) -> list[int]:
     numbers = [row[at] if at < len(row) else "" for row in rows]
     may_be_inner = not all("." in number for number in numbers)  # else they are numbers of sentence and word
     return [
-        place
-        for place, (number, after) in enumerate(pairwise([*numbers, ""]))
+        index
+        for index, (number, after) in enumerate(pairwise([*numbers, ""]))
         if (("." in number and may_be_inner) or ("-" in number and number.partition("-")[0] == after))
         and NUMBER.fullmatch(number)
     ]
@@ -273,11 +273,11 @@ def _mended(
     were left out.
     """
     extras = _extras(rows, layout) if EXTRA_ROWS in names else []
-    blank = [place for place, row in enumerate(rows) if BLANK_WORDS in names and _is_blank(row, layout)]
+    blank = [index for index, row in enumerate(rows) if BLANK_WORDS in names and _is_blank(row, layout)]
     blank = blank if len(blank) < len(rows) else []
     left_out = sorted({*extras, *blank})
     mended, counts = [], Counter({EXTRA_ROWS: len(extras), BLANK_WORDS: len(blank)})
-    for row in (row for place, row in enumerate(rows) if place not in left_out):
+    for row in (row for index, row in enumerate(rows) if index not in left_out):
         fitted = layout.fitted(row) if RAGGED_LINES in names else row
         counts[RAGGED_LINES] += fitted is not row
         for name, mend in _ON_WORDS.items() if len(fitted) == layout.width else ():
@@ -298,8 +298,8 @@ def _row_issues(paragraph: Paragraph, layout: Layout) -> Iterator[Issue]:
     if len(first) == layout.width and len(widths) > 1 and _names_columns(first[layout.word], first[layout.tag]):
         yield _header(paragraph)  # without it, other lines that follow it, as in HIPE, are comments
         return
-    for place, row in enumerate(paragraph.rows):
-        line = paragraph.line_of(place)
+    for index, row in enumerate(paragraph.rows):
+        line = paragraph.line_of(index)
         word = row[layout.word] if len(row) == layout.width else None
         if issue := base.lone_return(TAB.join(row), line):
             yield issue

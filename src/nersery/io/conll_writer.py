@@ -40,8 +40,8 @@ class ConllWriter(Writer):
         """
         self.columns = len(sentence.columns) if self.columns is None else self.columns
         if len(sentence.columns) != self.columns:
-            found = f"it has {len(sentence.columns)} extra columns"
-            raise _refused(sentence, f"{found}, the sentences before it have {self.columns}")
+            extra_columns = f"it has {len(sentence.columns)} extra columns"
+            raise _refused(sentence, f"{extra_columns}, the sentences before it have {self.columns}")
         columns = (*sentence.columns, tags.encode(sentence.entities, len(sentence), self.scheme))
         rows = list(map(self.separator.join, zip(sentence.words, *columns, strict=True)))
         text = "\n".join(rows)

@@ -38,7 +38,7 @@ def _key_of_tags(file: TextFile) -> str:
         for key, is_given, value in (part.partition("=") for part in _PARTED.split(columns[-1])):
             if is_given:
                 values.setdefault(key, Counter())[value] += 1
-    tags = {key: found for key, found in values.items() if all(map(looks_like_tag, found))}
+    tags = {key: counts for key, counts in values.items() if all(map(looks_like_tag, counts))}
     return max(tags, key=lambda key: (len(tags[key]), tags[key].total()), default="")
 
 
@@ -52,8 +52,8 @@ def _with_tags(key: str, lines: Sequence[str]) -> Iterator[str]:
     The words of a range such as ``3-4`` share its tag if they have none, as in Stanza's output.
     """
     rows = [*map(_values, lines)]
-    found = [[part for part in _PARTED.split(row[-1]) if part.startswith(key)] for row in rows]
-    tags = [own[0].removeprefix(key) if own else "" for own in found]
+    tag_parts = [[part for part in _PARTED.split(row[-1]) if part.startswith(key)] for row in rows]
+    tags = [parts[0].removeprefix(key) if parts else "" for parts in tag_parts]
     for at, (row, tag) in enumerate(zip(rows, tags, strict=True)):
         number = NUMBER.fullmatch(row[0])
         if tag and number and "-" in row[0]:

@@ -81,8 +81,8 @@ class CsvSource(JsonlSource):
         if self._empty or self._table is None:
             return "csv, empty"
         _, word, tag, sentence, by_sentence = self._table
-        place = f"word {word + 1}, tag {tag + 1}{f', sentence {sentence[-1] + 1}' if sentence else ''}"
-        return f"csv, {self.scheme}, a row for each {'sentence' if by_sentence else 'word'}: {place}"
+        columns = f"word {word + 1}, tag {tag + 1}{f', sentence {sentence[-1] + 1}' if sentence else ''}"
+        return f"csv, {self.scheme}, a row for each {'sentence' if by_sentence else 'word'}: {columns}"
 
     def _rows(self) -> Iterator[tuple[int, list[str]]]:
         """The rows with the lines on which they end."""
@@ -138,7 +138,7 @@ def _parts(cell: str) -> list[str]:
     """The words or tags in a cell: a list as Python or NumPy writes it, or parted by spaces."""
     if not _LIST.match(cell) or not cell.endswith("]"):
         return cell.split()
-    return [_item(found) for found in _ITEM.findall(cell[1:-1])]
+    return [_item(item) for item in _ITEM.findall(cell[1:-1])]
 
 
 def _holds_several(cell: str) -> bool:
@@ -189,22 +189,22 @@ def _only(
     """The named column, the only one with a known name, or the only other one that may have this role."""
     if named is not None:
         return named - 1
-    found = [at for at, name in enumerate(names) if name in known] or others
-    if len(found) != 1:
+    positions = [at for at, name in enumerate(names) if name in known] or others
+    if len(positions) != 1:
         columns = ", ".join(names) or "without a header"
         fix = (
             "name the columns by --word-column and --tag-column, or by a header such as sentence,word,tag. Of raw "
             "text, save the column alone, one sentence per line"
         )
         raise DataError(Issue(f"it is not clear which column has the {role}s: {columns:.100}", file), fix=fix)
-    return found[0]
+    return positions[0]
 
 
 def _like_tags(rows: Sequence[_TableRow]) -> list[int]:
     """The columns in which nearly all cells are tags, or lists of them."""
     columns = [*zip(*(row for row in rows if len(row) == len(rows[0])), strict=True)]
-    like = [sum(looks_like_tag(cell) or _are_tags(_parts(cell)) for cell in column) for column in columns]
-    return [at for at, count in enumerate(like) if count >= NEARLY_ALL * len(columns[at])]
+    tag_counts = [sum(looks_like_tag(cell) or _are_tags(_parts(cell)) for cell in column) for column in columns]
+    return [at for at, count in enumerate(tag_counts) if count >= NEARLY_ALL * len(columns[at])]
 
 
 def _names_sentences(rows: Sequence[_TableRow], at: int) -> bool:

@@ -98,12 +98,12 @@ class FolderSource(Source):
     def _first(self) -> Source:
         return self._open(self.paths[0], self.options)
 
-    def sentences(self, found: Pass) -> Iterator[Sentence]:
+    def sentences(self, findings: Pass) -> Iterator[Sentence]:
         """One pass over all files, with ids that are distinct among all of them."""
         for path in self.paths:
             source = self._open(path, self.options)
-            found.file, source.labels_count = source.file, self.labels_count
-            yield from source.sentences(found)
+            findings.file, source.labels_count = source.file, self.labels_count
+            yield from source.sentences(findings)
 
 
 def _listed(folder: Path) -> list[Path]:

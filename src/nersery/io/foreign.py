@@ -90,9 +90,9 @@ class ForeignFormatError(DataError):
 def refuse_foreign(start: Beginning, *, sure: bool = False) -> None:
     """Raise `ForeignFormatError` if a file begins like one of these formats, or with ``sure`` like one that is."""
     beginning = "".join(start.lines)[:MOST_CHARACTERS]
-    for known in FOREIGN:
-        if (known.is_sure or not sure) and (found := known.begins.search(beginning)):
-            message = f"this seems to be {known.name}, which cannot be read: {found[0].strip()!r:.60}"
+    for foreign in FOREIGN:
+        if (foreign.is_sure or not sure) and (match := foreign.begins.search(beginning)):
+            message = f"this seems to be {foreign.name}, which cannot be read: {match[0].strip()!r:.60}"
             raise ForeignFormatError(
-                Issue(message, start.file.name), fix=f"{known.advice}; or read each line as text: --format text"
+                Issue(message, start.file.name), fix=f"{foreign.advice}; or read each line as text: --format text"
             )

@@ -87,11 +87,11 @@ class Format:
 @cache
 def formats() -> dict[str, Format]:
     """All formats by name."""
-    found: dict[str, Format] = {}
+    formats_by_name: dict[str, Format] = {}
     for module in pkgutil.walk_packages([str(Path(__file__).parent)], f"{__package__}."):
         declared = getattr(importlib.import_module(module.name), "FORMATS", ())
-        found |= {format.name: format for format in declared}
-    return dict(sorted(found.items()))
+        formats_by_name |= {format.name: format for format in declared}
+    return dict(sorted(formats_by_name.items()))
 
 
 def readable() -> tuple[str, ...]:

@@ -24,15 +24,15 @@ class Ids:
 
     def __init__(self, in_memory: int = IN_MEMORY) -> None:
         self._in_memory = in_memory
-        self._places: dict[str, tuple[int, str]] = {}
+        self._lines: dict[str, tuple[int, str]] = {}
         self._table: sqlite3.Connection | None = None
 
     def add(self, id: str, line: int, file: str = "") -> tuple[int, str] | None:
         """Note an id; the line and the file where it stood before, or None when it is new."""
-        if id in self._places:
-            return self._places[id]
-        if len(self._places) < self._in_memory:
-            self._places[id] = line, file
+        if id in self._lines:
+            return self._lines[id]
+        if len(self._lines) < self._in_memory:
+            self._lines[id] = line, file
             return None
         key, name = id.encode("utf-8", "surrogatepass"), file.encode("utf-8", "surrogatepass")
         with naming_the_temporary_folder():
@@ -45,12 +45,12 @@ class Ids:
 
     def find(self, id: str) -> tuple[int, str] | None:
         """The line and the file where an id stood; None if it was not seen."""
-        if id in self._places or self._table is None:
-            return self._places.get(id)
+        if id in self._lines or self._table is None:
+            return self._lines.get(id)
         with naming_the_temporary_folder():
             key = id.encode("utf-8", "surrogatepass")
-            found = self._table.execute("select line, file from ids where id = ?", (key,)).fetchone()
-        return found and (found[0], found[1].decode("utf-8", "surrogatepass"))
+            row = self._table.execute("select line, file from ids where id = ?", (key,)).fetchone()
+        return row and (row[0], row[1].decode("utf-8", "surrogatepass"))
 
 
 def temporary_table(columns: str) -> sqlite3.Connection:
@@ -78,8 +78,8 @@ class naming_the_temporary_folder:  # noqa: N801 - a generator would take longer
 
         if not isinstance(error, sqlite3.OperationalError):
             return
-        named = (os.environ.get("SQLITE_TMPDIR"), os.environ.get("TMPDIR"), "/var/tmp", "/usr/tmp", "/tmp")
-        folder = next((name for name in named if name and os.access(name, os.W_OK | os.X_OK)), os.curdir)
+        folders = (os.environ.get("SQLITE_TMPDIR"), os.environ.get("TMPDIR"), "/var/tmp", "/usr/tmp", "/tmp")
+        folder = next((name for name in folders if name and os.access(name, os.W_OK | os.X_OK)), os.curdir)
         raise DiskError(
             f"a temporary file for what does not fit into memory cannot be written in {folder}: {error}. Free some "
             "space there, or set the environment variable TMPDIR to another folder"

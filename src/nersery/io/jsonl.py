@@ -74,7 +74,7 @@ def _soft_labels(value: Any) -> bool:
 
 
 def _pairs_of_numbers(value: Any) -> bool:
-    return isinstance(value, list) and all(isinstance(one, list) and [*map(type, one)] == [int, int] for one in value)
+    return isinstance(value, list) and all(isinstance(v, list) and [*map(type, v)] == [int, int] for v in value)
 
 
 def _text(value: Any) -> bool:
@@ -131,22 +131,22 @@ class JsonlSource(Source):
         left_out = f", left out: {', '.join(self._left_out)}" if self._left_out else ""
         return f"jsonl, {self.scheme}{left_out}" if self._has_tags else "jsonl"
 
-    def sentences(self, found: Pass) -> Iterator[Sentence]:
+    def sentences(self, findings: Pass) -> Iterator[Sentence]:
         """One pass over the file."""
         for number, (line, given) in enumerate(self.values(), start=1):
             id, value = f"{self.file.stem}:{number}", None
             try:
                 value = self.load(given, line)
                 id = value.get("id") or id
-                if clash := found.clash(id, line):
+                if clash := findings.clash(id, line):
                     raise BrokenError(clash)
-                entities, repaired = self._entities(value, line, found)
-                words, cleaned = found.clean(_words(value))
+                entities, repaired = self._entities(value, line, findings)
+                words, cleaned = findings.clean(_words(value))
                 sentence = _built(value, words, id, entities, self.options.language, line)
             except BrokenError as broken:
-                found.broken(id, broken.issues, _remains(value, given))
+                findings.broken(id, broken.issues, _remains(value, given))
             else:
-                found.count(repaired, cleaned)
+                findings.count(repaired, cleaned)
                 yield sentence
 
     def values(self) -> Iterator[tuple[int, Any]]:
@@ -165,19 +165,19 @@ class JsonlSource(Source):
             if isinstance(given, str) and not any(mark in given for mark in _MARKS_OF_TAGS):
                 continue  # before the line is parsed, for most files have none
             try:
-                whole = with_usual_names(parsed(given, line))
-                value = _ours(whole)
+                row = with_usual_names(parsed(given, line))
+                value = _ours(row)
                 _check(value, line)
             except BrokenError:  # `sentences` says what is wrong
                 continue
             for key in value.keys() & {*_TAGS}:
                 self._has_tags = True
-                kept = "columns" not in whole
-                others = (k for k in whole if k not in _SHAPES and not (kept and _is_column(whole[k], whole)))
+                kept = "columns" not in row
+                others = (k for k in row if k not in _SHAPES and not (kept and _is_column(row[k], row)))
                 self._left_out |= dict.fromkeys(others)
                 yield value[key]
 
-    def _entities(self, value: Object, line: int, found: Pass) -> tuple[tuple[Entity, ...], Mapping[str, int]]:
+    def _entities(self, value: Object, line: int, findings: Pass) -> tuple[tuple[Entity, ...], Mapping[str, int]]:
         if value.keys().isdisjoint(_TAGS):
             return _entities_of(value), {}
         key = next(key for key in _TAGS if key in value)
@@ -185,9 +185,9 @@ class JsonlSource(Source):
         if len(written) != len(words):
             message = f'{len(words)} words and {len(written)} "{key}", expected one for each word'
             raise BrokenError(Issue(message, line=line, kind="wrong number of tags"))
-        entities_, tag_issues, repaired = found.decode(written, self.scheme)
+        entities_, tag_issues, repaired = findings.decode(written, self.scheme)
         if tag_issues:
-            raise BrokenError(*(tag_issue(found_issue, self.scheme, line, word=True) for found_issue in tag_issues))
+            raise BrokenError(*(tag_issue(issue, self.scheme, line, word=True) for issue in tag_issues))
         return entities_, repaired
 
 
@@ -196,11 +196,11 @@ def _ours(value: Any) -> Any:
     value = with_usual_names(value)
     if not isinstance(value, dict) or "tokens" not in value or not value.keys() & {*_TAGS}:
         return value
-    own = {key: content for key, content in value.items() if key in _SHAPES}
-    if type(own.get("id")) is int:
-        own["id"] = str(own["id"])
-    columns = [[*map(str, value[key])] for key in value if key not in own and _is_column(value[key], value)]
-    return own | {"columns": columns} if columns and "columns" not in own else own
+    known = {key: content for key, content in value.items() if key in _SHAPES}
+    if type(known.get("id")) is int:
+        known["id"] = str(known["id"])
+    columns = [[*map(str, value[key])] for key in value if key not in known and _is_column(value[key], value)]
+    return known | {"columns": columns} if columns and "columns" not in known else known
 
 
 def _is_column(content: Any, value: Object) -> bool:
@@ -333,17 +333,17 @@ class JsonlWriter(Writer):
 
 def reject_line(reject: Reject) -> str:
     """A reject as a line of JSONL: what is known of the sentence, and the reason."""
-    known = {} if reject.sentence is None else to_object(reject.sentence)
-    return _line({**known, "reason": reject.reason}, reject.sentence)
+    value = {} if reject.sentence is None else to_object(reject.sentence)
+    return _line({**value, "reason": reject.reason}, reject.sentence)
 
 
 def _line(value: Object, sentence: Sentence | None) -> str:
     try:
         return ENCODER.encode(value) + "\n"
     except ValueError:
-        place = sentence.id if sentence is not None and sentence.id else None
+        sentence_id = sentence.id if sentence is not None and sentence.id else None
         raise DataError(
-            Issue("a score is NaN or infinite, which JSON cannot hold", sentence=place),
+            Issue("a score is NaN or infinite, which JSON cannot hold", sentence=sentence_id),
             fix="let the method give finite scores",
         ) from None
 

@@ -93,9 +93,9 @@ def dataset_sentences(
     numbers = _numbered(names)
     labels = {"ner_tags": numbers} if numbers else {}
     for column, feature in (getattr(rows, "features", None) or {}).items():
-        found = getattr(getattr(feature, "feature", feature), "names", None)
-        if found and column not in unread:
-            labels.setdefault(renamed.get(column, column), dict(enumerate(found)))
+        class_names = getattr(getattr(feature, "feature", feature), "names", None)
+        if class_names and column not in unread:
+            labels.setdefault(renamed.get(column, column), dict(enumerate(class_names)))
 
     def objects() -> Iterator[Object]:
         for number, row in enumerate(rows, start=1):
@@ -142,23 +142,23 @@ def _keys(rows: Any) -> list[str]:
 
 def _column(columns: Sequence[str], wanted: str | None, role: str, known: Sequence[str]) -> str:
     """The column of a role; raises `DataError` if there is none, or if several may be it and the user names none."""
-    found = _found_column(columns, wanted, role, known)
-    if found is None and len(columns):
+    column = _found_column(columns, wanted, role, known)
+    if column is None and len(columns):
         raise _no_column(columns, wanted, role, known)
-    return found or known[0]
+    return column or known[0]
 
 
 def _found_column(columns: Sequence[str], wanted: str | None, role: str, known: Sequence[str]) -> str | None:
     """As `_column`, but None if no known column exists and the user names none."""
-    found = [name for name in ((wanted,) if wanted else known) if name in columns]
-    if wanted and not found and len(columns):
+    matches = [name for name in ((wanted,) if wanted else known) if name in columns]
+    if wanted and not matches and len(columns):
         raise _no_column(columns, wanted, role, known)
-    if len(found) > 1:
-        message = f"the columns {' and '.join(found)} may {_ROLES[role]}, expected one of them"
-        raise DataError(message, fix=f"name the one to read: {' or '.join(f'{role}={name!r}' for name in found)}")
-    if found and list(columns).count(found[0]) > 1:
-        raise DataError(f"several columns are called {found[0]}, expected one", fix="rename the others")
-    return found[0] if found else None
+    if len(matches) > 1:
+        message = f"the columns {' and '.join(matches)} may {_ROLES[role]}, expected one of them"
+        raise DataError(message, fix=f"name the one to read: {' or '.join(f'{role}={name!r}' for name in matches)}")
+    if matches and list(columns).count(matches[0]) > 1:
+        raise DataError(f"several columns are called {matches[0]}, expected one", fix="rename the others")
+    return matches[0] if matches else None
 
 
 def _no_column(columns: Sequence[str], wanted: str | None, role: str, known: Sequence[str]) -> DataError:
@@ -194,9 +194,9 @@ def bio_sentences(
         message = f"{len(lists)} lists of words and {len(tag_lists)} lists of tags, expected one for each sentence"
         raise DataError(message, fix="give a list of words and a list of tags for each sentence")
     for number, pair in enumerate(zip(lists, tag_lists, strict=True), start=1):
-        for name, one in zip(("words", "tags"), pair, strict=True):
-            if isinstance(one, str) or not hasattr(one, "__iter__"):
-                message = f"the {name} of sentence {number} are {one!r:.60}, expected a list of {name}"
+        for name, items in zip(("words", "tags"), pair, strict=True):
+            if isinstance(items, str) or not hasattr(items, "__iter__"):
+                message = f"the {name} of sentence {number} are {items!r:.60}, expected a list of {name}"
                 raise DataError(message, fix="give a list of words and a list of tags for each sentence")
     rows = [json_value({"tokens": list(w), "tags": list(t)}) for w, t in zip(lists, tag_lists, strict=True)]
     return iter(_RowsSource("bio", lambda: rows, options))
@@ -215,11 +215,11 @@ def to_dataset(corpus: Iterable[Sentence], scheme: str, types: Sequence[str]) ->
     library = required("datasets", "datasets")
     sentences = list(corpus)
     words, tags = to_bio(sentences, scheme)
-    own = types_in(sentences)
-    if types and (unknown := sorted(own - {*types})):
+    own_types = types_in(sentences)
+    if types and (unknown := sorted(own_types - {*types})):
         raise DataError(f"the type {unknown[0]} is not in types; {did_you_mean(unknown[0], types)}")
     letters = tag_schemes.SCHEMES[tag_schemes.scheme_name(scheme)].letters
-    names = ["O", *(f"{letter}-{type_}" for type_ in types or sorted(own) for letter in letters)]
+    names = ["O", *(f"{letter}-{type_}" for type_ in types or sorted(own_types) for letter in letters)]
     values = {"id": [sentence.id for sentence in sentences], "tokens": words, "ner_tags": tags}
     text = library.Value("string")
     features = {"id": text, "tokens": library.List(text), "ner_tags": library.List(library.ClassLabel(names=names))}
@@ -237,8 +237,8 @@ def pandas_sentences(
     columns = list(frame.columns)
     word_column, tag_column = _column(columns, words, "words", WORDS), _column(columns, tags, "tags", TAGS)
     id_column = _found_column(columns, sentence, "sentence", SENTENCES)
-    known: Any = frame[word_column].dropna() if columns else ()
-    if len(known) and not isinstance(known.iloc[0], str | Real):  # lists, a row for each sentence
+    word_cells: Any = frame[word_column].dropna() if columns else ()
+    if len(word_cells) and not isinstance(word_cells.iloc[0], str | Real):  # lists, a row for each sentence
         table = frame[[word_column, tag_column]].astype(object)
         if id_column:
             table["id"] = frame[id_column].astype(object).where(frame[id_column].notna(), None)
@@ -268,11 +268,11 @@ def pandas_sentences(
     return iter(_RowsSource("pandas", lambda: rows, options))
 
 
-def _refuse_missing(table: Any, missing: Any, what: str, fix: str) -> None:
+def _refuse_missing(table: Any, missing: Any, description: str, fix: str) -> None:
     """Raise `DataError` for the first row in which something is missing, if there is one."""
     if missing.any():
         row = missing.to_numpy().argmax()
-        raise DataError(Issue(f"row {row} has {what}: {table.iloc[row].to_dict()}"), fix=fix)
+        raise DataError(Issue(f"row {row} has {description}: {table.iloc[row].to_dict()}"), fix=fix)
 
 
 def to_pandas(corpus: Iterable[Sentence], scheme: str) -> Any:
@@ -303,11 +303,11 @@ def document_sentences(doc: Any, id: str, language: str | None = None) -> Iterat
     Args:
         id: Unless `to_spacy` has put one into its ``user_data``.
     """
-    known: Mapping[str, Any] = doc.user_data if isinstance(doc.user_data.get("id"), str) else {}
-    id, is_ours = known.get("id") or id, known.keys() >= {*_KEPT}
+    user_data: Mapping[str, Any] = doc.user_data if isinstance(doc.user_data.get("id"), str) else {}
+    id, is_ours = user_data.get("id") or id, user_data.keys() >= {*_KEPT}
     if doc.spans:
         warn(f"of spaCy's documents, only doc.ents are read, not the spans {', '.join(map(repr, doc.spans))}")
-    document, places = known.get("document", ""), _source_places(doc, known["offsets"]) if is_ours else None
+    document, places = user_data.get("document", ""), _source_places(doc, user_data["offsets"]) if is_ours else None
     if places is None:
         document, places = id, [(token.idx, token.idx + len(token)) for token in doc]
     # Of the documents of `to_spacy`, each token is a word, even if it is a no-break space.
@@ -317,10 +317,10 @@ def document_sentences(doc: Any, id: str, language: str | None = None) -> Iterat
         raise DataError(Issue(message, sentence=id), fix="remove it from doc.ents")
     spans = list(doc.sents) if doc.has_annotation("SENT_START") else [doc[:]] if len(doc) else []
     parts = [(span, tokens) for span in spans if (tokens := [token for token in span if token.i in words])]
-    for place, (span, tokens) in enumerate(parts, start=1):
-        at, entities = {token.i: place for place, token in enumerate(tokens)}, []
-        for entity in (one for one in doc.ents if one.start < span.end and one.end > span.start):
-            inside = [at[token.i] for token in entity if token.i in at]
+    for sentence_number, (span, tokens) in enumerate(parts, start=1):
+        word_positions, entities = {token.i: position for position, token in enumerate(tokens)}, []
+        for entity in (e for e in doc.ents if e.start < span.end and e.end > span.start):
+            inside = [word_positions[token.i] for token in entity if token.i in word_positions]
             if entity.start < span.start or entity.end > span.end:
                 message = f"the entity {entity.text!r:.60} crosses the end of a sentence, expected it in one"
                 raise DataError(Issue(message, sentence=id), fix="correct the sentence boundaries of the document")
@@ -328,8 +328,8 @@ def document_sentences(doc: Any, id: str, language: str | None = None) -> Iterat
         yield Sentence(
             tuple(token.text for token in tokens),
             tuple(entities),
-            id if len(parts) == 1 else f"{id}:{place}",
-            known.get("language", doc.lang_) if language is None else language,
+            id if len(parts) == 1 else f"{id}:{sentence_number}",
+            user_data.get("language", doc.lang_) if language is None else language,
             document=document,
             offsets=tuple(places[token.i] for token in tokens) if places else (),
         )

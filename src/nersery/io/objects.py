@@ -67,7 +67,7 @@ def json_value(value: Any) -> Any:
     if isinstance(value, list | tuple):
         return [*map(json_value, value)]
     if isinstance(value, Mapping):
-        return {str(key): json_value(one) for key, one in value.items()}
+        return {str(key): json_value(content) for key, content in value.items()}
     if isinstance(value, str):  # a member of an enumeration
         return str.__str__(value)
     return json_value(value.tolist()) if hasattr(value, "tolist") else str(value)

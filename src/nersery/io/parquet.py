@@ -96,7 +96,7 @@ def without_nulls(row: Object) -> Object:
     """The row without what is null, and scores as an object."""
     row = {key: value for key, value in row.items() if value is not None}
     scores = row.get("scores")
-    if isinstance(scores, list) and all(isinstance(one, dict) and one.keys() == {"name", "value"} for one in scores):
+    if isinstance(scores, list) and all(isinstance(s, dict) and s.keys() == {"name", "value"} for s in scores):
         row["scores"] = {score["name"]: score["value"] for score in scores}
     return row
 
@@ -106,8 +106,8 @@ def _names(metadata: Mapping[bytes, bytes] | None) -> Names:
     try:
         features = json.loads((metadata or {})[FEATURES])["info"]["features"].items()
         labels = {name: feature.get("feature", feature) for name, feature in features}
-        known = {name: label["names"] for name, label in labels.items() if label.get("_type") == "ClassLabel"}
-        return {name: dict(enumerate(names)) for name, names in known.items()}
+        names_by_column = {name: label["names"] for name, label in labels.items() if label.get("_type") == "ClassLabel"}
+        return {name: dict(enumerate(names)) for name, names in names_by_column.items()}
     except (ValueError, LookupError, TypeError, AttributeError):
         return {}
 
@@ -116,8 +116,8 @@ def with_names(row: Object, names: Names) -> Object:
     """The row with names for numbers; a number without a name, as -1 for an unknown label, stays for the checks."""
     for key in row.keys() & names.keys():
         if isinstance(row[key], list):
-            known = names[key]
-            row[key] = [known.get(n, n) if type(n) is int else n for n in row[key]]
+            names_by_number = names[key]
+            row[key] = [names_by_number.get(n, n) if type(n) is int else n for n in row[key]]
     return row
 
 

@@ -53,10 +53,10 @@ def parse_alignment(text: str, *, first: int = 0, probabilities: str | None = No
     (Link(source=0, target=0, probability=1.0), Link(source=1, target=2, probability=0.5))
     """
     if probabilities is not None:
-        parts, beside = _parts(text), _parts(probabilities)
-        if len(parts) != len(beside):
-            raise ValueError(f"{len(parts)} links and {len(beside)} probabilities, expected one for each")
-        text = " ".join(map("{}:{}".format, parts, beside))
+        parts, weights = _parts(text), _parts(probabilities)
+        if len(parts) != len(weights):
+            raise ValueError(f"{len(parts)} links and {len(weights)} probabilities, expected one for each")
+        text = " ".join(map("{}:{}".format, parts, weights))
     sources, targets, written = _fields(text)
     if not sources:
         return ()
@@ -174,9 +174,9 @@ class AlignmentFile:
             DataError: At the end, with all malformed lines; or if the two files differ in length, or GIZA++ wrote them.
         """
         issues: list[Issue] = []
-        for line, (text, beside) in enumerate(self._lines(), start=1):
+        for line, (text, probabilities) in enumerate(self._lines(), start=1):
             try:
-                alignment = parse_alignment(text, first=self.first, probabilities=beside)
+                alignment = parse_alignment(text, first=self.first, probabilities=probabilities)
             except ValueError as error:
                 issue = Issue(str(error), self.file.name, line)
                 if self.reject:
@@ -195,11 +195,11 @@ class AlignmentFile:
         if self.beside is None:
             yield from ((text, None) for text in lines_of_links(self.file))
             return
-        for line, (text, beside) in enumerate(zip_longest(lines_of_links(self.file), self.beside.lines()), start=1):
-            if text is None or beside is None:
+        for line, (text, chances) in enumerate(zip_longest(lines_of_links(self.file), self.beside.lines()), start=1):
+            if text is None or chances is None:
                 shorter = self.file if text is None else self.beside
                 raise DataError(
                     Issue(f"the file ends before line {line}, expected a line for each pair", shorter.name),
                     fix="give the links and the probabilities of one and the same alignment",
                 )
-            yield text, beside
+            yield text, chances

@@ -93,12 +93,12 @@ def _recognise(file: TextFile, options: ReadOptions) -> str:
     start = Beginning(file, options)
     if start.extension in _SHEETS:
         raise _sheet(file)
-    named = formats().get(extensions().get(start.extension, ""))
-    if named is None or named.rank:  # else it may be no text
+    by_extension = formats().get(extensions().get(start.extension, ""))
+    if by_extension is None or by_extension.rank:  # else it may be no text
         refuse_foreign(start, sure=True)
     for format in sorted(formats().values(), key=lambda format: format.rank):
-        if named is not None and not named.shares_extensions and format.rank >= named.rank:
-            return named.name
+        if by_extension is not None and not by_extension.shares_extensions and format.rank >= by_extension.rank:
+            return by_extension.name
         if format.recognises is not None and format.recognises(start):
             return format.name
     raise DataError(

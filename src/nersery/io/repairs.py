@@ -59,12 +59,12 @@ def _bare_type(tags: list[str], scheme: Scheme) -> list[str]:
 
 def _with_letters(tags: list[str], scheme: Scheme, types: Iterable[str]) -> list[str]:
     """The tags with others where a type is given: it goes on with an open entity of that type, or begins one."""
-    parts, mended, before = parts_of(scheme.name), list(tags), NOTHING
+    parts, mended, previous = parts_of(scheme.name), list(tags), NOTHING
     for index, type_ in enumerate(types):
         if type_:
-            continues = before.type == type_ and not before.closes
+            continues = previous.type == type_ and not previous.closes
             mended[index] = f"{scheme.inside if continues else scheme.begin}-{type_}"
-        before = parts[mended[index]]
+        previous = parts[mended[index]]
     return mended
 
 
@@ -135,6 +135,6 @@ def repair(tags: Sequence[str], scheme: str, names: Iterable[str]) -> tuple[list
     mended, counts, wanted = list(tags), Counter[str](), set(names)
     for name, known in REPAIRS.items():
         if name in wanted and known.mend is not None:
-            before, mended = mended, known.mend(mended, SCHEMES[scheme])
-            counts[name] += sum(old != new for old, new in zip(before, mended, strict=True))
+            unmended, mended = mended, known.mend(mended, SCHEMES[scheme])
+            counts[name] += sum(old != new for old, new in zip(unmended, mended, strict=True))
     return mended, +counts

@@ -18,8 +18,8 @@ def with_usual_names(value: Any) -> Any:
     words = value.get("tokens", value.get("words")) if isinstance(value, dict) else None
     if not isinstance(words, list) or value.keys() & _OURS:
         return value
-    named = [key for key in OTHER_TAGS if _are_tags(value.get(key), len(words))]
-    names = {"words": "tokens", named[0]: "ner_tags"} if len(named) == 1 else {}
+    tag_keys = [key for key in OTHER_TAGS if _are_tags(value.get(key), len(words))]
+    names = {"words": "tokens", tag_keys[0]: "ner_tags"} if len(tag_keys) == 1 else {}
     return {names.get(key, key): content for key, content in value.items()}
 
 

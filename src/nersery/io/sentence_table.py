@@ -64,12 +64,12 @@ class SentenceTable(Sequence[Sentence]):
     def __getitem__(self, number: int | slice) -> Sentence | list[Sentence]:
         """The sentence of a number from 0, or a list of those in a slice."""
         if isinstance(number, slice):
-            return [self[one] for one in range(self._size)[number]]
+            return [self[position] for position in range(self._size)[number]]
         with self._lock, naming_the_temporary_folder():
-            found = self._table.execute("select sentence from sentences where number = ?", (number,)).fetchone()
-        if found is None:
+            row = self._table.execute("select sentence from sentences where number = ?", (number,)).fetchone()
+        if row is None:
             raise IndexError(number)
-        return _unpacked(found[0])
+        return _unpacked(row[0])
 
     def __iter__(self) -> Iterator[Sentence]:
         """The sentences in order."""
@@ -78,8 +78,8 @@ class SentenceTable(Sequence[Sentence]):
     def number_of(self, id: str) -> int | None:
         """The number of the sentence with this id; None if there is none."""
         with self._lock, naming_the_temporary_folder():
-            found = self._table.execute("select number from sentences where id = ?", (id,)).fetchone()
-        return None if found is None else int(found[0])
+            row = self._table.execute("select number from sentences where id = ?", (id,)).fetchone()
+        return None if row is None else int(row[0])
 
     def find(self, id: str) -> Sentence | None:
         """The sentence with this id, if there is one."""
@@ -107,18 +107,16 @@ def _unpacked(packed: bytes) -> Sentence:
     """The sentence again; it was valid when it was packed."""
     words, entities, id, language, origin, *others = marshal.loads(packed)
     scores, columns, comments, soft, document, offsets = others
-    own, labels = tuple([Entity(*one) for one in entities]), tuple([SoftLabel(*one) for one in soft])
-    made = origin and Origin(*origin)
     return Sentence.unchecked(
         words,
-        own,
+        tuple([Entity(*values) for values in entities]),
         id,
         language=language,
-        origin=made,
+        origin=origin and Origin(*origin),
         scores=scores,
         columns=columns,
         comments=comments,
-        soft_labels=labels,
+        soft_labels=tuple([SoftLabel(*values) for values in soft]),
         document=document,
         offsets=offsets,
     )

@@ -52,15 +52,15 @@ class TextSource(Source):
         share, word = attached_signs(lines)
         return ATTACHED.format(printable(word)) if share and share > MOST_ATTACHED else ""
 
-    def sentences(self, found: Pass) -> Iterator[Sentence]:
+    def sentences(self, findings: Pass) -> Iterator[Sentence]:
         """One pass over the file."""
         blank = first = before_sentences = 0
         for number, line in enumerate(self.file.beginnings(LONGEST), start=1):
-            words, cleaned = found.clean(self.split(line))
+            words, cleaned = findings.clean(self.split(line))
             words, long = tuple(filter(None, words)), _too_long(line, number)
             if all(map(is_invisible, words)) and long is None:
                 blank, first = blank + 1, first or number
-                self.skip(found)
+                self.skip(findings)
                 continue
             before_sentences = blank
             id = f"{self.file.stem}:{number}"
@@ -70,14 +70,14 @@ class TextSource(Source):
             except DataError as error:
                 issues += issues_in(error, number)
             if issues:
-                found.broken(id, issues, unread(line))
+                findings.broken(id, issues, unread(line))
             else:
-                found.count(cleaned)
+                findings.count(cleaned)
                 yield sentence
         if before_sentences:
             self.note_skipped(before_sentences, first)
 
-    def skip(self, found: Pass) -> None:
+    def skip(self, findings: Pass) -> None:
         """Deal with a blank line, which is no sentence."""
 
     def note_skipped(self, count: int, first: int) -> None:
@@ -119,17 +119,17 @@ class TextWriter(Writer):
         Raises:
             DataError: If labels would be lost, a word contains white space, or nothing of the sentence can be seen.
         """
-        place = sentence.id or None
+        sentence_id = sentence.id or None
         if sentence.entities and not self.drop_labels:
             count = f"its {len(sentence.entities)} labels" if len(sentence.entities) > 1 else "its label"
-            raise FormatError(Issue(f"plain text cannot hold {count}", sentence=place), fix=LABELS_FIX)
+            raise FormatError(Issue(f"plain text cannot hold {count}", sentence=sentence_id), fix=LABELS_FIX)
         for position, word in enumerate(sentence.words):
             if word.split() != [word]:
                 message = f"word {position} is {word!r}: in plain text, white space would split it into several words"
-                raise DataError(Issue(message, sentence=place), fix=JSONL_FIX)
+                raise DataError(Issue(message, sentence=sentence_id), fix=JSONL_FIX)
         if all(map(is_invisible, sentence.words)):
             message = "it has only invisible characters, and plain text is read without blank lines"
-            raise DataError(Issue(message, sentence=place), fix=JSONL_FIX)
+            raise DataError(Issue(message, sentence=sentence_id), fix=JSONL_FIX)
         return f"{sentence.text}\n"
 
 

@@ -177,10 +177,10 @@ class TextFile:
         """Whether some of the first lines are UTF-8 with characters beyond ASCII, which chance makes of few others."""
         try:
             with self.path.open("rb") as stream:
-                odd = [line for line in stream.read(MOST_BYTES).splitlines() if not line.isascii()]
+                non_ascii = [line for line in stream.read(MOST_BYTES).splitlines() if not line.isascii()]
         except OSError:
             return False
-        return sum(map(_is_utf_8, odd)) > LEAST_UTF_8 * len(odd)
+        return sum(map(_is_utf_8, non_ascii)) > LEAST_UTF_8 * len(non_ascii)
 
     def unreadable(self, error: OSError) -> DataError:
         """Why the file cannot be read."""
@@ -228,7 +228,7 @@ class TextFile:
             self.refuse_compressed()
         except DataError as error:
             return error
-        bad, found, is_windows = list[tuple[int, str]](), 0, False
+        bad, bad_count, is_windows = list[tuple[int, str]](), 0, False
         try:
             # Which reads a byte 0xNN that has no meaning as U+DCNN, and goes on.
             with self.path.open(encoding=self.encoding, newline="\n", errors="surrogateescape") as stream:
@@ -236,7 +236,7 @@ class TextFile:
                 for number, match in islice(lines, MOST_LINES):
                     if match and len(bad) < MOST_BAD_LINES:
                         bad.append((number, match[0]))
-                    found += match is not None
+                    bad_count += match is not None
                     is_windows = is_windows or (match is not None and bool(_BYTE_OF_WINDOWS.match(match[0])))
         except UnicodeError:  # an encoding of several bytes a character cannot be read past its first issue
             bad = []
@@ -248,8 +248,8 @@ class TextFile:
         issues = [
             Issue(f"the byte 0x{ord(byte) - 0xDC00:02x} is not {encoding}", self.name, number) for number, byte in bad
         ]
-        if found > len(bad) > 0:
-            issues.append(Issue(f"{found - len(bad):,} more lines have such bytes", self.name))
+        if bad_count > len(bad) > 0:
+            issues.append(Issue(f"{bad_count - len(bad):,} more lines have such bytes", self.name))
         return DataError(issues or Issue(f"the bytes are not {encoding}", self.name), fix=fix)
 
 

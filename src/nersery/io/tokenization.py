@@ -107,7 +107,7 @@ def runs_on(words: Sequence[str]) -> bool:
     (True, False)
     """
     letters = [itertools.filterfalse(is_mark, _NO_SPACES.findall(word)) for word in words]
-    counts = [count for found in letters if (count := sum(1 for _ in found))]
+    counts = [count for characters in letters if (count := sum(1 for _ in characters))]
     return len(counts) > LEAST_SHARE * len(words) and sum(counts) > LONGEST_MEAN * len(counts)
 
 

@@ -26,7 +26,7 @@ def format_of(path: str | Path) -> str:
     """
     extension = Path(path).suffix.lower()
     if extension not in extensions():
-        known = [one for one, format in extensions().items() if formats()[format].writer]
+        known = [name for name, format in extensions().items() if formats()[format].writer]
         raise SettingsError(
             f'{path}: the extension "{extension}" names no format, expected one of {", ".join(known)}. '
             "nersery dataset convert --to writes other formats, such as label-studio"
@@ -48,13 +48,13 @@ def writer(format: str, *, scheme: str = "IOB2", separator: str = "\t", columns:
     known = formats().get(format)
     if known is None or (known.writer is None and not known.unwritable):
         of_tool = [name for name in writable() if format.lower() in formats()[name].summary.lower()]
-        meant = f'did you mean "{of_tool[0]}"? Known: {", ".join(writable())}' if of_tool and format else ""
-        raise SettingsError(f'there is no output format "{format}"; {meant or did_you_mean(format, writable())}')
+        hint = f'did you mean "{of_tool[0]}"? Known: {", ".join(writable())}' if of_tool and format else ""
+        raise SettingsError(f'there is no output format "{format}"; {hint or did_you_mean(format, writable())}')
     if known.writer is None:
         raise SettingsError(known.unwritable)
-    made: Writer = known.writer(scheme, separator, columns) if format == "conll" else known.writer()
-    made.pack, made.makes_folder = known.pack, known.makes_folder
-    return made
+    encoder: Writer = known.writer(scheme, separator, columns) if format == "conll" else known.writer()
+    encoder.pack, encoder.makes_folder = known.pack, known.makes_folder
+    return encoder
 
 
 def write(

@@ -79,9 +79,9 @@ def outcomes_of(
         raise SettingsError(f"batch_size is {batch_size}, expected 1 or more")
     for batch in batched(items, batch_size):
         tasks = [item for item in batch if not isinstance(item, Reject)]
-        done = iter(policy(tasks) if tasks else ())
+        outcomes = iter(policy(tasks) if tasks else ())
         for item in batch:
-            yield item if isinstance(item, Reject) else next(done)
+            yield item if isinstance(item, Reject) else next(outcomes)
         if progress is not None:
             progress.advance(len(batch))
 
@@ -138,15 +138,15 @@ class FileJob:
         is_moved = begun and not any((self.part / name).exists() for name in (OUTPUT, PACKED))
         if self.makes_folder and os.path.lexists(self.target) and not is_moved:
             raise SettingsError(f"{self.target} exists already, expected the name of a new folder. Choose another name")
-        there = {path.name for path in self.part.iterdir()} if not begun and self.part.is_dir() else set()
-        if not there <= {*beginnings(JOURNAL)}:
+        existing = {path.name for path in self.part.iterdir()} if not begun and self.part.is_dir() else set()
+        if not existing <= {*beginnings(JOURNAL)}:
             raise foreign_files(self.part, "unfinished job")
         self._check_existing(overwrite, moved=begun)
 
     def _check_existing(self, overwrite: bool, *, moved: bool) -> None:
         """Refuse files that may not be overwritten, but for those that a killed call may have ``moved`` there."""
-        for file, made in ((self.target, self.part / OUTPUT), (self.rejects, self.part / REJECTS)):
-            if os.path.lexists(file) and not overwrite and not (moved and not made.exists()):
+        for file, unfinished in ((self.target, self.part / OUTPUT), (self.rejects, self.part / REJECTS)):
+            if os.path.lexists(file) and not overwrite and not (moved and not unfinished.exists()):
                 raise already_exists(file)
 
     def run(
@@ -196,8 +196,8 @@ class FileJob:
             _cut_to(self.part / REJECTS, journal.reject_bytes) as rejects,
         ):
             saved = time.monotonic()
-            for number, made in enumerate(outcomes, start=1):
-                line, outcome = policy.encoded(made, self.encode, self.encode_reject)
+            for number, result in enumerate(outcomes, start=1):
+                line, outcome = policy.encoded(result, self.encode, self.encode_reject)
                 journal.tally.add(outcome)
                 if isinstance(outcome, Reject):
                     rejects.write(line.encode())
@@ -217,11 +217,11 @@ class FileJob:
     def _refuse_loss(self, tally: Tally, *, moved: bool) -> None:
         """Raise `NerseryError`, and clear the way for another try, if somebody has removed the finished work."""
         pairs = [(self.part / OUTPUT, self.target), (self.part / REJECTS, self.rejects)]
-        for made, target in pairs if tally.rejected else pairs[:1]:
+        for unfinished, target in pairs if tally.rejected else pairs[:1]:
             is_moved = moved and (os.path.lexists(target) or (self.part / PACKED).exists())
-            if not made.exists() and not is_moved:
+            if not unfinished.exists() and not is_moved:
                 self._clear()
-                raise NerseryError(f"{made} was removed, so {target} cannot be written. Repeat the command")
+                raise NerseryError(f"{unfinished} was removed, so {target} cannot be written. Repeat the command")
 
     def _publish(self, tally: Tally) -> None:
         """Move the finished files; what a killed call has moved already is no longer there."""
@@ -258,10 +258,10 @@ class _Journal(JobRecord):
     def load(self, text: str, fingerprint: Mapping[str, Any]) -> str:
         """See `JobRecord.load`."""
         state = json.loads(text)
-        there, tally = state["fingerprint"], Tally(state["read"], state["written"], Counter(state["reasons"]))
+        recorded, tally = state["fingerprint"], Tally(state["read"], state["written"], Counter(state["reasons"]))
         (output_bytes, reject_bytes), finished = state["bytes"], state["finished"]
-        if there != fingerprint:
-            return files.differences(there, fingerprint) if finished or tally.read else ""
+        if recorded != fingerprint:
+            return files.differences(recorded, fingerprint) if finished or tally.read else ""
         self.tally, self.finished = tally, finished
         self.output_bytes, self.reject_bytes = output_bytes, reject_bytes
         return ""

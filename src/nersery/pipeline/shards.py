@@ -115,11 +115,11 @@ class ShardJob:
             manifest.write()  # before any file is touched, so that no manifest ever speaks of another job's
             manifest.remove_others()
             if not manifest.finished:
-                done = len(manifest.shards) * self.rows
-                if progress is not None and done:
-                    progress.advance(done, resumed=True)
-                rest = batches(islice(iter(rows), done, None), self.rows, batch_size)
-                self._fill(manifest, answers(rest), progress)
+                rows_done = len(manifest.shards) * self.rows
+                if progress is not None and rows_done:
+                    progress.advance(rows_done, resumed=True)
+                remaining = batches(islice(iter(rows), rows_done, None), self.rows, batch_size)
+                self._fill(manifest, answers(remaining), progress)
             self.check_target(overwrite=overwrite)  # somebody may have written there in the meantime
             (self.part / LOCK).unlink(missing_ok=True)
             files.replace_folder(self.part, self.target)
@@ -200,9 +200,9 @@ class _Manifest(JobRecord):
     def load(self, text: str, fingerprint: Mapping[str, Any]) -> str:
         """See `JobRecord.load`. A shard whose files have changed is done again, and so are those after it."""
         *lines, _ = text.split("\n")  # the last one is empty, or was cut off by a kill
-        there, *entries = map(json.loads, lines)
-        if there["job"] != fingerprint:
-            return files.differences(there["job"], fingerprint) if entries else ""
+        header, *entries = map(json.loads, lines)
+        if header["job"] != fingerprint:
+            return files.differences(header["job"], fingerprint) if entries else ""
         shards = [entry for entry in entries if TOTAL not in entry]
         self.shards = list(takewhile(self._is_whole, shards))  # rows follow each other: after a gap none counts
         self.finished = len(self.shards) == len(shards) < len(entries)
@@ -239,9 +239,9 @@ class _Manifest(JobRecord):
 
     def remove_others(self) -> None:
         """Remove the files of shards that it does not name."""
-        named = {file["name"] for shard in self.shards for file in shard["files"]}
+        listed = {file["name"] for shard in self.shards for file in shard["files"]}
         for path in self.path.parent.iterdir():
-            if _OWN.fullmatch(path.name) and path.name not in named:
+            if _OWN.fullmatch(path.name) and path.name not in listed:
                 path.unlink()
 
 

@@ -52,9 +52,9 @@ class Stage(ABC, Generic[Row, Item]):
         method = getattr(self, "method", None)
         if isinstance(method, type) and self.kind:
             name = name_of(method)
-            known = name in names(self.kind) and get(self.kind, name) is method
-            object.__setattr__(self, "method", name if known else instance(self.kind, method, self.settings))
-            object.__setattr__(self, "settings", self.settings if known else {})
+            is_registered = name in names(self.kind) and get(self.kind, name) is method
+            object.__setattr__(self, "method", name if is_registered else instance(self.kind, method, self.settings))
+            object.__setattr__(self, "settings", self.settings if is_registered else {})
 
     @property
     def label(self) -> str:
@@ -97,8 +97,8 @@ class Stage(ABC, Generic[Row, Item]):
 
     def items_at_once(self, method: Any, wanted: int | None) -> int:
         """The batch size: what the user names, what the method asks for by ``items_at_once``, or the stage's."""
-        own: int = getattr(method, "items_at_once", self.batch_size)
-        return own if wanted is None else wanted
+        default: int = getattr(method, "items_at_once", self.batch_size)
+        return default if wanted is None else wanted
 
     @property
     def items_per_row(self) -> int:

@@ -95,9 +95,9 @@ def options_without_settings(options: Mapping[str, Any]) -> JobOptions:
 def text_paths(value: Any) -> Any:
     """Settings with names of files as text, which is what methods and fingerprints hold."""
     if isinstance(value, Mapping):
-        return {key: text_paths(one) for key, one in value.items()}
+        return {key: text_paths(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
-        return [text_paths(one) for one in value]
+        return [text_paths(item) for item in value]
     return str(value) if isinstance(value, Path) else value
 
 
@@ -155,8 +155,8 @@ def stage_job(stage: Stage[Any, Any], rows: Rows, output: Path, options: JobOpti
 
 def fingerprint_of(stage: Stage[Any, Any], rows: Rows) -> dict[str, Any]:
     """Everything the result of a stage depends on: its fields, the content of the rows and of the plug-in's files."""
-    own = {field.name: plain(getattr(stage, field.name)) for field in fields(stage)}  # type: ignore[arg-type]
-    return {"stage": type(stage).__name__, **own, "rows": plain(rows), "files": stage.files()}
+    values = {field.name: plain(getattr(stage, field.name)) for field in fields(stage)}  # type: ignore[arg-type]
+    return {"stage": type(stage).__name__, **values, "rows": plain(rows), "files": stage.files()}
 
 
 def in_memory(stage: Stage[Any, Any], rows: Rows, options: JobOptions) -> Iterator[Any]:
@@ -297,11 +297,11 @@ class StageJob:
         return resume_training(run_shards, self.training, force=self.options.force)
 
     def _shard_format(self) -> str:
-        own, format = self.stage.extension, io.extensions().get(self.target.suffix.lower())
-        known = [own, "parquet"] if own == "jsonl" else [own]
-        if format is not None and format not in known:
-            raise SettingsError(f"{self.target}: shards cannot be {format}, expected {' or '.join(known)}")
-        return format or own
+        extension, format = self.stage.extension, io.extensions().get(self.target.suffix.lower())
+        allowed = [extension, "parquet"] if extension == "jsonl" else [extension]
+        if format is not None and format not in allowed:
+            raise SettingsError(f"{self.target}: shards cannot be {format}, expected {' or '.join(allowed)}")
+        return format or extension
 
     def _note(self, text: str) -> None:
         if not self.options.quiet:
@@ -315,10 +315,10 @@ def plain(value: Any) -> Any:
     if isinstance(value, str | int | float | NoneType):
         return value
     if isinstance(value, Mapping):
-        return {str(key): plain(one) for key, one in value.items()}
+        return {str(key): plain(content) for key, content in value.items()}
     if is_dataclass(value) and not isinstance(value, Iterable):
-        own = {field.name: getattr(value, field.name) for field in fields(value) if field.init}
-        return {"class": type(value).__name__, **plain({name: one for name, one in own.items() if not callable(one)})}
+        values = {field.name: getattr(value, field.name) for field in fields(value) if field.init}
+        return {"class": type(value).__name__, **plain({name: v for name, v in values.items() if not callable(v)})}
     return io.digest_of(value)
 
 

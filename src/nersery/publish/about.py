@@ -89,11 +89,11 @@ def read_evaluation(path: str | Path) -> dict[str, Any]:
         MissingResourceError: If it does not exist.
     """
     try:
-        found = json.loads(_text_of(path))
-        f1 = float(found["micro"]["f1"])
+        evaluation = json.loads(_text_of(path))
+        f1 = float(evaluation["micro"]["f1"])
         per_type = {
             str(type_): {kind: int(row[kind]) for kind in (CORRECT, *KINDS)}
-            for type_, row in found["errors"]["per_type"].items()
+            for type_, row in evaluation["errors"]["per_type"].items()
         }
     except (ValueError, LookupError, TypeError, AttributeError):
         raise DataError(
@@ -113,10 +113,10 @@ def gather(inputs: Sequence[tuple[io.Source, str]]) -> tuple[SentenceTable, dict
         DataError: If two sentences have the same id.
     """
     table = SentenceTable()
-    given: dict[str, str] = {}
+    given_splits: dict[str, str] = {}
     records = []
     for source, split in inputs:
-        before = len(table)
+        count_before = len(table)
         for sentence in source:
             try:
                 table.add(sentence)
@@ -129,11 +129,11 @@ def gather(inputs: Sequence[tuple[io.Source, str]]) -> tuple[SentenceTable, dict
                     else "rename one of the files, for a format without ids makes them of its name; or give the "
                     "sentences other ids"
                 )
-                raise DataError([replace(one, file=source.file.name) for one in error.issues], fix=fix) from None
+                raise DataError([replace(issue, file=source.file.name) for issue in error.issues], fix=fix) from None
             if split:
-                given[sentence.id] = split
-        records.append(_record(source, split, len(table) - before))
-    return table, given, records
+                given_splits[sentence.id] = split
+        records.append(_record(source, split, len(table) - count_before))
+    return table, given_splits, records
 
 
 def _record(source: io.Source, split: str, sentences: int) -> dict[str, Any]:

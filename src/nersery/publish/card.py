@@ -57,7 +57,7 @@ def card(about: About, divided: Divided, record: Mapping[str, Any], layout: Card
         language: {split: [s for s in corpus if s.language == language] for split, corpus in splits.items()}
         for language in (languages if len(languages) > 1 else ())
     }
-    found = record["evaluation"]["per_type"] if record["evaluation"] else {}
+    errors_by_type = record["evaluation"]["per_type"] if record["evaluation"] else {}
     values = {
         "about": about,
         "divided": divided,
@@ -65,14 +65,14 @@ def card(about: About, divided: Divided, record: Mapping[str, Any], layout: Card
         "paragraphs": list(filter(None, map(str.strip, about.description.split("\n\n")))),
         "citation": "\n".join(map(printable, about.citation.expandtabs(4).splitlines())),
         "counts": _counted(splits),
-        "languages": [(language or NO_LANGUAGE, _counted(own)) for language, own in parts.items()],
+        "languages": [(language or NO_LANGUAGE, _counted(corpora)) for language, corpora in parts.items()],
         "methods": _methods(splits),
         "scores": _scores(splits),
         "alike": "are equal"
         if similarity == 1
         else f"have at least {100 * similarity:g}\u00a0% of their words in common",
         "versions": ", ".join(f"{name} {version}" for name, version in record["versions"].items()),
-        "errors": _table(["type", CORRECT, *KINDS], [(type_, *row.values()) for type_, row in found.items()]),
+        "errors": _table(["type", CORRECT, *KINDS], [(type_, *row.values()) for type_, row in errors_by_type.items()]),
         "kinds": KINDS,
         "spans": SPANS,
         "is_jsonl": any(path.startswith(SPANS) for path in layout.files.values()),
@@ -116,12 +116,13 @@ def _counted(splits: Parts) -> ReportTable:
 
 
 def _methods(splits: Parts) -> ReportTable:
-    made = {
+    by_split = {
         split: Counter(s.origin.method if s.origin else NOT_GENERATED for s in corpus)
         for split, corpus in splits.items()
     }
-    methods = sorted(set().union(*made.values()))
-    return _table(["sentences by method", *splits], [(m, *(counts[m] for counts in made.values())) for m in methods])
+    methods = sorted(set().union(*by_split.values()))
+    rows = [(method, *(counts[method] for counts in by_split.values())) for method in methods]
+    return _table(["sentences by method", *splits], rows)
 
 
 def _scores(splits: Parts) -> ReportTable:
@@ -136,4 +137,5 @@ def _scores(splits: Parts) -> ReportTable:
         Column("lowest score", SCORE),
         Column("highest", SCORE),
     ]
-    return ReportTable("", "", columns, [(name, len(own), min(own), max(own)) for name, own in sorted(scores.items())])
+    rows = [(name, len(values), min(values), max(values)) for name, values in sorted(scores.items())]
+    return ReportTable("", "", columns, rows)

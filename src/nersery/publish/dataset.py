@@ -118,7 +118,7 @@ def _write_tags(divided: Divided, folder: Path) -> CardLayout:
         write_rows(_rows(corpus, numbers), folder / files[split], TAG_SHAPES, metadata)
     classes = {"class_label": {"names": {str(number): name for number, name in enumerate(names)}}}
     features = _features(TAG_SHAPES)
-    return CardLayout(files, [{**one, "list": classes} if one["name"] == "ner_tags" else one for one in features])
+    return CardLayout(files, [{**f, "list": classes} if f["name"] == "ner_tags" else f for f in features])
 
 
 def _features(shapes: Mapping[str, Shape]) -> list[Feature]:
@@ -137,12 +137,12 @@ def _feature(shape: Shape) -> Feature:
 
 def _span_features(sentences: Iterable[Sentence]) -> list[Feature]:
     """Of the keys of native JSONL those that occur."""
-    scores, found = set[str](), set[str]()
+    scores, occurring = set[str](), set[str]()
     for sentence in sentences:
         scores.update(sentence.scores)
-        found.update(name for name in OPTIONAL - found if getattr(sentence, name))
+        occurring.update(name for name in OPTIONAL - occurring if getattr(sentence, name))
     shapes = {**SHAPES, "scores": dict.fromkeys(sorted(scores), "float64")}
-    return _features({name: shape for name, shape in shapes.items() if name not in OPTIONAL - found})
+    return _features({name: shape for name, shape in shapes.items() if name not in OPTIONAL - occurring})
 
 
 def _described(shape: Shape) -> Feature:

@@ -37,10 +37,10 @@ def groups(sentences: Sequence[Sentence], similarity: float) -> list[array[int]]
     for number, other in _akin(sentences):
         joined.join(number, other)
     _join_alike(joined, sentences, similarity)
-    found: dict[object, array[int]] = {}
+    groups_by_root: dict[object, array[int]] = {}
     for number in range(len(sentences)):
-        found.setdefault(joined.root(number), array("L")).append(number)
-    return list(found.values())
+        groups_by_root.setdefault(joined.root(number), array("L")).append(number)
+    return list(groups_by_root.values())
 
 
 def _akin(sentences: Sequence[Sentence]) -> Iterator[tuple[int, object]]:
@@ -69,27 +69,27 @@ def _join_alike(joined: DisjointSets, sentences: Sequence[Sentence], similarity:
     for number, sentence in enumerate(sentences):
         text = text_of(sentence)
         exact.add(text)
-        found, first = exact.nearest(number)
-        if found:
+        score, first = exact.nearest(number)
+        if score:
             joined.join(number, first)
         elif similarity < 1:
             near.add(text)
             numbers.append(number)
     index: dict[int, _Places] = defaultdict(_Places)
     for place, number in enumerate(numbers):
-        there = [index[word] for word in near.rare_words(place)]
+        postings = [index[word] for word in near.rare_words(place)]
         large: dict[object, list[list[int]]] = defaultdict(list)  # by the root of a set, its texts with each word
-        for places in there:
+        for places in postings:
             places.sort(joined, numbers)
             for root, members in places.large.items():
                 large[root].append(members)
-        for other in near.near_among(place, {other for places in there for other in places.others}):
+        for other in near.near_among(place, {other for places in postings for other in places.others}):
             joined.join(number, numbers[other])
         for root, parts in large.items():
             is_other = joined.root(root) != joined.root(number)
             if is_other and next(near.near_among(place, _each_once(parts)), None) is not None:
                 joined.join(number, root)
-        for places in there:
+        for places in postings:
             places.others.append(place)
 
 

@@ -114,31 +114,31 @@ def divide(sentences: Sequence[Sentence], given: Mapping[str, str], settings: Di
     Raises:
         DataError: If leaks are refused and there is one.
     """
-    found = groups(sentences, settings.similarity)
+    sentence_groups = groups(sentences, settings.similarity)
     if not given:
-        found = _by_document(sentences, found, settings)
+        sentence_groups = _by_document(sentences, sentence_groups, settings)
     placed = array("b", [NOWHERE]) * len(sentences)
     for number, sentence in enumerate(sentences if given else ()):
         if sentence.id in given:
             placed[number] = SPLITS.index(given[sentence.id])
     leaking: dict[int, Leak] = {}
     free = []
-    for group in found:
+    for group in sentence_groups:
         last = max(placed[number] for number in group)
         if last == NOWHERE:
             free.append(group)
             continue
         for number in group:
-            own = placed[number] = max(placed[number], 0)  # TRAIN, where none is given
-            if own != last:
-                leaking[number] = (SPLITS[own], SPLITS[last])
+            split_number = placed[number] = max(placed[number], 0)  # TRAIN, where none is given
+            if split_number != last:
+                leaking[number] = (SPLITS[split_number], SPLITS[last])
     if leaking and settings.leaks == "refuse":
         raise _refused(sentences, leaking)
     generated = []
-    made = {number for number, sentence in enumerate(sentences) if sentence.origin}
-    made = made if len(made) < len(sentences) else set()
-    for number, split in _dealt(sentences, free, made, {*given.values()}, settings):
-        if split == TRAIN or number not in made:
+    made_numbers = {number for number, sentence in enumerate(sentences) if sentence.origin}
+    made_numbers = made_numbers if len(made_numbers) < len(sentences) else set()
+    for number, split in _dealt(sentences, free, made_numbers, {*given.values()}, settings):
+        if split == TRAIN or number not in made_numbers:
             placed[number] = SPLITS.index(split)
         else:
             generated.append(sentences[number].id)
@@ -146,36 +146,36 @@ def divide(sentences: Sequence[Sentence], given: Mapping[str, str], settings: Di
     if dropped:
         for number in leaking:
             placed[number] = NOWHERE
-    there: dict[str, set[int]] = defaultdict(set)
-    for place, sentence in zip(placed, sentences, strict=True):
-        if sentence.document and place != NOWHERE:
-            there[sentence.document].add(place)
-    numbers = {name: array("L", (n for n, at in enumerate(placed) if at == place)) for place, name in enumerate(SPLITS)}
+    splits_by_document: dict[str, set[int]] = defaultdict(set)
+    for split_number, sentence in zip(placed, sentences, strict=True):
+        if sentence.document and split_number != NOWHERE:
+            splits_by_document[sentence.document].add(split_number)
+    numbers = {name: array("L", (n for n, at in enumerate(placed) if at == index)) for index, name in enumerate(SPLITS)}
     return Divided(
-        {name: SentenceSubset(sentences, own) for name, own in numbers.items() if own},
-        len(found),
-        max(map(len, found), default=0),
+        {name: SentenceSubset(sentences, members) for name, members in numbers.items() if members},
+        len(sentence_groups),
+        max(map(len, sentence_groups), default=0),
         Counter(leaking.values()),
         tuple(dropped),
         tuple(generated),
-        len(there),
-        sum(len(places) > 1 for places in there.values()),
+        len(splits_by_document),
+        sum(len(places) > 1 for places in splits_by_document.values()),
     )
 
 
-def _by_document(sentences: Sequence[Sentence], found: list[array[int]], settings: Division) -> list[array[int]]:
+def _by_document(sentences: Sequence[Sentence], sets: list[array[int]], settings: Division) -> list[array[int]]:
     """The groups with the sentences of each document in one, or as they were if too few or too large ones remain."""
     joined = DisjointSets()
-    for place, group in enumerate(found):
+    for index, group in enumerate(sets):
         for document in {sentences[number].document for number in group} - {""}:
-            joined.join(place, document)
+            joined.join(index, document)
     merged: dict[object, array[int]] = defaultdict(lambda: array("L"))
-    for place, group in enumerate(found):
-        merged[joined.root(place)].extend(group)
+    for index, group in enumerate(sets):
+        merged[joined.root(index)].extend(group)
     shares = [share for share in (settings.dev_share, settings.test_share) if share]
     is_enough = len(merged) * min(shares, default=1) >= ENOUGH
     most = (1 - sum(shares)) * len(sentences)
-    return [*merged.values()] if is_enough and max(map(len, merged.values())) <= most else found
+    return [*merged.values()] if is_enough and max(map(len, merged.values())) <= most else sets
 
 
 def _refused(sentences: Sequence[Sentence], leaking: Mapping[int, Leak]) -> DataError:
@@ -191,14 +191,14 @@ def _refused(sentences: Sequence[Sentence], leaking: Mapping[int, Leak]) -> Data
 def _dealt(
     sentences: Sequence[Sentence],
     free: Iterable[Sequence[int]],
-    made: Collection[int],
+    generated: Collection[int],
     given: set[str],
     settings: Division,
 ) -> Iterator[tuple[int, str]]:
     """The number of each sentence of groups without a split, and its split.
 
     Args:
-        made: Sentences that were generated, which should be in train, and do not count.
+        generated: Sentences that were generated, which should be in train, and do not count.
     """
     shares = {DEV: settings.dev_share, TEST: settings.test_share}
     shares = {name: share for name, share in shares.items() if name not in given}
@@ -208,10 +208,10 @@ def _dealt(
         languages[sentences[group[0]].language].append(group)
     lacks = dict.fromkeys(shares, 0.0)
     for language in sorted(languages):
-        own = languages[language]
-        sizes = {group[0]: sum(number not in made for number in group) for group in own}
+        language_groups = languages[language]
+        sizes = {group[0]: sum(number not in generated for number in group) for group in language_groups}
         if not (largest := max(sizes.values())):
-            yield from ((number, TRAIN) for group in own for number in group)
+            yield from ((number, TRAIN) for group in language_groups for number in group)
             continue
         wanted = {name: share * sum(sizes.values()) for name, share in shares.items()}
         least = min(lack for lack in wanted.values() if lack)
@@ -221,10 +221,10 @@ def _dealt(
         lacks = {name: lack + part * lacks[name] for name, lack in wanted.items()}
         # Larger groups than a split has room for come first, when train lacks most.
         # By the ids of a group, so that the order of the sentences does not matter.
-        ids = {group[0]: min(sentences[number].id for number in group) for group in own}
+        ids = {group[0]: min(sentences[number].id for number in group) for group in language_groups}
         draws = {first: item_seed(settings.seed, "publish", id) for first, id in ids.items()}
-        plain = {group[0]: sizes[group[0]] == len(group) for group in own}
-        for group in sorted(own, key=lambda one: (sizes[one[0]] <= least, plain[one[0]], draws[one[0]])):
+        plain = {group[0]: sizes[group[0]] == len(group) for group in language_groups}
+        for group in sorted(language_groups, key=lambda g: (sizes[g[0]] <= least, plain[g[0]], draws[g[0]])):
             size = sizes[group[0]]
             is_for_train = not plain[group[0]] and lacks[TRAIN] >= size
             name = TRAIN if not size or is_for_train else max(lacks, key=lacks.__getitem__)

@@ -63,7 +63,7 @@ def markdown_sentence(segments: Sequence[Segment]) -> Markup:
 
 def markdown_table(table: ReportTable) -> Markup:
     """A table whose numbers are aligned on the right."""
-    is_text = [place == 0 or column.kind.is_text for place, column in enumerate(table.columns)]
+    is_text = [index == 0 or column.kind.is_text for index, column in enumerate(table.columns)]
     rows = [[number_format.unbroken(column.heading) for column in table.columns], *table.shown]
     lines = ["| " + " | ".join(str(markdown_text(cell)) for cell in row) + " |" for row in rows]
     lines.insert(1, "|" + "|".join(":--" if text else "--:" for text in is_text) + "|")

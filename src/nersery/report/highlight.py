@@ -32,8 +32,8 @@ def segments(sentence: ShownSentence, kept: Set[int] | None = None) -> tuple[Seg
     Args:
         kept: Positions of unchanged words; None if there is nothing to compare with.
     """
-    made = (_segment(type_, sentence.words, words, kept) for type_, words in _stretches(sentence))
-    return tuple(segment for segment in made if segment.runs)
+    all_segments = (_segment(type_, sentence.words, words, kept) for type_, words in _stretches(sentence))
+    return tuple(segment for segment in all_segments if segment.runs)
 
 
 def compared(
@@ -51,12 +51,12 @@ def compared(
     if parent is None:
         return None, segments(child)
     in_parent, in_child = set[int](), set[int]()
-    for own, new in _counterparts(parent, child):
+    for old, new in _counterparts(parent, child):
         # From 200 words on, it looks for no matches that begin with a frequent word: with them 10,000 words take a
         # minute.
-        matcher = SequenceMatcher(None, parent.words[own.start : own.stop], child.words[new.start : new.stop])
+        matcher = SequenceMatcher(None, parent.words[old.start : old.stop], child.words[new.start : new.stop])
         for block in matcher.get_matching_blocks():
-            in_parent.update(own[block.a : block.a + block.size])
+            in_parent.update(old[block.a : block.a + block.size])
             in_child.update(new[block.b : block.b + block.size])
     return segments(parent, in_parent), segments(child, in_child)
 
@@ -73,14 +73,14 @@ def _stretches(sentence: ShownSentence) -> Iterator[tuple[str | None, range]]:
 
 def _counterparts(parent: ShownSentence, child: ShownSentence) -> Iterator[tuple[range, range]]:
     """What to compare: stretch by stretch if the entities have the same types in order, else the whole sentences."""
-    (types, own), (new_types, new) = zip(*_stretches(parent), strict=True), zip(*_stretches(child), strict=True)
+    (types, old), (new_types, new) = zip(*_stretches(parent), strict=True), zip(*_stretches(child), strict=True)
     if types == new_types:
-        return zip(own, new, strict=True)
+        return zip(old, new, strict=True)
     return iter([(range(len(parent.words)), range(len(child.words)))])
 
 
 def _segment(type_: str | None, words: Sequence[str], positions: range, kept: Set[int] | None) -> Segment:
     groups = groupby(positions, key=lambda position: kept is not None and position not in kept)
     return Segment(
-        type_, tuple(TextRun(" ".join(words[place] for place in group), changed) for changed, group in groups)
+        type_, tuple(TextRun(" ".join(words[position] for position in group), changed) for changed, group in groups)
     )

@@ -276,9 +276,9 @@ class Report(ReportPart):
 
     @model_validator(mode="after")
     def _correct_p_values(self) -> Report:
-        tested = self.comparisons
+        comparisons = self.comparisons
         # Computed here and not stored, so that the report of any selection of systems is corrected for just these.
-        for comparison, corrected in zip(tested, holm([one.p or 0.0 for one in tested]), strict=True):
+        for comparison, corrected in zip(comparisons, holm([c.p or 0.0 for c in comparisons]), strict=True):
             comparison.corrected_p = corrected
         return self
 
@@ -299,12 +299,10 @@ class Report(ReportPart):
         The baseline is not among them.
         """
         reference = self.reference
-        tried = [one for one in self.systems if one is not reference and one.f1.mean is not None]
-        chosen = {one.name for one in self.search if one.fate == CHOSEN}
-        tried = [one for one in tried if one.name in chosen] or tried
-        return max(
-            tried, key=lambda one: (one.difference(reference) if reference else one.f1.mean) or 0.0, default=None
-        )
+        tried = [system for system in self.systems if system is not reference and system.f1.mean is not None]
+        chosen = {tried_system.name for tried_system in self.search if tried_system.fate == CHOSEN}
+        tried = [system for system in tried if system.name in chosen] or tried
+        return max(tried, key=lambda s: (s.difference(reference) if reference else s.f1.mean) or 0.0, default=None)
 
     @property
     def comparisons(self) -> list[AgainstGold]:
@@ -314,24 +312,24 @@ class Report(ReportPart):
     @property
     def types(self) -> list[str]:
         """All entity types that the report mentions, sorted."""
-        found = {name for split in self.data.values() for name in split.types}
+        types = {name for split in self.data.values() for name in split.types}
         for system in self.systems:
-            found.update(system.per_type, system.errors.per_type)
+            types.update(system.per_type, system.errors.per_type)
             mistakes = (entity for one in system.errors.examples for entity in (*one.gold, *one.predicted))
-            found.update(system.errors.confusion, *system.errors.confusion.values(), system.changes.per_type)
-            found.update(e.type for one in system.changes.examples for e in (*one.gold, *one.before, *one.after))
+            types.update(system.errors.confusion, *system.errors.confusion.values(), system.changes.per_type)
+            types.update(e.type for one in system.changes.examples for e in (*one.gold, *one.before, *one.after))
             examples: list[Example | RejectExample] = [*system.examples, *system.reject_examples]
             shown = (sentence for one in examples for sentence in (one.parent, one.child))
             entities = (entity for sentence in shown if sentence for entity in sentence.entities)
-            found.update(entity.type for entity in (*mistakes, *entities))
-        return sorted(found)
+            types.update(entity.type for entity in (*mistakes, *entities))
+        return sorted(types)
 
     @property
     def data_files(self) -> Iterator[tuple[str, SplitReport]]:
         """The data files with their labels, one for each language if a split has several."""
         for name, split in self.data.items():
-            for language, own in split.languages.items():
-                yield f"{name} ({language}, {plural(own.sentences or 0, 'sentence')})", own
+            for language, language_split in split.languages.items():
+                yield f"{name} ({language}, {plural(language_split.sentences or 0, 'sentence')})", language_split
             if not split.languages:
                 yield name, split
 

@@ -106,18 +106,18 @@ def _context(report: Report) -> dict[str, Any]:
         "setting_tables": setting_tables(report.recipe),
         "tables": report_tables(report),
         "total_time": _total_time(report),
-        "grid_seed": next((one.grid.seed for one in systems if one.grid and one.grid.seed is not None), first_seed),
+        "grid_seed": next((s.grid.seed for s in systems if s.grid and s.grid.seed is not None), first_seed),
     }
-    there = {"", *context["tables"], *(name for name, value in context.items() if value)}
-    return context | {"sections": [(id_, title) for id_, title, needs in SECTIONS if needs in there]}
+    present = {"", *context["tables"], *(name for name, value in context.items() if value)}
+    return context | {"sections": [(id_, title) for id_, title, needs in SECTIONS if needs in present]}
 
 
 def _total_time(report: Report) -> str | None:
     """How long all systems took; None if that is unknown."""
-    known = [seconds for one in report.run_time.values() for seconds in one.seconds if seconds is not None]
+    known = [seconds for times in report.run_time.values() for seconds in times.seconds if seconds is not None]
     if not known:
         return None
-    at_least = any(one.killed for one in report.run_time.values())
+    at_least = any(times.killed for times in report.run_time.values())
     return "at least " * at_least + in_minutes(sum(known))
 
 

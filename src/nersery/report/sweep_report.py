@@ -57,8 +57,8 @@ class SweepReport:
 
 def write_sweep(report: SweepReport, folder: Path) -> None:
     """Write ``report.json``, ``report.md``, ``report.html``, ``tables/*.csv`` and ``tables/*.tex``."""
-    seen: dict[str, Any] = {name: visible(getattr(report, name)) for name in ("description", "failures", "notes")}
-    report = replace(report, **seen)
+    readable: dict[str, Any] = {name: visible(getattr(report, name)) for name in ("description", "failures", "notes")}
+    report = replace(report, **readable)
     write_atomic(folder / "report.json", json.dumps(report.as_dict(), ensure_ascii=False, indent=1) + "\n")
     tables_by_name = {table.name: table for table in report.tables}
     context = {

@@ -49,7 +49,7 @@ class TrainingReport(ReportPart):
     @property
     def dev_f1(self) -> float | None:
         """F1 on dev with the weights that were kept; None without dev."""
-        return next((one.score for one in self.evaluations if one.step == self.best_step), None)
+        return next((evaluation.score for evaluation in self.evaluations if evaluation.step == self.best_step), None)
 
 
 class TeacherReport(TrainingReport):

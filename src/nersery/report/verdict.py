@@ -76,13 +76,13 @@ def _sentence(best: SystemReport, reference: SystemReport, loss: str) -> str:
     """The headline; ``loss`` opens it if nothing is gained."""
     gap = best.difference(reference) or 0.0
     side = "above" if gap > 0 else "below"
-    place = "level with" if signed(gap) == "0.0" else f"{percent(abs(gap))} {side}"
+    position = "level with" if signed(gap) == "0.0" else f"{percent(abs(gap))} {side}"
     if best.tested.p is None:
         evidence, chance = "(not tested)", ""
     else:
         evidence = f"(95\u00a0% interval {best.tested.interval}, {p_text(best.tested.p)})"
         chance = ", which may be chance" if _tone(best) == "unclear" and signed(gap) != "0.0" else ""
-    return f"{loss * (gap <= 0)}{_score(best)}, {place} {reference.label}{chance} {evidence}."
+    return f"{loss * (gap <= 0)}{_score(best)}, {position} {reference.label}{chance} {evidence}."
 
 
 def _others(systems: Sequence[SystemReport], reference: SystemReport) -> tuple[str, ...]:
@@ -92,11 +92,9 @@ def _others(systems: Sequence[SystemReport], reference: SystemReport) -> tuple[s
         "worse": f"Worse than {reference.label}",
         "unclear": f"No clear difference from {reference.label}",
     }
-    ranked = (
-        sorted(systems, key=lambda one: -(one.difference(reference) or 0.0)) if len(systems) > MOST_NAMED else systems
-    )
+    ranked = sorted(systems, key=lambda s: -(s.difference(reference) or 0.0)) if len(systems) > MOST_NAMED else systems
     groups = {
-        opening: [f"{one.label} ({signed(one.difference(reference))})" for one in ranked if _tone(one) == tone]
+        opening: [f"{s.label} ({signed(s.difference(reference))})" for s in ranked if _tone(s) == tone]
         for tone, opening in openings.items()
     }
     return tuple(f"{opening}: {_listed(group)}." for opening, group in groups.items() if group)

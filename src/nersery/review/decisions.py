@@ -78,7 +78,7 @@ class Decisions:
     def __init__(self, corpus: SentenceTable, folder: Path, encode: Callable[[Sentence], str] = str) -> None:
         self.corpus, self.file, self._encode = corpus, folder / FILE, encode
         self.types: dict[str, None] = {}
-        self._of: dict[str, Decision] = {}
+        self._by_id: dict[str, Decision] = {}
         self._versions = Counter[str]()
         self._unchecked: dict[str, tuple[int, str]] = {}
 
@@ -126,24 +126,24 @@ class Decisions:
 
     def __getitem__(self, id: str) -> Decision:
         """The decision on a sentence; the sentence's own labels where there is none."""
-        return self._of.get(id) or Decision("", self._sentence(id).labels)
+        return self._by_id.get(id) or Decision("", self._sentence(id).labels)
 
     @property
     def verdicts(self) -> dict[int, Verdict]:
         """The verdicts by the numbers of their sentences."""
-        verdicts = {id: decision.verdict for id, decision in self._of.copy().items()}  # others decide meanwhile
+        verdicts = {id: decision.verdict for id, decision in self._by_id.copy().items()}  # others decide meanwhile
         numbers = {id: self.corpus.number_of(id) for id in verdicts}
         return {number: verdicts[id] for id, number in numbers.items() if number is not None}
 
     @property
     def counts(self) -> Counter[str]:
         """How many sentences were accepted and rejected, and how many of the accepted corrected."""
-        found: Counter[str] = Counter(decision.verdict for decision in self._of.values() if decision.verdict)
-        found["corrected"] = sum(
+        counts: Counter[str] = Counter(decision.verdict for decision in self._by_id.values() if decision.verdict)
+        counts["corrected"] = sum(
             decision.verdict == "accept" and decision.labels != self._sentence(id).labels
-            for id, decision in self._of.items()
+            for id, decision in self._by_id.items()
         )
-        return found
+        return counts
 
     def version(self, id: str) -> int:
         """How often was decided about a sentence."""
@@ -152,12 +152,12 @@ class Decisions:
     def by_method(self) -> dict[str, Acceptance]:
         """What was accepted of the sentences that each method made, by its name."""
         pairs: dict[str, list[tuple[Sentence, Sentence | None]]] = {}
-        for id, decision in self._of.items():
+        for id, decision in self._by_id.items():
             sentence = self._sentence(id)
             if decision.verdict and sentence.origin is not None:
                 kept = _corrected(sentence, decision) if decision.verdict == "accept" else None
                 pairs.setdefault(sentence.origin.method, []).append((sentence, kept))
-        return {method: acceptance(own) for method, own in sorted(pairs.items())}
+        return {method: acceptance(p) for method, p in sorted(pairs.items())}
 
     def decide(self, id: str, decision: Decision, version: int | None = None) -> None:
         """Write a decision down; when this returns, it is on the disk.
@@ -171,8 +171,8 @@ class Decisions:
             OutdatedError: When there is a newer version.
             OSError: When it cannot be written; what was there before is left as it was.
         """
-        before = self._sentence(id)
-        sentence = _corrected(before, decision)
+        original = self._sentence(id)
+        sentence = _corrected(original, decision)
         if len(decision.note) > LONGEST_NOTE:
             message = f"the note has {len(decision.note):,} characters, expected at most {LONGEST_NOTE}"
             raise DataError(Issue(message, sentence=id), fix="shorten it")
@@ -183,7 +183,7 @@ class Decisions:
         decision = replace(decision, labels=sentence.labels)
         line = {
             "id": id, "verdict": decision.verdict, "labels": decision.labels, "note": decision.note,
-            "shown": _shown(before),
+            "shown": _shown(original),
         }  # fmt: skip
         self._append(json.dumps(line, ensure_ascii=False).encode() + b"\n")
         self._take(id, decision)
@@ -201,7 +201,7 @@ class Decisions:
                 raise
 
     def _take(self, id: str, decision: Decision) -> None:
-        self._of[id] = decision
+        self._by_id[id] = decision
         self._versions[id] += 1
         self.types |= dict.fromkeys(type_ for _, _, type_ in decision.labels)
 
@@ -219,20 +219,20 @@ class Decisions:
 
     def _lines(self) -> Iterator[bytes]:
         """The lines of the file; half a line at the end, which a kill has left, is cut off."""
-        whole = 0
+        complete = 0
         with self.file.open("rb+") as stream:
             for line in stream:
                 if not line.endswith(b"\n"):
-                    stream.truncate(whole)
+                    stream.truncate(complete)
                     return
-                whole += len(line)
+                complete += len(line)
                 yield line
 
     def _read(self) -> None:
         for number, line in enumerate(self._lines(), start=1):
             try:
-                found = json.loads(line)
-                id, shown, decision = found["id"] + "", found["shown"] + "", Decision.from_json(found)
+                values = json.loads(line)
+                id, shown, decision = values["id"] + "", values["shown"] + "", Decision.from_json(values)
             except (ValueError, LookupError, TypeError, AttributeError, RecursionError, NerseryError):
                 raise self._damaged(number) from None
             self._unchecked[id] = number, shown
@@ -256,7 +256,7 @@ class Decisions:
         if shown != _shown(sentence):
             raise self._misplaced(sentence.id, number)
         try:
-            _corrected(sentence, self._of[sentence.id])
+            _corrected(sentence, self._by_id[sentence.id])
         except DataError:
             raise self._damaged(number) from None
 
@@ -285,8 +285,8 @@ def whole(value: Any) -> int:
 
 def _corrected(sentence: Sentence, decision: Decision) -> Sentence:
     """The sentence under a decision's labels; an entity that was there before keeps its score."""
-    before = {(entity.start, entity.end, entity.type): entity for entity in sentence.entities}
-    return sentence.with_entities(before.get(label) or Entity(*label) for label in sorted(decision.labels))
+    entities = {(entity.start, entity.end, entity.type): entity for entity in sentence.entities}
+    return sentence.with_entities(entities.get(label) or Entity(*label) for label in sorted(decision.labels))
 
 
 def _noted(sentence: Sentence, note: str) -> Sentence:

@@ -88,14 +88,14 @@ class ReviewLoader:
             self._first.set()
 
     def _read_corpus(self) -> None:
-        known: set[str] = set()
+        score_names: set[str] = set()
         scores = array("d")
         corpus = self._decisions.corpus
         for sentence in self._source:
             self._decisions.check(sentence)
             corpus.add(sentence)
             self._types.update(dict.fromkeys(entity.type for entity in sentence.entities))
-            known.update(sentence.scores)
+            score_names.update(sentence.scores)
             if self._sample:
                 self._sample.add(len(corpus) - 1, sentence)
             scores.append(sentence.scores.get(self._by, math.inf))
@@ -106,8 +106,8 @@ class ReviewLoader:
                 fix="name a corpus that has; nersery inspect stats shows what is read",
             )
         self._decisions.check_all()
-        if self._by and self._by not in known:
-            hint = did_you_mean(self._by, sorted(known)) if known else "no sentence has any"
+        if self._by and self._by not in score_names:
+            hint = did_you_mean(self._by, sorted(score_names)) if score_names else "no sentence has any"
             raise SettingsError(f'no sentence has the score "{self._by}"; {hint}')
         self.order = self._sample.drawn() if self._sample else None
         if self._by:
@@ -127,5 +127,5 @@ class ReviewLoader:
     def shown_beside(self, sentence: Sentence) -> list[Sentence]:
         """The sentence of the same id among those beside, and its parents."""
         parents = sentence.origin.parents if sentence.origin else ()
-        found = map(self.beside.find, dict.fromkeys((sentence.id, *parents)))
-        return [other for other in found if other is not None]
+        candidates = map(self.beside.find, dict.fromkeys((sentence.id, *parents)))
+        return [other for other in candidates if other is not None]

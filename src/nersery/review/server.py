@@ -71,11 +71,11 @@ class Review:
 
     def search(self, text: str) -> list[int]:
         """The places of the sentences that contain a text, in the order in which they are shown."""
-        found = self.decisions.corpus.containing(text)
+        matching = self.decisions.corpus.containing(text)
         if self.loader.order is None:
-            return found
-        numbers = set(found)
-        return [place for place, number in enumerate(self.order) if number in numbers]
+            return matching
+        numbers = set(matching)
+        return [position for position, number in enumerate(self.order) if number in numbers]
 
     def shown(self, number: int) -> dict[str, Any]:
         """A sentence by its place in the order, with what has been decided about it."""
@@ -218,10 +218,10 @@ class _Handler(BaseHTTPRequestHandler):
     def _requested(self) -> str | None:
         """What is asked for behind the secret; None for whoever does not know it."""
         _, secret, requested = (*self.path.split("?", 1)[0].split("/", 2), "", "")[:3]
-        known = secrets.compare_digest(secret.encode(), self.server.secret.encode())
+        is_known = secrets.compare_digest(secret.encode(), self.server.secret.encode())
         # Under another name it is somebody else's page, whose address points to this machine.
         hosts = {f"{name}:{self.server.server_port}" for name in (HOST, "localhost")}
-        return requested if known and self.headers.get("Host") in hosts else None
+        return requested if is_known and self.headers.get("Host") in hosts else None
 
     def _number(self, requested: str | None, prefix: str) -> int | None:
         """The place of a sentence that exists."""

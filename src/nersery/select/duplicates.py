@@ -45,7 +45,7 @@ class Duplicates(Selector):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        self._seen = self._memory()
+        self._earlier = self._memory()
 
     def _memory(self) -> ExactDuplicates | NearDuplicates:
         return ExactDuplicates() if self.similarity == 1 else NearDuplicates(self.similarity)
@@ -54,20 +54,20 @@ class Duplicates(Selector):
         self, gold: Sequence[Sentence], training: Training = NO_TRAINING, *, held_out: Iterable[Sentence] = ()
     ) -> None:
         """Take note of what is there already."""
-        self._seen, self._candidates, self._starts = self._memory(), Ids(), []
+        self._earlier, self._candidates, self._starts = self._memory(), Ids(), []
         for sentences in (held_out, gold):
-            self._starts.append(len(self._seen))
+            self._starts.append(len(self._earlier))
             for sentence in sentences:
-                self._seen.add(self._text(sentence))
-        self._starts.append(len(self._seen))
+                self._earlier.add(self._text(sentence))
+        self._starts.append(len(self._earlier))
 
     def fit_candidates(self, candidates: Iterable[Sentence]) -> None:
         """Take note of the candidates in their order; a `DataError` if two of them share an id."""
         repeated = []
         for sentence in candidates:
-            if self._candidates.add(sentence.id, len(self._seen)) is not None:
+            if self._candidates.add(sentence.id, len(self._earlier)) is not None:
                 repeated.append(Issue("another candidate has the same id", sentence=sentence.id))
-            self._seen.add(self._text(sentence))
+            self._earlier.add(self._text(sentence))
         if repeated:
             raise DataError(repeated, fix="give every sentence an id of its own")
 
@@ -82,13 +82,13 @@ class Duplicates(Selector):
         return f"{'near-' if score > 0 else ''}duplicate of {source}"
 
     def _nearest(self, sentence: Sentence) -> Found:
-        place = self._candidates.find(sentence.id)
-        if place is None:
+        entry = self._candidates.find(sentence.id)
+        if entry is None:
             raise NerseryError(
                 f"duplicates cannot score sentence {sentence.id!r}, which is not among its candidates: "
                 "call fit, then fit_candidates with all candidates, then score"
             )
-        return self._seen.nearest(place[0])
+        return self._earlier.nearest(entry[0])
 
     def _text(self, sentence: Sentence) -> Text:
         return text_of(sentence, ignore_case=self.ignore_case)

@@ -74,8 +74,8 @@ class Reviewed(Selector):
     def fit_candidates(self, candidates: Iterable[Sentence]) -> None:
         """Read the decisions; a `DataError` while candidates are undecided, unless ``wait`` is false."""
         assert self._decisions is not None
-        rejects = [one for one in io.read_rejects(rejects_of(self._decisions)) if one.reason == REJECTED_BY_HAND]
-        self._verdicts = {_shown(one.sentence): None for one in rejects if one.sentence is not None}
+        rejects = [r for r in io.read_rejects(rejects_of(self._decisions)) if r.reason == REJECTED_BY_HAND]
+        self._verdicts = {_shown(r.sentence): None for r in rejects if r.sentence is not None}
         if self._decisions.is_file():
             self._verdicts |= {_shown(sentence): sentence for sentence in io.open_corpus(self._decisions)}
         sentences = list(candidates)
@@ -100,10 +100,10 @@ class Reviewed(Selector):
         return [self._checked(sentence) for sentence in sentences]
 
     def _checked(self, sentence: Sentence) -> Sentence:
-        found = self._verdicts.get(_shown(sentence))
-        if found is None or found.labels == sentence.labels:
+        checked = self._verdicts.get(_shown(sentence))
+        if checked is None or checked.labels == sentence.labels:
             return sentence
-        return replace(sentence.with_entities(found.entities), comments=found.comments)
+        return replace(sentence.with_entities(checked.entities), comments=checked.comments)
 
     def score(self, sentences: Sequence[Sentence]) -> list[float]:
         """1.0 for accepted sentences, 0.0 for others; an error before `fit_candidates`."""

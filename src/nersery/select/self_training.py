@@ -201,22 +201,22 @@ class SelfTraining(Selector):
         Raises:
             DataError: When none is left.
         """
-        rest = [sentence for sentence in self._gold if sentence.id not in pool.by_id]
-        shared = len(self._gold) - len(rest)
+        remaining = [sentence for sentence in self._gold if sentence.id not in pool.by_id]
+        shared = len(self._gold) - len(remaining)
         if other := next((s for s in self._gold if s.id in pool.by_id and pool.by_id[s.id].words != s.words), None):
             raise DataError(
                 Issue("a gold sentence and a candidate have this id, and are not the same", sentence=other.id),
                 fix="ids come from the names of files without ids: rename one of the files, or give other ids",
             )
-        what = f"{shared:,} of the {len(self._gold):,} gold sentences have the id of a candidate"
-        if not rest:
+        overlap = f"{shared:,} of the {len(self._gold):,} gold sentences have the id of a candidate"
+        if not remaining:
             raise DataError(
-                "self_training has no gold sentence to begin with" + (f": {what}" if shared else ""),
+                "self_training has no gold sentence to begin with" + (f": {overlap}" if shared else ""),
                 fix="give labelled sentences as gold that are not the candidates, under ids of their own",
             )
         if shared:
-            note(f"{what}, and are judged rather than learnt from")
-        return rest
+            note(f"{overlap}, and are judged rather than learnt from")
+        return remaining
 
     # --- one step -------------------------------------------------------------------------------------------------
 
@@ -225,18 +225,18 @@ class SelfTraining(Selector):
         # Chance belongs to sentence and step, so a resumed run and another order of the pool draw the same.
         number, seed = len(self._finished_steps), self._training.seed
         joined = {} if self.relabel else {id for step in self._finished_steps for id in step.joined}
-        rest = [sentence for sentence in pool if sentence.id not in joined]
-        chances = {s.id: _chances(seed, "self_training", s.id, number) for s in rest}
+        candidates = [sentence for sentence in pool if sentence.id not in joined]
+        chances = {s.id: _chances(seed, "self_training", s.id, number) for s in candidates}
         count = self.per_step * (number if self.relabel else 1)
         if self.strategy == "all":
-            count = len(rest)
+            count = len(candidates)
         elif self.examined is not None:
             examined = {*sorted(chances, key=chances.__getitem__)[: max(self.examined, count)]}
-            rest = [s for s in rest if s.id in examined]
-        judged = self._judged(rest, tagger)
+            candidates = [s for s in candidates if s.id in examined]
+        judged = self._judged(candidates, tagger)
         urgency = {s.id: self._urgency(s.scores[CERTAINTY], chances[s.id][1]) for s in judged}
-        first = {*sorted(urgency, key=urgency.__getitem__, reverse=True)[:count]}
-        return [s for s in judged if s.id in first]
+        joining = {*sorted(urgency, key=urgency.__getitem__, reverse=True)[:count]}
+        return [s for s in judged if s.id in joining]
 
     def _judged(self, sentences: Sequence[Sentence], tagger: Tagger) -> list[Sentence]:
         """The sentences that may join, each with its certainty."""
@@ -244,11 +244,11 @@ class SelfTraining(Selector):
         with (self._training.progress or Progress("", quiet=True)).within("judge", len(sentences)) as progress:
             for start in range(0, len(sentences), CHUNK):
                 chunk = sentences[start : start + CHUNK]
-                rest = tagger.predict(chunk) if self.relabel else chunk
-                rest = [s for s in rest if s.entities] if self.with_entities else rest
-                shares = tagger.certainty(rest, passes=self.passes, seed=self._training.seed)
+                kept = tagger.predict(chunk) if self.relabel else chunk
+                kept = [s for s in kept if s.entities] if self.with_entities else kept
+                shares = tagger.certainty(kept, passes=self.passes, seed=self._training.seed)
                 judged += [
-                    s.with_scores(**{CERTAINTY: sum(own) / len(own)}) for s, own in zip(rest, shares, strict=True)
+                    s.with_scores(**{CERTAINTY: sum(words) / len(words)}) for s, words in zip(kept, shares, strict=True)
                 ]
                 progress.advance(len(chunk))
         return judged
@@ -260,10 +260,10 @@ class SelfTraining(Selector):
             return certainty - math.log(-math.log(chance or 1e-300)), 0.0
         return (-certainty if self.strategy == "hard_first" else certainty), chance
 
-    def _train(self, before: Tagger, others: Sequence[Sentence]) -> tuple[Tagger, int]:
+    def _train(self, previous: Tagger, others: Sequence[Sentence]) -> tuple[Tagger, int]:
         """The tagger on gold and others, and on how many sentences it was trained."""
         train = [*self._gold * copies_for_upsampling(len(self._gold), len(others), self.upsampling), *others]
-        tagger = deepcopy(before) if self.warm_start else self._new_tagger()  # the caller's own stays as it is
+        tagger = deepcopy(previous) if self.warm_start else self._new_tagger()  # the caller's own stays as it is
         folder = self._training.folder and self._training.folder / f"training-{len(self._finished_steps)}"
         tagger.fit(train, replace(self._training, folder=folder), warm=self.warm_start)
         if self.second_stage and others:
@@ -281,8 +281,8 @@ class SelfTraining(Selector):
     def _last_tagger(self, folder: Path) -> Tagger:
         """The tagger of the last step that was written down."""
         wanted = vars(self._new_tagger())
-        known = {key: wanted[key] for key in LOADING if key in wanted}
-        return load_tagger(tagger_folder(folder, len(self._finished_steps)), **known)
+        settings = {key: wanted[key] for key in LOADING if key in wanted}
+        return load_tagger(tagger_folder(folder, len(self._finished_steps)), **settings)
 
     def _first_tagger(self) -> Tagger:
         """The tagger on gold alone."""
@@ -325,8 +325,8 @@ class SelfTraining(Selector):
         record = training_record(self, self._gold, self._training.dev)
         del record["settings"]["threshold"]
         ids = f"{item_seed(*pool.by_id):x}"
-        own = {"seed": self._training.seed, "candidates": labels_hash(pool), "ids": ids}
-        return {**record, **own, "environment": environment(pick_device("auto"))}
+        inputs = {"seed": self._training.seed, "candidates": labels_hash(pool), "ids": ids}
+        return {**record, **inputs, "environment": environment(pick_device("auto"))}
 
     def _best(self) -> int:
         """The number of the step whose tagger is best on dev, 0 for gold alone; the last one without dev."""

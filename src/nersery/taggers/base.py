@@ -156,10 +156,10 @@ def load_tagger(
         MissingResourceError: If there is no such tagger, or what the backend needs is missing.
     """
     as_path(folder, "the tagger")
-    described = read_description(folder)
+    description = read_description(folder)
     if not Path(folder).is_dir() and (Path(folder).exists() or str(folder).startswith((".", "/", "~"))):
         raise MissingResourceError(f"{folder} is no tagger: expected a folder that `nersery train` wrote")
-    name = described.get("tagger", "transformer")
+    name = description.get("tagger", "transformer")
     tagger: Tagger = get("tagger", name).load(folder, trust_remote_code=trust_remote_code, device=device)
     if backend == "onnx":
         tagger.use_onnx(Path(folder))

@@ -135,10 +135,10 @@ class BiLSTMCRF(Decoding, Tagger, TrainingSettings):
         with seeded(training.seed):
             self._build(gold, warm=warm)
             table = WordTable((word for sentence in gold for word in sentence.words), self._known_words, self._given)
-            learnt = [example for s in gold for example in examples(table.windows(s.words), s, self._tags)]
-            plan = plan_of(self, len(learnt), head_learning_rate=None)
+            windows = [example for s in gold for example in examples(table.windows(s.words), s, self._tags)]
+            plan = plan_of(self, len(windows), head_learning_rate=None)
             self.history = train_tagger(
-                self, self.network, learnt, lambda batch: self._loss(table, batch), plan, gold, training, warm=warm
+                self, self.network, windows, lambda batch: self._loss(table, batch), plan, gold, training, warm=warm
             )
         self.history["parameters"] = parameters_of(self.network)
         return self.history
@@ -147,27 +147,27 @@ class BiLSTMCRF(Decoding, Tagger, TrainingSettings):
         """A new network, with what an earlier one has learnt where the start is warm and it knows all types."""
         words = {word for sentence in gold for word in sentence.words}
         types = types_in(gold)
-        before = self._network if warm and types <= {*self._tags.types} else None
-        tags = TagSet.of(types, self.scheme) if before is None else self._tags
-        known, lexicon = self._known_words, KnownWords.of(words)
-        if before is not None:
-            lexicon = known.with_those_of(lexicon)
-        self._adopt(lexicon, tags, self._vectors_of(words, None if before is None else self._given))
-        if before is not None:
-            self.network.take_over(before)
+        earlier = self._network if warm and types <= {*self._tags.types} else None
+        tags = TagSet.of(types, self.scheme) if earlier is None else self._tags
+        known_words, lexicon = self._known_words, KnownWords.of(words)
+        if earlier is not None:
+            lexicon = known_words.with_those_of(lexicon)
+        self._adopt(lexicon, tags, self._vectors_of(words, None if earlier is None else self._given))
+        if earlier is not None:
+            self.network.take_over(earlier)
 
-    def _vectors_of(self, words: set[str], known: GivenVectors | None) -> GivenVectors | None:
+    def _vectors_of(self, words: set[str], given: GivenVectors | None) -> GivenVectors | None:
         """The user's vectors, behind those that a warm start knows already."""
-        if self.vectors is None or (known is not None and words <= self._looked_up):
-            return known
-        found = read_first(_existing(self.vectors), self.most_vectors, words)
-        for issue in found.issues:
+        if self.vectors is None or (given is not None and words <= self._looked_up):
+            return given
+        first_vectors = read_first(_existing(self.vectors), self.most_vectors, words)
+        for issue in first_vectors.issues:
             warn(f"{self.vectors}: {issue}")
-        if not any(found.get(word) is not None for word in words):
+        if not any(first_vectors.get(word) is not None for word in words):
             warn(f"{self.vectors} has no vector of any training word: is it of another language?")
-        self._looked_up = words if known is None else self._looked_up | words
-        known = known or GivenVectors((), torch.empty(0, found.dimension))
-        return known.with_those_of({word: torch.from_numpy(row) for word, row in found.rows.items()})
+        self._looked_up = words if given is None else self._looked_up | words
+        given = given or GivenVectors((), torch.empty(0, first_vectors.dimension))
+        return given.with_those_of({word: torch.from_numpy(row) for word, row in first_vectors.rows.items()})
 
     def _adopt(self, lexicon: KnownWords, tags: TagSet, given: GivenVectors | None) -> None:
         word_size = self.word_size if given is None else given.rows.shape[1]
@@ -222,8 +222,8 @@ class BiLSTMCRF(Decoding, Tagger, TrainingSettings):
         for length in sorted({*padded.tolist()}):
             for places in torch.split(torch.nonzero(padded == length).flatten(), SPELLED):
                 rows = torch.cat([places, places[:1].expand(SPELLED - len(places))])
-                found = self._spell(table.spellings[rows, :length], table.lengths[rows])
-                spelled[places.to(spelled.device)] = found[: len(places)].float()
+                spelled_rows = self._spell(table.spellings[rows, :length], table.lengths[rows])
+                spelled[places.to(spelled.device)] = spelled_rows[: len(places)].float()
         return spelled
 
     def _spell(self, spellings: Tensor, lengths: Tensor) -> Tensor:

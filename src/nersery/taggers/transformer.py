@@ -134,18 +134,18 @@ class TransformerTagger(decoding.Decoding, Tagger, ModelSettings, TrainingSettin
         require_labels(gold)
         with seeded(training.seed):
             types = types_in(gold)
-            goes_on = warm and self._network is not None and self._tags.strict and types <= {*self._tags.types}
-            network = self._network if goes_on else self._build(TagSet.of(types, self.scheme))
+            continues = warm and self._network is not None and self._tags.strict and types <= {*self._tags.types}
+            network = self._network if continues else self._build(TagSet.of(types, self.scheme))
             self._warn_if_unsuited(gold)
-            learnt = [example for sentence in gold for example in self._examples(sentence)]
-            plan = self._plan(len(learnt))
+            labelled_windows = [example for sentence in gold for example in self._examples(sentence)]
+            plan = self._plan(len(labelled_windows))
             with ExitStack() as pruned:
-                for one in self._learners(goes_on):
-                    pruned.enter_context(pruned_vocabulary(one, self._subwords(learnt, training.dev)))
+                for learner in self._learners(continues):
+                    pruned.enter_context(pruned_vocabulary(learner, self._subwords(labelled_windows, training.dev)))
                 self.history = train_tagger(
                     self,
                     self._trained_parts(),
-                    learnt,
+                    labelled_windows,
                     self._loss,
                     plan,
                     gold,
@@ -175,11 +175,11 @@ class TransformerTagger(decoding.Decoding, Tagger, ModelSettings, TrainingSettin
                 "trains for twice as long"
             )
 
-    def _subwords(self, learnt: Sequence[decoding.LabelledWindow], dev: Sequence[Sentence]) -> set[int]:
+    def _subwords(self, labelled_windows: Sequence[decoding.LabelledWindow], dev: Sequence[Sentence]) -> set[int]:
         """All subwords that the network reads in training."""
         _, encoder = self.parts
         windows = [
-            *(example.window for example in learnt),
+            *(example.window for example in labelled_windows),
             *(w for sentence in dev for w in encoder.windows(sentence.words)),
         ]
         return {encoder.pad, *(subword for window in windows for subword in window.subwords)}
@@ -244,12 +244,12 @@ class TransformerTagger(decoding.Decoding, Tagger, ModelSettings, TrainingSettin
     def _loss(self, batch: Sequence[decoding.LabelledWindow]) -> Tensor:
         windows = [example.window for example in batch]
         scores, mask = self._scores(windows)
-        task = decoding.loss(scores, mask, batch, self._crf, self._tags)
+        task_loss = decoding.loss(scores, mask, batch, self._crf, self._tags)
         if self._peer is None:
-            return task
-        theirs, _ = self._scores(windows, network=self._peer)
-        task = (task + decoding.loss(theirs, mask, batch, None, self._tags)) / 2
-        return task + self.co_regularization * decoding.disagreement(scores[mask], theirs[mask])
+            return task_loss
+        peer_scores, _ = self._scores(windows, network=self._peer)
+        task_loss = (task_loss + decoding.loss(peer_scores, mask, batch, None, self._tags)) / 2
+        return task_loss + self.co_regularization * decoding.disagreement(scores[mask], peer_scores[mask])
 
     def _scores(
         self, windows: Sequence[Window], passes: int = 1, *, network: Any = None, packed: bool = False, **shape: int
@@ -262,14 +262,14 @@ class TransformerTagger(decoding.Decoding, Tagger, ModelSettings, TrainingSettin
             network: None: the one that labels.
             packed: Read the windows in one row.
         """
-        own, encoder = self.parts
-        network = own if network is None else network
+        default_network, encoder = self.parts
+        network = default_network if network is None else network
         batch = collate(windows, encoder.pad, longest=encoder.max_subwords, **shape).to(network.device)
         ids, attention_mask, firsts = (
             t.repeat(passes, 1) for t in (batch.input_ids, batch.attention_mask, batch.firsts)
         )
-        read = partial(in_one_row, network) if packed else network
-        logits = read(input_ids=ids, attention_mask=attention_mask).logits
+        forward = partial(in_one_row, network) if packed else network
+        logits = forward(input_ids=ids, attention_mask=attention_mask).logits
         rows = torch.arange(len(logits), device=logits.device).unsqueeze(1)
         return logits[rows, firsts], batch.word_mask
 

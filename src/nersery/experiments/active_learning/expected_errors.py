@@ -37,13 +37,13 @@ def expected_errors(readings: Sequence[Sentence]) -> float:
     >>> expected_errors([sure]), expected_errors([doubtful]), expected_errors([sure, Sentence(("Ada", "wrote"))])
     (0.0, 0.4, 0.5)
     """
-    likely: defaultdict[tuple[int, int, str], float] = defaultdict(float)
+    probabilities: defaultdict[tuple[int, int, str], float] = defaultdict(float)
     for reading in readings:
         for entity, label in zip(reading.entities, reading.labels, strict=True):
-            likely[label] += (1.0 if entity.score is None else entity.score) / len(readings)
+            probabilities[label] += (1.0 if entity.score is None else entity.score) / len(readings)
     errors = 0.0
     for reading in readings:
-        own, inside = {*reading.labels}, reading.inside
-        errors += sum(1 - share if label in own else share for label, share in likely.items())
+        labels, inside = {*reading.labels}, reading.inside
+        errors += sum(1 - share if label in labels else share for label, share in probabilities.items())
         errors += sum(label.begin for label in reading.soft_labels if label.word not in inside)
     return errors / len(readings)

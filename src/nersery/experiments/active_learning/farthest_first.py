@@ -40,12 +40,12 @@ def farthest_first(
     distances = np.full(len(weights), 2.0)  # the largest between two directions, where nothing is known
     for vector in known:
         distances = np.minimum(distances, np.linalg.norm(vectors - vector, axis=1))
-    left = np.ones(len(weights), dtype=bool)
+    is_left = np.ones(len(weights), dtype=bool)
     chosen: list[int] = []
     while len(chosen) < min(count, len(weights)):
-        best = int(np.argmax(np.where(left, weights * distances, -1)))
+        best = int(np.argmax(np.where(is_left, weights * distances, -1)))
         chosen.append(best)
-        left[best] = False
+        is_left[best] = False
         distances = np.minimum(distances, np.linalg.norm(vectors - vectors[best], axis=1))
     return chosen
 
@@ -53,5 +53,5 @@ def farthest_first(
 def _centred(vectors: NDArray[np.float32], known: NDArray[np.float32]) -> tuple[NDArray[np.float32], ...]:
     """Both seen from the mean of all, at length 1."""
     mean = np.concatenate([vectors, known]).mean(0)
-    moved = vectors - mean, known - mean
-    return tuple(part / np.linalg.norm(part, axis=1, keepdims=True).clip(1e-9) for part in moved)
+    centred = vectors - mean, known - mean
+    return tuple(part / np.linalg.norm(part, axis=1, keepdims=True).clip(1e-9) for part in centred)

@@ -97,22 +97,22 @@ def next_sentences(
         raise SettingsError(
             f"count is {count} and most is {most}, expected a count of 1 or more, and most at least as large"
         )
-    several = taggers if isinstance(taggers, Iterable) and not isinstance(taggers, str) else [taggers]
-    names = [str(one) for one in several if as_path(one, "taggers")]
+    tagger_paths = taggers if isinstance(taggers, Iterable) and not isinstance(taggers, str) else [taggers]
+    names = [str(path) for path in tagger_paths if as_path(path, "taggers")]
     if not names:
         raise SettingsError("there is no tagger, expected one or more")
-    done = list(opened_if_given(labelled, "labelled"))
-    drawn, read, known = _drawn(opened(raw, "raw", raw=True), {sentence.words for sentence in done}, most, seed)
+    known_words = [sentence.words for sentence in opened_if_given(labelled, "labelled")]
+    drawn, read, known = _drawn(opened(raw, "raw", raw=True), {*known_words}, most, seed)
     if not drawn:
         raise DataError("every raw sentence is labelled already, or there is none", fix="give more raw text")
     readings, types = _readings(drawn, names, quiet=quiet)
     worth = list(map(expected_errors, readings))
     order = sorted(range(len(drawn)), key=worth.__getitem__, reverse=True)[: CANDIDATES * count]
     encoder = _encoder(names)
-    vectors = encoder.sentences([drawn[place].words for place in order])
-    near = encoder.sentences([sentence.words for sentence in done])
-    chosen = [order[row] for row in farthest_first([worth[place] for place in order], vectors, near, count)]
-    scored = [_shown(readings[place]).with_scores(**{SCORE: worth[place]}) for place in chosen]
+    vectors = encoder.sentences([drawn[position].words for position in order])
+    known_vectors = encoder.sentences(known_words)
+    chosen = [order[row] for row in farthest_first([worth[p] for p in order], vectors, known_vectors, count)]
+    scored = [_shown(readings[position]).with_scores(**{SCORE: worth[position]}) for position in chosen]
     return NextSentences(Corpus(scored), read, known, len(drawn), types)
 
 
@@ -136,9 +136,9 @@ def _drawn(
             kept[key] = read, replace(sentence, id=sentence.id or str(read), entities=(), soft_labels=(), scores={})
             if len(kept) == 2 * most:  # halve only now and then: sorting for each sentence would take long
                 limit = sorted(kept)[most]
-                kept = {key: one for key, one in kept.items() if key < limit}
+                kept = {key: entry for key, entry in kept.items() if key < limit}
     smallest = sorted(kept)[:most]
-    return [one for _, one in sorted((kept[key] for key in smallest), key=lambda pair: pair[0])], read, known
+    return [sentence for _, sentence in sorted((kept[key] for key in smallest), key=lambda pair: pair[0])], read, known
 
 
 def _readings(
@@ -152,14 +152,14 @@ def _readings(
         types[tagger.types] = None
         with Progress(f"predict {name}", len(sentences), quiet=quiet) as progress:
             for start in range(0, len(sentences), BATCH):
-                found = _predicted(name, tagger, sentences[start : start + BATCH])
-                for number, reading in enumerate(found, start):
+                predicted = _predicted(name, tagger, sentences[start : start + BATCH])
+                for number, reading in enumerate(predicted, start):
                     readings[number].append(reading)
-                progress.advance(len(found))
+                progress.advance(len(predicted))
     if len(types) > 1:
-        listed = "; ".join(", ".join(one) for one in types)
+        listed = "; ".join(", ".join(tagger_types) for tagger_types in types)
         warn(f"the taggers predict different types, which counts as disagreement: {listed}")
-    return readings, tuple(sorted({name for one in types for name in one}))
+    return readings, tuple(sorted({name for tagger_types in types for name in tagger_types}))
 
 
 def _predicted(name: str, tagger: Tagger, sentences: Sequence[Sentence]) -> list[Sentence]:
@@ -174,7 +174,7 @@ def _shown(readings: Sequence[Sentence]) -> Sentence:
     """The sentence as the first tagger reads it, with the entities of the others where it has none."""
     entities: list[Entity] = []
     for reading in readings:
-        taken = {place for entity in entities for place in entity.positions}
+        taken = {position for entity in entities for position in entity.positions}
         entities += [e for e in reading.entities if taken.isdisjoint(e.positions)]
     return readings[0].with_entities(sorted(entities))
 
@@ -196,11 +196,11 @@ def taggers_of(folder: str | Path) -> list[Path]:
     """
     root = Path(folder)
     seeds = sorted(root.glob("seed-*"), key=lambda path: (len(path.name), path.name))
-    found = next((taggers for seed in seeds if (taggers := sorted(seed.glob("*/tagger")))), [])
-    found = found or [path for path in [root / "tagger"] if path.is_dir()]
-    if not found:
+    taggers = next((paths for seed in seeds if (paths := sorted(seed.glob("*/tagger")))), [])
+    taggers = taggers or [path for path in [root / "tagger"] if path.is_dir()]
+    if not taggers:
         raise MissingResourceError(
             f"{folder} holds no tagger: expected the folder of `nersery grow`, or of a run whose recipe says "
             "keep_taggers = true"
         )
-    return found
+    return taggers

@@ -30,14 +30,14 @@ class Cell:
 
 def cells(recipe: Recipe, number: int = 0) -> dict[Cell, set[Cell]]:
     """The cells of a recipe in its order, each with those whose files it reads."""
-    found = {}
+    dependencies = {}
     for seed in recipe.seeds:
         for system in recipe.systems:
             names = _before(recipe, system)
-            found[Cell(number, seed, system.name)] = {Cell(number, seed, name) for name in names}
+            dependencies[Cell(number, seed, system.name)] = {Cell(number, seed, name) for name in names}
             if seed != recipe.seeds[0] and (recipe.grid or are_labels_shared(system)):  # the first makes it for all
-                found[Cell(number, seed, system.name)].add(Cell(number, recipe.seeds[0], system.name))
-    return found
+                dependencies[Cell(number, seed, system.name)].add(Cell(number, recipe.seeds[0], system.name))
+    return dependencies
 
 
 def _before(recipe: Recipe, system: System) -> set[str]:
@@ -61,7 +61,7 @@ class CellQueue:
     """
 
     def __init__(self, recipes: Sequence[Recipe]) -> None:
-        self._needs = {cell: needs for number, one in enumerate(recipes) for cell, needs in cells(one, number).items()}
+        self._needs = {cell: needs for n, recipe in enumerate(recipes) for cell, needs in cells(recipe, n).items()}
         self._waiting, self._finished = [*self._needs], set[Cell]()
 
     def take(self) -> Cell | None:

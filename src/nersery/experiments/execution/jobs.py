@@ -52,8 +52,8 @@ def threads_of_jobs(folders: Sequence[Path], jobs: int) -> int | None:
         raise SettingsError(f"jobs is {jobs!r:.60}, expected a whole number from 1 to {MOST_WORKERS}")
     if jobs == 1:
         return None
-    began = next(filter(None, map(first_threads, folders)), None)
-    return wanted_threads() or began or max(1, cores() // jobs)
+    threads = next(filter(None, map(first_threads, folders)), None)
+    return wanted_threads() or threads or max(1, cores() // jobs)
 
 
 class CellRunner:
@@ -66,7 +66,7 @@ class CellRunner:
 
     def __init__(self, runs: Sequence[RunFolder], begin: Callable[[int], bool]) -> None:
         self.runs, self.queue = runs, CellQueue([run.recipe for run in runs])
-        self._begin, self._may = begin, dict[int, bool]()
+        self._begin, self._can_start = begin, dict[int, bool]()
         self._clocks = dict[Cell, ExitStack]()
         self._taken, self._reported = dict[int, int](), list[Cell]()
 
@@ -79,15 +79,15 @@ class CellRunner:
     def is_over(self, run: int, seed: int | None = None) -> bool:
         """Whether the results have all cells of a run, with a seed or in all."""
         recipe = self.runs[run].recipe
-        there = sum(cell.run == run and seed in (None, cell.seed) for cell in self._reported)
-        return there == (len(recipe.seeds) if seed is None else 1) * len(recipe.systems)
+        reported = sum(cell.run == run and seed in (None, cell.seed) for cell in self._reported)
+        return reported == (len(recipe.seeds) if seed is None else 1) * len(recipe.systems)
 
     def _take(self) -> Cell | None:
         """A cell that may start, of a run that can."""
         while (cell := self.queue.take()) is not None:
-            if cell.run not in self._may:
-                self._may[cell.run] = self._begin(cell.run)
-            if self._may[cell.run]:
+            if cell.run not in self._can_start:
+                self._can_start[cell.run] = self._begin(cell.run)
+            if self._can_start[cell.run]:
                 self._taken[cell.run] = self._taken.get(cell.run, 0) + 1
                 return cell
             self.queue.drop(cell.run)
@@ -95,22 +95,22 @@ class CellRunner:
 
     def _in_this_process(self) -> Iterator[tuple[Cell, Exception | None]]:
         while (cell := self._take()) is not None:
-            run, failed = self.runs[cell.run], None
+            run, failure = self.runs[cell.run], None
             try:
                 SystemRun(run, cell.seed, run.recipe.system(cell.system)).execute()
             except OutOfTimeError:
                 raise
             except Exception as error:
-                failed = error
+                failure = error
             self.queue.finish(cell)
-            yield cell, failed
+            yield cell, failure
 
     def _by_jobs(self, jobs: int) -> Iterator[tuple[Cell, Exception | None]]:
-        finished, first = deque[Cell](), self.runs[0]
+        finished, first_run = deque[Cell](), self.runs[0]
         # Corpora would be sent to each job; it reads them itself, for the runs whose cells it gets.
-        bare = [replace(run, quiet=True, jobs=1, threads=None) for run in self.runs]
-        stage = CellStage(tuple(bare), first.quiet)
-        board = Board(first.quiet)
+        bare_runs = [replace(run, quiet=True, jobs=1, threads=None) for run in self.runs]
+        stage = CellStage(tuple(bare_runs), first_run.quiet)
+        board = Board(first_run.quiet)
 
         def next_row() -> list[Row] | None:
             while (cell := self._take()) is not None:
@@ -123,8 +123,8 @@ class CellRunner:
                 finished.append(cell)
             return None
 
-        task = WorkerTask(stage, 1, is_first=False, quiet=first.quiet)
-        engine = LocalEngine(first.threads)
+        task = WorkerTask(stage, 1, is_first=False, quiet=first_run.quiet)
+        engine = LocalEngine(first_run.threads)
         try:
             with Pool(engine, task, jobs, board.note, ahead=1, show=board.show) as pool:
                 for rows, answer in pool.answers_in_any_order(next_row):
@@ -182,7 +182,7 @@ class CellStage(Stage[Row, Row]):
         NO_NOTES.set(self.quiet)
         return lambda rows: [self._carried_out(*row) for row in rows]  # type: ignore[misc]
 
-    def _carried_out(self, cell: Cell, number: int) -> Exception | None:
+    def _carried_out(self, cell: Cell, done: int) -> Exception | None:
         run = self.runs[cell.run]
         try:
             if not run.corpora:
@@ -191,7 +191,7 @@ class CellStage(Stage[Row, Row]):
                 run.quiet = True
                 run.read_corpora()
                 run.quiet = self.quiet
-            run.done = number
+            run.done = done
             system = run.recipe.system(cell.system)
             SystemRun(run, cell.seed, system).train_and_score()  # its time is measured over there
         except Exception as error:

@@ -79,10 +79,10 @@ def tagger_speed(settings: MethodSettings, gold: Sequence[Sentence]) -> Speed:
     watch, began = Stopwatch(), time.monotonic()
     labelled = _spread([sentence for sentence in gold if sentence.entities])
     batch = batch_size(settings.settings)
-    few = [*islice(cycle(labelled), TIMED_STEPS * batch)]  # no step has fewer sentences
-    tagger.fit(few, Training(progress=watch))
-    gaps = [later - earlier for earlier, later in zip(watch.times, watch.times[1:], strict=False)]
-    step = statistics.median(gaps) if gaps else time.monotonic() - began
+    timed_sentences = [*islice(cycle(labelled), TIMED_STEPS * batch)]  # no step has fewer sentences
+    tagger.fit(timed_sentences, Training(progress=watch))
+    step_seconds = [later - earlier for earlier, later in zip(watch.times, watch.times[1:], strict=False)]
+    step = statistics.median(step_seconds) if step_seconds else time.monotonic() - began
     start = max(0.0, time.monotonic() - began - step * len(watch.times))  # what no step explains
     tagger.predict(labelled)  # the first pass is slower
     began = time.monotonic()
@@ -99,11 +99,11 @@ def annotator_speed(settings: MethodSettings, gold: Sequence[Sentence], raw: Seq
     """Seconds that an annotator with a model of its own takes for a sentence."""
     annotator = settings.create()
     annotator.fit(list(gold))
-    few = _spread(raw)
-    annotator.annotate(few[: TIMED_SENTENCES // 4])  # the first pass is slower
+    timed_sentences = _spread(raw)
+    annotator.annotate(timed_sentences[: TIMED_SENTENCES // 4])  # the first pass is slower
     began = time.monotonic()
-    annotator.annotate(few)
-    return (time.monotonic() - began) / max(1, len(few))
+    annotator.annotate(timed_sentences)
+    return (time.monotonic() - began) / max(1, len(timed_sentences))
 
 
 @dataclass
@@ -133,9 +133,9 @@ class RunTime:
     def _once(self, settings: MethodSettings, measure: Callable[[], Any]) -> Any:
         """What was measured of a method with these settings, measured now if it was not."""
         model = settings.settings.get("model")  # models of one architecture lie in one folder
-        located = {"model": ModelSource(model).location} if isinstance(model, str) else {}
-        scaled = {"steps": None, "batch_size": None}
-        key = json.dumps([settings.method, {**settings.settings, **located, **scaled}], sort_keys=True, default=str)
+        location = {"model": ModelSource(model).location} if isinstance(model, str) else {}
+        unscaled = {"steps": None, "batch_size": None}
+        key = json.dumps([settings.method, {**settings.settings, **location, **unscaled}], sort_keys=True, default=str)
         if key not in self.speeds:
             self.speeds[key] = measure()
             self.timed()
@@ -164,17 +164,17 @@ class RunTime:
         if system.method is None:
             return 0.0
         method = system.method
-        before = self.speed(self.recipe.system(system.base or GOLD))
+        speed = self.speed(self.recipe.system(system.base or GOLD))
         if system.labels_raw_text:
             if "model" not in method.settings:  # it labels with a tagger
-                return before.start + len(self.raw) * before.sentence
-            each = self._once(method, lambda: annotator_speed(method, self.gold, self.raw))
-            return len(self.raw) * float(each)
-        tried = len(self.gold) * system.copies
-        seconds = tried * SECONDS_TO_MAKE + len(system.select) * (before.start + tried * before.sentence)
+                return speed.start + len(self.raw) * speed.sentence
+            sentence_seconds = self._once(method, lambda: annotator_speed(method, self.gold, self.raw))
+            return len(self.raw) * float(sentence_seconds)
+        attempts = len(self.gold) * system.copies
+        seconds = attempts * SECONDS_TO_MAKE + len(system.select) * (speed.start + attempts * speed.sentence)
         if epochs := method.settings.get("epochs"):
             steps = int(epochs) * math.ceil(len(self.gold) / BATCH)
-            seconds += LANGUAGE_MODEL_STEP * (steps * before.step + tried * before.sentence) + 2 * before.start
+            seconds += LANGUAGE_MODEL_STEP * (steps * speed.step + attempts * speed.sentence) + 2 * speed.start
         return seconds
 
     def total(self, system: System) -> float:
@@ -199,11 +199,11 @@ def estimates(
     )
     folds = recipe.sample.folds
     gold = train[: size or (len(train) * (folds - 1) // folds if folds else len(train))]
-    evaluated = dev_size or len(corpora["dev"])
-    times = RunTime(recipe, gold, corpora["raw"].sentences, evaluated, {} if speeds is None else speeds)
-    scored = len(train) - len(gold) if folds else len(corpora["test"])
+    dev_count = dev_size or len(corpora["dev"])
+    times = RunTime(recipe, gold, corpora["raw"].sentences, dev_count, {} if speeds is None else speeds)
+    scored_count = len(train) - len(gold) if folds else len(corpora["test"])
     with using_threads(threads):
-        return {s.name: times.total(s) + times.scoring(s, scored) for s in recipe.systems}
+        return {s.name: times.total(s) + times.scoring(s, scored_count) for s in recipe.systems}
 
 
 def _seconds(speed: Speed, tagger: MethodSettings, sentences: int) -> float:
@@ -213,13 +213,13 @@ def _seconds(speed: Speed, tagger: MethodSettings, sentences: int) -> float:
 def steps_of(tagger: MethodSettings, sentences: int) -> int:
     """Training steps of a tagger."""
     settings = tagger.settings
-    each = math.ceil(sentences / batch_size(settings))
+    steps_per_epoch = math.ceil(sentences / batch_size(settings))
     if settings.get("steps"):
         return int(settings["steps"])
     if settings.get("epochs"):
-        return int(settings["epochs"]) * each
+        return int(settings["epochs"]) * steps_per_epoch
     cls: type[Tagger] = registry.get("tagger", tagger.method)
-    return max(cls.LEAST_STEPS, cls.LEAST_EPOCHS * each)
+    return max(cls.LEAST_STEPS, cls.LEAST_EPOCHS * steps_per_epoch)
 
 
 def batch_size(settings: Mapping[str, Any]) -> int:

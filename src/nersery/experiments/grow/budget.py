@@ -71,13 +71,13 @@ class Budget:
                 with contextlib.suppress(OSError):  # a full disk, or a folder that was removed, stops the work itself
                     write_atomic(path, f"{self.used:.1f}\n")
 
-        beat = threading.Thread(target=note, daemon=True)
-        beat.start()
+        thread = threading.Thread(target=note, daemon=True)
+        thread.start()
         try:
             yield
         finally:
             ended.set()
-            beat.join()
+            thread.join()
 
 
 def noted_seconds(path: Path) -> float:

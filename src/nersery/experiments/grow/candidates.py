@@ -50,71 +50,71 @@ def systems_for(
         definitions: The user's own, of some of them.
     """
     entries: list[Entry] = []
-    asked = _questions(text, types, models, definitions or {})
+    annotator = _questions(text, types, models, definitions or {})
     for model, suffix in zip(models, _suffixes(models), strict=True):
         is_first = model == models[0]
         start = STARTS.get(model, model) if are_names else model
-        own: Entry = {} if is_first and start == model else {"tagger_settings": {"model": start}}
-        if own:
-            entries.append({"name": f"gold{suffix or f', {start}'}", **own})
+        tagger: Entry = {} if is_first and start == model else {"tagger_settings": {"model": start}}
+        if tagger:
+            entries.append({"name": f"gold{suffix or f', {start}'}", **tagger})
         if raw:
-            second = {"steps": stage_steps, "head_learning_rate": HEAD_RATE}
-            entries += _with_raw_text(asked, suffix, own, "" if is_first else f"gold{suffix}", second)
-        entries += _from_gold(text, suffix, own, gold)
+            second_stage = {"steps": stage_steps, "head_learning_rate": HEAD_RATE}
+            entries += _with_raw_text(annotator, suffix, tagger, "" if is_first else f"gold{suffix}", second_stage)
+        entries += _from_gold(text, suffix, tagger, gold)
     return entries
 
 
 def _suffixes(models: Sequence[str]) -> list[str]:
     """What the names of systems with each encoder end in: nothing for the first, else its name, or part of it."""
-    found = [""]
+    suffixes = [""]
     for model in models[1:]:
-        last = re.split(r"[/\\]", model.rstrip("/\\"))[-1]
-        short = re.sub(r"[^\w.+-]+", "-", last)[:LONGEST_NAME].strip(".-")
+        base_name = re.split(r"[/\\]", model.rstrip("/\\"))[-1]
+        short = re.sub(r"[^\w.+-]+", "-", base_name)[:LONGEST_NAME].strip(".-")
         name = f", {short or 'encoder'}"
-        found.append(f"{name} {len(found) + 1}" if name in found else name)
-    return found
+        suffixes.append(f"{name} {len(suffixes) + 1}" if name in suffixes else name)
+    return suffixes
 
 
 def _questions(text: TextProfile, types: Sequence[str], models: Sequence[str], definitions: Mapping[str, str]) -> Entry:
     """The entry that labels raw text by questions; empty where no model can answer them, or nothing is asked."""
     if not types:
         return {}
-    asked: Entry = {"method": "qa_prompting", "types": list(types)}  # named, so that labels do not depend on the fold
+    entry: Entry = {"method": "qa_prompting", "types": list(types)}  # named, so that labels do not depend on the fold
     if definitions:
-        asked["definitions"] = dict(definitions)
+        entry["definitions"] = dict(definitions)
     if text.is_english and not (text.cased and models[0] == MULTILINGUAL):
-        return asked
-    return {**asked, "model": ANSWERS_IN_MANY_LANGUAGES} if ANSWERS_IN_MANY_LANGUAGES in models else {}
+        return entry
+    return {**entry, "model": ANSWERS_IN_MANY_LANGUAGES} if ANSWERS_IN_MANY_LANGUAGES in models else {}
 
 
-def _with_raw_text(asked: Entry, suffix: str, own: Entry, gold: str, second_stage: Entry) -> list[Entry]:
-    second = {"second_stage": second_stage}
-    based = {"base": gold} if gold else {}
-    questions = _rounds({"name": f"questions{suffix}", **asked, **own, **second}, own, second, suffix) if asked else []
-    self_training = {"name": f"self-training{suffix}", **based, "method": "tagger_labels", **own, **second}
-    return questions + _rounds(self_training, own, second, suffix)
+def _with_raw_text(annotator: Entry, suffix: str, tagger: Entry, base: str, second_stage: Entry) -> list[Entry]:
+    stage = {"second_stage": second_stage}
+    base_entry = {"base": base} if base else {}
+    firsts = [{"name": f"questions{suffix}", **annotator, **tagger, **stage}] if annotator else []
+    firsts.append({"name": f"self-training{suffix}", **base_entry, "method": "tagger_labels", **tagger, **stage})
+    return [entry for first in firsts for entry in _rounds(first, tagger, stage, suffix)]
 
 
-def _rounds(first: Entry, own: Entry, second: Entry, suffix: str) -> list[Entry]:
+def _rounds(first: Entry, tagger: Entry, second_stage: Entry, suffix: str) -> list[Entry]:
     """A system, and others that label the raw text again with its tagger.
 
     The last round has no second stage: its labels are good enough without one.
     """
     entries, name = [first], first["name"].removesuffix(suffix)
     for number, label in enumerate(ROUNDS):
-        stage = second if number + 1 < len(ROUNDS) else {}
+        stage = second_stage if number + 1 < len(ROUNDS) else {}
         entry = {"name": f"{name}, {label}{suffix}", "base": entries[-1]["name"], "method": "tagger_labels"}
-        entries.append({**entry, **own, **stage})
+        entries.append({**entry, **tagger, **stage})
     return entries
 
 
-def _from_gold(text: TextProfile, suffix: str, own: Entry, gold: int) -> list[Entry]:
-    mention: Entry = {"name": f"mention replacement{suffix}", "method": "mention_replacement", "copies": 2}
-    entries = [{**mention, "rate": 0.5, "select": ["duplicates"], **own}]
+def _from_gold(text: TextProfile, suffix: str, tagger: Entry, gold: int) -> list[Entry]:
+    mention_replacement: Entry = {"name": f"mention replacement{suffix}", "method": "mention_replacement", "copies": 2}
+    entries = [{**mention_replacement, "rate": 0.5, "select": ["duplicates"], **tagger}]
     if not text.is_english:
         return entries
     select = ["duplicates", "agreement"]
     melm: Entry = {"name": f"melm + agreement{suffix}", "method": "melm", "epochs": 8, "patience": 2, "copies": 3}
     aclm: Entry = {"name": f"aclm + agreement{suffix}", "method": "aclm", "epochs": 6, "candidates": 2, "copies": 3}
     chosen = [melm, aclm] if gold >= ENOUGH_FOR_CONTEXT else [melm]
-    return [{**entry, "model": "bundled", "select": select, **own} for entry in chosen] + entries
+    return [{**entry, "model": "bundled", "select": select, **tagger} for entry in chosen] + entries

@@ -52,17 +52,17 @@ def expected_gain(usual: Gain | None, compared: Comparison, folds: int) -> float
         compared: The system and gold only on the folds.
         folds: How many taggers of each were compared.
     """
-    error = max((compared.high - compared.low) / (2 * 1.96), LEAST_ERROR / math.sqrt(compared.sentences))
-    noise = error**2 + RETRAINING**2 / folds
+    standard_error = max((compared.high - compared.low) / (2 * 1.96), LEAST_ERROR / math.sqrt(compared.sentences))
+    noise_variance = standard_error**2 + RETRAINING**2 / folds
     priors = [(SUITS, *usual), (1 - SUITS, *UNUSUAL)] if usual else [(1.0, *UNUSUAL)]
-    weighted = [
+    posteriors = [
         (
-            share * _density(compared.difference - mean, spread**2 + noise),
-            (mean * noise + compared.difference * spread**2) / (spread**2 + noise),
+            prior * _density(compared.difference - mean, deviation**2 + noise_variance),
+            (mean * noise_variance + compared.difference * deviation**2) / (deviation**2 + noise_variance),
         )
-        for share, mean, spread in priors
+        for prior, mean, deviation in priors
     ]
-    return sum(weight * gain for weight, gain in weighted) / sum(weight for weight, _ in weighted)
+    return sum(weight * gain for weight, gain in posteriors) / sum(weight for weight, _ in posteriors)
 
 
 def _density(distance: float, variance: float) -> float:
@@ -85,15 +85,15 @@ def usual_gain(chain: Sequence[System], encoder: str, better: Mapping[str, Gain]
         encoder: Of gold only.
         better: Of `better_encoders`; nothing is known of others.
     """
-    system, methods = chain[-1], [one.method.method for one in chain if one.method is not None]
+    system, methods = chain[-1], [s.method.method for s in chain if s.method is not None]
     model = system.tagger_settings.get("model", encoder)
-    own = ENCODERS.get(model, model)
-    if own != encoder and own not in better:
+    system_encoder = ENCODERS.get(model, model)
+    if system_encoder != encoder and system_encoder not in better:
         return None
-    gains = [better[own]] if own != encoder else []
+    gains = [better[system_encoder]] if system_encoder != encoder else []
     if system.method is not None:
         gains.append(USUAL[_kind(system, methods)])
-    starts_from_tagger = model not in (encoder, own)
+    starts_from_tagger = model not in (encoder, system_encoder)
     if starts_from_tagger:
         gains.append(USUAL["start"] if system.method is None else STARTED)
     return sum(mean for mean, _ in gains), math.hypot(*(spread for _, spread in gains))

@@ -61,28 +61,28 @@ class Harvest:
     def __str__(self) -> str:
         """Five lines for readers."""
         gold, best = (100 * value for value in self.dev_f1)
-        why = (
+        reason = (
             "No other system is expected to be better"
             if self.compared
             else "The time was too short to try another system"
         )
         if not best:
             finds_some = self.test_f1 is not None and self.test_f1[1]
-            first = (
+            best_line = (
                 "best: none, because no tagger found an entity (F1 0.0 on held-out sentences). "
                 + ("The final tagger, trained on all sentences, finds some. " if finds_some else "")
                 + "Training was too short: allow more --minutes, with another --out"
             )
         elif self.best == GOLD:
-            first = f"best: gold only, F1 {best:.1f} on held-out sentences. {why}"
+            best_line = f"best: gold only, F1 {best:.1f} on held-out sentences. {reason}"
         else:
-            first = (
+            best_line = (
                 f"best: {label_of(self.best)}, F1 {best:.1f} on held-out sentences, "
                 f"gold only {gold:.1f} ({self.dev}); "
                 f"expected gain on others: {100 * self.expected:+.1f}"
             )
         return "\n".join([
-            first,
+            best_line,
             f"test: {self._test()}",
             f"tagger: {self.folder / 'tagger'} (nersery predict {self.folder / 'tagger'} TEXT OUTPUT)",
             f"corpus: {self.folder / 'corpus.jsonl'}; to repeat: nersery run {self.folder / 'recipe.toml'}",
@@ -109,35 +109,35 @@ def harvest(search: Search, folder: Path, seed: int | None, notes: Sequence[str]
     best = search.best()
     assert best is not None
     run, system = search.run, search.run.recipe.system(best.name)
-    found = list(notes)
+    all_notes = list(notes)
     folds = [fold for fold in best.folds if run.path(fold, system, "tagger").exists()]
-    trained = seed if seed is not None else [*folds, best.folds[0]][0]
+    trained_seed = seed if seed is not None else [*folds, best.folds[0]][0]
     if seed is None and folds:
-        found.append("the time was too short to train on all sentences: the tagger has not seen those of one fold")
+        all_notes.append("the time was too short to train on all sentences: the tagger has not seen those of one fold")
     elif seed is None:
-        found.append("the time was too short to train on all sentences: tagger/ is still that of an earlier call")
-    if run.path(trained, system, "tagger").exists():
-        with replaced_folder(folder / "tagger") as new:
-            shutil.copytree(run.path(trained, system, "tagger"), new, dirs_exist_ok=True)
-    made = {
+        all_notes.append("the time was too short to train on all sentences: tagger/ is still that of an earlier call")
+    if run.path(trained_seed, system, "tagger").exists():
+        with replaced_folder(folder / "tagger") as new_folder:
+            shutil.copytree(run.path(trained_seed, system, "tagger"), new_folder, dirs_exist_ok=True)
+    sentences_by_id = {
         sentence.id: sentence
-        for sentence in [*run.corpora["train"], *io.read(run.path(trained, system, "train.jsonl"))]
+        for sentence in [*run.corpora["train"], *io.read(run.path(trained_seed, system, "train.jsonl"))]
     }
-    io.write(made.values(), folder / "corpus.jsonl")
-    io.write(_with_equal_columns([*made.values()]), folder / "corpus.conll")
+    io.write(sentences_by_id.values(), folder / "corpus.jsonl")
+    io.write(_with_equal_columns([*sentences_by_id.values()]), folder / "corpus.conll")
     write_atomic(folder / "recipe.toml", _winning_recipe(search, folder, system))
-    result = _result(search, folder, best, seed, found)
+    result = _result(search, folder, best, seed, all_notes)
     _report(search, folder, system, seed if result.test else None, result)
     return result
 
 
 def _with_equal_columns(sentences: Sequence[Sentence]) -> list[Sentence]:
     """The sentences with as many extra columns as the one with the most: raw text has none."""
-    most = max((len(one.columns) for one in sentences), default=0)
+    column_count = max((len(sentence.columns) for sentence in sentences), default=0)
 
-    def filled(one: Sentence) -> Sentence:
-        missing = most - len(one.columns)
-        return replace(one, columns=(*one.columns, *[(UNKNOWN_COLUMN,) * len(one)] * missing)) if missing else one
+    def filled(sentence: Sentence) -> Sentence:
+        missing = [(UNKNOWN_COLUMN,) * len(sentence)] * (column_count - len(sentence.columns))
+        return replace(sentence, columns=(*sentence.columns, *missing)) if missing else sentence
 
     return [*map(filled, sentences)]
 
@@ -154,19 +154,19 @@ def remove_other_taggers(search: Search, keep: tuple[int, System]) -> None:
 def _result(search: Search, folder: Path, best: Tried, seed: int | None, notes: list[str]) -> Harvest:
     gold = Tried(GOLD, best.folds)
     dev_f1 = search.f1(gold), search.f1(best)
-    compared = sum(bool(one.folds) for one in search.tried.values()) - 1
+    compared = sum(bool(tried.folds) for tried in search.tried.values()) - 1
     dev, expected = search.against_gold(best), search.gain(best)
     result = Harvest(folder, best.name, dev_f1, dev, notes=notes, compared=compared, expected=expected)
     run = search.run
     if seed is None or not run.corpora["test"]:
         return replace(result, test_f1=(None, None)) if run.corpora["test"] else result
     systems = [run.recipe.baseline, run.recipe.system(best.name)]
-    gold_counts, own_counts = (
-        counts_on_test(run.part([seed], systems), one) if run.path(seed, one, "result.json").exists() else None
-        for one in systems
+    gold_counts, best_counts = (
+        counts_on_test(run.part([seed], systems), system) if run.path(seed, system, "result.json").exists() else None
+        for system in systems
     )
-    test = paired_bootstrap(gold_counts, own_counts) if gold_counts is not None and own_counts is not None else None
-    return replace(result, test_f1=(_f1(gold_counts), _f1(own_counts)), test=test)
+    test = paired_bootstrap(gold_counts, best_counts) if gold_counts is not None and best_counts is not None else None
+    return replace(result, test_f1=(_f1(gold_counts), _f1(best_counts)), test=test)
 
 
 def _f1(counts: Any) -> float | None:
@@ -183,8 +183,8 @@ def _report(search: Search, folder: Path, system: System, seed: int | None, resu
     report.files = _files(report.files)
     report.notes = [*dict.fromkeys([*result.notes, *report.notes])]
     report.next_sentences = _valuable(search, folder)
-    best, tried = search.best(), sorted(search.tried.values(), key=lambda one: -len(one.folds))
-    report.search = [_tried(search, one, best) for one in tried]
+    best, all_tried = search.best(), sorted(search.tried.values(), key=lambda tried: -len(tried.folds))
+    report.search = [_tried(search, tried, best) for tried in all_tried]
     write_report(report, folder)
 
 
@@ -193,8 +193,8 @@ def _valuable(search: Search, folder: Path) -> list[ScoredSentence]:
     raw, gold = search.run.corpora["raw"], search.run.corpora["train"]
     if not raw:
         return []
-    known = Corpus(gold.sentences[:PREDICTED])
-    found = next_sentences(raw, folder / "tagger", SHOWN, labelled=known, most=PREDICTED, quiet=True)
+    labelled = Corpus(gold.sentences[:PREDICTED])
+    proposed = next_sentences(raw, folder / "tagger", SHOWN, labelled=labelled, most=PREDICTED, quiet=True)
     return [
         ScoredSentence(
             id=" ".join(sentence.comments).removeprefix(RAW_ID) or sentence.id,
@@ -202,41 +202,41 @@ def _valuable(search: Search, folder: Path) -> list[ScoredSentence]:
             expected_errors=f"{sentence.scores[SCORE]:.2f}",
             entities=", ".join(f"{' '.join(sentence.mention(e))} ({e.type})" for e in sentence.entities),
         )
-        for sentence in found.corpus
+        for sentence in proposed.corpus
     ]
 
 
-def _files(found: Sequence[FileLink]) -> list[FileLink]:
+def _files(files: Sequence[FileLink]) -> list[FileLink]:
     """The files of the job, then those of the run within it."""
-    own = {
+    labels = {
         "recipe.toml": "recipe that repeats this",
         "corpus.jsonl": "training corpus",
         "corpus.conll": "the same as CoNLL",
     }
-    inner = [one.model_copy(update={"path": f"run/{one.path}"}) for one in found if one.path != "report.md"]
-    return [*(FileLink(label=label, path=path) for path, label in own.items()), *inner]
+    run_files = [file.model_copy(update={"path": f"run/{file.path}"}) for file in files if file.path != "report.md"]
+    return [*(FileLink(label=label, path=path) for path, label in labels.items()), *run_files]
 
 
-def _tried(search: Search, one: Tried, best: Tried | None) -> TriedReport:
-    fate = one.fate
-    if best is one:
+def _tried(search: Search, tried: Tried, best: Tried | None) -> TriedReport:
+    fate = tried.fate
+    if best is tried:
         fate = CHOSEN
-    elif best and not fate and one.name != GOLD and len(one.folds) < len(best.folds):
-        fate = f"no time for fold {len(one.folds) + 1}"
-    row = TriedReport(name=one.name, fate=fate)
-    if not one.folds:
+    elif best and not fate and tried.name != GOLD and len(tried.folds) < len(best.folds):
+        fate = f"no time for fold {len(tried.folds) + 1}"
+    row = TriedReport(name=tried.name, fate=fate)
+    if not tried.folds:
         return row
-    comparison = search.against_gold(one) if one.name != GOLD else None
-    expected = f"{100 * search.gain(one):+z.1f}" if comparison else ""
-    times = {"estimate": in_minutes(one.estimate), "took": in_minutes(one.seconds)}
-    scores = {"f1": search.f1(one), "difference": str(comparison or ""), "expected": expected}
-    return row.model_copy(update={"folds": len(one.folds), **scores, **times})
+    comparison = search.against_gold(tried) if tried.name != GOLD else None
+    expected = f"{100 * search.gain(tried):+z.1f}" if comparison else ""
+    times = {"estimate": in_minutes(tried.estimate), "took": in_minutes(tried.seconds)}
+    scores = {"f1": search.f1(tried), "difference": str(comparison or ""), "expected": expected}
+    return row.model_copy(update={"folds": len(tried.folds), **scores, **times})
 
 
 def _winning_recipe(search: Search, folder: Path, system: System) -> str:
     """The recipe of the search with the best system and those that it goes on from."""
     table = tomllib.loads((folder / "search.toml").read_text("utf-8"))
-    names = {one.name for one in search.chain(system)}
+    names = {s.name for s in search.chain(system)}
     table["systems"] = [entry for entry in table["systems"] if entry["name"] in names]
     used = search.run.recipe.tagger.settings  # the training on all sentences may have had more steps than the search
     table["tagger"] |= {name: used[name] for name in ("steps", "batch_size")}

@@ -68,34 +68,34 @@ def read_material(
     require_labels(gold.sentences, ", ".join(train))
     texts = [composed(sentence.text) for sentence in gold if sentence.entities]
     if (useful := len({*texts})) < LEAST_SENTENCES:
-        named = "sentences" if useful == len(texts) else "different sentences"
+        noun = "sentences" if useful == len(texts) else "different sentences"
         raise DataError(
-            Issue(f"the number of {named} with entities is {useful}, expected at least {LEAST_SENTENCES}", train[0]),
+            Issue(f"the number of {noun} with entities is {useful}, expected at least {LEAST_SENTENCES}", train[0]),
             fix="label more, or label raw text by questions: nersery annotate --method qa_prompting",
         )
     _check_definitions(definitions or {}, gold)
-    tested = _tested(test, options, gold) if test else Corpus([])
+    test_corpus = _tested(test, options, gold) if test else Corpus([])
     text = profile(gold, options.language)
-    overlap = note_of_overlap("test", tested, "train", gold)
+    overlap = note_of_overlap("test", test_corpus, "train", gold)
     notes = [
         *relabelled,
         *data_notes(gold.sentences),
-        *filter(None, [note_of_types("test", tested, gold.types), overlap, note_of_language("train", gold)]),
+        *filter(None, [note_of_types("test", test_corpus, gold.types), overlap, note_of_language("train", gold)]),
     ]
     unlabelled = Corpus([])
     if definitions and not raw:
         notes.append("there is no raw text to ask questions about: definitions are not used")
     if raw:
-        known = {composed(sentence.text) for corpus in (gold, tested) for sentence in corpus}
-        own = replace(options, format=io.AUTO)  # the user names the format of the labelled sentences
-        unlabelled, more = _raw(io.open_text(raw, own), known, most_raw, {*gold.by_id, *tested.by_id})
-        notes += more
+        known = {composed(sentence.text) for corpus in (gold, test_corpus) for sentence in corpus}
+        raw_options = replace(options, format=io.AUTO)  # the user names the format of the labelled sentences
+        unlabelled, raw_notes = _raw(io.open_text(raw, raw_options), known, most_raw, {*gold.by_id, *test_corpus.by_id})
+        notes += raw_notes
         if not unlabelled:
-            message = "all sentences are also in train or test" if more else "the file is empty"
+            message = "all sentences are also in train or test" if raw_notes else "the file is empty"
             raise DataError(Issue(message, str(raw)), fix="give other raw text")
         refuse_other_language(text, profile(unlabelled, options.language))
         notes += filter(None, [note_of_punctuation(gold, unlabelled)])
-    return Material(gold, unlabelled, tested, text, tuple(notes), definitions or {})
+    return Material(gold, unlabelled, test_corpus, text, tuple(notes), definitions or {})
 
 
 def _check_definitions(definitions: Mapping[str, str], gold: Corpus) -> None:
@@ -114,37 +114,37 @@ def _tested(test: str | Path, options: io.ReadOptions, gold: Corpus) -> Corpus:
     Raises:
         DataError: If nothing can be scored on them.
     """
-    found = Corpus(io.open_corpus(test, options))
-    if not found:
+    corpus = Corpus(io.open_corpus(test, options))
+    if not corpus:
         raise DataError(Issue("the file is empty", str(test)), fix="give labelled sentences, or leave out --test")
-    if not found.types:
-        raise DataError(Issue(f"no sentence of {len(found)} has an entity", str(test)), fix="give labelled sentences")
-    if not {*found.types} & {*gold.types}:
-        types = ", ".join(map(printable, found.types))
+    if not corpus.types:
+        raise DataError(Issue(f"no sentence of {len(corpus)} has an entity", str(test)), fix="give labelled sentences")
+    if not {*corpus.types} & {*gold.types}:
+        types = ", ".join(map(printable, corpus.types))
         message = f"the types of train ({', '.join(map(printable, gold.types))}) do not occur, only {types}"
         raise DataError(Issue(message, str(test)), fix="give sentences with the types of train, or leave out --test")
-    return found
+    return corpus
 
 
 def _joined(train: Sequence[str], options: io.ReadOptions) -> tuple[Corpus, list[str]]:
     """The sentences of all files; an id that an earlier file has gets the name of its file in front."""
     corpora = [Corpus(io.open_corpus(name, options)) for name in train]
-    last = {composed(sentence.text): number for number, corpus in enumerate(corpora) for sentence in corpus}
-    found: dict[str, Sentence] = {}
+    last_file = {composed(sentence.text): number for number, corpus in enumerate(corpora) for sentence in corpus}
+    kept: dict[str, Sentence] = {}
     ids: set[str] = set()
     for number, (name, corpus) in enumerate(zip(train, corpora, strict=True)):
         for sentence in corpus:
             id = next(id for id in (_renamed(sentence.id, name, n) for n in count()) if id not in ids)
             ids.add(id)
-            if last[composed(sentence.text)] == number:
-                found[id] = sentence if id == sentence.id else replace(sentence, id=id)
+            if last_file[composed(sentence.text)] == number:
+                kept[id] = sentence if id == sentence.id else replace(sentence, id=id)
     notes = []
-    if left_out := len(ids) - len(found):
+    if left_out := len(ids) - len(kept):
         counted = plural(left_out, "sentence")
         notes.append(f"{counted} left out, because a later train file has the same text: its labels are used")
-    if differing := note_of_tag_sets(dict(zip(train, corpora, strict=True))):
-        notes.append(differing)
-    return Corpus(found.values()), notes
+    if tag_set_note := note_of_tag_sets(dict(zip(train, corpora, strict=True))):
+        notes.append(tag_set_note)
+    return Corpus(kept.values()), notes
 
 
 def _renamed(id: str, file: str, times: int) -> str:
@@ -153,24 +153,24 @@ def _renamed(id: str, file: str, times: int) -> str:
     return f"{Path(file).stem}/{id}" + (f"/{times}" if times > 1 else "")
 
 
-def _raw(source: Iterable[Sentence], known: set[str], most: int, ids: set[str]) -> tuple[Corpus, list[str]]:
+def _raw(source: Iterable[Sentence], known_texts: set[str], most: int, ids: set[str]) -> tuple[Corpus, list[str]]:
     """Raw sentences under ids that no labelled sentence has, in the order of the file, each text once.
 
     A comment keeps the id that the user knows.
     """
-    found: dict[tuple[str, ...], tuple[int, str]] = {}
-    read = 0
+    distinct: dict[tuple[str, ...], tuple[int, str]] = {}
+    total = 0
     for number, sentence in enumerate(source):
-        read += 1
-        if composed(sentence.text) not in known:
-            found.setdefault(sentence.words, (number, sentence.id))
-    shuffled = sorted(found.items(), key=lambda pair: item_seed(0, "raw", str(pair[1][0])))
+        total += 1
+        if composed(sentence.text) not in known_texts:
+            distinct.setdefault(sentence.words, (number, sentence.id))
+    shuffled = sorted(distinct.items(), key=lambda pair: item_seed(0, "raw", str(pair[1][0])))
     drawn = sorted(shuffled[:most], key=lambda pair: pair[1])
     notes = []
-    if len(found) < read:
-        notes.append(f"{read - len(found)} raw sentences are repeated or also in train or test, and were left out")
-    if len(drawn) < len(found):
-        notes.append(f"{len(drawn):,} of {len(found):,} raw sentences were drawn at random: the time allows no more")
+    if len(distinct) < total:
+        notes.append(f"{total - len(distinct)} raw sentences are repeated or also in train or test, and were left out")
+    if len(drawn) < len(distinct):
+        notes.append(f"{len(drawn):,} of {len(distinct):,} raw sentences were drawn at random: the time allows no more")
     taken = {id.partition("/")[0] for id in ids}
     folder = next(name for name in chain(["raw"], (f"raw{n}" for n in count(2))) if name not in taken)
     renamed = (
@@ -184,7 +184,7 @@ def save_material(material: Material, folder: Path) -> None:
     """Write the files that the recipe names; a method's ids need gold without ids of generated sentences."""
     folder.mkdir(parents=True, exist_ok=True)
     language = material.text.language
-    named = {"train": material.gold, "raw": material.raw, "test": material.test}
-    for name, corpus in named.items():
+    corpora = {"train": material.gold, "raw": material.raw, "test": material.test}
+    for name, corpus in corpora.items():
         if corpus:
             io.write([replace(s, language=s.language or language) for s in corpus], folder / f"{name}.jsonl")

@@ -97,9 +97,9 @@ def make_plan(
     with without_notes():  # on encoders that are timed and then not used
         plan = _plan_with(models, material, times, named, budget)
         if not named and (stronger := _stronger(plan, models, budget)):
-            other = _plan_with([stronger], material, times, named, budget)
-            if SCHEDULES.index(other.last) <= SCHEDULES.index(ENOUGH):
-                plan = other
+            stronger_plan = _plan_with([stronger], material, times, named, budget)
+            if SCHEDULES.index(stronger_plan.last) <= SCHEDULES.index(ENOUGH):
+                plan = stronger_plan
                 notes.append(f"{models[0]} is not tried: the time is enough for {stronger}, which suits English better")
     if material.are_names:
         models = [entry.get("tagger_settings", {}).get("model") for entry in plan.table["systems"]]
@@ -111,18 +111,18 @@ def make_plan(
 def _plan_with(models: list[str], material: Material, times: RunTime, named: str, budget: Budget) -> Plan:
     """The plan with these encoders, or those of them that the time allows."""
     draft = _PlanDraft(material, times, models, named)
-    asks, no_questions = _time_for_questions(material, draft.times_with(SCHEDULES[0]), budget)
+    asks, question_notes = _time_for_questions(material, draft.times_with(SCHEDULES[0]), budget)
     draft = replace(draft, asks=asks)
-    material, drawn = _with_affordable_raw_text(material, draft.times_with(SCHEDULES[0]), budget)
+    material, raw_notes = _with_affordable_raw_text(material, draft.times_with(SCHEDULES[0]), budget)
     draft = replace(draft, material=material)
-    chosen, last = draft.schedules(budget)
-    notes = draft.note(chosen, last, budget)
+    search_schedule, last_schedule = draft.schedules(budget)
+    notes = draft.note(search_schedule, last_schedule, budget)
     better = better_encoders(material.text, models[0])
-    kept, left_out = _affordable(models, better, draft.times_with(chosen), budget, named)
-    draft = replace(draft, models=kept)
-    table = draft.table(chosen)
-    notes += [*no_questions, *_undefined(material, table), *drawn, *left_out]
-    return Plan(material, table, draft.times_with(chosen), last, tuple(notes))
+    affordable, encoder_notes = _affordable(models, better, draft.times_with(search_schedule), budget, named)
+    draft = replace(draft, models=affordable)
+    table = draft.table(search_schedule)
+    notes += [*question_notes, *_undefined(material, table), *raw_notes, *encoder_notes]
+    return Plan(material, table, draft.times_with(search_schedule), last_schedule, tuple(notes))
 
 
 def _stronger(plan: Plan, models: Sequence[str], budget: Budget) -> str:
@@ -136,14 +136,14 @@ def _stronger(plan: Plan, models: Sequence[str], budget: Budget) -> str:
     asks = any(entry.get("method") == "qa_prompting" for entry in plan.table["systems"])
     draft = _PlanDraft(plan.material, plan.times, [models[0]], asks=asks)
     shares = ((SEARCH_SHARE, False), (LAST_SHARE, True))
-    is_enough = all(ratio * draft.seconds(ENOUGH, is_last=last) <= share * budget.left for share, last in shares)
+    is_enough = all(ratio * draft.seconds(ENOUGH, is_last=is_last) <= share * budget.left for share, is_last in shares)
     return MULTILINGUAL if is_enough else ""
 
 
 def _time_for_questions(material: Material, times: RunTime, budget: Budget) -> tuple[bool, list[str]]:
     """Whether there is time for questions, and a note if not: each type takes about as long as a tagger's pass."""
     gold, *others = times.recipe.systems
-    if not any(one.asks_questions for one in others):
+    if not any(system.asks_questions for system in others):
         return True, []
     sentences = min(FEWEST_RAW, len(material.raw))
     if times.scoring(gold, sentences * len(material.gold.types)) <= ASKING_SHARE * budget.left:
@@ -153,13 +153,13 @@ def _time_for_questions(material: Material, times: RunTime, budget: Budget) -> t
 
 def _undefined(material: Material, table: Mapping[str, Any]) -> list[str]:
     """A note on types that questions ask for by their bare names."""
-    asked: list[str] = next((one["types"] for one in table["systems"] if one.get("method") == "qa_prompting"), [])
-    unknown = undefined(asked, material.definitions)
+    types: list[str] = next((entry["types"] for entry in table["systems"] if entry.get("method") == "qa_prompting"), [])
+    unknown = undefined(types, material.definitions)
     if not unknown:
         return []
-    named = ", ".join(map(printable, unknown[:SHOWN_TYPES])) + (", …" if len(unknown) > SHOWN_TYPES else "")
+    listed = ", ".join(map(printable, unknown[:SHOWN_TYPES])) + (", …" if len(unknown) > SHOWN_TYPES else "")
     return [
-        f'no definition is known of {named}: questions ask by the bare name, "{printable(question(unknown[0], {}))}" '
+        f'no definition is known of {listed}: questions ask by the bare name, "{printable(question(unknown[0], {}))}" '
         f"Say what is meant: --define {shlex.quote(printable(unknown[0]))}='…'"
     ]
 
@@ -180,8 +180,8 @@ def _affordable(
     sizes = {model: ModelSource(model).layer_size for model in models}
 
     def is_affordable(model: str) -> bool:
-        own = times.training(gold) * max(1.0, sizes[model] / (sizes[models[0]] or 1))
-        needed = 2 * own if model in better else before + own + max(training, own)
+        gold_training = times.training(gold) * max(1.0, sizes[model] / (sizes[models[0]] or 1))
+        needed = 2 * gold_training if model in better else before + gold_training + max(training, gold_training)
         return CAUTION * (times.training(gold) + needed) <= budget.left
 
     kept = [model for model in models if model in (models[0], named) or is_affordable(model)]
@@ -195,21 +195,21 @@ def _available(models: list[str], named: str) -> tuple[list[str], list[str]]:
     Raises:
         MissingResourceError: If the named one is missing, or none is there.
     """
-    found, notes = [], []
+    available, notes = [], []
     for model in models:
         try:
             ModelSource(model).tokenizer()
-            found.append(model)
+            available.append(model)
         except MissingResourceError as error:
-            if model == named or (model == models[-1] and not found):
+            if model == named or (model == models[-1] and not available):
                 raise
             notes.append(f"{model} is not tried: {error}")
-    return found, notes
+    return available, notes
 
 
 def _table(material: Material, models: list[str], schedule: Schedule, *, asks: bool = True) -> dict[str, Any]:
     """The recipe with all systems."""
-    steps, batch = schedule
+    steps, batch_size = schedule
     folds = _folds(material)
     data = {"train": "data/train.jsonl", **({"raw": "data/raw.jsonl"} if material.raw else {})}
     sizes = {"gold": len(material.gold), "raw": len(material.raw), "stage_steps": min(STAGE_STEPS, steps)}
@@ -219,7 +219,7 @@ def _table(material: Material, models: list[str], schedule: Schedule, *, asks: b
         "seeds": list(range(folds)),
         "data": data,
         "sample": {"folds": folds},
-        "tagger": {"model": models[0], "steps": steps, "batch_size": batch},
+        "tagger": {"model": models[0], "steps": steps, "batch_size": batch_size},
         "systems": systems_for(
             material.text,
             material.gold.types if asks else (),
@@ -246,14 +246,14 @@ def _with_affordable_raw_text(material: Material, times: RunTime, budget: Budget
     if not material.raw:
         return material, []
     system = next(system for system in times.recipe.systems if system.labels_raw_text)
-    each = CAUTION * times.making(system) / len(material.raw)
-    most = max(FEWEST_RAW, int(LABELLING_SHARE * budget.left / each))
+    seconds_each = CAUTION * times.making(system) / len(material.raw)
+    most = max(FEWEST_RAW, int(LABELLING_SHARE * budget.left / seconds_each))
     if most >= len(material.raw):
         return material, []
     drawn = sorted(material.raw, key=lambda sentence: item_seed(0, "raw", sentence.id))[:most]
-    chosen = {sentence.id for sentence in drawn}
+    chosen_ids = {sentence.id for sentence in drawn}
     note = f"{most:,} of {len(material.raw):,} raw sentences were drawn at random: the time allows no more"
-    return replace(material, raw=Corpus(s for s in material.raw if s.id in chosen)), [note]
+    return replace(material, raw=Corpus(s for s in material.raw if s.id in chosen_ids)), [note]
 
 
 @dataclass(frozen=True)
@@ -282,29 +282,29 @@ class _PlanDraft:
         """An estimate with that schedule: of the search, or of the training on all sentences."""
         times = self.times_with(schedule)
         gold, *others = times.recipe.systems
-        own = [one for one in others if one.tagger_settings.get("model", self.models[0]) == self.named]
-        best = next(system for system in own or others if system.makes_sentences)
+        with_named = [system for system in others if system.tagger_settings.get("model", self.models[0]) == self.named]
+        best = next(system for system in with_named or others if system.makes_sentences)
         if is_last:
             is_needed = not gold_only and (self.material.test or best.asks_for_tagger)
             trained = [gold if gold_only else best, *([gold] if is_needed else [])]
         else:
-            trained = [gold] if gold_only else [gold, *(one for one in own if not one.makes_sentences), best]
+            trained = [gold] if gold_only else [gold, *(s for s in with_named if not s.makes_sentences), best]
         scored = len(self.material.test) if is_last else len(self.material.gold) // _folds(self.material)
-        made = 0.0 if is_last or gold_only else times.making(best)
-        return CAUTION * (made + sum(times.training(one) + times.scoring(one, scored) for one in trained))
+        making = 0.0 if is_last or gold_only else times.making(best)
+        return CAUTION * (making + sum(times.training(system) + times.scoring(system, scored) for system in trained))
 
     def schedules(self, budget: Budget) -> tuple[Schedule, Schedule]:
         """The longest that the time allows: of the search, and of the training on all sentences."""
         for gold_only, search, last in ((False, SEARCH_SHARE, LAST_SHARE), (True, GOLD_SEARCH_SHARE, GOLD_LAST_SHARE)):
             longest = self._first(SCHEDULES, last * budget.left, is_last=True, gold_only=gold_only)
             shorter = SCHEDULES[SCHEDULES.index(longest) :] if longest else ()
-            own = self._first(shorter, search * budget.left, is_last=False, gold_only=gold_only)
-            if own and longest and (gold_only or own[0] >= FEWEST_STEPS):
-                return own, longest
+            search_schedule = self._first(shorter, search * budget.left, is_last=False, gold_only=gold_only)
+            if search_schedule and longest and (gold_only or search_schedule[0] >= FEWEST_STEPS):
+                return search_schedule, longest
         return SCHEDULES[-1], SCHEDULES[-1]
 
     def _first(self, schedules: Sequence[Schedule], seconds: float, **kind: bool) -> Schedule | None:
-        return next((one for one in schedules if self.seconds(one, **kind) <= seconds), None)
+        return next((schedule for schedule in schedules if self.seconds(schedule, **kind) <= seconds), None)
 
     def note(self, search: Schedule, last: Schedule, budget: Budget) -> list[str]:
         """What short schedules mean."""

@@ -71,8 +71,8 @@ class Search:
         """The difference from gold only on its folds."""
         key = tried.name, tuple(tried.folds)
         if key not in self._compared:
-            ours, theirs = (self._counts(name, tried.folds) for name in (tried.name, GOLD))
-            self._compared[key] = paired_bootstrap(theirs, ours, samples=SAMPLES)
+            counts, gold_counts = (self._counts(name, tried.folds) for name in (tried.name, GOLD))
+            self._compared[key] = paired_bootstrap(gold_counts, counts, samples=SAMPLES)
         return self._compared[key]
 
     def _counts(self, name: str, folds: Sequence[int]) -> Any:
@@ -80,8 +80,8 @@ class Search:
 
     def best(self) -> Tried | None:
         """The system with the largest expected gain, or gold only if no other is expected to gain."""
-        scored = [one for one in self.tried.values() if one.folds]
-        if GOLD not in [one.name for one in scored]:
+        scored = [tried for tried in self.tried.values() if tried.folds]
+        if GOLD not in [tried.name for tried in scored]:
             return max(scored, key=self.f1, default=None)
         return max(scored, key=self.gain)
 
@@ -93,11 +93,11 @@ class Search:
         """
         if tried.name == GOLD:
             return 0.0
-        own, system = replace(tried, folds=tried.folds[:first]), self.run.recipe.system(tried.name)
+        judged, system = replace(tried, folds=tried.folds[:first]), self.run.recipe.system(tried.name)
         return expected_gain(
             usual_gain(self.chain(system), self._encoder(self.run.recipe.baseline), self.better),
-            self.against_gold(own),
-            len(own.folds),
+            self.against_gold(judged),
+            len(judged.folds),
         )
 
     # --- the search -----------------------------------------------------------------------------------------------
@@ -108,29 +108,29 @@ class Search:
         self.attempt(gold, 0)
         for system in others:
             self.attempt(system, 0, needed_later=self._seconds_before(system))
-        scored = [self.tried[one.name] for one in encoders if self.tried[one.name].folds]
+        scored = [self.tried[system.name] for system in encoders if self.tried[system.name].folds]
         if not scored:
             return
-        leader = next((one for one in scored if one.leads), None) or max(scored, key=lambda one: self.gain(one, 1))
+        leader = next((t for t in scored if t.leads), None) or max(scored, key=lambda t: self.gain(t, 1))
         leader.leads = True
         self._try_methods(self.run.recipe.system(leader.name))
         for system in others:
             self.attempt(system, 0, needed_later=self._seconds_of_second_fold())
-        planned = self.last
-        for number in range(1, self.folds):
-            self._halve(number)
-            rivals = self._racing(number)
+        planned_schedule = self.last
+        for fold in range(1, self.folds):
+            self._halve(fold)
+            rivals = self._racing(fold)
             if not rivals:
                 return
-            systems = [self.run.recipe.system(one.name) for one in rivals]
-            self.last = planned
-            least = self._least_seconds(systems, number)
-            while number == 1 and not self._fits(gold, number, least) and self._shorten_last():
-                least = self._least_seconds(systems, number)
-            if not self.attempt(gold, number, needed_later=least):  # alone it would say nothing
+            systems = [self.run.recipe.system(rival.name) for rival in rivals]
+            self.last = planned_schedule
+            least_seconds = self._least_seconds(systems, fold)
+            while fold == 1 and not self._fits(gold, fold, least_seconds) and self._shorten_last():
+                least_seconds = self._least_seconds(systems, fold)
+            if not self.attempt(gold, fold, needed_later=least_seconds):  # alone it would say nothing
                 return
             for system in systems:
-                self.attempt(system, number)
+                self.attempt(system, fold)
 
     def _least_seconds(self, systems: Sequence[System], fold: int) -> float:
         """Estimated seconds of the quickest system on a fold and on all sentences."""
@@ -159,9 +159,9 @@ class Search:
 
     def _methods(self, encoder: System) -> list[System]:
         """The systems that make sentences, and whose tagger has that encoder, or else starts from a tagger on it."""
-        systems = [one for one in self.run.recipe.systems if one.makes_sentences]
-        same = [one for one in systems if one.tagger_settings == encoder.tagger_settings]
-        return same or [one for one in systems if self._encoder(one) == self._encoder(encoder)]
+        systems = [system for system in self.run.recipe.systems if system.makes_sentences]
+        same = [system for system in systems if system.tagger_settings == encoder.tagger_settings]
+        return same or [system for system in systems if self._encoder(system) == self._encoder(encoder)]
 
     def _encoder(self, system: System) -> str:
         """The encoder of a system's tagger; a bundled tagger's own, if it starts from that."""
@@ -176,25 +176,25 @@ class Search:
             if not self._is_round(system):
                 self.attempt(system, 0)
         self._relabel(on_raw)  # before methods on gold alone, which gain less in the same time
-        second = self._seconds_of_second_fold()
+        second_fold_seconds = self._seconds_of_second_fold()
         for system in methods:
             if not system.labels_raw_text:
-                self.attempt(system, 0, needed_later=second)
+                self.attempt(system, 0, needed_later=second_fold_seconds)
 
     def _seconds_of_second_fold(self) -> float:
         """Estimated seconds that the best system with labelled raw text needs on a second fold and on all sentences.
 
         The first fold is small and misleads, so what gains less in most cases is not tried instead.
         """
-        systems = [one for one in self.run.recipe.systems if one.labels_raw_text and one.name in self.tried]
-        tried = [one for one in systems if self.tried[one.name].folds]
-        if not tried or self.folds < 2:
+        systems = [system for system in self.run.recipe.systems if system.labels_raw_text and system.name in self.tried]
+        tried_systems = [system for system in systems if self.tried[system.name].folds]
+        if not tried_systems or self.folds < 2:
             return 0.0
-        best, gold = max(tried, key=lambda one: self.gain(self.tried[one.name], 1)), self.run.recipe.baseline
+        best, gold = max(tried_systems, key=lambda s: self.gain(self.tried[s.name], 1)), self.run.recipe.baseline
         if self.gain(self.tried[best.name], 1) < 0:
             return 0.0
-        last = min(self.final_cost(best), self.final_cost(best, HALF))
-        seconds = self.cost(gold, 1) + self.cost(best, 1) + last
+        final_seconds = min(self.final_cost(best), self.final_cost(best, HALF))
+        seconds = self.cost(gold, 1) + self.cost(best, 1) + final_seconds
         return seconds if self.budget.expected(self.budget.closing + seconds) <= self.budget.left else 0.0
 
     def _is_round(self, system: System) -> bool:
@@ -203,10 +203,10 @@ class Search:
 
     def _relabel(self, methods: Sequence[System]) -> None:
         """Label the raw text again with the tagger of the best system, while that helps."""
-        started = [self.tried[one.name] for one in methods if not self._is_round(one) and self.tried[one.name].folds]
+        started = [self.tried[s.name] for s in methods if not self._is_round(s) and self.tried[s.name].folds]
         if not started:
             return
-        leader = max(started, key=lambda one: self.gain(one, 1))
+        leader = max(started, key=lambda tried: self.gain(tried, 1))
         if self.gain(leader, 1) < 0:
             return
         for system in methods:
@@ -215,26 +215,27 @@ class Search:
                     return
                 leader = self.tried[system.name]
 
-    def _racing(self, number: int) -> list[Tried]:
+    def _racing(self, fold_count: int) -> list[Tried]:
         """The systems that were scored on the first folds, that many, and not dropped; others cannot be compared."""
-        systems = [one for one in self.tried.values() if one.name != GOLD and not one.dropped]
-        return [one for one in systems if len(one.folds) >= number]
+        racing = [tried for tried in self.tried.values() if tried.name != GOLD and not tried.dropped]
+        return [tried for tried in racing if len(tried.folds) >= fold_count]
 
-    def _halve(self, number: int) -> None:
+    def _halve(self, folds: int) -> None:
         """Drop the weaker half after that many folds, unless an earlier call has done so."""
-        if any(one.dropped == number for one in self.tried.values()):
+        if any(tried.dropped == folds for tried in self.tried.values()):
             return
-        racing = sorted(self._racing(number), key=lambda one: self.gain(one, number), reverse=True)
-        for one in racing[max(1, (len(racing) + 1) // 2) :]:
-            gap = 100 * (self.gain(racing[0], number) - self.gain(one, number))
-            one.dropped = number
-            one.fate = f"dropped after {plural(len(one.folds), 'fold')}: {gap:.1f} F1 less expected than of the best"
-            self.say(f"{label_of(one.name)}: {one.fate}")
+        racing = sorted(self._racing(folds), key=lambda tried: self.gain(tried, folds), reverse=True)
+        for tried in racing[max(1, (len(racing) + 1) // 2) :]:
+            gap = 100 * (self.gain(racing[0], folds) - self.gain(tried, folds))
+            tried.dropped = folds
+            scored_on = plural(len(tried.folds), "fold")
+            tried.fate = f"dropped after {scored_on}: {gap:.1f} F1 less expected than of the best"
+            self.say(f"{label_of(tried.name)}: {tried.fate}")
 
     def chain(self, system: System) -> list[System]:
         """The systems that it goes on from, and itself; gold only is not among them."""
-        before = [self.run.recipe.system(system.base)] if system.base else []
-        return [*(one for base in before for one in self.chain(base)), system] if system.name != GOLD else []
+        bases = [self.run.recipe.system(system.base)] if system.base else []
+        return [*(earlier for base in bases for earlier in self.chain(base)), system] if system.name != GOLD else []
 
     def cost(self, system: System, seed: int, after: System | None = None, schedule: Schedule | None = None) -> float:
         """Estimated seconds of a system and of what it goes on from, without what is done.
@@ -248,15 +249,15 @@ class Search:
             times = replace(times, recipe=with_schedule(times.recipe, schedule))
         ready = self.chain(after) if after else []
         seconds = 0.0
-        for one in self.chain(system) or [system]:
-            if not self.run.path(seed, one, "tagger").exists():
-                seconds += times.training(one)
-            if not self.run.path(seed, one, "result.json").exists():
-                seconds += times.scoring(one, self._scored_on(seed))
-            seeds = range(self.folds + 1) if one.asks_questions else [seed]
-            is_made = any(self.run.generated(other, one).exists() for other in seeds)
-            if not is_made and not (one.asks_questions and one in ready):
-                seconds += times.making(one)
+        for part in self.chain(system) or [system]:
+            if not self.run.path(seed, part, "tagger").exists():
+                seconds += times.training(part)
+            if not self.run.path(seed, part, "result.json").exists():
+                seconds += times.scoring(part, self._scored_on(seed))
+            seeds = range(self.folds + 1) if part.asks_questions else [seed]
+            is_made = any(self.run.generated(other, part).exists() for other in seeds)
+            if not is_made and not (part.asks_questions and part in ready):
+                seconds += times.making(part)
         return seconds
 
     def _scored_on(self, seed: int) -> int:
@@ -272,19 +273,19 @@ class Search:
             schedule: None: the planned one.
         """
         gold = self.run.recipe.baseline
-        asks = any(one.asks_for_tagger and not one.base for one in self.chain(system))
-        before = [gold] if system is not gold and (asks or self.run.corpora["test"]) else []
+        asks = any(part.asks_for_tagger and not part.base for part in self.chain(system))
+        prerequisites = [gold] if system is not gold and (asks or self.run.corpora["test"]) else []
         schedule = schedule or self.last
-        return sum(self.cost(one, self.folds, system, schedule) for one in [*before, system])
+        return sum(self.cost(part, self.folds, system, schedule) for part in [*prerequisites, system])
 
     def longest_schedule(self, system: System) -> Schedule:
         """The longest schedule by which it can be trained on all sentences in the time that is left, or the shortest
         that was planned."""
         settings = self.run.recipe.tagger.settings
-        own = Schedule(settings["steps"], settings["batch_size"])
+        planned = Schedule(settings["steps"], settings["batch_size"])
         free = self.budget.left - self.budget.expected(self.budget.closing)
-        longer = [one for one in SCHEDULES if math.prod(one) > math.prod(own)]
-        return next((one for one in longer if self.budget.expected(self.final_cost(system, one)) <= free), own)
+        longer = [s for s in SCHEDULES if math.prod(s) > math.prod(planned)]
+        return next((s for s in longer if self.budget.expected(self.final_cost(system, s)) <= free), planned)
 
     def attempt(self, system: System, fold: int, needed_later: float = 0.0) -> bool:
         """Train and score a system on a fold if the time allows; whether that was done.
@@ -292,27 +293,27 @@ class Search:
         Args:
             needed_later: Estimated seconds that other work needs.
         """
-        one = self.tried.setdefault(system.name, Tried(system.name))
-        if fold in one.folds:
+        tried = self.tried.setdefault(system.name, Tried(system.name))
+        if fold in tried.folds:
             return True
         is_needed = system.name == GOLD and fold == 0
         if fold == 0 and (system.labels_raw_text or self._encoder(system) in self.better):
             self._make_room(system, needed_later)
         estimate, reserve = self.cost(system, fold), self._reserve(system, needed_later)
-        if not is_needed and not self._fits(system, fold, needed_later):
-            if not one.folds:
-                free = _free_text(self.budget.left - reserve, is_later=bool(needed_later))
-                is_known, one.fate = one.fate, f"not tried: it needs about {in_minutes(self.budget.expected(estimate))}"
-                if not is_known:
-                    self.say(f"{label_of(one.name)}: {one.fate}; {free}")
-            return False
         minutes, left = (in_minutes(max(0.0, s)) for s in (self.budget.expected(estimate), self.budget.left))
-        self.say(f"fold {fold + 1} of {self.folds} · {label_of(one.name)}: about {minutes}; {left} are left")
+        if not is_needed and not self._fits(system, fold, needed_later):
+            if not tried.folds:
+                free = _free_text(self.budget.left - reserve, is_later=bool(needed_later))
+                is_known, tried.fate = bool(tried.fate), f"not tried: it needs about {minutes}"
+                if not is_known:
+                    self.say(f"{label_of(tried.name)}: {tried.fate}; {free}")
+            return False
+        self.say(f"fold {fold + 1} of {self.folds} · {label_of(tried.name)}: about {minutes}; {left} are left")
         parts, began = self.chain(system) or [system], time.monotonic()
         is_new = not any(self.run.path(fold, part, "result.json").parent.exists() for part in parts)
         try:
-            kept = self.budget.expected(self.budget.closing) if is_needed else reserve / 2
-            with time_limit(max(self.budget.left - kept, LEAST if is_needed else 0.0)):
+            reserved = self.budget.expected(self.budget.closing) if is_needed else reserve / 2
+            with time_limit(max(self.budget.left - reserved, LEAST if is_needed else 0.0)):
                 if self._answers_badly(system):
                     return False
                 began = time.monotonic()  # the time of the questions is no part of the training
@@ -320,18 +321,18 @@ class Search:
                     self.run.run_system(fold, part)
         except OutOfTimeError:
             self.budget.learn(estimate, max(estimate, time.monotonic() - began))
-            return self._failed(one, "stopped: it took longer than the time allows")
+            return self._failed(tried, "stopped: it took longer than the time allows")
         except (DataError, SettingsError, MissingResourceError) as error:
             if system.name == GOLD:
                 raise
-            return self._failed(one, f"failed: {error}")
+            return self._failed(tried, f"failed: {error}")
         seconds = time.monotonic() - began
         if is_new:  # the rest of an interrupted training says nothing of the whole
             self.budget.learn(estimate, seconds)
-        one.fate = ""
-        one.estimate, one.seconds, one.folds = one.estimate + estimate, one.seconds + seconds, [*one.folds, fold]
+        tried.fate, tried.folds = "", [*tried.folds, fold]
+        tried.estimate, tried.seconds = tried.estimate + estimate, tried.seconds + seconds
         self.save()
-        self.say(f"  F1 {100 * self.f1(one):.1f} on held-out sentences, after {in_minutes(seconds)}")
+        self.say(f"  F1 {100 * self.f1(tried):.1f} on held-out sentences, after {in_minutes(seconds)}")
         return True
 
     def _make_room(self, system: System, needed_later: float) -> None:
@@ -342,26 +343,26 @@ class Search:
                 self.last = planned
                 return
 
-    def _failed(self, one: Tried, fate: str) -> bool:
-        one.fate = fate
-        self.say(f"{label_of(one.name)}: {fate}")
+    def _failed(self, tried: Tried, fate: str) -> bool:
+        tried.fate = fate
+        self.say(f"{label_of(tried.name)}: {fate}")
         return False
 
     def _answers_badly(self, system: System) -> bool:
         """Whether a system asks questions, and their answers on labelled sentences are too bad to train on."""
-        one, gold = self.tried[system.name], self.tried[GOLD]
-        if system.method is None or not system.asks_questions or one.folds or not gold.folds:
+        tried, gold = self.tried[system.name], self.tried[GOLD]
+        if system.method is None or not system.asks_questions or tried.folds or not gold.folds:
             return False
-        if one.answers is None:
+        if tried.answers is None:
             labelled = asked(self.run.corpora["train"])
-            one.answers = zero_shot_f1(system.method, labelled) if labelled else 1.0
+            tried.answers = zero_shot_f1(system.method, labelled) if labelled else 1.0
             self.save()
-        least = HOPELESS * self.f1(gold, 1)
-        if one.answers > least:
+        least_f1 = HOPELESS * self.f1(gold, 1)
+        if tried.answers > least_f1:
             return False
-        f1 = f"{100 * one.answers:.1f}"
-        one.fate = f"not tried: the answers have F1 {f1} on labelled sentences, too little to learn from"
-        self.say(f"{label_of(one.name)}: {one.fate}. Better definitions may help (--define, with another --out)")
+        f1 = f"{100 * tried.answers:.1f}"
+        tried.fate = f"not tried: the answers have F1 {f1} on labelled sentences, too little to learn from"
+        self.say(f"{label_of(tried.name)}: {tried.fate}. Better definitions may help (--define, with another --out)")
         return True
 
     def _fits(self, system: System, fold: int, needed_later: float) -> bool:
@@ -371,12 +372,12 @@ class Search:
     def _reserve(self, system: System, needed_later: float) -> float:
         """Seconds that are kept for what comes after a system on a fold."""
         best = self.best()
-        last = self.final_cost(self.run.recipe.system(best.name)) if best else 0.0
-        return self.budget.expected(self.budget.closing + max(last, self.final_cost(system), needed_later))
+        last_seconds = self.final_cost(self.run.recipe.system(best.name)) if best else 0.0
+        return self.budget.expected(self.budget.closing + max(last_seconds, self.final_cost(system), needed_later))
 
 
 def _free_text(seconds: float, *, is_later: bool) -> str:
     """The time that is left for a system, in words."""
     left = in_minutes(seconds) if seconds > 0 else "no time"
-    last = "the training on all sentences"
-    return f"more promising systems and {last} leave {left}" if is_later else f"{last} leaves {left}"
+    last_training = "the training on all sentences"
+    return f"more promising systems and {last_training} leave {left}" if is_later else f"{last_training} leaves {left}"

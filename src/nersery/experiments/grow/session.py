@@ -142,15 +142,15 @@ class GrowJob:
         return {"nersery": __version__, "files": hashes, **settings}
 
     def _files(self) -> dict[str, str]:
-        more = {f"train {number}": name for number, name in enumerate(self.train[1:], start=2)}
-        files = {"train": self.train[0], **more, "raw": self.raw, "test": self.test}
+        more_train = {f"train {number}": name for number, name in enumerate(self.train[1:], start=2)}
+        files = {"train": self.train[0], **more_train, "raw": self.raw, "test": self.test}
         return {name: path for name, path in files.items() if path}
 
     def _differences(self, old: Mapping[str, Any], new: Mapping[str, Any]) -> str:
         """In what an earlier job differs, with names of files in place of their hashes."""
-        there, here = old.get("files", {}), new["files"]
-        changed = {name for name in (*there, *here) if there.get(name) != here.get(name)}
-        before = {name: "other content" for name in there if name in changed}
+        old_files, new_files = old.get("files", {}), new["files"]
+        changed = {name for name in (*old_files, *new_files) if old_files.get(name) != new_files.get(name)}
+        before = {name: "other content" for name in old_files if name in changed}
         now = {name: str(path) for name, path in self._files().items() if name in changed}
         return differences({**old, "files": before}, {**new, "files": now})
 
@@ -222,8 +222,8 @@ class GrowJob:
         return record
 
     def _save(self, record: dict[str, Any], budget: Budget) -> None:
-        more = {"speeds": self._speeds, "spent": budget.used, "factor": budget.factor}
-        write_json(self.folder / "grow.json", {**record, **more})
+        timings = {"speeds": self._speeds, "spent": budget.used, "factor": budget.factor}
+        write_json(self.folder / "grow.json", {**record, **timings})
 
     def _work(self, record: dict[str, Any], budget: Budget) -> Harvest:
         recipe = self._recipe()
@@ -231,7 +231,7 @@ class GrowJob:
         tried = {name: Tried(**values) for name, values in record["tried"].items()}
 
         def save() -> None:
-            known = {name: asdict(one) for name, one in tried.items()}
+            known = {name: asdict(t) for name, t in tried.items()}
             self._save({**record, "tried": known}, budget)
 
         with run.started():
@@ -272,30 +272,30 @@ class GrowJob:
         """Train the best system on all sentences; the seed of that training, or None if the time was too short."""
         best, planned = search.best(), Schedule(*record["last"])
         if best is None:
-            keeps = f" and name another folder (--out): this one keeps its short trainings, of {planned}"
+            advice = f" and name another folder (--out): this one keeps its short trainings, of {planned}"
             raise NerseryError(
                 f"{self.minutes:g} minutes were too short to train one tagger. Allow more time (--minutes)"
-                + (keeps if planned in SCHEDULES[POOR:] else "; the same command then resumes")
+                + (advice if planned in SCHEDULES[POOR:] else "; the same command then resumes")
             )
-        before, seed = search.run.recipe, search.folds
+        search_recipe, seed = search.run.recipe, search.folds
         schedule = self._final_schedule(search, best.name, record)
         save()
-        recipe = search.run.recipe = with_schedule(before, schedule)
+        recipe = search.run.recipe = with_schedule(search_recipe, schedule)
         system = recipe.system(best.name)
         is_short = math.prod(schedule) < math.prod(planned)
         why = f", instead of {planned}: the search has left no more time" if is_short else ""
         self._say(f"all sentences · {label_of(best.name)}: {schedule}{why}")
-        compared = [recipe.baseline] if search.run.corpora["test"] else []
+        baselines = [recipe.baseline] if search.run.corpora["test"] else []
         try:
             with time_limit(budget.left - budget.expected(budget.closing) / 2):
-                for one in dict.fromkeys(s.name for s in [*(search.chain(system) or [system]), *compared]):
-                    search.run.run_system(seed, recipe.system(one))
+                for name in dict.fromkeys(s.name for s in [*(search.chain(system) or [system]), *baselines]):
+                    search.run.run_system(seed, recipe.system(name))
         except KeyboardInterrupt:
-            search.run.recipe = before  # it leaves the tagger of a fold
+            search.run.recipe = search_recipe  # it leaves the tagger of a fold
             raise
         except OutOfTimeError:
             if not search.run.path(seed, system, "tagger").exists():
-                search.run.recipe = before
+                search.run.recipe = search_recipe
                 return None
         return seed
 

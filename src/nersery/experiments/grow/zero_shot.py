@@ -38,13 +38,13 @@ def zero_shot_f1(method: MethodSettings, labelled: Sequence[Sentence]) -> float:
     """F1 of an annotator's labels, without a tagger."""
     annotator = method.create()
     annotator.fit(labelled)
-    progress, found = Progress("questions", quiet=True), list[Sentence]()
+    progress, predicted = Progress("questions", quiet=True), list[Sentence]()
     for batch in batched(labelled, BATCH):
         answers = annotator.annotate(batch)
         pairs = zip(batch, answers, strict=True)
-        found += [one.with_entities(()) if isinstance(answer, Reject) else answer for one, answer in pairs]
+        predicted += [s.with_entities(()) if isinstance(answer, Reject) else answer for s, answer in pairs]
         progress.advance()  # which stops it when the time is up
-    return strict_f1(labelled, found)
+    return strict_f1(labelled, predicted)
 
 
 def are_names(tagger: str, gold: Corpus) -> bool:
@@ -54,10 +54,10 @@ def are_names(tagger: str, gold: Corpus) -> bool:
         tagger: A key of `NAMES`.
     """
     labelled = asked(gold) or gold.sentences[:ASKED]
-    found = load_tagger(tagger).predict(labelled)
+    predicted = load_tagger(tagger).predict(labelled)
     touched = [
-        any(map(entity.overlaps, names.entities))
-        for one, names in zip(labelled, found, strict=True)
-        for entity in one.entities
+        any(map(entity.overlaps, prediction.entities))
+        for sentence, prediction in zip(labelled, predicted, strict=True)
+        for entity in sentence.entities
     ]
     return sum(touched) >= NAMES[tagger] * len(touched)

@@ -95,10 +95,10 @@ class DataSettings:
 
     def files(self, split: str) -> list[DataFile]:
         """The files of a split, sorted by language, so that their order in the recipe does not matter."""
-        named = getattr(self, split)
-        if isinstance(named, Mapping):
-            return [DataFile(split, named[language], language) for language in sorted(named)]
-        return [DataFile(split, named)] if named else []
+        value = getattr(self, split)
+        if isinstance(value, Mapping):
+            return [DataFile(split, value[language], language) for language in sorted(value)]
+        return [DataFile(split, value)] if value else []
 
     def has_languages(self, split: str) -> bool:
         """Whether a split has a file for each language."""
@@ -106,42 +106,42 @@ class DataSettings:
 
     def issues(self) -> list[str]:
         """Issues of the values; their types were checked before."""
-        found = [f"data.{split} is empty: expected a file" for split in ("train", "test") if getattr(self, split) == ""]
+        issues = [f"data.{key} is empty: expected a file" for key in ("train", "test") if getattr(self, key) == ""]
         for split in SPLITS:
             if isinstance(name := getattr(self, split), str) and PLACEHOLDER in name:
-                found.append(f'data.{split} is "{name}": name the languages, e.g. data.languages = ["en", "hi"]')
+                issues.append(f'data.{split} is "{name}": name the languages, e.g. data.languages = ["en", "hi"]')
             if self.has_languages(split):
-                found += _table_issues(f"data.{split}", getattr(self, split))
-        tables = [[*named] for split in SPLITS if isinstance(named := getattr(self, split), Mapping)]
-        if self.languages and not found and self.languages not in tables:
-            found.append(
+                issues += _table_issues(f"data.{split}", getattr(self, split))
+        tables = [[*value] for split in SPLITS if isinstance(value := getattr(self, split), Mapping)]
+        if self.languages and not issues and self.languages not in tables:
+            issues.append(
                 f"data.languages is {self.languages!r:.60}, but no name of a file has {PLACEHOLDER} for them: write "
                 f'e.g. train = "{PLACEHOLDER}/train.conll", or leave out data.languages'
             )
         try:
             _ = self.reading
         except SettingsError as error:
-            found += at("data", str(error).split("\n"))
-        return found
+            issues += at("data", str(error).split("\n"))
+        return issues
 
 
-def _table_issues(place: str, table: Mapping[str, Any]) -> list[str]:
+def _table_issues(key: str, table: Mapping[str, Any]) -> list[str]:
     """What is wrong with a table from languages to files."""
     if not table:
-        return [f"{place} is an empty table: expected a file for each language, e.g. {EXAMPLE}"]
-    found = []
+        return [f"{key} is an empty table: expected a file for each language, e.g. {EXAMPLE}"]
+    issues = []
     languages: dict[str, str] = {}
     files: dict[str, str] = {}
     for language, name in table.items():
         if not LANGUAGE_TAG.fullmatch(language):
-            found.append(
-                f"{place}: {language!r} is no language, expected a BCP 47 tag such as en or hi, as in {EXAMPLE}"
+            issues.append(
+                f"{key}: {language!r} is no language, expected a BCP 47 tag such as en or hi, as in {EXAMPLE}"
             )
             continue
         if (other := languages.setdefault(language.casefold(), language)) != language:
-            found.append(f"{place}: {other} and {language} are the same language, because case does not matter")
+            issues.append(f"{key}: {other} and {language} are the same language, because case does not matter")
         if not isinstance(name, str) or not name:
-            found.append(f"{place}.{language} is {name!r:.60}: expected a file")
+            issues.append(f"{key}.{language} is {name!r:.60}: expected a file")
         elif (other := files.setdefault(name, language)) != language:
-            found.append(f"{place}: {other} and {language} have the same file, {name}; expected one for each language")
-    return found
+            issues.append(f"{key}: {other} and {language} have the same file, {name}; expected one for each language")
+    return issues

@@ -103,9 +103,9 @@ CHECKPOINTS: Mapping[str, PaperModel] = {
 
 def conversion(name: str, folder: str) -> str:
     """Python that writes a pickled checkpoint as safetensors, to be run where the pickle is trusted."""
-    known = CHECKPOINTS.get(name, PaperModel(0))
+    model = CHECKPOINTS.get(name, PaperModel(0))
     return (
-        f"from transformers import AutoTokenizer, {known.auto_class} as M; "
+        f"from transformers import AutoTokenizer, {model.auto_class} as M; "
         f"M.from_pretrained('{name}', use_safetensors=False).save_pretrained('{folder}'); "
         f"AutoTokenizer.from_pretrained('{name}').save_pretrained('{folder}')"
     )
@@ -119,19 +119,19 @@ def with_models(table: Mapping[str, Any], chosen: str) -> tuple[dict[str, Any], 
     """
     if chosen not in MODELS:
         raise SettingsError(f'--models "{chosen}" is unknown; {did_you_mean(chosen, MODELS)}')
-    replaced = Replacement(chosen, str(table.get("paper", "")))
+    replacement = Replacement(chosen, str(table.get("paper", "")))
     left_out = _left_out(system_entries(table), chosen)
-    placed = map_methods({key: part for key, part in table.items() if key != "tagger"}, replaced.own_model)
-    placed["tagger"] = replaced.tagger(table.get("tagger", {}))
+    changed = map_methods({key: part for key, part in table.items() if key != "tagger"}, replacement.own_model)
+    changed["tagger"] = replacement.tagger(table.get("tagger", {}))
     if left_out:
-        placed["systems"] = [
-            entry for entry in placed["systems"] if not (isinstance(entry, dict) and entry_name(entry) in left_out)
+        changed["systems"] = [
+            entry for entry in changed["systems"] if not (isinstance(entry, dict) and entry_name(entry) in left_out)
         ]
-        varied = swept_settings(table)
-        if varied:
-            kept = [one for one in varied if not (isinstance(one, dict) and one.get("system") in left_out)]
-            placed["sweep"] = {**table["sweep"], "settings": kept}
-    return placed, [f"{name} is left out: there is no {chosen} {why}" for name, why in left_out.items()]
+        swept = swept_settings(table)
+        if swept:
+            settings = [entry for entry in swept if not (isinstance(entry, dict) and entry.get("system") in left_out)]
+            changed["sweep"] = {**table["sweep"], "settings": settings}
+    return changed, [f"{name} is left out: there is no {chosen} {why}" for name, why in left_out.items()]
 
 
 def lacks_model(chosen: str, method: str) -> bool:
@@ -139,18 +139,18 @@ def lacks_model(chosen: str, method: str) -> bool:
     return method in ROLES and MODELS[chosen][ROLES[method]] is NOT_BUNDLED
 
 
-def _left_out(entries: Iterable[Mapping[str, Any]], chosen: str) -> dict[str, str]:
+def _left_out(entries: Iterable[Mapping[str, Any]], model_set: str) -> dict[str, str]:
     """The systems whose model the set lacks, and those that need such a system, each with a reason."""
-    found: dict[str, str] = {}
+    left_out: dict[str, str] = {}
     for entry in entries:
         merged = entry.get("merge")
         others = [entry.get("base"), *(merged if isinstance(merged, list) else [])]
-        needed = next((name for name in others if name in found), None)
-        if needed:
-            found[entry_name(entry)] = f'model for "{needed}", which it needs'
-        elif lacks_model(chosen, str(entry.get("method"))):
-            found[entry_name(entry)] = "encoder-decoder"
-    return found
+        missing = next((name for name in others if name in left_out), None)
+        if missing:
+            left_out[entry_name(entry)] = f'model for "{missing}", which it needs'
+        elif lacks_model(model_set, str(entry.get("method"))):
+            left_out[entry_name(entry)] = "encoder-decoder"
+    return left_out
 
 
 @dataclass(frozen=True)
@@ -172,9 +172,9 @@ class Replacement:
 
     def tagger(self, entry: Any) -> Any:
         """The recipe's tagger; where the papers' replaces a bundled one, with their preset."""
-        placed = self.method("tagger", entry)
-        if self.chosen != PAPER or placed == entry:
-            return placed
+        settings = self.method("tagger", entry)
+        if self.chosen != PAPER or settings == entry:
+            return settings
         return {"preset": self.preset, **{key: entry[key] for key in entry if key not in ("model", "steps")}}
 
     def own_model(self, kind: str, entry: Any) -> Any:
@@ -187,36 +187,36 @@ class Replacement:
         """The settings of a method, and of those within it."""
         if not isinstance(entry, Mapping):
             return entry
-        placed = dict(entry)
+        settings = dict(entry)
         if not (name := method_name(kind, entry, default)):
-            return placed
+            return settings
         for key, type_ in file_settings.naming(registry.get(kind, name)).items():
             if type_ == ModelName:
-                self._replace(placed, kind, name, key, preset_of(kind, entry))
+                self._replace(settings, kind, name, key, preset_of(kind, entry))
         for key, value in entry.items():
             if key in KINDS_WITHIN and isinstance(value, Mapping):
-                placed[key] = self.method(KINDS_WITHIN[key], value)
+                settings[key] = self.method(KINDS_WITHIN[key], value)
             elif key == MEMBERS and isinstance(value, Mapping):
-                placed[key] = {member: self.method("align", own, member) for member, own in value.items()}
-        return placed
+                settings[key] = {member: self.method("align", aligner, member) for member, aligner in value.items()}
+        return settings
 
-    def _replace(self, placed: dict[str, Any], kind: str, name: str, key: str, preset: Mapping[str, Any]) -> None:
+    def _replace(self, settings: dict[str, Any], kind: str, name: str, key: str, preset: Mapping[str, Any]) -> None:
         """Replace one setting of a method, if it names a model that the set replaces."""
-        now = placed.get(key, preset.get(key, registry.defaults(kind, name).get(key)))
+        current = settings.get(key, preset.get(key, registry.defaults(kind, name).get(key)))
         if key == TAGGERS_OF_OTHERS:
             if self.chosen != PAPER:
-                placed.pop(key, None)
+                settings.pop(key, None)
             return
         role = ROLES_OF_SETTINGS.get(key) or ROLES_OF_KINDS.get(kind) or ROLES.get(name, DEFAULT_ROLE)
         model = MODELS[self.chosen][role]
-        if not now or model is NOT_BUNDLED or (self.chosen == PAPER and now not in BUNDLED):
+        if not current or model is NOT_BUNDLED or (self.chosen == PAPER and current not in BUNDLED):
             return
-        placed[key] = model
+        settings[key] = model
         if kind == "tagger" and self.chosen == PAPER:  # with the rates that suit it
-            chosen = presets()[self.preset]
-            rates = {own: value for own, value in chosen.items() if own not in ("description", *placed)}
-            placed.update({**rates, key: chosen[key]})
-            placed.pop("steps", None)
-        elif kind == "tagger" and "preset" in placed:  # whose rates suit another model
-            del placed["preset"]
-            placed.setdefault("head", preset.get("head", "crf"))
+            paper = presets()[self.preset]
+            rates = {setting: value for setting, value in paper.items() if setting not in ("description", *settings)}
+            settings.update({**rates, key: paper[key]})
+            settings.pop("steps", None)
+        elif kind == "tagger" and "preset" in settings:  # whose rates suit another model
+            del settings["preset"]
+            settings.setdefault("head", preset.get("head", "crf"))

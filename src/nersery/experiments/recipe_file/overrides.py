@@ -73,11 +73,11 @@ def apply(table: dict[str, Any], override: str) -> str:
     key, _, text = override.partition("=")
     keys = [_unquoted(part) for part in _KEY.findall(key.strip())]
     try:
-        place = _section(table, keys)
+        parent = _section(table, keys)
     except LookupError as error:
         return f'--set "{override}": {error.args[0]}'
     is_file = keys[0] == "data" and len(keys) in (2, 3) and keys[1] in SPLITS  # the third is a language
-    place[keys[-1]] = _absolute(text) if is_file else toml_value(text)
+    parent[keys[-1]] = _absolute(text) if is_file else toml_value(text)
     return ""
 
 
@@ -101,20 +101,20 @@ def _issue(pair: str, example: str) -> str:
 
 def _section(table: dict[str, Any], keys: Sequence[str]) -> dict[str, Any]:
     """The section that contains the last key, created if needed; a `LookupError` if it cannot exist."""
-    place: Any = table
+    section: Any = table
     done = 0
     while done < len(keys) - 1:
-        if isinstance(place, list):
-            place, names = _entry(place, keys[done:])
+        if isinstance(section, list):
+            section, names = _entry(section, keys[done:])
             done += names
         else:
-            place = place.setdefault(keys[done], {})
+            section = section.setdefault(keys[done], {})
             done += 1
-        if not isinstance(place, dict | list):
+        if not isinstance(section, dict | list):
             raise LookupError(f"{keys[done - 1]} is a single value, not a section")
-    if not isinstance(place, dict):
+    if not isinstance(section, dict):
         raise LookupError(f"say which entry, e.g. {'.'.join(keys[:-1])}.NAME.{keys[-1]}")
-    return place
+    return section
 
 
 def _entry(entries: Sequence[Any], keys: Sequence[str]) -> tuple[dict[str, Any], int]:
@@ -122,14 +122,14 @@ def _entry(entries: Sequence[Any], keys: Sequence[str]) -> tuple[dict[str, Any],
     tables = [entry for entry in entries if isinstance(entry, dict)]
     methods = [str(entry.get("method", "")) for entry in tables]
     names = [*map(entry_name, tables)]
-    for count in range(len(keys) - 1, 0, -1):  # the longest name first
-        wanted = ".".join(keys[:count])
-        for called in (names, methods):
-            found = [entry for entry, name in zip(tables, called, strict=True) if name == wanted]
-            if len(found) > 1:
-                raise LookupError(f'{len(found)} entries are called "{wanted}"; expected one of {", ".join(names)}')
-            if found:
-                return found[0], count
+    for key_count in range(len(keys) - 1, 0, -1):  # the longest name first
+        wanted = ".".join(keys[:key_count])
+        for candidates in (names, methods):
+            matches = [entry for entry, name in zip(tables, candidates, strict=True) if name == wanted]
+            if len(matches) > 1:
+                raise LookupError(f'{len(matches)} entries are called "{wanted}"; expected one of {", ".join(names)}')
+            if matches:
+                return matches[0], key_count
     raise LookupError(f'no entry "{keys[0]}"; {did_you_mean(keys[0], names)}')
 
 

@@ -46,25 +46,25 @@ def map_methods(table: Mapping[str, Any], change: Callable[[str, Any], Any]) -> 
         change: Takes the kind of a method and its entry, whatever that is, and gives the new entry.
     """
 
-    def selecting(part: Mapping[str, Any]) -> Table:
+    def with_selectors(part: Mapping[str, Any]) -> Table:
         """The recipe, or a system, with other selectors."""
-        chosen = part.get("select")
-        return {**part, "select": [change("select", one) for one in chosen]} if isinstance(chosen, list) else {**part}
+        selectors = part.get("select")
+        return {**part, "select": [change("select", s) for s in selectors]} if isinstance(selectors, list) else {**part}
 
-    def system(entry: Any) -> Any:
+    def changed_system(entry: Any) -> Any:
         if not isinstance(entry, dict):
             return entry
         changed = change(kind_of(entry.get("method")), entry)
-        if isinstance(own := entry.get("tagger_settings"), dict):
+        if isinstance(tagger_settings := entry.get("tagger_settings"), dict):
             method = method_name("tagger", section(table, "tagger"))
-            settings = change("tagger", {"method": method, **own} if method else own)
-            kept = {key: value for key, value in settings.items() if key != "method" or key in own}
+            settings = change("tagger", {"method": method, **tagger_settings} if method else tagger_settings)
+            kept = {key: value for key, value in settings.items() if key != "method" or key in tagger_settings}
             changed = {**changed, "tagger_settings": kept}
-        return selecting(changed)
+        return with_selectors(changed)
 
-    changed = selecting(table)
+    changed = with_selectors(table)
     if isinstance(entries := table.get("systems"), list):
-        changed["systems"] = [system(entry) for entry in entries]
+        changed["systems"] = [changed_system(entry) for entry in entries]
     if "tagger" in table:
         changed["tagger"] = change("tagger", table["tagger"])
     return changed
@@ -72,8 +72,8 @@ def map_methods(table: Mapping[str, Any], change: Callable[[str, Any], Any]) -> 
 
 def section(table: Mapping[str, Any], key: str) -> Table:
     """A section of a recipe's table; empty if it is no table."""
-    found = table.get(key)
-    return found if isinstance(found, dict) else {}
+    value = table.get(key)
+    return value if isinstance(value, dict) else {}
 
 
 def swept_settings(table: Mapping[str, Any]) -> list[Any]:
@@ -103,8 +103,8 @@ def with_paths(table: Mapping[str, Any], folder: Path) -> Table:
     def placed(kind: str, entry: Any) -> Any:
         if not isinstance(entry, dict) or not (name := method_name(kind, entry)):
             return entry
-        found = file_settings.names_in(registry.get(kind, name), entry)
-        paths = {keys: (located(path, folder), type_) for keys, type_, path in found}
+        names = file_settings.names_in(registry.get(kind, name), entry)
+        paths = {keys: (located(path, folder), type_) for keys, type_, path in names}
         return file_settings.replaced(
             entry, {keys: str(path) for keys, (path, type_) in paths.items() if type_ == FileName or path.is_dir()}
         )
@@ -115,17 +115,17 @@ def with_paths(table: Mapping[str, Any], folder: Path) -> Table:
     return changed
 
 
-def _map_swept(table: Mapping[str, Any], varied: Any, change: Callable[[str, Any], Any]) -> Any:
+def _map_swept(table: Mapping[str, Any], swept: Any, change: Callable[[str, Any], Any]) -> Any:
     """An entry of ``sweep.settings``, in which each value is changed as one of its system."""
-    if not isinstance(varied, dict):
-        return varied
+    if not isinstance(swept, dict):
+        return swept
     systems = system_entries(table)
-    entry = next((one for one in systems if entry_name(one) == varied.get("system")), None)
+    entry = next((system for system in systems if entry_name(system) == swept.get("system")), None)
     if entry is None:
-        return varied
+        return swept
 
     def changed(key: str, value: Any) -> Any:
         return map_methods({**table, "systems": [{**entry, key: value}]}, change)["systems"][0][key]
 
-    lists = {key: values for key, values in varied.items() if isinstance(values, list)}
-    return {**varied, **{key: [changed(key, value) for value in values] for key, values in lists.items()}}
+    lists = {key: values for key, values in swept.items() if isinstance(values, list)}
+    return {**swept, **{key: [changed(key, value) for value in values] for key, values in lists.items()}}

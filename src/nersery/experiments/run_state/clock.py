@@ -38,10 +38,10 @@ class Clock:
     def record(self) -> dict[str, Any]:
         """Estimates by system, and seconds by system and seed; a damaged record counts as none."""
         try:
-            found = json.loads(self.path.read_text("utf-8"))
+            content = json.loads(self.path.read_text("utf-8"))
         except (OSError, ValueError):
-            found = {}
-        return {"estimates": {}, "systems": {}} | (found if isinstance(found, dict) else {})
+            content = {}
+        return {"estimates": {}, "systems": {}} | (content if isinstance(content, dict) else {})
 
     def estimates(self, recipe: Recipe, corpora: Mapping[str, Corpus], threads: int | None) -> dict[str, float]:
         """The estimated seconds of each system for a seed; estimated and noted by the first call.
@@ -55,8 +55,8 @@ class Clock:
         if is_new and any(sentence.entities for sentence in corpora["train"]):
             record["estimates"] = estimates(recipe, corpora, threads)
             write_json(self.path, record)
-        found: dict[str, float] = record["estimates"]
-        return found
+        seconds: dict[str, float] = record["estimates"]
+        return seconds
 
     def resume(self) -> None:
         """Note which systems a kill stopped, if there is a record."""
@@ -75,18 +75,18 @@ class Clock:
             FileNotFoundError: If somebody has removed the folder in the meantime.
         """
         record = self.record()
-        none = {"seconds": 0.0, "killed": False}
-        entry = record["systems"].setdefault(system, {}).setdefault(str(seed), none)
+        new_entry = {"seconds": 0.0, "killed": False}
+        entry = record["systems"].setdefault(system, {}).setdefault(str(seed), new_entry)
         entry["is_running"] = True
         write_json(self.path, record)
-        began, before = time.monotonic(), entry["seconds"]
+        began, seconds_before = time.monotonic(), entry["seconds"]
         try:
             yield
         finally:
             record = self.record()  # others may have begun or ended in the meantime
             if (entry := record["systems"].get(system, {}).get(str(seed))) is None:
                 raise FileNotFoundError(errno.ENOENT, "it was removed while the run used its folder", str(self.path))
-            entry |= {"is_running": False, "seconds": round(before + time.monotonic() - began, 1)}
+            entry |= {"is_running": False, "seconds": round(seconds_before + time.monotonic() - began, 1)}
             write_json(self.path, record)
 
     def report(self, recipe: Recipe) -> dict[str, RunTimeReport]:

@@ -46,15 +46,15 @@ def check_folder(folder: Path, fingerprint: dict[str, Any]) -> list[str]:
         SettingsError: Naming what the folder contains, and the differences.
     """
     refuse_unwritable(folder)
-    record = folder / "run.json"
-    if not record.exists():
-        refuse_occupied(folder, "run", record.name)
+    path = folder / "run.json"
+    if not path.exists():
+        refuse_occupied(folder, "run", path.name)
         return []
     try:
-        there = json.loads(record.read_text("utf-8"))
-        old = comparable({key: there[key] for key in fingerprint})
+        recorded = json.loads(path.read_text("utf-8"))
+        old = comparable({key: recorded[key] for key in fingerprint})
     except (ValueError, LookupError, TypeError):
-        raise SettingsError(f"{record} was not written by this version. Choose another folder (--out)") from None
+        raise SettingsError(f"{path} was not written by this version. Choose another folder (--out)") from None
     new = comparable(json.loads(json.dumps(fingerprint)))  # as if read: tuples become lists
     systems = old["recipe"]["systems"]
     removed = [name for name in systems if name not in new["recipe"]["systems"]]
@@ -81,21 +81,21 @@ def remove_abandoned(folder: Path, names: Sequence[str]) -> list[str]:
     Returns:
         A note on each.
     """
-    for left in folder.rglob("nersery-*.tmp"):  # a kill while `io.write` ran
-        left.unlink()
+    for leftover in folder.rglob("nersery-*.tmp"):  # a kill while `io.write` ran
+        leftover.unlink()
     if not names:
         return []
     recipe = json.loads((folder / "run.json").read_text("utf-8"))["recipe"]
     systems = {system["name"]: system for system in recipe["systems"]}
     for name in names:
-        made = (*MADE_FROM, "copies")
-        same = [other for other in systems if all(systems[other][key] == systems[name][key] for key in made)]
-        for own in sorted(folder.glob(f"seed-*/{glob.escape(name)}")):
-            for heir in (own.with_name(other) for other in same if own.with_name(other).is_dir()):
-                for file in (*own.glob("generated.jsonl*"), own / TEACHER_FILE):
-                    if heir != own and file.is_file() and not (heir / file.name).exists():
+        keys = (*MADE_FROM, "copies")
+        same = [other for other in systems if all(systems[other][key] == systems[name][key] for key in keys)]
+        for old_folder in sorted(folder.glob(f"seed-*/{glob.escape(name)}")):
+            for heir in (old_folder.with_name(other) for other in same if old_folder.with_name(other).is_dir()):
+                for file in (*old_folder.glob("generated.jsonl*"), old_folder / TEACHER_FILE):
+                    if heir != old_folder and file.is_file() and not (heir / file.name).exists():
                         os.replace(file, heir / file.name)
-            remove_folder(own)
+            remove_folder(old_folder)
         (folder / "grid" / f"{name}.json").unlink(missing_ok=True)
     return [
         f'the system "{name}" had not finished and is no longer in the recipe: its files were removed' for name in names
@@ -125,8 +125,8 @@ def comparable(fingerprint: dict[str, Any]) -> dict[str, Any]:
         }
         for system in recipe["systems"]
     }
-    plain = {**recipe, "tagger": _by_content(recipe["tagger"], files), "systems": systems}
-    return {key: value for key, value in fingerprint.items() if key != "files"} | {"recipe": plain}
+    plain_recipe = {**recipe, "tagger": _by_content(recipe["tagger"], files), "systems": systems}
+    return {key: value for key, value in fingerprint.items() if key != "files"} | {"recipe": plain_recipe}
 
 
 def _by_content(method: dict[str, Any], files: Mapping[str, str]) -> dict[str, Any]:
@@ -135,20 +135,20 @@ def _by_content(method: dict[str, Any], files: Mapping[str, str]) -> dict[str, A
     if name not in registry.names(kind):  # of another package, which is no longer installed
         return method
 
-    found = file_settings.names_in(registry.get(kind, name), settings)
-    contents = {keys: f"a file with the SHA-256 {files[path]}" for keys, _, path in found if path in files}
+    names = file_settings.names_in(registry.get(kind, name), settings)
+    contents = {keys: f"a file with the SHA-256 {files[path]}" for keys, _, path in names if path in files}
     return {**method, "settings": file_settings.replaced(settings, contents)}
 
 
 def without_additions(new: dict[str, Any], old: dict[str, Any]) -> dict[str, Any]:
     """A comparable fingerprint without additions to an older one: seeds, systems, raw text, description."""
-    there, recipe = old["recipe"], dict(new["recipe"])
-    if set(there["seeds"]) <= set(recipe["seeds"]):
-        recipe["seeds"] = there["seeds"]
-    recipe["systems"] = {name: system for name, system in recipe["systems"].items() if name in there["systems"]}
+    old_recipe, recipe = old["recipe"], dict(new["recipe"])
+    if set(old_recipe["seeds"]) <= set(recipe["seeds"]):
+        recipe["seeds"] = old_recipe["seeds"]
+    recipe["systems"] = {name: system for name, system in recipe["systems"].items() if name in old_recipe["systems"]}
     for key in ("description", "keep_taggers", "evaluate"):
-        recipe[key] = there[key]
+        recipe[key] = old_recipe[key]
     for split in SPLITS:  # the hashes in inputs identify the files
-        recipe["data"] = {**recipe["data"], split: there["data"][split]}
+        recipe["data"] = {**recipe["data"], split: old_recipe["data"][split]}
     inputs = {split: content for split, content in new["inputs"].items() if split != "raw" or split in old["inputs"]}
     return {**new, "recipe": recipe, "inputs": inputs}

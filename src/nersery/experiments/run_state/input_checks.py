@@ -70,15 +70,15 @@ def _size_issues(recipe: Recipe, parts: Parts) -> list[Issue]:
     folds = recipe.sample.folds or 0
     texts = [composed(sentence.text) for sentence in sentences_of(parts, "train")]
     if folds > (count := len({*texts})):
-        named = "sentences" if count == len(texts) else "different sentences"
-        issues.append(Issue(f"sample.folds is {folds}, but train has {count} {named}; lower it"))
+        noun = "sentences" if count == len(texts) else "different sentences"
+        issues.append(Issue(f"sample.folds is {folds}, but train has {count} {noun}; lower it"))
     for key, split, size in (("size", "train", recipe.sample.size), ("dev_size", "dev", recipe.sample.dev_size)):
-        there = {file.label: len(part) for file, part in _of(parts, split)} or {split: 0}
-        of_sweep = any(one.startswith("sweep.sizes=") for one in recipe.overrides)
-        named, fix = (" by sweep.sizes", "lower it there") if of_sweep else ("", "lower it, or leave it out")
+        sizes = {file.label: len(part) for file, part in _of(parts, split)} or {split: 0}
+        of_sweep = any(override.startswith("sweep.sizes=") for override in recipe.overrides)
+        origin, fix = (" by sweep.sizes", "lower it there") if of_sweep else ("", "lower it, or leave it out")
         issues += [
-            Issue(f"sample.{key} is {size}{named}, but {label} has {count} sentences; {fix}")
-            for label, count in there.items()
+            Issue(f"sample.{key} is {size}{origin}, but {label} has {count} sentences; {fix}")
+            for label, count in sizes.items()
             if size is not None and size > count
         ]
     return issues or _protocol_issues(recipe, parts)
@@ -169,10 +169,10 @@ def _question_notes(recipe: Recipe, parts: Parts) -> list[str]:
 
 def _uses_labelled_text(recipe: Recipe, system: System) -> bool:
     """Whether the system, or one that its sentences come from, uses a bundled model trained on labelled text."""
-    made_by = system.method
-    if made_by and made_by.method == "qa_prompting" and made_by.settings.get("model") in BUNDLED:
+    method = system.method
+    if method and method.method == "qa_prompting" and method.settings.get("model") in BUNDLED:
         return True
-    settings = [recipe.tagger_of(system).settings, made_by.settings if made_by else {}]
+    settings = [recipe.tagger_of(system).settings, method.settings if method else {}]
     others = [recipe.system(name) for name in (system.base, *system.merge) if name]
     return any(_names(settings, model) for model in TOKEN_CLASSIFICATION) or any(
         _uses_labelled_text(recipe, other) for other in others

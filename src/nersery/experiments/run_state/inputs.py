@@ -59,8 +59,8 @@ def refuse_changed(recipe: Recipe, inputs: Mapping[str, Any]) -> None:
     """
     files = [file for split in inputs for file in recipe.data.files(split)]
     for file in files:
-        then = inputs[file.split]
-        if content_hash(recipe.path(file.name)) != (then if isinstance(then, str) else then[file.language]):
+        recorded = inputs[file.split]
+        if content_hash(recipe.path(file.name)) != (recorded if isinstance(recorded, str) else recorded[file.language]):
             raise ChangedInputError(
                 Issue("this file has changed since the run began", file.name),
                 fix="restore it and repeat the command, or choose another folder (--out) for the new content",
@@ -71,9 +71,9 @@ def _read(recipe: Recipe, file: DataFile, say: Callable[[str], None], notes: lis
     path = recipe.path(file.name)
     if path.is_fifo():
         raise DataError(Issue("this is a pipe", file.name), fix="name a file: a resumed run reads it again")
-    reading = recipe.data.reading
-    opened = io.open_text if file.split == "raw" else io.open_corpus
-    source = opened(path, replace(reading, language=file.language or reading.language))
+    options = recipe.data.reading
+    open_file = io.open_text if file.split == "raw" else io.open_corpus
+    source = open_file(path, replace(options, language=file.language or options.language))
     corpus = Corpus(source)
     say(f"{file.label}: {file.name} ({source.description}), {len(corpus)} sentences")
     if source.repaired:

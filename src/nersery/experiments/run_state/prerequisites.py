@@ -34,19 +34,19 @@ def check_prerequisites(recipe: Recipe, types: Collection[str] = ()) -> list[str
         raise MissingResourceError(_advice(recipe, lacking))
     errors: list[tuple[str, NerseryError]] = []
     notes: list[str] = []
-    for place, system, method in recipe.methods():
+    for label, system, method in recipe.methods():
         with heard() as messages:
             error = _error(partial(_check, method, recipe.tagger_of(system), types))
-        notes += [f"{place}: {message}" for message in messages]
+        notes += [f"{label}: {message}" for message in messages]
         if error is not None:
-            errors.append((place, error))
+            errors.append((label, error))
     if not errors:
         return notes
     kinds = {type(error) for _, error in errors}
     kind = next((kind for kind in (MissingResourceError, SettingsError) if kind in kinds), None)
     if kind is None:
         raise errors[0][1]
-    messages = [f"{place}: {error}" for place, error in errors]
+    messages = [f"{label}: {error}" for label, error in errors]
     if len(errors) > 1:
         messages = [
             f"{len(errors)} things that the recipe needs are missing or do not fit together",
@@ -70,24 +70,24 @@ def missing_checkpoints(recipe: Recipe) -> dict[str, list[str]]:
 
 def _advice(recipe: Recipe, lacking: Mapping[str, Sequence[str]]) -> str:
     """Which models are missing, how large they are, how to get them, and what to do without them."""
-    known = {name: CHECKPOINTS[name] for name in lacking}
+    models = {name: CHECKPOINTS[name] for name in lacking}
     lines = [f"{len(lacking)} models of the recipe are not on this machine:"]
-    lines += [f"  {name} ({known[name].gigabytes:.1f} GB), for {', '.join(users)}" for name, users in lacking.items()]
+    lines += [f"  {name} ({models[name].gigabytes:.1f} GB), for {', '.join(users)}" for name, users in lacking.items()]
     lines += [
         "To get them, run the command once with network access and without HF_HUB_OFFLINE=1; or copy their folders, "
-        f"and name these. All need {sum(one.gigabytes for one in known.values()):.1f} GB of disk."
+        f"and name these. All need {sum(model.gigabytes for model in models.values()):.1f} GB of disk."
     ]
-    for name, one in known.items():
-        if one.pickled:
+    for name, model in models.items():
+        if model.pickled:
             folder = name.rpartition("/")[2]
             lines.append(
                 f"{name} may be on the hub as a pickle alone, which is refused. Convert it where you trust it, name "
                 f'the folder: python -c "{conversion(name, folder)}"'
             )
-    for chosen in ("bundled", "bundled-multilingual"):
-        without = [f'"{s.name}"' for s in recipe.systems if s.method and lacks_model(chosen, s.method.method)]
-        lost = f", and leaves out {', '.join(without)}" if without else ""
-        lines.append(f"--models {chosen} runs it with the small models that come with nersery{lost}; scores are lower.")
+    for choice in ("bundled", "bundled-multilingual"):
+        left_out = [f'"{s.name}"' for s in recipe.systems if s.method and lacks_model(choice, s.method.method)]
+        lost = f", and leaves out {', '.join(left_out)}" if left_out else ""
+        lines.append(f"--models {choice} runs it with the small models that come with nersery{lost}; scores are lower.")
     return "\n".join(lines)
 
 

@@ -65,12 +65,12 @@ class RunFolder:
     done: int = field(default=0, init=False)
     corpora: dict[str, Corpus] = field(default_factory=dict, init=False)
     notes: list[str] = field(default_factory=list, init=False)
-    _whole: Recipe | None = field(default=None, init=False)
+    _whole_recipe: Recipe | None = field(default=None, init=False)
 
     def part(self, seeds: Sequence[int], systems: Sequence[System] | None = None) -> Self:
         """The same folder with some seeds and systems only; None takes all systems."""
         part = copy.copy(self)
-        part._whole = self._whole or self.recipe
+        part._whole_recipe = self._whole_recipe or self.recipe
         part.recipe = replace(self.recipe, seeds=list(seeds), systems=list(systems or self.recipe.systems))
         return part
 
@@ -125,7 +125,7 @@ class RunFolder:
 
     def generated(self, seed: int, system: System) -> Path:
         """The sentences that a system's method made; systems that generate the same share one file."""
-        systems = (self._whole or self.recipe).systems
+        systems = (self._whole_recipe or self.recipe).systems
         same = [other for other in systems if other.makes_the_same_as(system)]
         paths = [self.path(seed, other, "generated.jsonl") for other in same]
         return next((path for path in paths if path.exists()), paths[0])
@@ -142,8 +142,8 @@ def read_made(path: Path, rows: int | None) -> Corpus:
     Args:
         rows: How many there are in both files together, if that is known.
     """
-    found = sum(file.read_bytes().count(b"\n") for file in (path, rejects_of(path)) if file.exists())
-    if rows not in (None, found):
+    row_count = sum(file.read_bytes().count(b"\n") for file in (path, rejects_of(path)) if file.exists())
+    if rows not in (None, row_count):
         raise damaged(path)
     try:
         return io.read(path)

@@ -29,19 +29,19 @@ def take_over_labels(run: RunFolder, seed: int, system: System) -> bool:
     """Take the labels of raw text from another seed or size, if they depend on neither; whether there were any."""
     if not are_labels_shared(system):
         return False
-    others = (one.generated(other, system) for one in _with_equal_raw_text(run) for other in one.recipe.seeds)
+    others = (part.generated(other, system) for part in _with_equal_raw_text(run) for other in part.recipe.seeds)
     return _copy_first(others, run.generated(seed, system), rejects_of)
 
 
-def _copy_first(others: Iterable[Path], path: Path, *beside: Callable[[Path], Path]) -> bool:
+def _copy_first(others: Iterable[Path], path: Path, *companions: Callable[[Path], Path]) -> bool:
     """Copy the first of the files that exists, and those beside it; whether there was one."""
-    made = next((other for other in others if other.exists()), None)
-    if made is not None:
+    source = next((other for other in others if other.exists()), None)
+    if source is not None:
         path.parent.mkdir(parents=True, exist_ok=True)
-        for place in beside:
-            copy_atomic(place(made), place(path))
-        copy_atomic(made, path)  # last, because it marks the stage as finished
-    return made is not None
+        for companion in companions:
+            copy_atomic(companion(source), companion(path))
+        copy_atomic(source, path)  # last, because it marks the stage as finished
+    return source is not None
 
 
 def _with_equal_raw_text(run: RunFolder) -> Iterator[RunFolder]:
@@ -62,8 +62,8 @@ def take_over_selection(run: RunFolder, seed: int, system: System, number: int) 
         number: Of the selector, from 1.
     """
     name = selected_name(system, number)
-    same = [one for one in run.recipe.systems if one.selects_the_same_as(system, number)]
-    others = (run.path(seed, one, name) for one in same)
+    same = [other for other in run.recipe.systems if other.selects_the_same_as(system, number)]
+    others = (run.path(seed, other, name) for other in same)
     return _copy_first(others, run.path(seed, system, name), history_of, rejects_of)
 
 
@@ -92,14 +92,14 @@ def take_first_copies(made: Path, path: Path, method: str, copies: int) -> bool:
         method: In the ids of the new sentences, see `nersery.augment.base.child_id`.
     """
     copy_of = re.compile(rf"~{re.escape(method)}-(\d+)$")  # a parent may itself be a copy, of another method
-    found: dict[Path, list[str]] = {}
+    kept_lines: dict[Path, list[str]] = {}
     for source, target in ((rejects_of(made), rejects_of(path)), (made, path)):
         pairs = [(line, copy_of.search(str(json.loads(line).get("id", "")))) for line in _lines(source)]
         if not all(number for _, number in pairs):
             return False
-        found[target] = [line for line, number in pairs if number and int(number[1]) <= copies]
+        kept_lines[target] = [line for line, number in pairs if number and int(number[1]) <= copies]
     path.parent.mkdir(parents=True, exist_ok=True)
-    for target, lines in found.items():  # the sentences last, because they mark the stage as finished
+    for target, lines in kept_lines.items():  # the sentences last, because they mark the stage as finished
         write_atomic(target, "".join(lines))
     return True
 

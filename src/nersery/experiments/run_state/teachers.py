@@ -70,10 +70,10 @@ def trained_teacher(run: Path, system: Path, tagger: Tagger, gold: Sequence[Sent
     folder = teachers_folder(run, training.seed) / hashlib.sha256(depends_on.encode()).hexdigest()[:16]
     record = folder.with_suffix(".json")
 
-    def fit(state: Path) -> Tagger:
-        history = tagger.fit(gold, replace(training, folder=state))
+    def fit(checkpoint_folder: Path) -> Tagger:
+        history = tagger.fit(gold, replace(training, folder=checkpoint_folder))
         origin = {"tagger": name_of(tagger), "model": settings_of(tagger).get("model", "")}
-        write_json(record, {**history, **origin, "seconds": training_seconds(state)})
+        write_json(record, {**history, **origin, "seconds": training_seconds(checkpoint_folder)})
         return tagger
 
     teacher = trained_once(folder, fit, settings_of(tagger))

@@ -26,8 +26,8 @@ def versions(threads: int | None = None) -> dict[str, str]:
     """
     from nersery.models.computer import computer
 
-    found = {library: version(library) for library in LIBRARIES}
-    return {"python": ".".join(map(str, sys.version_info[:3])), "nersery": __version__, **found, **computer(threads)}
+    packages = {library: version(library) for library in LIBRARIES}
+    return {"python": ".".join(map(str, sys.version_info[:3])), "nersery": __version__, **packages, **computer(threads)}
 
 
 def check_computer(folder: Path, threads: int | None = None) -> None:
@@ -41,15 +41,15 @@ def check_computer(folder: Path, threads: int | None = None) -> None:
     from nersery.models.computer import ANY
     from nersery.models.loading import PRECISION
 
-    now = versions(threads)
-    first = began_with(folder) or now
+    current = versions(threads)
+    recorded = began_with(folder) or current
     variables = {"precision": PRECISION, "threads": THREADS}
-    if ANY in (first.get("threads"), now["threads"]):  # what a GPU began may continue on a CPU
+    if ANY in (recorded.get("threads"), current["threads"]):  # what a GPU began may continue on a CPU
         del variables["threads"]
-    changed = [name for name in variables if first.get(name, now[name]) != now[name]]
+    changed = [name for name in variables if recorded.get(name, current[name]) != current[name]]
     if changed:
-        lines = "\n".join(f"  {name}: there {first[name]}, now {now[name]}" for name in changed)
-        fix = " ".join(f"{variables[name]}={first[name]}" for name in changed)
+        lines = "\n".join(f"  {name}: there {recorded[name]}, now {current[name]}" for name in changed)
+        fix = " ".join(f"{variables[name]}={recorded[name]}" for name in changed)
         raise SettingsError(
             f"{folder} holds a run that began with other {' and '.join(changed)}, which would change its results:\n"
             f"{lines}\nResume it with {fix} in the environment ({fix} nersery run …), or choose another folder (--out)"

@@ -42,42 +42,42 @@ def of_record(value: Object, line: int, *, labelled: bool) -> Object:
     if len(names := [name for name, given in answers.items() if any(given)]) > 1:
         message = f"labels are answers to {' and '.join(names)} in Argilla, expected one question"
         raise BrokenError(Issue(message, line=line, kind="several questions"))
-    made = answers[names[0]] if names else [[] for given in answers.values() if given][:1]
-    if not made and labelled:
+    label_lists = answers[names[0]] if names else [[] for given in answers.values() if given][:1]
+    if not label_lists and labelled:
         message = "nobody has submitted labels for this record of Argilla; suggestions of models are not read"
         raise BrokenError(Issue(message, line=line, kind="not annotated", fixes=("submit responses in Argilla",)))
     fix = "keep one submitted response for each record"
-    return {**_fields(value), "label": agreed(made or [[]], "responses in Argilla", line, fix)}
+    return {**_fields(value), "label": agreed(label_lists or [[]], "responses in Argilla", line, fix)}
 
 
-def agreed(made: Sequence[list[Any]], what: str, line: int, fix: str) -> list[Any]:
+def agreed(label_lists: Sequence[list[Any]], description: str, line: int, fix: str) -> list[Any]:
     """The labels that several people have given; raises `BrokenError` if they differ."""
-    if any(sorted(map(str, other)) != sorted(map(str, made[0])) for other in made[1:]):
-        message = f"{len(made)} {what} that differ, expected one"
+    if any(sorted(map(str, other)) != sorted(map(str, label_lists[0])) for other in label_lists[1:]):
+        message = f"{len(label_lists)} {description} that differ, expected one"
         raise BrokenError(Issue(message, line=line, kind="annotations differ", fixes=(fix,)))
-    return made[0]
+    return label_lists[0]
 
 
 def _all(value: Object) -> list[tuple[str, list[tuple[Any, Any]]]]:
     """The responses to each question of Argilla 2, as status and answer."""
-    if isinstance(whole := value.get("responses"), dict):
-        each = {name: given for name, given in whole.items() if isinstance(given, list)}
+    if isinstance(responses := value.get("responses"), dict):
+        each = {name: values for name, values in responses.items() if isinstance(values, list)}
         return [
-            (name, [(one.get("status"), one.get("value")) for one in given if isinstance(one, dict)])
-            for name, given in each.items()
+            (name, [(answer.get("status"), answer.get("value")) for answer in values if isinstance(answer, dict)])
+            for name, values in each.items()
         ]
-    columns = [(key, given) for key, given in value.items() if key.endswith(_RESPONSES) and isinstance(given, list)]
-    return [(key, [*zip(value.get(f"{key}.status") or (), given, strict=False)]) for key, given in columns]
+    columns = [(key, values) for key, values in value.items() if key.endswith(_RESPONSES) and isinstance(values, list)]
+    return [(key, [*zip(value.get(f"{key}.status") or (), values, strict=False)]) for key, values in columns]
 
 
 def _are_labels(answer: Any) -> bool:
     """Whether an answer marks a text; others choose, rate, rank or write."""
-    return isinstance(answer, list) and all(isinstance(one, dict) and "start" in one for one in answer)
+    return isinstance(answer, list) and all(isinstance(label, dict) and "start" in label for label in answer)
 
 
 def _with_names(annotation: Any) -> Any:
     """The labels of Argilla 1 as those of Argilla 2."""
-    if not isinstance(annotation, list) or not all(isinstance(one, list) and len(one) == 3 for one in annotation):
+    if not isinstance(annotation, list) or not all(isinstance(label, list) and len(label) == 3 for label in annotation):
         return annotation
     return [{"start": start, "end": end, "label": type_} for type_, start, end in annotation]
 

@@ -43,7 +43,7 @@ class BratSource(StandoffSource):
         """The format."""
         return "brat"
 
-    def documents(self, found: Pass) -> Iterator[Document]:
+    def documents(self, findings: Pass) -> Iterator[Document]:
         """The document, if its labels can be read."""
         text = self._text.whole()
         lines = [(number, line.rstrip("\r\n")) for number, line in enumerate(self.file.lines(), start=1)]
@@ -53,14 +53,14 @@ class BratSource(StandoffSource):
             for number, line in lines
             if line.strip() and not line.startswith(OTHERS)
         ]
-        if issues := [_issue(number, line) for number, line, read in labels if read is None]:
-            found.broken(self.file.stem, issues, unread(text))
+        if issues := [_issue(number, line) for number, line, label in labels if label is None]:
+            findings.broken(self.file.stem, issues, unread(text))
             return
-        spans = [_span(read, number) for number, _, read in labels if read and read["id"] not in triggers]
+        spans = [_span(label, number) for number, _, label in labels if label and label["id"] not in triggers]
         if self._text.has_mark():  # which brat counts as a character
-            moved = [replace(span, start=span.start - 1, end=span.end - 1) for span in spans]
-            if sum(span.fits(text) for span in moved) > sum(span.fits(text) for span in spans):
-                spans = moved
+            moved_spans = [replace(span, start=span.start - 1, end=span.end - 1) for span in spans]
+            if sum(span.fits(text) for span in moved_spans) > sum(span.fits(text) for span in spans):
+                spans = moved_spans
         if text.strip() or spans:  # labels of a blank text are out of place, which reading the document reports
             yield Document(self.file.stem, text, spans)
 
@@ -72,9 +72,9 @@ def _issue(number: int, line: str) -> Issue:
     )
 
 
-def _span(read: re.Match[str], line: int) -> Span:
-    places = [int(place) for part in read["places"].split(";") for place in part.split(" ")]
-    return Span(places[0], places[-1], read["type"], line, read["text"], len(places) // 2)
+def _span(match: re.Match[str], line: int) -> Span:
+    places = [int(place) for part in match["places"].split(";") for place in part.split(" ")]
+    return Span(places[0], places[-1], match["type"], line, match["text"], len(places) // 2)
 
 
 FORMATS = (

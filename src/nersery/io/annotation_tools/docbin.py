@@ -39,20 +39,20 @@ class DocBinSource(Source):
 
     description = "spacy"
 
-    def sentences(self, found: Pass) -> Iterator[Sentence]:
+    def sentences(self, findings: Pass) -> Iterator[Sentence]:
         """One pass over the documents."""
         for number, doc in enumerate(self._documents(), start=1):
             id = f"{self.file.stem}:{number}"
             try:
                 sentences = list(document_sentences(doc, id))
-                clashes = filter(None, (found.clash(sentence.id, number) for sentence in sentences))
+                clashes = filter(None, (findings.clash(sentence.id, number) for sentence in sentences))
                 issues = [replace(clash, line=None) for clash in clashes]
             except DataError as error:
                 issues = [replace(issue, kind="invalid sentence") for issue in error.issues]
             except _DAMAGED as error:
                 issues = [Issue(f"its user_data cannot be read: {error}", kind="invalid sentence")]
             if issues:
-                found.broken(id, issues, unread(doc.text))
+                findings.broken(id, issues, unread(doc.text))
                 continue
             for sentence in sentences:
                 is_known = sentence.language not in ("", NO_LANGUAGE)

@@ -42,23 +42,23 @@ def holds_texts(value: Any) -> bool:
         return False
     if isinstance(value.get("data"), dict) and value.keys() & {*ANNOTATIONS, "predictions"}:
         return False  # a task of Label Studio
-    return any(_is_labelled(one) or _are_texts(one) or holds_texts(one) for one in value.values())
+    return any(_is_labelled(content) or _are_texts(content) or holds_texts(content) for content in value.values())
 
 
 def texts_in(text: str, at: int = 0) -> Iterator[tuple[int, Any]]:
     """All that stands in the lists of texts of such an object, by its JSON, with the lines from 1."""
-    for place, one in inner_values(text, at):
-        if _are_texts(one):
-            yield from array_values(text, place, "", is_all=False)
-        elif _is_labelled(one):
-            yield text.count("\n", 0, place) + 1, one
-        elif holds_texts(one):
-            yield from texts_in(text, place)
+    for position, content in inner_values(text, at):
+        if _are_texts(content):
+            yield from array_values(text, position, "", is_all=False)
+        elif _is_labelled(content):
+            yield text.count("\n", 0, position) + 1, content
+        elif holds_texts(content):
+            yield from texts_in(text, position)
 
 
 def _are_texts(content: Any) -> bool:
     """Whether some of a list are texts; one in a list in one of them makes it broken, so that it is not overlooked."""
-    return isinstance(content, list) and any(is_pair(one) or _is_text(one) or holds_texts(one) for one in content)
+    return isinstance(content, list) and any(is_pair(item) or _is_text(item) or holds_texts(item) for item in content)
 
 
 def _is_text(value: Any) -> bool:
@@ -77,48 +77,48 @@ def usual_form(value: Object) -> Object:
 
     What has another form stays as it is.
     """
-    found = [key for key in TEXTS if isinstance(value.get(key), str)]
-    if "text" not in value and len(found) == 1:
-        value = {"text" if key == found[0] else key: content for key, content in value.items()}
+    text_keys = [key for key in TEXTS if isinstance(value.get(key), str)]
+    if "text" not in value and len(text_keys) == 1:
+        value = {"text" if key == text_keys[0] else key: content for key, content in value.items()}
     return {key: _usual_labels(content) for key, content in value.items()}
 
 
 def _usual_labels(content: Any) -> Any:
     if isinstance(content, list):
-        return [label for one in content for label in _usual(one)]
+        return [label for item in content for label in _usual(item)]
     return _of_types(content) if isinstance(content, dict) else content
 
 
 def _of_types(content: Object) -> Any:
     """The labels of CLUENER, ``{type: {mention: [[first, last], …]}}``."""
-    mentions = [(type_, found) for type_, found in content.items() if isinstance(found, dict)]
-    triples = [(type_, text, place) for type_, found in mentions for text, places in found.items() for place in places]
+    mentions = [(type_, mention) for type_, mention in content.items() if isinstance(mention, dict)]
+    triples = [(t, text, place) for t, mention in mentions for text, places in mention.items() for place in places]
     if len(mentions) < len(content) or not triples or not all(_is_place(place) for *_, place in triples):
         return content
     return [{"start": first, "end": last + 1, "label": type_, "text": text} for type_, text, (first, last) in triples]
 
 
-def _usual(one: Any) -> Iterator[Any]:
+def _usual(label: Any) -> Iterator[Any]:
     """A label, or of Dataturks one for each of its points."""
-    if not isinstance(one, dict):
-        yield one
+    if not isinstance(label, dict):
+        yield label
         return
-    points = one.get("points")
-    place: Any = one.get("span", one.get("pos"))
+    points = label.get("points")
+    place: Any = label.get("span", label.get("pos"))
     if isinstance(place, dict):
         place = [place.get("begin"), place.get("end")]
     if isinstance(points, list) and points and all(isinstance(point, dict) for point in points):
         for point in points:
             last = point.get("end")
             end = last + 1 if type(last) is int else last
-            yield {"start": point.get("start"), "end": end, "label": one.get("label"), "text": point.get("text")}
+            yield {"start": point.get("start"), "end": end, "label": label.get("label"), "text": point.get("text")}
     elif _is_place(place):
-        type_ = next((one[key] for key in ("type", "label", "obj") if key in one), None)
-        yield {"start": place[0], "end": place[1], "label": type_, "text": one.get("name", one.get("text"))}
-    elif {"start", "end", "value", "entity"} <= one.keys():  # of Rasa, where a value may be a synonym
-        yield {"start": one["start"], "end": one["end"], "label": one["entity"]}
+        type_ = next((label[key] for key in ("type", "label", "obj") if key in label), None)
+        yield {"start": place[0], "end": place[1], "label": type_, "text": label.get("name", label.get("text"))}
+    elif {"start", "end", "value", "entity"} <= label.keys():  # of Rasa, where a value may be a synonym
+        yield {"start": label["start"], "end": label["end"], "label": label["entity"]}
     else:
-        yield one
+        yield label
 
 
 def _is_place(value: Any) -> bool:
@@ -139,5 +139,5 @@ def seems_label(value: Any) -> bool:
 
 
 def _has_places(value: Object) -> bool:
-    whole = [key for key, number in value.items() if type(number) is int]
-    return any(map(_START_KEY.search, whole)) and any(map(_END_KEY.search, whole))
+    integer_keys = [key for key, number in value.items() if type(number) is int]
+    return any(map(_START_KEY.search, integer_keys)) and any(map(_END_KEY.search, integer_keys))

@@ -77,7 +77,7 @@ class SpansSource(StandoffSource):
         left_out = f", left out: {', '.join(keys)}" if (keys := _left_out(first)) else ""
         return f"spans of text{left_out}"
 
-    def documents(self, found: Pass) -> Iterator[Document]:
+    def documents(self, findings: Pass) -> Iterator[Document]:
         """One pass over the file."""
         number = 0
         for line, given in self._values():
@@ -85,14 +85,14 @@ class SpansSource(StandoffSource):
                 value = parsed(given, line)
             except BrokenError as broken:
                 number += 1
-                found.broken(f"{self.file.stem}:{number}", broken.issues, unread(given))
+                findings.broken(f"{self.file.stem}:{number}", broken.issues, unread(given))
                 continue
             in_lists = isinstance(given, str) and holds_texts(value)
-            for at, one in texts_in(given, given.index("{")) if in_lists else [(1, value)]:
+            for at, entry in texts_in(given, given.index("{")) if in_lists else [(1, value)]:
                 number += 1
-                yield from self._documents(one, f"{self.file.stem}:{number}", line + at - 1, found)
+                yield from self._documents(entry, f"{self.file.stem}:{number}", line + at - 1, findings)
 
-    def _documents(self, value: Any, id: str, line: int, found: Pass) -> Iterator[Document]:
+    def _documents(self, value: Any, id: str, line: int, findings: Pass) -> Iterator[Document]:
         """The document of a value, if it is one."""
         try:
             value = {"text": value[0], **value[1]} if is_pair(value) else value
@@ -100,11 +100,11 @@ class SpansSource(StandoffSource):
                 raise _broken(line, f"{value!r:.60}, expected {EXPECTED}")
             id = _id(value) or id
             if (answer := value.get("answer")) in REFUSALS:
-                found.skip(id, f"answered {answer}", unread(str(value.get("text", ""))))
+                findings.skip(id, f"answered {answer}", unread(str(value.get("text", ""))))
             else:
                 yield _document(value, id, line, labelled=self.labels_count)
         except BrokenError as broken:
-            found.broken(id, broken.issues, unread(value))
+            findings.broken(id, broken.issues, unread(value))
 
     def _values(self) -> Iterator[tuple[int, Any]]:
         """The lines that are not blank, the object that the file is, or the values of its array; with lines from 1."""
@@ -142,10 +142,10 @@ def _left_out(first: tuple[int, Any]) -> list[str]:
         return []
     if text is None:
         return []
-    values, before = (value["data"], "data.") if is_task else (value, "")
+    values, prefix = (value["data"], "data.") if is_task else (value, "")
     known = () if is_task else ("id", "language", "answer")
-    plain = {key: one for key, one in values.items() if type(one) in (str, int, float) and one != text}
-    return [f"{before}{key}" for key in plain if key not in known and not key.startswith("_")]
+    plain = {key: content for key, content in values.items() if type(content) in (str, int, float) and content != text}
+    return [f"{prefix}{key}" for key in plain if key not in known and not key.startswith("_")]
 
 
 def _id(value: Object) -> str:
@@ -186,15 +186,15 @@ def _document(value: Object, id: str, line: int, *, labelled: bool) -> Document:
 
 def _of_task(task: Object, line: int, *, labelled: bool) -> Object:
     """The text and the labels of a task of Label Studio, which has none if nobody has annotated it."""
-    made: list[Any] = next((task[key] for key in ANNOTATIONS if isinstance(task.get(key), list)), [])
-    made = [one for one in made if isinstance(one, dict) and not one.get("was_cancelled")]
-    made = [one for one in made if one.get("ground_truth")] or made
-    if not made and labelled:
+    completed: list[Any] = next((task[key] for key in ANNOTATIONS if isinstance(task.get(key), list)), [])
+    completed = [item for item in completed if isinstance(item, dict) and not item.get("was_cancelled")]
+    completed = [item for item in completed if item.get("ground_truth")] or completed
+    if not completed and labelled:
         but = ": it has only predictions" if task.get("predictions") else ""
         fix = "accept or correct them in Label Studio, and export again" if but else "annotate it"
         raise BrokenError(Issue(f"nobody has annotated this task{but}", line=line, kind="not annotated", fixes=(fix,)))
-    found = [_of_results(one.get("result") or [], line) for one in made] or [[]]
-    labels = agreed(found, "annotations", line, "keep the annotation that holds, or mark it as ground truth")
+    label_lists = [_of_results(item.get("result") or [], line) for item in completed] or [[]]
+    labels = agreed(label_lists, "annotations", line, "keep the annotation that holds, or mark it as ground truth")
     return {"text": _text_of(task["data"], labels, line), "spans": labels}
 
 
@@ -202,15 +202,15 @@ def _of_results(results: Any, line: int) -> list[Object]:
     """The labels that somebody has given; choices, relations and their kin are left out."""
     if not isinstance(results, list):
         raise _broken(line, f'"result" is {results!r:.60}, expected a list of labels')
-    placed = [one for one in results if isinstance(one, dict) and isinstance(one.get("value"), dict)]
-    placed = [one for one in placed if {"start", "end"} <= one["value"].keys()]
-    labels = [one for one in placed if "labels" in one["value"]]
-    known = {_id(one) for one in labels}
-    if other := next((one for one in placed if one not in labels and _id(one) not in known), None):
+    with_places = [result for result in results if isinstance(result, dict) and isinstance(result.get("value"), dict)]
+    with_places = [result for result in with_places if {"start", "end"} <= result["value"].keys()]
+    labels = [result for result in with_places if "labels" in result["value"]]
+    known = {_id(result) for result in labels}
+    if other := next((result for result in with_places if result not in labels and _id(result) not in known), None):
         raise _broken(line, f'a label is of the kind "{other.get("type")}", expected "labels" over plain text')
-    if len(texts := {str(one["to_name"]) for one in labels if "to_name" in one}) > 1:
+    if len(texts := {str(result["to_name"]) for result in labels if "to_name" in result}) > 1:
         raise _broken(line, f"labels are of {len(texts)} texts ({', '.join(sorted(texts))}), expected one text a task")
-    return [{key: one["value"].get(key) for key in ("start", "end", "labels", "text")} for one in labels]
+    return [{key: result["value"].get(key) for key in ("start", "end", "labels", "text")} for result in labels]
 
 
 def _text_of(data: Object, labels: Sequence[Object], line: int) -> Any:
@@ -241,12 +241,12 @@ def _labels(value: Object, line: int) -> Sequence[Any]:
     Raises:
         BrokenError: If two keys have labels, or none has them and one seems to, in a form that is unknown.
     """
-    named = {key: value[key] for key in LABEL_KEYS if value.get(key) not in (None, [])}
-    given = {key: content for key, content in value.items() if isinstance(content, list) and "suggestion" not in key}
-    named |= {key: content for key, content in given.items() if any(map(_is_label, content))}
-    if len(named) > 1:
-        raise _broken(line, f"labels stand under {' and '.join(named)}, expected one of them")
-    for key, labels in named.items():
+    labels_by_key = {key: value[key] for key in LABEL_KEYS if value.get(key) not in (None, [])}
+    lists = {key: content for key, content in value.items() if isinstance(content, list) and "suggestion" not in key}
+    labels_by_key |= {key: content for key, content in lists.items() if any(map(_is_label, content))}
+    if len(labels_by_key) > 1:
+        raise _broken(line, f"labels stand under {' and '.join(labels_by_key)}, expected one of them")
+    for key, labels in labels_by_key.items():
         if not isinstance(labels, list):
             raise _broken(line, f'"{key}" is {labels!r:.60}, expected a list of labels, each {EXPECTED_LABEL}')
         return labels
@@ -258,11 +258,11 @@ def _labels(value: Object, line: int) -> Sequence[Any]:
 def _refuse_other_forms(value: Object, line: int) -> None:
     """Raise `BrokenError` for labels in an unknown form, without which the text would seem to have no entities."""
     lists = {key: content for key, content in value.items() if isinstance(content, list) and key not in OTHER_PLACES}
-    seeming = ((key, one) for key, content in lists.items() for one in content if seems_label(one))
-    if (found := next(seeming, None)) is not None:
-        key, one = found
+    seeming = ((key, item) for key, content in lists.items() for item in content if seems_label(item))
+    if (first := next(seeming, None)) is not None:
+        key, item = first
         fix = f'write these labels as "label": [[start, end, type], …]; if "{key}" has no labels, remove it'
-        message = f'"{key}" has {one!r:.60}, which seems to be a label, expected {EXPECTED_LABEL}'
+        message = f'"{key}" has {item!r:.60}, which seems to be a label, expected {EXPECTED_LABEL}'
         raise BrokenError(Issue(message, line=line, kind="labels of unknown form", fixes=(fix,)))
 
 

@@ -38,22 +38,22 @@ class PubtatorSource(StandoffSource):
         """The format."""
         return "pubtator"
 
-    def documents(self, found: Pass) -> Iterator[Document]:
+    def documents(self, findings: Pass) -> Iterator[Document]:
         """The documents whose lines can all be read."""
         for first, lines in _parts(self.file):
             texts, spans, issues, id = list[str](), list[Span](), list[Issue](), f"{self.file.stem}:{first}"
             for number, line in enumerate(lines, start=first):
                 line = line.rstrip("\r\n")
-                text, known = _TEXT.fullmatch(line), _LABEL.fullmatch(line) or _RELATION.fullmatch(line)
+                text, match = _TEXT.fullmatch(line), _LABEL.fullmatch(line) or _RELATION.fullmatch(line)
                 if text and not spans and (not texts or text["id"] == id):
                     texts, id = [*texts, text["text"]], text["id"]
-                elif known and known["id"] == id and known.re is _LABEL:
-                    spans.append(Span(int(known["start"]), int(known["end"]), known["type"], number, known["text"]))
-                elif not known or known["id"] != id:
+                elif match and match["id"] == id and match.re is _LABEL:
+                    spans.append(Span(int(match["start"]), int(match["end"]), match["type"], number, match["text"]))
+                elif not match or match["id"] != id:
                     issues.append(Issue(f"{line!r:.60}, {_EXPECTED}", line=number, kind="not a label"))
             if issues or not texts:
                 missing = Issue(f"{lines[0].rstrip()!r:.60}, expected e.g. 123|t|Title", line=first, kind="no text")
-                found.broken(id, issues or [missing], unread(" ".join(texts or lines)))
+                findings.broken(id, issues or [missing], unread(" ".join(texts or lines)))
             else:
                 yield Document(id, "\n".join(texts), spans, first)
 

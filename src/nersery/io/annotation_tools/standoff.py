@@ -109,13 +109,13 @@ class Document:
             is_pair = UTF16_OFFSETS in repairs and character > LAST_OF_PLANE
             is_left_out = CRLF_OFFSETS in repairs and character + after == "\r\n"
             units.append(units[-1] + 1 + is_pair - is_left_out)
-        place = {unit: number for number, unit in enumerate(units)}  # the middle of a pair is no place: -1
-        moved = [
+        character_of_unit = {unit: number for number, unit in enumerate(units)}  # the middle of a pair is no place: -1
+        spans = [
             span if span.text is not None and span.fits(self.text)
-            else replace(span, start=place.get(span.start, -1), end=place.get(span.end, -1))
+            else replace(span, start=character_of_unit.get(span.start, -1), end=character_of_unit.get(span.end, -1))
             for span in self.spans
         ]  # fmt: skip
-        return replace(self, spans=moved)
+        return replace(self, spans=spans)
 
     def lines(self) -> Iterator[Line]:
         """The lines with words or issues, each with all labels that touch it; of a blank text the first."""
@@ -161,9 +161,9 @@ class Line:
 
     def places(self, cut: Splitter) -> list[Place]:
         """The words."""
-        given = self.document.places
-        if given is not None:
-            return list(given[bisect_left(given, (self.start,)) : bisect_left(given, (self.end,))])
+        known_places = self.document.places
+        if known_places is not None:
+            return list(known_places[bisect_left(known_places, (self.start,)) : bisect_left(known_places, (self.end,))])
         places, at = [], self.start
         for word in cut(self.text):
             at = self.document.text.index(word, at)
@@ -203,7 +203,7 @@ class Line:
         """What is wrong with its labels."""
         recount = [repair_hint(UTF16_OFFSETS)] if self.document.has_pairs else []
         recount += [repair_hint(CRLF_OFFSETS)] if self.document.counts_ends_once else []
-        before: tuple[int, Span] | None = None
+        rightmost: tuple[int, Span] | None = None
         for span in self.spans:
             start, end = span.inner(self.document.text)
             if span.parts > 1:
@@ -217,12 +217,12 @@ class Line:
                 fixes += recount
                 message = f"{span} covers {self.document.text[start:end]!r:.60}, a part of {part!r:.60}"
                 yield Issue(message, line=span.line, kind="label within a word", fixes=tuple(fixes))
-            elif before is not None and start < before[0] and not _same(span, before[1], self.document.text):
+            elif rightmost is not None and start < rightmost[0] and not _same(span, rightmost[1], self.document.text):
                 message = (
-                    f"{span} {self.document.text[start:end]!r:.60} overlaps {before[1]}, expected one label a word"
+                    f"{span} {self.document.text[start:end]!r:.60} overlaps {rightmost[1]}, expected one label a word"
                 )
                 yield Issue(message, line=span.line, kind="labels overlap", fixes=("keep one of them",))
-            before = max(before or (end, span), (end, span), key=lambda one: one[0])
+            rightmost = max(rightmost or (end, span), (end, span), key=lambda pair: pair[0])
 
     def _misplaced(self, span: Span, start: int, end: int) -> str:
         """What is wrong with the place of a label, whatever the words are; empty where nothing is."""
@@ -251,8 +251,8 @@ class Line:
         return [place for place in places[first : bisect_left(places, (end,))] if place[1] > start]
 
 
-def _same(one: Span, other: Span, text: str) -> bool:
-    return (one.inner(text), one.type) == (other.inner(text), other.type)
+def _same(span: Span, other: Span, text: str) -> bool:
+    return (span.inner(text), span.type) == (other.inner(text), other.type)
 
 
 def layout(sentence: Sentence) -> tuple[str, list[Place]]:
@@ -266,8 +266,8 @@ def layout(sentence: Sentence) -> tuple[str, list[Place]]:
     offsets = sentence.offsets
     if any(end - start != len(word) for word, (start, end) in zip(sentence.words, offsets, strict=False)):
         return sentence.text, list(replace(sentence, offsets=()).character_offsets)
-    first = offsets[0][0] if offsets else 0
-    places = [(start - first, end - first) for start, end in sentence.character_offsets]
+    beginning = offsets[0][0] if offsets else 0
+    places = [(start - beginning, end - beginning) for start, end in sentence.character_offsets]
     text, at = [], 0
     for word, (start, end) in zip(sentence.words, places, strict=True):
         text += [" " * (start - at), word]
@@ -295,38 +295,38 @@ class StandoffSource(Source):
     """Whether the id of a sentence has the number of its line even where there is one line alone."""
 
     @abstractmethod
-    def documents(self, found: Pass) -> Iterator[Document]:
-        """One pass over the texts; what is wrong goes to ``found``."""
+    def documents(self, findings: Pass) -> Iterator[Document]:
+        """One pass over the texts; what is wrong goes to ``findings``."""
 
-    def sentences(self, found: Pass) -> Iterator[Sentence]:
+    def sentences(self, findings: Pass) -> Iterator[Sentence]:
         """One pass: the lines that are not blank."""
-        for document in self.documents(found):
+        for document in self.documents(findings):
             applying = {UTF16_OFFSETS: document.has_pairs, CRLF_OFFSETS: "\r\n" in document.text}
             if names := [name for name in applying if applying[name] and name in self.options.repair]:
-                before, document = document, document.moved(names)
-                found.count(+Counter(dict.fromkeys(names, sum(map(Span.__ne__, before.spans, document.spans)))))
+                unmoved, document = document, document.moved(names)
+                findings.count(+Counter(dict.fromkeys(names, sum(map(Span.__ne__, unmoved.spans, document.spans)))))
             lines = list(document.lines())
             for line in lines:
                 alone = len(lines) == 1 and not self.numbers_lines
-                sentence = self._sentence(line, document.id if alone else f"{document.id}:{line.number}", found)
+                sentence = self._sentence(line, document.id if alone else f"{document.id}:{line.number}", findings)
                 if sentence is not None:
                     yield sentence
 
-    def _sentence(self, line: Line, id: str, found: Pass) -> Sentence | None:
+    def _sentence(self, line: Line, id: str, findings: Pass) -> Sentence | None:
         document = line.document
-        found_here = (*document.issues.get(line.number, ()), _too_long(line), lone_return(line.text, document.line))
-        issues = [issue for issue in found_here if issue]
-        if clash := found.clash(id, document.line):
+        possible = (*document.issues.get(line.number, ()), _too_long(line), lone_return(line.text, document.line))
+        issues = [issue for issue in possible if issue]
+        if clash := findings.clash(id, document.line):
             issues.append(clash)
         language = self.options.language if document.language is None else document.language
-        places = whole = [] if issues else line.places(splitter(self.options.split or self.splitting, language))
+        places = uncut_places = [] if issues else line.places(splitter(self.options.split or self.splitting, language))
         widened = 0
         if WHOLE_WORDS in self.options.repair:
-            before, line = line, line.widened(whole)
-            widened = sum(map(Span.__ne__, before.spans, line.spans))
+            unwidened, line = line, line.widened(uncut_places)
+            widened = sum(map(Span.__ne__, unwidened.spans, line.spans))
         if CUT_WORDS in self.options.repair:
-            places = line.finer(whole)
-        words, cleaned = found.clean([document.text[start:end] for start, end in places])
+            places = line.finer(uncut_places)
+        words, cleaned = findings.clean([document.text[start:end] for start, end in places])
         if not issues:
             issues += line.issues(places)
             try:
@@ -335,9 +335,9 @@ class StandoffSource(Source):
             except DataError as error:
                 issues += issues_in(error, document.line)
         if not issues:
-            found.count(+Counter({WHOLE_WORDS: widened, CUT_WORDS: len(places) - len(whole)}), cleaned)
+            findings.count(+Counter({WHOLE_WORDS: widened, CUT_WORDS: len(places) - len(uncut_places)}), cleaned)
             return sentence
-        found.broken(id, issues, unread(" ".join(words) or line.text, [f"# label: {span}" for span in line.spans]))
+        findings.broken(id, issues, unread(" ".join(words) or line.text, [f"# label: {span}" for span in line.spans]))
         return None
 
 

@@ -38,10 +38,10 @@ def _places(sentence: Sentence) -> Iterator[tuple[int, int, str, str]]:
 
 def _source(sentence: Sentence) -> Object:
     """What finds a sentence again: its id, and its place in the document if that is known."""
-    known: Object = {"id": sentence.id, "language": sentence.language, "document": sentence.document}
+    reference: Object = {"id": sentence.id, "language": sentence.language, "document": sentence.document}
     if sentence.offsets:
-        known["start"] = sentence.offsets[0][0]
-    return {key: value for key, value in known.items() if value != ""}
+        reference["start"] = sentence.offsets[0][0]
+    return {key: value for key, value in reference.items() if value != ""}
 
 
 class LabelStudioWriter(Writer):
@@ -120,8 +120,8 @@ def pack_brat(lines: Path, target: Path) -> None:
     target.mkdir(exist_ok=True)
     names: set[str] = set()
     for document, sentences in documents.items():
-        whole = _UNSAFE.sub("_", document).strip(".").encode()
-        name = stem = whole[:LONGEST_NAME].decode(errors="ignore") or "sentences"  # without half a character
+        safe_name = _UNSAFE.sub("_", document).strip(".").encode()
+        name = stem = safe_name[:LONGEST_NAME].decode(errors="ignore") or "sentences"  # without half a character
         number = 1
         while name.casefold() in names:
             number += 1
@@ -154,7 +154,7 @@ def _whole(sentences: list[Sentence]) -> tuple[str, str]:
     parts: list[str] = []
     labels: list[str] = []
     at = 0
-    for sentence in sorted(sentences, key=lambda one: (not one.offsets, one.offsets[:1])):
+    for sentence in sorted(sentences, key=lambda sentence: (not sentence.offsets, sentence.offsets[:1])):
         text, _ = layout(sentence)
         # Sentences that overlap or touch, as those of a copy, follow each other. In front of a byte order mark stands a
         # space: brat counts one at the start of a file as a character, most readers skip it.

@@ -103,39 +103,39 @@ class WebannoSource(StandoffSource):
                 return
             if (layer := _LAYER.match(line.rstrip("\r\n"))) is None:
                 continue
-            name, before = layer["name"], ""
+            name, previous_feature = layer["name"], ""
             is_span = layer["kind"] == "SP" and (name.endswith(_NAMED_ENTITY) or not name.startswith(_OF_DKPRO))
             for feature in layer["features"].split("|"):
-                if is_span and feature != "identifier" and "ROLE_" not in (before[:5], feature[:5]):
+                if is_span and feature != "identifier" and "ROLE_" not in (previous_feature[:5], feature[:5]):
                     self._layers.append(_Layer(_FIRST_LAYER + self._width, name.rpartition(".")[2], feature))
-                self._width, before = self._width + 1, feature
+                self._width, previous_feature = self._width + 1, feature
 
     @cached_property
     def _layer(self) -> _Layer | None:
         """The column of the labels if the file is read by itself; None without layers of spans."""
-        named = [layer for layer in self._layers if self.options.tag_column in (None, layer.column)]
-        main = [layer for layer in named if layer.name == _NAMED_ENTITY] or named
+        candidates = [layer for layer in self._layers if self.options.tag_column in (None, layer.column)]
+        main = [layer for layer in candidates if layer.name == _NAMED_ENTITY] or candidates
         if self._layers and len(main) != 1:
             message = f"labels stand in the columns {', '.join(map(str, self._layers))}, expected one"
             raise DataError(Issue(message, self.file.name), fix="name the column: --tag-column")
         return main[0] if main else None
 
-    def _layer_in(self, found: Pass) -> _Layer | None:
+    def _layer_in(self, findings: Pass) -> _Layer | None:
         """The column of the labels: in a folder, that of the layer of the first file that has one."""
-        layer = next((layer for layer in self._layers if layer.full_name == found.layer), None)
-        if not found.layer and (layer := self._layer):
-            found.layer = layer.full_name
+        layer = next((layer for layer in self._layers if layer.full_name == findings.layer), None)
+        if not findings.layer and (layer := self._layer):
+            findings.layer = layer.full_name
         names = {other.name for other in self._layers}
         if self.options.tag_column is None and _NAMED_ENTITY in names and (not layer or layer.name != _NAMED_ENTITY):
-            message = f"labels stand in the layer {_NAMED_ENTITY}, and in files before this one in {found.layer}"
+            message = f"labels stand in the layer {_NAMED_ENTITY}, and in files before this one in {findings.layer}"
             raise DataError(Issue(message, self.file.name), fix="rename this file to be the first in the folder")
         if layer is None and self.labels_count:
-            warn(f"{self.file.name}: no layer {found.layer or _NAMED_ENTITY}, so its sentences have no entities")
+            warn(f"{self.file.name}: no layer {findings.layer or _NAMED_ENTITY}, so its sentences have no entities")
         return layer
 
-    def documents(self, found: Pass) -> Iterator[Document]:
+    def documents(self, findings: Pass) -> Iterator[Document]:
         """The document; what is wrong with a line is an issue of its sentence."""
-        layer = self._layer_in(found)
+        layer = self._layer_in(findings)
         spans, places, issues = dict[tuple[str, str], Span](), list[Place](), defaultdict[int, list[Issue]](list)
         text, sentence, word = "", 0, _NO_TOKEN
         for row in self._rows(layer):
@@ -157,9 +157,9 @@ class WebannoSource(StandoffSource):
                     message = f"a label of {row.word!r:.60} has no type in column {layer}"
                     issues[sentence].append(Issue(message, line=row.line, kind="label without type"))
                     continue
-                known = spans.get((type_, number), Span(start, start, type_, row.line, ""))
-                covered = (known.text or "")[: start - known.start] + text[known.end : start] + row.word
-                spans[type_, number] = Span(known.start, end, type_, known.line, covered)
+                earlier = spans.get((type_, number), Span(start, start, type_, row.line, ""))
+                covered = (earlier.text or "")[: start - earlier.start] + text[earlier.end : start] + row.word
+                spans[type_, number] = Span(earlier.start, end, type_, earlier.line, covered)
         if places:
             yield Document(self.file.stem, text, list(spans.values()), 1, places, issues=issues, counts_characters=True)
 
@@ -180,12 +180,12 @@ class WebannoSource(StandoffSource):
 
     def _row(self, line: str, number: int, begins: bool, before: _Token, layer: _Layer | None) -> _Token:
         """What a line holds; ``before`` is the word before it."""
-        read, at, issue = _ROW.fullmatch(line), before.end + 1, ""
-        if read is None or (read["part"] and begins):
+        match, at, issue = _ROW.fullmatch(line), before.end + 1, ""
+        if match is None or (match["part"] and begins):
             issue = f"{line!r:.60}, expected e.g. 1-1, a tab, 0-4, a tab, Oslo, a tab, LOC"
             return _Token(number, begins, False, at, at, line, "_", issue)
-        word, *values = read["rest"].split("\t")
-        start, end, labels = int(read["start"]), int(read["end"]), "_"
+        word, *values = match["rest"].split("\t")
+        start, end, labels = int(match["start"]), int(match["end"]), "_"
         if len(values) < self._width:
             issue = f"{word!r:.60} has {len(values) + 3} columns, expected {self._width + 3} as in the header"
         elif layer:
@@ -194,7 +194,7 @@ class WebannoSource(StandoffSource):
             gap = start - before.end
             issue = f"{word!r:.60} begins {gap:,} characters after the text before it, expected {LONGEST:,} at most"
             start = at
-        return _Token(number, begins, read["part"] is not None, start, end, word, labels, issue)
+        return _Token(number, begins, match["part"] is not None, start, end, word, labels, issue)
 
 
 _NO_TOKEN = _Token(0, False, False, 0, 0, "", "_")
@@ -206,8 +206,8 @@ def _labels(row: _Token, layer: _Layer | None) -> Iterator[tuple[str, str]]:
         label = _LABEL.fullmatch(value)
         type_, number = label.group("type", "number") if label else (value, None)
         if type_ != "_":
-            named = layer.name if layer and not layer.feature else ""
-            yield named if type_ == "*" else _plain(type_), number or f"line {row.line}"
+            default_type = layer.name if layer and not layer.feature else ""
+            yield default_type if type_ == "*" else _plain(type_), number or f"line {row.line}"
 
 
 def _characters(word: str, units: int) -> int:

@@ -53,14 +53,14 @@ def _sentences(value: Any) -> list[Any]:
     if "tokenized_text" in value:
         return [_sentence(value["tokenized_text"], value["ner"], 0)]
     if "tokens" in value:
-        entities = [{key: one.get(key) for key in ("start", "end", "type")} for one in value["entities"]]
+        entities = [{key: entity.get(key) for key in ("start", "end", "type")} for entity in value["entities"]]
         return [{"words": value["tokens"], "entities": entities}]
-    found, before, document = [], 0, value.get("doc_key")
+    sentences, word_count, document = [], 0, value.get("doc_key")
     for words, ranges in zip(value["sentences"], value["ner"], strict=True):
-        sentence = _sentence(words, ranges, before)
-        found.append(sentence | ({"document": document} if isinstance(document, str) else {}))
-        before += len(words)
-    return found
+        sentence = _sentence(words, ranges, word_count)
+        sentences.append(sentence | ({"document": document} if isinstance(document, str) else {}))
+        word_count += len(words)
+    return sentences
 
 
 def _is_known(value: Any) -> bool:
@@ -72,15 +72,16 @@ def _is_known(value: Any) -> bool:
         parts = [*words, *ranges] if isinstance(words, list) and isinstance(ranges, list) else [None]
         return len(words) == len(ranges) and all(isinstance(part, list) for part in parts)
     labels = value["ner"] if "tokenized_text" in value else value["entities"]
-    return isinstance(labels, list) and ("tokenized_text" in value or all(isinstance(one, dict) for one in labels))
+    return isinstance(labels, list) and ("tokenized_text" in value or all(isinstance(label, dict) for label in labels))
 
 
 def _sentence(words: Any, ranges: Sequence[Any], before: int) -> Object:
     """A sentence with the ranges of words that end with their last one; ``before`` words stand in front of it."""
     entities = []
-    for one in ranges:
-        is_range = isinstance(one, list) and [*map(type, one[:3])] == [int, int, str]
-        entities.append({"start": one[0] - before, "end": one[1] + 1 - before, "type": one[2]} if is_range else one)
+    for label in ranges:
+        if isinstance(label, list) and [*map(type, label[:3])] == [int, int, str]:
+            label = {"start": label[0] - before, "end": label[1] + 1 - before, "type": label[2]}
+        entities.append(label)
     return {"words": words, "entities": entities}
 
 

@@ -53,12 +53,12 @@ class LocalWorker:
     """A process at the other end of a pipe, with a folder for its temporary files, which a kill would leave."""
 
     def __init__(self, context: SpawnContext, task: bytes) -> None:
-        self.connection, theirs = context.Pipe()
+        self.connection, child_end = context.Pipe()
         self._folder = tempfile.TemporaryDirectory(prefix="nersery-", ignore_cleanup_errors=True)
-        self._process = context.Process(target=_serve, args=(theirs, task, self._folder.name), daemon=True)
+        self._process = context.Process(target=_serve, args=(child_end, task, self._folder.name), daemon=True)
         with _ignoring_ctrl_c():
             self._process.start()
-        theirs.close()
+        child_end.close()
 
     def send(self, rows: bytes) -> None:
         """Send a batch; the worker reads the pipe even while it is busy."""

@@ -95,7 +95,7 @@ class Pool(Generic[AnyWorker, Row, Item]):
         ahead: int = AHEAD,
         show: Callable[[str, Sequence[Row | Reject]], None] = lambda text, _: print_line(text),
     ) -> None:
-        self._engine, self._task, self._most, self._report = engine, task, workers, report
+        self._engine, self._task, self._worker_limit, self._report = engine, task, workers, report
         self._ahead, self._show = ahead, show
         self._slots: list[_Slot[AnyWorker, Row]] = []
         self._todo: deque[_Batch[Row]] = deque()
@@ -119,7 +119,7 @@ class Pool(Generic[AnyWorker, Row, Item]):
             NerseryError: If no worker can continue.
         """
         source, waiting = iter(batches), deque[_Batch[Row]]()
-        window, has_more = self._most * self._ahead + 1, True
+        window, has_more = self._worker_limit * self._ahead + 1, True
         while has_more or waiting:
             if has_more and len(waiting) < window:
                 rows = next(source, None)
@@ -150,7 +150,7 @@ class Pool(Generic[AnyWorker, Row, Item]):
         """
         waiting: list[_Batch[Row]] = []
         while True:
-            while len(waiting) < self._most and (rows := next_batch()) is not None:
+            while len(waiting) < self._worker_limit and (rows := next_batch()) is not None:
                 waiting.append(_Batch(rows))
                 self._todo.append(waiting[-1])
             if not waiting:
@@ -173,7 +173,7 @@ class Pool(Generic[AnyWorker, Row, Item]):
             slot = min(free, key=lambda slot: len(slot.batches))
             slot.batches.append(self._todo.popleft())
             slot.worker.send(pickle.dumps(slot.batches[-1].rows, pickle.HIGHEST_PROTOCOL))
-        room = (1 if self._task.is_first else self._most) - len(self._slots)
+        room = (1 if self._task.is_first else self._worker_limit) - len(self._slots)
         starting = sum(not slot.is_ready for slot in self._slots)
         for _ in range(min(room, len(self._todo) - starting)):
             self._slots.append(_Slot(self._engine.start(pickle.dumps(self._task))))
@@ -224,20 +224,20 @@ class Pool(Generic[AnyWorker, Row, Item]):
         self._deaths += 1
         row, stage = batch.rows[0], self._task.stage
         name = sentence_name(row.sentence) if isinstance(row, Reject) else stage.row_name(row)
-        place = f"at {len(batch.rows)} rows from {name} on"
+        location = f"at {len(batch.rows)} rows from {name} on"
         if self._deaths == MOST_DEATHS:
             raise JobFailedError(
-                f"{MOST_DEATHS} workers died, the last one {place}: {reason}. Finished shards are kept: the same "
+                f"{MOST_DEATHS} workers died, the last one {location}: {reason}. Finished shards are kept: the same "
                 "command resumes"
             )
         batch.tries_left -= 1
         if batch.tries_left:
-            self._report(f"a worker died {place}: {reason}; they are repeated")
+            self._report(f"a worker died {location}: {reason}; they are repeated")
             return [batch]
         if len(batch.rows) > 1:
-            self._report(f"a worker died {place}: {reason}; they are repeated in halves")
+            self._report(f"a worker died {location}: {reason}; they are repeated in halves")
             return batch.halve()
-        self._report(f"{TRIES} workers died {place}: {reason}; it is rejected")
+        self._report(f"{TRIES} workers died {location}: {reason}; it is rejected")
         sentence = row.sentence if isinstance(row, Reject) else stage.sentence_of(row)
         reject, tally = Reject(f"{FAILED}a worker died of it: {reason}", sentence), Tally()
         tally.add(reject)

@@ -59,11 +59,11 @@ class RayEngine:
         self._actor = self._ray.remote(num_cpus=1, num_gpus=gpus, max_restarts=0)(MessageHandler)
 
     def _check_gpus(self, wanted: float) -> None:
-        there = self._ray.cluster_resources().get("GPU", 0.0)
-        if wanted > there and _address() == LOCAL:
+        count = self._ray.cluster_resources().get("GPU", 0.0)
+        if wanted > count and _address() == LOCAL:
             self.close()
             raise SettingsError(
-                f"the workers want {wanted:g} GPUs together, Ray sees {there:g} here. Ask for fewer (--workers, --gpus)"
+                f"the workers want {wanted:g} GPUs together, Ray sees {count:g} here. Ask for fewer (--workers, --gpus)"
             )
 
     def start(self, task: bytes) -> RayWorker:
@@ -101,8 +101,8 @@ class RayEngine:
         """Notice dead nodes, without which Ray waits forever for a place to start a worker."""
         nodes = self._ray.nodes()
         dead = [node for node in nodes if not node["Alive"]]
-        own = self._ray.get_runtime_context().get_node_id()
-        if own_node := next((node for node in dead if node["NodeID"] == own), None):
+        own_id = self._ray.get_runtime_context().get_node_id()
+        if own_node := next((node for node in dead if node["NodeID"] == own_id), None):
             raise EngineLostError(f"Ray's node of this process, {_named(own_node)}, is dead: its raylet ended")
         alive = [node["Resources"] for node in nodes if node["Alive"]]
         wanted = self._wanted.items()

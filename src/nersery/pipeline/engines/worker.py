@@ -59,8 +59,8 @@ class BatchRunner(Generic[Row, Item]):
     def answer(self, items: Sequence[Item | Reject]) -> Answer:
         """The result of some items; one that the step or the format cannot process is rejected."""
         output, rejects, tally = list[str](), list[str](), Tally()
-        for made in outcomes_of(items, self._policy, batch_size=self._batch_size):
-            line, outcome = self._policy.encoded(made, self._stage.encode, io.reject_line)
+        for result in outcomes_of(items, self._policy, batch_size=self._batch_size):
+            line, outcome = self._policy.encoded(result, self._stage.encode, io.reject_line)
             tally.add(outcome)
             if isinstance(outcome, Reject):
                 rejects.append(line)

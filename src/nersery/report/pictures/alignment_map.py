@@ -43,7 +43,7 @@ def alignment_map(source: Sentence, target: Sentence, alignment: Alignment) -> M
         cell(row, column, probability, max(FAINTEST, probability), (rows[row].text, columns[column].text), inset=2)
         for row, column, probability in alignment
     )
-    frames = (Area("chosen", _span(one), _span(other), inset=1) for one, other in projected.items())
+    frames = (Area("chosen", _span(entity), _span(other), inset=1) for entity, other in projected.items())
     title = f"Links: {printable(source.text)} → {printable(target.text)}"
     return matrix(title, rows, columns, [*_bands(source, target), *cells, *frames], LEGEND)
 
@@ -58,8 +58,8 @@ def draw_pair(path: Path, id: str, tasks: Iterable[Task | Reject], projection: P
         DataError: When the alignment does not fit the pair.
         SettingsError: When there is no such pair.
     """
-    whole = ((task.target, task.translations[0]) for task in tasks if not isinstance(task, Reject))
-    for target, translation in whole:
+    pairs = ((task.target, task.translations[0]) for task in tasks if not isinstance(task, Reject))
+    for target, translation in pairs:
         if not isinstance(translation, Reject) and (target.id == id if id else translation.source.entities):
             source, alignment = translation
             if issue := alignment_issue(alignment, len(source), len(target)):
@@ -86,11 +86,11 @@ def _projected(source: Sentence, target: Sentence, alignment: Alignment) -> dict
         for other in target.entities
         if link.target in other.positions
     )
-    found: dict[Entity, Entity] = {}
+    projected: dict[Entity, Entity] = {}
     for entity, other in sorted(hits, key=lambda pair: (pair[0].type != pair[1].type, -hits[pair], *pair)):
-        if entity not in found and other not in found.values():
-            found[entity] = other
-    return {entity: found[entity] for entity in source.entities if entity in found}
+        if entity not in projected and other not in projected.values():
+            projected[entity] = other
+    return {entity: projected[entity] for entity in source.entities if entity in projected}
 
 
 def _labels(sentence: Sentence, lost: Sequence[Entity]) -> list[Label]:
@@ -98,9 +98,9 @@ def _labels(sentence: Sentence, lost: Sequence[Entity]) -> list[Label]:
     labels = [Label(shortened(word, LONGEST), "word", word) for word in map(printable, sentence.words)]
     for entity in sentence.entities:
         kind = "lost" if entity in lost else "entity"
-        for place in entity.positions:
-            shown = labels[place].shown + (f" {printable(entity.type)}" if place == entity.start else "")
-            labels[place] = replace(labels[place], shown=shown, kind=kind)
+        for position in entity.positions:
+            shown = labels[position].shown + (f" {printable(entity.type)}" if position == entity.start else "")
+            labels[position] = replace(labels[position], shown=shown, kind=kind)
     return labels
 
 

@@ -77,9 +77,9 @@ def f1_scale(systems: Sequence[SystemReport]) -> Scale:
 
 def leading(systems: Sequence[SystemReport], reference: SystemReport | None) -> tuple[Systems, Systems]:
     """The baseline with the best systems, and the others if there are more than `MOST_ROWS`; each in its order."""
-    ranked = sorted(systems, key=lambda one: (one is not reference, -(one.f1.mean or 0.0)))[:MOST_ROWS]
-    chosen = {id(one) for one in ranked}
-    return [one for one in systems if id(one) in chosen], [one for one in systems if id(one) not in chosen]
+    ranked = sorted(systems, key=lambda s: (s is not reference, -(s.f1.mean or 0.0)))[:MOST_ROWS]
+    chosen = {id(s) for s in ranked}
+    return [s for s in systems if id(s) in chosen], [s for s in systems if id(s) not in chosen]
 
 
 def drawn(chart: str, **values: Any) -> Markup:
@@ -103,7 +103,7 @@ def f1_chart(
         name: Distinct for each chart of a page.
     """
     systems = [system for system in systems if system.f1.mean is not None]
-    rows = [(system, ROW * place, shortened(system.label)) for place, system in enumerate(systems)]
+    rows = [(system, ROW * index, shortened(system.label)) for index, system in enumerate(systems)]
     bottom = ROW * len(systems) + 6
     scale = scale or f1_scale(systems)
     return drawn("f1", rows=rows, reference=reference, seeds=seeds, scale=scale, name=name, bottom=bottom)
@@ -152,7 +152,7 @@ Line = tuple[Sequence[Point], Sequence[tuple[Point, str]]]
 def curves(trainings: Iterable[TrainingReport]) -> list[list[Point]]:
     """For each training the points (step, score on dev in percent points)."""
     return [
-        [(one.step, 100 * one.score) for one in training.evaluations if one.step is not None and one.score is not None]
+        [(e.step, 100 * e.score) for e in training.evaluations if e.step is not None and e.score is not None]
         for training in trainings
     ]
 

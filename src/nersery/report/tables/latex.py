@@ -19,7 +19,7 @@ def latex_text(text: str) -> str:
     >>> print(latex_text("[a] p < 0.001 & 48.3 ± 0.6 %"))
     {[}a] p $<$ 0.001 \& 48.3 $\pm$ 0.6 \%
     """
-    return re.sub(r"[\\~^−±<>|\[*&%$#_{}]", lambda found: _ESCAPES.get(found[0], "\\" + found[0]), text)
+    return re.sub(r"[\\~^−±<>|\[*&%$#_{}]", lambda match: _ESCAPES.get(match[0], "\\" + match[0]), text)
 
 
 def latex_table(table: ReportTable) -> str:

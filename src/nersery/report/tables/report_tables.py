@@ -51,8 +51,8 @@ GROUPS = {
 
 def report_tables(report: Report) -> dict[str, ReportTable]:
     """All tables of a report that have rows, by name."""
-    found = (table for make in TABLES for table in make(report) if table.rows)
-    return {table.name: table for table in found}
+    tables = (table for make in TABLES for table in make(report) if table.rows)
+    return {table.name: table for table in tables}
 
 
 def reference_name(report: Report) -> str:
@@ -62,7 +62,7 @@ def reference_name(report: Report) -> str:
 
 def _search(report: Report) -> Iterator[ReportTable]:
     columns = [
-        Column("System", NAME, lambda one: label_of(one.name)), Column("Folds", of="folds"), Column("F1", POINTS, "f1"),
+        Column("System", NAME, lambda row: label_of(row.name)), Column("Folds", of="folds"), Column("F1", POINTS, "f1"),
         Column("Difference from gold only", Kind(unbroken, style="text"), _if_any("difference")),
         Column("Expected gain", TEXT, _if_any("expected")), Column("Estimated", TEXT, _if_any("estimate")),
         Column("Took", TEXT, _if_any("took")), Column("Outcome", PROSE, "fate"),
@@ -92,16 +92,16 @@ def _reviewed(report: Report) -> Iterator[ReportTable]:
     """What people accepted of each method's sentences, where a system has the selector ``reviewed``."""
     columns = [
         Column("System", NAME, "system.label"), Column("Method", TEXT, "system.method"), Column("Seed", TEXT, "seed"),
-        Column("Accepted", POINTS, lambda one: one.accepted / one.total if one.total else None),
+        Column("Accepted", POINTS, lambda item: item.accepted / item.total if item.total else None),
         Column("Reviewed", of="total"), Column("Corrected", of="corrected"),
-        Column("Kappa", TEXT, lambda one: None if one.kappa is None else f"{one.kappa:.2f}", KAPPA),
+        Column("Kappa", TEXT, lambda item: None if item.kappa is None else f"{item.kappa:.2f}", KAPPA),
     ]  # fmt: skip
     items = (
-        SimpleNamespace(system=system, seed=seed, total=found["accepted"] + found["rejected"], **found)
+        SimpleNamespace(system=system, seed=seed, total=decisions["accepted"] + decisions["rejected"], **decisions)
         for system in report.systems
         for stage in system.selection
-        for seed, found in stage.history.items()
-        if "accepted" in found
+        for seed, decisions in stage.history.items()
+        if "accepted" in decisions
     )
     yield ReportTable.of("reviewed", "Sentences that people accepted, in percent", columns, items)
 
@@ -114,8 +114,8 @@ def _scores(report: Report) -> Iterator[ReportTable]:
     several, reference = len(report.comparisons) > 1, report.reference
     columns = [
         Column("Method", NAME, "label"), *FIGURES,
-        Column("Difference", GAIN, lambda one: None if one is reference else one.difference(reference)),
-        Column("95 % interval", INTERVAL, lambda one: None if one.tested.low is None else one.tested),
+        Column("Difference", GAIN, lambda item: None if item is reference else item.difference(reference)),
+        Column("95 % interval", INTERVAL, lambda item: None if item.tested.low is None else item.tested),
         Column("p", P_VALUE, "tested.p"),
         *([Column("p, corrected", P_VALUE, "tested.corrected_p")] if several else []), *COLUMNS,
     ]  # fmt: skip
@@ -142,16 +142,16 @@ def _groups(report: Report) -> Iterator[ReportTable]:
         rows, full = [], []
         for name in groups_of(report, kind):
             scores = [getattr(system, part).get(name, GroupScores()) for system in systems]
-            gold = next((one.gold for one in scores if one.gold is not None), None)
+            gold = next((score.gold for score in scores if score.gold is not None), None)
             compared = [
-                None if own.f1.mean is None else (own.f1, None if system is report.reference else base.get(name))
-                for system, own in zip(systems, scores, strict=True)
+                None if group.f1.mean is None else (group.f1, None if system is report.reference else base.get(name))
+                for system, group in zip(systems, scores, strict=True)
             ]
             shown = name or "none named"
             rows.append((shown, gold, *compared))
             full += [
-                SimpleNamespace(group=shown, method=system.label, **dict(own))
-                for system, own in zip(systems, scores, strict=True)
+                SimpleNamespace(group=shown, method=system.label, **dict(group))
+                for system, group in zip(systems, scores, strict=True)
             ]
         columns = [Column(heading, column_kind), Column("Gold mentions"), *(Column(s.label, GAP) for s in systems)]
         caption = f"F1 by method and {by}, in percent points; beside it the difference from {reference_name(report)}"
@@ -176,12 +176,12 @@ def _changes(report: Report) -> Iterator[ReportTable]:
 
 def _by_kind(report: Report, part: str, kinds: Sequence[str], *captions: str) -> Iterator[ReportTable]:
     """The counts of each kind by system, and by type and system."""
-    found = [(system.label, rows) for system in report.systems if (rows := getattr(system, part).per_type)]
-    totals = [(label, *(sum(row.get(kind, 0) for row in rows.values()) for kind in kinds)) for label, rows in found]
+    by_system = [(system.label, rows) for system in report.systems if (rows := getattr(system, part).per_type)]
+    totals = [(label, *(sum(row.get(kind, 0) for row in rows.values()) for kind in kinds)) for label, rows in by_system]
     by_type = [
         (type_, label, *(rows[type_].get(kind, 0) for kind in kinds))
         for type_ in report.types
-        for label, rows in found
+        for label, rows in by_system
         if type_ in rows
     ]
     columns = [Column("Method", NAME), *(Column(kind.capitalize()) for kind in kinds)]
@@ -191,7 +191,7 @@ def _by_kind(report: Report, part: str, kinds: Sequence[str], *captions: str) ->
 
 def confused(report: Report) -> SystemReport | None:
     """The system whose type confusion is shown: the best one, or the only one."""
-    return next((one for one in (report.best, report.reference) if one and one.errors.confusion), None)
+    return next((system for system in (report.best, report.reference) if system and system.errors.confusion), None)
 
 
 def _confusion(report: Report) -> Iterator[ReportTable]:
@@ -207,9 +207,9 @@ def _confusion(report: Report) -> Iterator[ReportTable]:
         "confusion", caption, [Column("Gold", TYPE), *(Column(name) for name in types)], rows, "confusion"
     )
     listed = [
-        (one.label, gold, predicted, count)
-        for one in report.systems
-        for gold, row in one.errors.confusion.items()
+        (other.label, gold, predicted, count)
+        for other in report.systems
+        for gold, row in other.errors.confusion.items()
         for predicted, count in row.items()
         if gold != predicted
     ]
@@ -221,26 +221,26 @@ def _grid(report: Report) -> Iterator[ReportTable]:
     tuned = [(system.label, system.grid) for system in report.systems if system.grid]
     trials = tuned[0][1].trials if tuned else []
     rows = [
-        (*trial.settings.values(), *(_trial(grid, place) for _, grid in tuned)) for place, trial in enumerate(trials)
+        (*trial.settings.values(), *(_trial(grid, number) for _, grid in tuned)) for number, trial in enumerate(trials)
     ]
     names = [*(trials[0].settings if trials else ()), *(label for label, _ in tuned)]
     columns = [Column(name, TEXT) for name in names]
     yield ReportTable("grid", "F1 on dev of the settings that were tried, in percent points", columns, rows, "matrix")
 
 
-def _trial(grid: GridReport, place: int) -> str:
-    trial = grid.trials[place]
+def _trial(grid: GridReport, number: int) -> str:
+    trial = grid.trials[number]
     return POINTS.shown(trial.f1) + (" (chosen)" if trial.settings == grid.chosen else "")
 
 
 def _teachers(report: Report) -> Iterator[ReportTable]:
     columns = [
-        Column("Method", NAME, "system.label"), Column("Seed", TEXT, "own.seed"),
-        Column("Teacher", TEXT, lambda one: f"{one.own.tagger} {one.own.model}".strip()),
-        Column("Training sentences", of="own.sentences"), Column("Training steps", of="own.steps"),
-        Column("Training time", DURATION, "own.seconds"), Column("F1 on dev", POINTS, "own.dev_f1"),
+        Column("Method", NAME, "system.label"), Column("Seed", TEXT, "teacher.seed"),
+        Column("Teacher", TEXT, lambda item: f"{item.teacher.tagger} {item.teacher.model}".strip()),
+        Column("Training sentences", of="teacher.sentences"), Column("Training steps", of="teacher.steps"),
+        Column("Training time", DURATION, "teacher.seconds"), Column("F1 on dev", POINTS, "teacher.dev_f1"),
     ]  # fmt: skip
-    items = (SimpleNamespace(system=system, own=own) for system in report.systems for own in system.teachers)
+    items = (SimpleNamespace(system=s, teacher=teacher) for s in report.systems for teacher in s.teachers)
     caption = "The taggers that labelled raw text, and F1 on dev in percent points"
     yield ReportTable.of("teachers", caption, columns, items)
 
@@ -248,15 +248,15 @@ def _teachers(report: Report) -> Iterator[ReportTable]:
 def _self_training(report: Report) -> Iterator[ReportTable]:
     columns = [
         Column("Method", NAME, "system.label"), Column("Seed", TEXT, "training.seed"),
-        Column("Step", TEXT, lambda one: f"{one.place}{' (best)' * (one.place == one.training.best)}"),
-        Column("Joined", of="own.joined"), Column("Certainty", Kind(lambda value: f"{value:.3f}"), "own.certainty"),
-        Column("Training sentences", of="own.sentences"), Column("F1 on dev", POINTS, "own.dev_f1"),
+        Column("Step", TEXT, lambda row: f"{row.number}{' (best)' * (row.number == row.training.best)}"),
+        Column("Joined", of="step.joined"), Column("Certainty", Kind(lambda value: f"{value:.3f}"), "step.certainty"),
+        Column("Training sentences", of="step.sentences"), Column("F1 on dev", POINTS, "step.dev_f1"),
     ]  # fmt: skip
     items = (
-        SimpleNamespace(system=system, training=training, place=place, own=own)
+        SimpleNamespace(system=system, training=training, number=number, step=step)
         for system in report.systems
         for training in system.self_training
-        for place, own in enumerate(training.steps)
+        for number, step in enumerate(training.steps)
     )
     yield ReportTable.of("self-training", "What joined the training data at each step", columns, items)
 
@@ -307,12 +307,12 @@ def _run_time(report: Report) -> Iterator[ReportTable]:
     ]  # fmt: skip
     systems = {system.name: system for system in report.systems}
     rows = []
-    for name, one in report.run_time.items():
-        known = [seconds for seconds in one.seconds if seconds is not None]
-        mean, total = (sum(known) / len(known), sum(known)) if known else (None, None)
+    for name, time in report.run_time.items():
+        took = [seconds for seconds in time.seconds if seconds is not None]
+        mean, total = (sum(took) / len(took), sum(took)) if took else (None, None)
         system = systems.get(name, SystemReport(name=name, method=""))
-        sizes = next((own.parameters for own in system.training), None), system.method_parameters
-        rows.append((system.label, one.estimate, mean, total, *sizes, "at least: a process was killed" * one.killed))
+        sizes = next((training.parameters for training in system.training), None), system.method_parameters
+        rows.append((system.label, time.estimate, mean, total, *sizes, "at least: a process was killed" * time.killed))
     yield ReportTable("run-time", "Run time and parameters", columns, rows, "narrow")
 
 

@@ -32,8 +32,8 @@ def _settings(value: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str,
         name = f"{prefix}{key}"
         if isinstance(part, Mapping) and part:
             yield from _settings(part, f"{name}.")
-        elif isinstance(part, list) and any(isinstance(one, Mapping | list) for one in part):
-            yield from _settings({str(number): one for number, one in enumerate(part, 1)}, f"{name}.")
+        elif isinstance(part, list) and any(isinstance(item, Mapping | list) for item in part):
+            yield from _settings({str(number): item for number, item in enumerate(part, 1)}, f"{name}.")
         else:
             yield name, _setting(part)
 

@@ -48,8 +48,8 @@ def reports_in(folder: str | Path) -> Iterator[Report]:
         raise DataError(issue, fix="write it again with nersery run") from None
     runs = [file.parent for file in Path(folder).glob(f"*/{REPORT_FILE}")]
     for run in sorted(runs, key=lambda run: (int((re.match(r"\d+", run.name) or ["0"])[0]), run.name)):
-        for one in reports_in(run):
-            yield one.model_copy(update={"name": f"{one.name} {run.name}" if len(runs) > 1 else one.name})
+        for report in reports_in(run):
+            yield report.model_copy(update={"name": f"{report.name} {run.name}" if len(runs) > 1 else report.name})
 
 
 def reports_of(folders: Sequence[str]) -> list[Report]:
@@ -58,11 +58,11 @@ def reports_of(folders: Sequence[str]) -> list[Report]:
     Raises:
         DataError: If a folder has none.
     """
-    found = [(folder, report) for folder in folders for report in reports_in(folder)]
-    counts = Counter(report.name for _, report in found)
+    named_reports = [(folder, report) for folder in folders for report in reports_in(folder)]
+    counts = Counter(report.name for _, report in named_reports)
     return [
         report.model_copy(update={"name": f"{report.name} ({folder})"}) if counts[report.name] > 1 else report
-        for folder, report in found
+        for folder, report in named_reports
     ]
 
 
@@ -70,10 +70,10 @@ def results_table(reports: Iterable[Report]) -> ReportTable:
     """F1 of every system of every run, and the difference from gold only in the same run."""
     columns = [
         Column("Run", TEXT, "run"), Column("Method", NAME, "system.label"),
-        Column("Seeds", of=lambda one: len(one.system.f1.values)),
+        Column("Seeds", of=lambda item: len(item.system.f1.values)),
         Column("Training sentences", COUNTS, "system.train_sentences"), Column("F1", MEASURE, "system.f1"),
         Column("Difference", GAIN, "system.tested.difference"),
-        Column("95 % interval", INTERVAL, lambda one: None if one.system.tested.low is None else one.system.tested),
+        Column("95 % interval", INTERVAL, lambda item: None if item.system.tested.low is None else item.system.tested),
         Column("p", P_VALUE, "system.tested.p"),
     ]  # fmt: skip
     items = (SimpleNamespace(run=report.name, system=system) for report in reports for system in report.systems)

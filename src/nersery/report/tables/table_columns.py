@@ -69,10 +69,8 @@ PARAMETERS = Kind(millions)
 MEASURE = Kind(str, _mean_and_deviation, ("", " std"))
 GAP = Kind(lambda pair: str(pair[0]), lambda pair: _mean_and_deviation(pair[0]), ("", " std"), "gap")
 """A measure, and the mean that it is compared with or None."""
-LENGTH = Kind(lambda one: one.in_words, lambda one: (one.mean, one.std), ("", " std"))
-INTERVAL = Kind(
-    lambda one: one.interval, lambda one: (points(one.low), points(one.high)), (" low", " high"), "interval"
-)
+LENGTH = Kind(lambda measure: measure.in_words, lambda measure: (measure.mean, measure.std), ("", " std"))
+INTERVAL = Kind(lambda ci: ci.interval, lambda ci: (points(ci.low), points(ci.high)), (" low", " high"), "interval")
 
 
 @dataclass(frozen=True)

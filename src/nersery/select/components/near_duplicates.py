@@ -75,17 +75,17 @@ class NearDuplicates:
         from rapidfuzz.process import extract
 
         # Chunks grow: callers mostly stop at the first hit, but many texts in one call are much faster.
-        text, left, size = self._text(number), iter(others), 1
-        while chunk := list(islice(left, size)):
+        text, remaining, size = self._text(number), iter(others), 1
+        while chunk := list(islice(remaining, size)):
             numbers = self._of_like_length(text, chunk)
-            found = extract(
+            matches = extract(
                 text,
                 [self._text(other) for other in numbers],
                 scorer=Indel.normalized_similarity,
                 score_cutoff=self._similarity - ROUNDING,
                 limit=None,
             )
-            yield from (numbers[place] for _, _, place in found)
+            yield from (numbers[index] for _, _, index in matches)
             size = min(4 * size, LARGEST_CHUNK)
 
     def rare_words(self, number: int) -> set[int]:
@@ -114,11 +114,11 @@ class NearDuplicates:
         if not self._index:
             self._build_index()
         text = self._text(number)
-        seen: set[int] = set()
+        earlier: set[int] = set()
         for word in self._rarest(text):
             numbers = self._index[word]
-            seen.update(numbers[: bisect_left(numbers, number)])
-        return self._of_like_length(text, seen)
+            earlier.update(numbers[: bisect_left(numbers, number)])
+        return self._of_like_length(text, earlier)
 
     def _of_like_length(self, text: Sequence[int], numbers: Iterable[int]) -> list[int]:
         shortest, longest = self._least * len(text) - ROUNDING, (len(text) + ROUNDING) / self._least

@@ -37,9 +37,9 @@ def viterbi(emissions: Tensor, mask: Tensor, transitions: Tensor, start: Tensor,
     history = []
     for position in range(1, words):
         best, origin = (score.unsqueeze(2) + transitions).max(dim=1)
-        here = mask[:, position].unsqueeze(1)
-        history.append(torch.where(here, origin, torch.arange(score.shape[1], device=score.device)))
-        score = torch.where(here, best + emissions[:, position], score)
+        is_word = mask[:, position].unsqueeze(1)
+        history.append(torch.where(is_word, origin, torch.arange(score.shape[1], device=score.device)))
+        score = torch.where(is_word, best + emissions[:, position], score)
     tags = emissions.new_zeros(batch, words, dtype=torch.long)
     current = (score + end).argmax(dim=1)
     for position in range(words - 1, -1, -1):
@@ -64,18 +64,18 @@ def marginals(emissions: Tensor, mask: Tensor, transitions: Tensor, start: Tenso
     Returns:
         Sums to 1 over the tags; without meaning behind the last word. Shape: (batch, words, tags).
     """
-    steps, here = transitions.double().exp(), mask.unsqueeze(2).unbind(1)
+    steps, word_masks = transitions.double().exp(), mask.unsqueeze(2).unbind(1)
     first, *others = emissions.double().unbind(1)
     # Floored: where a tag is as good as certain, another sequence must stay possible if that tag is illegal.
-    words = [(one - one.amax(1, keepdim=True)).exp().clamp_min(IMPROBABLE) for one in (first + start, *others)]
+    words = [(word - word.amax(1, keepdim=True)).exp().clamp_min(IMPROBABLE) for word in (first + start, *others)]
     last = end.double().expand_as(first)
     forward, backward = [_normalized(words[0])], [(last - last.amax(1, keepdim=True)).exp()]
-    for word, is_word in zip(words[1:], here[1:], strict=True):
+    for word, is_word in zip(words[1:], word_masks[1:], strict=True):
         forward.append(torch.where(is_word, _normalized(forward[-1] @ steps * word), forward[-1]))
-    for word, is_word in zip(words[:0:-1], here[:0:-1], strict=True):
+    for word, is_word in zip(words[:0:-1], word_masks[:0:-1], strict=True):
         backward.append(torch.where(is_word, _normalized(word * backward[-1] @ steps.T), backward[0]))
-    found = _normalized(torch.stack(forward, 1) * torch.stack(backward[::-1], 1))
-    return found.to(emissions.dtype)
+    probabilities = _normalized(torch.stack(forward, 1) * torch.stack(backward[::-1], 1))
+    return probabilities.to(emissions.dtype)
 
 
 def _normalized(values: Tensor) -> Tensor:
@@ -98,10 +98,10 @@ class _LogPartition(torch.autograd.Function):
         scores[:, 0] += start
         highest, last = scores.amax(2, keepdim=True), end.double()
         likelihoods = (scores - highest).exp()
-        here = mask.unsqueeze(2)
+        word_mask = mask.unsqueeze(2)
         totals = [likelihoods[:, 0].sum(1, keepdim=True)]
         forward = [likelihoods[:, 0] / totals[0]]
-        for likelihood, is_word in zip(likelihoods.unbind(1)[1:], here.unbind(1)[1:], strict=True):
+        for likelihood, is_word in zip(likelihoods.unbind(1)[1:], word_mask.unbind(1)[1:], strict=True):
             following = forward[-1] @ steps * likelihood
             totals.append(following.sum(1, keepdim=True))
             forward.append(torch.where(is_word, following / totals[-1], forward[-1]))
@@ -109,15 +109,15 @@ class _LogPartition(torch.autograd.Function):
         ending = (last - highest_end).exp()
         final = (forward[-1] * ending).sum(1, keepdim=True)
         sums = torch.stack(totals, 1)
-        ctx.save_for_backward(steps, likelihoods / sums, torch.stack(forward, 1), ending / final, here)
-        logs = torch.where(here, sums.log() + highest, 0.0).sum(1) + final.log() + highest_end
+        ctx.save_for_backward(steps, likelihoods / sums, torch.stack(forward, 1), ending / final, word_mask)
+        logs = torch.where(word_mask, sums.log() + highest, 0.0).sum(1) + final.log() + highest_end
         return logs.squeeze(1).to(emissions.dtype)
 
     @staticmethod
     def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, None, Tensor, Tensor, Tensor]:
-        steps, likelihoods, forward, ending, here = ctx.saved_tensors
+        steps, likelihoods, forward, ending, word_mask = ctx.saved_tensors
         backward, ahead, back = [ending], [], steps.T
-        for likelihood, is_word in zip(likelihoods.unbind(1)[:0:-1], here.unbind(1)[:0:-1], strict=True):
+        for likelihood, is_word in zip(likelihoods.unbind(1)[:0:-1], word_mask.unbind(1)[:0:-1], strict=True):
             ahead.append(torch.where(is_word, likelihood * backward[-1], 0.0))
             backward.append(torch.where(is_word, ahead[-1] @ back, backward[-1]))
         weight = gradient.double().view(-1, 1, 1)
@@ -125,7 +125,7 @@ class _LogPartition(torch.autograd.Function):
         pairs = torch.zeros_like(steps)
         if ahead:
             pairs = steps * ((forward[:, :-1] * weight).flatten(0, 1).T @ torch.stack(ahead[::-1], 1).flatten(0, 1))
-        tag_gradient = torch.where(here, tags, 0.0).to(gradient.dtype)
+        tag_gradient = torch.where(word_mask, tags, 0.0).to(gradient.dtype)
         return tag_gradient, None, *(part.to(gradient.dtype) for part in (pairs, tags[:, 0], tags[:, -1]))  # type: ignore[return-value]
 
 

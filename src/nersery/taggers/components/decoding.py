@@ -61,13 +61,13 @@ def examples(windows: Sequence[Window], sentence: Sentence, tags: TagSet) -> lis
     """The training examples of a sentence."""
     indices = tags.indices(sentence.entities, len(sentence))
     soft = tags.soft_targets(sentence) if sentence.soft_labels else None
-    found = []
+    labelled_windows = []
     for window in windows:
         end = window.start + len(window.firsts)
         target = None if soft is None else soft[window.start : end]
         tags_of_words = tuple(indices[window.start : end])
-        found.append(LabelledWindow(window, tags_of_words, window.start == 0, end == len(sentence), target))
-    return found
+        labelled_windows.append(LabelledWindow(window, tags_of_words, window.start == 0, end == len(sentence), target))
+    return labelled_windows
 
 
 def loss(
@@ -87,8 +87,8 @@ def loss(
         return _hard_loss(emissions, mask, batch, crf)
     if soft.all():
         return _soft_loss(emissions, mask, batch, crf, tags)
-    hard_part = _hard_loss(emissions[~soft], mask[~soft], [one for one in batch if one.soft is None], crf)
-    soft_part = _soft_loss(emissions[soft], mask[soft], [one for one in batch if one.soft is not None], crf, tags)
+    hard_part = _hard_loss(emissions[~soft], mask[~soft], [e for e in batch if e.soft is None], crf)
+    soft_part = _soft_loss(emissions[soft], mask[soft], [e for e in batch if e.soft is not None], crf, tags)
     share = mask[soft].sum() / mask.sum()
     return (1 - share) * hard_part + share * soft_part
 
@@ -108,7 +108,7 @@ def disagreement(ours: Tensor, theirs: Tensor) -> Tensor:
 def _hard_loss(
     emissions: Tensor, mask: Tensor, batch: Sequence[LabelledWindow], crf: ConditionalRandomField | None
 ) -> Tensor:
-    padded = [one.tags + (0,) * (mask.shape[1] - len(one.tags)) for one in batch]
+    padded = [example.tags + (0,) * (mask.shape[1] - len(example.tags)) for example in batch]
     tags = torch.tensor(padded).to(mask.device)
     if crf is None:
         return nn.functional.cross_entropy(emissions[mask], tags[mask])
@@ -123,12 +123,12 @@ def _soft_loss(
     else:
         probabilities = crf.marginals(emissions, mask, _borders(batch, mask))
     labels = probabilities[mask] @ tags.label_of_tag.to(mask.device)
-    targets = torch.cat([one.soft for one in batch if one.soft is not None]).to(mask.device)
+    targets = torch.cat([example.soft for example in batch if example.soft is not None]).to(mask.device)
     return -(targets * labels.clamp_min(SMALLEST).log()).sum(1).mean()
 
 
 def _borders(batch: Sequence[LabelledWindow], mask: Tensor) -> tuple[Tensor, Tensor]:
-    begins, ends = torch.tensor([[one.begins, one.ends] for one in batch], device=mask.device).unbind(1)
+    begins, ends = torch.tensor([[example.begins, example.ends] for example in batch], device=mask.device).unbind(1)
     return begins, ends
 
 
@@ -153,13 +153,13 @@ def emissions(
     Returns:
         Shape: (words, passes, tags), for each sentence.
     """
-    flat = [(number, window) for number, several in enumerate(windows) for window in several]
+    flat = [(number, window) for number, windows_of_sentence in enumerate(windows) for window in windows_of_sentence]
     parts: list[dict[int, Tensor]] = [{} for _ in windows]
     rows = partial(_rows, passes=passes, most=windows_at_once(device))
     lengths = [len(window.subwords) for _, window in flat]
-    for part in packed_rows(lengths) if packed else by_length(lengths, rows, LENGTH_MULTIPLE):
-        members = [flat[place] for place in part]
-        length = max(lengths[place] for place in part)
+    for indices in packed_rows(lengths) if packed else by_length(lengths, rows, LENGTH_MULTIPLE):
+        members = [flat[index] for index in indices]
+        length = max(lengths[index] for index in indices)
         number_of_rows = 0 if packed else rows(length + -length % LENGTH_MULTIPLE)
         scores = score([window for _, window in members], number_of_rows).float().cpu()
         for row, (number, window) in enumerate(members):
@@ -219,15 +219,15 @@ def shares(
     sentences: Sequence[Sentence], emissions: Sequence[Tensor], tags: TagSet, crf: ConditionalRandomField | None
 ) -> list[tuple[float, ...]]:
     """For each word the share of passes that predict its label; see `Tagger.certainty`."""
-    decoder, found = _decoder(tags, crf), dict[int, tuple[float, ...]]()
+    decoder, shares_by_number = _decoder(tags, crf), dict[int, tuple[float, ...]]()
     for numbers, padded, mask in _padded(emissions):
         passes, words = padded.shape[1], padded.shape[2]
         paths = decoder.decode(padded.flatten(0, 1), mask.repeat_interleave(passes, 0))
-        borne = [tags.labels_of(sentences[number].entities, words) for number in numbers]
-        agrees = tags.labels(paths).view(-1, passes, words) == torch.tensor(borne).unsqueeze(1)
+        labels = [tags.labels_of(sentences[number].entities, words) for number in numbers]
+        agrees = tags.labels(paths).view(-1, passes, words) == torch.tensor(labels).unsqueeze(1)
         for number, counts in zip(numbers, agrees.sum(1).tolist(), strict=True):
-            found[number] = tuple(count / passes for count in counts[: len(sentences[number])])
-    return [found[number] for number in range(len(sentences))]
+            shares_by_number[number] = tuple(count / passes for count in counts[: len(sentences[number])])
+    return [shares_by_number[number] for number in range(len(sentences))]
 
 
 class Decoding(ABC):
@@ -268,8 +268,8 @@ class Decoding(ABC):
         """Judge labels; see `Tagger.certainty`."""
         network, crf = self._scored_by
         with thinned(network, passes, seed):
-            found = self._emissions(sentences, thinned_passes=passes)
-        return shares(sentences, found, self._tags, crf)
+            scores = self._emissions(sentences, thinned_passes=passes)
+        return shares(sentences, scores, self._tags, crf)
 
 
 def _decoder(tags: TagSet, crf: ConditionalRandomField | None) -> ConditionalRandomField:

@@ -28,13 +28,13 @@ def read_description(folder: str | Path) -> dict[str, Any]:
         return {}
     try:
         content = json.loads(path.read_text("utf-8"))
-        sound = [type(content[key]) for key in ("tagger", "settings", "history")] == [str, dict, dict]
+        is_valid = [type(content[key]) for key in ("tagger", "settings", "history")] == [str, dict, dict]
     except (ValueError, LookupError, TypeError, RecursionError):
-        sound = False
-    if not sound:
+        is_valid = False
+    if not is_valid:
         raise MissingResourceError(f"{path} is damaged: expected what `nersery train` wrote")
-    described: dict[str, Any] = content
-    return described
+    description: dict[str, Any] = content
+    return description
 
 
 def from_settings(cls: type[Any], settings: Mapping[str, Any], device: str, place: object) -> Any:

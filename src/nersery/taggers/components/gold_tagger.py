@@ -32,8 +32,8 @@ def gold_tagger(name: str, folder: str | None, gold: Sequence[Sentence], trainin
     if folder is not None:
         return load_tagger(folder)
     if training.tagger is not None:
-        given: Tagger = training.tagger()
-        return given
+        tagger: Tagger = training.tagger()
+        return tagger
     if not gold:
         raise SettingsError(
             f"{name} has no tagger. Name one by tagger (a folder that `nersery train` wrote, or a Hugging "

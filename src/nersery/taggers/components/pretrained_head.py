@@ -112,10 +112,10 @@ def _resize(network: Any, names: Sequence[str], known: Sequence[str]) -> bool:
     new = nn.Linear(old.in_features, len(names), bias=old.bias is not None)
     _renew(new, network.config)
     rows = shared_rows(names, known)
-    for kept, its in rows.items():
-        new.weight.data[kept] = old.weight.data[its]
+    for new_row, old_row in rows.items():
+        new.weight.data[new_row] = old.weight.data[old_row]
         if old.bias is not None:
-            new.bias.data[kept] = old.bias.data[its]
+            new.bias.data[new_row] = old.bias.data[old_row]
     setattr(network, name, new)
     network.num_labels = len(names)
     network.config.update(output_settings(names))

@@ -51,20 +51,20 @@ class BiLSTM(nn.Module):
         Returns:
             Shape: (rows, items, 2 * hidden).
         """
-        ahead, back, order = self._states(items, lengths)
-        return torch.cat([ahead, _reordered(back, order)], dim=2)
+        forward_states, backward_states, order = self._states(items, lengths)
+        return torch.cat([forward_states, _reordered(backward_states, order)], dim=2)
 
     def ends(self, items: Tensor, lengths: Tensor) -> Tensor:
         """The states when all of a row is read. Shape: (rows, 2 * hidden)."""
-        ahead, back, _ = self._states(items, lengths)
+        forward_states, backward_states, _ = self._states(items, lengths)
         rows = torch.arange(len(lengths), device=lengths.device)
-        return torch.cat([ahead[rows, lengths - 1], back[rows, lengths - 1]], dim=1)
+        return torch.cat([forward_states[rows, lengths - 1], backward_states[rows, lengths - 1]], dim=1)
 
     def _states(self, items: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """The states from the first item on, from the last item on, and the order in which the latter stand."""
-        places = torch.arange(items.shape[1], device=items.device)
+        positions = torch.arange(items.shape[1], device=items.device)
         last = lengths.unsqueeze(1) - 1
-        order = torch.where(places <= last, last - places, places)
+        order = torch.where(positions <= last, last - positions, positions)
         return self.forwards(items)[0], self.backwards(_reordered(items, order))[0], order
 
 
@@ -100,9 +100,9 @@ class RecurrentNetwork(nn.Module):
     @torch.no_grad()
     def take_over(self, other: RecurrentNetwork) -> None:
         """The weights of a network whose words and characters have the same ids here, before those that are new."""
-        before = other.state_dict()
+        earlier = other.state_dict()
         for name, weights in self.state_dict().items():
-            weights[: len(before[name])] = before[name]
+            weights[: len(earlier[name])] = earlier[name]
 
     def spell(self, spellings: Tensor, lengths: Tensor) -> Tensor:
         """Words by their characters.

@@ -37,12 +37,12 @@ def fit_second_stage(
         SettingsError: If gold has types that the tagger does not know, or a setting is wrong.
     """
     require_known_types(gold, tagger.types)
-    first = settings_of(tagger)
-    own = changed(first, settings)
-    build(type(tagger), name_of(tagger), {**first, **own})  # checks them
-    second = _with_settings(tagger, own)
-    history = second.fit(gold, training, warm=True)
-    result = _with_settings(second, {key: first[key] for key in own})
+    first_settings = settings_of(tagger)
+    changes = changed(first_settings, settings)
+    build(type(tagger), name_of(tagger), {**first_settings, **changes})  # checks them
+    second_tagger = _with_settings(tagger, changes)
+    history = second_tagger.fit(gold, training, warm=True)
+    result = _with_settings(second_tagger, {key: first_settings[key] for key in changes})
     result.history = {**tagger.history, "second_stage": history}
     return result
 

@@ -127,8 +127,8 @@ class TagSet:
         """
         types = torch.tensor([self._begins.get(type_, 0) for _, type_ in self.parts])[paths]
         inside = torch.tensor([letter in "IE" for letter, _ in self.parts])[paths]
-        goes_on = inside[..., 1:] & (types[..., 1:] == types[..., :-1])
-        return types + nn.functional.pad(goes_on, (1, 0))
+        continues = inside[..., 1:] & (types[..., 1:] == types[..., :-1])
+        return types + nn.functional.pad(continues, (1, 0))
 
     def labels_of(self, entities: Iterable[Entity], length: int) -> list[int]:
         """The same numbers for the entities of a sentence; negative if the tag set lacks the type."""
@@ -151,12 +151,12 @@ class TagSet:
             shares: Probability of each label of `labels`. Shape: (words, labels).
             least: Smaller probabilities are left out.
         """
-        found = [
+        candidates = [
             (word, type_, *shares[word, begins : begins + 2].tolist())
             for word in words
             for type_, begins in self._begins.items()
         ]
-        return tuple(SoftLabel(w, t, round(b, 4), round(i, 4)) for w, t, b, i in found if b + i >= least)
+        return tuple(SoftLabel(w, t, round(b, 4), round(i, 4)) for w, t, b, i in candidates if b + i >= least)
 
     def soft_targets(self, sentence: Sentence) -> Tensor:
         """The probability of each label of `labels` at each word: of its soft labels, or certainly its label.
@@ -184,10 +184,10 @@ class TagSet:
         start, open_type = 0, ""
         for position in range(len(indices) + 1):
             letter, type_ = self.parts[indices[position]] if position < len(indices) else (OUTSIDE, "")
-            goes_on = letter in "IE" and type_ == open_type
-            if open_type and not goes_on:
+            continues = letter in "IE" and type_ == open_type
+            if open_type and not continues:
                 score = sum(scores[start:position]) / (position - start)
                 entities.append(Entity(start, position, open_type, round(score, 4)))
-            if not goes_on:
+            if not continues:
                 start, open_type = position, type_
         return entities

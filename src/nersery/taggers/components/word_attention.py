@@ -50,14 +50,14 @@ def word_attention(tagger: Tagger, sentences: Sequence[Sentence], layers: int = 
     """
     transformer = with_attention(tagger)
     network, encoder = transformer.parts
-    found = [np.zeros((len(sentence), len(sentence)), np.float32) for sentence in sentences]
+    attentions = [np.zeros((len(sentence), len(sentence)), np.float32) for sentence in sentences]
     windows = [(number, w) for number, sentence in enumerate(sentences) for w in encoder.windows(sentence.words)]
     network.eval()
     with torch.no_grad(), autocast(network.device, transformer.precision):
         read = _packed if can_pack(network) else _padded
         for number, window, subwords in read(transformer, windows, layers):
-            _fill(found[number], window, subwords, len(encoder.suffix))
-    return found
+            _fill(attentions[number], window, subwords, len(encoder.suffix))
+    return attentions
 
 
 def with_attention(tagger: Tagger) -> TransformerTagger:
@@ -87,11 +87,11 @@ def between_words(subwords: NDArray[Any], firsts: Sequence[int], end: int) -> ND
     return mean
 
 
-def _fill(found: NDArray[np.float32], window: Window, subwords: NDArray[Any], suffix: int) -> None:
+def _fill(attention: NDArray[np.float32], window: Window, subwords: NDArray[Any], suffix: int) -> None:
     """Store the attention from the words in the core of a window."""
     between = between_words(subwords, window.firsts, len(window.subwords) - suffix)
     (start, end), first = window.core, window.start
-    found[start:end, first : first + len(window.firsts)] = between[start - first : end - first]
+    attention[start:end, first : first + len(window.firsts)] = between[start - first : end - first]
 
 
 Found = Iterator[tuple[int, Window, NDArray[np.float32]]]
@@ -104,9 +104,9 @@ def _packed(tagger: TransformerTagger, windows: Sequence[tuple[int, Window]], la
     network, _ = tagger.parts
     layers = _layers(tagger, layers, len(network.base_model.encoder.layer))
     for row in rows([len(window.subwords) for _, window in windows]):
-        part = [windows[place] for place in row]
-        totals = attention_in_one_row(network, [window.subwords for _, window in part], layers)
-        for (number, window), total in zip(part, totals, strict=True):
+        row_windows = [windows[index] for index in row]
+        totals = attention_in_one_row(network, [window.subwords for _, window in row_windows], layers)
+        for (number, window), total in zip(row_windows, totals, strict=True):
             refuse_nan(total, ModelSource(tagger.model))
             yield number, window, total.numpy()
 
@@ -142,8 +142,8 @@ def _attentions(tagger: TransformerTagger, windows: Sequence[Window], layers: in
     return np.asarray(total.cpu())
 
 
-def _layers(tagger: TransformerTagger, layers: int, there: int) -> int:
+def _layers(tagger: TransformerTagger, layers: int, available: int) -> int:
     """How many layers are summed."""
-    if layers > there:
-        warn(f'attention is asked for of {layers} layers, and "{tagger.model}" has {there}: all are summed')
-    return min(layers, there) or there
+    if layers > available:
+        warn(f'attention is asked for of {layers} layers, and "{tagger.model}" has {available}: all are summed')
+    return min(layers, available) or available

@@ -45,8 +45,8 @@ class KnownWords:
         """
         distinct = set(map(composed, words))
         counts = Counter(character for word in distinct for character in set(word))
-        known = (character for character, count in counts.items() if count >= LEAST_WORDS)
-        return cls(tuple(sorted({composed(word.lower()) for word in distinct})), tuple(sorted(known)))
+        frequent = (character for character, count in counts.items() if count >= LEAST_WORDS)
+        return cls(tuple(sorted({composed(word.lower()) for word in distinct})), tuple(sorted(frequent)))
 
     def with_those_of(self, other: KnownWords) -> KnownWords:
         """The union of both; ids of this one stay the same."""
