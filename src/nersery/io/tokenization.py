@@ -100,6 +100,15 @@ def splitter(splitting: str, language: str = "") -> Splitter:
     raise SettingsError(f'there is no splitting "{splitting}"; {did_you_mean(splitting, get_args(Splitting))}')
 
 
+def lacks_spaces(text: str) -> bool:
+    """Whether it has characters of a script without spaces.
+
+    >>> lacks_spaces("北京"), lacks_spaces("Oslo")
+    (True, False)
+    """
+    return _NO_SPACES.search(text) is not None
+
+
 def runs_on(words: Sequence[str]) -> bool:
     """Whether words look like whole phrases of a script without spaces.
 

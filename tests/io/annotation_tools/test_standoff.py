@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from nersery.core.errors import DataError
+from nersery.core.warnings import forget_notes
 from nersery.io import ReadOptions, open_corpus, read
 
 TEXT = "Dear all,\r\n\r\nI saw Ada in Oslo,\r\nand Sjögren too 😀 in Rome."
@@ -77,3 +78,62 @@ def test_text_is_split_as_the_option_says(tmp_path: Path, name: str, split: str 
         path.with_suffix(".txt").write_text(text, "utf-8")
     [sentence] = read(path, split=split)
     assert [*sentence.words] == SPLIT[split or ("punctuation" if name == "a.jsonl" else "signs")]
+
+
+EMOJI = "😀😀 Zürich, Ada met Bo"
+
+
+def counted(tmp_path: Path, unit: str, text: str = EMOJI, names: tuple[str, ...] = ("Ada", "Bo")) -> Path:
+    """A text whose labels count characters, or units of an encoding."""
+
+    def size(part: str) -> int:
+        width = {"utf-16-le": 2, "utf-8": 1}.get(unit)
+        return len(part) if width is None else len(part.encode(unit)) // width
+
+    labels = [[size(text[: (at := text.index(name))]), size(text[: at + len(name)]), "PER"] for name in names]
+    path = tmp_path / f"{unit}.jsonl"
+    path.write_text(json.dumps({"text": text, "label": labels}), "utf-8")
+    return path
+
+
+@pytest.mark.parametrize(("unit", "repair"), [("utf-16-le", "utf16-offsets"), ("utf-8", "utf8-offsets")])
+def test_the_repair_with_which_labels_fit_is_the_only_one_that_is_named(tmp_path: Path, unit: str, repair: str) -> None:
+    path = counted(tmp_path, unit)
+    with pytest.raises(DataError) as caught:
+        read(path)
+    assert f"--repair {repair}" in caught.value.fix
+    assert all(
+        other not in caught.value.fix for other in {"utf16-o", "utf8-o", "whole-", "cut-"} - {repair[:7], repair[:6]}
+    )
+    [sentence] = read(path, repair=(repair,))
+    assert [sentence.mention(entity) for entity in sentence.entities] == [("Ada",), ("Bo",)]
+
+
+def test_a_repair_that_does_not_suit_is_to_be_left_out_or_replaced(tmp_path: Path) -> None:
+    with pytest.raises(DataError) as caught:
+        read(counted(tmp_path, "characters"), repair=("utf16-offsets",))
+    assert "leave out --repair utf16-offsets: more labels fit without" in caught.value.fix
+    assert "PER [11, 14)" in str(caught.value), "as the file has it"
+    with pytest.raises(DataError) as caught:
+        read(counted(tmp_path, "utf-8"), repair=("utf16-offsets",))
+    assert "--repair utf8-offsets in place of --repair utf16-offsets: more labels fit" in caught.value.fix
+
+
+@pytest.mark.parametrize("repair", ["whole-words", "cut-words"])
+def test_labels_that_are_stretched_and_should_be_moved_are_noted(tmp_path: Path, repair: str, capsys) -> None:
+    forget_notes()
+    read(counted(tmp_path, "utf-16-le", names=("Ada",)), repair=(repair,))
+    assert f"as in utf-16-le:1: --repair utf16-offsets in place of --repair {repair}?" in capsys.readouterr().err
+
+
+def test_labels_that_fit_however_an_emoji_counts_are_noted(tmp_path: Path, capsys) -> None:
+    forget_notes()
+    path = counted(tmp_path, "utf-16-le", "😀我爱北京了", ("北京",))
+    read(path, split="characters")
+    assert "labels behind an emoji or the like (first in utf-16-le:1) fit whether" in capsys.readouterr().err
+    forget_notes()
+    for text, names in (("我爱北京了😀", ("北京",)), (EMOJI, ("Ada",))):
+        read(counted(tmp_path, "characters", text, names), split="characters")
+    [sentence] = read(path, split="characters", repair=("utf16-offsets",))
+    assert sentence.labels == ((3, 5, "PER"),)
+    assert not capsys.readouterr().err

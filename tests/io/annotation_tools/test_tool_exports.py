@@ -57,6 +57,24 @@ def test_label_studio_imports_predictions_and_its_export_is_read(tmp_path: Path)
     assert covered(read(tmp_path / "export.json")) == covered(CORPUS)
 
 
+@pytest.mark.parametrize("format", ["prodigy", "label-studio"])
+def test_what_comes_back_in_another_order_is_known_by_its_ids(format: str, tmp_path: Path) -> None:
+    write(CORPUS, tmp_path / "a.jsonl", format=format)
+    text = (tmp_path / "a.jsonl").read_text("utf-8")
+    tasks = json.loads(text) if format == "label-studio" else [json.loads(line) for line in text.splitlines()]
+    back = [*reversed(tasks), tasks[0]]  # which two people have annotated
+    if format == "label-studio":
+        back = [{"id": n, "data": one["data"], "annotations": one["predictions"]} for n, one in enumerate(back)]
+    (tmp_path / "back.jsonl").write_text("".join(f"{json.dumps(one)}\n" for one in back), "utf-8")
+    found = read(tmp_path / "back.jsonl")
+    assert {s.id: (s.labels, s.language) for s in found[:-1]} == {s.id: (s.labels, s.language) for s in CORPUS}
+    assert found[-1].id not in {s.id for s in CORPUS}
+    for sentence in CORPUS:
+        if sentence.document:
+            place = found.by_id[sentence.id]
+            assert (place.document, place.character_spans) == (sentence.document, sentence.character_spans)
+
+
 def test_gliner_counts_the_last_word(tmp_path: Path) -> None:
     write(CORPUS, tmp_path / "a.json", format="gliner")
     examples = json.loads((tmp_path / "a.json").read_text("utf-8"))

@@ -9,7 +9,8 @@ from pathlib import Path
 
 from nersery.core.errors import Issue, SettingsError
 from nersery.core.files import LABELS, TEXT, files_of
-from nersery.io.annotation_tools.standoff import Document, Span, StandoffSource
+from nersery.io.annotation_tools.labelled_text import Document, Span
+from nersery.io.annotation_tools.standoff import StandoffSource
 from nersery.io.annotation_tools.tool_exports import pack_brat
 from nersery.io.base import Pass, ReadOptions, unread
 from nersery.io.formats import Format

@@ -5,8 +5,8 @@ label is ``[start, end, type]``, or an object with ``start``, ``start_offset`` o
 and ``label``, ``labels`` or ``type``; it may repeat its ``text``. Pairs ``["text", {"entities": […]}]``, tasks of
 Label Studio (``data`` and ``annotations``), records of `argilla` and the forms in `json_forms` are read too. Prodigy's
 ``tokens`` are the words; otherwise the text is tokenized. Objects stand one per line, in an array, or in lists in an
-object. Other keys except ``id`` and ``language`` are ignored, but what seems to be labels in another form is an error.
-The output is doccano's format: ``text`` and ``label``.
+object. Other keys except ``id``, ``language`` and nersery's own ``meta`` are ignored, but what seems to be labels in
+another form is an error. The output is doccano's format: ``text`` and ``label``.
 """
 
 from __future__ import annotations
@@ -29,9 +29,11 @@ from nersery.io.annotation_tools.json_forms import (
     texts_in,
     usual_form,
 )
-from nersery.io.annotation_tools.standoff import Document, Place, Span, StandoffSource, layout, refuse_outer_space
+from nersery.io.annotation_tools.labelled_text import Document, Place, Span
+from nersery.io.annotation_tools.standoff import StandoffSource, layout, refuse_outer_space
 from nersery.io.base import Pass, Writer, unread
 from nersery.io.formats import Beginning, Format
+from nersery.io.ids import Ids
 from nersery.io.objects import BrokenError, Object, array_values, parsed
 from nersery.io.text_file import BLANKS, MOST_CHARACTERS, TextFile
 from nersery.io.tokenization import splitter
@@ -42,6 +44,8 @@ _ARRAY = re.compile(r'\s*\[\s*(?:[{\]]|\[\s*")')
 STARTS, ENDS, TYPES = ("start", "start_offset", "begin"), ("end", "end_offset"), ("label", "labels", "type")
 OTHER_PLACES = ("tokens", "relations", "sents", "sentences", "segments", "paragraphs", "chunks")
 """Keys of lists that have places in the text, and are not its labels."""
+SOURCE: Mapping[str, type] = {"id": str, "language": str, "document": str, "start": int}
+"""The keys under ``meta`` that find a sentence again, and the types of their values."""
 REFUSALS = ("reject", "ignore")
 """Answers in Prodigy to a text whose labels are not to be used."""
 ASCII_ENCODER = json.JSONEncoder(allow_nan=False)
@@ -79,7 +83,7 @@ class SpansSource(StandoffSource):
 
     def documents(self, findings: Pass) -> Iterator[Document]:
         """One pass over the file."""
-        number = 0
+        number, written_ids = 0, Ids()
         for line, given in self._values():
             try:
                 value = parsed(given, line)
@@ -90,15 +94,18 @@ class SpansSource(StandoffSource):
             in_lists = isinstance(given, str) and holds_texts(value)
             for at, entry in texts_in(given, given.index("{")) if in_lists else [(1, value)]:
                 number += 1
-                yield from self._documents(entry, f"{self.file.stem}:{number}", line + at - 1, findings)
+                yield from self._documents(entry, f"{self.file.stem}:{number}", line + at - 1, findings, written_ids)
 
-    def _documents(self, value: Any, id: str, line: int, findings: Pass) -> Iterator[Document]:
+    def _documents(self, value: Any, id: str, line: int, findings: Pass, written_ids: Ids) -> Iterator[Document]:
         """The document of a value, if it is one."""
         try:
             value = {"text": value[0], **value[1]} if is_pair(value) else value
             if not isinstance(value, dict):
                 raise _broken(line, f"{value!r:.60}, expected {EXPECTED}")
-            id = _id(value) or id
+            written = str(_written(value).get("id", ""))
+            if written and written_ids.add(written, line) is not None:  # another annotation of the same task
+                written = ""
+            id = written or _id(value) or id
             if (answer := value.get("answer")) in REFUSALS:
                 findings.skip(id, f"answered {answer}", unread(str(value.get("text", ""))))
             else:
@@ -148,6 +155,15 @@ def _left_out(first: tuple[int, Any]) -> list[str]:
     return [f"{prefix}{key}" for key in plain if key not in known and not key.startswith("_")]
 
 
+def _written(value: Object) -> Object:
+    """What nersery has written into a task about its sentence; see `tool_exports`."""
+    holder = value["data"] if isinstance(value.get("data"), dict) else value
+    meta: Any = holder.get("meta")
+    if not isinstance(meta, dict) or "id" not in meta or not meta.keys() <= SOURCE.keys():
+        return {}
+    return meta if all(type(content) is SOURCE[key] for key, content in meta.items()) else {}
+
+
 def _id(value: Object) -> str:
     """What an object is called, by a text or a number; else nothing."""
     id = value.get("id")
@@ -156,6 +172,7 @@ def _id(value: Object) -> str:
 
 def _document(value: Object, id: str, line: int, *, labelled: bool) -> Document:
     """The document of an object, with ``labelled`` one with labels; raises `BrokenError` if it is none."""
+    written = _written(value)
     if isinstance(value.get("data"), dict):
         value = _of_task(value, line, labelled=labelled)
     else:
@@ -178,10 +195,12 @@ def _document(value: Object, id: str, line: int, *, labelled: bool) -> Document:
         message = "its answer judges one label and says nothing of others, expected all labels of the text"
         raise BrokenError(Issue(message, line=line, kind="a single label judged"))
     spans = [span for label in _labels(value, line) for span in _spans(label, line)]
-    language = value.get("language")
+    language = value.get("language", written.get("language"))
     if not isinstance(language, str | None):
         raise _broken(line, f'"language" is {language!r:.60}, expected a BCP 47 tag such as en or hi')
-    return Document(id, text, spans, line, _places(value.get("tokens"), text, line), language)
+    source = (written["document"], written.get("start", 0)) if "document" in written else None
+    places = _places(value.get("tokens"), text, line)
+    return Document(id, text, spans, line, places, language, source=source)
 
 
 def _of_task(task: Object, line: int, *, labelled: bool) -> Object:

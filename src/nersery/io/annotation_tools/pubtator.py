@@ -12,7 +12,8 @@ from collections.abc import Iterator
 from itertools import pairwise
 
 from nersery.core.errors import Issue
-from nersery.io.annotation_tools.standoff import Document, Span, StandoffSource
+from nersery.io.annotation_tools.labelled_text import Document, Span
+from nersery.io.annotation_tools.standoff import StandoffSource
 from nersery.io.base import Pass, unread
 from nersery.io.columns import paragraphs
 from nersery.io.formats import Beginning, Format

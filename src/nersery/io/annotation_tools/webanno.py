@@ -15,7 +15,8 @@ from typing import NamedTuple
 
 from nersery.core.errors import DataError, Issue
 from nersery.core.warnings import warn
-from nersery.io.annotation_tools.standoff import Document, Place, Span, StandoffSource
+from nersery.io.annotation_tools.labelled_text import Document, Place, Span
+from nersery.io.annotation_tools.standoff import StandoffSource
 from nersery.io.base import Pass, ReadOptions
 from nersery.io.formats import Format
 from nersery.io.text import LONGEST

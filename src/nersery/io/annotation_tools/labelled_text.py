@@ -1,0 +1,312 @@
+"""A text with labels by character offsets, its lines, and what is wrong with its labels.
+
+Offsets count code points. Some tools count otherwise, which is seen by how many labels then fit words.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from itertools import pairwise
+
+from nersery.core.errors import Issue
+from nersery.core.sentence import Entity
+from nersery.io.base import repair_hint
+from nersery.io.repairs import CRLF_OFFSETS, CUT_WORDS, UTF8_OFFSETS, UTF16_OFFSETS, WHOLE_WORDS
+from nersery.io.tokenization import Splitter, is_joined, lacks_spaces, runs_on
+
+Place = tuple[int, int]
+"""The characters ``[start, end)`` of a text."""
+LAST_OF_PLANE = "\uffff"
+"""The last character that is a single unit in UTF-16."""
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """A label of a text.
+
+    Args:
+        start: First character.
+        end: Character after the last one.
+        line: Line in the file, from 1.
+        text: The covered text according to the file, or None.
+        parts: Number of fragments.
+        written: Its place according to the file, where a repair has moved it.
+    """
+
+    start: int
+    end: int
+    type: str
+    line: int
+    text: str | None = None
+    parts: int = 1
+    written: Place | None = None
+
+    def fits(self, text: str) -> bool:
+        """Whether it covers what the file says it does, if it says anything."""
+        return self.text is None or text[self.start : self.end].split() == self.text.split()
+
+    def inner(self, text: str) -> Place:
+        """The place without the white space at its ends; an empty one where nothing else is there."""
+        covered = text[max(0, self.start) : max(0, self.end)]
+        start = self.start + len(covered) - len(covered.lstrip())
+        return start, max(start, self.end - (len(covered) - len(covered.rstrip())))
+
+    def __str__(self) -> str:
+        """As messages have it, and comments of rejects."""
+        start, end = self.written or (self.start, self.end)
+        return f"{' '.join(self.type.split())} [{start}, {end})"
+
+
+@dataclass(frozen=True)
+class Document:
+    """A text with its labels.
+
+    Args:
+        id: Id of its sentence; with several lines, each sentence adds its line number.
+        line: First line in the file, from 1.
+        places: Words of the text, if the file has them.
+        language: None takes that of the options.
+        issues: What is wrong with its lines, by their numbers from 1.
+        counts_characters: Its offsets are known to be right, so that none are in UTF-16.
+        source: The document that the text is a part of, and the character there that it begins with; None for itself.
+        unmoved: What it was before repairs have moved its labels.
+        repairs: The names of these.
+    """
+
+    id: str
+    text: str
+    spans: Sequence[Span]
+    line: int = 1
+    places: Sequence[Place] | None = None
+    language: str | None = None
+    issues: Mapping[int, Sequence[Issue]] = field(default_factory=dict)
+    counts_characters: bool = False
+    source: tuple[str, int] | None = None
+    unmoved: Document | None = None
+    repairs: Sequence[str] = ()
+
+    @cached_property
+    def suitable_repairs(self) -> list[str]:
+        """Those of offsets that would change some."""
+        if self.counts_characters:
+            return []
+        has_pairs = max(self.text, default="") > LAST_OF_PLANE
+        suits = {UTF16_OFFSETS: has_pairs, UTF8_OFFSETS: not self.text.isascii(), CRLF_OFFSETS: "\r\n" in self.text}
+        return [name for name, is_suitable in suits.items() if is_suitable]
+
+    @cached_property
+    def recounts(self) -> list[tuple[str, ...]]:
+        """Ways to count offsets otherwise, each by its repairs, in which no fewer labels fit; the best first."""
+        if self.unmoved is not None:
+            return []
+        ends = [()] + [(CRLF_OFFSETS,)] * (CRLF_OFFSETS in self.suitable_repairs)
+        units = [(), *((name,) for name in self.suitable_repairs if name != CRLF_OFFSETS)]
+        moved_by_way = {(*unit, *end): self.moved((*unit, *end)) for unit in units for end in ends if unit or end}
+        fitting = [
+            way
+            for way, moved in moved_by_way.items()
+            if moved.spans != self.spans
+            and moved.apt >= self.apt
+            and all(span.start >= 0 <= span.end for span in moved.spans)
+        ]
+        return sorted(fitting, key=lambda way: -moved_by_way[way].apt)
+
+    @property
+    def is_miscounted(self) -> bool:
+        """Whether more labels fit if offsets are counted otherwise, or as they were before repairs."""
+        if self.unmoved is not None:
+            return self.unmoved.apt > self.apt
+        return bool(self.recounts) and self.moved(self.recounts[0]).apt > self.apt
+
+    @property
+    def gain_in_utf16(self) -> int | None:
+        """How many more labels fit if offsets are in UTF-16; None if that would change none of them."""
+        if UTF16_OFFSETS not in self.suitable_repairs or self.unmoved is not None:
+            return None
+        moved = self.moved([UTF16_OFFSETS])
+        return None if moved.spans == self.spans else moved.apt - self.apt
+
+    @cached_property
+    def apt(self) -> int:
+        """How many labels cover what they should, or seem to cover whole words."""
+        return sum(map(self._is_apt, self.spans))
+
+    def _is_apt(self, span: Span) -> bool:
+        (start, end), text = span.inner(self.text), self.text
+        if span.text is not None or not 0 <= start < end <= len(text):
+            return span.text is not None and span.fits(text)
+        around = [(text[at - 1 : at], text[at : at + 1]) for at in (start, end) if at]
+        return not any(a.isalnum() and b.isalnum() and not lacks_spaces(a + b) for a, b in around)
+
+    def moved(self, repairs: Collection[str]) -> Document:
+        """Convert offsets in UTF-16 (as in JavaScript), in bytes or without CR. Labels whose text fits stay."""
+        units = [0]  # the number of units before each character; those above U+FFFF take two in UTF-16
+        for character, after in zip(self.text, f"{self.text[1:]} ", strict=False):
+            size = 1 + (UTF16_OFFSETS in repairs and character > LAST_OF_PLANE)
+            size = len(character.encode(errors="replace")) if UTF8_OFFSETS in repairs else size
+            is_left_out = CRLF_OFFSETS in repairs and character + after == "\r\n"
+            units.append(units[-1] + size - is_left_out)
+        character_of_unit = {unit: number for number, unit in enumerate(units)}  # within a character is no place: -1
+
+        def place(span: Span) -> Span:
+            start, end = (character_of_unit.get(unit, -1) for unit in (span.start, span.end))
+            is_right = (start, end) == (span.start, span.end) or (span.text is not None and span.fits(self.text))
+            return span if is_right else replace(span, start=start, end=end, written=(span.start, span.end))
+
+        return replace(self, spans=[*map(place, self.spans)], unmoved=self, repairs=[*repairs])
+
+    def lines(self) -> Iterator[Line]:
+        """The lines with words or issues, each with all labels that touch it; of a blank text the first."""
+        ends, beginning = [], 0
+        for text in self.text.split("\n"):
+            ends.append((beginning, beginning + len(text)))
+            beginning += len(text) + 1
+        numbered = [
+            (n, *place) for n, place in enumerate(ends, start=1) if self.text[slice(*place)].strip() or n in self.issues
+        ] or [(1, *ends[0])]
+        starts = [start for _, start, _ in numbered]
+        touching: list[list[Span]] = [[] for _ in numbered]
+        for span in sorted(self.spans, key=lambda span: (span.start, span.end, span.type)):
+            start, end = span.inner(self.text)
+            first = max(0, bisect_right(starts, start) - 1)
+            for number in range(first, max(first + 1, bisect_left(starts, end))):
+                touching[number].append(span)
+        for (number, start, end), spans in zip(numbered, touching, strict=True):
+            yield Line(self, number, start, end, spans)
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A line of a document.
+
+    Args:
+        number: From 1.
+        start: First character.
+        end: Character after the last one.
+        spans: Labels that touch it.
+    """
+
+    document: Document
+    number: int
+    start: int
+    end: int
+    spans: Sequence[Span]
+
+    @property
+    def text(self) -> str:
+        """What stands in it."""
+        return self.document.text[self.start : self.end]
+
+    def places(self, cut: Splitter) -> list[Place]:
+        """The words."""
+        known_places = self.document.places
+        if known_places is not None:
+            return list(known_places[bisect_left(known_places, (self.start,)) : bisect_left(known_places, (self.end,))])
+        places, at = [], self.start
+        for word in cut(self.text):
+            at = self.document.text.index(word, at)
+            places.append((at, at + len(word)))
+            at += len(word)
+        return places
+
+    def finer(self, places: Sequence[Place]) -> list[Place]:
+        """The words, those cut in two in which a label begins or ends; no letter is cut from its marks."""
+        text = self.document.text
+        ends = {border for span in self.spans for border in span.inner(text) if 0 < border < len(text)}
+        borders = sorted(border for border in ends if not is_joined(text, border))
+        inside = (
+            (start, end, borders[bisect_right(borders, start) : bisect_left(borders, end)]) for start, end in places
+        )
+        return [place for start, end, cuts in inside for place in pairwise([start, *cuts, end])]
+
+    def widened(self, places: Sequence[Place]) -> Line:
+        """The line, whose labels cover whole words."""
+        return replace(self, spans=[self._whole(span, places) for span in self.spans])
+
+    def _whole(self, span: Span, places: Sequence[Place]) -> Span:
+        start, end = span.inner(self.document.text)
+        touched = self._touched(start, end, places)
+        is_broken = span.parts > 1 or self._misplaced(span, start, end) or not touched
+        if is_broken or self._cut_by(start, end, places) is None:
+            return span
+        return replace(span, start=touched[0][0], end=touched[-1][1], text=None)
+
+    def entities(self, places: Sequence[Place]) -> tuple[Entity, ...]:
+        """The labels by words, each once; they have no issues."""
+        first, last = {start: n for n, (start, _) in enumerate(places)}, {end: n for n, (_, end) in enumerate(places)}
+        inner = {(*span.inner(self.document.text), span.type): None for span in self.spans}
+        return tuple(Entity(first[start], last[end] + 1, type_) for start, end, type_ in inner)
+
+    def issues(self, places: Sequence[Place]) -> Iterator[Issue]:
+        """What is wrong with its labels."""
+        recount = self._recount()
+        rightmost: tuple[int, Span] | None = None
+        for span in self.spans:
+            start, end = span.inner(self.document.text)
+            if span.parts > 1:
+                message = f"{span} is in {span.parts} parts, expected one"
+                yield Issue(message, line=span.line, kind="label in parts", fixes=("label each part by itself",))
+            elif message := self._misplaced(span, start, end):
+                yield Issue(message, line=span.line, kind="label out of place", fixes=tuple(recount))
+            elif (part := self._cut_by(start, end, places)) is not None:
+                fixes = ["--split characters"] if runs_on([part]) else []
+                fixes += [] if self.document.is_miscounted else [repair_hint(WHOLE_WORDS), repair_hint(CUT_WORDS)]
+                fixes += recount
+                message = f"{span} covers {self.document.text[start:end]!r:.60}, a part of {part!r:.60}"
+                yield Issue(message, line=span.line, kind="label within a word", fixes=tuple(fixes))
+            elif rightmost is not None and start < rightmost[0] and not _same(span, rightmost[1], self.document.text):
+                message = (
+                    f"{span} {self.document.text[start:end]!r:.60} overlaps {rightmost[1]}, expected one label a word"
+                )
+                yield Issue(message, line=span.line, kind="labels overlap", fixes=("keep one of them",))
+            rightmost = max(rightmost or (end, span), (end, span), key=lambda pair: pair[0])
+
+    def _recount(self) -> list[str]:
+        """What to do if the offsets seem to be counted otherwise than they are read."""
+        document, unmoved = self.document, self.document.unmoved
+        if unmoved is None:
+            return [repair_hint(name) for way in document.recounts[:1] for name in way]
+        applied = options_of(document.repairs)
+        if unmoved.is_miscounted and unmoved.moved(unmoved.recounts[0]).apt > document.apt:
+            return [f"{options_of(unmoved.recounts[0])} in place of {applied}: more labels fit"]
+        return [f"leave out {applied}: more labels fit without"] if document.is_miscounted else []
+
+    def _misplaced(self, span: Span, start: int, end: int) -> str:
+        """What is wrong with the place of a label, whatever the words are; empty where nothing is."""
+        text = self.document.text
+        if 0 <= span.end < span.start:
+            return f"{span} ends before it begins"
+        if span.written and -1 in (span.start, span.end):
+            return f"{span} is no place in its text, counted by {options_of(self.document.repairs)}"
+        if not 0 <= span.start <= span.end <= len(text):
+            return f"{span} does not lie within the {len(text):,} characters of its text"
+        if start == end:
+            return f"{span} covers no word"
+        if not span.fits(text):
+            return f"{span} covers {text[span.start : span.end]!r:.60}, and should cover {span.text!r:.60}"
+        is_inside = self.start <= start and end <= self.end
+        return "" if is_inside else f"{span} continues past the end of its line, expected a label for each line"
+
+    def _cut_by(self, start: int, end: int, places: Sequence[Place]) -> str | None:
+        """The words that a label covers in part; None where it covers whole ones."""
+        touched = self._touched(start, end, places)
+        if touched and (touched[0][0], touched[-1][1]) == (start, end):
+            return None
+        return " ".join(self.document.text[slice(*place)] for place in touched)
+
+    def _touched(self, start: int, end: int, places: Sequence[Place]) -> list[Place]:
+        """The words of which a label covers something."""
+        first = max(0, bisect_right(places, (start, len(self.document.text))) - 1)
+        return [place for place in places[first : bisect_left(places, (end,))] if place[1] > start]
+
+
+def options_of(repairs: Iterable[str]) -> str:
+    """The options that name repairs."""
+    return " ".join(f"--repair {name}" for name in repairs)
+
+
+def _same(span: Span, other: Span, text: str) -> bool:
+    return (span.inner(text), span.type) == (other.inner(text), other.type)
