@@ -1,4 +1,7 @@
-"""Answers on disk, so that a request is paid for once, whatever is killed or repeated."""
+"""Answers on disk, so that a request is paid for once, whatever is killed or repeated.
+
+Plans look answers up without a request, and resumed jobs without a key, which a cache of HTTP cannot do.
+"""
 
 from __future__ import annotations
 
