@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Protocol
 
 import torch
 from torch import Tensor
@@ -45,23 +46,12 @@ class Draft:
         return self.finished, self.mean
 
 
-class Candidates:
-    """The texts of some sources, the same number for each, side by side. Each text is sampled by itself.
-
-    Args:
-        ends: For each source the token that ends its texts.
-        count: Texts per source.
-        source: The model, for messages.
-    """
-
-    def __init__(self, ends: Sequence[int], count: int, source: ModelSource) -> None:
-        self._source = source
-        self._drafts = [Draft(end) for end in ends for _ in range(count)]
+class Candidates(Protocol):
+    """The texts of some sources, the same number for each, side by side."""
 
     @property
-    def drafts(self) -> list[Draft]:
+    def drafts(self) -> Sequence[Draft]:
         """The texts as far as they are written."""
-        return self._drafts
 
     def extend(self, texts: Sequence[int], values: Tensor, ids: Tensor, noise: Tensor) -> list[int]:
         """Write the next subword of some unfinished texts.
@@ -73,19 +63,39 @@ class Candidates:
             noise: Gumbel noise, with which the largest values are a draw. Shape: (texts, top_k).
 
         Returns:
-            For each text the place in ``texts`` of the one that it goes on with; empty if each goes on with itself.
+            For each text the place in ``texts`` of the one that it goes on with.
         """
+
+    def best(self) -> Sequence[Draft]:
+        """The texts of all sources at the end."""
+
+
+class IndependentCandidates:
+    """Texts that are sampled each by itself.
+
+    Args:
+        ends: For each source the token that ends its texts.
+        count: Texts per source.
+        source: The model, for messages.
+    """
+
+    def __init__(self, ends: Sequence[int], count: int, source: ModelSource) -> None:
+        self._source = source
+        self.drafts = [Draft(end) for end in ends for _ in range(count)]
+
+    def extend(self, texts: Sequence[int], values: Tensor, ids: Tensor, noise: Tensor) -> list[int]:
+        """See `Candidates.extend`; each text goes on with itself."""
         chosen = (values + noise).argmax(-1, keepdim=True)
         drawn = torch.cat((ids.gather(1, chosen).double(), values.gather(1, chosen).double()), 1).cpu()
         refuse_nan(drawn, self._source)
         for text, (subword, log_probability) in zip(texts, drawn.tolist(), strict=True):
-            if not self._drafts[text].finished:
-                self._drafts[text].add(int(subword), log_probability)
-        return []
+            if not self.drafts[text].finished:
+                self.drafts[text].add(int(subword), log_probability)
+        return [*range(len(texts))]
 
     def best(self) -> list[Draft]:
-        """The texts of all sources at the end."""
-        return self._drafts
+        """See `Candidates.best`."""
+        return self.drafts
 
 
 @dataclass(slots=True)
@@ -152,7 +162,7 @@ class Beams:
         return sorted([*self.ended, *unfinished], key=lambda draft: draft.rank, reverse=True)[: self.width]
 
 
-class CompetingCandidates(Candidates):
+class CompetingCandidates:
     """Texts that compete with the others of their source: beam search with top-k sampling.
 
     After each subword, the continuations of all texts of a source are drawn from the top k without replacement, in
