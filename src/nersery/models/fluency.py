@@ -19,11 +19,9 @@ from nersery.core.warnings import warn
 from nersery.models import bundled
 from nersery.models.causal import CausalLM, Likelihood, Text
 from nersery.models.loading import ModelSource, refuse_nan
-from nersery.models.masked.masked_inputs import OWN, MaskedInput
+from nersery.models.masked.masked_inputs import MaskedInput
 from nersery.models.masked.masked_lm import MaskedLM
 
-SUBWORD = OWN + "subword "
-"""Begins the word that stands for one subword."""
 MASKED_INPUTS = 4096
 """Inputs prepared at once: a sentence has one per subword."""
 ENOUGH = 10_000
@@ -93,11 +91,8 @@ class PseudoLM:
         """For each subword of each text the input that masks it. Every subword is a word of its own, so that one can
         be masked.
         """
-        own = self._lm.encoder.own
         for number, text in enumerate(texts):
-            subwords = [subword for word in self._lm.encoder.subwords(text) for subword in word]
-            words = tuple(f"{SUBWORD}{subword}" for subword in subwords)
-            own.update((word, (subword,)) for word, subword in zip(words, subwords, strict=True))
+            words = tuple((subword,) for word in self._lm.encoder.subwords(text) for subword in word)
             for window in self._lm.encoder.windows(words):  # once, for a text has as many gaps as subwords
                 shown = words[window.start : window.start + len(window.firsts)]
                 yield from ((number, MaskedInput(shown, (gap - window.start,))) for gap in range(*window.core))

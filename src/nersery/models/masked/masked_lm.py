@@ -158,7 +158,7 @@ class MaskedLM:
         dev_rows = [row for index, example in enumerate(dev) for row in draw(example, index, 0, "dev")]
 
         def subwords() -> Iterator[int]:
-            yield from itertools.chain(*self.encoder.own.values())
+            yield from itertools.chain(*self.encoder.token_ids.values())
             for row in itertools.chain(*(draw(example, index, 0) for index, example in enumerate(examples))):
                 yield from (*row.window.subwords, *row.targets)
 
@@ -278,7 +278,7 @@ class MaskedLM:
     ) -> list[dict[Place, tuple[list[int], list[float]]]]:
         """For each place of each input, in order, the best subwords and their probabilities."""
         gaps = [
-            {gap: self._template(masked_input.words[gap], drawing) for gap in masked_input.gaps}
+            {gap: self._template(str(masked_input.words[gap]), drawing) for gap in masked_input.gaps}
             for masked_input in masked_inputs
         ]
         rows = [
@@ -323,7 +323,7 @@ class MaskedLM:
 
     def _word(self, masked_input: MaskedInput, gap: int, subwords: Sequence[int]) -> str:
         """The text of subwords; an uncased model gets the capitals of the replaced word."""
-        word, original = self.vocabulary.word(subwords), masked_input.words[gap]
+        word, original = self.vocabulary.word(subwords), str(masked_input.words[gap])
         if not self.folds_case or original == original.lower():
             return word
         if len(original) > 1 and original == original.upper():
