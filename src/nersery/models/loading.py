@@ -167,7 +167,7 @@ class ModelSource:
                 f"{EXAMPLES.get(auto_class, '')}"
             )
         if path := bundled_heads.TOKEN_CLASSIFICATION.get(self.name):
-            bundled_heads.add_layers(model, path, "tagger")
+            bundled_heads.add_layers(model, path)
         return in_fp32(model) if model.config.model_type in FP32_ALONE else pack(model)
 
     def encoder(self) -> Any:
