@@ -115,8 +115,8 @@ def essence(word: str, what: int) -> str:
     return _MARKS.get(first) or _KINDS_OF_MARKS.get(unicodedata.category(first)) or first if word else ""
 
 
-class Looks:
-    """What is to know of the looks of words, gathered once a word; two words are then compared by their rows."""
+class WordFeatures:
+    """What the similarity of words depends on, computed once a word; two words are then compared by their rows."""
 
     def __init__(self) -> None:
         self._rows: dict[str, int] = {}

@@ -41,7 +41,7 @@ class TemporaryArray:
     Not a memory map, because the pages of one count as memory of the process.
 
     Args:
-        over: Numbers in whose file these are written; what is still to be read of them must lie further back.
+        over: Numbers in whose file these are written; bytes of them that are still to be read must lie further back.
     """
 
     def __init__(self, kind: DTypeLike, over: TemporaryArray | None = None) -> None:
