@@ -75,13 +75,13 @@ class PseudoLM:
 
     def likelihoods(self, texts: Sequence[Text]) -> list[Likelihood]:
         """The pseudo-likelihood of each text, independent of the others; a `SettingsError` if it is NaN."""
-        found = [Likelihood()] * len(texts)
+        likelihoods = [Likelihood()] * len(texts)
         for part in batched(self._gaps(texts), MASKED_INPUTS):
             logs = [log for (log,) in self._lm.log_probabilities([masked_input for _, masked_input in part])]
             refuse_nan(torch.tensor(logs), self._lm.source)
             for (number, _), log in zip(part, logs, strict=True):
-                found[number] += Likelihood(log, 1)
-        return found
+                likelihoods[number] += Likelihood(log, 1)
+        return likelihoods
 
     def vocabulary_issue(self, words: Sequence[str]) -> str:
         """What shows that the model was made for other languages; see `SubwordEncoder.vocabulary_issue`."""

@@ -213,7 +213,7 @@ class Statistical(Aligner):
             self._adopt(self._opened(Path(self.priors)))
         if self._lexicon is None:
             raise unfitted(self, "align", "fit, or name priors,")
-        found: list[Alignment | Reject] = [() if self._can_read(pair) else Reject(TOO_LONG) for pair in pairs]
+        alignments: list[Alignment | Reject] = [() if self._can_read(pair) else Reject(TOO_LONG) for pair in pairs]
         sizes = ((number, (len(pair.source), len(pair.target))) for number, pair in enumerate(pairs))
         readable = ((number, both) for number, both in sizes if 0 < min(both) <= max(both) <= self.max_words)
         features = WordFeatures()
@@ -223,8 +223,8 @@ class Statistical(Aligner):
             posteriors = self._directions(group, [suggested[number] for number in numbers], rows, shape, features)
             for row, number in enumerate(numbers):
                 cells = np.s_[: len(pairs[number].target), row, : len(pairs[number].source)]
-                found[number] = self._links(posteriors.forward[cells].T, posteriors.backward[cells].T)
-        return found
+                alignments[number] = self._links(posteriors.forward[cells].T, posteriors.backward[cells].T)
+        return alignments
 
     def _directions(
         self, pairs: Sequence[Pair], suggested: Sequence[Alignment], rows: int, shape: Shape, features: WordFeatures

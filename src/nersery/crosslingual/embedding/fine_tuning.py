@@ -151,9 +151,9 @@ def _already_learnt(folder: Path | None, fingerprint: Mapping[str, Any]) -> Sequ
     """
     try:
         state = json.loads((folder / RECORD).read_text("utf-8")) if folder is not None else {}
-        there = state["fingerprint"]
-        is_same = {key: there[key] for key in fingerprint} == json.loads(json.dumps(fingerprint))
-        return range(there["examples"]) if is_same and state["facts"]["finished"] else ()
+        stored = state["fingerprint"]
+        is_same = {key: stored[key] for key in fingerprint} == json.loads(json.dumps(fingerprint))
+        return range(stored["examples"]) if is_same and state["facts"]["finished"] else ()
     except (OSError, ValueError, LookupError, TypeError):
         return ()
 
@@ -238,9 +238,9 @@ class _Learner:
         with torch.autocast(self._encoder.device.type, enabled=False):
             states = self._encoder.hidden(windows)[:, front:].float()
             lengths = torch.tensor([len(window.subwords) - edges for window in windows], device=states.device)
-            there = torch.arange(states.shape[1], device=states.device) < lengths[:, None]
+            real = torch.arange(states.shape[1], device=states.device) < lengths[:, None]
             count = len(views)
-            mask = there[:count, :, None] & there[count:, None, :]
+            mask = real[:count, :, None] & real[count:, None, :]
             scores = states[:count] @ states[count:].transpose(1, 2)
             return *both_directions(scores, mask), mask
 

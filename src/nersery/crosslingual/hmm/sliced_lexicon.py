@@ -115,9 +115,9 @@ class SlicedLexicon:
             columns = columns[np.argsort(self._slice_of[stems[columns]], kind="stable")]
             numbers, starts = np.unique(self._slice_of[stems[columns]], return_index=True)
             parts = []
-            for number, own in zip(numbers, np.split(columns, starts[1:]), strict=True):
-                parts.append(CellRange(int(following[number]), own))
-                following[number] += len(own) * batch.target.shape[1]
+            for number, part in zip(numbers, np.split(columns, starts[1:]), strict=True):
+                parts.append(CellRange(int(following[number]), part))
+                following[number] += len(part) * batch.target.shape[1]
             yield batch, parts
 
     def counts(self, batch: Batch, parts: Sequence[CellRange]) -> NDArray[np.float32]:

@@ -52,10 +52,10 @@ class TemporaryArray:
 
     def read(self, start: int, count: int) -> NDArray[Any]:
         """Some of the numbers, which were written before."""
-        found = np.empty(count, self._kind)
+        numbers = np.empty(count, self._kind)
         self._file.seek(start * self._kind.itemsize)
-        self._file.readinto(found.view(np.uint8).data)
-        return found
+        self._file.readinto(numbers.view(np.uint8).data)
+        return numbers
 
     def truncate(self, count: int) -> None:
         """Give back the room of all but the first numbers."""

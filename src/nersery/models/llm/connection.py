@@ -162,17 +162,17 @@ class Connection:
         from httpx2 import Response
         from openai import OpenAIError
 
-        own = self._settings
+        settings = self._settings
         options: dict[str, Any] = {
-            "temperature": own.temperature, "seed": prompt.seed, "max_tokens": own.max_tokens,
-            "max_completion_tokens": own.max_tokens,
+            "temperature": settings.temperature, "seed": prompt.seed, "max_tokens": settings.max_tokens,
+            "max_completion_tokens": settings.max_tokens,
         }  # fmt: skip
         chosen = {name: value for name, value in options.items() if name in self._variant}
         if "schema" in self._variant:
             schema = {"name": "answer", "strict": True, "schema": prompt.schema}
             chosen["response_format"] = {"type": "json_schema", "json_schema": schema}
         messages = [{"role": role, "content": text} for role, text in prompt.messages]
-        body = {"model": own.model, "messages": messages, **chosen}
+        body = {"model": settings.model, "messages": messages, **chosen}
         try:  # without the client's own types, which take half of its time
             return self._completion(self._client.post("/chat/completions", body=body, cast_to=Response).text)
         except OpenAIError as error:

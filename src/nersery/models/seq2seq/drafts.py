@@ -191,12 +191,12 @@ class CompetingCandidates:
         before = torch.tensor([draft.log_probability for beams in sources for draft in beams.running])
         total = before.to(values.device)[:, None] + values + noise
         refuse_nan(values, self._source)
-        found = total.view(len(sources), -1).topk(min(2 * width, width * choices)).indices
+        best = total.view(len(sources), -1).topk(min(2 * width, width * choices)).indices
         subwords, log_probabilities = (
-            tensor.reshape(len(sources), -1).gather(1, found).tolist() for tensor in (ids, values)
+            tensor.reshape(len(sources), -1).gather(1, best).tolist() for tensor in (ids, values)
         )
         order = []
-        for number, (beams, places) in enumerate(zip(sources, found.tolist(), strict=True)):
+        for number, (beams, places) in enumerate(zip(sources, best.tolist(), strict=True)):
             parents = [place // choices for place in places]
             continuations = zip(parents, subwords[number], log_probabilities[number], strict=True)
             order += [number * width + parent for parent in beams.advance(list(continuations))]

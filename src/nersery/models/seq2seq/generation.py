@@ -237,9 +237,9 @@ def largest(scores: Tensor, count: int) -> tuple[Tensor, Tensor]:
     whole, rest = scores[:, : blocks * BLOCK], scores[:, blocks * BLOCK :]
     best = whole.view(-1, blocks, BLOCK).amax(2).topk(count).indices
     places = (best[:, :, None] * BLOCK + torch.arange(BLOCK, device=best.device)).flatten(1)
-    values, where = torch.cat((whole.gather(1, places), rest), 1).topk(count)
+    values, chosen = torch.cat((whole.gather(1, places), rest), 1).topk(count)
     behind = torch.arange(blocks * BLOCK, scores.shape[1], device=best.device).expand(len(scores), -1)
-    return values, torch.cat((places, behind), 1).gather(1, where)
+    return values, torch.cat((places, behind), 1).gather(1, chosen)
 
 
 def _layers(cache: EncoderDecoderCache) -> list[Tensor]:
@@ -258,8 +258,8 @@ def _packed(texts: Sequence[int], places: Sequence[int], tensors: Sequence[Tenso
     for start in range(0, len(texts), rows):
         size = len(texts[start : start + rows])
         numbers = [*range(start, start + size), *[start] * (rows - size)]
-        where = torch.tensor([places[number] for number in numbers], device=tensors[0].device)
-        kept = [tensor.index_select(0, where) for tensor in tensors]
+        index = torch.tensor([places[number] for number in numbers], device=tensors[0].device)
+        kept = [tensor.index_select(0, index) for tensor in tensors]
         passes.append(DecoderPass.of([texts[number] for number in numbers], kept, size))
     return passes
 
@@ -272,6 +272,6 @@ def _moved_together(passes: list[DecoderPass], drafts: Sequence[Draft], rows: in
         return passes
     if not count:
         return []
-    texts = [part.texts.tolist()[place] for part, own in zip(passes, places, strict=True) for place in own]
-    kept = ([tensor[own] for tensor in part.tensors()] for part, own in zip(passes, places, strict=True) if own)
+    texts = [part.texts.tolist()[place] for part, rest in zip(passes, places, strict=True) for place in rest]
+    kept = ([tensor[rest] for tensor in part.tensors()] for part, rest in zip(passes, places, strict=True) if rest)
     return _packed(texts, range(count), [torch.cat(column) for column in zip(*kept, strict=True)], rows)

@@ -161,7 +161,7 @@ class SubwordEncoder:
         bare = {word: "".join(c for c in text if unicodedata.category(c) != "Mn") for word, text in decomposed.items()}
         marked = [word for word in bare if bare[word] not in ("", decomposed[word])]
         both = zip(self.subwords(marked), self.subwords([bare[word] for word in marked]), strict=True)
-        alike = [one == other and self.tokenizer.unk_token_id not in one for one, other in both]
+        alike = [ids == bare_ids and self.tokenizer.unk_token_id not in ids for ids, bare_ids in both]
         lost = frozenset(itertools.compress(marked, alike))
         return sum(word in lost for word in words) / max(1, len(words))
 
