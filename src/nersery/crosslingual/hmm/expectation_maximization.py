@@ -192,12 +192,10 @@ def _seen(
         emissions = rates.emissions(batch, lexicon.counts(batch, parts))
         if step < steps.ibm1:
             posteriors = by_words(emissions, batch)
-            # The product alone would forget rare words at once.
-            lexicon.link(parts, np.sqrt(posteriors.forward * posteriors.backward))
+            lexicon.link(parts, np.sqrt(posteriors.forward * posteriors.backward))  # the product forgets rare words
         else:
             posteriors = by_places(emissions, batch, parameters)
-            # With the product, a rare word cannot collect leftovers alone.
-            lexicon.link(parts, posteriors.forward * posteriors.backward)
+            lexicon.link(parts, posteriors.forward * posteriors.backward)  # a rare word collects no leftovers alone
         seen.add(batch, posteriors)
         if progress is not None:
             progress.advance(len(batch.source), note=f"step {step + 1} of {steps.ibm1 + steps.hmm}")

@@ -82,8 +82,7 @@ class ChatClient:
     @property
     def _answers(self) -> AnswerCache:
         if self._cache is None:
-            folder = self._settings.cache
-            self._cache = AnswerCache(Path(folder) if folder else cache_folder() / "llm")
+            self._cache = AnswerCache(Path(self._settings.cache or cache_folder() / "llm"))
         return self._cache
 
     def _key(self, prompt: Prompt) -> str:

@@ -23,11 +23,7 @@ def limited_client(most_bytes: int) -> Any:
                 response.close()
             response.headers.pop("content-encoding", None)  # it is unpacked
             return Response(
-                response.status_code,
-                headers=response.headers,
-                content=bytes(content),
-                request=response.request,
-                extensions=response.extensions,
+                response.status_code, headers=response.headers, content=bytes(content), request=response.request
             )
 
     return LimitedClient()

@@ -54,16 +54,13 @@ class Candidates(Protocol):
         """The texts as far as they are written."""
 
     def extend(self, texts: Sequence[int], values: Tensor, ids: Tensor, noise: Tensor) -> list[int]:
-        """Write the next subword of some unfinished texts.
+        """Write the next subword of some unfinished texts, and return the place in ``texts`` that each goes on from.
 
         Args:
             texts: Their numbers.
             values: Log probabilities of the best next subwords. Shape: (texts, top_k).
             ids: Those subwords. Shape: (texts, top_k).
             noise: Gumbel noise, with which the largest values are a draw. Shape: (texts, top_k).
-
-        Returns:
-            For each text the place in ``texts`` of the one that it goes on with.
         """
 
     def best(self) -> Sequence[Draft]:
