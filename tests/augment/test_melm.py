@@ -96,7 +96,7 @@ def test_tags_start_from_what_the_type_means(tiny_masked_lm: str) -> None:
     encoder, vectors = method._lm.encoder, method._lm.network.get_input_embeddings().weight
     for tag, text in (("b-PER", "person"), ("i-PER", "person"), ("b-LOC", "name of place"), ("i-LOC", "name of place")):
         subwords = [subword for word in encoder.subwords(text.split()) for subword in word]
-        (number,) = encoder.own[f"{OWN}<{tag}>"]
+        (number,) = encoder.token_ids[f"{OWN}<{tag}>"]
         assert torch.allclose(vectors[number], vectors[subwords].mean(0), atol=1e-6)
 
 
@@ -108,14 +108,14 @@ def test_types_that_differ_in_case_alone_have_tokens_of_their_own(tiny_masked_lm
     method.generate(gold[0], random.Random(0))
     shown = plain(asked.masked_inputs[0]).replace("[", "").replace("]", "")
     assert shown == "<b-Per> Ada <b-Per> saw <b-PER> Oslo <b-PER>"
-    assert len({method._lm.encoder.own[f"{OWN}<b-{type_}>"] for type_ in ("Per", "PER")}) == 2
+    assert len({method._lm.encoder.token_ids[f"{OWN}<b-{type_}>"] for type_ in ("Per", "PER")}) == 2
 
 
 def test_dev_may_have_types_and_sentences_that_gold_has_not(tiny_masked_lm: str) -> None:
     dev = [Sentence(("Ada", "won"), (Entity(0, 1, "NEW"),), language="xx"), Sentence(("nobody",))]
     method = MELM(tiny_masked_lm, **QUICK)
     method.fit([SENTENCE], Training(dev=dev))
-    assert {f"{OWN}<b-{type_}>" for type_ in ("PER", "LOC", "NEW")} <= method._lm.encoder.own.keys()
+    assert {f"{OWN}<b-{type_}>" for type_ in ("PER", "LOC", "NEW")} <= method._lm.encoder.token_ids.keys()
 
 
 def test_no_training_sentence_with_an_entity(tiny_masked_lm: str) -> None:

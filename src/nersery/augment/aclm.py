@@ -174,7 +174,7 @@ class ACLM(FineTuningSettings, TypeDescriptions, MaskedModelSettings, Augmenter)
         mixed: list[tuple[Template, tuple[Sentence, ...]]] = [(t, (t.sentence,)) for t in templates]
         chosen = [n for n, rng in enumerate(rngs) if self.mixner and is_mixed(rng) and sentences[n].entities]
         partners = self._partners.of([sentences[n] for n in chosen]) if chosen else []
-        drawn = {n: rngs[n].choice(others) for n, others in zip(chosen, partners, strict=True) if others}
+        drawn = {n: rngs[n].choice(candidates) for n, candidates in zip(chosen, partners, strict=True) if candidates}
         theirs = self._maker.templates(list(drawn.values()), [rngs[n] for n in drawn])
         for number, partner in zip(drawn, theirs, strict=True):
             mixed[number] = (templates[number].joined(partner), (sentences[number], partner.sentence))

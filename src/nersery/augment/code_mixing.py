@@ -117,8 +117,8 @@ class CodeMixing(Augmenter, ModelSettings):
             return
         from nersery.models.word_vectors import read_head
 
-        (first, expected), *others = {path: read_head(path).dimension for path in self.vectors.values()}.items()
-        for path, dimension in others:
+        (first, expected), *rest = {path: read_head(path).dimension for path in self.vectors.values()}.items()
+        for path, dimension in rest:
             if dimension != expected:
                 raise DataError(
                     f"{first} has vectors of {expected} numbers and {path} of {dimension}, so they are not aligned",
@@ -182,11 +182,11 @@ class CodeMixing(Augmenter, ModelSettings):
         """The embeddings of mentions, language after language: words are looked up once in a file of vectors."""
         matrices = {}
         for language in sorted({language for language, _ in mentions}):
-            own = {place: members for place, members in mentions.items() if place[0] == language}
-            different = sorted({mention for members in own.values() for mention in members})
+            of_language = {place: members for place, members in mentions.items() if place[0] == language}
+            different = sorted({mention for members in of_language.values() for mention in members})
             rows = {mention: row for row, mention in enumerate(different)}
             matrix = self._embed(language, different)
-            for place, members in own.items():
+            for place, members in of_language.items():
                 matrices[place] = matrix[[rows[mention] for mention in members]]
         return matrices
 
@@ -208,28 +208,28 @@ class CodeMixing(Augmenter, ModelSettings):
 
     def _warn_of_unknown(self, matrices: Mapping[Place, Embeddings]) -> None:
         for language in sorted({language for language, _ in matrices}):
-            found = [bool(row) for place, rows in matrices.items() if place[0] == language for row in known(rows)]
-            if not all(found):
+            is_known = [bool(row) for place, rows in matrices.items() if place[0] == language for row in known(rows)]
+            if not all(is_known):
                 source = self.vectors.get(language, self.model)
                 warn(
-                    f"{source} has no word of {found.count(False)} of the {len(found)} different mentions in "
+                    f"{source} has no word of {is_known.count(False)} of the {len(is_known)} different mentions in "
                     f"{language}: these are neither replaced nor put in"
                 )
 
     def _search(self, place: Place, mentions: Sequence[Mention], matrix: Embeddings) -> dict[Mention, Nearest]:
         """For each mention of a language and type the nearest entity in each other language."""
-        found: dict[Mention, dict[str, Mention]] = {mention: {} for mention in mentions}
+        nearest: dict[Mention, dict[str, Mention]] = {mention: {} for mention in mentions}
         for target, gazetteer in self._others(place):
             for mention, entity in zip(mentions, gazetteer.nearest(mentions, matrix), strict=True):
                 if entity is not None:
-                    found[mention][target] = entity
-        return dict(found)
+                    nearest[mention][target] = entity
+        return dict(nearest)
 
     def _others(self, place: Place) -> list[tuple[str, Gazetteer]]:
         """The entities of a type in all languages but one, by language."""
-        own, type_ = place
-        others = [(language, type_) for language in self._languages if language != own]
-        return [(other[0], self._gazetteers[other]) for other in others if other in self._gazetteers]
+        excluded, type_ = place
+        keys = [(language, type_) for language in self._languages if language != excluded]
+        return [(key[0], self._gazetteers[key]) for key in keys if key in self._gazetteers]
 
     def generate_batch(
         self, sentences: Sequence[Sentence], rngs: Sequence[random.Random]
@@ -271,15 +271,15 @@ class CodeMixing(Augmenter, ModelSettings):
             chosen = rng.random() < self.rate
             place, mention = (sentence.language, entity.type), sentence.mention(entity)
             if self._searches:
-                found = self._nearest.get(place, {}).get(mention) or unseen.get(place, {}).get(mention, {})
-                choices: Sequence[Mention | Gazetteer] = [*found.values()]
+                nearest = self._nearest.get(place, {}).get(mention) or unseen.get(place, {}).get(mention, {})
+                choices: Sequence[Mention | Gazetteer] = [*nearest.values()]
             else:
                 choices = [gazetteer for _, gazetteer in self._others(place) if gazetteer.has_other(mention)]
             replaceable = replaceable or bool(choices)
             if chosen and choices:
                 choice = choices[int(rng.random() * len(choices))]
-                other = choice.draw_other(mention, rng) if isinstance(choice, Gazetteer) else choice
-                edits.append((entity.start, entity.end, other))
+                replacement = choice.draw_other(mention, rng) if isinstance(choice, Gazetteer) else choice
+                edits.append((entity.start, entity.end, replacement))
         return sentence.replace_spans(edits) if replaceable else Reject(self._reason(sentence))
 
     def _reason(self, sentence: Sentence) -> str:
@@ -299,12 +299,12 @@ def _mentions(sentences: Iterable[Sentence]) -> tuple[dict[Place, list[Mention]]
     Raises:
         DataError: When a sentence does not name its language, or all name the same.
     """
-    found: dict[Place, set[Mention]] = {}
+    mentions: dict[Place, set[Mention]] = {}
     ids: dict[str, list[str]] = {}
     for sentence in sentences:
         ids.setdefault(sentence.language, []).append(sentence.id)
         for entity in sentence.entities:
-            found.setdefault((sentence.language, entity.type), set()).add(sentence.mention(entity))
+            mentions.setdefault((sentence.language, entity.type), set()).add(sentence.mention(entity))
     total = sum(map(len, ids.values()))
     if "" in ids:
         message = f"{len(ids[''])} of {total} sentences do not say what language they are in, this one among them"
@@ -312,7 +312,7 @@ def _mentions(sentences: Iterable[Sentence]) -> tuple[dict[Place, list[Mention]]
     if len(ids) < 2:
         seen = f"all {total} are in {next(iter(ids))}" if ids else "there are none"
         raise DataError(f"code_mixing needs gold sentences in two languages or more, and {seen}", fix=FIX)
-    return {place: sorted(found[place]) for place in sorted(found)}, sorted(ids)
+    return {place: sorted(mentions[place]) for place in sorted(mentions)}, sorted(ids)
 
 
 def _require_shared_type(places: Iterable[Place], languages: Sequence[str], which: str = "") -> None:

@@ -159,8 +159,8 @@ def _with_swaps(sentence: Sentence, count: int, rng: random.Random) -> Sentence 
     def swapped() -> Sentence:
         order = list(range(len(sentence)))
         for _ in range(count):
-            one, other = rng.sample(free, 2)
-            order[one], order[other] = order[other], order[one]
+            first, second = rng.sample(free, 2)
+            order[first], order[second] = order[second], order[first]
         return sentence.reordered(order)
 
     return _until_changed(sentence, swapped)

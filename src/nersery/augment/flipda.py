@@ -140,10 +140,10 @@ class FlipDA(FineTuningSettings, TypeDescriptions, model_setup.MaskedModelSettin
         """
         entities = []
         for entity in sentence.entities:
-            others = [type_ for type_ in self._types if type_ != entity.type]
-            may_flip = others and entity.type in self._types and replaceable_places(sentence.mention(entity))
+            other_types = [type_ for type_ in self._types if type_ != entity.type]
+            may_flip = other_types and entity.type in self._types and replaceable_places(sentence.mention(entity))
             flips = may_flip and rng.random() < self.flip_rate
-            entities.append(replace(entity, type=rng.choice(others)) if flips else entity)
+            entities.append(replace(entity, type=rng.choice(other_types)) if flips else entity)
         return sentence.with_entities(entities)
 
     def _hidden(self, sentence: Sentence, target: Sentence, rng: random.Random) -> list[int]:

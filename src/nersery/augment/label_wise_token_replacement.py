@@ -78,9 +78,9 @@ class LabelWiseTokenReplacement(Augmenter):
         for position in [place for place in range(len(words)) if rng.random() < self.rate]:
             word, tag = words[position], tags[position]
             if tag in self._words and not self._is_stop_word(word):
-                other = self._words[tag].draw_other(word, rng)
-                if other is not None:
-                    edits.append((position, position + 1, (other,)))
+                replacement = self._words[tag].draw_other(word, rng)
+                if replacement is not None:
+                    edits.append((position, position + 1, (replacement,)))
         return sentence.replace_spans(edits)
 
     def _is_stop_word(self, word: str) -> bool:
@@ -117,10 +117,10 @@ class _Distribution:
         """
         # Draw among the occurrences of the other words, and step over the word's own: one draw, without redrawing.
         start, end = self.spans.get(word, (0, 0))
-        others = (self.ends[-1] if self.ends else 0) - (end - start)
-        if others == 0:
+        count = (self.ends[-1] if self.ends else 0) - (end - start)
+        if count == 0:
             return None
-        drawn = int(rng.random() * others)
+        drawn = int(rng.random() * count)
         return self.words[bisect_right(self.ends, drawn if drawn < start else drawn + end - start)]
 
 

@@ -119,12 +119,12 @@ class LlmSentences(EndpointMethod, Augmenter):
         return "" if sentence.entities else NO_ENTITIES
 
     def _prompt(self, sentence: Sentence, rng: random.Random) -> Prompt:
-        others = [one for one in self._gold if one.id != sentence.id]
-        shown = rng.sample(others, min(self.examples, len(others)))
+        candidates = [example for example in self._gold if example.id != sentence.id]
+        shown = rng.sample(candidates, min(self.examples, len(candidates)))
         types = tuple(dict.fromkeys([*self._types, *(entity.type for entity in sentence.entities)]))
         language = f" ({sentence.language})" if sentence.language else ""
         system = INSTRUCTIONS[self.write].format(types=type_list(types, self.definitions), language=language)
-        pairs = [self._pair(one) for one in (*shown, sentence)]
+        pairs = [self._pair(example) for example in (*shown, sentence)]
         text = {"type": "string"}
         properties = {"sentence": text} if self.write == "sentences" else {"entities": {"type": "array", "items": text}}
         messages = conversation(system, pairs[:-1], pairs[-1][0])

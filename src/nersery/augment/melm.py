@@ -86,11 +86,11 @@ class MELM(MentionPredictions, FineTuningSettings, TypeDescriptions, model_setup
 
     def _languages_in(self, sentence: Sentence) -> dict[Entity, str]:
         """The language of each entity: the sentence's own, unless only other languages have the mention."""
-        found = {}
+        by_entity = {}
         for entity in sentence.entities if self._languages else ():
             languages = self._languages.get(sentence.mention(entity), frozenset([sentence.language]))
-            found[entity] = sentence.language if sentence.language in languages else min(languages)
-        return found
+            by_entity[entity] = sentence.language if sentence.language in languages else min(languages)
+        return by_entity
 
 
 def _languages_of_mentions(gold: Sequence[Sentence]) -> dict[tuple[str, ...], frozenset[str]]:
@@ -102,4 +102,4 @@ def _languages_of_mentions(gold: Sequence[Sentence]) -> dict[tuple[str, ...], fr
     for sentence in originals:
         for entity in sentence.entities:
             languages.setdefault(sentence.mention(entity), set()).add(sentence.language)
-    return {mention: frozenset(found) for mention, found in languages.items()}
+    return {mention: frozenset(codes) for mention, codes in languages.items()}

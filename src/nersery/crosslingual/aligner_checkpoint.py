@@ -54,8 +54,8 @@ def place_for(aligner: Aligner, pairs: Pairs, folder: Path | None) -> Path | Non
 def _fingerprint(aligner: Aligner, pairs: Pairs) -> dict[str, Any]:
     """All that the learning depends on, as JSON gives it back."""
     settings = settings_of(aligner)
-    found = {"aligner": settings, "files": files_in(type(aligner), settings), "pairs": pairs_digest(pairs)}
-    plain: dict[str, Any] = json.loads(json.dumps(found))
+    facts = {"aligner": settings, "files": files_in(type(aligner), settings), "pairs": pairs_digest(pairs)}
+    plain: dict[str, Any] = json.loads(json.dumps(facts))
     return plain
 
 

@@ -131,20 +131,20 @@ class Bitext:
     def _by_id(self) -> Iterator[Row]:
         tables = [_Unpaired(source) for source in self.sources]
         for target in in_order(self.target):
-            found = [None if isinstance(target, Reject) else table.take(target.id) for table in tables]
-            yield Row(target, tuple(side or Reject(UNPAIRED) for side in found))
+            sides = [None if isinstance(target, Reject) else table.take(target.id) for table in tables]
+            yield Row(target, tuple(side or Reject(UNPAIRED) for side in sides))
         for number, table in enumerate(tables):
             yield from (Row(reject, (reject,), number) for reject in table.rest())
 
     def _unequal(self) -> DataError:
         """The error for files of unequal length, with the place where they run apart if it can be seen."""
-        target, *others = map(extent, self.sides)
+        target, *extents = map(extent, self.sides)
         issues, fixes = list[Issue](), dict[str, None]()
-        for source, found in zip(self.sources, others, strict=True):
-            if found.last == target.last:
+        for source, reached in zip(self.sources, extents, strict=True):
+            if reached.last == target.last:
                 continue
-            counts = f"{found.last:,} sentences, and {target.last:,} in {self.target.file.name}"
-            sides = sorted([(found, source), (target, self.target)], key=lambda side: side[0].last)
+            counts = f"{reached.last:,} sentences, and {target.last:,} in {self.target.file.name}"
+            sides = sorted([(reached, source), (target, self.target)], key=lambda side: side[0].last)
             (shorter, short), (longer, long) = sides
             if longer.last - longer.blank == shorter.last:
                 seen = f"blank lines in {long.file.name}: {longer.blank:,}, the first is line {longer.first_blank:,}"
@@ -188,11 +188,11 @@ class ShiftWatch:
 def reject_of(row: Row) -> Reject | None:
     """Why nothing can be done with a row: it has no target, or no source; None where it has both."""
     target, sources, _ = row
-    there = [source for source in sources if isinstance(source, Sentence)]
+    present = [source for source in sources if isinstance(source, Sentence)]
     if isinstance(target, Sentence):
-        return None if there else _named(sources[0], Reject(EMPTY_SOURCE, target), target)
-    if there:
-        return _named(target, Reject(EMPTY_TARGET, there[0]), there[0])
+        return None if present else _named(sources[0], Reject(EMPTY_SOURCE, target), target)
+    if present:
+        return _named(target, Reject(EMPTY_TARGET, present[0]), present[0])
     return Reject(EMPTY_BOTH) if all(map(is_empty, row.sources)) and is_empty(target) else target
 
 
@@ -261,9 +261,9 @@ def _named(side: Side, blank: Reject, other: Sentence) -> Reject:
 def _first_own_id(source: Source) -> str:
     """The id of the first sentence, if the file brings ids other than those that reading it would give."""
     if isinstance(source, FolderSource):
-        found = Pass(source.file, source.options)
-        head = next(source.sentences(found), None)
-        return "" if head is None or head.id.startswith(f"{found.file.stem}:") else head.id
+        reading = Pass(source.file, source.options)
+        head = next(source.sentences(reading), None)
+        return "" if head is None or head.id.startswith(f"{reading.file.stem}:") else head.id
     first = ""
     for number, side in enumerate(in_order(source) if source.has_ids else (), start=1):
         if isinstance(side, Sentence):

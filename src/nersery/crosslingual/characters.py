@@ -48,11 +48,11 @@ def spans(words: Sequence[str], tokenize: Tokenize) -> Spans:
     >>> spans(("我", "在", "北", "京", "a"), lambda text: ["▁我", "在", "北京"])
     ((0,), (1,), (2, 3), (4,))
     """
-    found: list[tuple[int, ...]] = []
+    groups: list[tuple[int, ...]] = []
     for is_run, places in itertools.groupby(range(len(words)), key=lambda place: is_character(words[place])):
         run = list(places)
-        found += _cut(run, words, tokenize) if is_run and len(run) > 1 else [(place,) for place in run]
-    return tuple(found)
+        groups += _cut(run, words, tokenize) if is_run and len(run) > 1 else [(place,) for place in run]
+    return tuple(groups)
 
 
 def _cut(run: Sequence[int], words: Sequence[str], tokenize: Tokenize) -> list[tuple[int, ...]]:

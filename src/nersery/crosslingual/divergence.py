@@ -65,10 +65,10 @@ def where_apart(first: Features, second: Features) -> tuple[int, int] | None:
     steps = {*range(1, min(furthest, MOST_SHIFT) + 1), furthest}
     signs = (1,) if excess > 0 else (-1,) if excess else (1, -1)
     fewest = FEWEST if excess else FEWEST_IF_EQUAL
-    found = [_break(*sides, sign * step, fewest) for step in steps for sign in signs]
-    seen = [(place, offset, gain) for place, offset, gain in found if gain > 0]
+    breaks = [_break(*sides, sign * step, fewest) for step in steps for sign in signs]
+    seen = [(place, offset, gain) for place, offset, gain in breaks if gain > 0]
     least = max((gain for *_, gain in seen), default=0.0) / 2
-    place, offset, _ = min((one for one in seen if one[2] >= least), default=(0, 0, 0.0))
+    place, offset, _ = min((candidate for candidate in seen if candidate[2] >= least), default=(0, 0, 0.0))
     return (place, offset) if seen else None
 
 

@@ -58,11 +58,11 @@ class Program:
 
     def find(self) -> list[str]:
         """The paths of its programs; raises `MissingResourceError` if one is not on the PATH."""
-        found = {name: shutil.which(name) for name in self.names}
-        missing = [name for name, path in found.items() if path is None]
+        paths = {name: shutil.which(name) for name in self.names}
+        missing = [name for name, path in paths.items() if path is None]
         if missing:
             raise MissingResourceError(f"{' and '.join(missing)} is not on the PATH. {self.advice}")
-        return [path for path in found.values() if path is not None]
+        return [path for path in paths.values() if path is not None]
 
     def run(self, sources: Corpus, targets: Corpus, folder: Path, arguments: Sequence[str]) -> Ways:
         """Align pairs.
@@ -139,12 +139,12 @@ class Giza(Program):
             warn(f"{self.names[0]} wrote no {' and no '.join(missing)}, so all its links have probability 1")
             return super().probabilities(links, sources, targets, folder)
         forward, backward = map(TranslationTable.read, paths)
-        found = []
+        probabilities = []
         for points, words, translation in zip(links, sources, targets, strict=True):
             numbers = [*map(_number, words)], [*map(_number, translation)]
             agreed = np.sqrt(forward.origins(*numbers) * backward.origins(*reversed(numbers)).T)
-            found.append([min(max(float(agreed[point]), LEAST), 1.0) for point in points])
-        return found
+            probabilities.append([min(max(float(agreed[point]), LEAST), 1.0) for point in points])
+        return probabilities
 
     def _one_way(
         self, giza: str, name: str, corpus: Corpus, other: str, others: Corpus, folder: Path, arguments: Sequence[str]
@@ -257,24 +257,24 @@ _WORD = re.compile(r"\S+ \(\{ ((?:\d+ )*)\}\)")
 def _read_giza(paths: Sequence[Path], corpus: Corpus, others: Corpus) -> list[Points]:
     """An answer of GIZA++: of each pair three lines, the last with the words that come from each word."""
     lines = [line for path in paths for line in _lines(path)]
-    found: dict[int, Points] = {}
+    points: dict[int, Points] = {}
     for start in range(0, len(lines), 3):
         head = _HEAD.match(lines[start])
         if head is None or start + 2 >= len(lines):
             raise AnswerError('expected "# Sentence pair (…)" and two more lines', start + 1)
         number = int(head[1]) - 1
-        if not 0 <= number < len(corpus) or number in found:
+        if not 0 <= number < len(corpus) or number in points:
             raise AnswerError(f"sentence pair {number + 1} of {len(corpus)} is out of range or occurs twice", start + 1)
         words = _WORD.findall(lines[start + 2])
         if len(words) != len(corpus[number]) + 1:
             raise AnswerError(f"{len(words)} words, expected {len(corpus[number])} and NULL", start + 3)
-        found[number] = {
+        points[number] = {
             (place, int(other) - 1) for place, others_ in enumerate(words[1:]) for other in others_.split()
         }
-        _refuse_far(found[number], len(corpus[number]), len(others[number]), start + 3)
-    if len(found) != len(corpus):
-        raise AnswerError(f"{len(found)} pairs, expected {len(corpus)}", len(lines) + 1)
-    return [found[number] for number in range(len(corpus))]
+        _refuse_far(points[number], len(corpus[number]), len(others[number]), start + 3)
+    if len(points) != len(corpus):
+        raise AnswerError(f"{len(points)} pairs, expected {len(corpus)}", len(lines) + 1)
+    return [points[number] for number in range(len(corpus))]
 
 
 @dataclass(frozen=True)

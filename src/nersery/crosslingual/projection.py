@@ -135,10 +135,10 @@ class Projection:
         wanted: Sequence[Entity] = source.entities
         if wanted and (self.keep is not None or self.drop or self.rename):
             wanted = self._renamed(wanted)
-        found = zip(wanted, self._spans(wanted, source, target, alignment), strict=True) if wanted else ()
+        spans = zip(wanted, self._spans(wanted, source, target, alignment), strict=True) if wanted else ()
         placed: list[Entity] = []
         lost: list[tuple[Entity, str]] = []
-        for entity, span in found:
+        for entity, span in spans:
             if isinstance(span, str):
                 lost.append((entity, span))
             else:
@@ -183,18 +183,18 @@ class Projection:
         for start, end, _ in alignment:
             if start in owner:
                 places[owner[start]].add(end)
-        found = [
-            self._span(sorted(own), source.mention(entity), target.words)
-            for own, entity in zip(places, entities, strict=True)
+        spans = [
+            self._span(sorted(linked), source.mention(entity), target.words)
+            for linked, entity in zip(places, entities, strict=True)
         ]
-        order = sorted((span, number) for number, span in enumerate(found) if not isinstance(span, str))
+        order = sorted((span, number) for number, span in enumerate(spans) if not isinstance(span, str))
         furthest, last = 0, -1
         for (start, end), number in order:
             if start < furthest:
-                found[last] = found[number] = OVERLAP
+                spans[last] = spans[number] = OVERLAP
             if end > furthest:
                 furthest, last = end, number
-        return found
+        return spans
 
     def _span(self, places: list[int], mention: Sequence[str], words: Sequence[str]) -> Span | str:
         """The span of the places that a mention is linked to, or why there is none."""
@@ -212,11 +212,11 @@ class Projection:
             return FAR_APART
         return places[0], places[-1] + 1
 
-    def _is_stripped(self, word: str, own: str) -> bool:
+    def _is_stripped(self, word: str, entity_word: str) -> bool:
         """Whether a word is taken off an end of a span, where the entity has a word of its own."""
         if word[0].isalnum() and not self._strip:
             return False
-        return is_invisible(word) or (self._is_strippable(word) and not self._is_strippable(own))
+        return is_invisible(word) or (self._is_strippable(word) and not self._is_strippable(entity_word))
 
     def _is_strippable(self, word: str) -> bool:
         if self._strip and folded(word) in self._strip:
@@ -318,17 +318,17 @@ def vote(projections: Sequence[Outcome], voting: Voting = "majority") -> Outcome
     disputed = [label for label in labels if _is_disputed(label, sentence, voters, weights)]
     if not disputed:
         return sentence
-    told = (f"# disputed: {type_} {_named(voters[0].words[start:end], start, end)}" for start, end, type_ in disputed)
-    return Reject(DISAGREE, replace(sentence, comments=(*sentence.comments, *told)))
+    notes = (f"# disputed: {type_} {_named(voters[0].words[start:end], start, end)}" for start, end, type_ in disputed)
+    return Reject(DISAGREE, replace(sentence, comments=(*sentence.comments, *notes)))
 
 
 def _mean_scores(voters: Sequence[Sentence]) -> dict[str, float]:
     """The mean of each score over the sentences that have it."""
-    found: defaultdict[str, list[float]] = defaultdict(list)
+    by_name: defaultdict[str, list[float]] = defaultdict(list)
     for voter in voters:
         for name, score in voter.scores.items():
-            found[name].append(score)
-    return {name: sum(scores) / len(scores) for name, scores in found.items()}
+            by_name[name].append(score)
+    return {name: sum(scores) / len(scores) for name, scores in by_name.items()}
 
 
 def _is_disputed(

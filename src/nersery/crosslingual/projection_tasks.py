@@ -69,9 +69,9 @@ class ProjectionTasks:
             rows = self.bitext.count()
             self._check_lengths([rows] * len(self.files))
             return rows
-        found = Counter(row.of for row in self.bitext)
-        self._check_lengths([found[None] + found[number] for number in range(len(self.files))])
-        return found.total()
+        counts = Counter(row.of for row in self.bitext)
+        self._check_lengths([counts[None] + counts[number] for number in range(len(self.files))])
+        return counts.total()
 
     def _check_lengths(self, rows: Sequence[int]) -> None:
         """Refuse alignments of other text: each file has a line for each row of its source."""
@@ -91,11 +91,11 @@ class ProjectionTasks:
         self._outside.clear()
         for line, row in enumerate(self.bitext, start=1):
             self._watch.add(row)
-            target, sources, of = row
+            target, sources, source_number = row
             for source in sources:
                 if isinstance(source, Sentence):
                     self._types.update([entity.type for entity in source.entities])
-            aligned = [next(file) for file in (files if of is None else [files[of]])]
+            aligned = [next(file) for file in (files if source_number is None else [files[source_number]])]
             if reject := reject_of(row):
                 yield reject
             else:

@@ -79,18 +79,18 @@ def in_order(source: Source) -> Iterator[Side]:
     Raises:
         DataError: At the end, with all issues of the file.
     """
-    found = Pass(source.file, source.options)
+    reading = Pass(source.file, source.options)
     passed = 0
-    for sentence in source.sentences(found):
-        if len(found.rejects) > passed:
-            yield from found.rejects[passed:]
-            passed = len(found.rejects)
-        if not found.issues:
+    for sentence in source.sentences(reading):
+        if len(reading.rejects) > passed:
+            yield from reading.rejects[passed:]
+            passed = len(reading.rejects)
+        if not reading.issues:
             yield sentence
-    yield from found.rejects[passed:]
-    if found.issues:
-        raise found.error()
-    source.rejects, source.repaired = found.rejects, found.repaired
+    yield from reading.rejects[passed:]
+    if reading.issues:
+        raise reading.error()
+    source.rejects, source.repaired = reading.rejects, reading.repaired
 
 
 def is_empty(side: Side) -> bool:

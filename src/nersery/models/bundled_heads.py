@@ -64,14 +64,14 @@ def add_head(model: Any, path: Path, what: str) -> None:
     _add(parameters, path, what, required={name for name in parameters if not name.startswith(base)})
 
 
-def add_layers(model: Any, path: Path, what: str) -> None:
-    """Give a BERT with any head, or none, on a bundled encoder the layers of the trained model of a file.
+def add_layers(model: Any, path: Path) -> None:
+    """Give a BERT with any head, or none, on a bundled encoder the layers of the tagger of a file.
 
     Raises:
         MissingResourceError: If the file is missing or damaged.
     """
     parameters = {f"{BASE}{name}": weight for name, weight in getattr(model, "bert", model).named_parameters()}
-    _add(parameters, path, what, required=set())
+    _add(parameters, path, "tagger", required=set())
 
 
 def _add(parameters: dict[str, Any], path: Path, what: str, required: set[str]) -> None:

@@ -89,13 +89,13 @@ class CausalLM(Inference):
 
     def likelihoods(self, texts: Sequence[Text]) -> list[Likelihood]:
         """The likelihood of each text, independent of the others; a `SettingsError` if the model computes NaN."""
-        found = [Likelihood()] * len(texts)
+        likelihoods = [Likelihood()] * len(texts)
         for numbers, windows in self._batches(texts):
             scores = self._scores(windows)
             for number, window, row in zip(numbers, windows, scores, strict=True):
                 start, end = window.core
-                found[number] += Likelihood(math.fsum(row[start - window.start :]), end - start)
-        return found
+                likelihoods[number] += Likelihood(math.fsum(row[start - window.start :]), end - start)
+        return likelihoods
 
     def vocabulary_issue(self, words: Sequence[str]) -> str:
         """Signs that the model was made for other languages; see `SubwordEncoder.vocabulary_issue`."""

@@ -35,9 +35,9 @@ def computer(threads: int | None = None) -> dict[str, str]:
         threads: None takes those of this process.
     """
     device = pick_device("auto")
-    found = environment(device, threads=threads)
+    facts = environment(device, threads=threads)
     name = torch.cuda.get_device_name(device) if device.type == "cuda" else _processor()
-    return {"processor": name, "precision": found[PRECISION], "threads": found[THREADS]}
+    return {"processor": name, "precision": facts[PRECISION], "threads": facts[THREADS]}
 
 
 @contextlib.contextmanager

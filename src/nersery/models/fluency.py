@@ -19,11 +19,9 @@ from nersery.core.warnings import warn
 from nersery.models import bundled
 from nersery.models.causal import CausalLM, Likelihood, Text
 from nersery.models.loading import ModelSource, refuse_nan
-from nersery.models.masked.masked_inputs import OWN, MaskedInput
+from nersery.models.masked.masked_inputs import MaskedInput
 from nersery.models.masked.masked_lm import MaskedLM
 
-SUBWORD = OWN + "subword "
-"""Begins the word that stands for one subword."""
 MASKED_INPUTS = 4096
 """Inputs prepared at once: a sentence has one per subword."""
 ENOUGH = 10_000
@@ -77,13 +75,13 @@ class PseudoLM:
 
     def likelihoods(self, texts: Sequence[Text]) -> list[Likelihood]:
         """The pseudo-likelihood of each text, independent of the others; a `SettingsError` if it is NaN."""
-        found = [Likelihood()] * len(texts)
+        likelihoods = [Likelihood()] * len(texts)
         for part in batched(self._gaps(texts), MASKED_INPUTS):
             logs = [log for (log,) in self._lm.log_probabilities([masked_input for _, masked_input in part])]
             refuse_nan(torch.tensor(logs), self._lm.source)
             for (number, _), log in zip(part, logs, strict=True):
-                found[number] += Likelihood(log, 1)
-        return found
+                likelihoods[number] += Likelihood(log, 1)
+        return likelihoods
 
     def vocabulary_issue(self, words: Sequence[str]) -> str:
         """What shows that the model was made for other languages; see `SubwordEncoder.vocabulary_issue`."""
@@ -93,11 +91,8 @@ class PseudoLM:
         """For each subword of each text the input that masks it. Every subword is a word of its own, so that one can
         be masked.
         """
-        own = self._lm.encoder.own
         for number, text in enumerate(texts):
-            subwords = [subword for word in self._lm.encoder.subwords(text) for subword in word]
-            words = tuple(f"{SUBWORD}{subword}" for subword in subwords)
-            own.update((word, (subword,)) for word, subword in zip(words, subwords, strict=True))
+            words = tuple((subword,) for word in self._lm.encoder.subwords(text) for subword in word)
             for window in self._lm.encoder.windows(words):  # once, for a text has as many gaps as subwords
                 shown = words[window.start : window.start + len(window.firsts)]
                 yield from ((number, MaskedInput(shown, (gap - window.start,))) for gap in range(*window.core))

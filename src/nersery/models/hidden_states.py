@@ -98,14 +98,14 @@ class LayerEncoder:
         starts, owners, total = [], [], 0
         for text in texts:
             starts.append(total)
-            own: list[int] = []
+            text_owners: list[int] = []
             for window in self.subwords.windows(text):
-                if found := self._own_subwords(window, text):
+                if subwords := self._own_subwords(window, text):
                     windows.append(window)
-                    places.append((total, [position for _, position in found]))
-                    own += [word for word, _ in found]
-                    total += len(found)
-            owners.append(tuple(own))
+                    places.append((total, [position for _, position in subwords]))
+                    text_owners += [word for word, _ in subwords]
+                    total += len(subwords)
+            owners.append(tuple(text_owners))
         return HiddenStates(self._values(windows, places, total), tuple(starts), tuple(owners))
 
     def _own_subwords(self, window: Window, text: Text) -> list[tuple[int, int]]:
@@ -131,8 +131,8 @@ class LayerEncoder:
                     for row, number in enumerate(numbers)
                     for rank, position in enumerate(places[number][1])
                 ]
-                places_in_pass, at, ranks = torch.tensor(chosen, device=self.device).T
-                values[ranks] = hidden[places_in_pass, at].float()
+                places_in_pass, positions, ranks = torch.tensor(chosen, device=self.device).T
+                values[ranks] = hidden[places_in_pass, positions].float()
         return values
 
     def _in_one_row(self, windows: Sequence[Window]) -> Tensor:

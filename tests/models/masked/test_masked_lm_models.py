@@ -74,7 +74,7 @@ class TestArchitectures:
     def test_it_is_given_tokens_trained_and_asked(self, kin: MaskedLM, name: str) -> None:
         token = f"{OWN}<x>"
         kin.add_tokens({token: "person name"})
-        (number,) = kin.encoder.own[token]
+        (number,) = kin.encoder.token_ids[token]
         subwords = [subword for word in kin.encoder.subwords(["person", "name"]) for subword in word]
         vectors = kin.network.get_input_embeddings().weight
         assert torch.allclose(vectors[number], vectors[subwords].mean(0))

@@ -179,7 +179,7 @@ def test_a_condition_without_room_behind_it_is_refused(gaps: MaskedInputEncoder)
 
 def test_a_tag_token_is_one_subword_and_no_word(gaps: MaskedInputEncoder) -> None:
     token = f"{OWN}<b-per>"
-    gaps.subwords.own[token] = (599,)
+    gaps.subwords.token_ids[token] = (599,)
     masked_input = MaskedInput((token, "<b-per>", token), (1,))
     (row,) = gaps.rows(masked_input)
     check_row(gaps, row, masked_input)

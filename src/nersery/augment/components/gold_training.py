@@ -32,8 +32,8 @@ def no_sentences(method: object) -> DataError:
 
 def sentences_with_entities(method: object, sentences: Iterable[Sentence]) -> list[Sentence]:
     """The sentences that have entities; a `DataError` if there is none."""
-    if found := [sentence for sentence in sentences if sentence.entities]:
-        return found
+    if labelled := [sentence for sentence in sentences if sentence.entities]:
+        return labelled
     raise DataError(
         f"no training sentence has an entity, so {name_of(method)} has nothing to learn from",
         fix="name a file with entities; nersery inspect stats shows what is read from one",

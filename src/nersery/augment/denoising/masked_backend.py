@@ -42,17 +42,17 @@ class MaskedBackEnd(BackEnd):
         All drafts have gaps of equal lengths, because short gaps have more probable words. In each pass the model sees
         the words of the passes before, and fills the gaps of which it is surest.
         """
-        own = self._settings
+        settings = self._settings
         self._add_tokens(template.sentence for template in templates)
         empty = [_draft(template, self._lengths, rng) for template, rng in zip(templates, rngs, strict=True)]
-        drafts = [[_Draft(draft.sentence, list(draft.gaps)) for _ in range(own.candidates)] for draft in empty]
-        for left in range(own.passes, 0, -1):
+        drafts = [[_Draft(draft.sentence, list(draft.gaps)) for _ in range(settings.candidates)] for draft in empty]
+        for left in range(settings.passes, 0, -1):
             due = [(draft, rng) for made, rng in zip(drafts, rngs, strict=True) for draft in made if draft.gaps]
             if not due:
                 break
             masked_inputs = [linearized_input(draft.sentence, draft.gaps) for draft, _ in due]
             distinct = [*dict.fromkeys(masked_inputs)]  # at first all drafts of a template are alike
-            guesses = dict(zip(distinct, self._model.guesses(distinct, own.top_k, signs=True), strict=True))
+            guesses = dict(zip(distinct, self._model.guesses(distinct, settings.top_k, signs=True), strict=True))
             for (draft, rng), masked_input in zip(due, masked_inputs, strict=True):
                 draft.write(guesses[masked_input], -(-len(draft.gaps) // left), rng)
         return [max(made, key=lambda draft: draft.certainty).sentence for made in drafts]
@@ -110,13 +110,13 @@ class _Draft:
         """Draw a word for this many gaps: those whose best guess is the most probable."""
         # The first guess shows how sure the model is of a gap; which word is written there is drawn all the same.
         by_certainty = sorted(zip(self.gaps, guesses, strict=True), key=lambda gap: -gap[1][0][1])
-        there = {place: word for place, word in enumerate(self.sentence.words) if place not in self.gaps}
+        known = {place: word for place, word in enumerate(self.sentence.words) if place not in self.gaps}
         edits = []
         for gap, words in sorted(by_certainty[:count]):
-            beside = (there.get(gap - 1), there.get(gap + 1))
+            beside = (known.get(gap - 1), known.get(gap + 1))
             fresh = [guess for guess in words if guess[0] not in beside] or words
             ((word, probability),) = rng.choices(fresh, [chance for _, chance in fresh])
-            there[gap] = word
+            known[gap] = word
             edits.append((gap, gap + 1, (word,)))
             self.probabilities.append(probability)
             self.gaps.remove(gap)

@@ -47,11 +47,11 @@ class Partners:
         from nersery.models.neighbours import nearest
 
         # Gold sentences have their vectors already; -1 marks those to encode, whose rows are overwritten below.
-        own = np.array([self._numbers.get(sentence.words, -1) for sentence in sentences], dtype=np.int64)
-        vectors = self._vectors[own]
-        vectors[own < 0] = self._encoder.sentences([s.words for s in sentences if s.words not in self._numbers])
-        found = nearest(vectors, self._vectors, self._neighbours, own)
+        numbers = np.array([self._numbers.get(sentence.words, -1) for sentence in sentences], dtype=np.int64)
+        vectors = self._vectors[numbers]
+        vectors[numbers < 0] = self._encoder.sentences([s.words for s in sentences if s.words not in self._numbers])
+        neighbours = nearest(vectors, self._vectors, self._neighbours, numbers)
         return [
             [self._gold[number] for number in row if self._gold[number].words != sentence.words]
-            for row, sentence in zip(found.tolist(), sentences, strict=True)
+            for row, sentence in zip(neighbours.tolist(), sentences, strict=True)
         ]

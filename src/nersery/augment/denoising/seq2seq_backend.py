@@ -42,8 +42,8 @@ class Seq2SeqBackEnd(BackEnd):
 
     def write(self, templates: Sequence[Template], rngs: Sequence[random.Random]) -> Sequence[Sentence | Reject]:
         """See `BackEnd`."""
-        own, model = self._settings, self._model
-        sampling = Sampling(own.top_k, own.candidates, own.max_subwords, beams=own.decoding == "beams")
+        options, model = self._settings, self._model
+        sampling = Sampling(options.top_k, options.candidates, options.max_subwords, beams=options.decoding == "beams")
         sentences = [template.sentence for template in templates]
         pairs = (pair(model, template) for template in templates)
         return written(model, self._types, sentences, pairs, rngs, sampling, self._read, too_long=TOO_LONG)
@@ -58,8 +58,8 @@ class Seq2SeqBackEnd(BackEnd):
         if not has_mentions(sentence, written):
             return Reject(LOST, sentence)
         spelling = {mention: words for mention, (words, _) in zip(written, mentions, strict=True)}
-        found = [(entity, (sentence.mention(entity), entity.type)) for entity in sentence.entities]
-        edits = [(entity.start, entity.end, spelling[mention]) for entity, mention in found if mention in spelling]
+        entities = [(entity, (sentence.mention(entity), entity.type)) for entity in sentence.entities]
+        edits = [(entity.start, entity.end, spelling[mention]) for entity, mention in entities if mention in spelling]
         return child_of(given, sentence.replace_spans(edits))
 
 

@@ -69,8 +69,8 @@ class SpanFiller:
         """
         sentences, gaps = [sentence for sentence, _ in drafts], [spans(*draft) for draft in drafts]
         sources = [
-            TextPair(source(sentence, own, self._descriptions), (), sentence.language)
-            for sentence, own in zip(sentences, gaps, strict=True)
+            TextPair(source(sentence, hidden, self._descriptions), (), sentence.language)
+            for sentence, hidden in zip(sentences, gaps, strict=True)
         ]
         texts = self._model.generate(sources, rngs, self._sampling)
         return [_with_gaps_filled(*each) for each in zip(sentences, gaps, texts, strict=True)]
@@ -83,7 +83,7 @@ def _with_gaps_filled(sentence: Sentence, gaps: Sequence[Span], text: Generated 
     if not words:
         return Reject(NOT_FILLED)
     try:
-        return sentence.replace_spans((*gap, own) for gap, own in zip(gaps, words, strict=True))
+        return sentence.replace_spans((*gap, part) for gap, part in zip(gaps, words, strict=True))
     except DataError:
         return Reject(UNSTORABLE)
 

@@ -91,9 +91,9 @@ class Template:
     def joined(self, other: Template) -> Template:
         """mixner: this template and another one behind it, as one, with this one's id, language and extra columns."""
         length = len(self.sentence)
-        own, theirs = self.sentence.columns, other.sentence.columns
-        if len(theirs) != len(own):
-            theirs = ((UNKNOWN_COLUMN,) * len(other.sentence),) * len(own)
+        columns, theirs = self.sentence.columns, other.sentence.columns
+        if len(theirs) != len(columns):
+            theirs = ((UNKNOWN_COLUMN,) * len(other.sentence),) * len(columns)
         entities = [
             replace(entity, start=entity.start + length, end=entity.end + length) for entity in other.sentence.entities
         ]
@@ -102,7 +102,7 @@ class Template:
             (*self.sentence.entities, *entities),
             id=self.sentence.id,
             language=self.sentence.language,
-            columns=tuple(mine + its for mine, its in zip(own, theirs, strict=True)),
+            columns=tuple(mine + its for mine, its in zip(columns, theirs, strict=True)),
         )
         return Template(sentence, (*self.keywords, *(place + length for place in other.keywords)))
 
@@ -144,11 +144,11 @@ class TemplateMaker:
     def _attended_to(self, sentences: Sequence[Sentence]) -> dict[Sentence, tuple[int, ...]]:
         """The keywords by attention of each sentence with entities."""
         distinct = [sentence for sentence in dict.fromkeys(sentences) if sentence.entities]
-        found = {sentence: self._attended[sentence] for sentence in distinct if sentence in self._attended}
-        due = [sentence for sentence in distinct if sentence not in found]
+        keywords = {sentence: self._attended[sentence] for sentence in distinct if sentence in self._attended}
+        due = [sentence for sentence in distinct if sentence not in keywords]
         for sentence, attention in zip(due, self.attentions(due), strict=True):
-            found[sentence] = attention_keywords(sentence, attention, self.rate, self.stop_words[sentence.language])
-        return found
+            keywords[sentence] = attention_keywords(sentence, attention, self.rate, self.stop_words[sentence.language])
+        return keywords
 
 
 def attention_keywords(

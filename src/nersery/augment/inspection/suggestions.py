@@ -134,8 +134,8 @@ class SuggestionTable:
     def _judged(self, blank: Blank, mention: Sequence[str]) -> dict[str, Any]:
         if not self.verdicts:
             return {}
-        found = self.verdict(blank, mention)
-        return {"oracle": found, "agrees": found == blank.entity.type}
+        verdict = self.verdict(blank, mention)
+        return {"oracle": verdict, "agrees": verdict == blank.entity.type}
 
 
 def compare(
@@ -150,8 +150,8 @@ def compare(
         masked = {(made.words, blank.entity): made for blank, mention in mentions for made in [_put_in(blank, mention)]}
         guesses = oracle.predict(list(masked.values()))
         for (words, entity), guess in zip(masked, guesses, strict=True):
-            found = {(start, end): type_ for start, end, type_ in guess.labels}
-            verdicts[words, entity] = found.get((entity.start, entity.end))
+            types = {(start, end): type_ for start, end, type_ in guess.labels}
+            verdicts[words, entity] = types.get((entity.start, entity.end))
     return SuggestionTable(tuple(blanks), columns, verdicts)
 
 
@@ -238,12 +238,12 @@ def learns(method: Augmenter) -> bool:
 
 def suggesters() -> list[str]:
     """The names of all methods that can suggest words."""
-    found = []
+    suggesting = []
     for name in names("augment"):
         try:
             method = get("augment", name)
         except (SettingsError, MissingResourceError):  # of another package, and broken
             continue
         if issubclass(method, Suggester):
-            found.append(name)
-    return found
+            suggesting.append(name)
+    return suggesting

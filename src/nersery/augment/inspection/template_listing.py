@@ -26,8 +26,8 @@ def attentions_between_words(
     with Progress("train" if tagger is None else "tagger", quiet=quiet) as progress:
         gold = sorted(corpus, key=lambda sentence: sentence.id)  # as ACLM does, whose tagger is the same then
         looked_into = gold_tagger("templates", tagger, gold, Training(seed=seed, progress=progress))
-    found = word_attention(looked_into, due, layers)
-    return {sentence.id: attention for sentence, attention in zip(due, found, strict=True)}
+    attentions = word_attention(looked_into, due, layers)
+    return {sentence.id: attention for sentence, attention in zip(due, attentions, strict=True)}
 
 
 def make_templates(
@@ -46,8 +46,8 @@ def make_templates(
         keywords: ``attention``, ``random`` or ``none``.
         stop_word_file: Replaces the lists of the languages.
     """
-    excluded = {} if keywords == "none" else stop_words([one for one in corpus if one.entities], stop_word_file)
-    maker = TemplateMaker(keywords, rate, excluded, lambda sentences: [attentions[one.id] for one in sentences])
+    excluded = {} if keywords == "none" else stop_words([s for s in corpus if s.entities], stop_word_file)
+    maker = TemplateMaker(keywords, rate, excluded, lambda sentences: [attentions[s.id] for s in sentences])
     made = maker.learnt([sentence for sentence in shown if sentence.entities], seed)
     return {sentence.id: template for sentence, template in made.items()}
 
@@ -59,6 +59,6 @@ def templates_as_json(shown: Sequence[Sentence], made: Mapping[str, Template]) -
         row: dict[str, Any] = {"id": sentence.id, "words": sentence.words}
         row["entities"] = [entity.as_dict() for entity in sentence.entities]
         template = made.get(sentence.id)
-        found = {"keywords": template.keywords, "gaps": template.gaps()} if template else {"no_template": NO_ENTITIES}
-        rows.append(row | found)
+        details = {"keywords": template.keywords, "gaps": template.gaps()} if template else {"no_template": NO_ENTITIES}
+        rows.append(row | details)
     return rows

@@ -79,8 +79,8 @@ def has_mentions(sentence: Sentence, mentions: Iterable[Mention]) -> bool:
 
     Their order does not matter; a mention that is asked for twice must be there twice, and there may be others.
     """
-    there = Counter((sentence.mention(entity), entity.type) for entity in sentence.entities)
-    return Counter(mentions) <= there
+    present = Counter((sentence.mention(entity), entity.type) for entity in sentence.entities)
+    return Counter(mentions) <= present
 
 
 def is_near_copy(sentence: Sentence, parents: Iterable[Sentence], similarity: float) -> bool:

@@ -100,15 +100,14 @@ def fill(
     if not in_turn:
         return model.fill(masked_inputs, rngs, drawing)
     # The gaps to come stay masked in each turn: the model must not see the words that it is about to replace.
-    words = [list(masked_input.words) for masked_input in masked_inputs]
+    words, new = [list(masked_input.words) for masked_input in masked_inputs], [list[str]() for _ in masked_inputs]
     for turn in range(max((len(masked_input.gaps) for masked_input in masked_inputs), default=0)):
         due = [number for number, masked_input in enumerate(masked_inputs) if turn < len(masked_input.gaps)]
         left = [replace(masked_inputs[n], words=tuple(words[n]), gaps=masked_inputs[n].gaps[turn:]) for n in due]
         for number, filled in zip(due, model.fill(left, [rngs[n] for n in due], drawing), strict=True):
             words[number][masked_inputs[number].gaps[turn]] = filled[0]
-    return [
-        tuple(text[gap] for gap in masked_input.gaps) for text, masked_input in zip(words, masked_inputs, strict=True)
-    ]
+            new[number].append(filled[0])
+    return [*map(tuple, new)]
 
 
 def with_words(sentence: Sentence, places: Sequence[int], words: Sequence[str]) -> Sentence | Reject:

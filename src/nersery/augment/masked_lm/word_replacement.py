@@ -56,7 +56,7 @@ class WordPredictions(MaskedModelSettings):
         lm = self.lm
         drawing = Drawing(self.top_k, weighted=True, by_subword=self.by_subword)
         known = [replaceable_places(sentence.words) for sentence in sentences]
-        chosen = [rng.sample(own, min(self.words, len(own))) for own, rng in zip(known, rngs, strict=True)]
+        chosen = [rng.sample(usable, min(self.words, len(usable))) for usable, rng in zip(known, rngs, strict=True)]
         made = list(sentences)
         for turn in range(max(map(len, chosen), default=0)):
             due = {number: places[turn] for number, places in enumerate(chosen) if turn < len(places)}
@@ -70,15 +70,15 @@ class WordPredictions(MaskedModelSettings):
         self, sentences: Sequence[Sentence], places: Sequence[Sequence[int]], top_k: int
     ) -> list[list[list[Guess]]]:
         """The most probable words for each place, under the condition of its type; see `Suggester.suggest`."""
-        types = [[type_at(sentence, place) for place in at] for sentence, at in zip(sentences, places, strict=True)]
+        types = [[type_at(sentence, place) for place in row] for sentence, row in zip(sentences, places, strict=True)]
         # All places are masked at once, but an input has one condition: one input for each type among them.
-        queries = [(number, type_) for number, found in enumerate(types) for type_ in dict.fromkeys(found)]
+        queries = [(number, type_) for number, kinds in enumerate(types) for type_ in dict.fromkeys(kinds)]
         masked_inputs = [
             MaskedInput(sentences[number].words, tuple(places[number]), self.condition(type_))
             for number, type_ in queries
         ]
         guesses = dict(zip(queries, self.lm.guesses(masked_inputs, top_k), strict=True))
-        return [[guesses[number, type_][gap] for gap, type_ in enumerate(found)] for number, found in enumerate(types)]
+        return [[guesses[number, type_][gap] for gap, type_ in enumerate(kinds)] for number, kinds in enumerate(types)]
 
 
 @dataclass

@@ -62,7 +62,7 @@ class Gazetteer:
         assert self.matrix is not None
         targets = self.matrix.T.astype(np.float64)
         rows = max(1, BLOCK // len(self.mentions))
-        found: list[Mention | None] = []
+        nearest: list[Mention | None] = []
         for start in range(0, len(mentions), rows):
             block = matrix[start : start + rows].astype(np.float64)
             cosines = np.round(block @ targets, DECIMALS)
@@ -71,8 +71,8 @@ class Gazetteer:
                     cosines[row, self.places[mention]] = -np.inf
             best = cosines.argmax(axis=1)
             usable = known(block) & (cosines.max(axis=1) > -np.inf)
-            found += [self.mentions[place] if use else None for place, use in zip(best, usable, strict=True)]
-        return found
+            nearest += [self.mentions[place] if use else None for place, use in zip(best, usable, strict=True)]
+        return nearest
 
 
 def known(matrix: NDArray[np.floating]) -> NDArray[np.bool_]:

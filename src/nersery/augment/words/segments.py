@@ -13,16 +13,16 @@ Segment = tuple[int, int]
 
 def segments(sentence: Sentence) -> list[Segment]:
     """The mentions and the stretches between them, in order."""
-    found, position = list[Segment](), 0
+    parts, position = list[Segment](), 0
     for entity in sentence.entities:
         start = entity.start
         if position < start:
-            found.append((position, start))
+            parts.append((position, start))
         position = entity.end
-        found.append((start, position))
+        parts.append((start, position))
     if position < len(sentence.words):
-        found.append((position, len(sentence.words)))
-    return found
+        parts.append((position, len(sentence.words)))
+    return parts
 
 
 def shuffled(sentence: Sentence, chosen: Iterable[Segment], rng: random.Random) -> Sentence:

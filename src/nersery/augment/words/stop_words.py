@@ -87,8 +87,8 @@ def _listed(language: str) -> frozenset[str]:
     """The list of a language such as ``en`` or ``en-GB``; empty when there is none."""
     from stopwordsiso import stopwords
 
-    own = {path.stem: path for path in LISTS.glob("*.txt")}
-    words = read_words(own[_code(language)]) if _code(language) in own else stopwords(_code(language))
+    shipped = {path.stem: path for path in LISTS.glob("*.txt")}
+    words = read_words(shipped[_code(language)]) if _code(language) in shipped else stopwords(_code(language))
     return frozenset(map(bare, words)) - {""}
 
 

@@ -118,14 +118,14 @@ def read_wordnet(folder: str | Path) -> Synonyms:
         DataError: If a file is malformed; names file and line.
         MissingResourceError: If a file does not exist.
     """
-    found: dict[str, set[str]] = {}
+    synonyms: dict[str, set[str]] = {}
     for path in check_wordnet(folder):
         for synset in _synsets(path):
             lemmas = [lemma for lemma in synset if len(lemma) >= SHORTEST_LEMMA and lemma.lower() not in FUNCTION_WORDS]
             for lemma in lemmas:
                 if len(lemmas) > 1 and " " not in lemma:
-                    found.setdefault(lemma.lower(), set()).update(lemmas)
-    return _sorted(found)
+                    synonyms.setdefault(lemma.lower(), set()).update(lemmas)
+    return _sorted(synonyms)
 
 
 def check_wordnet(folder: str | Path) -> list[Path]:
@@ -167,18 +167,18 @@ def read_table(path: str | Path) -> Synonyms:
         DataError: With every line that is broken.
         MissingResourceError: When the file is not there.
     """
-    found: dict[str, set[str]] = {}
+    listed: dict[str, set[str]] = {}
     issues = []
     for number, line in read_lines(path):
         word, *synonyms = line.split("\t")
         if issue := _issue(word, synonyms):
             issues.append(Issue(issue, file=str(path), line=number))
-        found.setdefault(key(word), set()).update(synonyms)
+        listed.setdefault(key(word), set()).update(synonyms)
     if issues:
         raise DataError(issues, fix="write each line as word<TAB>synonym[<TAB>synonym …]")
-    table = _sorted(found)
+    table = _sorted(listed)
     if not table:
-        message = "no word has another word as a synonym" if found else "the table of synonyms is empty"
+        message = "no word has another word as a synonym" if listed else "the table of synonyms is empty"
         raise DataError(Issue(message, file=str(path)), fix="give it lines of word<TAB>synonym[<TAB>synonym …]")
     return table
 
@@ -192,7 +192,7 @@ def _issue(word: str, synonyms: list[str]) -> str | None:
     return f"{word!r} is several words, and only single words are looked up" if " " in word else None
 
 
-def _sorted(found: Mapping[str, set[str]]) -> Synonyms:
+def _sorted(listed: Mapping[str, set[str]]) -> Synonyms:
     """Synonyms in an order of their own, without the word itself; words that have no other are left out."""
-    others = {word: sorted(s for s in synonyms if key(s) != word) for word, synonyms in found.items()}
-    return {word: tuple(synonyms) for word, synonyms in others.items() if synonyms}
+    ordered = {word: sorted(s for s in synonyms if key(s) != word) for word, synonyms in listed.items()}
+    return {word: tuple(synonyms) for word, synonyms in ordered.items() if synonyms}

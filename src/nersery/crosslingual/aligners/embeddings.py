@@ -161,8 +161,8 @@ class Embeddings(Aligner, ModelSettings):
                 raise unfitted(self, "align")
             self._encoder = self._opened()
         encoder = self._encoder
-        found: list[Alignment | Reject] = [_reject_of(encoder, pair) or () for pair in pairs]
-        readable = [number for number, reject in enumerate(found) if not reject]
+        alignments: list[Alignment | Reject] = [_reject_of(encoder, pair) or () for pair in pairs]
+        readable = [number for number, reject in enumerate(alignments) if not reject]
         for chunk in _chunks(readable, [encoder.subword_count(pair.source + pair.target) for pair in pairs]):
             states = encoder.hidden_states([side for n in chunk for side in (pairs[n].source, pairs[n].target)])
             refuse_nan(states.values, self.source)
@@ -173,8 +173,8 @@ class Embeddings(Aligner, ModelSettings):
                 for number, alignment in zip(
                     numbers, _word_alignments(linked, probability, numbers, states), strict=True
                 ):
-                    found[chunk[number]] = alignment
-        return found
+                    alignments[chunk[number]] = alignment
+        return alignments
 
     @torch.no_grad()
     def _linked(self, left: _Side, right: _Side) -> tuple[Tensor, Tensor]:

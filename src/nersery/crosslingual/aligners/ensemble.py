@@ -121,8 +121,8 @@ class Ensemble(Aligner, ModelSettings):
         shared = {}
         if issubclass(get("align", method), ModelSettings):
             shared = {field.name: getattr(self, field.name) for field in fields(ModelSettings) if field.init}
-        own = {key: value for key, value in table.items() if key != "method"}
-        aligner: Aligner = create("align", method, {**shared, **own})
+        settings = {key: value for key, value in table.items() if key != "method"}
+        aligner: Aligner = create("align", method, {**shared, **settings})
         return aligner
 
     def _inform(self) -> None:
@@ -173,7 +173,7 @@ class Ensemble(Aligner, ModelSettings):
         joined = [joined_pair(pair, self._tokenize) for pair in pairs]
         return [
             outcome if isinstance(outcome, Reject) else taken_apart(outcome, source, target)
-            for outcome, (_, source, target) in zip(self._decided([one[0] for one in joined]), joined, strict=True)
+            for outcome, (_, source, target) in zip(self._decided([pair for pair, *_ in joined]), joined, strict=True)
         ]
 
     @cached_property

@@ -90,10 +90,10 @@ class External(Aligner):
                 save_file(vars(self._answer), unfinished)
             unfinished.replace(place)
 
-    def _from_program(self, found: Mapping[int, Pair]) -> dict[int, Alignment]:
+    def _from_program(self, by_digest: Mapping[int, Pair]) -> dict[int, Alignment]:
         """The links that the program gives to each pair."""
         self.check()
-        pairs = found.values()
+        pairs = by_digest.values()
         source, target = (Vocabulary(self.lower, self.prefix) for _ in range(2))
         sources = [source.grow(pair.source) for pair in pairs]
         targets = [target.grow(pair.target) for pair in pairs]
@@ -109,8 +109,8 @@ class External(Aligner):
                 fix = "check the version of the program, and whether arguments change its output"
                 raise DataError(Issue(str(error), f"the answer of {self.program}", error.line), fix=fix) from error
         return {
-            digest: tuple(Link(*point, chance) for point, chance in zip(of, chances, strict=True))
-            for digest, of, chances in zip(found, points, probabilities, strict=True)
+            digest: tuple(Link(*point, chance) for point, chance in zip(chosen, chances, strict=True))
+            for digest, chosen, chances in zip(by_digest, points, probabilities, strict=True)
         }
 
     def _refused(self, pair: Pair) -> str:
@@ -158,13 +158,13 @@ class _Answer:
     probabilities: NDArray[np.float64]
 
     @classmethod
-    def of(cls, found: Mapping[int, Alignment]) -> _Answer:
+    def of(cls, alignments: Mapping[int, Alignment]) -> _Answer:
         """That of pairs by their digests."""
-        digests = sorted(found)
-        links = [link for digest in digests for link in found[digest]]
+        digests = sorted(alignments)
+        links = [link for digest in digests for link in alignments[digest]]
         return cls(
             np.array(digests, np.uint64),
-            np.cumsum([len(found[digest]) for digest in digests], dtype=np.int64),
+            np.cumsum([len(alignments[digest]) for digest in digests], dtype=np.int64),
             np.array([link[:2] for link in links], np.int32).reshape(-1, 2),
             np.array([link.probability for link in links], np.float64),
         )
@@ -175,8 +175,8 @@ class _Answer:
         if place == len(self.digests) or self.digests[place] != digest:
             return None
         start = self.ends[place - 1] if place else 0
-        own = slice(start, self.ends[place])
-        both = zip(self.points[own].tolist(), self.probabilities[own].tolist(), strict=True)
+        span = slice(start, self.ends[place])
+        both = zip(self.points[span].tolist(), self.probabilities[span].tolist(), strict=True)
         return tuple(Link(source, target, probability) for (source, target), probability in both)
 
 

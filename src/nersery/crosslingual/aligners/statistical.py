@@ -21,15 +21,15 @@ from nersery.core.typed_settings import FileName
 from nersery.crosslingual.aligner_checkpoint import place_for
 from nersery.crosslingual.aligners.base import Aligner, Alignment, Link, Pair, Pairs, Suggestions
 from nersery.crosslingual.hmm.batches import PADDING, Batch, Batches, Stemmed, padded
-from nersery.crosslingual.hmm.expectation_maximization import Both, Rates, Steps, by_places, learn
+from nersery.crosslingual.hmm.expectation_maximization import Posteriors, Rates, Steps, by_places, learn
 from nersery.crosslingual.hmm.hidden_markov import Array
 from nersery.crosslingual.hmm.lexicon import Lexicon, check_folder, empty_lexicon, is_saved, pair_keys
-from nersery.crosslingual.hmm.prior_counts import SUPPOSED, Supposed
+from nersery.crosslingual.hmm.prior_counts import DEFAULT_PRIOR, PriorCounts
 from nersery.crosslingual.hmm.sliced_lexicon import SlicedLexicon
-from nersery.crosslingual.hmm.string_similarity import Looks
+from nersery.crosslingual.hmm.string_similarity import WordFeatures
 from nersery.crosslingual.hmm.texts import TextNumbers
 from nersery.crosslingual.hmm.vocabulary import Numbers, Vocabulary, WordCounts
-from nersery.crosslingual.padded_shapes import padded_shapes
+from nersery.crosslingual.padded_shapes import Shape, padded_shapes
 from nersery.crosslingual.symmetrization import LEAST, Heuristic, Point, mutually_best, symmetrize
 from nersery.models.training.memory import give_back
 
@@ -147,17 +147,17 @@ class Statistical(Aligner):
             if self.string_similarity:
                 words[0].update(pair.source)
                 words[1].update(pair.target)
-        supposed = Supposed(self.string_similarity)
+        prior_counts = PriorCounts(self.string_similarity)
         if self.string_similarity:
-            supposed.look_at(words[0].commonest(self._source), words[1].commonest(self._target))
+            prior_counts.compare(words[0].commonest(self._source), words[1].commonest(self._target))
         del words
         if self._suggestions is not None and self._suggestions.counts:
-            supposed.add(*self._suggested(pairs, len(sources), self._suggestions))
+            prior_counts.add(*self._suggested(pairs, len(sources), self._suggestions))
         stems = len(self._source), len(self._target)
-        lexicon = SlicedLexicon(Batches(sources, targets), known, supposed.counts, stems)
-        del supposed  # what it knows of each word is large
+        lexicon = SlicedLexicon(Batches(sources, targets), known, prior_counts.counts, stems)
+        del prior_counts  # what it knows of each word is large
         give_back()
-        steps = Steps(self.ibm1_steps, self.hmm_steps, self.null, 2 * SUPPOSED)  # of most pairs nothing was learnt
+        steps = Steps(self.ibm1_steps, self.hmm_steps, self.null, 2 * DEFAULT_PRIOR)  # of most pairs nothing was learnt
         return learn(sources, targets, known, lexicon, steps, progress)
 
     def _examples(self, pairs: Pairs) -> Iterator[Pair]:
@@ -213,23 +213,22 @@ class Statistical(Aligner):
             self._adopt(self._opened(Path(self.priors)))
         if self._lexicon is None:
             raise unfitted(self, "align", "fit, or name priors,")
-        found: list[Alignment | Reject] = [() if self._can_read(pair) else Reject(TOO_LONG) for pair in pairs]
+        alignments: list[Alignment | Reject] = [() if self._can_read(pair) else Reject(TOO_LONG) for pair in pairs]
         sizes = ((number, (len(pair.source), len(pair.target))) for number, pair in enumerate(pairs))
         readable = ((number, both) for number, both in sizes if 0 < min(both) <= max(both) <= self.max_words)
-        looks = Looks()
+        features = WordFeatures()
         suggested = self._suggestions.vote(pairs) if self._suggestions is not None else [()] * len(pairs)
         for numbers, rows, shape in padded_shapes(readable, CELLS):
             group = [pairs[number] for number in numbers]
-            both = self._directions(group, [suggested[number] for number in numbers], rows, shape, looks)
+            posteriors = self._directions(group, [suggested[number] for number in numbers], rows, shape, features)
             for row, number in enumerate(numbers):
-                sources, targets = len(pairs[number].source), len(pairs[number].target)
-                forward, backward = (side[:targets, row, :sources].T for side in (both.forward, both.backward))
-                found[number] = self._links(forward, backward)
-        return found
+                cells = np.s_[: len(pairs[number].target), row, : len(pairs[number].source)]
+                alignments[number] = self._links(posteriors.forward[cells].T, posteriors.backward[cells].T)
+        return alignments
 
     def _directions(
-        self, pairs: Sequence[Pair], suggested: Sequence[Alignment], rows: int, shape: tuple[int, int], looks: Looks
-    ) -> Both:
+        self, pairs: Sequence[Pair], suggested: Sequence[Alignment], rows: int, shape: Shape, features: WordFeatures
+    ) -> Posteriors:
         """The probabilities of links between pairs, padded to a number of rows and of words on both sides."""
         assert self._lexicon is not None
         assert self._rates is not None
@@ -241,30 +240,30 @@ class Statistical(Aligner):
         counts, is_known = np.zeros(places.shape), places < len(self._lexicon.keys)
         counts[is_known] = self._lexicon.counts[places[is_known]]
         is_new = ~is_known & (target != PADDING).T[:, :, None] & (source != PADDING)
-        self._suppose(counts, is_new, pairs, looks)
-        chances = self._rates.chances(batch, counts)
+        self._preset(counts, is_new, pairs, features)
+        emissions = self._rates.emissions(batch, counts)
         for row, (pair, alignment) in enumerate(zip(pairs, suggested, strict=True)):
             if alignment and self._suggestions is not None:
                 forward, backward = self._suggestions.weights(pair, alignment)
-                part = np.s_[: len(pair.target), row, : len(pair.source)]
-                chances.forward[part] *= forward
-                chances.backward[part] *= backward
-        return by_places(chances, batch, self._lexicon)
+                cells = np.s_[: len(pair.target), row, : len(pair.source)]
+                emissions.forward[cells] *= forward
+                emissions.backward[cells] *= backward
+        return by_places(emissions, batch, self._lexicon)
 
-    def _suppose(self, counts: Array, is_new: NDArray[np.bool_], pairs: Sequence[Pair], looks: Looks) -> None:
-        """Put in what is supposed of words that were never seen together, by the looks of these very words."""
-        counts[is_new] = SUPPOSED
+    def _preset(self, counts: Array, is_new: NDArray[np.bool_], pairs: Sequence[Pair], features: WordFeatures) -> None:
+        """Put in the prior counts of words that were never seen together, from the features of these very words."""
+        counts[is_new] = DEFAULT_PRIOR
         if self.string_similarity and is_new.any():
             left, right = (
-                np.maximum(padded([looks.rows(side) for side in sides], length), 0)
+                np.maximum(padded([features.rows(side) for side in sides], length), 0)
                 for sides, length in (
                     ([pair.source for pair in pairs], counts.shape[2]),
                     ([pair.target for pair in pairs], counts.shape[0]),
                 )
             )
-            is_new = is_new[:, : len(pairs)] & (looks.beginnings(right).T[:, :, None] == looks.beginnings(left))
+            is_new = is_new[:, : len(pairs)] & (features.beginnings(right).T[:, :, None] == features.beginnings(left))
             targets, rows, sources = np.nonzero(is_new)
-            similarity = looks.similarity(left[rows, sources], right[rows, targets])
+            similarity = features.similarity(left[rows, sources], right[rows, targets])
             counts[targets, rows, sources] += self.string_similarity * similarity
 
     def _links(self, forward: Array, backward: Array) -> Alignment:

@@ -72,11 +72,11 @@ def word_states(states: HiddenStates) -> HiddenStates:
     """
     values: list[Tensor] = []
     owners: list[tuple[int, ...]] = []
-    for start, own in zip(states.starts, states.owners, strict=True):
-        subwords = states.values[start : start + len(own)]
-        subwords = torch.nn.functional.normalize(subwords - subwords.sum(0) / (len(own) + FEW_SUBWORDS), dim=-1)
-        words = sorted(set(own))
-        index = torch.tensor([words.index(word) for word in own], device=subwords.device, dtype=torch.long)
+    for start, text_owners in zip(states.starts, states.owners, strict=True):
+        subwords = states.values[start : start + len(text_owners)]
+        subwords = torch.nn.functional.normalize(subwords - subwords.sum(0) / (len(text_owners) + FEW_SUBWORDS), dim=-1)
+        words = sorted(set(text_owners))
+        index = torch.tensor([words.index(word) for word in text_owners], device=subwords.device, dtype=torch.long)
         sums = subwords.new_zeros(len(words), subwords.shape[1]).index_add_(0, index, subwords)
         values.append(torch.nn.functional.normalize(sums, dim=-1))
         owners.append(tuple(words))

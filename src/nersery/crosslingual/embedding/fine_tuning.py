@@ -24,15 +24,12 @@ from nersery.crosslingual.aligners.base import Pairs
 from nersery.crosslingual.embedding.extraction import both_directions, by_probability
 from nersery.models.hidden_states import LayerEncoder
 from nersery.models.loading import autocast
-from nersery.models.masked.masked_inputs import OWN, MaskedInput
+from nersery.models.masked.masked_inputs import MaskedInput, Token
 from nersery.models.masked.masked_lm import masked_loss, tokenizer_with_mask
 from nersery.models.masked.masked_subwords import MaskedInputEncoder, MaskedWindow
 from nersery.models.subwords.subwords import Window
 from nersery.models.training.checkpoint import RECORD
 from nersery.models.training.trainer import History, TrainingPlan, seeded, train
-
-BETWEEN = OWN + "between"
-"""Stands for the separator between a sentence and its translation."""
 
 
 @dataclass(frozen=True)
@@ -154,9 +151,9 @@ def _already_learnt(folder: Path | None, fingerprint: Mapping[str, Any]) -> Sequ
     """
     try:
         state = json.loads((folder / RECORD).read_text("utf-8")) if folder is not None else {}
-        there = state["fingerprint"]
-        is_same = {key: there[key] for key in fingerprint} == json.loads(json.dumps(fingerprint))
-        return range(there["examples"]) if is_same and state["facts"]["finished"] else ()
+        stored = state["fingerprint"]
+        is_same = {key: stored[key] for key in fingerprint} == json.loads(json.dumps(fingerprint))
+        return range(stored["examples"]) if is_same and state["facts"]["finished"] else ()
     except (OSError, ValueError, LookupError, TypeError):
         return ()
 
@@ -184,7 +181,6 @@ class _Learner:
     def __init__(self, encoder: LayerEncoder, settings: FineTuning, seed: int) -> None:
         self._encoder, self._settings, self._seed = encoder, settings, seed
         self._subwords = encoder.subwords
-        self._subwords.own[BETWEEN] = self._subwords.suffix[:1]
         mask = tokenizer_with_mask(encoder.source).mask_token_id if settings.needs_masked_lm else self._subwords.pad
         self._gaps = MaskedInputEncoder(self._subwords, int(mask))
 
@@ -204,7 +200,8 @@ class _Learner:
         """A pair with masks that are a function of the seed and of where and when it is seen."""
         rng, settings = item_rng(self._seed, split, index, epoch), self._settings
         source, target = pair.source, pair.target
-        together = ((*source, BETWEEN, *target), (*target, BETWEEN, *source)) if settings.tlm else ()
+        separator: Token = self._subwords.suffix[:1]
+        together = ((*source, separator, *target), (*target, separator, *source)) if settings.tlm else ()
         alone = (source, target) if settings.mlm else ()
         return _View(
             self._subwords.windows(source)[0],
@@ -213,8 +210,8 @@ class _Learner:
             tuple(row for words in together for row in self._masked(words, rng)),
         )
 
-    def _masked(self, words: tuple[str, ...], rng: random.Random) -> list[MaskedWindow]:
-        gaps = tuple(place for place, word in enumerate(words) if word != BETWEEN)
+    def _masked(self, words: tuple[Token, ...], rng: random.Random) -> list[MaskedWindow]:
+        gaps = tuple(place for place, word in enumerate(words) if isinstance(word, str))
         return self._gaps.hidden(MaskedInput(words, gaps), self._settings.mask_rate, rng)
 
     def loss(self, views: Sequence[_View]) -> Tensor:
@@ -241,9 +238,9 @@ class _Learner:
         with torch.autocast(self._encoder.device.type, enabled=False):
             states = self._encoder.hidden(windows)[:, front:].float()
             lengths = torch.tensor([len(window.subwords) - edges for window in windows], device=states.device)
-            there = torch.arange(states.shape[1], device=states.device) < lengths[:, None]
+            real = torch.arange(states.shape[1], device=states.device) < lengths[:, None]
             count = len(views)
-            mask = there[:count, :, None] & there[count:, None, :]
+            mask = real[:count, :, None] & real[count:, None, :]
             scores = states[:count] @ states[count:].transpose(1, 2)
             return *both_directions(scores, mask), mask
 

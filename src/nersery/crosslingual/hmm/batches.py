@@ -86,13 +86,10 @@ class Batches:
 
     def __init__(self, sources: Stemmed, targets: Stemmed) -> None:
         self._stored, self._shapes = TemporaryArray(np.int32), list[tuple[int, int, int]]()
-        lengths = sources.lengths, targets.lengths
-        sides = [
-            (side, own, np.cumsum(own, dtype=np.int64)) for side, own in zip((sources, targets), lengths, strict=True)
-        ]
+        sides = [(side, side.lengths, np.cumsum(side.lengths, dtype=np.int64)) for side in (sources, targets)]
         start = 0
-        for group in _groups(*lengths):
-            batch = Batch(*(padded([side.read(ends[n] - own[n], own[n]) for n in group]) for side, own, ends in sides))
+        for group in _groups(sources.lengths, targets.lengths):
+            batch = Batch(*(padded([side.read(end[n] - size[n], size[n]) for n in group]) for side, size, end in sides))
             for side in (batch.source, batch.target):
                 self._stored.write(start, side)
                 start += side.size
@@ -111,11 +108,11 @@ def _groups(sources: NDArray[np.int32], targets: NDArray[np.int32]) -> Iterator[
     group: list[int] = []
     longest = (0, 0)
     for number in np.lexsort((targets, sources // 4)):
-        own = int(sources[number]), int(targets[number])
-        grown = max(longest[0], own[0]), max(longest[1], own[1])
+        lengths = int(sources[number]), int(targets[number])
+        grown = max(longest[0], lengths[0]), max(longest[1], lengths[1])
         if group and grown[0] * grown[1] * (len(group) + 1) > CELLS:
             yield group
-            group, grown = [], own
+            group, grown = [], lengths
         group.append(int(number))
         longest = grown
     if group:

@@ -38,7 +38,7 @@ class Steps:
 
 
 @dataclass(frozen=True)
-class Both:
+class Posteriors:
     """The probabilities of links in both directions.
 
     Args:
@@ -55,7 +55,7 @@ class Both:
 
 
 @dataclass(frozen=True)
-class Chances:
+class Emissions:
     """What a lexicon says of the words of a batch.
 
     Args:
@@ -80,16 +80,16 @@ class Parameters:
     forward: Values
     backward: Values
 
-    def add(self, batch: Batch, both: Both) -> None:
+    def add(self, batch: Batch, posteriors: Posteriors) -> None:
         """Count what a batch shows."""
         for alone, words, rest in (
-            (self.source_alone, batch.source, 1 - both.backward.sum(0)),
-            (self.target_alone, batch.target, 1 - both.forward.sum(2).T),
+            (self.source_alone, batch.source, 1 - posteriors.backward.sum(0)),
+            (self.target_alone, batch.target, 1 - posteriors.forward.sum(2).T),
         ):
             real = words >= 0
             np.add.at(alone, words[real], np.clip(rest[real], 0, 1).astype(np.float64))
-        np.add(self.forward, both.forward_jumps, out=self.forward)
-        np.add(self.backward, both.backward_jumps, out=self.backward)
+        np.add(self.forward, posteriors.forward_jumps, out=self.forward)
+        np.add(self.backward, posteriors.backward_jumps, out=self.backward)
 
 
 class Rates:
@@ -102,14 +102,14 @@ class Rates:
         self._alone = parameters.source_alone, parameters.target_alone
         self._rarest = [null * float(alone.min(initial=1)) for alone in self._alone]
 
-    def chances(self, batch: Batch, counts: Array) -> Chances:
+    def emissions(self, batch: Batch, counts: Array) -> Emissions:
         """What the lexicon says of the words of a batch, whose pairs have these counts."""
         source, target = batch.source, batch.target.T
-        return Chances(
+        return Emissions(
             counts * self._rates(0, source),
             counts * self._rates(1, target)[:, :, None],
-            self._chances_alone(1, target),
-            self._chances_alone(0, source.T),
+            self._emissions_alone(1, target),
+            self._emissions_alone(0, source.T),
         )
 
     def _rates(self, side: int, stems: Stems) -> Array:
@@ -117,9 +117,9 @@ class Rates:
         rates = (1 - self._null) / np.maximum(_of_stems(self._totals[side], stems), 1e-12)
         return self._completed(rates, stems, 1 - self._null, 0)
 
-    def _chances_alone(self, side: int, stems: Stems) -> Array:
-        chances = self._null * _of_stems(self._alone[side], stems)
-        return self._completed(chances, stems, self._rarest[side], 1)
+    def _emissions_alone(self, side: int, stems: Stems) -> Array:
+        emissions = self._null * _of_stems(self._alone[side], stems)
+        return self._completed(emissions, stems, self._rarest[side], 1)
 
     def _completed(self, values: Values, stems: Stems, unknown: float, padding: float) -> Array:
         values[stems == UNKNOWN] = unknown
@@ -132,24 +132,24 @@ def _of_stems(values: Values, stems: Stems) -> Values:
     return values[np.maximum(stems, 0)] if len(values) else np.ones(stems.shape)
 
 
-def by_words(chances: Chances, batch: Batch) -> Both:
+def by_words(emissions: Emissions, batch: Batch) -> Posteriors:
     """IBM model 1: each word by itself, wherever it stands."""
-    sources, targets = (lengths.astype(chances.forward.dtype) for lengths in batch.lengths)
-    forward = chances.forward / sources[:, None]
-    backward = chances.backward / targets[:, None]
-    return Both(
-        forward / (forward.sum(2) + chances.target_alone)[:, :, None],
-        backward / (backward.sum(0) + chances.source_alone.T),
+    sources, targets = (lengths.astype(emissions.forward.dtype) for lengths in batch.lengths)
+    forward = emissions.forward / sources[:, None]
+    backward = emissions.backward / targets[:, None]
+    return Posteriors(
+        forward / (forward.sum(2) + emissions.target_alone)[:, :, None],
+        backward / (backward.sum(0) + emissions.source_alone.T),
     )
 
 
-def by_places(chances: Chances, batch: Batch, jumps: Parameters | Lexicon) -> Both:
+def by_places(emissions: Emissions, batch: Batch, jumps: Parameters | Lexicon) -> Posteriors:
     """The hidden Markov model, in both directions."""
     sources, targets = batch.lengths
-    forward = hidden_markov.posteriors(chances.forward, chances.target_alone, jumps.forward, sources)
-    turned = np.ascontiguousarray(chances.backward.transpose(2, 1, 0))
-    backward = hidden_markov.posteriors(turned, chances.source_alone, jumps.backward, targets)
-    return Both(forward.alignment, backward.alignment.transpose(2, 1, 0), forward.jumps, backward.jumps)
+    forward = hidden_markov.posteriors(emissions.forward, emissions.target_alone, jumps.forward, sources)
+    turned = np.ascontiguousarray(emissions.backward.transpose(2, 1, 0))
+    backward = hidden_markov.posteriors(turned, emissions.source_alone, jumps.backward, targets)
+    return Posteriors(forward.alignment, backward.alignment.transpose(2, 1, 0), forward.jumps, backward.jumps)
 
 
 def learn(
@@ -189,20 +189,20 @@ def _seen(
     rates = Rates(lexicon.totals(is_linked=step > 0), parameters, steps.null, np.float32)
     seen = Parameters(*map(np.zeros_like, vars(parameters).values()))
     for batch, parts in lexicon.batches():
-        chances = rates.chances(batch, lexicon.counts(batch, parts))
+        emissions = rates.emissions(batch, lexicon.counts(batch, parts))
         if step < steps.ibm1:
-            both = by_words(chances, batch)
-            lexicon.link(parts, np.sqrt(both.forward * both.backward))  # the product would forget rare words at once
+            posteriors = by_words(emissions, batch)
+            lexicon.link(parts, np.sqrt(posteriors.forward * posteriors.backward))  # the product forgets rare words
         else:
-            both = by_places(chances, batch, parameters)
-            lexicon.link(parts, both.forward * both.backward)  # so a rare word cannot collect leftovers alone
-        seen.add(batch, both)
+            posteriors = by_places(emissions, batch, parameters)
+            lexicon.link(parts, posteriors.forward * posteriors.backward)  # a rare word collects no leftovers alone
+        seen.add(batch, posteriors)
         if progress is not None:
             progress.advance(len(batch.source), note=f"step {step + 1} of {steps.ibm1 + steps.hmm}")
     return seen
 
 
 def _smoothed(alone: NDArray[np.float64], uses: NDArray[np.float64]) -> NDArray[np.float64]:
-    supposed = ALONE_SMOOTHING * len(uses)
-    smoothed: NDArray[np.float64] = (alone + supposed * uses / max(uses.sum(), 1)) / (alone.sum() + supposed or 1)
+    prior = ALONE_SMOOTHING * len(uses)
+    smoothed: NDArray[np.float64] = (alone + prior * uses / max(uses.sum(), 1)) / (alone.sum() + prior or 1)
     return smoothed

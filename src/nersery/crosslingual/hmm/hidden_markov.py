@@ -18,12 +18,12 @@ _TINY = 1e-30
 _BLAS = ThreadpoolController()
 
 
-class Posteriors(NamedTuple):
+class AlignmentPosteriors(NamedTuple):
     """What the model finds out about some sentences.
 
     Args:
-        links: For each word the probability that it comes from each word of the other sentence; the rest, up to 1, is
-            that it comes from none. Shape: (words, sentences, origins).
+        alignment: For each word the probability that it comes from each word of the other sentence; the rest, up to 1,
+            is that it comes from none. Shape: (words, sentences, origins).
         jumps: How often each jump was taken. Shape: (2 * FURTHEST + 1).
     """
 
@@ -43,7 +43,9 @@ def normalized(jumps: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 @_BLAS.wrap(limits=1, user_api="blas")  # type: ignore[untyped-decorator]  # several add up in other orders
-def posteriors(emissions: Array, nothing: Array, jumps: NDArray[np.float64], lengths: NDArray[np.int64]) -> Posteriors:
+def posteriors(
+    emissions: Array, nothing: Array, jumps: NDArray[np.float64], lengths: NDArray[np.int64]
+) -> AlignmentPosteriors:
     """Forward and backward over all sentences at once.
 
     A word that comes from none leaves the place from which the next one jumps as it was (Och and Ney, 2003).
@@ -86,7 +88,9 @@ def posteriors(emissions: Array, nothing: Array, jumps: NDArray[np.float64], len
     # How often each jump was taken, summed over words and sentences by one matrix product.
     departures = (reached[:-1] * weight).reshape(-1, origins)
     taken = leap * (departures.T @ arrivals[1:].reshape(-1, origins))
-    return Posteriors(linked, np.asarray(np.bincount(distances.ravel(), taken.ravel(), len(jumps)), np.float64))
+    return AlignmentPosteriors(
+        linked, np.asarray(np.bincount(distances.ravel(), taken.ravel(), len(jumps)), np.float64)
+    )
 
 
 def _distances(origins: int) -> NDArray[np.int64]:

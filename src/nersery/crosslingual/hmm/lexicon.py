@@ -36,7 +36,7 @@ class Lexicon:
 
     Args:
         keys: The pairs of stems that stood in a sentence and its translation, sorted; see `pair_keys`. Shape: (pairs).
-        counts: How often the stems of each pair were linked, with what was supposed beforehand. Shape: (pairs).
+        counts: How often the stems of each pair were linked, with the prior counts. Shape: (pairs).
         source_uses: How often each source stem was read. Shape: (source stems).
         target_uses: The same of target stems. Shape: (target stems).
         source_alone: Probability of each source stem among words that come from no target word. Shape: (source stems).

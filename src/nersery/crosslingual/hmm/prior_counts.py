@@ -7,15 +7,15 @@ from collections.abc import Iterable
 import numpy as np
 
 from nersery.crosslingual.hmm.lexicon import Values, stems_of
-from nersery.crosslingual.hmm.string_similarity import Looks
+from nersery.crosslingual.hmm.string_similarity import WordFeatures
 from nersery.crosslingual.hmm.vocabulary import Numbers
 
-SUPPOSED = 1e-4
+DEFAULT_PRIOR = 1e-4
 """How often the stems of any pair count as linked."""
 
 
-class Supposed:
-    """What is supposed of pairs of stems, by their looks and by what other aligners suggest.
+class PriorCounts:
+    """Counts of pairs of stems before learning, by their spelling and by what other aligners suggest.
 
     Args:
         string_similarity: Observations that two identical words count for.
@@ -23,12 +23,12 @@ class Supposed:
 
     def __init__(self, string_similarity: float) -> None:
         self._string_similarity = string_similarity
-        self._looks, self._rows = Looks(), (range(0), range(0))
+        self._features, self._rows = WordFeatures(), (range(0), range(0))
         self._keys, self._counts = np.zeros(0, np.int64), np.zeros(0)
 
-    def look_at(self, sources: Iterable[str], targets: Iterable[str]) -> None:
+    def compare(self, sources: Iterable[str], targets: Iterable[str]) -> None:
         """Compare pairs of stems by a word for each source stem and each target stem."""
-        self._rows = self._looks.added(sources), self._looks.added(targets)
+        self._rows = self._features.added(sources), self._features.added(targets)
 
     def add(self, keys: Numbers, counts: Values) -> None:
         """Count suggested links, each pair of stems as often as it is named."""
@@ -36,11 +36,11 @@ class Supposed:
         self._keys, self._counts = keys[order], counts[order]
 
     def counts(self, keys: Numbers) -> Values:
-        """What is supposed of pairs of stems, sorted; suggested ones between the first and the last are there."""
-        supposed = np.full(len(keys), SUPPOSED)
+        """The prior counts of pairs of stems, sorted; suggested ones between the first and the last are there."""
+        priors = np.full(len(keys), DEFAULT_PRIOR)
         if self._string_similarity:
             rows = (side.start + stems for side, stems in zip(self._rows, stems_of(keys), strict=True))
-            supposed += self._string_similarity * self._looks.similarity(*rows)
+            priors += self._string_similarity * self._features.similarity(*rows)
         start, end = np.searchsorted(self._keys, keys[:1]).sum(), np.searchsorted(self._keys, keys[-1:], "right").sum()
-        np.add.at(supposed, np.searchsorted(keys, self._keys[start:end]), self._counts[start:end])
-        return supposed
+        np.add.at(priors, np.searchsorted(keys, self._keys[start:end]), self._counts[start:end])
+        return priors

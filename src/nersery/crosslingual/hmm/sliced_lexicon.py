@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from nersery.crosslingual.hmm.batches import Batch, Batches
 from nersery.crosslingual.hmm.lexicon import Lexicon, Values, add_up, pair_keys, stems_of
-from nersery.crosslingual.hmm.prior_counts import SUPPOSED
+from nersery.crosslingual.hmm.prior_counts import DEFAULT_PRIOR
 from nersery.crosslingual.hmm.temporary_array import TemporaryArray, check_room
 from nersery.crosslingual.hmm.vocabulary import Numbers
 
@@ -42,17 +42,17 @@ class SlicedLexicon:
     slices by source stem. The cells of a slice stand together in a file, in the order of the batches. Between two steps
     each slice sums up how much its cells were linked, always in this order, and gives each cell the new count of its
     stems. So neither the lexicon nor the cells are ever in memory as a whole, and nothing is looked up out of order.
-    The files have only the target stems of the keys, and of what is supposed only what differs from `SUPPOSED`.
+    The files have only the target stems of the keys, and only the prior counts that are not `DEFAULT_PRIOR`.
 
     Args:
         batches: The text.
-        known: Earlier counts, which replace what is supposed.
-        supposed: How often the stems of each key count as linked beforehand.
+        known: Earlier counts, which replace the prior counts.
+        prior_counts: How often the stems of each key count as linked before learning.
         stems: The number of source stems and of target stems.
     """
 
     def __init__(
-        self, batches: Batches, known: Lexicon, supposed: Callable[[Numbers], Values], stems: tuple[int, int]
+        self, batches: Batches, known: Lexicon, prior_counts: Callable[[Numbers], Values], stems: tuple[int, int]
     ) -> None:
         self._batches, self._stems = batches, stems
         weights = np.zeros(stems[0])
@@ -64,10 +64,12 @@ class SlicedLexicon:
         self._first_cells = np.append(0, np.cumsum(np.bincount(self._slice_of, weights, count))).astype(np.int64)
         cells_in_all = int(self._first_cells[-1])
         check_room(cells_in_all * np.dtype(np.int64).itemsize)
-        self._first_keys, self._first_surprises = [0], [0]
+        self._first_keys, self._first_unusual = [0], [0]
         self._targets, self._targets_of = TemporaryArray(np.int32), np.zeros(stems[0], np.int32)
-        self._surprises, self._surprising = TemporaryArray(np.float64), TemporaryArray(np.int32)
+        self._unusual_priors, self._unusual = TemporaryArray(np.float64), TemporaryArray(np.int32)
         self._values, cells = TemporaryArray(np.float32), TemporaryArray(np.int64)
+        # The place of a cell's key takes half the bytes of the key, so places can overwrite the keys in their file from
+        # the front, without reaching any that is still unread. The disk then needs 8 bytes for a cell instead of 12.
         self._places = TemporaryArray(np.int32, over=cells)
         for batch, parts in self.batches():
             keys = pair_keys(batch.source[:, :, None].astype(np.int64), batch.target[:, None, :].astype(np.int64))
@@ -76,33 +78,33 @@ class SlicedLexicon:
         self._first_stems = np.searchsorted(self._slice_of, np.arange(count + 1))
         known_bounds = np.searchsorted(known.keys, pair_keys(self._first_stems, np.zeros_like(self._first_stems)))
         for number in range(count):
-            own = slice(*known_bounds[number : number + 2])
-            self._add_slice(known.keys[own], known.counts[own], cells, supposed)
+            part = slice(*known_bounds[number : number + 2])
+            self._add_slice(known.keys[part], known.counts[part], cells, prior_counts)
         self._places.truncate(cells_in_all)
 
     def _add_slice(
-        self, known: Numbers, counts: Values, cells: TemporaryArray, supposed: Callable[[Numbers], Values]
+        self, known: Numbers, counts: Values, cells: TemporaryArray, prior_counts: Callable[[Numbers], Values]
     ) -> None:
-        number, start, first = len(self._first_keys) - 1, self._first_keys[-1], self._first_surprises[-1]
+        number, start, first = len(self._first_keys) - 1, self._first_keys[-1], self._first_unusual[-1]
         keys = np.append(known, NO_KEY)
         for chunk in self._chunks(number):
             keys = _distinct(np.concatenate([keys, cells.read(*chunk)]))
-        for chunk in self._chunks(number):  # their places take half the room, so they end where no cell is still unread
+        for chunk in self._chunks(number):
             self._places.write(chunk[0], np.searchsorted(keys, cells.read(*chunk)))
         keys = keys[:-1]
-        guess = np.empty(len(keys))
+        priors = np.empty(len(keys))
         for place in range(0, len(keys), SLICE):
-            guess[place : place + SLICE] = supposed(keys[place : place + SLICE])
-        guess[np.searchsorted(keys, known)] = counts
-        surprising = np.flatnonzero(guess != SUPPOSED)
+            priors[place : place + SLICE] = prior_counts(keys[place : place + SLICE])
+        priors[np.searchsorted(keys, known)] = counts
+        unusual = np.flatnonzero(priors != DEFAULT_PRIOR)
         sources, targets = stems_of(keys)
         targets_of = np.bincount(sources - self._first_stems[number])
         self._targets_of[self._first_stems[number] :][: len(targets_of)] = targets_of
         self._targets.write(start, targets)
-        self._surprising.write(first, surprising)
-        self._surprises.write(first, guess[surprising])
+        self._unusual.write(first, unusual)
+        self._unusual_priors.write(first, priors[unusual])
         self._first_keys.append(start + len(keys))
-        self._first_surprises.append(first + len(surprising))
+        self._first_unusual.append(first + len(unusual))
 
     def batches(self) -> Iterator[tuple[Batch, list[CellRange]]]:
         """The text, and where the cells of each batch are."""
@@ -113,9 +115,9 @@ class SlicedLexicon:
             columns = columns[np.argsort(self._slice_of[stems[columns]], kind="stable")]
             numbers, starts = np.unique(self._slice_of[stems[columns]], return_index=True)
             parts = []
-            for number, own in zip(numbers, np.split(columns, starts[1:]), strict=True):
-                parts.append(CellRange(int(following[number]), own))
-                following[number] += len(own) * batch.target.shape[1]
+            for number, part in zip(numbers, np.split(columns, starts[1:]), strict=True):
+                parts.append(CellRange(int(following[number]), part))
+                following[number] += len(part) * batch.target.shape[1]
             yield batch, parts
 
     def counts(self, batch: Batch, parts: Sequence[CellRange]) -> NDArray[np.float32]:
@@ -134,7 +136,7 @@ class SlicedLexicon:
         """The sum of counts of each source stem and of each target stem; `counts` then has the same counts.
 
         Args:
-            is_linked: Whether the cells say how much they were linked; if not, only what is supposed counts.
+            is_linked: Whether the cells say how much they were linked; if not, only the prior counts do.
         """
         of_source, of_target = map(np.zeros, self._stems)
         for number, (keys, counts) in enumerate(self._slices(is_linked=is_linked)):
@@ -157,9 +159,9 @@ class SlicedLexicon:
     def _slices(self, *, is_linked: bool) -> Iterator[tuple[Numbers, Values]]:
         """The keys and the counts of each slice."""
         for number, (start, end) in enumerate(pairwise(self._first_keys)):
-            counts = np.full(end - start + 1, SUPPOSED)
-            first, last = self._first_surprises[number : number + 2]
-            counts[self._surprising.read(first, last - first)] = self._surprises.read(first, last - first)
+            counts = np.full(end - start + 1, DEFAULT_PRIOR)
+            first, last = self._first_unusual[number : number + 2]
+            counts[self._unusual.read(first, last - first)] = self._unusual_priors.read(first, last - first)
             if is_linked:
                 linked = np.zeros_like(counts)
                 for chunk in self._chunks(number):

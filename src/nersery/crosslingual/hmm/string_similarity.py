@@ -59,10 +59,10 @@ def _letters(character: str) -> str:
         return character if character.isalpha() else ""
     name = unicodedata.name(character, "")
     if name.startswith("LATIN"):
-        found = _LATIN_NAME.search(name)
-        return found[1].lower() if found else ""
-    found = _NAME.search(name)
-    sound = found[1].lower() if found else ""
+        match = _LATIN_NAME.search(name)
+        return match[1].lower() if match else ""
+    match = _NAME.search(name)
+    sound = match[1].lower() if match else ""
     if name.startswith("HANGUL"):
         return sound
     if sound in _NASALS:
@@ -81,13 +81,13 @@ def skeleton(roman: str) -> str:
     >>> skeleton("philadelphia"), skeleton("filadelfiya")
     ('fldlf', 'fldlf')
     """
-    found = ""
+    letters = ""
     for number, letter in enumerate(roman.replace("ph", "f").replace("sch", "s").translate(_SAME_SOUND)):
         if letter in _VOWELS:
-            found += "" if number else "a"
-        elif (letter != "h" or not number) and found[-1:] != letter:
-            found += letter
-    return found
+            letters += "" if number else "a"
+        elif (letter != "h" or not number) and letters[-1:] != letter:
+            letters += letter
+    return letters
 
 
 def kind(word: str) -> int:
@@ -115,8 +115,8 @@ def essence(word: str, what: int) -> str:
     return _MARKS.get(first) or _KINDS_OF_MARKS.get(unicodedata.category(first)) or first if word else ""
 
 
-class Looks:
-    """What is to know of the looks of words, gathered once a word; two words are then compared by their rows."""
+class WordFeatures:
+    """What the similarity of words depends on, computed once a word; two words are then compared by their rows."""
 
     def __init__(self) -> None:
         self._rows: dict[str, int] = {}
@@ -134,10 +134,10 @@ class Looks:
         """New rows for words; `rows` does not know of them, which saves much memory with many different words."""
         first, scripts = len(self._cores), self._scripts_seen
         for word in words:
-            what = kind(word)
-            roman, core = romanized(word), essence(word, what)
+            word_kind = kind(word)
+            roman, core = romanized(word), essence(word, word_kind)
             bones = skeleton(roman)
-            self._beginnings.append(_sound(bones[0]) if bones and what == WORD else _digest(f"{what} {core}"))
+            self._beginnings.append(_sound(bones[0]) if bones and word_kind == WORD else _digest(f"{word_kind} {core}"))
             self._scripts.append(scripts.setdefault(script_of(word), len(scripts)))
             self._cores.append(_digest(core))
             self._roman.append(roman)

@@ -41,7 +41,7 @@ class TemporaryArray:
     Not a memory map, because the pages of one count as memory of the process.
 
     Args:
-        over: Numbers in whose file these are written; what is still to be read of them must lie further back.
+        over: Numbers in whose file these are written; bytes of them that are still to be read must lie further back.
     """
 
     def __init__(self, kind: DTypeLike, over: TemporaryArray | None = None) -> None:
@@ -52,10 +52,10 @@ class TemporaryArray:
 
     def read(self, start: int, count: int) -> NDArray[Any]:
         """Some of the numbers, which were written before."""
-        found = np.empty(count, self._kind)
+        numbers = np.empty(count, self._kind)
         self._file.seek(start * self._kind.itemsize)
-        self._file.readinto(found.view(np.uint8).data)
-        return found
+        self._file.readinto(numbers.view(np.uint8).data)
+        return numbers
 
     def truncate(self, count: int) -> None:
         """Give back the room of all but the first numbers."""

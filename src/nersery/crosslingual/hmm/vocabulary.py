@@ -120,8 +120,8 @@ class WordCounts:
         words, counts = self._words, self._counts
         best = array("i", [UNKNOWN]) * len(vocabulary)
         for number, word in enumerate(words):
-            (own,) = vocabulary.grow((word,))
-            other = best[own]
-            if other == UNKNOWN or (counts[number], word) > (counts[other], words[other]):
-                best[own] = number
-        return (vocabulary.stems[own] if number == UNKNOWN else words[number] for own, number in enumerate(best))
+            (stem,) = vocabulary.grow((word,))
+            current = best[stem]
+            if current == UNKNOWN or (counts[number], word) > (counts[current], words[current]):
+                best[stem] = number
+        return (vocabulary.stems[stem] if number == UNKNOWN else words[number] for stem, number in enumerate(best))

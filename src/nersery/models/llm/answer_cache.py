@@ -1,4 +1,7 @@
-"""Answers on disk, so that a request is paid for once, whatever is killed or repeated."""
+"""Answers on disk, so that a request is paid for once, whatever is killed or repeated.
+
+Plans look answers up without a request, and resumed jobs without a key, which a cache of HTTP cannot do.
+"""
 
 from __future__ import annotations
 
@@ -40,13 +43,13 @@ class AnswerCache:
 
     def find(self, keys: Iterable[str]) -> dict[str, Completion]:
         """The answers that are there, by key."""
-        wanted, found = list(dict.fromkeys(keys)), dict[str, Completion]()
+        wanted, answers = list(dict.fromkeys(keys)), dict[str, Completion]()
         for start in range(0, len(wanted), AT_ONCE):
             part = wanted[start : start + AT_ONCE]
             query = f"SELECT key, text, finish, sent, received FROM answers WHERE key IN ({','.join('?' * len(part))})"
             with self._errors():
-                found |= {key: Completion(*values) for key, *values in self._database.execute(query, part)}
-        return found
+                answers |= {key: Completion(*values) for key, *values in self._database.execute(query, part)}
+        return answers
 
     def add(self, key: str, answer: Completion) -> None:
         """Store an answer; it is on disk when this returns."""

@@ -65,51 +65,50 @@ class ChatClient:
         """
         keys = [self._key(prompt) for prompt in prompts]
         by_key: dict[str, Prompt] = dict(zip(keys, prompts, strict=True))
-        found: dict[str, Completion | Reject] = {**self._answers.find(keys)}
-        self.spending.cached += len(found)
-        missing = {key: prompt for key, prompt in by_key.items() if key not in found}
+        answers: dict[str, Completion | Reject] = {**self._answers.find(keys)}
+        self.spending.cached += len(answers)
+        missing = {key: prompt for key, prompt in by_key.items() if key not in answers}
         if self._plans:
             for prompt in missing.values():
                 self.spending.estimate(prompt)
-            found |= dict.fromkeys(missing, Reject("only planned"))
+            answers |= dict.fromkeys(missing, Reject("only planned"))
         else:
             with Progress(label, len(by_key), quiet=quiet) as progress:
-                progress.advance(len(found), resumed=True, note=str(self.spending))
+                progress.advance(len(answers), resumed=True, note=str(self.spending))
                 if missing:
-                    found |= self._ask_missing(missing, progress)
-        return [found[key] for key in keys]
+                    answers |= self._ask_missing(missing, progress)
+        return [answers[key] for key in keys]
 
     @property
     def _answers(self) -> AnswerCache:
         if self._cache is None:
-            own = self._settings.cache
-            self._cache = AnswerCache(Path(own) if own else cache_folder() / "llm")
+            self._cache = AnswerCache(Path(self._settings.cache or cache_folder() / "llm"))
         return self._cache
 
     def _key(self, prompt: Prompt) -> str:
-        own = self._settings
+        settings = self._settings
         return prompt.key(
-            server=own.base_url, model=own.model, temperature=own.temperature, max_tokens=own.max_tokens,
-            structured=own.structured,
+            server=settings.base_url, model=settings.model, temperature=settings.temperature,
+            max_tokens=settings.max_tokens, structured=settings.structured,
         )  # fmt: skip
 
     def _ask_missing(self, prompts: dict[str, Prompt], progress: Progress) -> dict[str, Completion | Reject]:
         if self._connection is None:
             self.check()
-        pacer, found = Pacer(self._settings.requests_per_minute), dict[str, Completion | Reject]()
+        pacer, answers = Pacer(self._settings.requests_per_minute), dict[str, Completion | Reject]()
         with ThreadPoolExecutor(self._settings.concurrency) as pool:
             futures: dict[Future[Completion | Reject], str] = {
                 pool.submit(self._answer, key, prompt, pacer): key for key, prompt in prompts.items()
             }
             try:
                 for future in as_completed(futures):
-                    found[futures.pop(future)] = future.result()
+                    answers[futures.pop(future)] = future.result()
                     progress.advance(note=str(self.spending))
             except BaseException:
                 pacer.stop()
                 pool.shutdown(cancel_futures=True)  # waits for what was sent, which is paid for
                 raise
-        return found
+        return answers
 
     def _answer(self, key: str, prompt: Prompt, pacer: Pacer) -> Completion | Reject:
         """Ask, repeat after errors of the server, and store the answer."""

@@ -162,17 +162,17 @@ class Connection:
         from httpx2 import Response
         from openai import OpenAIError
 
-        own = self._settings
+        settings = self._settings
         options: dict[str, Any] = {
-            "temperature": own.temperature, "seed": prompt.seed, "max_tokens": own.max_tokens,
-            "max_completion_tokens": own.max_tokens,
+            "temperature": settings.temperature, "seed": prompt.seed, "max_tokens": settings.max_tokens,
+            "max_completion_tokens": settings.max_tokens,
         }  # fmt: skip
         chosen = {name: value for name, value in options.items() if name in self._variant}
         if "schema" in self._variant:
             schema = {"name": "answer", "strict": True, "schema": prompt.schema}
             chosen["response_format"] = {"type": "json_schema", "json_schema": schema}
         messages = [{"role": role, "content": text} for role, text in prompt.messages]
-        body = {"model": own.model, "messages": messages, **chosen}
+        body = {"model": settings.model, "messages": messages, **chosen}
         try:  # without the client's own types, which take half of its time
             return self._completion(self._client.post("/chat/completions", body=body, cast_to=Response).text)
         except OpenAIError as error:
@@ -207,19 +207,20 @@ class Connection:
             return ServerError(f"{kind} to {self._settings.base_url}: {self._shown(str(cause or error))}", kind)
         if not isinstance(error, APIStatusError):
             return ServerError(self._shown(str(error)), "the response is no chat completion", 200)
-        status, said = error.status_code, self._shown(_said(error))
+        status, message = error.status_code, self._shown(_message(error))
         if status in (401, 403):
-            raise MissingResourceError(self._key_issue(status, said)) from None
+            raise MissingResourceError(self._key_issue(status, message)) from None
         if status == 402 or error.code == "insufficient_quota":
-            raise MissingResourceError(f"the account at {self._settings.base_url} has no credit left: {said}") from None
-        headers = {name.lower(): value for name, value in error.response.headers.items()}
-        return ServerError(f"status {status}, {said}", f"status {status}", status, headers)
+            raise MissingResourceError(
+                f"the account at {self._settings.base_url} has no credit left: {message}"
+            ) from None
+        return ServerError(f"status {status}, {message}", f"status {status}", status, error.response.headers)
 
-    def _key_issue(self, status: int, said: str) -> str:
+    def _key_issue(self, status: int, message: str) -> str:
         variable, place = self._settings.key_variable, self._settings.base_url
         if self._key:
-            return f"{place} refuses the key in {variable} (status {status}): {said}"
-        return f"{place} wants a key (status {status}): {said}. Set the environment variable {variable}"
+            return f"{place} refuses the key in {variable} (status {status}): {message}"
+        return f"{place} wants a key (status {status}): {message}. Set the environment variable {variable}"
 
     def _shown(self, text: str) -> str:
         text = printable(self._without_key(" ".join(text.split())))
@@ -243,10 +244,9 @@ def _tokens(count: Any) -> int:
     return number if 0 <= number <= MOST_TOKENS else 0
 
 
-def _said(error: Any) -> str:
+def _message(error: Any) -> str:
+    """What the server writes of the error, which is JSON in the form of OpenAI or FastAPI, other JSON, or no JSON."""
     body = error.body
     if isinstance(body, Mapping):
-        inner = body.get("error", body)
-        found = inner.get("message", inner.get("detail", "")) if isinstance(inner, Mapping) else inner
-        return str(found) or json.dumps(body)
+        return str(body.get("message", body.get("detail", ""))) or json.dumps(body)
     return str(body or error.response.text or error)

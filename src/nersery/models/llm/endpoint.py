@@ -73,5 +73,5 @@ class Endpoint:
     @property
     def key_variable(self) -> str:
         """The environment variable that holds the server's key."""
-        own = (os.environ.get(SERVER_VARIABLE) or OPENAI).rstrip("/")
-        return ITS_KEY if self.base_url == own else OTHER_KEY
+        default_url = (os.environ.get(SERVER_VARIABLE) or OPENAI).rstrip("/")
+        return ITS_KEY if self.base_url == default_url else OTHER_KEY

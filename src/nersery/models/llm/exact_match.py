@@ -56,7 +56,7 @@ def placed_mentions(answer: Any, sentence: Sentence, types: Collection[str]) -> 
     if isinstance(mentions, Reject):
         return mentions
     taken: list[bool] = [False] * len(sentence)
-    found: list[Entity] = []
+    entities: list[Entity] = []
     longest_first = sorted(mentions, key=lambda pair: -len(pair[0]))  # so that none takes a part of another's place
     for text, type_ in [*longest_first, *_repeated(mentions, sentence)]:
         if type_ not in types:
@@ -66,12 +66,12 @@ def placed_mentions(answer: Any, sentence: Sentence, types: Collection[str]) -> 
             return Reject("an entity is not in the sentence")
         free = next((place for place in places if not any(taken[slice(*place)])), None)
         if free is None:
-            if any(entity.type == type_ and (entity.start, entity.end) in places for entity in found):
+            if any(entity.type == type_ and (entity.start, entity.end) in places for entity in entities):
                 continue  # listed more often than it occurs
             return Reject("entities overlap")
         taken[slice(*free)] = [True] * (free[1] - free[0])
-        found.append(Entity(*free, type_))
-    return tuple(sorted(found, key=lambda entity: entity.start))
+        entities.append(Entity(*free, type_))
+    return tuple(sorted(entities, key=lambda entity: entity.start))
 
 
 def _pairs(answer: Any) -> list[tuple[str, str]] | Reject:
@@ -89,8 +89,8 @@ def _repeated(mentions: Sequence[tuple[str, str]], sentence: Sentence) -> list[t
     for text, type_ in mentions:
         types.setdefault(spelled([text]), set()).add(type_)
     return [
-        (text, next(iter(of)))
-        for text, of in types.items()
-        if len(of) == 1
+        (text, next(iter(text_types)))
+        for text, text_types in types.items()
+        if len(text_types) == 1
         for _ in range(len(list(occurrences(text, sentence.words))) - listed[text])
     ]

@@ -1,4 +1,8 @@
-"""When requests are sent: limits per minute, pauses that the server asks for, and growing pauses after errors."""
+"""When requests are sent: limits per minute, pauses that the server asks for, and growing pauses after errors.
+
+The client of openai could repeat requests itself, but it would pause one thread while the others run into the limit,
+give up where a server asks for more than two minutes, sleep on when the job stops, and take a web page for an answer.
+"""
 
 from __future__ import annotations
 

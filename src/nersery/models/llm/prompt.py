@@ -60,9 +60,9 @@ class Completion:
         """The value of a key in the JSON object of the answer, or why there is none."""
         if self.finish in ("refusal", "content_filter"):
             return Reject("the model refused to answer")
-        for found in reversed(json_objects(_THOUGHTS.sub("", self.text))):
-            if key in found:
-                return found[key]
+        for answer in reversed(json_objects(_THOUGHTS.sub("", self.text))):
+            if key in answer:
+                return answer[key]
         if self.finish == "length":
             return Reject("the answer was cut off: max_tokens is too low")
         return WRONG_FORM
@@ -74,15 +74,15 @@ def json_objects(text: str) -> list[dict[str, Any]]:
     >>> json_objects('Sure! ```json\\n{"entities": []}\\n``` Anything else? {"unfinished": ')
     [{'entities': []}]
     """
-    decoder, found, place = json.JSONDecoder(), list[dict[str, Any]](), text.find("{")
+    decoder, objects, place = json.JSONDecoder(), list[dict[str, Any]](), text.find("{")
     while place >= 0:
         try:
             value, place = decoder.raw_decode(text, place)
-            found.append(value)
+            objects.append(value)
         except (ValueError, RecursionError):
             place += 1
         place = text.find("{", place)
-    return found
+    return objects
 
 
 def estimated_tokens(text: str) -> int:
@@ -91,8 +91,8 @@ def estimated_tokens(text: str) -> int:
     >>> estimated_tokens("Ada Lovelace wrote programs."), estimated_tokens("北京")
     (7, 2)
     """
-    others = sum(1 for character in text if not character.isascii())
-    return -(-(len(text) - others) // 4) + -(-2 * others // 3)
+    non_ascii = sum(1 for character in text if not character.isascii())
+    return -(-(len(text) - non_ascii) // 4) + -(-2 * non_ascii // 3)
 
 
 def data_message(**data: Any) -> str:

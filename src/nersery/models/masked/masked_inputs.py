@@ -7,7 +7,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 OWN = "\t"
-"""Begins a word that stands for ids of our own, such as tag tokens; corpora cannot contain it."""
+"""Begins a word that names a token of a model, such as a tag token, in place of text; corpora cannot contain it."""
+
+Token = str | tuple[int, ...]
+"""A word as models read it: a text, a name that begins with `OWN`, or the ids of subwords themselves."""
 
 GAP = OWN + "gap"
 """Stands for words to be written, in the source of an encoder-decoder."""
@@ -18,12 +21,12 @@ class MaskedInput:
     """A text with words to mask.
 
     Args:
-        words: The text; a word that begins with `OWN` is a tag token.
-        gaps: Positions of the words to mask, in order.
+        words: The text, with tag tokens.
+        gaps: Positions of the words to mask, in order; where they are filled, these words are text.
         condition: Words in front, as a text of their own, such as a definition.
     """
 
-    words: tuple[str, ...]
+    words: tuple[Token, ...]
     gaps: tuple[int, ...]
     condition: tuple[str, ...] = ()
 

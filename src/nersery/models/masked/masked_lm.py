@@ -158,7 +158,7 @@ class MaskedLM:
         dev_rows = [row for index, example in enumerate(dev) for row in draw(example, index, 0, "dev")]
 
         def subwords() -> Iterator[int]:
-            yield from itertools.chain(*self.encoder.own.values())
+            yield from itertools.chain(*self.encoder.token_ids.values())
             for row in itertools.chain(*(draw(example, index, 0) for index, example in enumerate(examples))):
                 yield from (*row.window.subwords, *row.targets)
 
@@ -244,11 +244,11 @@ class MaskedLM:
             [
                 [
                     (self._word(masked_input, gap, [subword]), chance)
-                    for subword, chance in zip(*at[gap, 0], strict=True)
+                    for subword, chance in zip(*by_place[gap, 0], strict=True)
                 ]
                 for gap in masked_input.gaps
             ]
-            for masked_input, at in zip(masked_inputs, options, strict=True)
+            for masked_input, by_place in zip(masked_inputs, options, strict=True)
         ]
 
     @torch.no_grad()
@@ -262,15 +262,15 @@ class MaskedLM:
             for number, masked_input in enumerate(masked_inputs)
             for row in self.masking.rows(masked_input)
         ]
-        found = [dict.fromkeys(masked_input.gaps, 0.0) for masked_input in masked_inputs]
+        sums = [dict.fromkeys(masked_input.gaps, 0.0) for masked_input in masked_inputs]
         with autocast(self.network.device, self.precision):
             for numbers, logits in self._passes([row for _, row in rows]):
                 targets = torch.tensor([subword for n in numbers for subword in rows[n][1].targets]).to(logits.device)
                 values = logits.float().log_softmax(-1).gather(1, targets[:, None])[:, 0].tolist()
                 owners = [(rows[n][0], gap) for n in numbers for gap, _ in rows[n][1].places]
                 for (number, gap), value in zip(owners, values, strict=True):
-                    found[number][gap] += value
-        return [[at[gap] for gap in masked_input.gaps] for masked_input, at in zip(masked_inputs, found, strict=True)]
+                    sums[number][gap] += value
+        return [[row[gap] for gap in masked_input.gaps] for masked_input, row in zip(masked_inputs, sums, strict=True)]
 
     @torch.no_grad()
     def _options(
@@ -278,7 +278,7 @@ class MaskedLM:
     ) -> list[dict[Place, tuple[list[int], list[float]]]]:
         """For each place of each input, in order, the best subwords and their probabilities."""
         gaps = [
-            {gap: self._template(masked_input.words[gap], drawing) for gap in masked_input.gaps}
+            {gap: self._template(str(masked_input.words[gap]), drawing) for gap in masked_input.gaps}
             for masked_input in masked_inputs
         ]
         rows = [
@@ -286,7 +286,7 @@ class MaskedLM:
             for number, masked_input in enumerate(masked_inputs)
             for row in self.masking.with_masks(masked_input, [template for template, _ in gaps[number].values()])
         ]
-        found: list[dict[Place, tuple[list[int], list[float]]]] = [{} for _ in masked_inputs]
+        options: list[dict[Place, tuple[list[int], list[float]]]] = [{} for _ in masked_inputs]
         with autocast(self.network.device, self.precision):
             for numbers, logits in self._passes([row for _, row, _ in rows]):
                 part = [rows[n] for n in numbers]
@@ -296,8 +296,8 @@ class MaskedLM:
                 refuse_nan(top.values, self.source)
                 values = iter(zip(top.indices.tolist(), top.values.tolist(), strict=True))
                 for number, row, _ in part:
-                    found[number].update((place, _possible(*next(values))) for place in row.places)
-        return [dict(sorted(at.items())) for at in found]
+                    options[number].update((place, _possible(*next(values))) for place in row.places)
+        return [dict(sorted(by_place.items())) for by_place in options]
 
     def _template(self, word: str, drawing: Drawing) -> tuple[tuple[int, ...], list[tuple[int, str]]]:
         """The masks that replace a word, and for each of them its place within the word and the word's script.
@@ -310,8 +310,8 @@ class MaskedLM:
             first = places[0] if places[0] in (BEHIND_BORDER, JOINED) else OPENING
             places = [(JOINED_OR_SIGN if first == JOINED else WORD_OR_SIGN) if drawing.signs else first]
         border = subwords[: self.vocabulary.border(subwords)] if places[0] == BEHIND_BORDER else ()
-        own = script_of(word)
-        return (*border, *[self.mask] * len(places)), [(place, own) for place in places]
+        script = script_of(word)
+        return (*border, *[self.mask] * len(places)), [(place, script) for place in places]
 
     def _allowed_at(self, place: int, script: str) -> Tensor:
         """0 for subwords that may stand at a place in a word of that script, else minus infinity. Shape: (subwords)."""
@@ -323,7 +323,7 @@ class MaskedLM:
 
     def _word(self, masked_input: MaskedInput, gap: int, subwords: Sequence[int]) -> str:
         """The text of subwords; an uncased model gets the capitals of the replaced word."""
-        word, original = self.vocabulary.word(subwords), masked_input.words[gap]
+        word, original = self.vocabulary.word(subwords), str(masked_input.words[gap])
         if not self.folds_case or original == original.lower():
             return word
         if len(original) > 1 and original == original.upper():

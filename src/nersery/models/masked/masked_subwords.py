@@ -6,11 +6,9 @@ import random
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from nersery.models.masked.masked_inputs import OWN, MaskedInput
+from nersery.models.masked.masked_inputs import MaskedInput
 from nersery.models.subwords.subwords import SubwordEncoder, Window
 
-MASKS = OWN + "masks "
-"""Begins the word that stands for masks."""
 Place = tuple[int, int]
 """A gap, by the position of its word, and which subword of it."""
 
@@ -73,11 +71,9 @@ class MaskedInputEncoder:
         Args:
             templates: The subwords of each gap, some of which are masks.
         """
-        words = list(masked_input.words)
-        for gap, template in zip(masked_input.gaps, templates, strict=True):
-            words[gap] = MASKS + " ".join(map(str, template))
-            self.subwords.own.setdefault(words[gap], template)
-        return self.rows(replace(masked_input, words=tuple(words)), self.mask)
+        by_gap = dict(zip(masked_input.gaps, templates, strict=True))
+        words = tuple(by_gap.get(position, word) for position, word in enumerate(masked_input.words))
+        return self.rows(replace(masked_input, words=words), self.mask)
 
     def _windows(self, masked_input: MaskedInput) -> list[Window]:
         return self.subwords.windows(masked_input.words, masked_input.condition)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Protocol
 
 import torch
 from torch import Tensor
@@ -45,8 +46,29 @@ class Draft:
         return self.finished, self.mean
 
 
-class Candidates:
-    """The texts of some sources, the same number for each, side by side. Each text is sampled by itself.
+class Candidates(Protocol):
+    """The texts of some sources, the same number for each, side by side."""
+
+    @property
+    def drafts(self) -> Sequence[Draft]:
+        """The texts as far as they are written."""
+
+    def extend(self, texts: Sequence[int], values: Tensor, ids: Tensor, noise: Tensor) -> list[int]:
+        """Write the next subword of some unfinished texts, and return the place in ``texts`` that each goes on from.
+
+        Args:
+            texts: Their numbers.
+            values: Log probabilities of the best next subwords. Shape: (texts, top_k).
+            ids: Those subwords. Shape: (texts, top_k).
+            noise: Gumbel noise, with which the largest values are a draw. Shape: (texts, top_k).
+        """
+
+    def best(self) -> Sequence[Draft]:
+        """The texts of all sources at the end."""
+
+
+class IndependentCandidates:
+    """Texts that are sampled each by itself.
 
     Args:
         ends: For each source the token that ends its texts.
@@ -56,36 +78,21 @@ class Candidates:
 
     def __init__(self, ends: Sequence[int], count: int, source: ModelSource) -> None:
         self._source = source
-        self._drafts = [Draft(end) for end in ends for _ in range(count)]
-
-    @property
-    def drafts(self) -> list[Draft]:
-        """The texts as far as they are written."""
-        return self._drafts
+        self.drafts = [Draft(end) for end in ends for _ in range(count)]
 
     def extend(self, texts: Sequence[int], values: Tensor, ids: Tensor, noise: Tensor) -> list[int]:
-        """Write the next subword of some unfinished texts.
-
-        Args:
-            texts: Their numbers.
-            values: Log probabilities of the best next subwords. Shape: (texts, top_k).
-            ids: Those subwords. Shape: (texts, top_k).
-            noise: Gumbel noise, with which the largest values are a draw. Shape: (texts, top_k).
-
-        Returns:
-            For each text the place in ``texts`` of the one that it goes on with; empty if each goes on with itself.
-        """
+        """See `Candidates.extend`; each text goes on with itself."""
         chosen = (values + noise).argmax(-1, keepdim=True)
         drawn = torch.cat((ids.gather(1, chosen).double(), values.gather(1, chosen).double()), 1).cpu()
         refuse_nan(drawn, self._source)
         for text, (subword, log_probability) in zip(texts, drawn.tolist(), strict=True):
-            if not self._drafts[text].finished:
-                self._drafts[text].add(int(subword), log_probability)
-        return []
+            if not self.drafts[text].finished:
+                self.drafts[text].add(int(subword), log_probability)
+        return [*range(len(texts))]
 
     def best(self) -> list[Draft]:
-        """The texts of all sources at the end."""
-        return self._drafts
+        """See `Candidates.best`."""
+        return self.drafts
 
 
 @dataclass(slots=True)
@@ -152,7 +159,7 @@ class Beams:
         return sorted([*self.ended, *unfinished], key=lambda draft: draft.rank, reverse=True)[: self.width]
 
 
-class CompetingCandidates(Candidates):
+class CompetingCandidates:
     """Texts that compete with the others of their source: beam search with top-k sampling.
 
     After each subword, the continuations of all texts of a source are drawn from the top k without replacement, in
@@ -181,12 +188,12 @@ class CompetingCandidates(Candidates):
         before = torch.tensor([draft.log_probability for beams in sources for draft in beams.running])
         total = before.to(values.device)[:, None] + values + noise
         refuse_nan(values, self._source)
-        found = total.view(len(sources), -1).topk(min(2 * width, width * choices)).indices
+        best = total.view(len(sources), -1).topk(min(2 * width, width * choices)).indices
         subwords, log_probabilities = (
-            tensor.reshape(len(sources), -1).gather(1, found).tolist() for tensor in (ids, values)
+            tensor.reshape(len(sources), -1).gather(1, best).tolist() for tensor in (ids, values)
         )
         order = []
-        for number, (beams, places) in enumerate(zip(sources, found.tolist(), strict=True)):
+        for number, (beams, places) in enumerate(zip(sources, best.tolist(), strict=True)):
             parents = [place // choices for place in places]
             continuations = zip(parents, subwords[number], log_probabilities[number], strict=True)
             order += [number * width + parent for parent in beams.advance(list(continuations))]

@@ -168,10 +168,10 @@ class Seq2Seq:
         mask = _padded([(1,) * len(row.source) for row in rows], 0, device)
         shown = _padded([row.shown for row in rows], pad, device)
         places = [(number, len(row.lead) - 1 + i) for number, row in enumerate(rows) for i in range(len(row.target))]
-        where, at = torch.tensor(places, device=device).T
-        with output_at(self.network, where, at):
+        row_numbers, positions = torch.tensor(places, device=device).T
+        with output_at(self.network, row_numbers, positions):
             output = self.network(input_ids=sources, attention_mask=mask, decoder_input_ids=shown, use_cache=False)
-        logits = output.logits if output.logits.ndim == 2 else output.logits[where, at]
+        logits = output.logits if output.logits.ndim == 2 else output.logits[row_numbers, positions]
         return logits, torch.tensor([subword for row in rows for subword in row.target], device=device)
 
     @torch.no_grad()  # not inference_mode; see `autocast`
@@ -251,9 +251,9 @@ def fitting_sentences(model: Seq2Seq, gold: Sequence[Sentence], issue_of: Callab
     fit = [sentence for sentence, issue in zip(gold, issues, strict=True) if not issue]
     if len(fit) == len(gold):
         return fit
-    of, name = "all" if not fit else f"{len(gold) - len(fit)} of", model.source.name
+    amount, name = "all" if not fit else f"{len(gold) - len(fit)} of", model.source.name
     sentence, issue = next(both for both in zip(gold, issues, strict=True) if both[1])
-    message = f'{of} {len(gold)} sentences do not fit the model "{name}", e.g. {sentence.id}: {issue}'
+    message = f'{amount} {len(gold)} sentences do not fit the model "{name}", e.g. {sentence.id}: {issue}'
     if not fit:
         raise DataError(message, fix="cut the text into sentences, or name another model")
     warn(f"{message}. It does not learn from them")

@@ -22,7 +22,7 @@ from transformers.modeling_outputs import BaseModelOutput
 
 from nersery.core.errors import MissingResourceError
 from nersery.models.loading import ModelSource, eager_attention
-from nersery.models.seq2seq.drafts import Candidates, CompetingCandidates, Draft
+from nersery.models.seq2seq.drafts import Candidates, CompetingCandidates, Draft, IndependentCandidates
 from nersery.models.seq2seq.seq2seq_inputs import Sampling
 
 SOURCES = 16
@@ -121,8 +121,8 @@ class Sampler:
                 part = numbers[start : start + at_once]
                 drafts = self._drafts([requests[number] for number in part], length, rows)
                 for place, number in enumerate(part):
-                    own = drafts[place * candidates : (place + 1) * candidates]
-                    best[number] = max(own, key=lambda draft: draft.rank)
+                    of_source = drafts[place * candidates : (place + 1) * candidates]
+                    best[number] = max(of_source, key=lambda draft: draft.rank)
         return [best[number] for number in range(len(requests))]
 
     def _shape(self, source: Sequence[int]) -> tuple[int, bool]:
@@ -142,11 +142,11 @@ class Sampler:
         width = self._sampling.candidates if self._sampling.beams else 1
         return max(1, rows // width) * width
 
-    def _drafts(self, requests: Sequence[Request], length: int, rows: int) -> list[Draft]:
+    def _drafts(self, requests: Sequence[Request], length: int, rows: int) -> Sequence[Draft]:
         """Texts for sources of one padded length, the candidates of a source side by side."""
         count = self._sampling.candidates
-        kind = CompetingCandidates if self._sampling.beams else Candidates
-        candidates = kind([request.end for request in requests], count, self._source)
+        kind = CompetingCandidates if self._sampling.beams else IndependentCandidates
+        candidates: Candidates = kind([request.end for request in requests], count, self._source)
         generators = [np.random.default_rng(request.rng.getrandbits(64)) for request in requests]
         values, ids, *tensors = self._read(requests, length)
         owners = torch.arange(len(requests) * count, device=ids.device) // count
@@ -167,10 +167,10 @@ class Sampler:
         """Write one subword of each text of a pass."""
         texts, drafts = part.texts.tolist(), candidates.drafts
         values, ids = self._next(part, [drafts[text].subwords[-1] for text in texts])
-        own = slice(part.size)
-        if order := candidates.extend(texts[own], values[own], ids[own], noise[own]):
-            filling = range(part.size, len(texts))
-            part.cache.self_attention_cache.reorder_cache(torch.tensor([*order, *filling], device=ids.device))
+        used = slice(part.size)
+        order = [*candidates.extend(texts[used], values[used], ids[used], noise[used]), *range(part.size, len(texts))]
+        if order != [*range(len(texts))]:
+            part.cache.self_attention_cache.reorder_cache(torch.tensor(order, device=ids.device))
 
     def _noise(self, generators: Sequence[np.random.Generator], values: Tensor) -> Tensor:
         """Gumbel noise for the next subwords, with which the argmax becomes a sample. Shape: (texts, top_k).
@@ -237,9 +237,9 @@ def largest(scores: Tensor, count: int) -> tuple[Tensor, Tensor]:
     whole, rest = scores[:, : blocks * BLOCK], scores[:, blocks * BLOCK :]
     best = whole.view(-1, blocks, BLOCK).amax(2).topk(count).indices
     places = (best[:, :, None] * BLOCK + torch.arange(BLOCK, device=best.device)).flatten(1)
-    values, where = torch.cat((whole.gather(1, places), rest), 1).topk(count)
+    values, chosen = torch.cat((whole.gather(1, places), rest), 1).topk(count)
     behind = torch.arange(blocks * BLOCK, scores.shape[1], device=best.device).expand(len(scores), -1)
-    return values, torch.cat((places, behind), 1).gather(1, where)
+    return values, torch.cat((places, behind), 1).gather(1, chosen)
 
 
 def _layers(cache: EncoderDecoderCache) -> list[Tensor]:
@@ -258,8 +258,8 @@ def _packed(texts: Sequence[int], places: Sequence[int], tensors: Sequence[Tenso
     for start in range(0, len(texts), rows):
         size = len(texts[start : start + rows])
         numbers = [*range(start, start + size), *[start] * (rows - size)]
-        where = torch.tensor([places[number] for number in numbers], device=tensors[0].device)
-        kept = [tensor.index_select(0, where) for tensor in tensors]
+        index = torch.tensor([places[number] for number in numbers], device=tensors[0].device)
+        kept = [tensor.index_select(0, index) for tensor in tensors]
         passes.append(DecoderPass.of([texts[number] for number in numbers], kept, size))
     return passes
 
@@ -272,6 +272,6 @@ def _moved_together(passes: list[DecoderPass], drafts: Sequence[Draft], rows: in
         return passes
     if not count:
         return []
-    texts = [part.texts.tolist()[place] for part, own in zip(passes, places, strict=True) for place in own]
-    kept = ([tensor[own] for tensor in part.tensors()] for part, own in zip(passes, places, strict=True) if own)
+    texts = [part.texts.tolist()[place] for part, rest in zip(passes, places, strict=True) for place in rest]
+    kept = ([tensor[rest] for tensor in part.tensors()] for part, rest in zip(passes, places, strict=True) if rest)
     return _packed(texts, range(count), [torch.cat(column) for column in zip(*kept, strict=True)], rows)

@@ -137,8 +137,8 @@ class Seq2SeqTokenization:
         if len(self._parts) > CACHED_WORDS:
             self._parts.clear()
         if word not in self._parts:
-            found = [part for subword in word.split() for part in self._written(subword)]
-            self._parts[word] = tuple(found) or (word,)
+            parts = [part for subword in word.split() for part in self._written(subword)]
+            self._parts[word] = tuple(parts) or (word,)
         return self._parts[word]
 
     def _written(self, word: str) -> tuple[str, ...]:
@@ -161,10 +161,10 @@ class Seq2SeqTokenization:
             for code in self.codes:
                 if known and known.lower() in (code.lower(), code.split("_")[0].lower()):
                     return code
-        what = f'has no code for the language "{language}"' if language else "needs the language of each text"
-        how = "Name one of these, or a model" if language else "Give the sentences a language, or name a model"
+        issue = f'has no code for the language "{language}"' if language else "needs the language of each text"
+        advice = "Name one of these, or a model" if language else "Give the sentences a language, or name a model"
         raise SettingsError(
-            f'the model "{self.name}" {what}; its codes are {", ".join(self.codes)}. {how} without language codes, '
+            f'the model "{self.name}" {issue}; its codes are {", ".join(self.codes)}. {advice} without language codes, '
             "e.g. facebook/bart-base or google/mt5-base"
         )
 
@@ -208,13 +208,13 @@ def _names(tokenizer: Any, vocabulary: Mapping[str, int]) -> Iterator[tuple[int,
 
 def _sentinels(vocabulary: Mapping[str, int]) -> list[int]:
     """The ids of ``<extra_id_0>``, ``<extra_id_1>`` and so on, as far as they go."""
-    found = {int(match[1]): number for token, number in vocabulary.items() if (match := re.fullmatch(SENTINEL, token))}
-    return [found[number] for number in takewhile(found.__contains__, count())]
+    ids = {int(match[1]): number for token, number in vocabulary.items() if (match := re.fullmatch(SENTINEL, token))}
+    return [ids[number] for number in takewhile(ids.__contains__, count())]
 
 
-def _first(one: Any, other: Any, *names: str) -> Any:
+def _first(preferred: Any, fallback: Any, *names: str) -> Any:
     """The first attribute that is set, in one object or else the other."""
-    values = (getattr(owner, name, None) for name in names for owner in (one, other))
+    values = (getattr(owner, name, None) for name in names for owner in (preferred, fallback))
     return next((value for value in values if isinstance(value, int)), None)
 
 

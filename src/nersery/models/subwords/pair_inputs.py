@@ -47,17 +47,17 @@ class SpecialTokens(NamedTuple):
         encoded = tokenizer("a", "a", return_token_type_ids=True)
         ids, inner = tuple(encoded["input_ids"]), tuple(tokenizer("a", add_special_tokens=False)["input_ids"])
         width = len(inner)
-        found = [start for start in range(len(ids) - width + 1) if ids[start : start + width] == inner]
-        if len(found) != 2:
+        starts = [start for start in range(len(ids) - width + 1) if ids[start : start + width] == inner]
+        if len(starts) != 2:
             raise MissingResourceError(
                 f'the tokenizer of "{tokenizer.name_or_path}" cannot put a question and a sentence side by side. '
                 "Expected one of an encoder like BERT, RoBERTa or XLM-R"
             )
-        question, sentence = found
+        question, sentence = starts
         front, middle, back = ids[:question], ids[question + width : sentence], ids[sentence + width :]
         places = (0, question, question + width, sentence, len(ids) - 1)
-        at = ids.index(tokenizer.cls_token_id) if tokenizer.cls_token_id in front + back else 0
-        summary = at if at < sentence else at - len(ids)
+        position = ids.index(tokenizer.cls_token_id) if tokenizer.cls_token_id in front + back else 0
+        summary = position if position < sentence else position - len(ids)
         return cls(front, middle, back, tuple(encoded["token_type_ids"][place] for place in places), summary)
 
     @property

@@ -132,12 +132,12 @@ class SubwordVocabulary:
         border = self.border(subwords)
         if not all(subword < len(self.texts) and self.texts[subword] for subword in subwords[border:]):
             return [OPENING]
-        first, *others = (OPENING if self.begins[subword] else INSIDE for subword in subwords[border:])
+        first, *rest = (OPENING if self.begins[subword] else INSIDE for subword in subwords[border:])
         if first == INSIDE and border:
             first = BEHIND_BORDER
         elif first == INSIDE and follows_without_space(self.texts[subwords[0]]):
             first = JOINED
-        return [first, *others]
+        return [first, *rest]
 
     def word(self, subwords: Sequence[int]) -> str:
         """The word that subwords form, with composed syllables if it is Korean."""

@@ -18,7 +18,7 @@ from torch import Tensor
 
 from nersery.core.errors import SettingsError
 from nersery.io.tokenization import follows_without_space
-from nersery.models.masked.masked_inputs import OWN
+from nersery.models.masked.masked_inputs import OWN, Token
 
 WORD_BORDER = "▁"
 """The word border of SentencePiece, alone or at the start of a subword."""
@@ -66,7 +66,7 @@ class SubwordEncoder:
             into words again.
 
     Attributes:
-        own: The ids of words that begin with `OWN`; the caller adds them.
+        token_ids: The ids of words that begin with `OWN`; see `nersery.models.subwords.token_embeddings.add_rows`.
     """
 
     def __init__(self, tokenizer: Any, *limits: int | None, borders: bool = False) -> None:
@@ -81,7 +81,7 @@ class SubwordEncoder:
         self._lead = _lead(tokenizer)
         self._special = frozenset(tokenizer.all_special_ids)  # a unigram vocabulary finds them in words, too
         self._cache: dict[str, tuple[int, ...]] = {}
-        self.own: dict[str, tuple[int, ...]] = {}
+        self.token_ids: dict[str, tuple[int, ...]] = {}
 
     @property
     def room(self) -> int:
@@ -93,18 +93,19 @@ class SubwordEncoder:
         """The id that fills up short rows; they are masked, so any id will do where there is none."""
         return int(self.tokenizer.pad_token_id or 0)
 
-    def subwords(self, words: Sequence[str]) -> list[tuple[int, ...]]:
+    def subwords(self, words: Sequence[Token]) -> list[tuple[int, ...]]:
         """The subwords of each word; never none."""
-        new = [word for word in dict.fromkeys(words) if word not in self._cache]
+        texts = dict.fromkeys(word for word in words if isinstance(word, str))
+        new = [word for word in texts if word not in self._cache]
         if new:
             if len(self._cache) > CACHED_WORDS:
                 self._cache.clear()
-                new = list(dict.fromkeys(words))
-            self._cache.update((word, self.own[word]) for word in new if word.startswith(OWN))
+                new = [*texts]
+            self._cache.update((word, self.token_ids[word]) for word in new if word.startswith(OWN))
             new = [word for word in new if not word.startswith(OWN)]
         if new:
-            texts = [self._lead + word for word in new]
-            encoded = self.tokenizer(texts, add_special_tokens=False, verbose=False)["input_ids"]  # of long words
+            led = [self._lead + word for word in new]
+            encoded = self.tokenizer(led, add_special_tokens=False, verbose=False)["input_ids"]  # of long words
             unknown = self.tokenizer.unk_token_id
             nothing = (unknown if unknown is not None else self.pad,)
             if unknown is not None:
@@ -113,7 +114,7 @@ class SubwordEncoder:
                 pairs = zip(new, encoded, strict=True)
                 encoded = [self._inside(ids) if follows_without_space(word) else ids for word, ids in pairs]
             self._cache.update((word, tuple(ids) or nothing) for word, ids in zip(new, encoded, strict=True))
-        return [self._cache[word] for word in words]
+        return [self._cache[word] if isinstance(word, str) else word for word in words]
 
     def _inside(self, ids: Sequence[int]) -> Sequence[int]:
         """The subwords of a word as they are within a text: without a border, where the vocabulary has such."""
@@ -160,11 +161,11 @@ class SubwordEncoder:
         bare = {word: "".join(c for c in text if unicodedata.category(c) != "Mn") for word, text in decomposed.items()}
         marked = [word for word in bare if bare[word] not in ("", decomposed[word])]
         both = zip(self.subwords(marked), self.subwords([bare[word] for word in marked]), strict=True)
-        alike = [one == other and self.tokenizer.unk_token_id not in one for one, other in both]
+        alike = [ids == bare_ids and self.tokenizer.unk_token_id not in ids for ids, bare_ids in both]
         lost = frozenset(itertools.compress(marked, alike))
         return sum(word in lost for word in words) / max(1, len(words))
 
-    def windows(self, words: Sequence[str], condition: Sequence[str] = ()) -> list[Window]:
+    def windows(self, words: Sequence[Token], condition: Sequence[str] = ()) -> list[Window]:
         """The windows of a sentence, one if it fits. Neighbours share about a quarter of their subwords.
 
         A single word longer than a window is truncated for the model; it keeps its position and gets a result.

@@ -29,7 +29,7 @@ def add_rows(network: Any, encoder: SubwordEncoder, descriptions: Mapping[str, s
         SettingsError: If the model cannot be extended.
     """
     first = network.get_input_embeddings().num_embeddings
-    new = {token: number for number, token in enumerate((t for t in descriptions if t not in encoder.own), first)}
+    new = {token: number for number, token in enumerate((t for t in descriptions if t not in encoder.token_ids), first)}
     if not new:
         return new
     output = network.get_output_embeddings()
@@ -40,7 +40,7 @@ def add_rows(network: Any, encoder: SubwordEncoder, descriptions: Mapping[str, s
     vectors = [layer.weight for layer in (network.get_input_embeddings(), network.get_output_embeddings())]
     with torch.no_grad():
         for token, number in new.items():
-            encoder.own[token] = (number,)
+            encoder.token_ids[token] = (number,)
             described = encoder.subwords(descriptions[token].split() or ["type"])
             subwords = [subword for word in described for subword in word]
             for weight in vectors:
@@ -53,8 +53,8 @@ def output_at(network: Any, rows: Tensor, places: Tensor) -> Iterator[None]:
     """Within it, the output layer computes the given positions only; it is the most costly layer of small models."""
 
     def choose(module: nn.Module, inputs: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
-        states, *others = inputs
-        return (states[rows, places], *others) if states.ndim == 3 else inputs
+        states, *rest = inputs
+        return (states[rows, places], *rest) if states.ndim == 3 else inputs
 
     output = network.get_output_embeddings()
     handle = output.register_forward_pre_hook(choose) if output is not None else None

@@ -93,10 +93,10 @@ def training_seconds(folder: Path) -> float | None:
     return seconds
 
 
-def _refuse_other(folder: Path, there: Mapping[str, Any], wanted: Mapping[str, Any]) -> None:
-    if there == wanted:
+def _refuse_other(folder: Path, stored: Mapping[str, Any], wanted: Mapping[str, Any]) -> None:
+    if stored == wanted:
         return
-    lines = differences(there, wanted).split("\n")
+    lines = differences(stored, wanted).split("\n")
     if len(lines) > SHOWN_DIFFERENCES:
         lines[SHOWN_DIFFERENCES:] = [f"  … and {len(lines) - SHOWN_DIFFERENCES} more differences"]
     fix = f"Repeat it with those settings to resume, or delete the folder {folder} to start again"
@@ -213,13 +213,13 @@ def _apart(tensors: Iterable[tuple[str, Tensor]]) -> Iterator[tuple[str, Tensor]
 
 def weights_of(model: nn.Module) -> Tensors:
     """The tensors of a model's state without frozen parameters; one with several names appears under the first."""
-    found: dict[Any, tuple[str, Tensor]] = {}
+    tensors: dict[Any, tuple[str, Tensor]] = {}
     frozen = {name for name, parameter in model.named_parameters(remove_duplicate=False) if not parameter.requires_grad}
     for name, tensor in model.state_dict().items():
         if isinstance(tensor, Tensor) and name not in frozen:
             place = (tensor.device, tensor.data_ptr(), tensor.shape, tensor.stride())
-            found.setdefault(place, (name, tensor))
-    return dict(found.values())
+            tensors.setdefault(place, (name, tensor))
+    return dict(tensors.values())
 
 
 @torch.no_grad()
