@@ -150,13 +150,24 @@ def serve() -> None:
     """Answer questions until there are no more."""
     gc.disable()
     from transformers import AutoModelForTokenClassification, AutoTokenizer  # noqa: F401
+    from transformers.conversion_mapping import get_checkpoint_conversion_mapping
     from transformers.models.bert import modeling_bert  # noqa: F401
 
+    from nersery.augment import mention_replacement  # noqa: F401
     from nersery.cli.main import with_commands
     from nersery.experiments import runner  # noqa: F401
-    from nersery.models.training import checkpoint
+    from nersery.models.training import checkpoint, trainer  # noqa: F401
     from nersery.pipeline import stage_job  # noqa: F401
+    from nersery.report.model import Report
+    from nersery.report.rendering import render_html, render_markdown
+    from nersery.select import agreement, duplicates  # noqa: F401
+    from nersery.taggers import transformer  # noqa: F401
     from tests.standins import register
+
+    # What each fork would compile for itself.
+    get_checkpoint_conversion_mapping("bert")
+    for render in (render_html, render_markdown):
+        render(Report())
 
     typer.main.get_command = cache(typer.main.get_command)
     typer.main.get_command(with_commands())

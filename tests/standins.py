@@ -97,6 +97,12 @@ def write_recipe(folder: Path, tagger: str = 'method = "memory"', name: str = "r
     return path
 
 
+def without_last_system(recipe: Path) -> None:
+    """Remove the last system of a recipe."""
+    text = recipe.read_text("utf-8")
+    recipe.write_text(text[: text.rindex("[[systems]]")], "utf-8")
+
+
 def tiny(model: str, steps: int = 4) -> str:
     """Settings of a tagger with a tiny model, which learns a little even so."""
     return f"model = {json.dumps(model)}\nsteps = {steps}\nhead_learning_rate = 0.05\nlearning_rate = 0.005"

@@ -1,15 +1,18 @@
-"""Where a test writes its recipe."""
+"""Where a test writes its recipe, and a run that has ended."""
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import pytest
 
 from nersery import io
+from nersery.core.files import write_json
+from nersery.experiments import runner
 from tests.experiments.asking import Write
-from tests.experiments.trying import TRAIN_BY_LANGUAGE, Trainings, hindi
-from tests.standins import sentences, write_recipe
+from tests.experiments.trying import TRAIN_BY_LANGUAGE, Trainings, execute, hindi
+from tests.standins import register, sentences, write_recipe
 
 
 @pytest.fixture
@@ -30,6 +33,32 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, memory: Trainings) -
     write_recipe(tmp_path)
     monkeypatch.chdir(tmp_path)
     return tmp_path
+
+
+@pytest.fixture(scope="session")
+def ended_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """What a run of that recipe leaves, once for all tests."""
+    folder = tmp_path_factory.mktemp("ended")
+    with pytest.MonkeyPatch.context() as patch:
+        register(patch)
+        patch.chdir(folder)
+        write_recipe(folder)
+        execute()
+    return folder / "run"
+
+
+@pytest.fixture
+def ended(folder: Path, ended_run: Path, memory: Trainings) -> Path:
+    """That run in ``run``."""
+    memory.clear()
+    shutil.copytree(ended_run, folder / "run")
+    return folder / "run"
+
+
+@pytest.fixture
+def without_pages(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Runs write their reports as JSON alone: where a tagger learns at once, the pages take half of the time."""
+    monkeypatch.setattr(runner, "write_report", lambda report, to: write_json(to / "report.json", report.as_dict()))
 
 
 @pytest.fixture

@@ -13,7 +13,7 @@ from nersery import io
 from nersery.core.errors import SettingsError
 from nersery.experiments.grid import combinations
 from nersery.experiments.recipe import load
-from tests.experiments.trying import KilledError, Trainings, append_system, execute, killing, system
+from tests.experiments.trying import KilledError, Trainings, append_system, each_or_some, execute, killing, system
 from tests.standins import Memory, files, sentences
 
 GRID = "tagger.grid.steps=[1, 5, 3, 7]"
@@ -71,13 +71,14 @@ def test_nothing_is_tried_where_nothing_can_be_learnt(monkeypatch: pytest.Monkey
     assert (described["grid"], described["training"][0]["untrained"]) == (None, True)
 
 
-def test_a_kill_costs_one_trial_at_most(memory: Trainings) -> None:
+@each_or_some
+def test_a_kill_costs_one_trial_at_most(each: int, memory: Trainings, without_pages: None) -> None:
     execute(GRID, out="whole")
     whole, total = files(Path("whole")), len(memory)
     with killing(0) as count:
         execute(GRID, out="counted")
     moves = count()
-    for at in range(1, moves, max(1, moves // 12)):
+    for at in range(1, moves, max(1, each * moves // 12)):
         memory.clear()
         with pytest.raises(KilledError), killing(at):
             execute(GRID)
@@ -98,7 +99,7 @@ def test_the_seed_that_came_first_chose_and_the_report_says_so() -> None:
     assert not any("chosen with seed" in note for note in execute("seeds=[0, 1]", GRID)["notes"])
 
 
-def test_trials_of_another_seed_are_not_gone_on_with() -> None:
+def test_trials_of_another_seed_are_not_gone_on_with(without_pages: None) -> None:
     with killing(0) as count:
         execute(GRID, out="counted")
     for at in range(1, count()):

@@ -20,6 +20,8 @@ from tests.experiments.trying import hindi
 from tests.standins import sentences
 
 EXPERIMENTS = [name for name in shipped_recipes() if name.endswith(("_paper", "_multilingual", "_tuning"))]
+SLOW = [name for name in EXPERIMENTS if name.endswith("_tuning") or name == "aclm_multilingual"]
+"""Others have the same methods, or runs for each language."""
 LANGUAGES = ("en", "hi")
 
 
@@ -112,7 +114,7 @@ def files_of(name: str, folder: Path) -> list[str]:
 
 
 @pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=[pytest.mark.torture] * name.endswith("_tuning")) for name in EXPERIMENTS]
+    "name", [pytest.param(name, marks=[pytest.mark.torture] * (name in SLOW)) for name in EXPERIMENTS]
 )
 def test_the_experiment_of_a_paper(
     name: str, corpora: Path, tiny_set: dict[str, str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path

@@ -14,7 +14,7 @@ import pytest
 from nersery.taggers.transformer import TransformerTagger
 from tests.experiments.trying import execute
 from tests.forks import Server
-from tests.standins import files, tiny, write_recipe
+from tests.standins import files, tiny, without_last_system, write_recipe
 
 
 class TestProcesses:
@@ -24,7 +24,7 @@ class TestProcesses:
     def finished(self, tmp_path_factory: pytest.TempPathFactory, tiny_model: str, server: Server) -> Path:
         """A folder with a run that nothing has disturbed."""
         folder = tmp_path_factory.mktemp("finished")
-        write_recipe(folder, tiny(tiny_model))
+        without_last_system(write_recipe(folder, tiny(tiny_model)))
         code, out, err = server.run("run", "recipe.toml", "--out", "run", cwd=folder)
         assert code == 0, err
         assert out.startswith("gold ")
@@ -38,7 +38,7 @@ class TestProcesses:
         return tmp_path
 
     def test_weights_and_all_are_there(self, finished: Path):
-        tagger = files(finished / "run" / "seed-0" / "one" / "tagger")
+        tagger = files(finished / "run" / "seed-0" / "both" / "tagger")
         assert {"model.safetensors", "crf.safetensors", "config.json", "tokenizer.json", "nersery.json"} <= set(tagger)
         report = json.loads((finished / "run" / "report.json").read_text("utf-8"))
         assert report["systems"][0]["training"][0]["steps"] == 4
@@ -51,9 +51,9 @@ class TestProcesses:
             "seed-0/gold/tagger",
             "seed-0/both/1-duplicates.jsonl.part",
             "seed-0/both/2-agreement.jsonl",
+            "seed-0/both/train.jsonl",
             "seed-0/both/tagger.part/model.safetensors",
-            "seed-0/one/train.jsonl",
-            "seed-0/one/predicted.jsonl.part",
+            "seed-0/both/predicted.jsonl.part",
             "report.json",
         ]
         codes = []
@@ -70,7 +70,7 @@ class TestProcesses:
     def test_killed_amid_a_training_it_goes_on_from_there(
         self, tmp_path: Path, tiny_model: str, server: Server, monkeypatch: pytest.MonkeyPatch
     ):
-        recipe = write_recipe(tmp_path, tiny(tiny_model, steps=100))
+        recipe = write_recipe(tmp_path, tiny(tiny_model, steps=40))
         recipe.write_text(recipe.read_text().split("[[systems]]")[0])
         command = ["run", "recipe.toml", "-q", "--out"]
         assert server.run(*command, "whole", cwd=tmp_path)[0] == 0
@@ -84,12 +84,16 @@ class TestProcesses:
         monkeypatch.setattr(TransformerTagger, "_loss", lambda *args: (taken.append(1), original(*args))[1])
         monkeypatch.chdir(tmp_path)
         report = execute()
-        assert 0 < len(taken) == 100 - done < 100
+        assert 0 < len(taken) == 40 - done < 40
         assert report["systems"] == json.loads(Path("whole/report.json").read_text())["systems"]
         assert files(Path("run/seed-0")) == files(Path("whole/seed-0"))
 
     @pytest.mark.parametrize(
-        ("sign", "code", "what"), [(signal.SIGINT, 130, "interrupted"), (signal.SIGTERM, 143, "terminated")]
+        ("sign", "code", "what"),
+        [
+            (signal.SIGINT, 130, "interrupted"),
+            pytest.param(signal.SIGTERM, 143, "terminated", marks=pytest.mark.torture),
+        ],
     )
     def test_stopped_it_says_so_and_goes_on(
         self, finished: Path, started: Path, server: Server, sign: signal.Signals, code: int, what: str
@@ -106,7 +110,7 @@ class TestProcesses:
         assert server.run("run", "recipe.toml", "--out", "run", cwd=started)[0] == 0
         assert files(started / "run") == files(finished / "run")
 
-    @pytest.mark.parametrize("largest_file", [600, 120_000])
+    @pytest.mark.parametrize("largest_file", [pytest.param(600, marks=pytest.mark.torture), 120_000])
     def test_on_a_full_disk_it_says_so_and_goes_on(
         self, finished: Path, started: Path, server: Server, largest_file: int
     ):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+from itertools import product
 from pathlib import Path
 
 import pytest
@@ -14,25 +15,30 @@ from nersery.core.errors import NerseryError, SettingsError
 from nersery.core.locks import locked
 from nersery.experiments.recipe import load
 from nersery.experiments.runner import Run
-from tests.experiments.trying import KilledError, Trainings, append_system, execute, killing
+from tests.experiments.trying import KilledError, Trainings, append_system, each_or_some, execute, killing
 from tests.standins import files, sentences
 
+CUT = ["predicted.jsonl", "generated.jsonl", "generated.jsonl.rejects.jsonl", "1-duplicates.jsonl"]
+QUICK = [(CUT[0], 0, True), (CUT[1], 0.5, False), (CUT[2], 0.5, True), (CUT[3], 0, False)]
+CUT_FILES = [
+    case if case in QUICK else pytest.param(*case, marks=pytest.mark.torture)
+    for case in product(CUT, (0, 0.5), (True, False))
+]
 
-@pytest.mark.usefixtures("folder")
+
+def test_the_same_command_changes_nothing(ended: Path, memory: Trainings):
+    before = files(Path("run"))
+    times = {path: path.stat().st_mtime_ns for path in Path("run/seed-0").rglob("*")}
+    execute()
+    assert files(Path("run")) == before
+    assert not memory
+    assert {path: path.stat().st_mtime_ns for path in Path("run/seed-0").rglob("*")} == times
+
+
+@pytest.mark.usefixtures("folder", "without_pages")
 class TestAgain:
-    def test_the_same_command_changes_nothing(self, memory: Trainings):
-        execute()
-        before, trained = files(Path("run")), list(memory)
-        times = {path: path.stat().st_mtime_ns for path in Path("run/seed-0").rglob("*")}
-        execute()
-        assert files(Path("run")) == before
-        assert memory == trained
-        assert {path: path.stat().st_mtime_ns for path in Path("run/seed-0").rglob("*")} == times
-
-    def test_a_new_seed_and_the_rest_stays(self, memory: Trainings):
-        execute()
+    def test_a_new_seed_and_the_rest_stays(self, ended: Path, memory: Trainings):
         before = files(Path("run/seed-0"))
-        memory.clear()
         report = execute("seeds=[1, 0]")
         assert {seed for seed, _ in memory} == {1}
         assert files(Path("run/seed-0")) == before
@@ -40,10 +46,8 @@ class TestAgain:
         execute("seeds=[0, 1]", out="both")
         assert files(Path("both/seed-1")) == files(Path("run/seed-1"))
 
-    def test_a_new_system_and_the_rest_stays(self, memory: Trainings):
-        execute()
+    def test_a_new_system_and_the_rest_stays(self, ended: Path, memory: Trainings):
         before = files(Path("run/seed-0"))
-        memory.clear()
         append_system('method = "shuffle_within_segments"')
         report = execute("description=more")
         assert len(memory) == 1
@@ -76,17 +80,15 @@ class TestAgain:
         assert execute()["systems"][-1] == report["systems"][-1]
         assert not memory
 
-    def test_a_finished_system_cannot_be_removed(self):
-        execute()
+    def test_a_finished_system_cannot_be_removed(self, ended: Path):
         text = Path("recipe.toml").read_text("utf-8")
         Path("recipe.toml").write_text(text[: text.rindex("[[systems]]")], "utf-8")
         with pytest.raises(SettingsError, match="holds a run with other settings"):
             execute()
 
-    def test_systems_in_another_order(self, memory: Trainings):
-        report = execute()
+    def test_systems_in_another_order(self, ended: Path, memory: Trainings):
+        report = json.loads((ended / "report.json").read_text("utf-8"))
         before = files(Path("run/seed-0"))
-        memory.clear()
         head, both, one = Path("recipe.toml").read_text("utf-8").split("[[systems]]")
         Path("recipe.toml").write_text("[[systems]]".join([head, one, both]), "utf-8")
         swapped = execute()
@@ -123,25 +125,20 @@ class TestAgain:
         with pytest.raises(SettingsError, match=f"NERSERY_PRECISION={first['precision']} nersery run"):
             execute("seeds=[0, 1]")
 
-    def test_another_processor_is_named_and_the_run_continues(self, monkeypatch: pytest.MonkeyPatch):
-        execute("seeds=[0]")
+    def test_another_processor_is_named_and_the_run_continues(self, ended: Path, monkeypatch: pytest.MonkeyPatch):
         monkeypatch.setattr("nersery.models.computer._processor", lambda: "Abacus 9")
         report = execute("seeds=[0, 1]")
         (note,) = (note for note in report["notes"] if "Abacus 9" in note)
         assert note.startswith("made with processor Abacus 9 in place of ")
         assert report["versions"]["processor"] != "Abacus 9"
 
-    def test_other_words_about_it_and_other_ends(self, memory: Trainings):
-        execute()
-        memory.clear()
+    def test_other_words_about_it_and_other_ends(self, ended: Path, memory: Trainings):
         report = execute("description=other", "evaluate.bootstrap_samples=200", "keep_taggers=false")
         assert report["systems"][1]["against_gold"]["samples"] == 200
         assert not memory
         assert not list(Path("run").rglob("tagger"))
 
-    def test_a_moved_file_is_the_same_file(self, memory: Trainings):
-        execute()
-        memory.clear()
+    def test_a_moved_file_is_the_same_file(self, ended: Path, memory: Trainings):
         os.rename("train.conll", "moved.conll")
         execute("data.train=moved.conll")
         assert not memory
@@ -158,8 +155,7 @@ class TestAgain:
             (["name=other"], "  recipe.name: there 'small', asked for 'other'"),
         ],
     )
-    def test_other_settings_are_refused_and_shown(self, overrides: list[str], difference: str):
-        execute()
+    def test_other_settings_are_refused_and_shown(self, ended: Path, overrides: list[str], difference: str):
         before = files(Path("run"))
         with pytest.raises(SettingsError, match="holds a run with other settings") as caught:
             execute(*overrides)
@@ -167,8 +163,7 @@ class TestAgain:
         assert str(caught.value).count("\n") == 2
         assert files(Path("run")) == before
 
-    def test_a_changed_file_is_refused(self):
-        execute()
+    def test_a_changed_file_is_refused(self, ended: Path):
         io.write(sentences(25), "train.conll")
         with pytest.raises(SettingsError, match=r"inputs\.train: there '\w{64}', asked for '\w{64}'"):
             execute()
@@ -196,25 +191,20 @@ class TestAgain:
         assert memory == trained
 
     @pytest.mark.parametrize("content", ["", "x", "[]", "{}", '{"recipe": 3}'])
-    def test_a_record_that_is_none(self, content: str):
-        execute()
+    def test_a_record_that_is_none(self, ended: Path, content: str):
         Path("run/run.json").write_text(content)
         with pytest.raises(SettingsError, match=r"run\.json was not written by this version"):
             execute()
 
-    def test_a_damaged_result(self):
-        execute()
+    def test_a_damaged_result(self, ended: Path):
         Path("run/seed-0/one/result.json").write_text("{")
         with pytest.raises(NerseryError, match=r"one/result\.json is damaged\. Delete it, and repeat the command"):
             execute()
 
-    @pytest.mark.parametrize("is_done", [True, False])
-    @pytest.mark.parametrize("part", [0, 0.5])
-    @pytest.mark.parametrize(
-        "name", ["predicted.jsonl", "generated.jsonl", "generated.jsonl.rejects.jsonl", "1-duplicates.jsonl"]
-    )
-    def test_a_file_that_a_loss_of_power_has_cut(self, name: str, part: float, is_done: bool, memory: Trainings):
-        execute()
+    @pytest.mark.parametrize(("name", "part", "is_done"), CUT_FILES)
+    def test_a_file_that_a_loss_of_power_has_cut(
+        self, ended: Path, name: str, part: float, is_done: bool, memory: Trainings
+    ):
         folder = Path("run/seed-0/both")
         before = files(folder)
         if not is_done:
@@ -229,11 +219,9 @@ class TestAgain:
         assert files(folder) == before
 
     @pytest.mark.parametrize("name", ["train.jsonl", "predicted.jsonl", "generated.jsonl", "1-duplicates.jsonl"])
-    def test_files_that_somebody_removed_are_made_again(self, name: str, memory: Trainings):
-        execute()
+    def test_files_that_somebody_removed_are_made_again(self, ended: Path, name: str, memory: Trainings):
         before = files(Path("run"))
         Path("run/seed-0/both", name).unlink()
-        memory.clear()
         execute()
         assert files(Path("run")) == before
         assert memory == []
@@ -254,13 +242,12 @@ class TestAgain:
         assert execute(out="a/b/c")["systems"] == systems
         assert files(Path("a/b/c/seed-0")) == files(Path("empty/seed-0"))
 
-    def test_two_at_once(self):
-        execute()
+    def test_two_at_once(self, ended: Path):
         with locked(Path("run")), pytest.raises(SettingsError, match="another process is writing run"):
             execute()
 
 
-@pytest.mark.usefixtures("folder")
+@pytest.mark.usefixtures("folder", "without_pages")
 class TestWithoutTaggers:
     def test_none_is_left_and_the_results_are_the_same(self, memory: Trainings):
         kept = execute(out="kept")
@@ -281,7 +268,8 @@ class TestWithoutTaggers:
         assert not list(Path("run").rglob("tagger*"))
 
 
-def test_a_kill_at_any_move_of_a_file_leaves_no_trace(folder: Path, monkeypatch: pytest.MonkeyPatch):
+@each_or_some
+def test_a_kill_at_any_move_of_a_file_leaves_no_trace(each: int, folder: Path, monkeypatch: pytest.MonkeyPatch):
     text = Path("recipe.toml").read_text()
     Path("recipe.toml").write_text(text[: text.rindex("[[systems]]")])
     monkeypatch.setattr(
@@ -292,7 +280,7 @@ def test_a_kill_at_any_move_of_a_file_leaves_no_trace(folder: Path, monkeypatch:
         execute(*overrides)
     expected = files(Path("run"))
     assert moves() > 30
-    for at in range(1, moves() + 1):
+    for at in range(1, moves() + 1, each):
         shutil.rmtree("run")
         with pytest.raises(KilledError), killing(at):
             execute(*overrides)

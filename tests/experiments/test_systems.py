@@ -19,6 +19,7 @@ from nersery.core.outcome import Reject
 from nersery.experiments.recipe import load
 from nersery.experiments.runner import Run
 from nersery.experiments.sweep_runner import Sweep
+from nersery.report.rendering import render_html
 from nersery.select.duplicates import Duplicates
 from tests.standins import register, sentences, write_recipe
 
@@ -57,14 +58,28 @@ class Capitals(Annotator):
         ]
 
 
-@pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, memory: list[tuple[int, int]]) -> Path:
-    path = write_recipe(tmp_path)
-    io.write([s.with_entities(()) for s in sentences(30, start=300)], tmp_path / "wild.txt")
+def prepare(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    path = write_recipe(folder)
+    io.write([s.with_entities(()) for s in sentences(30, start=300)], folder / "wild.txt")
     text = path.read_text("utf-8").replace("[sample]", 'raw = "wild.txt"\n[sample]')
     path.write_text(text + JOINED, "utf-8")
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
+    monkeypatch.chdir(folder)
+    return folder
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, memory: list[tuple[int, int]]) -> Path:
+    return prepare(tmp_path, monkeypatch)
+
+
+@pytest.fixture(scope="module")
+def ended_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """What a run of this file's recipe leaves, for the fixture ``ended``."""
+    with pytest.MonkeyPatch.context() as patch:
+        register(patch)
+        folder = prepare(tmp_path_factory.mktemp("ended"), patch)
+        execute()
+    return folder / "run"
 
 
 @pytest.fixture
@@ -74,7 +89,13 @@ def capitals(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def execute(*overrides: str) -> dict[str, dict[str, Any]]:
-    report = Run(load("recipe.toml", overrides), Path("run"), quiet=True).execute().as_dict()
+    Run(load("recipe.toml", overrides), Path("run"), quiet=True).execute()
+    return reported()
+
+
+def reported() -> dict[str, dict[str, Any]]:
+    """The systems in the report by name."""
+    report = json.loads(Path("run/report.json").read_text("utf-8"))
     return {system["name"]: system for system in report["systems"]}
 
 
@@ -82,10 +103,11 @@ def kept(name: str, file: str = "train.jsonl") -> list[Sentence]:
     return list(io.read(f"run/seed-0/{name}/{file}"))
 
 
-@pytest.mark.usefixtures("folder")
+@pytest.mark.usefixtures("folder", "without_pages")
 class TestRuns:
+    @pytest.mark.usefixtures("ended")
     def test_raw_text_is_labelled_and_trained_on_beside_gold(self) -> None:
-        systems = execute()
+        systems = reported()
         labelled = [s for s in kept("teacher") if s.id.startswith("wild:")]
         assert [s.text for s in labelled] == [s.text for s in sentences(30, start=300)]
         assert any(s.entities for s in labelled)
@@ -94,16 +116,17 @@ class TestRuns:
         assert systems["teacher"]["method"] == "tagger_labels"
         assert systems["teacher"]["generation"]["read"] == 30
 
+    @pytest.mark.usefixtures("ended")
     def test_labels_of_the_raw_file_are_not_looked_at(self) -> None:
-        execute()
         plain = kept("teacher")
         io.write(sentences(30, start=300), "wild.jsonl")
         Run(load("recipe.toml", ["data.raw=wild.jsonl"]), Path("other"), quiet=True).execute()
         other = io.read("other/seed-0/teacher/train.jsonl")
         assert [s.labels for s in other] == [s.labels for s in plain]
 
+    @pytest.mark.usefixtures("ended")
     def test_joined_systems_are_selected_from_together(self) -> None:
-        systems = execute()
+        systems = reported()
         pool = {s.id for s in kept("all", "generated.jsonl")}
         assert pool == {s.id for name in ("one", "teacher") for s in kept(name)} - {s.id for s in kept("gold")}
         assert systems["all"]["method"] == "merge"
@@ -112,7 +135,7 @@ class TestRuns:
         history = json.loads(Path("run/seed-0/all/1-self_training.history.json").read_text())
         assert history["steps"][0]["sentences"] == 16
 
-    @pytest.mark.usefixtures("capitals")
+    @pytest.mark.usefixtures("capitals", "ended")
     def test_raw_text_that_is_labelled_again_bears_the_later_labels(self) -> None:
         recipe = Path("recipe.toml")
         again = '[[systems]]\nname = "student"\nbase = "teacher"\nmethod = "capitals"\n'
@@ -121,6 +144,7 @@ class TestRuns:
         assert systems["student"]["train_sentences"] == [16 + 30]
         assert {s.origin.method for s in kept("student") if s.origin} == {"capitals"}
 
+    @pytest.mark.usefixtures("ended")
     def test_one_annotator_may_label_raw_text_again_and_again(self) -> None:
         """As self-training by hand does; ids of raw text do not tell of the method, so none clash."""
         recipe = Path("recipe.toml")
@@ -130,7 +154,7 @@ class TestRuns:
         assert systems["student"]["train_sentences"] == [16 + 30]
         assert [s.id for s in kept("student")] == [s.id for s in kept("teacher")]
 
-    @pytest.mark.usefixtures("capitals")
+    @pytest.mark.usefixtures("capitals", "ended")
     def test_systems_vote_on_raw_text(self) -> None:
         """What two of three say stands; new sentences that one system alone has stay as they are."""
         recipe = Path("recipe.toml")
@@ -148,6 +172,7 @@ class TestRuns:
         assert all(s.origin and s.origin.method == "vote" for s in (pool[s.id] for s in raw))
         assert [pool[s.id] for s in new] == new != []
 
+    @pytest.mark.usefixtures("ended")
     def test_an_system_votes_with_what_it_has_labelled_itself(self, monkeypatch: pytest.MonkeyPatch) -> None:
         """What is only carried over from the system below is one voice, not three."""
         recipe = Path("recipe.toml")
@@ -169,6 +194,7 @@ class TestRuns:
         assert {s.origin.method for s in kept("vote") if s.origin} == {"tagger_labels"}
         assert kept("vote") == kept("first")
 
+    @pytest.mark.usefixtures("ended")
     def test_what_is_labelled_anew_is_no_copy_of_gold(self) -> None:
         recipe = Path("recipe.toml")
         again = '[[systems]]\nname = "again"\nbase = "teacher"\nmethod = "tagger_labels"\nselect = ["duplicates"]\n'
@@ -185,8 +211,8 @@ class TestRuns:
         assert "teacher" not in before
         assert after["teacher"]["train_sentences"] == [16 + 30]
 
+    @pytest.mark.usefixtures("ended")
     def test_raw_text_with_ids_that_a_method_would_give_is_refused(self) -> None:
-        execute()
         raw = sentences(16, start=300)
         made = [replace(s, id=f"{g.id}~mention_replacement-1") for g, s in zip(kept("gold"), raw, strict=True)]
         io.write(made, "wild.jsonl")
@@ -203,13 +229,13 @@ class TestRuns:
         )
         recipe.write_text(recipe.read_text("utf-8") + text, "utf-8")
         Path("run").mkdir()
-        report = Run(load("recipe.toml"), Path("run"), quiet=False).execute().as_dict()
-        systems = {system["name"]: system for system in report["systems"]}
+        report = Run(load("recipe.toml"), Path("run"), quiet=False).execute()
+        systems = reported()
         assert systems["plain"]["f1"]["values"] == systems["kept none"]["f1"]["values"] == [0.0]
         assert systems["plain"]["train_sentences"] == [2]
-        assert any("plain: no training sentence has an entity" in note for note in report["notes"])
+        assert any("plain: no training sentence has an entity" in note for note in report.notes)
         assert "note: plain, seed 0: no training sentence has an entity" in capsys.readouterr().err
-        assert "plain" in Path("run/report.html").read_text("utf-8")
+        assert "plain" in render_html(report)
         recipe.write_text(
             recipe.read_text("utf-8") + '[[systems]]\nname = "student"\nbase = "plain"\nmethod = "tagger_labels"\n',
             "utf-8",
@@ -217,6 +243,7 @@ class TestRuns:
         with pytest.raises(DataError, match='"student" needs the tagger of "plain", which trained none with seed 0'):
             execute()
 
+    @pytest.mark.usefixtures("ended")
     def test_where_gold_is_not_trained_on_parents_are_still_found(self) -> None:
         recipe = Path("recipe.toml")
         text = '[[systems]]\nname = "alone"\nmethod = "mention_replacement"\ngold_copies = 0\n'
@@ -247,18 +274,21 @@ class TestRuns:
         Sweep(load("recipe.toml", ["sweep.sizes=[8, 16]"]), Path("sweep"), quiet=True).execute()
         assert len(calls) == 1, "sizes share them, too"
 
+    @pytest.mark.usefixtures("ended")
     def test_without_gold(self) -> None:
-        systems = execute()
+        systems = reported()
         assert systems["zero-shot"]["train_sentences"] == [30]
         assert {s.id.split(":")[0] for s in kept("zero-shot")} == {"wild"}
 
+    @pytest.mark.usefixtures("ended")
     def test_gold_is_repeated_to_its_share(self) -> None:
-        systems = execute()
+        systems = reported()
         assert systems["balanced"]["train_sentences"] == [16 * 6 + 30]
         assert len(kept("balanced")) == 16 + 30, "the corpus has each sentence once"
 
+    @pytest.mark.usefixtures("ended")
     def test_the_same_again_after_a_kill_in_the_middle(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        whole = execute()
+        whole = reported()
         before = {path: path.read_bytes() for path in Path("run").rglob("*.jsonl")}
         for name in (
             "report.json",

@@ -15,11 +15,21 @@ from nersery.experiments.recipe import load
 from nersery.experiments.runner import Run
 from nersery.pipeline.job import rejects_of
 from nersery.select.duplicates import Duplicates
-from tests.experiments.trying import KilledError, Trainings, append_system, execute, ids, killing, system, trained_on
+from tests.experiments.trying import (
+    KilledError,
+    Trainings,
+    append_system,
+    each_or_some,
+    execute,
+    ids,
+    killing,
+    system,
+    trained_on,
+)
 from tests.standins import files
 
 
-@pytest.mark.usefixtures("folder")
+@pytest.mark.usefixtures("folder", "without_pages")
 class TestOn:
     """Systems that go on from another system."""
 
@@ -112,7 +122,8 @@ class TestOn:
         with pytest.raises(SettingsError, match=r"  recipe\.systems\.more\.base: there 'one', asked for 'both'"):
             execute("systems.more.base=both")
 
-    def test_a_kill_at_any_move_of_a_file_leaves_no_trace(self, monkeypatch: pytest.MonkeyPatch):
+    @each_or_some
+    def test_a_kill_at_any_move_of_a_file_leaves_no_trace(self, each: int, monkeypatch: pytest.MonkeyPatch):
         monkeypatch.setattr("nersery.experiments.runner.write_report", lambda report, folder: None)
         overrides = ['systems.more.select=["duplicates"]']
         execute(*overrides)
@@ -123,7 +134,7 @@ class TestOn:
             execute(*overrides)
         assert files(Path("run")) == expected
         assert moves() > 8
-        for at in range(1, moves() + 1):
+        for at in range(1, moves() + 1, each):
             shutil.rmtree("run")
             shutil.copytree("begun", "run")
             with pytest.raises(KilledError), killing(at):

@@ -68,6 +68,10 @@ def of_language(path: str, language: str) -> list[Sentence]:
     return [sentence for sentence in io.read(path) if sentence.language == language]
 
 
+each_or_some = pytest.mark.parametrize("each", [pytest.param(1, marks=pytest.mark.torture), 3], ids=["all", "some"])
+"""Kill at each moment, or, to be quick, at each third."""
+
+
 class KilledError(BaseException):
     """What the kill of a process looks like to the code in it."""
 

@@ -18,16 +18,7 @@ from typing import Any
 
 from nersery.core.errors import MissingResourceError, SettingsError, UnfittedError, did_you_mean
 from nersery.core.ranges import range_issues
-from nersery.core.typed_settings import (
-    build,
-    built,
-    default_of,
-    has_choices,
-    hints_of,
-    setting_fields,
-    settings_of,
-    typed,
-)
+from nersery.core.typed_settings import build, built, choosing, default_of, hints_of, setting_fields, settings_of, typed
 
 KINDS: Mapping[str, str] = {
     "augment": "Augmenter",
@@ -86,17 +77,27 @@ def _entry_points(kind: str) -> Mapping[str, EntryPoint]:
 
 def get(kind: str, name: str) -> type[Any]:
     """The class of a method; a `SettingsError` if there is none, or it cannot be loaded."""
-    base = getattr(importlib.import_module(f"{package_of(kind)}.base"), KINDS[kind])
     if name in _module_names(kind):
-        module = importlib.import_module(f"{package_of(kind)}.{name}")
-        return next(
-            member
-            for _, member in inspect.getmembers(module, inspect.isclass)
-            if issubclass(member, base) and member.__module__ == module.__name__ and not member.__name__.startswith("_")
-        )
+        return _own_class(kind, name)
     if name in _entry_points(kind):
-        return _loaded(kind, _entry_points(kind)[name], base)
+        return _loaded(kind, _entry_points(kind)[name], _base(kind))
     raise SettingsError(f'no {kind} method is called "{name}"; {did_you_mean(name, names(kind))}')
+
+
+def _base(kind: str) -> type[Any]:
+    base: type[Any] = getattr(importlib.import_module(f"{package_of(kind)}.base"), KINDS[kind])
+    return base
+
+
+@cache
+def _own_class(kind: str, name: str) -> type[Any]:
+    """The class of one of nersery's own methods; a recipe of many systems asks for it a thousand times."""
+    module = importlib.import_module(f"{package_of(kind)}.{name}")
+    return next(
+        member
+        for _, member in inspect.getmembers(module, inspect.isclass)
+        if issubclass(member, _base(kind)) and member.__module__ == module.__name__ and member.__name__[0] != "_"
+    )
 
 
 def _loaded(kind: str, point: EntryPoint, base: type[Any]) -> type[Any]:
@@ -133,7 +134,7 @@ def instance(kind: str, method: Any, settings: Mapping[str, Any]) -> Any:
     """A method by name or class and settings, or the given object itself; see `create`."""
     if isinstance(method, str):
         return create(kind, method, settings)
-    base = getattr(importlib.import_module(f"{package_of(kind)}.base"), KINDS[kind])
+    base = _base(kind)
     if not (issubclass(method, base) if isinstance(method, type) else isinstance(method, base)):
         raise SettingsError(
             f"the {kind} method is {method!r:.60}, expected the name, the class or an object of one of "
@@ -189,7 +190,7 @@ def check_values(method: object, name: str | None = None) -> None:
     except NameError:  # of another package, whose types are only there for its type checker
         return
     settings = settings_of(method)
-    chosen = {key: value for key, value in settings.items() if hints[key] is bool or has_choices(hints[key])}
+    chosen = {key: value for key, value in settings.items() if key in choosing(type(method))}
     issues = typed(type(method), name_of(method) if name is None else name, chosen)[1]
     if issues := [*issues, *(issue for key in settings for issue in range_issues(key, hints[key], settings[key]))]:
         raise SettingsError("\n".join(issues))

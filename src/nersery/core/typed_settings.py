@@ -83,7 +83,7 @@ def typed(cls: type[Any], name: str, settings: Mapping[str, Any]) -> tuple[dict[
         if key not in known:
             issues.append(f'{name} has no setting "{key}"; {did_you_mean(key, known)}')
             continue
-        if section := _section(hints_of(cls)[key]):
+        if section := _sections(cls)[key]:
             if not isinstance(value, Mapping):
                 issues.append(f"{prefix}{key} is not a section [{prefix}{key}]")
                 continue
@@ -124,9 +124,24 @@ def _section(hint: Any) -> type[Any] | None:
     return next((kind for kind in kinds if isinstance(kind, type) and dataclasses.is_dataclass(kind)), None)
 
 
-def has_choices(hint: Any) -> bool:
+def _find_sections(cls: type[Any]) -> dict[str, type[Any] | None]:
+    return {key: _section(hint) for key, hint in hints_of(cls).items()}
+
+
+_sections: Callable[[type[Any]], Mapping[str, type[Any] | None]] = cache(_find_sections)  # type: ignore[assignment]
+
+
+def _has_choices(hint: Any) -> bool:
     """Whether a type, or a part of it, lists its values."""
-    return get_origin(hint) is Literal or any(map(has_choices, get_args(hint)))
+    return get_origin(hint) is Literal or any(map(_has_choices, get_args(hint)))
+
+
+def _find_choosing(cls: type[Any]) -> frozenset[str]:
+    return frozenset(key for key, hint in hints_of(cls).items() if hint is bool or _has_choices(hint))
+
+
+choosing: Callable[[type[Any]], frozenset[str]] = cache(_find_choosing)  # type: ignore[assignment]
+"""The settings of a dataclass that are true or false, or have values to choose from."""
 
 
 def _is_finite(value: Any) -> bool:

@@ -163,11 +163,7 @@ def _system(run: RunFolder, system: System, baseline: Predictions) -> SystemRepo
         train_sentences=[result["train_sentences"] for result in results],
         kept_sentences=[result["kept_sentences"] for result in results],
         method_parameters=_parameters(system),
-        new_entities=[
-            novelty(io.open_corpus(run.path(seed, system, "train.jsonl")), run.sampled(seed)[0]).total.new
-            for seed in seeds
-        ],
-        diversity=_diversity(run, system),
+        **_added(run, system),
         grid=_grid(run, system),
         training=[_both_trainings(result["training"]) for result in results],
         self_training=_self_training(run, system),
@@ -213,20 +209,26 @@ def _settings(system: System) -> dict[str, Any]:
     return {**(system.method.settings if system.method else {}), **settings, "gold_copies": system.gold_copies}
 
 
-def _diversity(run: RunFolder, system: System) -> DiversityReport:
-    """How much the added sentences differ from their parents; null if none were added."""
-    by_seed = []
+def _added(run: RunFolder, system: System) -> dict[str, Any]:
+    """New mentions in the training corpus, and how much its new sentences differ from their parents."""
+    new_entities, diversities = [], []
     for seed in run.recipe.seeds:
-        gold, corpus = run.sampled(seed)[0].by_id, _with_gold(run, seed, system)
-        by_seed.append(diversity((sentence for sentence in corpus if sentence.id not in gold), corpus).as_dict())
-    known = {name: [by[name] for by in by_seed if by[name] is not None] for name in DiversityReport.model_fields}
-    return DiversityReport(**{name: Measure.of(values) if values else None for name, values in known.items()})
+        gold, train = run.sampled(seed)[0], _trained_on(run, seed, system)
+        new_entities.append(novelty(train, gold).total.new)
+        made = (sentence for sentence in train if sentence.id not in gold.by_id)
+        diversities.append(diversity(made, _with_gold(train, gold)).as_dict())
+    known = {name: [by[name] for by in diversities if by[name] is not None] for name in DiversityReport.model_fields}
+    measured = {name: Measure.of(values) if values else None for name, values in known.items()}
+    return {"new_entities": new_entities, "diversity": DiversityReport(**measured)}
 
 
-def _with_gold(run: RunFolder, seed: int, system: System) -> Corpus:
-    """The system's training corpus and all gold sentences, which contain the parents of its sentences."""
-    train = io.read(run.path(seed, system, "train.jsonl"))
-    return Corpus([*(sentence for sentence in run.sampled(seed)[0] if sentence.id not in train.by_id), *train])
+def _trained_on(run: RunFolder, seed: int, system: System) -> Corpus:
+    return io.read(run.path(seed, system, "train.jsonl"))
+
+
+def _with_gold(train: Corpus, gold: Corpus) -> Corpus:
+    """A training corpus and all gold sentences, which contain the parents of its sentences."""
+    return Corpus([*(sentence for sentence in gold if sentence.id not in train.by_id), *train])
 
 
 def _self_training(run: RunFolder, system: System) -> list[SelfTrainingReport]:
@@ -259,7 +261,8 @@ def _generated(run: RunFolder, system: System) -> dict[str, Any]:
         paths = zip(run.recipe.seeds, map(history_of, files[-1]), strict=True)
         history = {str(seed): read_record(path) for seed, path in paths if path.exists()}
         selection.append({"method": selector.method, **_tally(files[-1]).as_dict(), "history": history})
-    parents = _with_gold(run, run.recipe.seeds[0], run.recipe.system(system.base or GOLD))
+    first = run.recipe.seeds[0]
+    parents = _with_gold(_trained_on(run, first, run.recipe.system(system.base or GOLD)), run.sampled(first)[0])
     kept = list(io.open_corpus(files[-1][0]))
     names = [_made_by(system) or "", *(selector.method for selector in system.select)]
     rejected = [

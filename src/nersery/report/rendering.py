@@ -41,18 +41,19 @@ SECTIONS = (
 
 def render_html(report: Report) -> str:
     """The report as one page that needs no network and runs no script."""
-    return _html(_context(report))
+    return _html(_context(report.as_dict()))
 
 
 def render_markdown(report: Report) -> str:
     """The report as Markdown (CommonMark with tables)."""
-    return _markdown(_context(report))
+    return _markdown(_context(report.as_dict()))
 
 
 def write_report(report: Report, folder: Path) -> None:
     """Write ``report.json``, ``report.md``, ``report.html`` and ``tables/*.csv`` into a folder that exists."""
-    context = _context(report)
-    data = json.dumps(report.as_dict(), ensure_ascii=False, indent=1, allow_nan=False) + "\n"
+    values = report.as_dict()
+    context = _context(values)
+    data = json.dumps(values, ensure_ascii=False, indent=1, allow_nan=False) + "\n"
     # A file name may contain bytes that are not text; their escape is valid JSON.
     write_atomic(folder / "report.json", data.encode("utf-8", "backslashreplace").decode())
     write_atomic(folder / "report.md", _markdown(context))
@@ -70,9 +71,9 @@ def _markdown(context: Mapping[str, Any]) -> str:
     return re.sub(r"\n{3,}", "\n\n", markdown_template("report.md.j2").render(context))
 
 
-def _context(report: Report) -> dict[str, Any]:
-    """What the templates read: the report, its tables, and selections of its systems."""
-    report = _readable(report)
+def _context(values: Mapping[str, Any]) -> dict[str, Any]:
+    """What the templates read, from a report's JSON values: the report, its tables, and selections of its systems."""
+    report = Report.model_validate(visible(values))
     report.description, report.notes = unbroken(report.description), list(map(unbroken, report.notes))
     systems, types, reference = report.systems, report.types, report.reference
     first_seed = report.seeds[0] if report.seeds else None
@@ -123,10 +124,6 @@ def _total_time(report: Report) -> str | None:
 
 _PICTURES = {code: 0x2400 + code for code in range(0x20) if chr(code) not in "\t\n"} | {0x7F: 0x2421}
 _READABLE = str.maketrans(_PICTURES | {one: f"\\u{ord(one):x}" for one in DIRECTIONS})
-
-
-def _readable(report: Report) -> Report:
-    return Report.model_validate(visible(report.as_dict()))
 
 
 def visible(value: Any) -> Any:

@@ -8,20 +8,34 @@ from pathlib import Path
 import pytest
 
 from nersery.experiments.grow.harvest import Harvest
+from tests.conftest import TINY, build_tokenizer
 from tests.experiments.grow.tiny_jobs import grow, prepare
 
 
+@pytest.fixture(scope="session")
+def one_layer(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """An encoder with one layer, for here it is trained often."""
+    import torch
+    from transformers import BertConfig, BertModel
+
+    folder = tmp_path_factory.mktemp("one-layer")
+    build_tokenizer("wordpiece", folder)
+    torch.manual_seed(0)
+    BertModel(BertConfig(**{**TINY, "vocab_size": 500, "num_hidden_layers": 1})).save_pretrained(folder)
+    return str(folder)
+
+
 @pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, tiny_model: str) -> Path:
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, one_layer: str) -> Path:
     """Files in a language that is said not to be English, and quick trainings of a tiny encoder."""
-    return prepare(tmp_path, monkeypatch, tiny_model)
+    return prepare(tmp_path, monkeypatch, one_layer)
 
 
 @pytest.fixture(scope="session")
-def finished(tmp_path_factory: pytest.TempPathFactory, tiny_model: str) -> tuple[Path, Harvest]:
+def finished(tmp_path_factory: pytest.TempPathFactory, one_layer: str) -> tuple[Path, Harvest]:
     """A job that has ended, once for all tests."""
     with pytest.MonkeyPatch.context() as patch:
-        folder = prepare(tmp_path_factory.mktemp("finished"), patch, tiny_model)
+        folder = prepare(tmp_path_factory.mktemp("finished"), patch, one_layer)
         return folder / "out", grow(minutes=10)
 
 

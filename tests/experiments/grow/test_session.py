@@ -12,7 +12,7 @@ import pytest
 import nersery
 from nersery import Sentence, io
 from nersery.core.errors import DataError, NerseryError, SettingsError
-from nersery.experiments.grow import candidates, search, session
+from nersery.experiments.grow import candidates, plan, search, session
 from nersery.experiments.grow.harvest import Harvest
 from nersery.experiments.grow.schedules import Schedule
 from nersery.experiments.grow.search import Search
@@ -21,7 +21,7 @@ from nersery.experiments.recipe import load
 from nersery.experiments.runner import Run
 from nersery.experiments.systems import GOLD
 from nersery.taggers.base import load_tagger
-from tests.experiments.grow.tiny_jobs import grow
+from tests.experiments.grow.tiny_jobs import FOLDS, grow
 from tests.standins import sentences
 
 
@@ -57,11 +57,22 @@ def test_the_recipe_repeats_the_best_system(grown: Harvest) -> None:
     assert (again["gold"], again[grown.best]) == pytest.approx(grown.test_f1)
 
 
+@pytest.mark.torture
+def test_with_all_folds_and_rounds(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(plan, "FEW_FOLDS", 3)
+    monkeypatch.setattr(candidates, "ROUNDS", ("relabelled", "relabelled twice", "relabelled three times"))
+    grow(minutes=10)
+    assert "self-training, relabelled three times" in [system.name for system in load("out/search.toml").systems]
+    tried = {one["name"]: one["folds"] for one in json.loads(Path("out/report.json").read_text("utf-8"))["search"]}
+    assert tried["gold"] == 3
+    assert "self-training, relabelled" in tried
+
+
 def test_without_test_the_folds_are_reported(folder: Path) -> None:
     result = grow(minutes=10, test=None, raw=None)
     assert result.test is None
     assert "held-out sentences" in Path("out/report.md").read_text("utf-8")
-    assert load("out/recipe.toml").sample.folds == 3
+    assert load("out/recipe.toml").sample.folds == FOLDS
 
 
 def test_nothing_depends_on_the_labels_of_test(grown: Harvest) -> None:
@@ -84,7 +95,7 @@ def test_estimates_include_scoring_on_test(folder: Path, monkeypatch: pytest.Mon
     def execute(self: Search) -> None:
         gold = self.run.recipe.systems[0]
         difference = self.cost(gold, self.folds) - self.cost(gold, 0)
-        assert difference == pytest.approx(self.run_time.scoring(gold, 120 - 8)) != 0
+        assert difference == pytest.approx(self.run_time.scoring(gold, 120 - 24 // FOLDS)) != 0
         raise Measured
 
     monkeypatch.setattr(Search, "execute", execute)

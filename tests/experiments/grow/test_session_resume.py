@@ -23,8 +23,11 @@ from nersery.experiments.recipe import load
 from nersery.experiments.runner import Run
 from nersery.experiments.systems import GOLD
 from nersery.taggers.base import load_tagger
-from tests.experiments.grow.tiny_jobs import grow
+from tests.experiments.grow.tiny_jobs import FOLDS, grow
 from tests.standins import sentences
+
+LAST = Path(f"out/run/seed-{FOLDS}")
+"""The training on all sentences."""
 
 
 def test_the_same_call_resumes(grown: Harvest, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -89,13 +92,13 @@ def test_a_final_training_that_cannot_be_scored_in_time_is_kept(
 ) -> None:
     """Scoring on test runs out of time: of the best system, or only of gold only beside it."""
     original = Run.run_system
-    shutil.rmtree("out/run/seed-3")
+    shutil.rmtree(LAST)
     monkeypatch.setattr(Search, "best", lambda self: self.tried.get("self-training") or self.tried.get(GOLD))
     for late in ("best", "gold"):
 
         def run_system(self: Run, seed: int, system: Any, late: str = late) -> None:
             original(self, seed, system)
-            if seed == 3 and (system.name == GOLD) == (late == "gold"):
+            if seed == FOLDS and (system.name == GOLD) == (late == "gold"):
                 self.path(seed, system, "result.json").unlink()
                 raise OutOfTimeError
 
@@ -137,7 +140,7 @@ def test_another_winner_gets_its_own_schedule_and_no_other_training_is_compared(
     record = json.loads(Path("out/grow.json").read_text("utf-8"))
     record["final"] = {"system": "another", "schedule": [8, 4]}
     Path("out/grow.json").write_text(json.dumps(record), "utf-8")
-    results = [*Path("out/run/seed-3").rglob("result.json")]
+    results = [*LAST.rglob("result.json")]
     before = {path: path.stat().st_mtime_ns for path in results}
     grow(minutes=10)
     assert before
@@ -152,7 +155,7 @@ def test_a_training_on_all_sentences_that_is_cut_off_leaves_the_recipe_of_the_se
     original = Run.run_system
 
     def run_system(self: Run, seed: int, system: Any) -> None:
-        if seed == 3:
+        if seed == FOLDS:
             raise error
         original(self, seed, system)
 
@@ -175,7 +178,7 @@ def test_ctrl_c_in_a_job_with_more_time_leaves_its_tagger(grown: Harvest, monkey
         grow(minutes=20)
     assert Path("out/tagger/model.safetensors").read_bytes() == before
     assert "interrupted" in Path("out/report.md").read_text("utf-8")
-    shutil.rmtree("out/run/seed-3")
+    shutil.rmtree(LAST)
     with pytest.raises(KeyboardInterrupt):
         grow(minutes=20)
     assert Path("out/tagger/model.safetensors").read_bytes() == before

@@ -1,4 +1,4 @@
-"""Grow jobs with tiny encoders and quick trainings."""
+"""Grow jobs with a tiny encoder, quick trainings, two folds and one round of relabelling."""
 
 from __future__ import annotations
 
@@ -13,8 +13,11 @@ from nersery.experiments.grow import budget, candidates, plan, search
 from nersery.experiments.grow.schedules import Schedule
 from tests.standins import sentences
 
+FOLDS = 2
+"""Its number is also the seed of the training on all sentences."""
 
-def prepare(folder: Path, monkeypatch: pytest.MonkeyPatch, tiny_model: str) -> Path:
+
+def prepare(folder: Path, monkeypatch: pytest.MonkeyPatch, encoder: str) -> Path:
     original = plan._table
 
     def table(*given: Any, **more: Any) -> dict[str, Any]:
@@ -26,7 +29,9 @@ def prepare(folder: Path, monkeypatch: pytest.MonkeyPatch, tiny_model: str) -> P
     monkeypatch.setattr(plan, "SCHEDULES", (Schedule(8, 4),))
     monkeypatch.setattr(search, "SCHEDULES", (Schedule(12, 4), Schedule(8, 4)))
     monkeypatch.setattr(plan, "FEWEST_STEPS", 8)
-    monkeypatch.setattr(candidates, "MULTILINGUAL", tiny_model)
+    monkeypatch.setattr(plan, "FEW_FOLDS", FOLDS)
+    monkeypatch.setattr(candidates, "ROUNDS", candidates.ROUNDS[:1])
+    monkeypatch.setattr(candidates, "MULTILINGUAL", encoder)
     monkeypatch.setattr(budget, "CLOSING", 1.0)
     monkeypatch.chdir(folder)
     for name, count, start in (("train", 24, 0), ("test", 12, 200), ("raw", 30, 300)):

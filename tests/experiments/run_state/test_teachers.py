@@ -16,7 +16,7 @@ from nersery.experiments import runner
 from nersery.experiments.recipe import load
 from nersery.experiments.runner import Run
 from nersery.models.training.checkpoint import training_seconds
-from tests.experiments.trying import KilledError, Trainings, execute, killing, system
+from tests.experiments.trying import KilledError, Trainings, each_or_some, execute, killing, system
 from tests.forks import Server
 from tests.standins import files, sentences, tiny, write_recipe
 
@@ -101,14 +101,15 @@ class TestTeachers:
         assert report["systems"] == kept["systems"]
         assert not Path("run/seed-0/teachers").exists()
 
-    def test_a_kill_at_any_move_of_a_file_leaves_no_trace(self, monkeypatch: pytest.MonkeyPatch) -> None:
+    @each_or_some
+    def test_a_kill_at_any_move_of_a_file_leaves_no_trace(self, each: int, monkeypatch: pytest.MonkeyPatch) -> None:
         text = Path("recipe.toml").read_text()
         Path("recipe.toml").write_text(text[: text.index('[[systems]]\nname = "balanced"')])
         monkeypatch.setattr(runner, "write_report", lambda report, folder: None)
         with killing(0) as moves:
             execute()
         expected = files(Path("run"))
-        for at in range(1, moves() + 1):
+        for at in range(1, moves() + 1, each):
             shutil.rmtree("run")
             with pytest.raises(KilledError), killing(at):
                 execute()
@@ -179,7 +180,7 @@ def test_soft_labels_reach_the_student(tmp_path: Path, tiny_model: str, monkeypa
 
 def test_a_teacher_survives_kill_9(tmp_path: Path, tiny_model: str, server: Server) -> None:
     """The killed run resumes the teacher at a checkpoint, and ends with the same labels and weights."""
-    teacher = f"{{ model = {json.dumps(tiny_model)}, steps = 40, evaluate_every = 5 }}"
+    teacher = f"{{ model = {json.dumps(tiny_model)}, steps = 20, evaluate_every = 5 }}"
     own = f'[[systems]]\nname = "taught"\nmethod = "tagger_labels"\nteacher = {teacher}\n'
     add_raw(write_recipe(tmp_path, tiny(tiny_model, 2)), own)
     command = ("run", "recipe.toml", "-q", "--out")
@@ -200,6 +201,6 @@ def test_a_teacher_survives_kill_9(tmp_path: Path, tiny_model: str, server: Serv
         assert one.read_bytes() == other.read_bytes(), pattern
     report: dict[str, Any] = json.loads((tmp_path / "killed/report.json").read_text())
     (own_teacher,) = system(report, "taught")["teachers"]
-    assert own_teacher["steps"] == 40
+    assert own_teacher["steps"] == 20
     assert own_teacher["seconds"] >= before
     assert own_teacher["evaluations"]

@@ -66,6 +66,7 @@ class RunFolder:
     corpora: dict[str, Corpus] = field(default_factory=dict, init=False)
     notes: list[str] = field(default_factory=list, init=False)
     _whole_recipe: Recipe | None = field(default=None, init=False)
+    _last_sample: tuple[int, tuple[Corpus, Corpus]] | None = field(default=None, init=False)
 
     def part(self, seeds: Sequence[int], systems: Sequence[System] | None = None) -> Self:
         """The same folder with some seeds and systems only; None takes all systems."""
@@ -101,6 +102,11 @@ class RunFolder:
 
     def sampled(self, seed: int) -> tuple[Corpus, Corpus]:
         """The gold and dev sentences of a seed, drawn once and saved."""
+        if self._last_sample is None or self._last_sample[0] != seed:  # those of all seeds would take memory
+            self._last_sample = seed, self._drawn(seed)
+        return self._last_sample[1]
+
+    def _drawn(self, seed: int) -> tuple[Corpus, Corpus]:
         folder = self.folder / f"seed-{seed}" / "sample"
         settings = self.recipe.sample
         drawn = {}
