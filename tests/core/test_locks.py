@@ -104,4 +104,4 @@ class TestLock:
         other.join(10)
         assert done == ["first", "second"]
         assert f"another process is at work in {folder}; waiting for it" in capsys.readouterr().err
-        assert os.listdir(folder) == []
+        assert os.listdir(tmp_path / "a") == []

@@ -17,6 +17,8 @@ NO_LOCKS = (errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP, errno.EINVAL)
 """What file systems without locks answer."""
 LOCK = "lock"
 """The file by which `locked` locks a folder."""
+TURN = "turn"
+"""The file by which `turn` does."""
 
 
 def locked(folder: Path) -> contextlib.AbstractContextManager[None]:
@@ -31,8 +33,11 @@ def locked(folder: Path) -> contextlib.AbstractContextManager[None]:
 
 
 def turn(folder: Path) -> contextlib.AbstractContextManager[None]:
-    """Wait until no other process has its turn in a folder, which is created; it is noted that one waits."""
-    return _locked(folder, "turn", wait=True)
+    """Wait until no other process has its turn in a folder, which is created, and removed if it is empty in the end.
+
+    It is noted that one waits.
+    """
+    return _locked(folder, TURN, wait=True)
 
 
 @contextlib.contextmanager
@@ -67,6 +72,9 @@ def _locked(folder: Path, name: str, *, wait: bool) -> Iterator[None]:
             finally:
                 if is_at(stream, file):  # and not, after our job, the lock of the next one
                     file.unlink()
+                if wait:
+                    with contextlib.suppress(OSError):  # there is something in it
+                        folder.rmdir()
             return
 
 

@@ -13,7 +13,7 @@ import torch
 from safetensors.torch import load_file
 
 from nersery.core.errors import SettingsError
-from nersery.core.locks import locked
+from nersery.core.locks import TURN, locked, turn
 from nersery.core.progress import Progress
 from nersery.models.training import checkpoint
 from nersery.models.training.checkpoint import BrokenStateError, Checkpoint, OtherTrainingError, is_foreign
@@ -70,6 +70,15 @@ class TestAgain:
         progress = Progress("train", STEPS, quiet=True)
         fit(stopped, progress=progress)
         assert (progress.done, progress.resumed) == (STEPS, 7)
+
+    def test_whoever_has_the_turn_in_its_folder_keeps_it(self, tmp_path: Path):
+        with turn(tmp_path / "state"):
+            fit(tmp_path / "state")
+            assert (tmp_path / "state" / TURN).exists()
+        assert not (tmp_path / "state" / TURN).exists()
+        with turn(tmp_path / "empty"):
+            pass
+        assert not (tmp_path / "empty").exists()
 
     def test_a_folder_in_which_nothing_was_saved_is_removed(self, tmp_path: Path):
         with pytest.raises(Stop):

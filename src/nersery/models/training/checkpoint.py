@@ -29,7 +29,7 @@ from torch import Tensor, nn
 
 from nersery.core.errors import NerseryError, SettingsError
 from nersery.core.files import differences, os_errors, write_atomic
-from nersery.core.locks import LOCK, locked
+from nersery.core.locks import LOCK, TURN, locked
 from nersery.core.other_jobs import other_settings
 
 CHECKPOINT_SECONDS = 60.0
@@ -182,7 +182,7 @@ class Checkpoint:
 
     def _remove_others(self) -> None:
         """Remove parts that ``state.json`` does not name, and what a kill left of them."""
-        kept = {LOCK, RECORD, *(self._path(name).name for name in self._parts)}
+        kept = {LOCK, TURN, RECORD, *(self._path(name).name for name in self._parts)}
         for path in self._folder.iterdir():
             if path.name not in kept and OWN_FILES.fullmatch(path.name):
                 path.unlink()
