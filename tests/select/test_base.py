@@ -1,5 +1,6 @@
 import math
 from dataclasses import dataclass, field
+from typing import ClassVar
 
 import pytest
 
@@ -14,6 +15,7 @@ from nersery.select.base import Selector, select, select_step
 class Length(Selector):
     """Likes long sentences."""
 
+    avoids_held_out: ClassVar[bool] = True
     threshold: float = 3.0
     calls: list = field(default_factory=list)
 
@@ -61,6 +63,11 @@ def test_is_fitted_then_reads_candidates_then_scores_in_batches():
     selector = Length()
     select(CORPUS, selector, CORPUS[:2], held_out=CORPUS[:3], batch_size=4)
     assert selector.calls == [("fit", 2, 3), ("fit_candidates", 5), ("score", 4), ("score", 1)]
+
+
+def test_held_out_sentences_that_would_do_nothing_are_refused():
+    with pytest.raises(SettingsError, match=r"Broken does not look at held-out sentences.*select by duplicates, too"):
+        select(CORPUS, Broken(), CORPUS, held_out=CORPUS)
 
 
 def test_a_score_that_is_no_number_does_not_pass():

@@ -112,7 +112,7 @@ def select(
     method: Annotated[str, options.method_option("select", "A selector of `nersery list select`.")],
     gold: Annotated[str | None, Option(help="Gold sentences: the originals, or those to train with.")] = None,
     held_out: Annotated[
-        list[str] | None, Option(help="A dev or test file whose sentences must not occur; may be repeated.")
+        list[str] | None, Option(help="For duplicates: a file whose sentences must not occur; may be repeated.")
     ] = None,
     dev: Annotated[str | None, Option(help="Labelled sentences that decide when self_training stops.")] = None,
     seed: options.Seed = 0,
@@ -123,7 +123,7 @@ def select(
     quiet: options.Quiet = False,
 ) -> None:
     """Score sentences and keep the good ones. The output holds the scores; OUTPUT.rejects.jsonl has the others."""
-    from nersery.select.base import SelectStage
+    from nersery.select.base import SelectStage, refuse_held_out
 
     others = [*(held_out or ()), dev]
     options.refuse_same_file(target, source, *(name for name in (gold, *others) if name is not None))
@@ -133,7 +133,9 @@ def select(
             raise SettingsError("--threshold and --set threshold= set the same value. Use one of them")
         selector_settings["threshold"] = threshold
     stage = SelectStage(method, selector_settings)
-    stage.create_method()
+    selector = stage.create_method()
+    if held_out:
+        refuse_held_out(selector)
     corpus = options.open_corpus(source)
     gold_sources, held_out_sources = options.open_corpora([gold]), options.open_corpora(others)
     learnt, avoided = options.sentences_of(gold_sources), options.sentences_of(held_out_sources)

@@ -10,7 +10,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, ClassVar
 
-from nersery.core.errors import NerseryError
+from nersery.core.errors import NerseryError, SettingsError
 from nersery.core.method import Method
 from nersery.core.outcome import Outcome, Reject, Result, Step, Tally
 from nersery.core.progress import Progress
@@ -35,6 +35,8 @@ class Selector(Method, ABC):
     threshold: float
     checks_candidates: ClassVar[bool] = False
     """Whether `fit_candidates` reads all candidates before any costly work, so that no separate pass checks them."""
+    avoids_held_out: ClassVar[bool] = False
+    """Whether it rejects what occurs in dev or test; if not, users may name no such sentences."""
     history: Mapping[str, Any] = MappingProxyType({})
     """What `fit_candidates` did, as JSON values, which a run writes beside what was kept; empty for most."""
 
@@ -69,6 +71,15 @@ class Selector(Method, ABC):
     def reason(self, sentence: Sentence, score: float) -> str:
         """Why a sentence of that score is rejected: short, and the same for all of its kind."""
         return f"{name_of(self)} < {self.threshold:g}"
+
+
+def refuse_held_out(selector: Selector) -> None:
+    """Raise `SettingsError` if sentences of dev and test, which a user has named, would do nothing."""
+    if not selector.avoids_held_out:
+        raise SettingsError(
+            f"{name_of(selector)} does not look at held-out sentences, so none would be rejected. Leave them out, and "
+            "select by duplicates, too, which rejects copies of them"
+        )
 
 
 @dataclass
@@ -186,7 +197,7 @@ def select(
         corpus: The sentences to choose from, or a file of them; read twice, so not a one-way iterator.
         method: A name of `nersery list select`, a class of it, or an object with its settings.
         output: A file to write; the same call resumes after a kill. None returns the result in memory.
-        held_out: The sentences of dev and test.
+        held_out: The sentences of dev and test, for ``duplicates``, which rejects copies of them.
         dev: For selectors that train a tagger: sentences to choose the best weights by.
         seed: Of that training.
         training: In place of ``dev`` and ``seed``, all that a training may need.
@@ -198,7 +209,7 @@ def select(
         The corpus, the rejects and their counts; with ``output`` the counts alone.
 
     Raises:
-        SettingsError: When the corpus is a one-way iterator.
+        SettingsError: When the corpus is a one-way iterator, or the selector does not look at ``held_out``.
 
     >>> import nersery
     >>> from nersery import Corpus, Sentence
@@ -220,4 +231,6 @@ def select(
         held_out=opened_if_given(held_out, "held_out"),
         candidates=rows,
     )
+    if stage.held_out:
+        refuse_held_out(stage.create_method())
     return run_stage(stage, rows, output, job)

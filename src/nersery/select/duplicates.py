@@ -36,6 +36,7 @@ class Duplicates(Selector):
     """
 
     checks_candidates: ClassVar[bool] = True
+    avoids_held_out: ClassVar[bool] = True
 
     similarity: RateAboveZero = 1.0
     ignore_case: bool = True
