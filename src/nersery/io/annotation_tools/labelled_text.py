@@ -123,7 +123,7 @@ class Document:
 
     @property
     def gain_in_utf16(self) -> int | None:
-        """How many more labels fit if offsets are in UTF-16; None if that would change none of them."""
+        """How many more labels fit if offsets are in UTF-16; None if that changes nothing."""
         if UTF16_OFFSETS not in self.suitable_repairs or self.unmoved is not None:
             return None
         moved = self.moved([UTF16_OFFSETS])
