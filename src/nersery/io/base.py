@@ -8,9 +8,8 @@ import json
 import re
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields, replace
-from pathlib import Path
 from typing import Any, ClassVar
 
 from nersery.core import tags
@@ -22,7 +21,7 @@ from nersery.core.sentence import UNKNOWN_COLUMN, Entity, Sentence, checked_sent
 from nersery.core.tags import TagIssue
 from nersery.core.validation import CONTROL, without_control
 from nersery.io import repairs
-from nersery.io.formats import readable
+from nersery.io.formats import Format, readable
 from nersery.io.ids import Ids
 from nersery.io.text_file import TextFile
 from nersery.io.tokenization import SPLITTINGS
@@ -309,6 +308,11 @@ class Source(ABC):
         """How many columns beside word and tag the file has; None where it has no columns at all."""
         return None
 
+    @property
+    def stems(self) -> frozenset[str]:
+        """The names of the files, without extension, from which sentences without ids get theirs."""
+        return frozenset({self.file.stem})
+
     @abstractmethod
     def sentences(self, findings: Pass) -> Iterator[Sentence]:
         """One pass; what is wrong goes to ``findings``."""
@@ -348,6 +352,7 @@ class InMemory(Source):
     """
 
     description = "in memory"
+    stems = frozenset[str]()
 
     def __init__(self, rows: Iterable[Sentence], name: str = "the corpus") -> None:
         super().__init__(TextFile("memory"), ReadOptions())
@@ -373,9 +378,8 @@ def digest_of(values: Iterable[Any]) -> str:
 class Writer(ABC):
     """Turns sentences into the text of a format."""
 
-    pack: Callable[[Path, Path], None] | None = None
-    makes_folder = False
-    """See `nersery.io.formats.Format`, as for ``pack``."""
+    format: Format
+    """Set by `nersery.io.writer`."""
 
     @abstractmethod
     def encode(self, sentence: Sentence) -> str:

@@ -219,6 +219,5 @@ FORMATS = (
         (".csv",),
         reader=CsvSource,
         unwritable="CSV is only read. Choose conll, or in Python Corpus.to_pandas().to_csv(…)",
-        holds_ids=False,
     ),
 )

@@ -95,6 +95,11 @@ class FolderSource(Source):
         return self._first.extra_columns
 
     @property
+    def stems(self) -> frozenset[str]:
+        """See `Source`."""
+        return frozenset(path.stem for path in self.paths)
+
+    @property
     def _first(self) -> Source:
         return self._open(self.paths[0], self.options)
 

@@ -20,7 +20,7 @@ from nersery.core.errors import DataError, Issue, did_you_mean
 from nersery.core.outcome import Reject
 from nersery.core.sentence import Entity, Origin, Sentence, SoftLabel
 from nersery.io.base import Pass, ReadOptions, Source, Writer, detect_scheme, issues_in, tag_issue, unread
-from nersery.io.formats import Beginning, Format
+from nersery.io.formats import EVERYTHING, Beginning, Format
 from nersery.io.objects import ENCODER, BrokenError, Object, parsed
 from nersery.io.rows import OTHER_TAGS, with_usual_names
 from nersery.io.text_file import BLANKS, TextFile
@@ -385,6 +385,7 @@ FORMATS = (
         (".jsonl",),
         JsonlSource,
         JsonlWriter,
+        keeps=EVERYTHING,
         recognises=_begins,
         rank=2,
         shares_extensions=True,

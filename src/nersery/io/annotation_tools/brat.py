@@ -12,7 +12,7 @@ from nersery.core.files import LABELS, TEXT, files_of
 from nersery.io.annotation_tools.standoff import Document, Span, StandoffSource
 from nersery.io.annotation_tools.tool_exports import pack_brat
 from nersery.io.base import Pass, ReadOptions, unread
-from nersery.io.formats import Format
+from nersery.io.formats import DOCUMENTS, ENTITIES, OFFSETS, Format
 from nersery.io.jsonl import JsonlWriter
 from nersery.io.text_file import TextFile
 
@@ -85,8 +85,7 @@ FORMATS = (
         writer=JsonlWriter,
         pack=pack_brat,
         makes_folder=True,
-        holds_words=False,
-        holds_ids=False,
+        keeps=frozenset({ENTITIES, DOCUMENTS, OFFSETS}),
         recognises=lambda start: (
             start.extension == LABELS or (len(files_of(start.file.path)) > 1 and not start.names_columns)
         ),
