@@ -8,7 +8,7 @@ import json
 import re
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from typing import Any, ClassVar
 
@@ -37,6 +37,7 @@ _ARGUMENTS = {"--repair": "repair", "--scheme-in": "scheme"}
 _OPTION = re.compile(rf"({'|'.join(_ARGUMENTS)}) ([\w-]+)")
 _BYTE_OF_WINDOWS = re.compile(rf"{CONTROL} U\+00(8[02-9A-CE]|9[1-9A-CEF])")
 WINDOWS_HINT = "--encoding cp1252 if the file is from Windows, where these are quotes, dashes or letters"
+_WORD = re.compile(r"word (\d+)\b")
 LANGUAGE_TAG = re.compile(r"[A-Za-z]{2,3}(-[A-Za-z0-9]{1,8})*")
 """The form of a BCP 47 tag: ``en``, ``zh-Hant``, but not ``english`` or the name of a setting."""
 RETURN_HINT = r"convert the line ends, e.g. with tr '\r' '\n'"
@@ -156,6 +157,12 @@ def issues_in(error: DataError, line: int) -> list[Issue]:
         Issue(issue.message, line=line, kind="invalid sentence", fixes=hint if CONTROL in issue.message else ())
         for issue in error.issues
     ]
+
+
+def at_words(issues: Iterable[Issue], line_of: Callable[[int], int]) -> list[Issue]:
+    """The issues, those that begin with the position of a word in the line of that word."""
+    matches = ((issue, _WORD.match(issue.message)) for issue in issues)
+    return [replace(issue, line=line_of(int(match[1]))) if match else issue for issue, match in matches]
 
 
 def lone_return(text: str, line: int) -> Issue | None:

@@ -192,7 +192,7 @@ class ConllSource(base.Source):
                     findings.count(paragraph.repaired, repaired, cleaned)
                     return sentence
                 except DataError as error:
-                    invalid = base.issues_in(error, paragraph.line)
+                    invalid = base.at_words(base.issues_in(error, paragraph.line), paragraph.line_of)
         issues = [*issues, *_row_issues(paragraph, layout)] or invalid
         findings.broken(id, sorted(issues, key=lambda issue: issue.line or 0), _remains(paragraph, layout))
         return None

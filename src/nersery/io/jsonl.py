@@ -102,8 +102,6 @@ _SHAPES: Mapping[str, tuple[Callable[[Any], bool], str]] = {
 }
 _TAGS = ("tags", "ner_tags")
 _MARKS_OF_TAGS = ('tags"', *(f'"{name}"' for name in OTHER_TAGS))
-
-
 _PLAIN = {key: check for key, (check, _) in _SHAPES.items() if key not in ("tokens", *_TAGS)}
 """The checks of the keys that nersery writes; any of them go together."""
 
@@ -144,14 +142,22 @@ class JsonlSource(Source):
                 words, cleaned = findings.clean(_words(value))
                 sentence = _built(value, words, id, entities, self.options.language, line)
             except BrokenError as broken:
-                findings.broken(id, broken.issues, _remains(value, given))
+                findings.broken(id, self.placed(broken.issues, given), _remains(value, given))
             else:
-                findings.count(repaired, cleaned)
+                findings.count(repaired, cleaned, self.repaired_in(given))
                 yield sentence
 
     def values(self) -> Iterator[tuple[int, Any]]:
         """The lines that are not blank, with their numbers from 1; other formats give objects in place of lines."""
         return ((line, text) for line, text in enumerate(self.file.lines(), start=1) if text.strip(BLANKS))
+
+    def placed(self, issues: Sequence[Issue], given: Any) -> Sequence[Issue]:
+        """The issues of a sentence, perhaps in the lines of their words."""
+        return issues
+
+    def repaired_in(self, given: Any) -> Mapping[str, int]:
+        """How many words of a sentence `values` has mended, by the repair."""
+        return {}
 
     def load(self, given: Any, line: int) -> Object:
         """The object of a line, with its keys and the shapes of its values checked; else a `BrokenError`."""
