@@ -29,8 +29,6 @@ from nersery.io.tokenization import SPLITTINGS
 AUTO = "auto"
 MOST_ISSUES = 10_000
 """After this many issues in one file, the rest is not read."""
-
-
 MOST_PAIRS = 100_000
 """So many different pairs of neighbouring tags show that they are no tags at all."""
 _ARGUMENTS = {"--repair": "repair", "--scheme-in": "scheme"}
@@ -304,6 +302,8 @@ class Source(ABC):
         """How many rejects of the last full pass the file itself marks as not to be used, by their reason."""
         self.labels_count = True
         """Whether text that nobody has annotated is an issue; see `nersery.io.open_text`."""
+        self.advised: Callable[[DataError], DataError] | None = None
+        """Puts better advice into an error of reading."""
 
     @property
     @abstractmethod
@@ -331,11 +331,14 @@ class Source(ABC):
             DataError: At the end, with all issues of the file.
         """
         findings = Pass(self.file, self.options)
-        for sentence in self.sentences(findings):
-            if not findings.issues:
-                yield sentence
-        if findings.issues:
-            raise findings.error()
+        try:
+            for sentence in self.sentences(findings):
+                if not findings.issues:
+                    yield sentence
+            if findings.issues:
+                raise findings.error()
+        except DataError as error:
+            raise (self.advised(error) if self.advised else error) from None
         self.rejects, self.repaired, self.skipped = findings.rejects, findings.repaired, findings.skipped
 
     def outcomes(self) -> Iterator[Sentence | Reject]:
