@@ -230,10 +230,11 @@ def test_compressed_files_are_called_so(tmp_path: Path, pack: Callable[[bytes], 
 
 def test_other_encodings(tmp_path: Path) -> None:
     path = tmp_path / "a.conll"
-    path.write_bytes(CONLL.replace("Ada", "आदा").encode("utf-16"))
-    with pytest.raises(DataError, match="--encoding utf-16"):
-        read(path)
-    assert read(path, encoding="utf-16")[0].words == ("आदा", "wrote")
+    for name in ("utf-16", "utf-32"):
+        path.write_bytes(CONLL.replace("Ada", "आदा").encode(name))
+        with pytest.raises(DataError, match=f"--encoding {name}"):
+            read(path)
+        assert read(path, encoding=name)[0].words == ("आदा", "wrote")
     path.write_bytes(f"\ufeff{CONLL}".encode("utf-16-le"))
     assert [read(path, encoding=name)[0].words for name in ("utf-16", "utf-16-le")] == [("Ada", "wrote")] * 2
     path.write_bytes(b"\xff\xfea")

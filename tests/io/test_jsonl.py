@@ -182,7 +182,10 @@ def test_tags_are_repaired_and_counted(path: Path) -> None:
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        ('{"words": ["a"]', "not JSON: Expecting ',' delimiter in column 16"),
+        ('{"words": ["a"]', "not JSON: the line ends early, expected a whole object"),
+        ('{"words": ["a", "b', "not JSON: Unterminated string starting in column 17"),
+        ('{"words": ["a"\n', "not JSON: the line ends early"),
+        ('{"words": ["a" "b"]}', "not JSON: Expecting ',' delimiter in column 16"),
         ("[1]", '[1], expected an object such as {"words"'),
         ("[" * 100_000, "nested too deeply"),
         ('{"words": ["a"], "scores": {"x": NaN}}', "NaN is not a number in JSON"),
@@ -216,7 +219,11 @@ def test_tags_are_repaired_and_counted(path: Path) -> None:
         ({"words": ["a"], "columns": [["x", "y"]]}, "an extra column does not have 1 values"),
         ({"words": ["a"], "columns": ["x"]}, '"columns" is'),
         ({"words": ["a"], "comments": "x"}, '"comments" is'),
-        ({"tokens": ["a"], "ner_tags": [0]}, "numbers must be turned into them first"),
+        (
+            {"tokens": ["a"], "ner_tags": [0]},
+            "numbers must be turned into them first, in Python by Corpus.from_dataset(",
+        ),
+        ({"tokens": ["a"], "labels": [0]}, "numbers must be turned into them first, in Python by Corpus.from_dataset("),
         ({"tokens": ["a"], "ner_tags": ["O", "O"]}, '1 words and 2 "ner_tags"'),
         ('{"words": ["a"], "words": ["b"]}', "the key 'words' occurs twice in one object"),
         ('{"words": ["a"], "entities": [{"start": 0, "end": 1, "end": 1, "type": "X"}]}', "the key 'end' occurs twice"),

@@ -67,7 +67,8 @@ def _text(value: Any) -> bool:
     return isinstance(value, str)
 
 
-_NAMED = "a list of strings such as B-PER"
+_TAGS = ("tags", "ner_tags")
+_NUMBERS = 'numbers must be turned into them first, in Python by Corpus.from_dataset(rows, names=["O", "B-PER", …])'
 _SHAPES: Mapping[str, tuple[Callable[[Any], bool], str]] = {
     "id": (_text, "a string"),
     "words": (_texts, "a list of strings"),
@@ -84,10 +85,8 @@ _SHAPES: Mapping[str, tuple[Callable[[Any], bool], str]] = {
     "document": (_text, "a string"),
     "offsets": (_pairs_of_numbers, "a list of [start, end], one for each word"),
     "tokens": (_texts, "a list of strings"),
-    "tags": (_texts, _NAMED),
-    "ner_tags": (_texts, f"{_NAMED}; numbers must be turned into them first"),
+    **dict.fromkeys(_TAGS, (_texts, f"a list of strings such as B-PER; {_NUMBERS}")),
 }
-_TAGS = ("tags", "ner_tags")
 _OTHER_TAGS = ("ner", "labels", "ner_labels")
 """What tags are called in the examples of transformers and in some data sets."""
 MARKS_OF_TAGS = ('tags"', *(f'"{name}"' for name in _OTHER_TAGS))
