@@ -226,3 +226,17 @@ class TestOutputs:
         Path("train.conll").write_text(content)
         assert call(*augment).code == 0
         assert Path("x.jsonl").read_bytes() == Path("whole.jsonl").read_bytes()
+
+    def test_what_a_format_does_not_hold_is_noted_once(self):
+        line = '{"id": "%s", "words": ["Ada", "wrote"], "language": "en", "scores": {"certainty": 0.5}}'
+        Path("rich.jsonl").write_text(f"{line % 'a'}\n{line % 'b'}\n")
+        said = "note: {} does not hold what sentences here have: {}\n"
+        for command in (["dataset", "convert"], ["dataset", "sample", "--size", "2"]):
+            result = call(*command, "rich.jsonl", "out.conll", "--force")
+            assert result.err.endswith(said.format("conll", "ids, languages, scores"))
+            assert result.err.count("note") == 1
+        assert "note" not in call("dataset", "convert", "rich.jsonl", "out.conll", "--force", "-q").err
+        assert "note" not in call("dataset", "convert", "rich.jsonl", "same.jsonl").err
+        assert "note" not in call("dataset", "convert", "train.conll", "other.conll").err
+        made = call("augment", "train.conll", "made.conll", *AUGMENT)
+        assert made.err.endswith(said.format("conll", "origins"))

@@ -189,3 +189,10 @@ def test_comments_behind_a_header_are_none_of_its_issues(path: Path) -> None:
         list(opened(path, header + rest))
     assert [issue.line for issue in caught.value.issues] == [1]
     assert labels(path, rest) == [(("RIGA", ","), ((0, 1, "LOC"),)), (("Oct",), ())]
+
+
+def test_a_word_that_cannot_be_is_reported_in_its_line(path: Path) -> None:
+    text = "# a comment\nAda\tB-PER\nx\x01y\tO\n"
+    assert issues(path, text) == [":3 (sentence train:1): word 1 is 'x\\x01y': it holds the control character U+0001"]
+    (issue,) = issues(path, "1\tAda\tB-PER\n1.1\tit\tO\n2\tx\x01y\tO\n", repair="extra-rows")
+    assert issue.startswith(":3 (sentence train:1): word 1 is")

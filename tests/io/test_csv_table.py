@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from nersery.core.errors import DataError
-from nersery.io import csv_table, open_corpus, read, write
+from nersery.io import ReadOptions, csv_table, open_corpus, read, write
 
 WORDS = (("Ada", "Lovelace", ",", "too"), ("Oslo",))
 LABELS = (((0, 2, "PER"),), ((0, 1, "LOC"),))
@@ -121,7 +121,7 @@ def test_named_columns_win(tmp_path: Path) -> None:
     [
         ("a,b\n", "which column has the tags: a, b"),
         ("tag,x\nO,a\n", "which column has the words: tag, x"),
-        ("word,tag\nAda,B-PER\nsaw,O\nx,junk\n", r"a\.csv:2 \(sentence a:1\): word 2: the tag 'junk' cannot be read"),
+        ("word,tag\nAda,B-PER\nsaw,O\nx,junk\n", r"a\.csv:4 \(sentence a:1\): word 2: the tag 'junk' cannot be read"),
         ("word,tag\nAda,B-PER\nsaw\n", "the tag '' cannot be read"),
         ("word,tag\nAda,B\nsaw,O\n", r"its type is missing(.|\n)*sed -E"),
         ("tokens,tags\n['a' 'b'],[3 0]\n['a' 'b'],[0 3]\n", "word 0: the tag '3' cannot be read: it is no tag"),
@@ -152,3 +152,21 @@ def test_an_empty_table_and_one_without_ends(tmp_path: Path, monkeypatch: pytest
         ):
             read(save(tmp_path, table))
     assert len(read(save(tmp_path, "word,pos,tag\n" + "x,N,O\n" * 3 + ",,\nx,N,O\n"))) == 2
+
+
+def test_what_is_wrong_with_a_word_is_told_in_its_line(tmp_path: Path) -> None:
+    path = save(tmp_path, "sentence,word,tag\n1,Ada,B-PER\n,,O\n,again,O\n")
+    with pytest.raises(DataError) as error:
+        read(path)
+    (issue,) = error.value.issues
+    assert (issue.line, issue.message) == (3, "word 1 is empty")
+    assert "--repair blank-words" in str(error.value)
+    path.write_text(path.read_text("utf-8").replace(",,O\n,again,O", ",met,O\n,,O\n,again,I-PER"), "utf-8")
+    source = open_corpus(path, ReadOptions(repair=("blank-words", "orphan-inside")))
+    assert [(sentence.words, sentence.labels) for sentence in source] == [
+        (("Ada", "met", "again"), ((0, 1, "PER"), (2, 3, "PER")))
+    ]
+    assert source.repaired == {"blank-words": 1, "orphan-inside": 1}
+    with pytest.raises(DataError) as error:
+        read(path, repair=["blank-words"])
+    assert [issue.line for issue in error.value.issues] == [5]  # of a tag, behind a row that is left out

@@ -230,10 +230,11 @@ def test_compressed_files_are_called_so(tmp_path: Path, pack: Callable[[bytes], 
 
 def test_other_encodings(tmp_path: Path) -> None:
     path = tmp_path / "a.conll"
-    path.write_bytes(CONLL.replace("Ada", "आदा").encode("utf-16"))
-    with pytest.raises(DataError, match="--encoding utf-16"):
-        read(path)
-    assert read(path, encoding="utf-16")[0].words == ("आदा", "wrote")
+    for name in ("utf-16", "utf-32"):
+        path.write_bytes(CONLL.replace("Ada", "आदा").encode(name))
+        with pytest.raises(DataError, match=f"--encoding {name}"):
+            read(path)
+        assert read(path, encoding=name)[0].words == ("आदा", "wrote")
     path.write_bytes(f"\ufeff{CONLL}".encode("utf-16-le"))
     assert [read(path, encoding=name)[0].words for name in ("utf-16", "utf-16-le")] == [("Ada", "wrote")] * 2
     path.write_bytes(b"\xff\xfea")
@@ -389,3 +390,36 @@ def test_control_characters_of_latin_1_may_be_letters_of_windows(tmp_path: Path)
         with pytest.raises(DataError, match="--repair control-characters") as caught:
             read(path, encoding=encoding)
         assert "cp1252" not in caught.value.fix
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "wrong", "right"),
+    [
+        ("a.conll", CONLL, "jsonl", "conll"),
+        ("a.conll", CONLL, "gliner", "conll"),
+        ("a.jsonl", '{"words": ["a"], "tags": ["O"]}\n', "conll", "jsonl"),
+        ("a.jsonl", '{"text": "Ada wrote", "label": [[0, 3, "PER"]]}\n', "jsonl", "spans"),
+    ],
+)
+def test_a_wrong_format_is_told_the_right_one(tmp_path: Path, name: str, text: str, wrong: str, right: str) -> None:
+    (tmp_path / name).write_text(text)
+    for path in (tmp_path / name, tmp_path):
+        with pytest.raises(DataError) as error:
+            list(open_corpus(path, ReadOptions(format=wrong)))
+        assert str(error.value).endswith(f"\nFix: the file seems to be {right}: leave out --format")
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "format"),
+    [
+        ("a.conll", "Ada\tB-PER\nwrote\tI-X\n", "conll"),
+        ("a.conll", "Ada\tB-PER\nwrote\tI-X\n", "jsonl"),  # which conll cannot read either
+        ("a.txt", "Ada wrote\nmuch\n", "jsonl"),
+        ("a.csv", "word,tag\nAda,B-PER\nmet,O\n", "jsonl"),
+    ],
+)
+def test_no_other_format_is_named_that_may_be_wrong(tmp_path: Path, name: str, text: str, format: str) -> None:
+    (tmp_path / name).write_text(text)
+    with pytest.raises(DataError) as error:
+        list(open_corpus(tmp_path / name, ReadOptions(format=format)))
+    assert "leave out" not in str(error.value)

@@ -15,6 +15,7 @@ from nersery.core.errors import DataError
 from nersery.core.outcome import Reject
 from nersery.core.sentence import Entity, Origin, Sentence, SoftLabel
 from nersery.io import ReadOptions, Source, open_corpus, read, read_rejects, reject_line, write, writer
+from nersery.io.jsonl import FIRST_ROWS
 from tests.io.strategies import full_sentences
 
 
@@ -93,7 +94,7 @@ def test_tags_may_have_another_name(path: Path, words: str, key: str) -> None:
 def test_of_two_names_of_tags_none_is_chosen(path: Path) -> None:
     found = issues(path, {"words": ["Ada"], "ner": ["B-PER"], "labels": ["O"]}, {"words": ["a"], "ner": [0]})
     assert 'there is no key "ner"' in found[0]
-    assert 'there is no key "ner"' in found[-1]
+    assert '"ner" is [0], expected a list of strings such as B-PER' in found[-1]
 
 
 def test_an_object_of_another_kind_has_one_issue(path: Path) -> None:
@@ -112,9 +113,60 @@ def test_columns_of_its_own_are_all_that_a_line_of_a_dataset_has(path: Path) -> 
     assert source.description == "jsonl, IOB2, left out: pos, odd"
 
 
-def test_other_keys_beside_words_are_a_mistake(path: Path) -> None:
-    (issue,) = issues(path, {"words": ["Ada"], "entities": [], "langs": ["en"]})
-    assert 'there is no key "langs"' in issue
+def test_other_keys_beside_entities_are_read_as_beside_tags(path: Path) -> None:
+    row = {
+        "id": 5,
+        "words": ["Ada", "met"],
+        "langs": ["en", "en"],
+        "meta": {"x": 1},
+        "comment": "x",
+        "document_id": "d",
+    }
+    for labels in ({"entities": []}, {"tags": ["O", "O"]}):
+        source = opened(path, row | labels)
+        assert source.description.endswith(", left out: meta, comment, document_id")
+        assert [(sentence.id, sentence.columns) for sentence in source] == [("5", (("en", "en"),))]
+
+
+def test_keys_that_later_lines_alone_have_are_named_behind_them(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    lines = [{"words": ["Ada"], "entities": []}] * FIRST_ROWS
+    source = opened(path, *lines, {"words": ["Ada"], "entities": [], "meta": 1})
+    assert source.description == "jsonl"
+    assert len(list(source)) == len(list(source)) == FIRST_ROWS + 1
+    assert capsys.readouterr().err.count("left out meta, which lines behind the first 100 have") == 1
+
+
+@pytest.mark.parametrize("labels", [{"entities": []}, {"tags": ["O"]}])
+@pytest.mark.parametrize(
+    ("key", "value", "meant"),
+    [("langauge", "hi", "language"), ("scoers", {"a": 1}, "scores"), ("offset", [[0, 1]], "offsets")],
+)
+def test_a_key_that_seems_misspelt_is_a_mistake(
+    path: Path, labels: dict[str, Any], key: str, value: Any, meant: str
+) -> None:
+    (issue,) = issues(path, {"words": ["a"], key: value} | labels)
+    assert f'there is no key "{key}"; did you mean "{meant}"?' in issue
+
+
+@pytest.mark.parametrize("key", ["tags", "ner_tags", "ner", "labels", "ner_labels"])
+def test_a_wrong_number_of_tags_is_told_of_every_name_of_tags(path: Path, key: str) -> None:
+    for words in ("words", "tokens"):
+        (issue,) = issues(path, {words: ["Ada"], key: ["O"]}, {words: ["Ada", "met", "Bo"], key: ["B-PER", "O"]})
+        assert issue == f'2: 3 words and 2 "{key}", expected one for each word'
+
+
+def test_lists_that_are_no_tags_are_not_taken_for_them(path: Path) -> None:
+    (source, value) = opened(path, {"words": ["a", "b"], "entities": [], "labels": ["news"]}), "news"
+    assert source.description == "jsonl, left out: labels"
+    assert value not in str(list(source))
+    assert 'no key "labels"' in issues(path, {"words": ["a", "b"], "labels": ["news"]})[0]
+    (issue,) = issues(path, {"words": ["a"], "entities": [], "labels": ["B-PER"]})
+    assert "expected only one of entities, labels" in issue
+
+
+def test_rejects_stay_refused(path: Path) -> None:
+    (issue,) = issues(path, {"words": ["a"], "entities": [], "meta": 1, "reason": "x"})
+    assert 'it has a "reason"' in issue
 
 
 def test_tags_are_repaired_and_counted(path: Path) -> None:
@@ -130,7 +182,10 @@ def test_tags_are_repaired_and_counted(path: Path) -> None:
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        ('{"words": ["a"]', "not JSON: Expecting ',' delimiter in column 16"),
+        ('{"words": ["a"]', "not JSON: the line ends early, expected a whole object"),
+        ('{"words": ["a", "b', "not JSON: Unterminated string starting in column 17"),
+        ('{"words": ["a"\n', "not JSON: the line ends early"),
+        ('{"words": ["a" "b"]}', "not JSON: Expecting ',' delimiter in column 16"),
         ("[1]", '[1], expected an object such as {"words"'),
         ("[" * 100_000, "nested too deeply"),
         ('{"words": ["a"], "scores": {"x": NaN}}', "NaN is not a number in JSON"),
@@ -150,12 +205,12 @@ def test_tags_are_repaired_and_counted(path: Path) -> None:
         ({"words": ["a", 1]}, "\"words\" is ['a', 1], expected a list of strings"),
         ({"words": "ab"}, "\"words\" is 'ab', expected a list of strings"),
         ({"words": ["a "]}, "word 0 is 'a '"),
-        ({"words": ["a"], "tags": ["O"], "odd": [1]}, 'no key "odd"'),
+        ({"words": ["a"], "odd": [1]}, 'no key "odd"'),
         ({"tokens": ["a"], "odd": ["x"]}, 'no key "odd"'),
         ({"id": "x"}, 'expected exactly one of "words" and "tokens"'),
         ({"words": ["a"], "tokens": ["a"]}, 'expected exactly one of "words" and "tokens"'),
         ({"words": ["a"], "entities": [], "tags": ["O"]}, "expected only one of entities, tags"),
-        ({"words": ["a"], "id": 7}, '"id" is 7, expected a string'),
+        ({"words": ["a"], "id": True}, '"id" is True, expected a string'),
         ({"words": ["a"], "entities": [{"start": 0, "end": 2, "type": "X"}]}, "does not lie within the 1 words"),
         ({"words": ["a"], "entities": [{"start": 0, "end": 1, "label": "X"}]}, '"entities" is'),
         ({"words": ["a"], "entities": [{"start": False, "end": 1, "type": "X"}]}, '"entities" is'),
@@ -164,7 +219,11 @@ def test_tags_are_repaired_and_counted(path: Path) -> None:
         ({"words": ["a"], "columns": [["x", "y"]]}, "an extra column does not have 1 values"),
         ({"words": ["a"], "columns": ["x"]}, '"columns" is'),
         ({"words": ["a"], "comments": "x"}, '"comments" is'),
-        ({"tokens": ["a"], "ner_tags": [0]}, "numbers must be turned into them first"),
+        (
+            {"tokens": ["a"], "ner_tags": [0]},
+            "numbers must be turned into them first, in Python by Corpus.from_dataset(",
+        ),
+        ({"tokens": ["a"], "labels": [0]}, "numbers must be turned into them first, in Python by Corpus.from_dataset("),
         ({"tokens": ["a"], "ner_tags": ["O", "O"]}, '1 words and 2 "ner_tags"'),
         ('{"words": ["a"], "words": ["b"]}', "the key 'words' occurs twice in one object"),
         ('{"words": ["a"], "entities": [{"start": 0, "end": 1, "end": 1, "type": "X"}]}', "the key 'end' occurs twice"),

@@ -161,10 +161,19 @@ class TestTheEnd:
         assert len(result.corpus) == 4
         assert len(tagger.trainings) == 5
 
-    def test_where_nothing_helps_nothing_joins(self) -> None:
+    def test_where_nothing_helps_nothing_joins(self, capsys: pytest.CaptureFixture[str]) -> None:
         result = chosen(Scripted([5, 5, 4]), POOL, per_step=2)
         assert result.tally.written == 0
         assert result.tally.rejected == len(POOL)
+        said = "note: no step beats gold alone (dev F1 66.7), so self_training keeps nothing\n"
+        assert capsys.readouterr().err == said
+
+    def test_a_tagger_that_has_learnt_nothing_is_told(self, capsys: pytest.CaptureFixture[str]) -> None:
+        chosen(Scripted([0, 0]), POOL, per_step=2)
+        said = "(dev F1 0.0), so self_training keeps nothing. Its tagger has learnt nothing: train it longer"
+        assert f"{said} (tagger.steps)\n" in capsys.readouterr().err
+        chosen(Scripted([1, 2]), POOL, per_step=2, steps=1)
+        assert not capsys.readouterr().err
 
     def test_without_dev_all_steps_are_done_and_kept(self, capsys: pytest.CaptureFixture[str]) -> None:
         tagger = Scripted([0] * 9)
@@ -176,7 +185,7 @@ class TestTheEnd:
         assert select(POOL, SelfTraining(per_step=1, steps=3), GOLD, training=replace(training, dev=empty)) == result
         assert "note: dev has no entity of a type that is learnt" in capsys.readouterr().err
         select(POOL, SelfTraining(per_step=1, steps=1), GOLD, training=replace(training, dev=DEV))
-        assert capsys.readouterr().err == ""
+        assert "says when to stop" not in capsys.readouterr().err
 
     def test_what_is_a_candidate_is_not_gold_too(self, capsys: pytest.CaptureFixture[str]) -> None:
         tagger = Scripted([1, 2])

@@ -60,7 +60,7 @@ def convert(
     writer = write(columns=corpus.extra_columns)
     fingerprint = {"convert": format, "types": names, "scheme": scheme, "separator": separator}
     input_fingerprint = corpus.fingerprint()
-    job = corpus_job(target, {**fingerprint, "input": input_fingerprint}, writer)
+    job = corpus_job(target, {**fingerprint, "input": input_fingerprint}, writer, rows=corpus)
     job.check_target(overwrite=force)
 
     def rename(batch: Sequence[Sentence]) -> Sequence[Sentence]:
@@ -69,6 +69,7 @@ def convert(
     present = types_in(corpus)  # which also shows every issue first
     with Progress("convert", quiet=quiet) as progress:
         tally = job.run(unchanged(corpus, input_fingerprint), rename, progress=progress, overwrite=force)
+    job.note_losses()
     if absent := [name for name in names if name not in present]:
         note(f"no entity has the type {', '.join(absent)} that --type names")
     options.print_tally(target, tally, corpus, as_json=json)

@@ -63,6 +63,7 @@ def next_(
     options.report_repairs(raw)
     options.refuse_existing_outputs(target, force=force)  # somebody may have written there in the meantime
     io.write(result.corpus, target, format=format)
+    options.note_losses(format, result.corpus, raw)
     options.write_rejects(target, raw.rejects)
     rejected, labelled_types = len(raw.rejects), types_in(labelled_sentences)
     if labelled_types and (others := sorted({*result.types} - labelled_types)):

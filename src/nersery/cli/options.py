@@ -176,6 +176,14 @@ def report_repairs(*sources: io.Source) -> None:
                 remark(f"{source.file.name}: {done} {counts}")
 
 
+def note_losses(format: str, sentences: Iterable[Sentence], source: io.Source) -> None:
+    """Say what a format has not kept of sentences that were read from a source."""
+    losses = io.Losses(io.formats()[format], source.stems)
+    for sentence in sentences:
+        losses.see(sentence)
+    losses.report()
+
+
 def refuse_same_file(target: Path, *sources: str) -> None:
     """Refuse an output that is an input or lies in one, or that is a device or a pipe.
 

@@ -87,9 +87,11 @@ def review(
             _serve(server, folder / "open.html" if browser else None)
         loader.finish()
         options.report_repairs(corpus)
-        job = corpus_job(target, {"review": corpus.fingerprint(), "decisions": content_hash(decisions.file)}, writer)
+        fingerprint = {"review": corpus.fingerprint(), "decisions": content_hash(decisions.file)}
+        job = corpus_job(target, fingerprint, writer, rows=corpus)
         items: Iterator[Sentence | Reject] = chain(decisions.corpus, corpus.rejects)  # the latter left out by a repair
         tally = job.run(items, lambda batch: [decisions.outcome(sentence) for sentence in batch], overwrite=True)
+    job.note_losses()
     counts = {key: decisions.counts[key] for key in ("accept", "corrected", "reject")}
     if json:
         methods = {name: accepted.as_dict() for name, accepted in decisions.by_method().items()}

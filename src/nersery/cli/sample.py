@@ -41,7 +41,7 @@ def sample(
     """Draw a small training set with a paper's protocol."""
     from nersery.experiments import sampling
 
-    output_format(target)
+    format = output_format(target)
     for path in filter(None, (target, ids)):
         options.refuse_same_file(path, source)
     _refuse_existing(target, ids, force=force)
@@ -58,6 +58,7 @@ def sample(
     options.report_repairs(opened)
     _refuse_existing(target, ids, force=force)  # somebody may have written there in the meantime
     io.write(corpus, target)
+    options.note_losses(format, corpus, opened)
     options.write_rejects(target, opened.rejects)
     if ids is not None:
         ids.parent.mkdir(parents=True, exist_ok=True)

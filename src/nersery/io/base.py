@@ -10,7 +10,6 @@ from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields, replace
-from pathlib import Path
 from typing import Any, ClassVar
 
 from nersery.core import tags
@@ -22,7 +21,7 @@ from nersery.core.sentence import UNKNOWN_COLUMN, Entity, Sentence, checked_sent
 from nersery.core.tags import TagIssue
 from nersery.core.validation import CONTROL, without_control
 from nersery.io import repairs
-from nersery.io.formats import readable
+from nersery.io.formats import Format, readable
 from nersery.io.ids import Ids
 from nersery.io.text_file import TextFile
 from nersery.io.tokenization import SPLITTINGS
@@ -30,14 +29,13 @@ from nersery.io.tokenization import SPLITTINGS
 AUTO = "auto"
 MOST_ISSUES = 10_000
 """After this many issues in one file, the rest is not read."""
-
-
 MOST_PAIRS = 100_000
 """So many different pairs of neighbouring tags show that they are no tags at all."""
 _ARGUMENTS = {"--repair": "repair", "--scheme-in": "scheme"}
 _OPTION = re.compile(rf"({'|'.join(_ARGUMENTS)}) ([\w-]+)")
 _BYTE_OF_WINDOWS = re.compile(rf"{CONTROL} U\+00(8[02-9A-CE]|9[1-9A-CEF])")
 WINDOWS_HINT = "--encoding cp1252 if the file is from Windows, where these are quotes, dashes or letters"
+_WORD = re.compile(r"word (\d+)\b")
 LANGUAGE_TAG = re.compile(r"[A-Za-z]{2,3}(-[A-Za-z0-9]{1,8})*")
 """The form of a BCP 47 tag: ``en``, ``zh-Hant``, but not ``english`` or the name of a setting."""
 RETURN_HINT = r"convert the line ends, e.g. with tr '\r' '\n'"
@@ -157,6 +155,12 @@ def issues_in(error: DataError, line: int) -> list[Issue]:
         Issue(issue.message, line=line, kind="invalid sentence", fixes=hint if CONTROL in issue.message else ())
         for issue in error.issues
     ]
+
+
+def at_words(issues: Iterable[Issue], line_of: Callable[[int], int]) -> list[Issue]:
+    """The issues, those that begin with the position of a word in the line of that word."""
+    matches = ((issue, _WORD.match(issue.message)) for issue in issues)
+    return [replace(issue, line=line_of(int(match[1]))) if match else issue for issue, match in matches]
 
 
 def lone_return(text: str, line: int) -> Issue | None:
@@ -298,6 +302,8 @@ class Source(ABC):
         """How many rejects of the last full pass the file itself marks as not to be used, by their reason."""
         self.labels_count = True
         """Whether text that nobody has annotated is an issue; see `nersery.io.open_text`."""
+        self.advised: Callable[[DataError], DataError] | None = None
+        """Puts better advice into an error of reading."""
 
     @property
     @abstractmethod
@@ -308,6 +314,11 @@ class Source(ABC):
     def extra_columns(self) -> int | None:
         """How many columns beside word and tag the file has; None where it has no columns at all."""
         return None
+
+    @property
+    def stems(self) -> frozenset[str]:
+        """The names of the files, without extension, from which sentences without ids get theirs."""
+        return frozenset({self.file.stem})
 
     @abstractmethod
     def sentences(self, findings: Pass) -> Iterator[Sentence]:
@@ -320,11 +331,14 @@ class Source(ABC):
             DataError: At the end, with all issues of the file.
         """
         findings = Pass(self.file, self.options)
-        for sentence in self.sentences(findings):
-            if not findings.issues:
-                yield sentence
-        if findings.issues:
-            raise findings.error()
+        try:
+            for sentence in self.sentences(findings):
+                if not findings.issues:
+                    yield sentence
+            if findings.issues:
+                raise findings.error()
+        except DataError as error:
+            raise (self.advised(error) if self.advised else error) from None
         self.rejects, self.repaired, self.skipped = findings.rejects, findings.repaired, findings.skipped
 
     def outcomes(self) -> Iterator[Sentence | Reject]:
@@ -348,6 +362,7 @@ class InMemory(Source):
     """
 
     description = "in memory"
+    stems = frozenset[str]()
 
     def __init__(self, rows: Iterable[Sentence], name: str = "the corpus") -> None:
         super().__init__(TextFile("memory"), ReadOptions())
@@ -373,9 +388,8 @@ def digest_of(values: Iterable[Any]) -> str:
 class Writer(ABC):
     """Turns sentences into the text of a format."""
 
-    pack: Callable[[Path, Path], None] | None = None
-    makes_folder = False
-    """See `nersery.io.formats.Format`, as for ``pack``."""
+    format: Format
+    """Set by `nersery.io.writer`."""
 
     @abstractmethod
     def encode(self, sentence: Sentence) -> str:

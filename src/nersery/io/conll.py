@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import islice, pairwise
 from typing import NamedTuple
@@ -31,7 +31,7 @@ from nersery.io.columns import (
     split_line,
 )
 from nersery.io.conll_writer import ConllWriter
-from nersery.io.formats import Beginning, Format
+from nersery.io.formats import COLUMNS, COMMENTS, ENTITIES, WORDS, Beginning, Format
 from nersery.io.repairs import (
     BLANK_WORDS,
     EXTRA_ROWS,
@@ -138,8 +138,7 @@ class ConllSource(base.Source):
         if self.layout is None:
             return
         for number, paragraph in enumerate(self._paragraphs(self.layout), start=1):
-            ids = [match["marked"] or match["alone"] for match in map(_ID.match, paragraph.comments) if match]
-            id = ids[-1] if ids else f"{self.file.stem}:{number}"  # those before belong to sentences without words
+            id = id_in(paragraph.comments) or f"{self.file.stem}:{number}"
             sentence = self._sentence(paragraph, id, self.layout, findings)
             if sentence is not None:
                 yield sentence
@@ -193,10 +192,16 @@ class ConllSource(base.Source):
                     findings.count(paragraph.repaired, repaired, cleaned)
                     return sentence
                 except DataError as error:
-                    invalid = base.issues_in(error, paragraph.line)
+                    invalid = base.at_words(base.issues_in(error, paragraph.line), paragraph.line_of)
         issues = [*issues, *_row_issues(paragraph, layout)] or invalid
         findings.broken(id, sorted(issues, key=lambda issue: issue.line or 0), _remains(paragraph, layout))
         return None
+
+
+def id_in(comments: Iterable[str]) -> str:
+    """The id that the comments of a sentence give it, if any; those before the last are of sentences without words."""
+    ids = [match["marked"] or match["alone"] for match in map(_ID.match, comments) if match]
+    return ids[-1] if ids else ""
 
 
 def _refuse_spaces_in_tags(file: TextFile) -> None:
@@ -353,7 +358,7 @@ FORMATS = (
         (".conll", ".iob", ".iob2", ".bio", ".tsv"),
         ConllSource,
         ConllWriter,
-        holds_ids=False,
+        keeps=frozenset({WORDS, ENTITIES, COLUMNS, COMMENTS}),
         recognises=_recognises,
         rank=3,
     ),

@@ -10,20 +10,22 @@ from __future__ import annotations
 import ast
 import csv
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import islice, pairwise
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from nersery.core.errors import DataError, Issue
 from nersery.core.sentence import UNKNOWN_COLUMN
 from nersery.core.tags import looks_like_tag
-from nersery.io.base import ReadOptions
+from nersery.io.base import ReadOptions, at_words, repair_hint
 from nersery.io.columns import NEARLY_ALL, SAMPLE_LINES, check_named_columns
 from nersery.io.conll import TAG_NAMES, WORD_NAMES
 from nersery.io.foreign import refuse_foreign
 from nersery.io.formats import Beginning, Format
 from nersery.io.jsonl import JsonlSource
 from nersery.io.objects import Object
+from nersery.io.repairs import BLANK_WORDS
 from nersery.io.text_file import TextFile
 
 _NUMBER = r"[ _.-]*(?:#|idx?|index|no|nr|num|number)\.?"
@@ -57,6 +59,19 @@ class _Table(NamedTuple):
     def ends(self, row: _TableRow) -> bool:
         """Whether a row stands between two sentences."""
         return not ("".join(row) if self.sentence else _cell(row, self.word)).strip()
+
+
+class _Sentence(Object):
+    """A sentence as JSONL has it.
+
+    Args:
+        lines: Of its words.
+        blank: How many words were left out.
+    """
+
+    def __init__(self, value: Object, lines: Sequence[int], blank: int) -> None:
+        super().__init__(value)
+        self.lines, self.blank = lines, blank
 
 
 class CsvSource(JsonlSource):
@@ -100,7 +115,7 @@ class CsvSource(JsonlSource):
         if self._table is None:
             return
         names, word, tag, naming, by_sentence = self._table
-        current, began, name = list[_TableRow](), 0, [""] * len(naming)
+        current, name = list[tuple[int, _TableRow]](), [""] * len(naming)
         for line, row in islice(self._rows(), bool(names), None):
             if by_sentence:
                 words, tags = ([*_parts(row[at])] if at < len(row) else [] for at in (word, tag))
@@ -108,18 +123,34 @@ class CsvSource(JsonlSource):
                 continue
             named, is_end = [_cell(row, at) or old for at, old in zip(naming, name, strict=True)], self._table.ends(row)
             if current and (is_end or named != name):
-                yield began, self._sentence(current, name)
+                yield current[0][0], self._sentence(current, name)
                 current = []
             if not is_end:
-                began, name = began if current else line, named
-                current.append(row)
+                name = named
+                current.append((line, row))
         if current:
-            yield began, self._sentence(current, name)
+            yield current[0][0], self._sentence(current, name)
 
-    def _sentence(self, rows: Sequence[_TableRow], name: Sequence[str]) -> Object:
-        """A sentence as JSONL has it, with the other columns that have a name, or all where none has."""
+    def placed(self, issues: Sequence[Issue], given: Any) -> Sequence[Issue]:
+        """The issues in the lines of their words; see `JsonlSource`."""
+        if not isinstance(given, _Sentence):
+            return issues
+        blank = {line for line, word in zip(given.lines, given["tokens"], strict=True) if not word.strip(" ")}
+        hint = (repair_hint(BLANK_WORDS),)
+        placed = at_words(issues, given.lines.__getitem__)
+        return [replace(issue, fixes=hint) if issue.line in blank else issue for issue in placed]
+
+    def repaired_in(self, given: Any) -> Mapping[str, int]:
+        """See `JsonlSource`."""
+        return {BLANK_WORDS: given.blank} if isinstance(given, _Sentence) and given.blank else {}
+
+    def _sentence(self, numbered: Sequence[tuple[int, _TableRow]], name: Sequence[str]) -> _Sentence:
+        """A sentence with the other columns that have a name, or all where none has."""
         assert self._table is not None
         names, word, tag, naming, _ = self._table
+        worded = [(line, row) for line, row in numbered if _cell(row, word).strip(" ")]
+        kept = worded if worded and BLANK_WORDS in self.options.repair else numbered
+        rows = [row for _, row in kept]
         width = max(map(len, rows))
         others = [
             at for at in range(width) if at not in (word, tag, *naming) and (not names or names[at : at + 1] != [""])
@@ -127,7 +158,8 @@ class CsvSource(JsonlSource):
         value: Object = {"id": ":".join(filter(None, name)), "document": "".join(name[:-1])}
         value |= {"tokens": [_cell(row, word) for row in rows], "ner_tags": [_cell(row, tag) for row in rows]}
         columns = [["_".join(_cell(row, at).split()) or UNKNOWN_COLUMN for row in rows] for at in others]
-        return {**value, "columns": columns} if columns else value
+        value |= {"columns": columns} if columns else {}
+        return _Sentence(value, [line for line, _ in kept], len(numbered) - len(kept))
 
 
 def _cell(row: _TableRow, at: int) -> str:
@@ -219,6 +251,5 @@ FORMATS = (
         (".csv",),
         reader=CsvSource,
         unwritable="CSV is only read. Choose conll, or in Python Corpus.to_pandas().to_csv(…)",
-        holds_ids=False,
     ),
 )

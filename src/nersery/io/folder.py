@@ -56,6 +56,7 @@ class FolderSource(Source):
             raise DataError(Issue(f"the folder cannot be read: {error.strerror}", file.name), fix=READABLE) from None
         if issues := list(self._issues()):
             raise DataError(issues, fix=self._advice())
+        self.advised = self._advised_as_the_first
 
     def _issues(self) -> Iterator[Issue]:
         stems: dict[str, Path] = {}
@@ -93,6 +94,15 @@ class FolderSource(Source):
     def extra_columns(self) -> int | None:
         """Those of the first file; see `Source`."""
         return self._first.extra_columns
+
+    @property
+    def stems(self) -> frozenset[str]:
+        """See `Source`."""
+        return frozenset(path.stem for path in self.paths)
+
+    def _advised_as_the_first(self, error: DataError) -> DataError:
+        advised = self._first.advised
+        return advised(error) if advised else error
 
     @property
     def _first(self) -> Source:

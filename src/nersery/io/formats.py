@@ -15,6 +15,12 @@ from typing import Any
 
 from nersery.io.text_file import BLANKS, MOST_CHARACTERS, TextFile
 
+WORDS, ENTITIES, IDS, LANGUAGES, COLUMNS, COMMENTS = "words", "entities", "ids", "languages", "columns", "comments"
+ORIGINS, SCORES, ENTITY_SCORES, SOFT_LABELS = "origins", "scores", "entity scores", "soft labels"
+DOCUMENTS, OFFSETS = "documents", "offsets"
+PLAIN = frozenset({WORDS, ENTITIES, IDS, LANGUAGES})
+EVERYTHING = PLAIN | {COLUMNS, COMMENTS, ORIGINS, SCORES, ENTITY_SCORES, SOFT_LABELS, DOCUMENTS, OFFSETS}
+"""The parts of sentences that a format keeps or loses."""
 FIRST_LINES = 5
 """The first of these that can be read decides what a file of objects holds."""
 
@@ -61,9 +67,7 @@ class Format:
         unwritable: Why it has no writer, and what to choose instead.
         pack: Makes the file or folder of what the writer wrote, where that is not the format itself.
         makes_folder: What it packs is a folder.
-        holds_words: Words survive a round trip; otherwise the text does, and is split again.
-        holds_labels: Entities survive a round trip.
-        holds_ids: Ids survive a round trip.
+        keeps: Parts of sentences that its files hold; without `WORDS`, the text is split again when it is read.
         recognises: Whether a file begins like it; lower ranks are tried first, and before what the extension names.
         shares_extensions: Other formats use its extensions too, so the content decides.
     """
@@ -76,9 +80,7 @@ class Format:
     unwritable: str = ""
     pack: Callable[[Path, Path], None] | None = None
     makes_folder: bool = False
-    holds_words: bool = True
-    holds_labels: bool = True
-    holds_ids: bool = True
+    keeps: frozenset[str] = PLAIN
     recognises: Callable[[Beginning], bool] | None = None
     rank: int = 0
     shares_extensions: bool = False

@@ -87,7 +87,9 @@ def _decoded(text: str) -> Any:
         if "\\u" in text:  # in a file, only an escape can be half a surrogate pair
             ENCODER.encode(value).encode()
     except json.JSONDecodeError as error:
-        raise ValueError(f"not JSON: {error.msg} in column {error.colno}") from None
+        if error.pos >= len(text.rstrip(BLANKS)):
+            raise ValueError("not JSON: the line ends early, expected a whole object") from None
+        raise ValueError(f"not JSON: {error.msg.removesuffix(' at')} in column {error.colno}") from None
     except UnicodeEncodeError:
         raise ValueError("a string holds half of a surrogate pair, which no file can store") from None
     except RecursionError:

@@ -14,7 +14,7 @@ from typing import Any
 from nersery.core.batched import batched
 from nersery.core.errors import DataError, Issue
 from nersery.core.extras import required
-from nersery.io.formats import Format
+from nersery.io.formats import EVERYTHING, Format
 from nersery.io.jsonl import JsonlSource
 from nersery.io.objects import Object, json_value
 
@@ -175,5 +175,6 @@ FORMATS = (
         ParquetSource,
         unwritable="Parquet is written in shards only, by `nersery augment`, `annotate`, `predict` or "
         "`crosslingual project` with --shards. Choose .jsonl, which holds the same",
+        keeps=EVERYTHING,
     ),
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -70,8 +71,29 @@ def _open_file(path: str | Path, options: ReadOptions) -> Source:
     if reader is None:
         message = f"{formats()[format].summary} cannot be read; formats that can: {', '.join(readable())}"
         raise DataError(Issue(message, file.name), fix="give the file it was made from")
-    source: Source = reader(file, options)
+    if options.format == AUTO:
+        source: Source = reader(file, options)
+        return source
+    try:
+        source = reader(file, options)
+    except DataError as error:
+        raise _naming_the_format(file, options, error) from None
+    source.advised = partial(_naming_the_format, file, options)
     return source
+
+
+def _naming_the_format(file: TextFile, options: ReadOptions, error: DataError) -> DataError:
+    """The error of reading a file in the format that the user names; if it can be read in another, that is the fix."""
+    detecting = replace(options, format=AUTO)
+    try:
+        start = Beginning(file, detecting)
+        known = formats()[_recognise(file, detecting)]
+        is_other = known.name not in (options.format, "text") and known.recognises and known.recognises(start)
+        if not is_other or type(error) is not DataError or next(iter(_open_file(file.path, detecting)), None) is None:
+            return error
+    except DataError:
+        return error
+    return DataError(error.issues, fix=f"the file seems to be {known.name}: leave out --format")
 
 
 def read(path: str | Path, **options: Any) -> Corpus:

@@ -1,27 +1,211 @@
-"""Lines of data sets whose tags have another name than in most."""
+"""The keys that a row of JSONL or of a data set may have, and what is wrong with those of a row."""
 
 from __future__ import annotations
 
+import difflib
+import sys
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-OTHER_TAGS = ("ner", "labels", "ner_labels")
+from nersery.core.errors import Issue, did_you_mean
+from nersery.core.tags import looks_like_tag
+from nersery.io.objects import BrokenError, Object
+
+_ENTITY_KEYS = ({"start", "end", "type"}, {"start", "end", "type", "score"})
+
+
+def _texts(value: Any) -> bool:
+    return isinstance(value, list) and set(map(type, value)) <= {str}
+
+
+def _number(value: Any) -> bool:
+    return type(value) in (int, float) and abs(value) <= sys.float_info.max
+
+
+def _entities(value: Any) -> bool:
+    return isinstance(value, list) and all(map(_entity, value))
+
+
+def _entity(value: Any) -> bool:
+    return (
+        isinstance(value, dict)
+        and value.keys() in _ENTITY_KEYS
+        and type(value["start"]) is int
+        and type(value["end"]) is int
+        and isinstance(value["type"], str)
+        and (value.get("score") is None or _number(value["score"]))
+    )
+
+
+def _origin(value: Any) -> bool:
+    return (
+        isinstance(value, dict)
+        and value.keys() <= {"method", "parents", "copy"}
+        and isinstance(value.get("method"), str)
+        and _texts(value.get("parents", []))
+        and type(value.get("copy", 0)) is int
+    )
+
+
+_SOFT_LABEL: Mapping[str, Any] = {"word": int, "type": str, "begin": (int, float), "inside": (int, float)}
+
+
+def _soft_labels(value: Any) -> bool:
+    return isinstance(value, list) and all(
+        isinstance(label, dict)
+        and label.keys() == _SOFT_LABEL.keys()
+        and all(isinstance(label[key], kind) and type(label[key]) is not bool for key, kind in _SOFT_LABEL.items())
+        for label in value
+    )
+
+
+def _pairs_of_numbers(value: Any) -> bool:
+    return isinstance(value, list) and all(isinstance(v, list) and [*map(type, v)] == [int, int] for v in value)
+
+
+def _text(value: Any) -> bool:
+    return isinstance(value, str)
+
+
+_TAGS = ("tags", "ner_tags")
+_NUMBERS = 'numbers must be turned into them first, in Python by Corpus.from_dataset(rows, names=["O", "B-PER", …])'
+_SHAPES: Mapping[str, tuple[Callable[[Any], bool], str]] = {
+    "id": (_text, "a string"),
+    "words": (_texts, "a list of strings"),
+    "language": (_text, "a string"),
+    "entities": (_entities, 'a list of {"start": number, "end": number, "type": string}, each perhaps with a "score"'),
+    "origin": (_origin, '{"method": string, "parents": list of ids, "copy": number}'),
+    "scores": (
+        lambda value: isinstance(value, dict) and all(map(_number, value.values())),
+        "an object of finite numbers",
+    ),
+    "columns": (lambda value: isinstance(value, list) and all(map(_texts, value)), "a list of lists of strings"),
+    "comments": (_texts, "a list of strings"),
+    "soft_labels": (_soft_labels, 'a list of {"word": number, "type": string, "begin": number, "inside": number}'),
+    "document": (_text, "a string"),
+    "offsets": (_pairs_of_numbers, "a list of [start, end], one for each word"),
+    "tokens": (_texts, "a list of strings"),
+    **dict.fromkeys(_TAGS, (_texts, f"a list of strings such as B-PER; {_NUMBERS}")),
+}
+_OTHER_TAGS = ("ner", "labels", "ner_labels")
 """What tags are called in the examples of transformers and in some data sets."""
-_OURS = {"entities", "tags", "ner_tags"}
+MARKS_OF_TAGS = ('tags"', *(f'"{name}"' for name in _OTHER_TAGS))
+"""One of these is in each line that has tags."""
+_PLAIN = {key: check for key, (check, _) in _SHAPES.items() if key not in ("tokens", *_TAGS)}
+"""The checks of the keys that nersery writes; any of them go together."""
+_MISSPELT = 0.81
+"""How similar a misspelt key is to ours, of nearly the same length; ``uid`` and ``id`` are less so."""
 
 
-def with_usual_names(value: Any) -> Any:
-    """A line with words and a list of tags under such a name, as ``tokens`` and ``ner_tags``; others as they are.
+def is_plain(row: Any) -> bool:
+    """Whether a row is as nersery writes it and so without issues, which most are; others need a closer look."""
+    if type(row) is not dict or "words" not in row:
+        return False
+    for key, content in row.items():
+        is_right = _PLAIN.get(key)
+        if is_right is None or not is_right(content):
+            return False
+    return True
 
-    >>> with_usual_names({"words": ["Oslo"], "ner": ["B-LOC"]})
-    {'tokens': ['Oslo'], 'ner_tags': ['B-LOC']}
+
+def usual_row(row: Any, line: int) -> tuple[Object, list[str]]:
+    """A row with its id as text and, if it has labels, with columns in place of other keys that have a value a word.
+
+    Returns:
+        The row, and the keys that are left out.
+
+    Raises:
+        BrokenError: With all that is wrong with its keys and the shapes of their values.
     """
-    words = value.get("tokens", value.get("words")) if isinstance(value, dict) else None
-    if not isinstance(words, list) or value.keys() & _OURS:
-        return value
-    tag_keys = [key for key in OTHER_TAGS if _are_tags(value.get(key), len(words))]
-    names = {"words": "tokens", tag_keys[0]: "ner_tags"} if len(tag_keys) == 1 else {}
-    return {names.get(key, key): content for key, content in value.items()}
+    if is_plain(row):
+        return row, []
+    if isinstance(row, dict) and type(row.get("id")) is int:
+        row = {**row, "id": str(row["id"])}
+    if messages := [*_issues(row)]:
+        raise BrokenError(*(Issue(message, line=line, kind="wrong object") for message in messages))
+    others = _others(row)
+    columns = [key for key in others if "columns" not in row and _is_column(row[key], row)]
+    usual: Object = {key: content for key, content in row.items() if key not in others}
+    if columns:
+        usual["columns"] = [[*map(str, row[key])] for key in columns]
+    return usual, [key for key in others if key not in columns]
 
 
-def _are_tags(value: Any, count: int) -> bool:
-    return isinstance(value, list) and len(value) == count and all(isinstance(tag, str) for tag in value)
+def key_of_tags(row: Object) -> str:
+    """What the tags of a row are called; empty if it has none.
+
+    >>> key_of_tags({"words": ["Oslo"], "ner": ["B-LOC"]}), key_of_tags({"words": ["Oslo"], "labels": ["news"] * 3})
+    ('ner', '')
+    """
+    keys = [key for key in _TAGS if key in row]
+    if not keys and "entities" not in row:
+        keys = [key for key in _OTHER_TAGS if _seem_tags(row.get(key), row)]
+        keys = keys if len(keys) == 1 else []
+    return keys[0] if keys else ""
+
+
+def words_of(row: Object) -> Any:
+    """The words of a row."""
+    return row["words"] if "words" in row else row.get("tokens")
+
+
+def _seem_tags(value: Any, row: Object) -> bool:
+    """Whether a value is a list of tags, or of numbers of tags, for the words of a row; the number may be wrong."""
+    words = words_of(row)
+    if not isinstance(value, list) or not isinstance(words, list):
+        return False
+    if len(value) == len(words):
+        return all(type(tag) in (str, int) for tag in value)
+    return value != [] and all(isinstance(tag, str) and looks_like_tag(tag) for tag in value)
+
+
+def _others(row: Object) -> list[str]:
+    """The keys that are not ours."""
+    tags = key_of_tags(row)
+    return [key for key in row if key not in _SHAPES and key != tags]
+
+
+def _is_column(content: Any, row: Object) -> bool:
+    """Whether there is a value for each word that a column can hold."""
+    words = words_of(row)
+    if not isinstance(content, list) or not isinstance(words, list) or len(content) != len(words):
+        return False
+    return all(type(item) is int or (type(item) is str and item.split() == [item]) for item in content)
+
+
+def _issues(row: Any) -> Iterator[str]:
+    """What is wrong with the keys of a row and the shapes of their values."""
+    if not isinstance(row, dict):
+        yield f'{row!r:.60}, expected an object such as {{"words": […], "entities": […]}}'
+        return
+    tags, others = key_of_tags(row), _others(row)
+    if isinstance(row.get("reason"), str) and not tags:
+        yield 'it has a "reason": this seems to be a file of rejects, expected a corpus without this key'
+        return
+    if row.keys().isdisjoint(("words", "tokens")) and len(others) > 1:
+        keys = ", ".join(map(repr, row))
+        expected = 'expected "words" with "entities" or "tags", or "text" with "label": [[start, end, type], …]'
+        yield f"its keys are {keys:.60}, {expected}"
+        return
+    is_labelled = tags or "entities" in row
+    for key, content in row.items():
+        if key in others:
+            if not is_labelled or _is_misspelt(key, row):  # without labels, they may be under this key
+                yield f'there is no key "{key}"; {did_you_mean(key, _SHAPES)}'
+        else:
+            check, expected = _SHAPES[key if key in _SHAPES else "ner_tags"]
+            if not check(content):
+                yield f'"{key}" is {content!r:.60}, expected {expected}'
+    if ("words" in row) is ("tokens" in row):
+        yield 'expected exactly one of "words" and "tokens"'
+    if len(row.keys() & {"entities", *_TAGS}) > 1:
+        yield f"expected only one of {', '.join(('entities', *_TAGS))}"
+    if "entities" in row and (doubled := [key for key in _OTHER_TAGS if _seem_tags(row.get(key), row)]):
+        yield f"expected only one of entities, {', '.join(doubled)}"
+
+
+def _is_misspelt(key: str, row: Object) -> bool:
+    """Whether a key seems to be meant for one of ours that a labelled row lacks, and has such a value."""
+    lacking = _SHAPES.keys() - {*row, "words", "tokens", "entities", *_TAGS}
+    close = difflib.get_close_matches(key.casefold(), sorted(lacking), 1, _MISSPELT)
+    return any(abs(len(name) - len(key)) < 2 and _SHAPES[name][0](row[key]) for name in close)

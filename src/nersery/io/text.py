@@ -12,7 +12,7 @@ from nersery.core.text_forms import is_invisible
 from nersery.core.warnings import warn
 from nersery.io.base import Pass, ReadOptions, Source, Writer, issues_in, lone_return, unread
 from nersery.io.foreign import refuse_foreign
-from nersery.io.formats import Beginning, Format
+from nersery.io.formats import WORDS, Beginning, Format
 from nersery.io.text_file import TextFile
 from nersery.io.tokenization import attached_signs, runs_on, splitter
 
@@ -146,17 +146,12 @@ FORMATS = (
         (".txt",),
         TextSource,
         TextWriter,
-        holds_labels=False,
-        holds_ids=False,
+        keeps=frozenset({WORDS}),
         recognises=_begins,
         rank=4,
         shares_extensions=True,
     ),
     Format(
-        "words",
-        "the same, dropping all labels",
-        writer=partial(TextWriter, drop_labels=True),
-        holds_labels=False,
-        holds_ids=False,
+        "words", "the same, dropping all labels", writer=partial(TextWriter, drop_labels=True), keeps=frozenset({WORDS})
     ),
 )

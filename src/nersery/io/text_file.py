@@ -209,6 +209,8 @@ class TextFile:
     def _in_utf(self) -> str:
         """The Unicode encoding, not the one that was named, in which the file seems to be; empty if there is none."""
         beginning = self._bytes(MOST_BYTES)
+        if beginning.startswith((codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE)):
+            return "utf-32"  # the first of these begins like a mark of UTF-16
         if beginning.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
             return "utf-16"
         nulls = [beginning[start:1000:2].count(0) * 4 > len(beginning[start:1000:2]) for start in (0, 1)]

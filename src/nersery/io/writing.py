@@ -53,7 +53,7 @@ def writer(format: str, *, scheme: str = "IOB2", separator: str = "\t", columns:
     if known.writer is None:
         raise SettingsError(known.unwritable)
     encoder: Writer = known.writer(scheme, separator, columns) if format == "conll" else known.writer()
-    encoder.pack, encoder.makes_folder = known.pack, known.makes_folder
+    encoder.format = known
     return encoder
 
 
@@ -77,7 +77,7 @@ def write(
     encoder = writer(format_of(path) if format == AUTO else format, scheme=scheme, separator=separator)
     refuse_unwritable(path)
     path.parent.mkdir(parents=True, exist_ok=True)
-    if encoder.makes_folder and os.path.lexists(path):
+    if encoder.format.makes_folder and os.path.lexists(path):
         raise SettingsError(f"{path} exists already, expected the name of a new folder. Choose another name")
     if path.is_dir():
         raise SettingsError(f"{path} is a folder that exists already. Choose another name")
@@ -88,10 +88,10 @@ def write(
                 text = encoder.encode(sentence)
                 stream.write(text if count else as_beginning(text))
                 count += 1
-        if encoder.pack is None:
+        if encoder.format.pack is None:
             os.replace(temporary, path)
         else:
-            _pack(encoder.pack, temporary, path)
+            _pack(encoder.format.pack, temporary, path)
     return count
 
 

@@ -23,6 +23,7 @@ from nersery.core.other_jobs import already_exists, beginnings, foreign_files
 from nersery.core.outcome import Outcome, Reject, Step, Tally
 from nersery.core.progress import Progress
 from nersery.core.sentence import Sentence
+from nersery.io.losses import Losses
 from nersery.io.text_file import as_beginning
 from nersery.io.writing import remove
 from nersery.pipeline.error_policy import ErrorPolicy, sentence_in
@@ -103,6 +104,7 @@ class FileJob:
         pack: Makes the target of the output, in one go at the end; None where the output is the target.
         makes_folder: The target is a folder, which takes the place of no file.
         sentence_of: The sentence that the reject of a failed item shows.
+        losses: Told of the sentences that are written, if given.
     """
 
     target: Path
@@ -113,6 +115,7 @@ class FileJob:
     pack: Callable[[Path, Path], None] | None = None
     makes_folder: bool = False
     sentence_of: Callable[[Any], Sentence | None] = sentence_in
+    losses: Losses | None = None
 
     @property
     def part(self) -> Path:
@@ -188,6 +191,11 @@ class FileJob:
             self._publish(journal.tally)
         return journal.tally
 
+    def note_losses(self) -> None:
+        """Print a note of what the format has not kept of the sentences that this call wrote, if anything."""
+        if self.losses is not None:
+            self.losses.report()
+
     def _fill(self, journal: _Journal, outcomes: Iterable[Outcome], policy: ErrorPolicy[Any], batch_size: int) -> None:
         with (
             files.naming_the_full_disk(self.target),
@@ -204,6 +212,8 @@ class FileJob:
                     output.write(self.blank.encode())
                 else:
                     output.write((line if output.tell() else as_beginning(line)).encode())
+                    if self.losses is not None:
+                        self.losses.see(outcome)
                 # After a failed item all others may fail, too: the corrected command then processes these again.
                 has_failed = isinstance(outcome, Reject) and outcome.error is not None
                 if number % batch_size == 0 and not has_failed and time.monotonic() - saved >= CHECKPOINT_SECONDS:

@@ -168,18 +168,21 @@ def in_memory(stage: Stage[Any, Any], rows: Rows, options: JobOptions) -> Iterat
     return run(stage.items(rows.outcomes()), step, batch_size=size, sentence_of=stage.sentence_of)
 
 
-def corpus_job(target: Path, fingerprint: Mapping[str, Any], writer: io.Writer | None = None) -> FileJob:
-    """A job into a corpus file.
+def corpus_job(
+    target: Path, fingerprint: Mapping[str, Any], writer: io.Writer | None = None, *, rows: Any = None
+) -> FileJob:
+    """A job into a corpus file, which finds out what its format does not keep.
 
     Args:
         fingerprint: Everything the result depends on; an unfinished job is resumed only by the same.
         writer: None uses that of the target's extension.
+        rows: What the sentences are made of, perhaps an `nersery.io.Source`.
     """
     writer = writer or io.writer(output_format(target))
     fingerprint = {"nersery": __version__, **fingerprint}
-    return FileJob(
-        target, writer.encode, io.reject_line, fingerprint, pack=writer.pack, makes_folder=writer.makes_folder
-    )
+    pack, makes_folder = writer.format.pack, writer.format.makes_folder
+    losses = io.Losses(writer.format, getattr(rows, "stems", ()))
+    return FileJob(target, writer.encode, io.reject_line, fingerprint, "", pack, makes_folder, losses=losses)
 
 
 def output_format(path: Path, wanted: str | None = None) -> str:
@@ -246,7 +249,9 @@ class StageJob:
         with Progress(self.label, total, quiet=self.options.quiet) as progress:
             items, force = self.stage.items(unchanged(self.rows, self.fingerprint.get("rows"))), self.options.force
             size = self.stage.items_at_once(method, self.options.batch_size)
-            return job.run(items, step, batch_size=size, progress=progress, overwrite=force)
+            tally = job.run(items, step, batch_size=size, progress=progress, overwrite=force)
+        job.note_losses()
+        return tally
 
     def _environment(self, method: Any, threads: int | None = None) -> Mapping[str, Any]:
         """What the results of a model depend on beside its settings; nothing for methods without one."""
@@ -264,7 +269,7 @@ class StageJob:
     def _file_job(self, environment: Mapping[str, Any] = MappingProxyType({})) -> FileJob:
         fingerprint = self._full_fingerprint(environment)
         if self.stage.extension == "jsonl":
-            job = corpus_job(self.target, fingerprint)
+            job = corpus_job(self.target, fingerprint, rows=self.rows)
         else:  # a format that only the stage can write
             job = FileJob(self.target, self.stage.encode, io.reject_line, fingerprint, blank=self.stage.blank)
         return replace(job, sentence_of=self.stage.sentence_of)

@@ -174,6 +174,13 @@ class SelfTraining(Selector):
             "steps": [self._record(number) for number in range(len(self._finished_steps))],
             "best": self._best(),
         }
+        if self._can_stop and self._best() == 0 and len(self._finished_steps) > 1:
+            self._note_no_gain([step.dev_f1 or 0.0 for step in self._finished_steps])
+
+    def _note_no_gain(self, scores: Sequence[float]) -> None:
+        """Say why nothing is kept, by the dev F1 of gold alone and of each step."""
+        advice = "" if any(scores) else ". Its tagger has learnt nothing: train it longer (tagger.steps)"
+        note(f"no step beats gold alone (dev F1 {100 * scores[0]:.1f}), so self_training keeps nothing{advice}")
 
     def transform(self, sentences: Sequence[Sentence]) -> list[Sentence]:
         """The sentences with the certainty, and where they were relabelled the labels, with which they joined."""

@@ -13,7 +13,7 @@ from nersery.io.annotation_tools.labelled_text import Document, Span
 from nersery.io.annotation_tools.standoff import StandoffSource
 from nersery.io.annotation_tools.tool_exports import pack_brat
 from nersery.io.base import Pass, ReadOptions, unread
-from nersery.io.formats import Format
+from nersery.io.formats import DOCUMENTS, ENTITIES, OFFSETS, Format
 from nersery.io.jsonl import JsonlWriter
 from nersery.io.text_file import TextFile
 
@@ -86,8 +86,7 @@ FORMATS = (
         writer=JsonlWriter,
         pack=pack_brat,
         makes_folder=True,
-        holds_words=False,
-        holds_ids=False,
+        keeps=frozenset({ENTITIES, DOCUMENTS, OFFSETS}),
         recognises=lambda start: (
             start.extension == LABELS or (len(files_of(start.file.path)) > 1 and not start.names_columns)
         ),

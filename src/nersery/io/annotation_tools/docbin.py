@@ -15,7 +15,7 @@ from nersery.core.errors import DataError, Issue
 from nersery.core.extras import required
 from nersery.core.sentence import Corpus, Sentence
 from nersery.io.base import Pass, ReadOptions, Source, unread
-from nersery.io.formats import Format
+from nersery.io.formats import DOCUMENTS, OFFSETS, PLAIN, Format
 from nersery.io.jsonl import JsonlSource, JsonlWriter
 from nersery.io.libraries import document_sentences, to_spacy
 from nersery.io.text_file import TextFile
@@ -89,4 +89,14 @@ def pack_docbin(lines: Path, target: Path) -> None:
     docbin.to_disk(target)
 
 
-FORMATS = (Format("spacy", "spaCy's DocBin", (".spacy",), reader=DocBinSource, writer=JsonlWriter, pack=pack_docbin),)
+FORMATS = (
+    Format(
+        "spacy",
+        "spaCy's DocBin",
+        (".spacy",),
+        reader=DocBinSource,
+        writer=JsonlWriter,
+        pack=pack_docbin,
+        keeps=PLAIN | {DOCUMENTS, OFFSETS},
+    ),
+)

@@ -18,7 +18,7 @@ from nersery.core.warnings import warn
 from nersery.io.annotation_tools.standoff import layout, refuse_outer_space
 from nersery.io.annotation_tools.word_spans import WordSpansSource, begins
 from nersery.io.base import ReadOptions, Writer
-from nersery.io.formats import Format
+from nersery.io.formats import DOCUMENTS, ENTITIES, IDS, LANGUAGES, OFFSETS, PLAIN, WORDS, Format
 from nersery.io.jsonl import JsonlSource
 from nersery.io.objects import ENCODER, Object
 from nersery.io.text_file import BYTE_ORDER_MARK, TextFile
@@ -176,15 +176,18 @@ FORMATS = (
         "tasks with predictions, for import into Label Studio",
         writer=LabelStudioWriter,
         pack=pack_array,
+        keeps=frozenset({ENTITIES, IDS, LANGUAGES, DOCUMENTS, OFFSETS}),
     ),
-    Format("prodigy", "tasks of Prodigy with tokens and spans", writer=ProdigyWriter),
+    Format(
+        "prodigy", "tasks of Prodigy with tokens and spans", writer=ProdigyWriter, keeps=PLAIN | {DOCUMENTS, OFFSETS}
+    ),
     Format(
         "gliner",
         "training data of GLiNER; that of DyGIE and SpERT is read",
         reader=WordSpansSource,
         writer=GlinerWriter,
         pack=pack_array,
-        holds_ids=False,
+        keeps=frozenset({WORDS, ENTITIES}),
         recognises=begins,
     ),
 )

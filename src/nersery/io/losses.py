@@ -1,0 +1,74 @@
+"""What the sentences of a corpus lose in a format that does not keep all of their parts."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection
+from operator import attrgetter
+from typing import Any
+
+from nersery.core.sentence import Sentence
+from nersery.core.warnings import note
+from nersery.io.conll import id_in
+from nersery.io.formats import (
+    COLUMNS,
+    COMMENTS,
+    DOCUMENTS,
+    ENTITY_SCORES,
+    IDS,
+    LANGUAGES,
+    OFFSETS,
+    ORIGINS,
+    SCORES,
+    SOFT_LABELS,
+    Format,
+)
+
+_PARTS: dict[str, Callable[[Sentence], Any]] = {
+    LANGUAGES: attrgetter("language"),
+    ORIGINS: attrgetter("origin"),
+    SCORES: attrgetter("scores"),
+    ENTITY_SCORES: lambda sentence: any(entity.score is not None for entity in sentence.entities),
+    SOFT_LABELS: attrgetter("soft_labels"),
+    COLUMNS: attrgetter("columns"),
+    COMMENTS: attrgetter("comments"),
+    DOCUMENTS: attrgetter("document"),
+    OFFSETS: attrgetter("offsets"),
+}
+"""Whether a sentence has a part. Words are never lost altogether, and a format refuses entities or says in its name
+that it drops them."""
+
+
+class Losses:
+    """Finds out what is lost of the sentences that are written, and says so once.
+
+    Args:
+        stems: Of the files that the sentences come from. Ids that reading has made of these are no loss; without stems,
+            ids are that end with a number as these do.
+    """
+
+    def __init__(self, format: Format, stems: Collection[str] = ()) -> None:
+        self._format, self._lost = format, set[str]()
+        parts = {IDS: self._has_own_id, **_PARTS}
+        self._sought = {name: has for name, has in parts.items() if name not in format.keeps}
+        self._order = [*self._sought]
+        files = rf"(?:{'|'.join(map(re.escape, stems))})(?::\d+)+" if stems else r"(?:.+:)?\d+"
+        self._made_id = re.compile(rf"(?:{files}(?:~.*)?)?", re.DOTALL)  # behind ~, a method names a copy
+
+    def see(self, sentence: Sentence) -> None:
+        """Note what is lost of a sentence."""
+        if found := [name for name, has in self._sought.items() if has(sentence)]:
+            self._lost.update(found)
+            for name in found:
+                del self._sought[name]
+
+    def report(self) -> None:
+        """Print a note if something is lost."""
+        if self._lost:
+            lost = ", ".join(name for name in self._order if name in self._lost)
+            note(f"{self._format.name} does not hold what sentences here have: {lost}")
+
+    def _has_own_id(self, sentence: Sentence) -> bool:
+        if self._made_id.fullmatch(sentence.id):
+            return False
+        return COMMENTS not in self._format.keeps or id_in(sentence.comments) != sentence.id
