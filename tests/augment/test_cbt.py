@@ -27,6 +27,7 @@ def test_each_word_is_guessed_under_its_label(tiny_masked_lm: str) -> None:
     assert asked.drawings == [Drawing(9, weighted=True)] * 4
 
 
+@pytest.mark.torture  # as of label_conditioned
 def test_it_learns_what_labels_mean(tiny_masked_lm: str) -> None:
     assert_it_learns_what_labels_mean(CBT(tiny_masked_lm, **LEARNING))
 

@@ -195,7 +195,7 @@ def test_what_cannot_be_kept_is_not_lost(folder: Path, monkeypatch: pytest.Monke
     assert (folder / "again").read_bytes() == (folder / "links").read_bytes()
 
 
-@pytest.mark.parametrize("shards", [(), SHARDS], ids=["file", "shards"])
+@pytest.mark.parametrize("shards", [(), pytest.param(SHARDS, marks=pytest.mark.torture)], ids=["file", "shards"])
 def test_after_a_kill_before_it_is_kept_the_same_command_ends_as_without(
     shards: tuple[str, ...], folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -55,7 +55,7 @@ def labelled_sentence(draw: st.DrawFn) -> Sentence:
 @given(sentence=labelled_sentence())
 @example(Sentence(("\ufeffIn", "Oslo"), id="a"))
 @example(Sentence(("\ufeff",), id="a"))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=40, deadline=None)
 def test_any_sentence_comes_back_or_is_refused(
     tmp_path_factory: pytest.TempPathFactory, name: str, sentence: Sentence
 ) -> None:

@@ -139,7 +139,11 @@ def score_other_ids(gold: Many, labelled: Sequence[Many]) -> Any:
     return score_in_step(gold, other_ids)
 
 
-@pytest.mark.parametrize("scored", [score_in_step, score_by_id, score_other_ids])
+@pytest.mark.parametrize(
+    "scored",
+    [score_in_step, score_by_id, pytest.param(score_other_ids, marks=pytest.mark.torture)],
+    ids=["in step", "by id", "other ids"],
+)
 def test_memory_does_not_grow_with_the_sentences(scored: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Ids.__init__, "__defaults__", (100,))
 

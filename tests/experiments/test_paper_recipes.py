@@ -20,7 +20,7 @@ from tests.experiments.trying import hindi
 from tests.standins import sentences
 
 EXPERIMENTS = [name for name in shipped_recipes() if name.endswith(("_paper", "_multilingual", "_tuning"))]
-SLOW = [name for name in EXPERIMENTS if name.endswith("_tuning") or name == "aclm_multilingual"]
+SLOW = [name for name in EXPERIMENTS if name.endswith("_tuning") or name in ("aclm_multilingual", "melm_multilingual")]
 """Others have the same methods, or runs for each language."""
 LANGUAGES = ("en", "hi")
 

@@ -33,6 +33,8 @@ _ROLES = {"words": "hold the words", "tags": "hold the tags", "sentence": "say w
 """What columns do, by the argument that names them."""
 IGNORED = -100
 """The tag of what PyTorch leaves out of a loss."""
+NO_LANGUAGE = "xx"
+"""What spaCy calls the language of text in any."""
 _KEPT = ("id", "language", "document", "offsets")
 """What a document of spaCy keeps of its sentence in ``user_data``."""
 _READ_BY_NAME = frozenset({"tokens", "words", "entities", "tags", "ner_tags"})
@@ -355,18 +357,24 @@ def _source_places(doc: Any, offsets: Sequence[tuple[int, int]]) -> Sequence[tup
     return offsets if len(offsets) == len(doc) else None
 
 
+def spacy_vocabulary(language: str = "") -> Any:
+    """That of ``spacy.blank``, which takes longer to make a whole pipeline; of `NO_LANGUAGE` where spaCy knows none."""
+    spacy = required("spacy", "spacy")
+    try:
+        known = spacy.util.get_lang_class(language or NO_LANGUAGE)
+    except ImportError:
+        known = spacy.util.get_lang_class(NO_LANGUAGE)
+    return required("spacy.vocab", "spacy").create_vocab(known.lang, known.Defaults)
+
+
 def to_spacy(corpus: Iterable[Sentence], vocab: Any) -> Iterator[Any]:
     """See `nersery.Corpus.to_spacy`."""
-    spacy = required("spacy", "spacy")
     tokens = required("spacy.tokens", "spacy")
     vocabularies: dict[str, Any] = {}
     for sentence in corpus:
         language = sentence.language.partition("-")[0].lower()
         if vocab is None and language not in vocabularies:
-            try:
-                vocabularies[language] = spacy.blank(language or "xx").vocab
-            except ImportError:  # a language that spaCy does not know
-                vocabularies[language] = spacy.blank("xx").vocab
+            vocabularies[language] = spacy_vocabulary(language)
         shared = vocabularies[language] if vocab is None else getattr(vocab, "vocab", vocab)
         places = layout(sentence)[1]
         spaces = [end < start for (_, end), (start, _) in zip(places, [*places[1:], places[-1]], strict=True)]

@@ -17,14 +17,12 @@ from nersery.core.sentence import Corpus, Sentence
 from nersery.io.base import Pass, ReadOptions, Source, unread
 from nersery.io.formats import DOCUMENTS, OFFSETS, PLAIN, Format
 from nersery.io.jsonl import JsonlSource, JsonlWriter
-from nersery.io.libraries import document_sentences, to_spacy
+from nersery.io.libraries import NO_LANGUAGE, document_sentences, spacy_vocabulary, to_spacy
 from nersery.io.text_file import TextFile
 
 MOST_BYTES = 1 << 30
 """Of a file when it is decompressed. A file of a few kilobytes could fill all memory."""
 CHUNK = 1 << 20
-NO_LANGUAGE = "xx"
-"""What spaCy calls the language of documents in any language; a DocBin does not say which it was."""
 _DAMAGED = (AttributeError, LookupError, TypeError, ValueError, zlib.error)
 """What spaCy raises for bytes of another kind, and what odd ``user_data`` lead to."""
 
@@ -59,7 +57,7 @@ class DocBinSource(Source):
                 yield sentence if is_known else replace(sentence, language=self.options.language)
 
     def _documents(self) -> Iterator[Any]:
-        tokens, vocab = required("spacy.tokens", "spacy"), required("spacy", "spacy").blank(NO_LANGUAGE).vocab
+        tokens, vocab = required("spacy.tokens", "spacy"), spacy_vocabulary()  # a DocBin names no language
         try:
             content = self.file.path.read_bytes()
             _refuse_bomb(content)
