@@ -231,6 +231,6 @@ def select(
         held_out=opened_if_given(held_out, "held_out"),
         candidates=rows,
     )
-    if held_out is not None and not (isinstance(held_out, tuple) and not held_out):
+    if next(iter(stage.held_out), None) is not None:
         refuse_held_out(stage.create_method())
     return run_stage(stage, rows, output, job)

@@ -67,19 +67,20 @@ class StandoffSource(Source):
 
     def sentences(self, findings: Pass) -> Iterator[Sentence]:
         """One pass: the lines that are not blank."""
-        undecided, is_decided = list[str](), False
+        first_shifted, is_decided = "", False
         for document in map(partial(self._recounted, findings), self.documents(findings)):
             if (gain := document.gain_in_utf16) is not None:
-                undecided, is_decided = [*undecided, document.id][:1], is_decided or gain != 0
+                first_shifted = first_shifted or document.id
+                is_decided = is_decided or gain != 0
             lines = list(document.lines())
             for line in lines:
                 alone = len(lines) == 1 and not self.numbers_lines
                 sentence = self._sentence(line, document.id if alone else f"{document.id}:{line.number}", findings)
                 if sentence is not None:
                     yield sentence
-        if undecided and not is_decided:
+        if first_shifted and not is_decided:
             warn(
-                f"{self.file.name}: labels behind an emoji or the like (first in {undecided[0]}) fit whether it counts "
+                f"{self.file.name}: labels behind an emoji or the like (first in {first_shifted}) fit whether it counts "
                 f"as one character, as they are read, or as two, as in JavaScript. If so, {options_of([UTF16_OFFSETS])}"
             )
 
