@@ -66,7 +66,9 @@ def test_is_fitted_then_reads_candidates_then_scores_in_batches():
 
 
 def test_held_out_sentences_that_would_do_nothing_are_refused():
-    with pytest.raises(SettingsError, match=r"Broken does not look at held-out sentences.*select by duplicates, too"):
+    with pytest.raises(
+        SettingsError, match=r"Broken does not check for held-out sentences.*a second selection, with duplicates"
+    ):
         select(CORPUS, Broken(), CORPUS, held_out=CORPUS)
 
 

@@ -323,7 +323,10 @@ def test_places_that_javascript_counted(tmp_path: Path) -> None:
     [sentence] = read(save(tmp_path / "a.jsonl", told), repair=("utf16-offsets",))
     assert sentence.labels == ((1, 2, "PER"),), "what it says that it covers decides"
     half = save(tmp_path / "a.jsonl", {"text": text, "label": [[1, 11, "PER"]]})
-    assert "PER [1, 11) is no place in its text, counted by --repair utf16-offsets" in issues(half, "utf16-offsets")[0]
+    assert (
+        "PER [1, 11) does not fit the characters of its text with --repair utf16-offsets"
+        in issues(half, "utf16-offsets")[0]
+    )
 
 
 NAMES = st.text(st.characters(exclude_categories=("Cs", "Cc")), min_size=1, max_size=4).filter(

@@ -280,7 +280,7 @@ class Line:
         if 0 <= span.end < span.start:
             return f"{span} ends before it begins"
         if span.written and -1 in (span.start, span.end):
-            return f"{span} is no place in its text, counted by {options_of(self.document.repairs)}"
+            return f"{span} does not fit the characters of its text with {options_of(self.document.repairs)}"
         if not 0 <= span.start <= span.end <= len(text):
             return f"{span} does not lie within the {len(text):,} characters of its text"
         if start == end:

@@ -80,8 +80,9 @@ class StandoffSource(Source):
                     yield sentence
         if first_shifted and not is_decided:
             warn(
-                f"{self.file.name}: labels behind an emoji or the like (first in {first_shifted}) fit whether it counts "
-                f"as one character, as they are read, or as two, as in JavaScript. If so, {options_of([UTF16_OFFSETS])}"
+                f"{self.file.name}: some labels stand behind an emoji (first in {first_shifted}), and fit words whether "
+                "it counts as one character or as two. They were read with one. If your tool counts two, as JavaScript "
+                f"does: {options_of([UTF16_OFFSETS])}"
             )
 
     def _recounted(self, findings: Pass, document: Document) -> Document:
@@ -91,9 +92,7 @@ class StandoffSource(Source):
             stretched = [name for name in (WHOLE_WORDS, CUT_WORDS) if name in self.options.repair]
             if stretched and document.is_miscounted:
                 better = f"{options_of(document.recounts[0])} in place of {options_of(stretched)}"
-                warn(
-                    f"{self.file.name}: offsets of labels seem to be counted otherwise, as in {document.id}: {better}?"
-                )
+                warn(f"{self.file.name}: more labels fit if their offsets are counted otherwise. Try {better}")
             return document
         moved = document.moved(names)
         findings.count(+Counter(dict.fromkeys(names, sum(map(Span.__ne__, document.spans, moved.spans)))))
