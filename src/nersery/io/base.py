@@ -209,6 +209,8 @@ class Pass:
         self.layer = ""
         """What the first file of a folder has its labels in, of a format with several layers."""
         self._ids = Ids()
+        self.overruled: Sequence[str] = ()
+        """Fixes of single issues that do not suit the file."""
         self._fixes: dict[str, None] = {}
         self._is_latin_1 = codecs.lookup(options.encoding).name == "iso8859-1"
 
@@ -275,13 +277,12 @@ class Pass:
 
     def error(self) -> DataError:
         """All issues of the file, and what can be done about them."""
+        fixes = [fix for fix in self._fixes if fix not in self.overruled]
         if self.file.in_memory:
             drop = f'repair="{repairs.DROP_SENTENCE}" leaves each broken sentence out'
-            return DataError(
-                self.issues, fix="; ".join(["correct the sentences", *map(_as_arguments, self._fixes), drop])
-            )
+            return DataError(self.issues, fix="; ".join(["correct the sentences", *map(_as_arguments, fixes), drop]))
         drop = f"--repair {repairs.DROP_SENTENCE} moves each broken sentence to the rejects"
-        return DataError(self.issues, fix="; ".join(["correct the file", *self._fixes, drop]))
+        return DataError(self.issues, fix="; ".join(["correct the file", *fixes, drop]))
 
 
 class Source(ABC):

@@ -77,8 +77,8 @@ def refuse_held_out(selector: Selector) -> None:
     """Raise `SettingsError` if sentences of dev and test, which a user has named, would do nothing."""
     if not selector.avoids_held_out:
         raise SettingsError(
-            f"{name_of(selector)} does not check for held-out sentences. Leave them out here, and remove copies of them "
-            "by a second selection, with duplicates"
+            f"{name_of(selector)} does not check for held-out sentences. Leave them out here, and remove copies of "
+            "them by a second selection, with duplicates"
         )
 
 

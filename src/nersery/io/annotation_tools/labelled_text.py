@@ -15,7 +15,7 @@ from nersery.core.errors import Issue
 from nersery.core.sentence import Entity
 from nersery.io.base import repair_hint
 from nersery.io.repairs import CRLF_OFFSETS, CUT_WORDS, UTF8_OFFSETS, UTF16_OFFSETS, WHOLE_WORDS
-from nersery.io.tokenization import Splitter, is_joined, lacks_spaces, runs_on
+from nersery.io.tokenization import Splitter, is_joined, is_mark, lacks_spaces, runs_on
 
 Place = tuple[int, int]
 """The characters ``[start, end)`` of a text."""
@@ -98,36 +98,30 @@ class Document:
         return [name for name, is_suitable in suits.items() if is_suitable]
 
     @cached_property
-    def recounts(self) -> list[tuple[str, ...]]:
-        """Ways to count offsets otherwise, each by its repairs, in which no fewer labels fit; the best first."""
+    def gains(self) -> dict[tuple[str, ...], int]:
+        """How many more labels fit by each other way to count offsets, named by its repairs; none after repairs."""
         if self.unmoved is not None:
-            return []
+            return {}
         ends = [()] + [(CRLF_OFFSETS,)] * (CRLF_OFFSETS in self.suitable_repairs)
         units = [(), *((name,) for name in self.suitable_repairs if name != CRLF_OFFSETS)]
         moved_by_way = {(*unit, *end): self.moved((*unit, *end)) for unit in units for end in ends if unit or end}
-        fitting = [
-            way
-            for way, moved in moved_by_way.items()
-            if moved.spans != self.spans
-            and moved.apt >= self.apt
-            and all(span.start >= 0 <= span.end for span in moved.spans)
-        ]
-        return sorted(fitting, key=lambda way: -moved_by_way[way].apt)
+        return {way: moved.apt - self.apt for way, moved in moved_by_way.items() if moved.spans != self.spans}
+
+    @property
+    def best_recount(self) -> tuple[str, ...]:
+        """The way to count offsets otherwise by which most labels fit; empty if fewer do by any.
+
+        Bytes are rare, so more labels must fit by them.
+        """
+        way = max(self.gains, key=self.gains.__getitem__, default=())
+        return way if self.gains.get(way, -1) >= (UTF8_OFFSETS in way) else ()
 
     @property
     def is_miscounted(self) -> bool:
         """Whether more labels fit if offsets are counted otherwise, or as they were before repairs."""
         if self.unmoved is not None:
             return self.unmoved.apt > self.apt
-        return bool(self.recounts) and self.moved(self.recounts[0]).apt > self.apt
-
-    @property
-    def gain_in_utf16(self) -> int | None:
-        """How many more labels fit if offsets are in UTF-16; None if that changes nothing."""
-        if UTF16_OFFSETS not in self.suitable_repairs or self.unmoved is not None:
-            return None
-        moved = self.moved([UTF16_OFFSETS])
-        return None if moved.spans == self.spans else moved.apt - self.apt
+        return max(self.gains.values(), default=0) > 0
 
     @cached_property
     def apt(self) -> int:
@@ -138,8 +132,8 @@ class Document:
         (start, end), text = span.inner(self.text), self.text
         if span.text is not None or not 0 <= start < end <= len(text):
             return span.text is not None and span.fits(text)
-        around = [(text[at - 1 : at], text[at : at + 1]) for at in (start, end) if at]
-        return not any(a.isalnum() and b.isalnum() and not lacks_spaces(a + b) for a, b in around)
+        around = [text[at - 1 : at + 1] for at in (start, end) if 0 < at < len(text)]
+        return not any(all(map(_is_of_word, pair)) and not lacks_spaces(pair) for pair in around)
 
     def moved(self, repairs: Collection[str]) -> Document:
         """Convert offsets in UTF-16 (as in JavaScript), in bytes or without CR. Labels whose text fits stay."""
@@ -268,10 +262,10 @@ class Line:
         """What to do if the offsets seem to be counted otherwise than they are read."""
         document, unmoved = self.document, self.document.unmoved
         if unmoved is None:
-            return [repair_hint(name) for way in document.recounts[:1] for name in way]
-        applied = options_of(document.repairs)
-        if unmoved.is_miscounted and unmoved.moved(unmoved.recounts[0]).apt > document.apt:
-            return [f"{options_of(unmoved.recounts[0])} in place of {applied}: more labels fit"]
+            return [repair_hint(name) for name in document.best_recount]
+        applied, way = options_of(document.repairs), unmoved.best_recount
+        if unmoved.is_miscounted and unmoved.moved(way).apt > document.apt:
+            return [f"{options_of(way)} in place of {applied}: more labels fit"]
         return [f"leave out {applied}: more labels fit without"] if document.is_miscounted else []
 
     def _misplaced(self, span: Span, start: int, end: int) -> str:
@@ -301,6 +295,10 @@ class Line:
         """The words of which a label covers something."""
         first = max(0, bisect_right(places, (start, len(self.document.text))) - 1)
         return [place for place in places[first : bisect_left(places, (end,))] if place[1] > start]
+
+
+def _is_of_word(character: str) -> bool:
+    return character.isalnum() or is_mark(character)
 
 
 def options_of(repairs: Iterable[str]) -> str:

@@ -11,13 +11,14 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
+from operator import itemgetter
 
 from nersery.core.errors import DataError, Issue
 from nersery.core.sentence import Sentence
 from nersery.core.warnings import warn
 from nersery.io.annotation_tools.labelled_text import Document, Line, Place, Span, options_of
-from nersery.io.base import Pass, Source, issues_in, lone_return, unread
-from nersery.io.repairs import CUT_WORDS, UTF16_OFFSETS, WHOLE_WORDS
+from nersery.io.base import Pass, Source, issues_in, lone_return, repair_hint, unread
+from nersery.io.repairs import CRLF_OFFSETS, CUT_WORDS, UTF8_OFFSETS, UTF16_OFFSETS, WHOLE_WORDS
 from nersery.io.text import LONGEST, SPLIT_HINT
 from nersery.io.tokenization import splitter
 
@@ -67,22 +68,25 @@ class StandoffSource(Source):
 
     def sentences(self, findings: Pass) -> Iterator[Sentence]:
         """One pass: the lines that are not blank."""
-        first_shifted, is_decided = "", False
+        first_shifted, is_decided, gains = "", False, Counter[tuple[str, ...]]()
         for document in map(partial(self._recounted, findings), self.documents(findings)):
-            if (gain := document.gain_in_utf16) is not None:
+            if UTF16_OFFSETS in document.suitable_repairs and (UTF16_OFFSETS,) in document.gains:
                 first_shifted = first_shifted or document.id
-                is_decided = is_decided or gain != 0
+                is_decided = is_decided or document.gains[UTF16_OFFSETS,] != 0
             lines = list(document.lines())
             for line in lines:
                 alone = len(lines) == 1 and not self.numbers_lines
                 sentence = self._sentence(line, document.id if alone else f"{document.id}:{line.number}", findings)
                 if sentence is not None:
                     yield sentence
+                    continue
+                gains.update(document.gains)
+                findings.overruled = other_repairs(gains)
         if first_shifted and not is_decided:
             warn(
-                f"{self.file.name}: some labels stand behind an emoji (first in {first_shifted}), and fit words whether "
-                "it counts as one character or as two. They were read with one. If your tool counts two, as JavaScript "
-                f"does: {options_of([UTF16_OFFSETS])}"
+                f"{self.file.name}: some labels stand behind an emoji (first in {first_shifted}), and fit words "
+                "whether it counts as one character or as two. They were read with one. If your tool counts two, as "
+                f"JavaScript does: {options_of([UTF16_OFFSETS])}"
             )
 
     def _recounted(self, findings: Pass, document: Document) -> Document:
@@ -91,7 +95,7 @@ class StandoffSource(Source):
         if not names:
             stretched = [name for name in (WHOLE_WORDS, CUT_WORDS) if name in self.options.repair]
             if stretched and document.is_miscounted:
-                better = f"{options_of(document.recounts[0])} in place of {options_of(stretched)}"
+                better = f"{options_of(document.best_recount)} in place of {options_of(stretched)}"
                 warn(f"{self.file.name}: more labels fit if their offsets are counted otherwise. Try {better}")
             return document
         moved = document.moved(names)
@@ -127,6 +131,13 @@ class StandoffSource(Source):
             return sentence
         findings.broken(id, issues, unread(" ".join(words) or line.text, [f"# label: {span}" for span in line.spans]))
         return None
+
+
+def other_repairs(gains: Counter[tuple[str, ...]]) -> list[str]:
+    """The hints that do not suit a file, of whose labels so many more fit by each other way to count offsets."""
+    way, gain = max(gains.items(), key=itemgetter(1), default=((), 0))
+    repairs = (UTF16_OFFSETS, UTF8_OFFSETS, CRLF_OFFSETS, WHOLE_WORDS, CUT_WORDS)
+    return [repair_hint(name) for name in repairs if name not in way] if gain > 0 else []
 
 
 def _too_long(line: Line) -> Issue | None:
