@@ -134,7 +134,7 @@ class StandoffSource(Source):
 
 
 def other_repairs(gains: Counter[tuple[str, ...]]) -> list[str]:
-    """The hints that do not suit a file, of whose labels so many more fit by each other way to count offsets."""
+    """The hints that do not suit a file, by how many more labels fit with each other way to count offsets."""
     way, gain = max(gains.items(), key=itemgetter(1), default=((), 0))
     repairs = (UTF16_OFFSETS, UTF8_OFFSETS, CRLF_OFFSETS, WHOLE_WORDS, CUT_WORDS)
     return [repair_hint(name) for name in repairs if name not in way] if gain > 0 else []
