@@ -1,22 +1,18 @@
-"""What `Corpus` converts from and to objects of other libraries; `nersery.io.libraries` does the work.
+"""What `Corpus` converts from and to objects of other libraries.
 
-The foundation cannot import formats, so the functions are found by name, as methods are.
+The foundation cannot import formats: `nersery` says which module has the functions that do the work.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 if TYPE_CHECKING:
     from datasets import Dataset
     from pandas import DataFrame
     from spacy.tokens import Doc
-
-
-def _libraries() -> Any:
-    return import_module("nersery.io.libraries")
 
 
 def conversion_of(rows: Any, row: Any) -> str:
@@ -42,6 +38,13 @@ def conversion_of(rows: Any, row: Any) -> str:
 
 class Conversions:
     """The conversions of a corpus. All check what they read like a file: broken tags are an error."""
+
+    conversions: ClassVar[str]
+    """The module of the functions, imported at the first conversion."""
+
+    @classmethod
+    def _functions(cls) -> Any:
+        return import_module(cls.conversions)
 
     @classmethod
     def from_dataset(
@@ -71,7 +74,7 @@ class Conversions:
         >>> Corpus.from_dataset(rows, names=["O", "B-PER", "I-PER"])[0].labels
         ((0, 1, 'PER'),)
         """
-        return cls(_libraries().dataset_sentences(dataset, words, tags, names, options))  # type: ignore[call-arg]
+        return cls(cls._functions().dataset_sentences(dataset, words, tags, names, options))  # type: ignore[call-arg]
 
     def to_dataset(self, *, scheme: str = "IOB2", types: Sequence[str] = ()) -> Dataset:
         """A Hugging Face dataset with ``id``, ``tokens`` and ``ner_tags`` (`ClassLabel`), and ``language`` if known.
@@ -84,7 +87,7 @@ class Conversions:
             MissingResourceError: If `datasets` is not installed.
             DataError: If the corpus has another type.
         """
-        return _libraries().to_dataset(self, scheme, types)
+        return self._functions().to_dataset(self, scheme, types)
 
     @classmethod
     def from_spacy(cls, docs: Doc | Iterable[Doc], **options: Any) -> Self:
@@ -99,7 +102,7 @@ class Conversions:
         Raises:
             DataError: If an entity crosses the end of a sentence, or is white space.
         """
-        return cls(_libraries().spacy_sentences(docs, **options))  # type: ignore[call-arg]
+        return cls(cls._functions().spacy_sentences(docs, **options))  # type: ignore[call-arg]
 
     def to_spacy(self, vocab: Any = None) -> list[Doc]:
         """A spaCy document for each sentence, with ``ents``, and the id in ``user_data``.
@@ -110,7 +113,7 @@ class Conversions:
         Raises:
             MissingResourceError: If spaCy is not installed.
         """
-        docs: list[Doc] = list(_libraries().to_spacy(self, vocab))
+        docs: list[Doc] = list(self._functions().to_spacy(self, vocab))
         return docs
 
     @classmethod
@@ -137,7 +140,7 @@ class Conversions:
         Raises:
             DataError: With all issues of the rows.
         """
-        return cls(_libraries().pandas_sentences(frame, words, tags, sentence, names, options))  # type: ignore[call-arg]
+        return cls(cls._functions().pandas_sentences(frame, words, tags, sentence, names, options))  # type: ignore[call-arg]
 
     def to_pandas(self, *, scheme: str = "IOB2") -> DataFrame:
         """A data frame with a row for each word: ``sentence``, ``word``, ``tag``.
@@ -145,7 +148,7 @@ class Conversions:
         Raises:
             MissingResourceError: If pandas is not installed.
         """
-        return _libraries().to_pandas(self, scheme)
+        return self._functions().to_pandas(self, scheme)
 
     @classmethod
     def from_bio(cls, words: Iterable[Sequence[str]], tags: Iterable[Sequence[str]], **options: Any) -> Self:
@@ -161,7 +164,7 @@ class Conversions:
         >>> Corpus.from_bio([["Ada", "Lovelace", "wrote"]], [["B-PER", "I-PER", "O"]])[0].labels
         ((0, 2, 'PER'),)
         """
-        return cls(_libraries().bio_sentences(words, tags, options))  # type: ignore[call-arg]
+        return cls(cls._functions().bio_sentences(words, tags, options))  # type: ignore[call-arg]
 
     def to_bio(self, *, scheme: str = "IOB2") -> tuple[list[list[str]], list[list[str]]]:
         """The words and the tags of each sentence.
@@ -170,5 +173,5 @@ class Conversions:
         >>> Corpus([Sentence(("Oslo", "greets"), (Entity(0, 1, "LOC"),))]).to_bio()
         ([['Oslo', 'greets']], [['B-LOC', 'O']])
         """
-        pairs: tuple[list[list[str]], list[list[str]]] = _libraries().to_bio(self, scheme)
+        pairs: tuple[list[list[str]], list[list[str]]] = self._functions().to_bio(self, scheme)
         return pairs
