@@ -154,6 +154,16 @@ def follows_without_space(word: str) -> bool:
     return bool(_NO_SPACES.match(word) or _FULL_WIDTH.match(word))
 
 
+def touch(word: str, following: str) -> bool:
+    """Whether no space is due between two words: those of a script without spaces, or its punctuation.
+
+    >>> touch("北京", "很"), touch("Oslo", "。"), touch("北京", "Oslo")
+    (True, True, False)
+    """
+    pair = word[-1] + following[0]
+    return bool(_FULL_WIDTH.search(pair)) or all(map(lacks_spaces, pair))
+
+
 def _cut_signs(text: str) -> list[str]:
     """The words of a line, every sign apart."""
     return [word for chunk in text.split() for word in _signs_apart(chunk)]

@@ -57,6 +57,44 @@ def test_label_studio_imports_predictions_and_its_export_is_read(tmp_path: Path)
     assert covered(read(tmp_path / "export.json")) == covered(CORPUS)
 
 
+CUT_OTHERWISE = [
+    Sentence(("我", "在", "北京", "用", "iPhone", "。"), (Entity(2, 3, "LOC"), Entity(4, 5, "PROD")), "zh", "zh"),
+    Sentence(("東京", "へ", "行く"), (Entity(0, 1, "LOC"),), "ja", "ja"),
+    Sentence(("กรุงเทพ", "สวย"), (Entity(0, 1, "LOC"),), "th", "th"),
+    Sentence(("U", ".", "S", ".", "troops"), (Entity(0, 4, "LOC"),), "en", "en"),
+    Sentence(("Oslo!", "(Norway)"), (Entity(0, 2, "LOC"),), "odd", "en"),
+]
+
+
+@pytest.mark.parametrize("format", ["prodigy", "spans", "label-studio"])
+def test_words_that_are_not_split_alike_come_back_and_scripts_without_spaces_get_none(
+    format: str, tmp_path: Path
+) -> None:
+    write(CUT_OTHERWISE, tmp_path / "a.jsonl", format=format)
+    text = (tmp_path / "a.jsonl").read_text("utf-8")
+    tasks = json.loads(text) if format == "label-studio" else [json.loads(line) for line in text.splitlines()]
+    texts = [one["data"]["text"] if format == "label-studio" else one["text"] for one in tasks]
+    assert texts[:3] == ["我在北京用 iPhone。", "東京へ行く", "กรุงเทพสวย"]
+    if format == "label-studio":
+        tasks = [{"data": one["data"], "annotations": one["predictions"]} for one in tasks]
+    (tmp_path / "back.jsonl").write_text("".join(f"{json.dumps(one)}\n" for one in tasks), "utf-8")
+    back = read(tmp_path / "back.jsonl")
+    assert [(s.id, s.words, s.labels) for s in back] == [(s.id, s.words, s.labels) for s in CUT_OTHERWISE]
+
+
+@pytest.mark.parametrize("words", [[1, 2], [[0, 1, 2]], [["a", 1]], [[0, 99]], [[3, 5]]])
+def test_words_of_a_task_that_are_not_those_of_its_text_are_an_issue(words: list[object], tmp_path: Path) -> None:
+    task = {"data": {"text": "in Oslo", "meta": {"id": "a", "words": words}}, "annotations": [{"result": []}]}
+    (tmp_path / "a.json").write_text(json.dumps([task]), "utf-8")
+    with pytest.raises(DataError, match="tokens"):
+        read(tmp_path / "a.json")
+
+
+def test_brat_splits_text_again_so_that_words_keep_their_spaces(tmp_path: Path) -> None:
+    write(CUT_OTHERWISE[:3], tmp_path / "brat", format="brat")
+    assert [s.words for s in read(tmp_path / "brat")] == [s.words for s in CUT_OTHERWISE[:3]]
+
+
 @pytest.mark.parametrize("format", ["prodigy", "label-studio"])
 def test_what_comes_back_in_another_order_is_known_by_its_ids(format: str, tmp_path: Path) -> None:
     write(CORPUS, tmp_path / "a.jsonl", format=format)

@@ -30,13 +30,12 @@ from nersery.io.annotation_tools.json_forms import (
     usual_form,
 )
 from nersery.io.annotation_tools.labelled_text import Document, Place, Span
-from nersery.io.annotation_tools.standoff import StandoffSource, layout, refuse_outer_space
+from nersery.io.annotation_tools.standoff import StandoffSource, layout, refuse_outer_space, splits_alike
 from nersery.io.base import Pass, Writer, unread
 from nersery.io.formats import Beginning, Format
 from nersery.io.ids import Ids
 from nersery.io.objects import BrokenError, Object, array_values, parsed
 from nersery.io.text_file import BLANKS, MOST_CHARACTERS, TextFile
-from nersery.io.tokenization import splitter
 
 ARRAYS = (".json", ".jsonl", "")
 """Extensions of files that may be one array."""
@@ -44,8 +43,8 @@ _ARRAY = re.compile(r'\s*\[\s*(?:[{\]]|\[\s*")')
 STARTS, ENDS, TYPES = ("start", "start_offset", "begin"), ("end", "end_offset"), ("label", "labels", "type")
 OTHER_PLACES = ("tokens", "relations", "sents", "sentences", "segments", "paragraphs", "chunks")
 """Keys of lists that have places in the text, and are not its labels."""
-SOURCE: Mapping[str, type] = {"id": str, "language": str, "document": str, "start": int}
-"""The keys under ``meta`` that find a sentence again, and the types of their values."""
+SOURCE: Mapping[str, type] = {"id": str, "language": str, "document": str, "start": int, "words": list}
+"""The keys under ``meta`` that make a sentence whole again, and the types of their values."""
 REFUSALS = ("reject", "ignore")
 """Answers in Prodigy to a text whose labels are not to be used."""
 ASCII_ENCODER = json.JSONEncoder(allow_nan=False)
@@ -199,7 +198,7 @@ def _document(value: Object, id: str, line: int, *, labelled: bool) -> Document:
     if not isinstance(language, str | None):
         raise _broken(line, f'"language" is {language!r:.60}, expected a BCP 47 tag such as en or hi')
     source = (written["document"], written.get("start", 0)) if "document" in written else None
-    places = _places(value.get("tokens"), text, line)
+    places = _places(value.get("tokens", written.get("words")), text, line)
     return Document(id, text, spans, line, places, language, source=source)
 
 
@@ -313,14 +312,15 @@ def _first(label: Mapping[str, Any], keys: Sequence[str]) -> Any:
 
 
 def _places(tokens: Any, text: str, line: int) -> list[Place] | None:
-    """The words that Prodigy has cut; its tokens of white space are none."""
+    """The words that a tool or nersery has cut, as objects or pairs; Prodigy's tokens of white space are none."""
     if tokens is None:
         return None
     try:
-        places = [(token["start"], token["end"]) for token in tokens]
+        pairs = [(token["start"], token["end"]) if isinstance(token, dict) else token for token in tokens]
+        places = [(start, end) for start, end in pairs]
         if not all(type(border) is int for place in places for border in place):
             raise TypeError
-    except (TypeError, LookupError):
+    except (TypeError, ValueError, LookupError):
         raise _broken(line, '"tokens" are expected to be objects with text, start and end') from None
     words = [place for place in places if text[slice(*place)].strip()]
     borders = [0, *(border for place in words for border in place), len(text)]
@@ -352,7 +352,7 @@ class SpansWriter(Writer):
         label = [[places[start][0], places[end - 1][1], type_] for start, end, type_ in sentence.labels]
         value: Object = {"id": sentence.id, "text": text, "label": label, "language": sentence.language or None}
         value["tokens"] = None  # doccano refuses files in which lines have different keys
-        if tuple(splitter("punctuation", sentence.language)(text)) != sentence.words:
+        if not splits_alike(sentence):
             words = zip(sentence.words, places, strict=True)
             value["tokens"] = [
                 {"text": word, "start": start, "end": end, "id": n} for n, (word, (start, end)) in enumerate(words)

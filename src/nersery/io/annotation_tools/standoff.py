@@ -9,7 +9,6 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import replace
 from functools import partial
 from operator import itemgetter
 
@@ -20,27 +19,35 @@ from nersery.io.annotation_tools.labelled_text import Document, Line, Place, Spa
 from nersery.io.base import Pass, Source, issues_in, lone_return, repair_hint, unread
 from nersery.io.repairs import CRLF_OFFSETS, CUT_WORDS, UTF8_OFFSETS, UTF16_OFFSETS, WHOLE_WORDS
 from nersery.io.text import LONGEST, SPLIT_HINT
-from nersery.io.tokenization import splitter
+from nersery.io.tokenization import splitter, touch
 
 
-def layout(sentence: Sentence) -> tuple[str, list[Place]]:
+def layout(sentence: Sentence, *, spaced: bool = False) -> tuple[str, list[Place]]:
     """The text of a sentence and the characters of its words in it.
 
-    Words are as far apart as in the document if that is known, else by one space.
+    Words are as far apart as in the document if that is known, else as they are usually written.
+
+    Args:
+        spaced: Put a space between words also in scripts without spaces, for a format that splits the text again.
 
     >>> layout(Sentence(("Oslo", "!"), offsets=((3, 7), (7, 8))))
     ('Oslo!', [(0, 4), (4, 5)])
+    >>> layout(Sentence(("北京", "很", "大")))[0], layout(Sentence(("Oslo", "!")))[0]
+    ('北京很大', 'Oslo !')
     """
-    offsets = sentence.offsets
-    if any(end - start != len(word) for word, (start, end) in zip(sentence.words, offsets, strict=False)):
-        return sentence.text, list(replace(sentence, offsets=()).character_offsets)
-    beginning = offsets[0][0] if offsets else 0
-    places = [(start - beginning, end - beginning) for start, end in sentence.character_offsets]
-    text, at = [], 0
-    for word, (start, end) in zip(sentence.words, places, strict=True):
-        text += [" " * (start - at), word]
-        at = end
-    return "".join(text), places
+    offsets, text, places, at = sentence.offsets, "", list[Place](), 0
+    is_known = bool(offsets) and all(
+        end - start == len(w) for w, (start, end) in zip(sentence.words, offsets, strict=True)
+    )
+    for number, word in enumerate(sentence.words):
+        if is_known:
+            start = offsets[number][0] - offsets[0][0]
+        else:
+            start = at + (number > 0 and (spaced or not touch(sentence.words[number - 1], word)))
+        text += " " * (start - at) + word
+        at = start + len(word)
+        places.append((start, at))
+    return text, places
 
 
 def refuse_outer_space(sentence: Sentence) -> None:
@@ -48,6 +55,11 @@ def refuse_outer_space(sentence: Sentence) -> None:
     if odd := next((word for word in sentence.words if word.strip() != word), None):
         message = f"the word {odd!r} begins or ends with white space, which labels by characters cannot keep"
         raise DataError(Issue(message, sentence=sentence.id or None), fix="write .jsonl, which holds everything")
+
+
+def splits_alike(sentence: Sentence) -> bool:
+    """Whether reading the text of a sentence gives its words without being told their places."""
+    return tuple(splitter(StandoffSource.splitting, sentence.language)(layout(sentence)[0])) == sentence.words
 
 
 class StandoffSource(Source):

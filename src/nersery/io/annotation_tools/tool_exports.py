@@ -15,10 +15,10 @@ from nersery.core.files import LABELS, TEXT
 from nersery.core.sentence import Corpus, Sentence
 from nersery.core.validation import MOST_CHARACTERS
 from nersery.core.warnings import warn
-from nersery.io.annotation_tools.standoff import layout, refuse_outer_space
+from nersery.io.annotation_tools.standoff import layout, refuse_outer_space, splits_alike
 from nersery.io.annotation_tools.word_spans import WordSpansSource, begins
 from nersery.io.base import ReadOptions, Writer
-from nersery.io.formats import DOCUMENTS, ENTITIES, IDS, LANGUAGES, OFFSETS, PLAIN, WORDS, Format
+from nersery.io.formats import DOCUMENTS, ENTITIES, OFFSETS, PLAIN, WORDS, Format
 from nersery.io.jsonl import JsonlSource
 from nersery.io.objects import ENCODER, Object
 from nersery.io.text_file import BYTE_ORDER_MARK, TextFile
@@ -28,9 +28,9 @@ LONGEST_NAME = 200
 """Bytes of a document's file name, without number and extension; file systems allow 255 in all."""
 
 
-def _places(sentence: Sentence) -> Iterator[tuple[int, int, str, str]]:
+def _places(sentence: Sentence, *, spaced: bool = False) -> Iterator[tuple[int, int, str, str]]:
     """The entities by characters of the sentence's text: start, end, type, and what they cover."""
-    text, places = layout(sentence)
+    text, places = layout(sentence, spaced=spaced)
     for start, end, type_ in sentence.labels:
         first, last = places[start][0], places[end - 1][1]
         yield first, last, type_, text[first:last]
@@ -45,11 +45,19 @@ def _source(sentence: Sentence) -> Object:
 
 
 class LabelStudioWriter(Writer):
-    """Writes tasks with predictions; offsets count code points, as Label Studio has done since 2022."""
+    """Writes tasks with predictions; offsets count code points, as Label Studio has done since 2022.
+
+    The places of words are added if splitting the text would give other words.
+    """
 
     def encode(self, sentence: Sentence) -> str:
-        """One task; `pack_array` makes a list of them."""
-        text = layout(sentence)[0]
+        """One task; `pack_array` makes a list of them.
+
+        Raises:
+            DataError: If a word begins or ends with white space, which would be lost.
+        """
+        refuse_outer_space(sentence)
+        text, places = layout(sentence)
         results = [
             {
                 "from_name": "label",
@@ -60,7 +68,8 @@ class LabelStudioWriter(Writer):
             for start, end, type_, covered in _places(sentence)
         ]
         origin = sentence.origin.method if sentence.origin else "nersery"
-        task = {"data": {"text": text, "meta": _source(sentence)}}
+        words = {} if splits_alike(sentence) else {"words": places}
+        task = {"data": {"text": text, "meta": _source(sentence) | words}}
         return f"{ENCODER.encode({**task, 'predictions': [{'model_version': origin, 'result': results}]})}\n"
 
 
@@ -155,7 +164,7 @@ def _whole(sentences: list[Sentence]) -> tuple[str, str]:
     labels: list[str] = []
     at = 0
     for sentence in sorted(sentences, key=lambda sentence: (not sentence.offsets, sentence.offsets[:1])):
-        text, _ = layout(sentence)
+        text, _ = layout(sentence, spaced=True)
         # Sentences that overlap or touch, as those of a copy, follow each other. In front of a byte order mark stands a
         # space: brat counts one at the start of a file as a character, most readers skip it.
         first = at + bool(parts or text.startswith(BYTE_ORDER_MARK))
@@ -165,7 +174,7 @@ def _whole(sentences: list[Sentence]) -> tuple[str, str]:
             raise DataError(Issue(message, sentence=sentence.id), fix="correct its offsets, or leave them out")
         parts += [" " * (gap - 1) + "\n" if parts and gap else " " * gap, text]
         at = first + len(text)
-        for start, end, type_, covered in _places(sentence):
+        for start, end, type_, covered in _places(sentence, spaced=True):
             labels.append(f"T{len(labels) + 1}\t{_joined(type_)} {first + start} {first + end}\t{covered}\n")
     return "".join(parts) + "\n", "".join(labels)
 
@@ -176,7 +185,7 @@ FORMATS = (
         "tasks with predictions, for import into Label Studio",
         writer=LabelStudioWriter,
         pack=pack_array,
-        keeps=frozenset({ENTITIES, IDS, LANGUAGES, DOCUMENTS, OFFSETS}),
+        keeps=PLAIN | {DOCUMENTS, OFFSETS},
     ),
     Format(
         "prodigy", "tasks of Prodigy with tokens and spans", writer=ProdigyWriter, keeps=PLAIN | {DOCUMENTS, OFFSETS}
