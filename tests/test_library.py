@@ -28,6 +28,7 @@ from nersery.crosslingual.aligners.external import External
 from nersery.crosslingual.projection import NO_WORD
 from nersery.select.duplicates import Duplicates
 from nersery.taggers.bilstm_crf import BiLSTMCRF
+from tests.cli.calls import call
 from tests.standins import sentences
 
 GOLD = nersery.Corpus(sentences(24))
@@ -98,6 +99,20 @@ def test_a_killed_augment_resumes(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     assert 0 < len(resumed) <= 12
     made = nersery.augment(GOLD, "mention_replacement", seed=3)
     assert [*nersery.read(tmp_path / "more.jsonl")] == [*made.corpus]
+
+
+def test_sample_draws_what_the_command_draws(tmp_path: Path) -> None:
+    file, target = tmp_path / "gold.jsonl", tmp_path / "sample.jsonl"
+    nersery.write(GOLD, file)
+    assert call("dataset", "sample", str(file), str(target), "--size", "7", "--seed", "3").code == 0
+    for corpus in (GOLD, file, list(GOLD)):
+        assert nersery.sample(corpus, 7, seed=3) == nersery.read(target)
+    assert len(nersery.sample(GOLD, np.int64(5), "random")) == 5
+    for size in (0, 25, 2.5, "7", True):
+        with pytest.raises(SettingsError, match=r"size|sample"):
+            nersery.sample(GOLD, size)
+    with pytest.raises(SettingsError, match="stratified"):
+        nersery.sample(GOLD, 5, "stratfied")
 
 
 def test_settings_need_a_name_and_shards_an_output() -> None:

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from nersery.evaluate.scores import evaluate
     from nersery.experiments.active_learning.next_sentences import next_sentences
     from nersery.experiments.grow.session import grow
+    from nersery.experiments.sampling import sample
     from nersery.experiments.sweep_runner import run
     from nersery.io import read, write
     from nersery.io.shipped import example
@@ -25,7 +26,8 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Corpus", "Entity", "Origin", "Sentence", "__version__", "align", "annotate", "augment", "evaluate", "example",
-    "grow", "next_sentences", "predict", "project", "read", "run", "select", "train", "without_notes", "write",
+    "grow", "next_sentences", "predict", "project", "read", "run", "sample", "select", "train", "without_notes",
+    "write",
 ]  # fmt: skip
 _FUNCTIONS = {
     "align": "nersery.crosslingual.aligners.base",
@@ -36,6 +38,7 @@ _FUNCTIONS = {
     "project": "nersery.crosslingual.projection_tasks",
     "read": "nersery.io",
     "run": "nersery.experiments.sweep_runner",
+    "sample": "nersery.experiments.sampling",
     "train": "nersery.taggers.base",
     "without_notes": "nersery.core.warnings",
     "write": "nersery.io",

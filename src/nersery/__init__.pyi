@@ -47,6 +47,7 @@ from nersery.crosslingual.aligners.statistical import Statistical
 from nersery.crosslingual.projection_tasks import project as project
 from nersery.experiments.active_learning.next_sentences import next_sentences as next_sentences
 from nersery.experiments.grow.session import grow as grow
+from nersery.experiments.sampling import sample as sample
 from nersery.experiments.sweep_runner import run as run
 from nersery.io import read as read
 from nersery.io import write as write
@@ -235,4 +236,4 @@ def train(gold: Sentences, method: str, *, output: str | Path | None = None, dev
 def train(gold: Sentences, method: type[_Tagger], *, output: str | Path | None = None, dev: Sentences | None = (), seed: int = 0, force: bool = False, quiet: bool = False, **settings: Any) -> _Tagger: ...
 @overload
 def train(gold: Sentences, method: _Tagger, *, output: str | Path | None = None, dev: Sentences | None = (), seed: int = 0, force: bool = False, quiet: bool = False) -> _Tagger: ...
-__all__ = ["Corpus", "Entity", "Origin", "Sentence", "__version__", "align", "annotate", "augment", "evaluate", "example", "grow", "next_sentences", "predict", "project", "read", "run", "select", "train", "without_notes", "write"]
+__all__ = ["Corpus", "Entity", "Origin", "Sentence", "__version__", "align", "annotate", "augment", "evaluate", "example", "grow", "next_sentences", "predict", "project", "read", "run", "sample", "select", "train", "without_notes", "write"]

@@ -124,10 +124,10 @@ def test_of_each_language_a_sample_of_its_own(protocol):
     assert ids(sample_languages(corpus, 60, protocol)) == ids(corpus)
 
 
-def test_the_seed_is_0_and_the_protocol_random_unless_they_are_given():
+def test_the_seed_is_0_and_the_protocol_stratified_unless_they_are_given():
     corpus = in_languages(skewed(1, 60), ["en", "hi"])
-    assert sample_languages(corpus, 9) == sample_languages(corpus, 9, "random", seed=0)
-    assert sample(corpus, 9) == sample(corpus, 9, "random", seed=0)
+    assert sample_languages(corpus, 9) == sample_languages(corpus, 9, "stratified", seed=0)
+    assert sample(corpus, 9) == sample(corpus, 9, "stratified", seed=0)
 
 
 def test_ids_that_could_be_read_otherwise_are_written_as_json():
@@ -150,9 +150,9 @@ def test_an_unknown_protocol_gets_a_hint():
 
 def test_random_samples_are_nested_and_even():
     corpus = skewed(1, 40)
-    small, large = sample(corpus, 10, seed=5), sample(corpus, 20, seed=5)
+    small, large = (sample(corpus, size, "random", seed=5) for size in (10, 20))
     assert {*ids(small)} < {*ids(large)}
-    drawn = Counter(id_ for seed in range(600) for id_ in ids(sample(corpus, 10, seed=seed)))
+    drawn = Counter(id_ for seed in range(600) for id_ in ids(sample(corpus, 10, "random", seed=seed)))
     assert len(drawn) == 40
     assert all(abs(count - 150) < 50 for count in drawn.values()), "150 expected, standard deviation 10.6"
 

@@ -13,8 +13,9 @@ from itertools import islice
 from types import MappingProxyType
 
 from nersery.core.errors import SettingsError, did_you_mean
-from nersery.core.random import item_seed
+from nersery.core.random import checked_seed, is_whole, item_seed
 from nersery.core.sentence import Corpus, Sentence
+from nersery.pipeline.stage_job import Sentences, opened
 
 Protocol = Callable[[Sequence[Sentence], int], Iterable[Sentence]]
 """Chooses ``size`` of the sentences, which are in random order."""
@@ -29,20 +30,24 @@ MOST_TYPE_SETS = 2000
 """If a corpus has more distinct sets of types, stratification skips its last step."""
 
 
-def sample(corpus: Corpus, size: int, protocol: str = "random", seed: int = 0) -> Corpus:
+def sample(corpus: Sentences, size: int, protocol: str = "stratified", seed: int = 0) -> Corpus:
     """Draw sentences without replacement; they keep their ids and the order of the corpus.
 
     Args:
+        corpus: Sentences, or the name of a file of them.
         size: Number of sentences, from 1 to the size of the corpus.
-        protocol: A name in `PROTOCOLS`.
+        protocol: ``random``, ``stratified`` or ``every_type``.
 
     Raises:
         SettingsError: If the protocol is unknown or cannot draw a sample of this size.
 
     >>> corpus = Corpus(Sentence((word,)) for word in "abcdefgh")
-    >>> [sentence.id for sentence in sample(corpus, 3, seed=1)]
+    >>> [sentence.id for sentence in sample(corpus, 3, "random", seed=1)]
     ['1', '2', '8']
     """
+    if not is_whole(size):
+        raise SettingsError(f"size is {size!r:.60}, expected a whole number")
+    corpus, seed = corpus if isinstance(corpus, Corpus) else Corpus(opened(corpus)), checked_seed(seed)
     if protocol not in PROTOCOLS:
         raise SettingsError(f'no sampling protocol is called "{protocol}"; {did_you_mean(protocol, PROTOCOLS)}')
     if not 1 <= size <= len(corpus):
@@ -54,7 +59,7 @@ def sample(corpus: Corpus, size: int, protocol: str = "random", seed: int = 0) -
     return Corpus(sentence for sentence in corpus if sentence.id in chosen)
 
 
-def sample_languages(corpus: Corpus, size: int, protocol: str = "random", seed: int = 0) -> Corpus:
+def sample_languages(corpus: Corpus, size: int, protocol: str = "stratified", seed: int = 0) -> Corpus:
     """Draw ``size`` sentences of each language independently; see `sample`.
 
     Raises:
