@@ -154,3 +154,16 @@ def test_a_label_of_a_part_of_a_word_does_not_count_bytes(tmp_path: Path) -> Non
     with pytest.raises(DataError) as caught:
         read(path)
     assert re.findall(r"--repair (\S+)", caught.value.fix) == ["whole-words", "cut-words", "drop-sentence"]
+
+
+def test_types_that_seem_to_be_tags_are_noted(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "a.jsonl"
+    labels = [[0, 3, "B-PER"], [4, 12, "I-PER"], [16, 22, "B-cell"]]
+    path.write_text(json.dumps({"text": "Ada Lovelace in London", "label": labels}), "utf-8")
+    forget_notes()
+    assert len(read(path)[0].entities) == 3
+    assert "the types B-PER and I-PER seem to be tags of single words" in capsys.readouterr().err
+    path.write_text(json.dumps({"text": "Ada Lovelace in London", "label": [[16, 22, "B-cell"]]}), "utf-8")
+    forget_notes()
+    assert read(path)[0].labels == ((3, 4, "B-cell"),)
+    assert capsys.readouterr().err == ""

@@ -80,11 +80,12 @@ class StandoffSource(Source):
 
     def sentences(self, findings: Pass) -> Iterator[Sentence]:
         """One pass: the lines that are not blank."""
-        first_shifted, is_decided, gains = "", False, Counter[tuple[str, ...]]()
+        first_shifted, is_decided, gains, types = "", False, Counter[tuple[str, ...]](), set[str]()
         for document in map(partial(self._recounted, findings), self.documents(findings)):
             if UTF16_OFFSETS in document.suitable_repairs and (UTF16_OFFSETS,) in document.gains:
                 first_shifted = first_shifted or document.id
                 is_decided = is_decided or document.gains[UTF16_OFFSETS,] != 0
+            types.update(span.type for span in document.spans)
             lines = list(document.lines())
             for line in lines:
                 alone = len(lines) == 1 and not self.numbers_lines
@@ -99,6 +100,11 @@ class StandoffSource(Source):
                 f"{self.file.name}: some labels stand behind an emoji (first in {first_shifted}), and fit words "
                 "whether it counts as one character or as two. They were read with one. If your tool counts two, as "
                 f"JavaScript does: {options_of([UTF16_OFFSETS])}"
+            )
+        if tagged := sorted(type_[2:] for type_ in types if type_[:2] == "B-" and f"I-{type_[2:]}" in types):
+            warn(
+                f"{self.file.name}: the types B-{tagged[0]} and I-{tagged[0]} seem to be tags of single words. They "
+                f"were read as two types; expected one label {tagged[0]} for each whole mention"
             )
 
     def _recounted(self, findings: Pass, document: Document) -> Document:
