@@ -279,11 +279,11 @@ class TestFailures:
         self, capsys: pytest.CaptureFixture[str], memory: Trainings
     ):
         job = Sweep(load("recipe.toml", [ONE, "sweep.sizes=[8, 12, 16]", "seeds=[0, 1]"]), Path("sweep"))
-        notes = job.check()
+        plan = job.plan()
         said = capsys.readouterr().err
         assert [said.count(f"{split}: ") for split in ("train", "dev", "test")] == [1, 1, 1]
-        assert all(said.count(note) == 1 for note in notes)
-        assert job.seconds() > 0
+        assert all(said.count(note) == 1 for note in plan["notes"])
+        assert plan["seconds_in_all"] > 0
         assert len(memory) == 1  # timed once for all runs
 
     def test_the_report_has_the_notes_with_the_runs_that_they_are_about(self):

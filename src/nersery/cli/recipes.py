@@ -13,8 +13,6 @@ from nersery.core.errors import SettingsError
 from nersery.core.warnings import remark
 
 if TYPE_CHECKING:
-    from nersery.experiments.recipe import Recipe
-    from nersery.experiments.runner import Run
     from nersery.report.model import Report
 
 
@@ -49,7 +47,9 @@ def run(
     from nersery.experiments.recipe import load, shipped_recipes
 
     loaded = load(recipe, overrides or [], models)
-    from nersery.experiments.runner import Run  # here, because it takes seconds that a wrong recipe need not wait for
+    # Here, because it takes seconds that a wrong recipe need not wait for.
+    from nersery.experiments.sweep_runner import job_of
+    from nersery.report.model import Report
 
     folder = out or Path("runs") / loaded.name
     options.refuse_odd_bytes(folder)
@@ -59,75 +59,28 @@ def run(
         check_tracker(log)
         if loaded.sweep:
             raise SettingsError("--log takes a single run, and this recipe has a sweep: leave out --log")
-    if loaded.sweep:
-        _sweep(loaded, folder, jobs, check=check, json=json, quiet=quiet)
-        return
-    job = Run(loaded, folder, quiet, jobs)
+    job = job_of(loaded, folder, jobs, quiet=quiet)
     if check:
-        plan = _plan(job)
+        plan = job.plan()
         if json:
             options.print_json(plan)
         else:
-            _print_plan(plan)
+            _print_plan(plan, jobs)
         return
     report = job.execute()
-    if log:
-        log_run(log, report, job.folder)
+    if log and isinstance(report, Report):
+        log_run(log, report, folder)
     if json:
         options.print_json(report.as_dict())
+    elif isinstance(report, Report):
+        _print_summary(report, folder)
     else:
-        _print_summary(report, job.folder)
-    if recipe in shipped_recipes():
+        print(f"{report.done} of {len(report.cells)} trainings are finished\nreport: {folder / 'report.html'}")
+    if recipe in shipped_recipes() and not loaded.sweep:
         remark(f"Next: nersery copy {recipe} my-recipe.toml, put your own files into its [data]")
 
 
-def _sweep(recipe: Recipe, folder: Path, jobs: int, *, check: bool, json: bool, quiet: bool) -> None:
-    """Run or check a recipe with a sweep."""
-    from nersery.experiments.sweep_runner import Sweep
-
-    job = Sweep(recipe, folder, quiet, jobs)
-    runs = [part.name for part, _ in job.runs()]
-    if check:
-        notes, systems = job.check(), [system.name for system in recipe.systems]
-        plan: dict[str, Any] = {
-            "recipe": recipe.source,
-            "runs": runs,
-            "systems": systems,
-            "seeds": recipe.seeds,
-            "notes": notes,
-        }
-        plan["seconds_in_all"] = job.seconds()
-        if json:
-            options.print_json(plan)
-        else:
-            _print_plan({**plan, "seconds": {}, "jobs": jobs})
-        return
-    report = job.execute()
-    if json:
-        options.print_json(report.as_dict())
-        return
-    print(f"{report.done} of {len(report.cells)} trainings are finished\nreport: {folder / 'report.html'}")
-
-
-def _plan(job: Run) -> dict[str, Any]:
-    """What a run would do, and how long that would take, after a check of its files."""
-    from nersery.experiments.execution.cells import makespan
-    from nersery.experiments.execution.run_time import estimates
-
-    job.check()
-    seconds = estimates(job.recipe, job.corpora, job.threads)
-    return {
-        "recipe": job.recipe.source,
-        "systems": [system.name for system in job.recipe.systems],
-        "seeds": job.recipe.seeds,
-        "notes": job.notes,
-        "seconds": seconds,
-        "jobs": job.jobs,
-        "seconds_in_all": makespan(job.recipe, seconds, job.jobs),
-    }
-
-
-def _print_plan(plan: dict[str, Any]) -> None:
+def _print_plan(plan: dict[str, Any], jobs: int) -> None:
     from nersery.report.model import label_of
     from nersery.report.number_format import in_minutes, plural
 
@@ -136,9 +89,9 @@ def _print_plan(plan: dict[str, Any]) -> None:
     print(
         f"{plan['recipe']}: {state}.{runs} Systems: {', '.join(map(label_of, plan['systems']))}. Seeds: {plan['seeds']}"
     )
-    for name, seconds in plan["seconds"].items():
+    for name, seconds in plan.get("seconds", {}).items():
         print(f"  {label_of(name)}: about {in_minutes(seconds)} a seed on this machine")
-    shared = f" with {plan['jobs']} jobs" if plan["jobs"] > 1 else ""
+    shared = f" with {jobs} jobs" if jobs > 1 else ""
     print(f"  all: about {in_minutes(plan['seconds_in_all'])}{shared}")
 
 

@@ -9,7 +9,9 @@ from typing import Any
 
 from nersery.core.files import remove_folder, write_json
 from nersery.core.locks import locked
+from nersery.experiments.execution.cells import makespan
 from nersery.experiments.execution.jobs import CellRunner, estimated_time, failure_text, threads_of_jobs
+from nersery.experiments.execution.run_time import estimates
 from nersery.experiments.results import build_report
 from nersery.experiments.run_state.clock import Clock
 from nersery.experiments.run_state.fingerprint import check_folder, fingerprint_of, remove_abandoned
@@ -94,6 +96,20 @@ class Run(RunFolder):
         types = {type_ for split in ("train", "dev") for type_ in self.corpora[split].types}
         self.notes += check_prerequisites(self.recipe, types)
         return fingerprint
+
+    def plan(self) -> dict[str, Any]:
+        """What `execute` would do, and how long that would take, as JSON values; first, `check`."""
+        self.check()
+        seconds = estimates(self.recipe, self.corpora, self.threads)
+        return {
+            "recipe": self.recipe.source,
+            "systems": [system.name for system in self.recipe.systems],
+            "seeds": self.recipe.seeds,
+            "notes": self.notes,
+            "seconds": seconds,
+            "jobs": self.jobs,
+            "seconds_in_all": makespan(self.recipe, seconds, self.jobs),
+        }
 
     def remove_taggers(self, seed: int) -> None:
         """Remove the taggers of a seed whose systems are all done, unless the recipe keeps them."""
