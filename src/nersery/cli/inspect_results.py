@@ -26,7 +26,6 @@ def results(
     if json and form != "text":
         raise SettingsError("--json and --as name two formats. Use one of them")
     from nersery.report.escaping import markdown_table
-    from nersery.report.tables.latex import latex_table
     from nersery.report.tables.several_runs import reports_of, results_table
 
     table = results_table(reports_of(folders))
@@ -40,5 +39,5 @@ def results(
         tables.show(shown)
         remark(table.caption)
     else:
-        table_text = latex_table(table) if form == "latex" else table.csv if form == "csv" else markdown_table(table)
+        table_text = table.latex if form == "latex" else table.csv if form == "csv" else markdown_table(table)
         print(table_text.rstrip("\n"))

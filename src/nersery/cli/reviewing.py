@@ -7,7 +7,7 @@ import sys
 import threading
 import webbrowser
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -94,7 +94,7 @@ def review(
     job.note_losses()
     counts = {key: decisions.counts[key] for key in ("accept", "corrected", "reject")}
     if json:
-        methods = {name: accepted.as_dict() for name, accepted in decisions.by_method().items()}
+        methods = {name: asdict(accepted) for name, accepted in decisions.by_method().items()}
         options.print_json({"output": str(target), **tally.as_dict(), "decisions": counts, "methods": methods})
     else:
         print(printable(f"{target}: {tally}"))

@@ -18,12 +18,12 @@ from nersery.annotate.base import AnnotateStage
 from nersery.augment.base import AugmentStage
 from nersery.core.errors import DataError
 from nersery.core.files import is_missing, unfinished_path, write_json
+from nersery.core.majority import each_once, voted
 from nersery.core.outcome import Step
 from nersery.core.progress import Progress
 from nersery.core.sentence import Corpus, Sentence, types_in
 from nersery.core.training_context import Training
 from nersery.evaluate.scores import all_scores
-from nersery.experiments.execution.voting import each_once, voted
 from nersery.experiments.grid import Settings, choose, combinations, described, grid_record
 from nersery.experiments.results import NOTHING_LEARNT
 from nersery.experiments.run_state.clock import Clock
@@ -58,20 +58,15 @@ class SystemRun:
     seed: int
     system: System
 
-    @cached_property
-    def sampled(self) -> tuple[Corpus, Corpus]:
-        """The gold and dev sentences of the seed."""
-        return self.run.sampled(self.seed)
-
     @property
     def gold(self) -> Corpus:
         """The gold sentences of the seed."""
-        return self.sampled[0]
+        return self.run.sampled(self.seed)[0]
 
     @property
     def dev(self) -> Corpus:
         """The sentences of dev."""
-        return self.sampled[1]
+        return self.run.sampled(self.seed)[1]
 
     @property
     def fingerprint(self) -> dict[str, Any]:
@@ -188,8 +183,8 @@ class SystemRun:
         return read_made(path, None if method is None else rows)
 
     def _run_stage(self, path: Path, stage: Stage[Any, Any], rows: Corpus, label: str, learn: str) -> None:
-        label, learn, options = self._label(label), self._label(learn), JobOptions(quiet=self.run.quiet)
-        StageJob(stage, io.InMemory(rows), path, label, self.fingerprint, options, learn).run()
+        labels, options = (self._label(label), self._label(learn)), JobOptions(quiet=self.run.quiet)
+        StageJob(stage, io.InMemory(rows), path, *labels, self.fingerprint, options).run()
 
     def _take_over_shared(self, path: Path) -> bool:
         """Take the sentences of another seed or system that makes the same ones; whether there were any."""
