@@ -62,9 +62,7 @@ def next_(
     result = next_sentences(raw, taggers, count, labelled=labelled_sentences, most=most, seed=seed, quiet=quiet)
     options.report_repairs(raw)
     options.refuse_existing_outputs(target, force=force)  # somebody may have written there in the meantime
-    io.write(result.corpus, target, format=format)
-    options.note_losses(format, result.corpus, raw)
-    options.write_rejects(target, raw.rejects)
+    options.write_chosen(target, result.corpus, raw, format)
     rejected, labelled_types = len(raw.rejects), types_in(labelled_sentences)
     if labelled_types and (others := sorted({*result.types} - labelled_types)):
         note(f"the tagger also predicts {', '.join(others)}, which no labelled sentence has: correct them in review")

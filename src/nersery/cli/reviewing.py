@@ -65,7 +65,7 @@ def review(
     if browser and not page:
         raise SettingsError("--open and --no-page contradict each other. Use one of them")
     format = output_format(target)
-    options.refuse_same_file(target, source, *filter(None, (beside,)))
+    options.refuse_same_file(target, source, beside)
     names = [name.strip() for name in types.split(",") if name.strip()]
     check_types(names, "--types")
     folder = target.with_name(f"{target.name}.review")

@@ -8,7 +8,6 @@ from typing import Annotated
 
 from typer import Option
 
-from nersery import io
 from nersery.cli import options
 from nersery.cli.app import dataset_group
 from nersery.core.errors import DataError, Issue, SettingsError, printable
@@ -57,9 +56,7 @@ def sample(
     tally = Tally(len(whole_corpus) + len(opened.rejects), len(corpus), reasons)
     options.report_repairs(opened)
     _refuse_existing(target, ids, force=force)  # somebody may have written there in the meantime
-    io.write(corpus, target)
-    options.note_losses(format, corpus, opened)
-    options.write_rejects(target, opened.rejects)
+    options.write_chosen(target, corpus, opened, format)
     if ids is not None:
         ids.parent.mkdir(parents=True, exist_ok=True)
         write_output(ids, sampling.id_list(corpus))

@@ -17,7 +17,7 @@ from nersery import io
 from nersery.annotate.base import AnnotateStage
 from nersery.augment.base import AugmentStage
 from nersery.core.errors import DataError
-from nersery.core.files import is_missing, unfinished_path, write_json
+from nersery.core.files import is_missing, remove_folder, unfinished_path, write_json
 from nersery.core.majority import each_once, voted
 from nersery.core.outcome import Step
 from nersery.core.progress import Progress
@@ -36,7 +36,7 @@ from nersery.experiments.run_state.sharing import (
     take_over_selection,
     with_more_copies,
 )
-from nersery.experiments.run_state.teachers import remove_training, trained_once, trained_teacher
+from nersery.experiments.run_state.teachers import trained_once, trained_teacher
 from nersery.experiments.run_state.versions import versions
 from nersery.experiments.systems import GOLD, System
 from nersery.pipeline.job import rejects_of
@@ -44,7 +44,7 @@ from nersery.pipeline.stage import Stage
 from nersery.pipeline.stage_job import JobOptions, StageJob, corpus_job
 from nersery.report.model import label_of
 from nersery.select.base import SelectStage
-from nersery.taggers.base import Tagger, strict_f1
+from nersery.taggers.base import Tagger, strict_f1, training_folder
 from nersery.taggers.components.second_stage import fit_second_stage, require_known_types
 
 Parts = tuple[Sequence[Sentence], Sequence[Sentence]]
@@ -178,7 +178,7 @@ class SystemRun:
                 self._write(path, self._merged(), list, "generate")  # a step that changes nothing
             else:
                 self._run_stage(path, *self._stage(start), "generate", "learn")
-        remove_training(path)
+        remove_folder(training_folder(path))  # a kill may have left it behind a finished job
         rows = len(self.run.corpora["raw"]) if self.system.labels_raw_text else len(start) * self.system.copies
         return read_made(path, None if method is None else rows)
 
@@ -234,7 +234,7 @@ class SystemRun:
                     report_history=partial(write_json, history_of(path)),
                 )
                 self._run_stage(path, stage, candidates, name, f"{name}: learn")
-            remove_training(path)
+            remove_folder(training_folder(path))
             candidates = read_made(path, len(candidates))
         return candidates
 
