@@ -243,7 +243,7 @@ class Sweep:
 
     def _main(self) -> ReportTable:
         """A row for each size and system, a column for each language and their average."""
-        swept_names = {name for table in self.settings.tables for name in table.systems.values()}
+        swept_names = {name for table in self.settings.tables for name in table.systems}
         sources = {table.system for table in self.settings.tables}
         systems = [s for s in self.recipe.systems if s.name not in swept_names - sources]
         swept = self.settings.languages  # each with runs of its own; else the scores of a run by language
@@ -272,11 +272,11 @@ class Sweep:
         """A row for each part and value of the second setting, a column for each value of the first."""
         systems = {system.name: system for system in self.recipe.systems}
         column_values, *row_values = table.values
+        labels = [[f"{table.keys[1]} = {value}"] for value in row_values[0]] if row_values else [[]]
         rows = []
-        for (part, run), row_value in itertools.product(self.runs(), row_values[0] if row_values else [None]):
-            names = [table.system_with(value, *([row_value] if row_values else [])) for value in column_values]
-            scores = [_measure(self._scores(run, systems[name])) for name in names]
-            rows.append((part.name, *([f"{table.keys[1]} = {row_value}"] if row_values else []), *scores))
+        for (part, run), (index, label) in itertools.product(self.runs(), enumerate(labels)):
+            names = table.systems[index :: len(labels)]
+            rows.append((part.name, *label, *(_measure(self._scores(run, systems[name])) for name in names)))
         columns = [Column("Run", NAME), *([Column(table.keys[1], TEXT)] if row_values else [])]
         columns += [Column(f"{table.keys[0]} = {value}", MEASURE) for value in column_values]
         return ReportTable(
