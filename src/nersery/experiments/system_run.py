@@ -246,7 +246,6 @@ class SystemRun:
         return Training(self.dev, self.seed, tagger=self._tagger_before, new_tagger=self._new_tagger, teacher=teacher)
 
     def _new_tagger(self, **changes: Any) -> Tagger:
-        """An untrained tagger of the system, with some settings replaced."""
         tagger: Tagger = self.run.recipe.tagger_of(self.system).with_changes(changes).create()
         return tagger
 

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from itertools import count
 from pathlib import Path
@@ -245,7 +245,7 @@ class GrowJob:
             notes: list[str] = list(record["notes"])
             try:
                 search.execute()
-                seed = self._finish(search, budget, record, save)
+                seed = self._finish(search, record)
             except KeyboardInterrupt:
                 if best := search.best():
                     self._say("interrupted: the best tagger so far is put in its place")
@@ -268,9 +268,9 @@ class GrowJob:
         search.run.recipe = with_schedule(search.run.recipe, Schedule(*final["schedule"]))
         return seed
 
-    def _finish(self, search: Search, budget: Budget, record: dict[str, Any], save: Callable[[], None]) -> int | None:
+    def _finish(self, search: Search, record: dict[str, Any]) -> int | None:
         """Train the best system on all sentences; the seed of that training, or None if the time was too short."""
-        best, planned = search.best(), Schedule(*record["last"])
+        best, planned, budget = search.best(), Schedule(*record["last"]), search.budget
         if best is None:
             advice = f" and name another folder (--out): this one keeps its short trainings, of {planned}"
             raise NerseryError(
@@ -279,7 +279,7 @@ class GrowJob:
             )
         search_recipe, seed = search.run.recipe, search.folds
         schedule = self._final_schedule(search, best.name, record)
-        save()
+        search.save()
         recipe = search.run.recipe = with_schedule(search_recipe, schedule)
         system = recipe.system(best.name)
         is_short = math.prod(schedule) < math.prod(planned)
