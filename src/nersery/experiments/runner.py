@@ -10,7 +10,7 @@ from typing import Any
 from nersery.core.files import remove_folder, write_json
 from nersery.core.locks import locked
 from nersery.experiments.execution.cells import makespan
-from nersery.experiments.execution.jobs import CellRunner, estimated_time, failure_text, threads_of_jobs
+from nersery.experiments.execution.jobs import CellRunner, failure_text, threads_of_jobs
 from nersery.experiments.execution.run_time import estimates
 from nersery.experiments.results import build_report
 from nersery.experiments.run_state.clock import Clock
@@ -22,6 +22,7 @@ from nersery.experiments.run_state.versions import began_with, changed_versions,
 from nersery.experiments.system_run import SystemRun
 from nersery.experiments.systems import System
 from nersery.report.model import Report
+from nersery.report.number_format import in_minutes
 from nersery.report.rendering import write_report
 
 
@@ -45,7 +46,10 @@ class Run(RunFolder):
         failures: list[Exception] = []
         with self.started() as fingerprint:
             if not self.quiet:  # timing some steps takes a while
-                self.say(estimated_time(self))
+                seconds = Clock(self.folder).estimates(self.recipe, self.corpora, self.threads)
+                total = makespan(self.recipe, seconds, self.jobs)
+                text = f"estimated run time in all: {in_minutes(total)}" if total else "the run time was not estimated"
+                self.say(text)
             cells = CellRunner([self], lambda _: True)
             for cell, error in cells.results(self.jobs):
                 if error is not None:

@@ -183,7 +183,7 @@ class FileJob:
                 try:
                     self._fill(journal, outcomes, policy, batch_size)
                 except Exception:
-                    if not journal.has_saved:
+                    if not (journal.output_bytes or journal.reject_bytes):
                         self._clear()  # nothing to resume
                     raise
             self.check_target(overwrite=overwrite)  # somebody may have written there in the meantime
@@ -275,11 +275,6 @@ class _Journal(JobRecord):
         self.tally, self.finished = tally, finished
         self.output_bytes, self.reject_bytes = output_bytes, reject_bytes
         return ""
-
-    @property
-    def has_saved(self) -> bool:
-        """Whether there is work that the same call need not do again."""
-        return self.output_bytes > 0 or self.reject_bytes > 0
 
     def save(self, output: BinaryIO, rejects: BinaryIO) -> None:
         """Write the state after everything it speaks of.
