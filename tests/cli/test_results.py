@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from nersery.cli import inspect_results as _results  # noqa: F401 - it adds the command
+from nersery.cli import inspect_measures as _measures  # noqa: F401 - it adds the command
 from nersery.report.model import Report
 from nersery.report.rendering import write_report
 from nersery.report.tables.table_columns import NAME, P_VALUE, Column, ReportTable
