@@ -183,7 +183,7 @@ def corpus_job(
     fingerprint = {"nersery": __version__, **fingerprint}
     pack, makes_folder = writer.format.pack, writer.format.makes_folder
     losses = io.Losses(writer.format, getattr(rows, "stems", ()))
-    return FileJob(target, writer.encode, io.reject_line, fingerprint, "", pack, makes_folder, losses=losses)
+    return FileJob(target, writer.encode, fingerprint, "", pack, makes_folder, losses=losses)
 
 
 def output_format(path: Path, wanted: str | None = None) -> str:
@@ -268,7 +268,7 @@ class StageJob:
         if self.stage.extension == "jsonl":
             job = corpus_job(self.target, fingerprint, rows=self.rows)
         else:  # a format that only the stage can write
-            job = FileJob(self.target, self.stage.encode, io.reject_line, fingerprint, blank=self.stage.blank)
+            job = FileJob(self.target, self.stage.encode, fingerprint, blank=self.stage.blank)
         return replace(job, sentence_of=self.stage.sentence_of)
 
     def _into_shards(self, rows: int) -> Tally:
