@@ -84,7 +84,7 @@ def carry_out(engine: str, rows: Path, gold: Path, target: Path) -> dict[str, fl
     clock = Clock()
     if engine == "one process":
         step = stage.fit(stage.load(), None, None)
-        job = FileJob(target, stage.encode, io.reject_line, {})
+        job = FileJob(target, stage.encode, {})
         job.run(clock.watched(stage.items(corpus.outcomes())), step)
         return clock.figures(count)
     name, workers = engine.split()

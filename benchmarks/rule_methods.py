@@ -62,7 +62,7 @@ def fastest(work: Callable[[], object]) -> float:
 
 
 def job(target: Path) -> FileJob:
-    return FileJob(target, io.writer("jsonl").encode, io.reject_line, {})
+    return FileJob(target, io.writer("jsonl").encode, {})
 
 
 def peaks(names: Sequence[str], sizes: Sequence[int], folder: Path) -> None:

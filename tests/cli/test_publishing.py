@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from nersery import io
-from nersery.cli import publishing as _publishing  # noqa: F401 - it adds the command
+from nersery.cli import datasets as _datasets  # noqa: F401 - it adds the command
 from nersery.core.sentence import Origin, Sentence
 from tests.cli.calls import call
 from tests.standins import files, sentences

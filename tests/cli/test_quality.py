@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from nersery import Entity, Origin, Sentence, io
-from nersery.cli import inspect_quality as _quality  # noqa: F401 - it adds the command
+from nersery.cli import inspect_measures as _measures  # noqa: F401 - it adds the command
 from nersery.models.fluency import likelihood, open_scorer
 from nersery.models.loading import ModelSource
 from tests.cli.calls import call

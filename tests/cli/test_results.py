@@ -9,10 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from nersery.cli import inspect_results as _results  # noqa: F401 - it adds the command
+from nersery.cli import inspect_measures as _measures  # noqa: F401 - it adds the command
 from nersery.report.model import Report
 from nersery.report.rendering import write_report
-from nersery.report.tables.latex import latex_table
 from nersery.report.tables.table_columns import NAME, P_VALUE, Column, ReportTable
 from tests.cli.calls import call
 from tests.report.report_fixture import build
@@ -75,7 +74,7 @@ def test_the_runs_of_a_sweep_have_their_names_in_the_order_of_their_sizes(runs: 
 def test_latex_takes_no_name_for_an_argument_of_the_row_before():
     table = ReportTable("t", "", [Column("Method", NAME), Column("p", P_VALUE)], [("[a]", 0.0001), ("*b", 0.5)])
 
-    assert latex_table(table).count("{[}a] & $<$ 0.001 \\\\\n{*}b & 0.5 \\\\") == 1
+    assert table.latex.count("{[}a] & $<$ 0.001 \\\\\n{*}b & 0.5 \\\\") == 1
 
 
 def test_csv_has_numbers(runs: Path):

@@ -11,16 +11,7 @@ from seqeval.scheme import IOB2
 
 from nersery import Corpus, Entity, Sentence
 from nersery.core.errors import DataError
-from nersery.evaluate.scores import (
-    Counts,
-    Scores,
-    all_scores,
-    paired,
-    paired_by_order,
-    score,
-    score_languages,
-    sentence_counts,
-)
+from nersery.evaluate.scores import Counts, Scores, all_scores, paired, paired_by_order, score, sentence_counts
 
 TYPES = ("LOC", "ORG", "PER")
 
@@ -262,12 +253,11 @@ def test_pairs_by_order(ids, words, is_paired):
 def test_each_language_has_scores_of_its_own():
     gold = [replace(sentence([(0, 1, "PER")], id=id_), language=id_[:-1]) for id_ in ("hi1", "en1", "hi2", "1")]
     predicted = [gold[0], gold[1].with_entities([]), gold[2].with_entities([]), gold[3]]
-    found = score_languages(gold, reversed(predicted))
-    assert list(found) == ["", "en", "hi"]
-    assert [found[language].micro for language in found] == [Counts(1, 1, 1), Counts(0, 0, 1), Counts(1, 1, 2)]
-    whole = all_scores(Corpus(gold), Corpus(predicted))
-    assert whole == score(gold, predicted).as_dict() | {
-        "per_language": {language: own.micro.as_dict() for language, own in found.items()}
+    by_language = {"": Counts(1, 1, 1), "en": Counts(0, 0, 1), "hi": Counts(1, 1, 2)}
+    found = all_scores(gold, reversed(predicted))
+    assert list(found["per_language"]) == [*by_language]
+    assert found == score(gold, predicted).as_dict() | {
+        "per_language": {language: counts.as_dict() for language, counts in by_language.items()}
     }
     assert all_scores(Corpus(gold[:1]), Corpus(predicted[:1])) == score(gold[:1], predicted[:1]).as_dict()
 

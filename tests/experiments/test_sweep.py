@@ -18,7 +18,6 @@ from nersery.experiments.recipe import load
 from nersery.experiments.sweep import expanded
 from nersery.experiments.sweep_runner import Sweep
 from nersery.experiments.system_run import SystemRun
-from nersery.report.tables.latex import latex_table
 from nersery.report.tables.table_columns import NAME, POINTS, Column, ReportTable
 from nersery.select.base import SelectStage
 from tests.experiments.trying import Trainings, execute
@@ -279,11 +278,11 @@ class TestFailures:
         self, capsys: pytest.CaptureFixture[str], memory: Trainings
     ):
         job = Sweep(load("recipe.toml", [ONE, "sweep.sizes=[8, 12, 16]", "seeds=[0, 1]"]), Path("sweep"))
-        notes = job.check()
+        plan = job.plan()
         said = capsys.readouterr().err
         assert [said.count(f"{split}: ") for split in ("train", "dev", "test")] == [1, 1, 1]
-        assert all(said.count(note) == 1 for note in notes)
-        assert job.seconds() > 0
+        assert all(said.count(note) == 1 for note in plan["notes"])
+        assert plan["seconds_in_all"] > 0
         assert len(memory) == 1  # timed once for all runs
 
     def test_the_report_has_the_notes_with_the_runs_that_they_are_about(self):
@@ -340,7 +339,7 @@ class TestFailures:
 
 def test_latex() -> None:
     columns = [Column("Method", NAME), Column("F1 & more", POINTS)]
-    made = latex_table(ReportTable("x", "In %", columns, [("a_b", 0.5), ("c", None)]))
+    made = ReportTable("x", "In %", columns, [("a_b", 0.5), ("c", None)]).latex
     assert re.findall(r"^.*\\\\$", made, re.M) == [r"Method & F1 \& more \\", r"a\_b & 50.0 \\", r"c & – \\"]
     assert r"\begin{tabular}{lr}" in made
     assert r"\caption{In \%}" in made

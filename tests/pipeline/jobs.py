@@ -21,12 +21,8 @@ def encode(sentence: Sentence) -> str:
     return f"{sentence.text}\n"
 
 
-def encode_reject(reject: Reject) -> str:
-    return f"{reject.reason}\n"
-
-
 def job(folder: Path, seed: int = 0, name: str = "out.txt") -> FileJob:
-    return FileJob(folder / name, encode, encode_reject, {"seed": seed, "input": {"sha": "é"}})
+    return FileJob(folder / name, encode, {"seed": seed, "input": {"sha": "é"}})
 
 
 def files(folder: Path) -> dict[str, bytes]:

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from nersery import Corpus, Sentence
+from nersery import Corpus, Sentence, io
 from nersery.core.errors import DataError, Issue, JobFailedError, NerseryError, SettingsError
 from nersery.core.outcome import Outcome, Reject
 from nersery.core.progress import Progress
@@ -20,7 +20,7 @@ from nersery.pipeline.error_policy import ErrorPolicy
 from nersery.pipeline.job import FileJob, outcomes_of, rejects_of, run
 from nersery.pipeline.shards import batches
 from nersery.pipeline.stage_job import opened
-from tests.pipeline.jobs import ITEMS, encode, encode_reject, files, job, step
+from tests.pipeline.jobs import ITEMS, encode, files, job, step
 from tests.pipeline.test_resume import Killed, start_and_kill
 
 
@@ -141,9 +141,9 @@ class TestJournal:
         start_and_kill(tmp_path, 12)
         journal = json.loads((job(tmp_path).part / "journal.json").read_text("utf-8"))
         output, rejects = ((job(tmp_path).part / name).read_bytes() for name in ("output", "rejects"))
-        done = [encode(made) if isinstance(made, Sentence) else encode_reject(made) for made in step(range(20))]
+        done = [encode(made) if isinstance(made, Sentence) else io.reject_line(made) for made in step(range(20))]
         kept = [line for line in done if line.startswith("न")]
-        refused = [line for line in done if line.startswith("reason")]
+        refused = [line for line in done if not line.startswith("न")]
         assert output.decode().startswith("".join(kept))
         assert rejects.decode().startswith("".join(refused))
         assert journal == {
@@ -220,7 +220,7 @@ class TestJournal:
 
 class TestPack:
     def packing(self, folder: Path) -> FileJob:
-        return FileJob(folder / "out", encode, encode_reject, {}, pack=pack)
+        return FileJob(folder / "out", encode, {}, pack=pack)
 
     def test_the_target_is_made_of_the_output_at_the_end(self, tmp_path: Path) -> None:
         self.packing(tmp_path).run([1, 3], step)
@@ -234,7 +234,7 @@ class TestPack:
             raise Killed
 
         with pytest.raises(Killed):
-            FileJob(tmp_path / "out", encode, encode_reject, {}, pack=killed).run([1], step)
+            FileJob(tmp_path / "out", encode, {}, pack=killed).run([1], step)
         self.packing(tmp_path).run([1], step)
         assert (tmp_path / "out/whole").read_text("utf-8") == "न1\n"
         assert os.listdir(tmp_path) == ["out"]
@@ -271,7 +271,7 @@ class TestPack:
 
 
 def test_blank_lines_stand_in_for_rejects(tmp_path: Path) -> None:
-    FileJob(tmp_path / "out", encode, encode_reject, {}, blank="-\n").run(range(4), step)
+    FileJob(tmp_path / "out", encode, {}, blank="-\n").run(range(4), step)
     assert (tmp_path / "out").read_text("utf-8") == "-\nन1\nन2\n-\n"
 
 
@@ -281,14 +281,9 @@ def test_the_reject_of_a_failed_item_shows_the_sentence_that_is_named(tmp_path: 
             raise ValueError("odd")
         return step(batch)
 
-    shown: list[Sentence | None] = []
-
-    def show(reject: Reject) -> str:
-        shown.append(reject.sentence)
-        return "x\n"
-
-    FileJob(tmp_path / "out", encode, show, {}, sentence_of=lambda item: Sentence((f"item {item}",))).run([1, 3], fail)
-    assert shown == [Sentence(("item 3",))]
+    job = FileJob(tmp_path / "out", encode, {}, sentence_of=lambda item: Sentence((f"item {item}",)))
+    job.run([1, 3], fail)
+    assert [reject.sentence for reject in io.read_rejects(job.rejects)] == [Sentence(("item 3",))]
 
 
 def test_a_job_saves_when_a_second_has_passed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nersery import Sentence
+from nersery import Sentence, io
 from nersery.core.errors import JobFailedError, NerseryError, SettingsError
 from nersery.core.outcome import Outcome, Reject, Step, collect
 from nersery.pipeline.job import FileJob, run
-from tests.pipeline.jobs import ITEMS, encode, encode_reject, files, job, step
+from tests.pipeline.jobs import ITEMS, encode, files, job, step
 
 
 class TestRun:
@@ -50,7 +50,7 @@ class TestFileJob:
         assert (tally.read, tally.written, tally.rejected) == (6, 3, 3)
         assert files(tmp_path) == {
             "out.txt": "न1\nन2\nन4\n".encode(),
-            "out.txt.rejects.jsonl": b"reason 0\nreason 0\nreason 2\n",
+            "out.txt.rejects.jsonl": "".join(io.reject_line(Reject(f"reason {n}")) for n in (0, 0, 2)).encode(),
         }
         assert not job(tmp_path).part.exists()
 
@@ -120,7 +120,7 @@ class TestFileJob:
         assert files(tmp_path) == {"out.txt": "न1\n".encode()}
 
     def test_a_journal_has_no_trouble_with_odd_file_names(self, tmp_path: Path):
-        FileJob(tmp_path / "out", encode, encode_reject, {"input": "caf\udce9.conll"}).run([1], step)
+        FileJob(tmp_path / "out", encode, {"input": "caf\udce9.conll"}).run([1], step)
         assert (tmp_path / "out").read_text("utf-8") == "न1\n"
 
 
@@ -131,7 +131,7 @@ def test_a_job_leaves_the_settings_of_the_process_alone(tmp_path: Path) -> None:
         during.append(gc.get_threshold())
         return step(batch)
 
-    FileJob(tmp_path / "out", encode, encode_reject, {}).run(ITEMS, watched)
+    FileJob(tmp_path / "out", encode, {}).run(ITEMS, watched)
     assert {*during} == {before} == {gc.get_threshold()}
 
 
@@ -151,13 +151,13 @@ def failing(*bad: int) -> tuple[list[list[int]], Step[int]]:
 class TestErrorPolicy:
     def test_an_item_that_fails_is_rejected_and_the_others_go_on(self, tmp_path: Path) -> None:
         batches, fail = failing(2)
-        tally = FileJob(tmp_path / "out", encode, encode_reject, {}).run(range(8), fail, batch_size=8)
+        tally = FileJob(tmp_path / "out", encode, {}).run(range(8), fail, batch_size=8)
         assert tally.reasons["failed: ValueError: odd 2"] == 1
         assert tally.read == 8
         assert batches == [[*range(8)], [0, 1, 2, 3], [0, 1], [2, 3], [2], [3], [4, 5, 6, 7]]
 
     def test_if_all_fail_the_first_error_ends_the_job_and_nothing_is_kept(self, tmp_path: Path) -> None:
-        job = FileJob(tmp_path / "out", encode, encode_reject, {})
+        job = FileJob(tmp_path / "out", encode, {})
         with pytest.raises(ValueError, match="odd 0"):
             job.run(range(8), failing(*range(8))[1], batch_size=2)
         assert not job.target.exists()

@@ -13,7 +13,7 @@ from nersery import Sentence
 from nersery.core.errors import NerseryError, SettingsError
 from nersery.core.outcome import Outcome
 from nersery.pipeline.job import FileJob
-from tests.pipeline.jobs import ITEMS, encode, encode_reject, files, job, step
+from tests.pipeline.jobs import ITEMS, encode, files, job, step
 
 
 class Killed(BaseException):
@@ -37,7 +37,7 @@ def killer(after: int) -> Callable[[Sentence], str]:
 def start_and_kill(folder: Path, after: int, seed: int = 0, *, overwrite: bool = False) -> FileJob:
     """Leave a job unfinished."""
     unfinished = job(folder, seed)
-    killed = FileJob(unfinished.target, killer(after), encode_reject, unfinished.fingerprint)
+    killed = FileJob(unfinished.target, killer(after), unfinished.fingerprint)
     with pytest.raises(Killed):
         killed.run(ITEMS, step, batch_size=4, overwrite=overwrite)
     return unfinished

@@ -85,7 +85,6 @@ def _versions() -> dict[str, str]:
 
 
 def _accelerator() -> dict[str, Any]:
-    """The GPU, and the threads and precision that models compute with."""
     import torch
 
     from nersery.models.loading import pick_device

@@ -85,7 +85,6 @@ def templates(
 
 
 def _chosen(corpus: Corpus, sentence: str | None, limit: int | None, source: str) -> Sequence[Sentence]:
-    """The sentences to show."""
     if sentence is None:
         return corpus.sentences[:limit]
     if sentence not in corpus.by_id:

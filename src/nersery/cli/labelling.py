@@ -1,20 +1,37 @@
-"""The command that chooses what to label next: label next."""
+"""Commands to label by hand: next, which chooses sentences, and review, by which a person checks them."""
 
 from __future__ import annotations
 
+import os
 import shlex
+import sys
+import threading
+import webbrowser
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, replace
+from itertools import chain
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 from typer import Option
 
 from nersery import io
 from nersery.cli import options
-from nersery.cli.app import label_group
+from nersery.cli.app import Terminated, label_group
+from nersery.core.definitions import check_types
 from nersery.core.errors import SettingsError, printable
-from nersery.core.sentence import types_in
-from nersery.core.warnings import note
-from nersery.pipeline.stage_job import output_format
+from nersery.core.files import content_hash
+from nersery.core.outcome import Reject
+from nersery.core.sentence import Sentence, types_in
+from nersery.core.warnings import note, remark
+from nersery.io.sentence_table import SentenceTable
+from nersery.pipeline.stage_job import corpus_job, output_format
+
+if TYPE_CHECKING:
+    from nersery.review.decisions import Decisions
+    from nersery.review.server import Review, ReviewServer
+
+LARGEST_PORT = 65535
 
 
 @label_group.command(
@@ -62,9 +79,7 @@ def next_(
     result = next_sentences(raw, taggers, count, labelled=labelled_sentences, most=most, seed=seed, quiet=quiet)
     options.report_repairs(raw)
     options.refuse_existing_outputs(target, force=force)  # somebody may have written there in the meantime
-    io.write(result.corpus, target, format=format)
-    options.note_losses(format, result.corpus, raw)
-    options.write_rejects(target, raw.rejects)
+    options.write_chosen(target, result.corpus, raw, format)
     rejected, labelled_types = len(raw.rejects), types_in(labelled_sentences)
     if labelled_types and (others := sorted({*result.types} - labelled_types)):
         note(f"the tagger also predicts {', '.join(others)}, which no labelled sentence has: correct them in review")
@@ -95,3 +110,127 @@ def _options_for_grow(run: Path | None) -> list[str]:
     option_pairs = [(f"--{name}", value) for name, value in values.items() if value]
     defined = [("--define", f"{type_}={words}") for type_, words in earlier.get("definitions", {}).items()]
     return [part for pair in (*option_pairs, *defined) for part in pair]
+
+
+@label_group.command(
+    cls=options.ReadingCommand,
+    epilog="Examples:\n\n  nersery label review predicted.jsonl checked.jsonl\n\n"
+    "  nersery label review more.jsonl checked.conll --beside train.conll --types 'PER,LOC' --open",
+)
+def review(
+    *,
+    source: options.Source,
+    target: options.Target,
+    beside: Annotated[str | None, Option(help="Corpus of the originals, shown beside each sentence.")] = None,
+    types: Annotated[str, Option(help="Additional types, e.g. PER,LOC.")] = "",
+    by: Annotated[str, Option(help="Show the lowest values of this score first.", metavar="SCORE")] = "",
+    goal: Annotated[int | None, Option(min=1, help="Sentences to review, drawn evenly over types and methods.")] = None,
+    port: Annotated[int, Option(min=0, max=LARGEST_PORT, help="Port of the page; 0: any free one.")] = 0,
+    browser: Annotated[bool, Option("--open", help="Open the page in a browser.")] = False,
+    page: Annotated[bool, Option("--page/--no-page", help="Show the page, or only write the decisions so far.")] = True,
+    force: options.Force = False,
+    json: options.AsJson = False,
+    quiet: options.Quiet = False,
+) -> None:
+    """Correct, accept or reject sentences on a web page. The same command resumes.
+
+    Decisions are saved in OUTPUT.review at once. When you end the review (on the page, or with Ctrl-C), accepted
+    sentences go to OUTPUT, all others to OUTPUT.rejects.jsonl.
+    """
+    from nersery.review.decisions import FILE, Decisions
+    from nersery.review.review_loader import ReviewLoader
+    from nersery.review.server import Review
+
+    if browser and not page:
+        raise SettingsError("--open and --no-page contradict each other. Use one of them")
+    format = output_format(target)
+    options.refuse_same_file(target, source, beside)
+    names = [name.strip() for name in types.split(",") if name.strip()]
+    check_types(names, "--types")
+    folder = target.with_name(f"{target.name}.review")
+    if force or not (folder / FILE).exists():
+        options.refuse_existing_outputs(target, force=force)
+    corpus = options.open_corpus(source)
+    labelled = replace(options.shared(io.ReadOptions), format=io.AUTO)
+    originals = None if beside is None else io.open_corpus(beside, labelled)
+    writer = io.writer(format)
+    with Decisions.opened(SentenceTable(searchable=True), folder, writer.encode, start_over=force) as decisions:
+        loader = ReviewLoader(corpus, decisions, originals, by, goal)
+        loader.start()
+        server = _server(Review(decisions, loader, names, source), port) if page else None
+        if server is None:
+            loader.finish()
+        if force and (aside := decisions.put_aside()):  # nothing that is wrong with the command can stop it any more
+            note(f"the decisions that were there are kept in {aside}")
+        if server is not None:
+            _serve(server, folder / "open.html" if browser else None)
+        loader.finish()
+        options.report_repairs(corpus)
+        fingerprint = {"review": corpus.fingerprint(), "decisions": content_hash(decisions.file)}
+        job = corpus_job(target, fingerprint, writer, rows=corpus)
+        items: Iterator[Sentence | Reject] = chain(decisions.corpus, corpus.rejects)  # the latter left out by a repair
+        tally = job.run(items, lambda batch: [decisions.outcome(sentence) for sentence in batch], overwrite=True)
+    job.note_losses()
+    counts = {key: decisions.counts[key] for key in ("accept", "corrected", "reject")}
+    if json:
+        methods = {name: asdict(accepted) for name, accepted in decisions.by_method().items()}
+        options.print_json({"output": str(target), **tally.as_dict(), "decisions": counts, "methods": methods})
+    else:
+        print(printable(f"{target}: {tally}"))
+        _print_progress(decisions, loader.order or range(len(decisions.corpus)))
+
+
+def _server(review: Review, port: int) -> ReviewServer:
+    """The server of the page, which does not answer yet."""
+    from nersery.review.server import ReviewServer
+
+    try:
+        return ReviewServer(review, port)
+    except OSError as error:
+        raise SettingsError(f"--port {port} cannot be used: {error.strerror}. Expected another one, or 0") from error
+
+
+def _serve(server: ReviewServer, door: Path | None) -> None:
+    """Show the page until the person ends the review, there or with Ctrl-C.
+
+    Args:
+        door: A file through which a browser is sent there; None opens none.
+    """
+    try:
+        with server:
+            print(f"review at {server.address}\nEnd it there, or with Ctrl-C.", file=sys.stderr, flush=True)
+            if door is not None:
+                _write_door(door, server.address)
+                # in a thread, for a browser in the terminal keeps the caller until it ends
+                threading.Thread(target=webbrowser.open, args=(door.absolute().as_uri(),), daemon=True).start()
+            server.review.over.wait()
+    except KeyboardInterrupt as error:
+        if isinstance(error, Terminated):  # whoever ends the process wants no output yet
+            raise
+    finally:
+        if door is not None:
+            door.unlink(missing_ok=True)
+
+
+def _write_door(door: Path, address: str) -> None:
+    """Write a file that leads to the page, for nobody else: what a browser is called with, all users can read."""
+    door.unlink(missing_ok=True)
+    with open(os.open(door, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as stream:
+        stream.write(
+            f'<!doctype html><meta http-equiv="refresh" content="0; url={address}"><a href="{address}">review</a>\n'
+        )
+
+
+def _print_progress(decisions: Decisions, order: Sequence[int]) -> None:
+    """Say what was accepted of each method, and how far the review of the sentences with these numbers is.
+
+    Others may have been decided before.
+    """
+    for name, accepted in decisions.by_method().items():
+        print(printable(f"  {name}: {accepted}"))
+    counts, verdicts = decisions.counts, decisions.verdicts
+    left = sum(not verdicts.get(number) for number in order)
+    remark(
+        f"accepted {counts['accept']} ({counts['corrected']} corrected), rejected {counts['reject']}, "
+        + (f"{left} to go: the same command resumes" if left else "none to go")
+    )

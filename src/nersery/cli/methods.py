@@ -40,7 +40,7 @@ def augment(
     job = options.shared(JobOptions)
     from nersery.augment.base import AugmentStage
 
-    options.refuse_same_file(target, source, *filter(None, (gold, dev)))
+    options.refuse_same_file(target, source, gold, dev)
     stage = AugmentStage(method, settings_from(settings or []), copies=copies)
     stage.create_method()  # wrong settings show before any file is read
     corpus = options.open_corpus(source)
@@ -79,7 +79,7 @@ def annotate(
     job = options.shared(JobOptions)
     from nersery.annotate.base import AnnotateStage
 
-    options.refuse_same_file(target, source, *filter(None, (gold, dev)))
+    options.refuse_same_file(target, source, gold, dev)
     stage = AnnotateStage(method, settings_from(settings or []))
     reads_first = stage.create_method().reads_first  # wrong settings show before any file is read
     if reads_first and job.shards is not None:
@@ -126,7 +126,7 @@ def select(
     from nersery.select.base import SelectStage, refuse_held_out
 
     others = [*(held_out or ()), dev]
-    options.refuse_same_file(target, source, *(name for name in (gold, *others) if name is not None))
+    options.refuse_same_file(target, source, gold, *others)
     selector_settings = settings_from(settings or [])
     if threshold is not None:
         if "threshold" in selector_settings:

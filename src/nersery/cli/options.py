@@ -21,7 +21,7 @@ from nersery.core import registry
 from nersery.core.errors import SettingsError, printable
 from nersery.core.files import files_of, lies_in, refuse_unwritable, write_output
 from nersery.core.other_jobs import already_exists
-from nersery.core.outcome import Reject, Tally
+from nersery.core.outcome import Tally
 from nersery.core.random import LARGEST_SEED, MOST_SAMPLES
 from nersery.core.sentence import Corpus, Sentence
 from nersery.core.warnings import NO_NOTES, remark
@@ -176,16 +176,11 @@ def report_repairs(*sources: io.Source) -> None:
                 remark(f"{source.file.name}: {done} {counts}")
 
 
-def note_losses(format: str, sentences: Iterable[Sentence], source: io.Source) -> None:
-    """Say what a format has not kept of sentences that were read from a source."""
-    losses = io.Losses(io.formats()[format], source.stems)
-    for sentence in sentences:
-        losses.see(sentence)
-    losses.report()
-
-
-def refuse_same_file(target: Path, *sources: str) -> None:
+def refuse_same_file(target: Path, *sources: str | None) -> None:
     """Refuse an output that is an input or lies in one, or that is a device or a pipe.
+
+    Args:
+        sources: None stands for an option that is not given.
 
     Raises:
         SettingsError: When the target, or the file of its rejects, is one of the sources or lies in one; or when the
@@ -193,7 +188,8 @@ def refuse_same_file(target: Path, *sources: str) -> None:
     """
     refuse_unwritable(target)
     for path in (target, rejects_of(target)):
-        for source, source_file in [(name, file) for name in sources for file in files_of(Path(io.input_path(name)))]:
+        named = [name for name in sources if name is not None]
+        for source, source_file in [(name, file) for name in named for file in files_of(Path(io.input_path(name)))]:
             if lies_in(path, source_file):
                 raise SettingsError(f"{path} lies in the input {source}. Choose another output")
             if path.exists() and source_file.exists() and path.samefile(source_file):
@@ -242,10 +238,15 @@ def refuse_odd_bytes(folder: Path) -> None:
         raise SettingsError(f"the folder name {str(folder)!r} is not UTF-8. Choose another one") from None
 
 
-def write_rejects(target: Path, rejects: Sequence[Reject]) -> None:
-    """Write what reading has rejected beside an output, or remove such a file if there is nothing."""
-    if rejects:
-        write_output(rejects_of(target), "".join(map(io.reject_line, rejects)))
+def write_chosen(target: Path, corpus: Corpus, source: io.Source, format: str) -> None:
+    """Write sentences of a source and, beside them, what reading it has rejected; say what the format does not keep."""
+    io.write(corpus, target, format=format)
+    losses = io.Losses(io.formats()[format], source.stems)
+    for sentence in corpus:
+        losses.see(sentence)
+    losses.report()
+    if source.rejects:
+        write_output(rejects_of(target), "".join(map(io.reject_line, source.rejects)))
     else:
         rejects_of(target).unlink(missing_ok=True)
 

@@ -205,7 +205,6 @@ def _scored(gold: str, names: Sequence[str], missing: Missing, *, errors: bool) 
 
 
 def _score_notes(result: dict[str, Any], compared: Comparison | None) -> list[str]:
-    """What readers of the scores must know."""
     from nersery.evaluate.significance import caution
     from nersery.experiments.corpus_notes import note_of_no_shared_type
 

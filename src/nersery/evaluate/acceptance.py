@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
 
 from nersery.core.sentence import Sentence
 from nersery.evaluate.annotator_agreement import agreement
@@ -25,10 +24,6 @@ class Acceptance:
     corrected: int
     rejected: int
     kappa: float | None
-
-    def as_dict(self) -> dict[str, Any]:
-        """For JSON."""
-        return {**vars(self)}
 
     def __str__(self) -> str:
         """For readers."""

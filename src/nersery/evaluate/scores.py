@@ -202,32 +202,16 @@ def paired_by_order(first: Corpus, other: Corpus) -> Corpus:
     return Corpus(replace(right, id=left.id) for left, right in zip(first, other, strict=True))
 
 
-def score_languages(gold: Iterable[Sentence], predicted: Iterable[Sentence]) -> dict[str, Scores]:
-    """The scores by language; sentences without a language are under the empty name.
+def all_scores(gold: Iterable[Sentence], predicted: Iterable[Sentence]) -> dict[str, Any]:
+    """The scores as JSON values, also by language if there are several; the empty name is of sentences without one.
 
     Raises:
         DataError: As `score`.
-
-    >>> from nersery.core.sentence import Entity
-    >>> place = (Entity(0, 1, "LOC"),)
-    >>> gold = [Sentence(("Oslo",), place, id="1", language="en"), Sentence(("दिल्ली",), place, id="2", language="hi")]
-    >>> scores = score_languages(gold, [gold[0], gold[1].with_entities([])])
-    >>> scores["en"].micro.f1, scores["hi"].micro.f1
-    (1.0, 0.0)
     """
     counters: dict[str, PairCounter] = {}
     for truth, guess in paired(gold, predicted):
         counters.setdefault(truth.language, PairCounter()).add(truth, guess)
-    return {language: counters[language].scores for language in sorted(counters)}
-
-
-def all_scores(gold: Corpus, predicted: Corpus) -> dict[str, Any]:
-    """The scores as JSON values, also by language if there are several.
-
-    Raises:
-        DataError: As `score`.
-    """
-    languages = score_languages(gold, predicted)
+    languages = {language: counters[language].scores for language in sorted(counters)}
     scores = sum(languages.values(), Scores()).as_dict()
     if len(languages) > 1:
         scores["per_language"] = {language: part.micro.as_dict() for language, part in languages.items()}

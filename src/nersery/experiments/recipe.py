@@ -277,7 +277,6 @@ def with_preset(table: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
 
 
 def _tagger(table: Any) -> tuple[MethodSettings, list[str]]:
-    """The recipe's tagger, and its issues."""
     if not isinstance(table, dict):
         return MethodSettings("transformer", kind="tagger"), ["tagger is not a section [tagger]"]
     settings, unknown = with_preset({key: value for key, value in table.items() if key != "grid"})

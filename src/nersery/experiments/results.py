@@ -149,7 +149,7 @@ def _split(run: RunFolder, split: str, hashes: str | Mapping[str, str]) -> Split
 
 
 def _system(run: RunFolder, system: System, baseline: Predictions) -> SystemReport:
-    seeds = run.recipe.seeds
+    seeds, method = run.recipe.seeds, system.method
     results = [_result(run, seed, system) for seed in seeds]
     scores = [result["scores"] for result in results]
     return SystemReport(
@@ -162,7 +162,7 @@ def _system(run: RunFolder, system: System, baseline: Predictions) -> SystemRepo
         per_language=group_scores(score.get("per_language", {}) for score in scores),
         train_sentences=[result["train_sentences"] for result in results],
         kept_sentences=[result["kept_sentences"] for result in results],
-        method_parameters=_parameters(system),
+        method_parameters=parameters_of_method(method.kind, method.method, method.settings) if method else None,
         **_added(run, system),
         grid=_grid(run, system),
         training=[_both_trainings(result["training"]) for result in results],
@@ -189,12 +189,6 @@ def _made_by(system: System) -> str | None:
     if system.method:
         return system.method.method
     return "merge" if system.merge else None if system.is_baseline else "tagger"
-
-
-def _parameters(system: System) -> int | None:
-    """The number of parameters of the pretrained models that the method names; None without a method."""
-    method = system.method
-    return parameters_of_method(method.kind, method.method, method.settings) if method else None
 
 
 def _settings(system: System) -> dict[str, Any]:

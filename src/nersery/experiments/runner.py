@@ -9,7 +9,9 @@ from typing import Any
 
 from nersery.core.files import remove_folder, write_json
 from nersery.core.locks import locked
-from nersery.experiments.execution.jobs import CellRunner, estimated_time, failure_text, threads_of_jobs
+from nersery.experiments.execution.cells import makespan
+from nersery.experiments.execution.jobs import CellRunner, failure_text, threads_of_jobs
+from nersery.experiments.execution.run_time import estimates
 from nersery.experiments.results import build_report
 from nersery.experiments.run_state.clock import Clock
 from nersery.experiments.run_state.fingerprint import check_folder, fingerprint_of, remove_abandoned
@@ -20,6 +22,7 @@ from nersery.experiments.run_state.versions import began_with, changed_versions,
 from nersery.experiments.system_run import SystemRun
 from nersery.experiments.systems import System
 from nersery.report.model import Report
+from nersery.report.number_format import in_minutes
 from nersery.report.rendering import write_report
 
 
@@ -43,7 +46,10 @@ class Run(RunFolder):
         failures: list[Exception] = []
         with self.started() as fingerprint:
             if not self.quiet:  # timing some steps takes a while
-                self.say(estimated_time(self))
+                seconds = Clock(self.folder).estimates(self.recipe, self.corpora, self.threads)
+                total = makespan(self.recipe, seconds, self.jobs)
+                text = f"estimated run time in all: {in_minutes(total)}" if total else "the run time was not estimated"
+                self.say(text)
             cells = CellRunner([self], lambda _: True)
             for cell, error in cells.results(self.jobs):
                 if error is not None:
@@ -94,6 +100,20 @@ class Run(RunFolder):
         types = {type_ for split in ("train", "dev") for type_ in self.corpora[split].types}
         self.notes += check_prerequisites(self.recipe, types)
         return fingerprint
+
+    def plan(self) -> dict[str, Any]:
+        """What `execute` would do, and how long that would take, as JSON values; first, `check`."""
+        self.check()
+        seconds = estimates(self.recipe, self.corpora, self.threads)
+        return {
+            "recipe": self.recipe.source,
+            "systems": [system.name for system in self.recipe.systems],
+            "seeds": self.recipe.seeds,
+            "notes": self.notes,
+            "seconds": seconds,
+            "jobs": self.jobs,
+            "seconds_in_all": makespan(self.recipe, seconds, self.jobs),
+        }
 
     def remove_taggers(self, seed: int) -> None:
         """Remove the taggers of a seed whose systems are all done, unless the recipe keeps them."""

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Annotated, Any, Literal
 
@@ -80,22 +79,13 @@ class SettingsTable:
 
     Args:
         keys: One or two settings: that of the columns, then that of the rows.
-        systems: The system of each combination of values, by `_text`.
+        systems: The system of each combination of values, the value of the last setting changing first.
     """
 
     system: str
     keys: tuple[str, ...]
     values: tuple[tuple[Any, ...], ...]
-    systems: dict[str, str]
-
-    def system_with(self, *values: Any) -> str:
-        """The name of the system with a value of each setting."""
-        return self.systems[_text(values)]
-
-
-def _text(values: Iterable[Any]) -> str:
-    """Values as a key: those of ``select`` and ``second_stage`` are lists and tables, which cannot be keys."""
-    return json.dumps([*values], sort_keys=True, default=str)
+    systems: tuple[str, ...]
 
 
 def expanded(table: Mapping[str, Any]) -> tuple[Mapping[str, Any], list[SettingsTable], list[str]]:
@@ -108,7 +98,7 @@ def expanded(table: Mapping[str, Any]) -> tuple[Mapping[str, Any], list[Settings
             issues.append(f"sweep.settings, entry {number}: {issue}")
             continue
         lists = {key: values for key, values in swept.items() if key != SYSTEM}
-        entry, systems = entries[swept[SYSTEM]], {}
+        entry, names = entries[swept[SYSTEM]], []
         for settings in combinations(lists):
             changed = {key: value for key, value in settings.items() if value != _now(table, entry, key)}
             name = " ".join([swept[SYSTEM], *(f"{key}={value}" for key, value in changed.items())])
@@ -116,8 +106,8 @@ def expanded(table: Mapping[str, Any]) -> tuple[Mapping[str, Any], list[Settings
                 changed_entry = {**entry, **changed}
                 name = _folder_name(name, changed_entry, entries_by_folder)
                 added_systems[name] = {**changed_entry, "name": name}
-            systems[_text(settings.values())] = name
-        tables.append(SettingsTable(swept[SYSTEM], tuple(lists), tuple(map(tuple, lists.values())), systems))
+            names.append(name)
+        tables.append(SettingsTable(swept[SYSTEM], tuple(lists), tuple(map(tuple, lists.values())), tuple(names)))
     if added_systems:
         table = {**table, "systems": [*table["systems"], *added_systems.values()]}
     return table, tables, issues

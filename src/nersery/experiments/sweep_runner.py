@@ -66,8 +66,12 @@ def run(
     """
     named_folder = None if output in (None, "") else as_path(output, "output")
     loaded = load(str(recipe), overrides, models)
-    folder = named_folder or Path("runs") / loaded.name
-    return (Sweep if loaded.sweep else Run)(loaded, folder, quiet, jobs).execute()
+    return job_of(loaded, named_folder or Path("runs") / loaded.name, jobs, quiet=quiet).execute()
+
+
+def job_of(recipe: Recipe, folder: Path, jobs: int, *, quiet: bool) -> Run | Sweep:
+    """The run of a recipe, or its sweep."""
+    return (Sweep if recipe.sweep else Run)(recipe, folder, quiet, jobs)
 
 
 @dataclass
@@ -124,21 +128,30 @@ class Sweep:
                 is_known = part.language in self._corpora
                 run.quiet = self.quiet or is_known  # the same files again
                 run.check()
-                if is_known and not self.quiet:
+                if is_known:
                     for note in run.notes:
                         if note not in notes:
-                            print_line(f"note: {note}", end="\n")
+                            self._say(f"note: {note}")
                 notes |= dict.fromkeys(run.notes)
                 self._corpora[part.language] = run.corpora
         return [*notes]
 
-    def seconds(self) -> float:
-        """The estimated seconds of all runs, after `check`."""
+    def plan(self) -> dict[str, Any]:
+        """As `Run.plan`."""
         speeds: dict[str, Any] = {}
-        return sum(
+        runs, notes = self.runs(), self.check()
+        seconds = (
             makespan(run.recipe, estimates(run.recipe, self._corpora[part.language], run.threads, speeds), self.jobs)
-            for part, run in self.runs()
+            for part, run in runs
         )
+        return {
+            "recipe": self.recipe.source,
+            "runs": [part.name for part, _ in runs],
+            "systems": [system.name for system in self.recipe.systems],
+            "seeds": self.recipe.seeds,
+            "notes": notes,
+            "seconds_in_all": sum(seconds),
+        }
 
     def execute(self) -> SweepReport:
         """Run everything that is not finished; a system that fails is noted, and the others continue.
@@ -168,8 +181,7 @@ class Sweep:
             stacks = [stack.enter_context(ExitStack()) for _ in runs]
 
             def begin(number: int) -> bool:
-                if not self.quiet:
-                    print_line(f"run {names[number]} ({number + 1} of {len(runs)})", end="\n")
+                self._say(f"run {names[number]} ({number + 1} of {len(runs)})")
                 try:
                     fingerprints[number] = stacks[number].enter_context(runs[number].started())
                 except Exception as error:
@@ -193,21 +205,19 @@ class Sweep:
                         write_report(build_report(run, fingerprints[number]["inputs"]), run.folder)
                     stacks[number].close()
                     run.corpora.clear()
-                    self._show(names[number])
+                    tables = "\n\n".join(str(markdown_table(table)) for table in self.tables())
+                    self._say(f"\nafter {names[number]}:\n\n{tables}\n")
 
     def _note_failure(self, label: str, error: Exception) -> None:
         """Note an error instead of raising it, unless its cause concerns the other runs, too."""
         if isinstance(error, ChangedInputError):
             raise error
         self.failures[label] = failure_text(error)
-        if not self.quiet:
-            print_line(f"note: {label} failed, the others continue: {self.failures[label]}", end="\n")
+        self._say(f"note: {label} failed, the others continue: {self.failures[label]}")
 
-    def _show(self, name: str) -> None:
-        """Print the tables as they are after a part."""
+    def _say(self, text: str) -> None:
         if not self.quiet:
-            tables = "\n\n".join(str(markdown_table(table)) for table in self.tables())
-            print_line(f"\nafter {name}:\n\n{tables}\n", end="\n")
+            print_line(text, end="\n")
 
     # --- results ----------------------------------------------------------------------------------------------------
 
@@ -233,7 +243,7 @@ class Sweep:
 
     def _main(self) -> ReportTable:
         """A row for each size and system, a column for each language and their average."""
-        swept_names = {name for table in self.settings.tables for name in table.systems.values()}
+        swept_names = {name for table in self.settings.tables for name in table.systems}
         sources = {table.system for table in self.settings.tables}
         systems = [s for s in self.recipe.systems if s.name not in swept_names - sources]
         swept = self.settings.languages  # each with runs of its own; else the scores of a run by language
@@ -262,11 +272,11 @@ class Sweep:
         """A row for each part and value of the second setting, a column for each value of the first."""
         systems = {system.name: system for system in self.recipe.systems}
         column_values, *row_values = table.values
+        labels = [[f"{table.keys[1]} = {value}"] for value in row_values[0]] if row_values else [[]]
         rows = []
-        for (part, run), row_value in itertools.product(self.runs(), row_values[0] if row_values else [None]):
-            names = [table.system_with(value, *([row_value] if row_values else [])) for value in column_values]
-            scores = [_measure(self._scores(run, systems[name])) for name in names]
-            rows.append((part.name, *([f"{table.keys[1]} = {row_value}"] if row_values else []), *scores))
+        for (part, run), (index, label) in itertools.product(self.runs(), enumerate(labels)):
+            names = table.systems[index :: len(labels)]
+            rows.append((part.name, *label, *(_measure(self._scores(run, systems[name])) for name in names)))
         columns = [Column("Run", NAME), *([Column(table.keys[1], TEXT)] if row_values else [])]
         columns += [Column(f"{table.keys[0]} = {value}", MEASURE) for value in column_values]
         return ReportTable(

@@ -17,13 +17,13 @@ from nersery import io
 from nersery.annotate.base import AnnotateStage
 from nersery.augment.base import AugmentStage
 from nersery.core.errors import DataError
-from nersery.core.files import is_missing, unfinished_path, write_json
+from nersery.core.files import is_missing, remove_folder, unfinished_path, write_json
+from nersery.core.majority import each_once, voted
 from nersery.core.outcome import Step
 from nersery.core.progress import Progress
 from nersery.core.sentence import Corpus, Sentence, types_in
 from nersery.core.training_context import Training
 from nersery.evaluate.scores import all_scores
-from nersery.experiments.execution.voting import each_once, voted
 from nersery.experiments.grid import Settings, choose, combinations, described, grid_record
 from nersery.experiments.results import NOTHING_LEARNT
 from nersery.experiments.run_state.clock import Clock
@@ -36,7 +36,7 @@ from nersery.experiments.run_state.sharing import (
     take_over_selection,
     with_more_copies,
 )
-from nersery.experiments.run_state.teachers import remove_training, trained_once, trained_teacher
+from nersery.experiments.run_state.teachers import trained_once, trained_teacher
 from nersery.experiments.run_state.versions import versions
 from nersery.experiments.systems import GOLD, System
 from nersery.pipeline.job import rejects_of
@@ -44,7 +44,7 @@ from nersery.pipeline.stage import Stage
 from nersery.pipeline.stage_job import JobOptions, StageJob, corpus_job
 from nersery.report.model import label_of
 from nersery.select.base import SelectStage
-from nersery.taggers.base import Tagger, strict_f1
+from nersery.taggers.base import Tagger, strict_f1, training_folder
 from nersery.taggers.components.second_stage import fit_second_stage, require_known_types
 
 Parts = tuple[Sequence[Sentence], Sequence[Sentence]]
@@ -58,20 +58,15 @@ class SystemRun:
     seed: int
     system: System
 
-    @cached_property
-    def sampled(self) -> tuple[Corpus, Corpus]:
-        """The gold and dev sentences of the seed."""
-        return self.run.sampled(self.seed)
-
     @property
     def gold(self) -> Corpus:
         """The gold sentences of the seed."""
-        return self.sampled[0]
+        return self.run.sampled(self.seed)[0]
 
     @property
     def dev(self) -> Corpus:
         """The sentences of dev."""
-        return self.sampled[1]
+        return self.run.sampled(self.seed)[1]
 
     @property
     def fingerprint(self) -> dict[str, Any]:
@@ -183,13 +178,13 @@ class SystemRun:
                 self._write(path, self._merged(), list, "generate")  # a step that changes nothing
             else:
                 self._run_stage(path, *self._stage(start), "generate", "learn")
-        remove_training(path)
+        remove_folder(training_folder(path))  # a kill may have left it behind a finished job
         rows = len(self.run.corpora["raw"]) if self.system.labels_raw_text else len(start) * self.system.copies
         return read_made(path, None if method is None else rows)
 
     def _run_stage(self, path: Path, stage: Stage[Any, Any], rows: Corpus, label: str, learn: str) -> None:
-        label, learn, options = self._label(label), self._label(learn), JobOptions(quiet=self.run.quiet)
-        StageJob(stage, io.InMemory(rows), path, label, self.fingerprint, options, learn).run()
+        labels, options = (self._label(label), self._label(learn)), JobOptions(quiet=self.run.quiet)
+        StageJob(stage, io.InMemory(rows), path, *labels, self.fingerprint, options).run()
 
     def _take_over_shared(self, path: Path) -> bool:
         """Take the sentences of another seed or system that makes the same ones; whether there were any."""
@@ -239,7 +234,7 @@ class SystemRun:
                     report_history=partial(write_json, history_of(path)),
                 )
                 self._run_stage(path, stage, candidates, name, f"{name}: learn")
-            remove_training(path)
+            remove_folder(training_folder(path))
             candidates = read_made(path, len(candidates))
         return candidates
 
@@ -251,7 +246,6 @@ class SystemRun:
         return Training(self.dev, self.seed, tagger=self._tagger_before, new_tagger=self._new_tagger, teacher=teacher)
 
     def _new_tagger(self, **changes: Any) -> Tagger:
-        """An untrained tagger of the system, with some settings replaced."""
         tagger: Tagger = self.run.recipe.tagger_of(self.system).with_changes(changes).create()
         return tagger
 

@@ -262,7 +262,6 @@ def _order_issues(systems: Sequence[System]) -> list[str]:
 
 
 def _same_methods(systems: Sequence[System]) -> tuple[System, System] | None:
-    """Two of the systems that have the same method."""
     systems_by_method: dict[str, System] = {}
     for system in systems:
         if method := _method_of(system):
@@ -301,7 +300,6 @@ def method_settings(kind: str, entry: Mapping[str, Any], default: str = "") -> t
 
 
 def _selectors(table: Mapping[str, Any]) -> tuple[list[MethodSettings], list[str]]:
-    """The selectors of the recipe, or of a system, and their issues."""
     entries, issues = _list(table, "select", 'expected e.g. select = ["duplicates"]')
     selectors = []
     for entry in entries:

@@ -16,6 +16,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, BinaryIO, TypeVar
 
+from nersery import io
 from nersery.core import files
 from nersery.core.batched import batched
 from nersery.core.errors import NerseryError, SettingsError
@@ -98,7 +99,6 @@ class FileJob:
     Args:
         target: The file to write.
         encode: A sentence as text of the format, with line breaks.
-        encode_reject: A reject as one line.
         fingerprint: Everything the result depends on, as JSON values.
         blank: Text in place of a reject, if lines must match those of other files.
         pack: Makes the target of the output, in one go at the end; None where the output is the target.
@@ -109,7 +109,6 @@ class FileJob:
 
     target: Path
     encode: Callable[[Sentence], str]
-    encode_reject: Callable[[Reject], str]
     fingerprint: Mapping[str, Any]
     blank: str = ""
     pack: Callable[[Path, Path], None] | None = None
@@ -183,7 +182,7 @@ class FileJob:
                 try:
                     self._fill(journal, outcomes, policy, batch_size)
                 except Exception:
-                    if not journal.has_saved:
+                    if not (journal.output_bytes or journal.reject_bytes):
                         self._clear()  # nothing to resume
                     raise
             self.check_target(overwrite=overwrite)  # somebody may have written there in the meantime
@@ -205,7 +204,7 @@ class FileJob:
         ):
             saved = time.monotonic()
             for number, result in enumerate(outcomes, start=1):
-                line, outcome = policy.encoded(result, self.encode, self.encode_reject)
+                line, outcome = policy.encoded(result, self.encode, io.reject_line)
                 journal.tally.add(outcome)
                 if isinstance(outcome, Reject):
                     rejects.write(line.encode())
@@ -275,11 +274,6 @@ class _Journal(JobRecord):
         self.tally, self.finished = tally, finished
         self.output_bytes, self.reject_bytes = output_bytes, reject_bytes
         return ""
-
-    @property
-    def has_saved(self) -> bool:
-        """Whether there is work that the same call need not do again."""
-        return self.output_bytes > 0 or self.reject_bytes > 0
 
     def save(self, output: BinaryIO, rejects: BinaryIO) -> None:
         """Write the state after everything it speaks of.

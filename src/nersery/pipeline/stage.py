@@ -149,25 +149,12 @@ class Answer:
         return Answer(self.rows + other.rows, self.output + other.output, self.rejects + other.rejects, tally)
 
 
-@dataclass(frozen=True)
-class Failure:
-    """An error that stops the job, because every other batch and worker would raise it too."""
-
-    error: Exception
-
-
 class Ready:
     """Message of a worker that has made its step."""
 
 
-@dataclass(frozen=True)
-class Status:
-    """A line of progress, of a worker that is still at work."""
-
-    text: str
-
-
-Message = Ready | Answer | Failure | Status
+Message = Ready | Answer | str | Exception
+"""Of a worker; text is a line of progress, and an error is one that every other batch and worker would raise too."""
 
 
 class WorkerDiedError(Exception):

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, fields, is_dataclass, replace
+from dataclasses import dataclass, fields, is_dataclass, replace
 from functools import partial
 from pathlib import Path
 from types import MappingProxyType, NoneType
@@ -150,7 +150,8 @@ def run_stage(stage: Stage[Any, Any], rows: Rows, output: str | Path | None, opt
 
 def stage_job(stage: Stage[Any, Any], rows: Rows, output: Path, options: JobOptions) -> StageJob:
     """The job that `run_stage` runs: it resumes after a kill only with the same stage, rows and files."""
-    return StageJob(stage, rows, output, stage.label, fingerprint_of(stage, rows), options)
+    label = stage.label
+    return StageJob(stage, rows, output, label, f"{label}: learn", fingerprint_of(stage, rows), options)
 
 
 def fingerprint_of(stage: Stage[Any, Any], rows: Rows) -> dict[str, Any]:
@@ -182,7 +183,7 @@ def corpus_job(
     fingerprint = {"nersery": __version__, **fingerprint}
     pack, makes_folder = writer.format.pack, writer.format.makes_folder
     losses = io.Losses(writer.format, getattr(rows, "stems", ()))
-    return FileJob(target, writer.encode, io.reject_line, fingerprint, "", pack, makes_folder, losses=losses)
+    return FileJob(target, writer.encode, fingerprint, "", pack, makes_folder, losses=losses)
 
 
 def output_format(path: Path, wanted: str | None = None) -> str:
@@ -201,21 +202,17 @@ class StageJob:
 
     Args:
         label: Label of the progress.
+        learn_label: Label of the progress of fitting.
         fingerprint: Everything the result depends on, as JSON values.
-        learn_label: Label of the progress of fitting; None derives it from the label.
     """
 
     stage: Stage[Any, Any]
     rows: Rows
     target: Path
     label: str
+    learn_label: str
     fingerprint: Mapping[str, Any]
-    options: JobOptions = field(default_factory=JobOptions)
-    learn_label: str | None = None
-
-    @property
-    def _label_of_learning(self) -> str:
-        return self.learn_label or f"{self.label}: learn"
+    options: JobOptions
 
     @property
     def training(self) -> Path:
@@ -243,7 +240,7 @@ class StageJob:
         method = self.stage.load()
         job = self._file_job(self._environment(method))
         total = _count(self.rows, self.stage) if self.stage.counts_rows(method) else None
-        with Progress(self._label_of_learning, quiet=self.options.quiet) as progress:
+        with Progress(self.learn_label, quiet=self.options.quiet) as progress:
             fit = partial(self.stage.fit, method, self.training, progress)
             step = resume_training(fit, self.training, force=self.options.force)
         with Progress(self.label, total, quiet=self.options.quiet) as progress:
@@ -271,7 +268,7 @@ class StageJob:
         if self.stage.extension == "jsonl":
             job = corpus_job(self.target, fingerprint, rows=self.rows)
         else:  # a format that only the stage can write
-            job = FileJob(self.target, self.stage.encode, io.reject_line, fingerprint, blank=self.stage.blank)
+            job = FileJob(self.target, self.stage.encode, fingerprint, blank=self.stage.blank)
         return replace(job, sentence_of=self.stage.sentence_of)
 
     def _into_shards(self, rows: int) -> Tally:
@@ -288,7 +285,7 @@ class StageJob:
         job = replace(job, fingerprint=self._full_fingerprint(environment))
         check_training(self.training)
         total = _count(self.rows, self.stage)
-        task = WorkerTask(self.stage, size, self.training, label=self._label_of_learning, quiet=self.options.quiet)
+        task = WorkerTask(self.stage, size, self.training, label=self.learn_label, quiet=self.options.quiet)
 
         def run_shards() -> Tally:
             engine, force = self.options.new_engine(), self.options.force

@@ -13,7 +13,6 @@ from nersery.report.parts import SweepCell
 from nersery.report.pictures import charts
 from nersery.report.pictures.size_chart import size_panels
 from nersery.report.rendering import visible
-from nersery.report.tables.latex import latex_table
 from nersery.report.tables.table_columns import ReportTable
 
 
@@ -73,4 +72,4 @@ def write_sweep(report: SweepReport, folder: Path) -> None:
     with replaced_folder(folder / "tables") as tables:
         for table in report.tables:
             (tables / f"{table.name}.csv").write_text(table.csv, "utf-8")
-            (tables / f"{table.name}.tex").write_text(latex_table(table), "utf-8")
+            (tables / f"{table.name}.tex").write_text(table.latex, "utf-8")

@@ -290,7 +290,6 @@ def _corrected(sentence: Sentence, decision: Decision) -> Sentence:
 
 
 def _noted(sentence: Sentence, note: str) -> Sentence:
-    """The sentence with a note as a comment."""
     note = " ".join(note.split())
     return replace(sentence, comments=(*sentence.comments, f"# review: {note}")) if note else sentence
 

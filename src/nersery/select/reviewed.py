@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -84,7 +84,7 @@ class Reviewed(Selector):
         if undecided and self.wait:
             raise self._waiting(sentences, undecided)
         pairs = [(sentence, self._verdicts[_shown(sentence)]) for sentence in decided]
-        self.history = {**acceptance(pairs).as_dict(), "undecided": undecided}
+        self.history = {**asdict(acceptance(pairs)), "undecided": undecided}
 
     def _waiting(self, sentences: Sequence[Sentence], count: int) -> DataError:
         if self._to_review is not None:

@@ -23,7 +23,7 @@ from nersery.core.own_process import cores, wanted_threads
 from nersery.core.progress import Progress, print_line
 from nersery.core.random import is_whole
 from nersery.core.warnings import NO_NOTES
-from nersery.experiments.execution.cells import Cell, CellQueue, makespan
+from nersery.experiments.execution.cells import Cell, CellQueue
 from nersery.experiments.run_state.clock import Clock
 from nersery.experiments.run_state.run_folder import RunFolder
 from nersery.experiments.run_state.versions import first_threads
@@ -33,7 +33,6 @@ from nersery.pipeline.engines.pool import Pool
 from nersery.pipeline.engines.worker import WorkerTask, portable
 from nersery.pipeline.stage import Answer, Stage
 from nersery.pipeline.stage_job import MOST_WORKERS
-from nersery.report.number_format import in_minutes
 
 Row = tuple[Cell, int]
 """A cell, and how many cells of its run were taken before it."""
@@ -140,12 +139,6 @@ class CellRunner:
             board.clear()
             for clock in self._clocks.values():
                 clock.close()
-
-
-def estimated_time(run: RunFolder) -> str:
-    """How long a run takes, in words."""
-    seconds = makespan(run.recipe, Clock(run.folder).estimates(run.recipe, run.corpora, run.threads), run.jobs)
-    return f"estimated run time in all: {in_minutes(seconds)}" if seconds else "the run time was not estimated"
 
 
 def failure_text(error: Exception) -> str:

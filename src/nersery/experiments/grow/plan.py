@@ -208,7 +208,6 @@ def _available(models: list[str], named: str) -> tuple[list[str], list[str]]:
 
 
 def _table(material: Material, models: list[str], schedule: Schedule, *, asks: bool = True) -> dict[str, Any]:
-    """The recipe with all systems."""
     steps, batch_size = schedule
     folds = _folds(material)
     data = {"train": "data/train.jsonl", **({"raw": "data/raw.jsonl"} if material.raw else {})}

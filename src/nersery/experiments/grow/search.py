@@ -366,7 +366,6 @@ class Search:
         return True
 
     def _fits(self, system: System, fold: int, needed_later: float) -> bool:
-        """Whether there is time for a system on a fold."""
         return self.budget.expected(self.cost(system, fold)) + self._reserve(system, needed_later) <= self.budget.left
 
     def _reserve(self, system: System, needed_later: float) -> float:

@@ -16,8 +16,9 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
+from functools import partial
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -120,6 +121,7 @@ class GrowJob:
     keep_taggers: bool = False
     definitions: Mapping[str, str] = field(default_factory=dict)
     _speeds: dict[str, Any] = field(default_factory=dict, init=False)
+    _record: dict[str, Any] = field(default_factory=dict, init=False)
 
     def __post_init__(self) -> None:
         if not self.train:
@@ -166,22 +168,22 @@ class GrowJob:
             SettingsError: If the folder belongs to another job.
             KeyboardInterrupt: After the best tagger so far was put in its place.
         """
-        record = self._record()
+        self._record = record = self._earlier_record()
         spent = max(record["spent"], noted_seconds(self.folder / SPENT_FILE)) if "spent" in record else 0.0
         budget = Budget(60 * self.minutes, spent, factor=record.get("factor", CAUTION))
         self._speeds = record.get("speeds", {})
         self.folder.mkdir(parents=True, exist_ok=True)
         with locked(self.folder), budget.noted(self.folder / SPENT_FILE), without_advice():
             if "recipe" not in record:
-                record = self._begin(record, budget)
+                self._begin(budget)
             for note in record["notes"]:
                 self._say(f"note: {note}")
-            return self._work(record, budget)
+            return self._work(budget)
 
     def _material(self) -> Material:
         return read_material(self.train, self.raw, self.test, self.options, MOST_RAW, self.definitions)
 
-    def _record(self) -> dict[str, Any]:
+    def _earlier_record(self) -> dict[str, Any]:
         """What an earlier call has left.
 
         Raises:
@@ -208,31 +210,27 @@ class GrowJob:
         names = (self.folder.with_name(f"{self.folder.name}-{number}") for number in count(2))
         return next(path for path in names if not path.exists())
 
-    def _begin(self, record: dict[str, Any], budget: Budget) -> dict[str, Any]:
-        def save() -> None:
-            self._save(record, budget)
-
-        save()
-        plan = make_plan(self._material(), self.model, budget, self._say, self._speeds, save)
+    def _begin(self, budget: Budget) -> None:
+        self._save(budget)
+        plan = make_plan(self._material(), self.model, budget, self._say, self._speeds, partial(self._save, budget))
         save_material(plan.material, self.folder / "data")
         write_atomic(self.folder / "search.toml", recipe_text(plan.table))
-        record = {**record, "recipe": "search.toml", "notes": [*plan.material.notes, *plan.notes], "tried": {}}
-        record["last"] = [*plan.last]
-        self._save(record, budget)
-        return record
+        notes = [*plan.material.notes, *plan.notes]
+        self._record |= {"recipe": "search.toml", "notes": notes, "tried": {}, "last": [*plan.last]}
+        self._save(budget)
 
-    def _save(self, record: dict[str, Any], budget: Budget) -> None:
+    def _save(self, budget: Budget) -> None:
         timings = {"speeds": self._speeds, "spent": budget.used, "factor": budget.factor}
-        write_json(self.folder / "grow.json", {**record, **timings})
+        write_json(self.folder / "grow.json", {**self._record, **timings})
 
-    def _work(self, record: dict[str, Any], budget: Budget) -> Harvest:
-        recipe = self._recipe()
+    def _work(self, budget: Budget) -> Harvest:
+        recipe, record = self._recipe(), self._record
         run = Run(recipe, self.folder / "run", quiet=True)
         tried = {name: Tried(**values) for name, values in record["tried"].items()}
 
         def save() -> None:
-            known = {name: asdict(t) for name, t in tried.items()}
-            self._save({**record, "tried": known}, budget)
+            record["tried"] = {name: asdict(t) for name, t in tried.items()}
+            self._save(budget)
 
         with run.started():
             gold = run.corpora["train"].sentences
@@ -245,11 +243,11 @@ class GrowJob:
             notes: list[str] = list(record["notes"])
             try:
                 search.execute()
-                seed = self._finish(search, budget, record, save)
+                seed = self._finish(search)
             except KeyboardInterrupt:
                 if best := search.best():
                     self._say("interrupted: the best tagger so far is put in its place")
-                    seed = self._adopt_finished_training(search, best.name, record)
+                    seed = self._adopt_finished_training(search, best.name)
                     harvest(search, self.folder, seed, [*notes, "interrupted: not all systems were tried"])
                 raise
             finally:
@@ -259,18 +257,18 @@ class GrowJob:
                 remove_other_taggers(search, keep=(seed, recipe.system(result.best)))
             return result
 
-    def _adopt_finished_training(self, search: Search, best: str, record: dict[str, Any]) -> int | None:
+    def _adopt_finished_training(self, search: Search, best: str) -> int | None:
         """The seed of the training on all sentences if the best system has ended it; sets its schedule."""
-        final = record.get("final", {})
+        final = self._record.get("final", {})
         seed, system = search.folds, search.run.recipe.system(best)
         if final.get("system") != best or not search.run.path(seed, system, "tagger").exists():
             return None
         search.run.recipe = with_schedule(search.run.recipe, Schedule(*final["schedule"]))
         return seed
 
-    def _finish(self, search: Search, budget: Budget, record: dict[str, Any], save: Callable[[], None]) -> int | None:
+    def _finish(self, search: Search) -> int | None:
         """Train the best system on all sentences; the seed of that training, or None if the time was too short."""
-        best, planned = search.best(), Schedule(*record["last"])
+        best, planned, budget = search.best(), Schedule(*self._record["last"]), search.budget
         if best is None:
             advice = f" and name another folder (--out): this one keeps its short trainings, of {planned}"
             raise NerseryError(
@@ -278,8 +276,8 @@ class GrowJob:
                 + (advice if planned in SCHEDULES[POOR:] else "; the same command then resumes")
             )
         search_recipe, seed = search.run.recipe, search.folds
-        schedule = self._final_schedule(search, best.name, record)
-        save()
+        schedule = self._final_schedule(search, best.name)
+        search.save()
         recipe = search.run.recipe = with_schedule(search_recipe, schedule)
         system = recipe.system(best.name)
         is_short = math.prod(schedule) < math.prod(planned)
@@ -299,8 +297,9 @@ class GrowJob:
                 return None
         return seed
 
-    def _final_schedule(self, search: Search, best: str, record: dict[str, Any]) -> Schedule:
+    def _final_schedule(self, search: Search, best: str) -> Schedule:
         """How long to train on all sentences: as an earlier call has begun it, unless another system is best now."""
+        record = self._record
         begun = record.get("final", {})
         if begun.get("system") != best:
             schedule = search.longest_schedule(search.run.recipe.system(best))

@@ -48,7 +48,6 @@ def sentences_of(parts: Parts, split: str) -> Iterator[Sentence]:
 
 
 def _of(parts: Parts, *splits: str) -> Iterator[tuple[DataFile, Corpus]]:
-    """The files of some splits."""
     return ((file, part) for file, part in parts.items() if file.split in splits)
 
 

@@ -18,7 +18,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from nersery.core.files import copy_atomic, remove_folder, unfinished_path, write_json
+from nersery.core.files import copy_atomic, unfinished_path, write_json
 from nersery.core.locks import turn
 from nersery.core.registry import name_of
 from nersery.core.sentence import Sentence
@@ -80,8 +80,3 @@ def trained_teacher(run: Path, system: Path, tagger: Tagger, gold: Sequence[Sent
     system.mkdir(parents=True, exist_ok=True)
     copy_atomic(record, system / TEACHER_FILE)
     return teacher
-
-
-def remove_training(target: Path) -> None:
-    """Remove the state of a training whose job is finished; a kill may have left it behind."""
-    remove_folder(target.with_name(f"{target.name}.training"))

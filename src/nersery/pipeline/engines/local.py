@@ -18,7 +18,7 @@ from threading import Thread
 from nersery.core.own_process import THREADS, own_this_process
 from nersery.core.progress import shown_by
 from nersery.pipeline.engines.worker import MessageHandler
-from nersery.pipeline.stage import Failure, Message, Status, WorkerDiedError
+from nersery.pipeline.stage import Message, WorkerDiedError
 
 SECONDS_TO_END = 10.0
 
@@ -135,11 +135,11 @@ def _serve(connection: Connection, task: bytes, folder: str) -> None:
     handler = MessageHandler(task)
     with (
         contextlib.suppress(OSError),  # the parent closed the pipe
-        shown_by(lambda text: connection.send(Status(text))),
+        shown_by(connection.send),
     ):
         ready = handler.prepare()
         connection.send(ready)
-        if isinstance(ready, Failure):
+        if isinstance(ready, Exception):
             return
         while True:
             connection.send(handler.answer(inbox.get()))

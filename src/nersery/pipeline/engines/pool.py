@@ -18,18 +18,7 @@ from nersery.core.outcome import Reject, Tally
 from nersery.core.progress import print_line
 from nersery.pipeline.engines.worker import WorkerTask
 from nersery.pipeline.error_policy import FAILED, MOST_FAILED
-from nersery.pipeline.stage import (
-    Answer,
-    AnyWorker,
-    Engine,
-    Failure,
-    Item,
-    Ready,
-    Row,
-    Status,
-    WorkerDiedError,
-    sentence_name,
-)
+from nersery.pipeline.stage import Answer, AnyWorker, Engine, Item, Ready, Row, WorkerDiedError, sentence_name
 
 TRIES = 2
 """Deaths of workers after which a batch is halved, or a single row rejected."""
@@ -179,7 +168,6 @@ class Pool(Generic[AnyWorker, Row, Item]):
             self._slots.append(_Slot(self._engine.start(pickle.dumps(self._task))))
 
     def _receive(self, seconds: float | None) -> None:
-        """Receive messages of workers."""
         by_worker = {id(slot.worker): slot for slot in self._slots if slot.batches or not slot.is_ready}
         for worker in self._engine.wait([slot.worker for slot in by_worker.values()], seconds):
             slot = by_worker[id(worker)]
@@ -188,10 +176,10 @@ class Pool(Generic[AnyWorker, Row, Item]):
             except WorkerDiedError as death:
                 self._replace_dead(slot, death)
                 continue
-            if isinstance(message, Failure):
-                raise message.error
-            if isinstance(message, Status):
-                self._show(message.text, slot.batches[0].rows if slot.batches else ())
+            if isinstance(message, Exception):
+                raise message
+            if isinstance(message, str):
+                self._show(message, slot.batches[0].rows if slot.batches else ())
                 continue
             if isinstance(message, Ready):
                 slot.is_ready, self._bad_starts = True, 0
@@ -200,7 +188,6 @@ class Pool(Generic[AnyWorker, Row, Item]):
                 slot.batches.popleft().answer = message
 
     def _replace_dead(self, slot: _Slot[AnyWorker, Row], death: WorkerDiedError) -> None:
-        """Requeue the batches of a dead worker."""
         slot.worker.stop()
         self._slots.remove(slot)
         reason = str(death)

@@ -22,7 +22,7 @@ from nersery.core.progress import Progress
 from nersery.core.warnings import NO_NOTES
 from nersery.pipeline.error_policy import ErrorPolicy
 from nersery.pipeline.job import BATCH_SIZE, outcomes_of
-from nersery.pipeline.stage import Answer, Failure, Item, Message, Ready, Row, Stage
+from nersery.pipeline.stage import Answer, Item, Message, Ready, Row, Stage
 
 
 @dataclass(frozen=True)
@@ -110,7 +110,7 @@ class MessageHandler:
         try:
             self._runner = BatchRunner(pickle.loads(self._task))
         except Exception as error:
-            return Failure(portable(error))
+            return portable(error)
         return Ready()
 
     def answer(self, rows: bytes) -> Message:
@@ -119,7 +119,7 @@ class MessageHandler:
         try:
             return self._runner.answer(pickle.loads(rows))
         except Exception as error:
-            return Failure(portable(error))
+            return portable(error)
 
 
 def portable(error: Exception) -> Exception:

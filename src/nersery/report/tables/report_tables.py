@@ -126,21 +126,16 @@ def _scores(report: Report) -> Iterator[ReportTable]:
     yield ReportTable.of("scores", caption, columns, report.systems, "scores-table", reference_name(report))
 
 
-def groups_of(report: Report, kind: str) -> list[str]:
-    """The types, languages or other groups that systems were scored on, in order."""
-    names = [name for system in report.systems for name in getattr(system, f"per_{kind}")]
-    return sorted(set(names)) if kind in ("type", "language") else list(dict.fromkeys(names))
-
-
 def _groups(report: Report) -> Iterator[ReportTable]:
     """F1 of each group and system in a matrix, and all scores in a list."""
     for kind, (column_kind, heading, by) in GROUPS.items():
         part = f"per_{kind}"
         systems = [system for system in report.systems if getattr(system, part)]
+        names = dict.fromkeys(name for system in systems for name in getattr(system, part))
         of_base = getattr(report.reference, part) if report.reference else {}
         base = {name: scores.f1.mean for name, scores in of_base.items()}
         rows, full = [], []
-        for name in groups_of(report, kind):
+        for name in sorted(names) if kind in ("type", "language") else names:
             scores = [getattr(system, part).get(name, GroupScores()) for system in systems]
             gold = next((score.gold for score in scores if score.gold is not None), None)
             compared = [
@@ -189,14 +184,9 @@ def _by_kind(report: Report, part: str, kinds: Sequence[str], *captions: str) ->
     yield ReportTable(f"{part}-by-type", captions[1], [Column("Type", TYPE), *columns], by_type)
 
 
-def confused(report: Report) -> SystemReport | None:
-    """The system whose type confusion is shown: the best one, or the only one."""
-    return next((system for system in (report.best, report.reference) if system and system.errors.confusion), None)
-
-
 def _confusion(report: Report) -> Iterator[ReportTable]:
-    """The types that the best system gives to gold entities, and the same of all systems in a list."""
-    system = confused(report)
+    """The types that the best or only system gives to gold entities, and the same of all systems in a list."""
+    system = next((system for system in (report.best, report.reference) if system and system.errors.confusion), None)
     if system is None:
         return
     cells = system.errors.confusion

@@ -1,9 +1,10 @@
-"""Tables of the report and their columns: how a value is written for readers, and how for CSV."""
+"""Tables of the report and their columns: how a value is written for readers, for CSV and for LaTeX (booktabs)."""
 
 from __future__ import annotations
 
 import csv
 import io
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from operator import attrgetter
@@ -12,6 +13,11 @@ from typing import Any, Self
 from nersery.report.number_format import MISSING, count, counts, in_minutes, millions, p_value, percent, signed
 
 Row = tuple[Any, ...]
+_ESCAPES = {
+    "\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "−": "$-$", "±": r"$\pm$",
+    "<": "$<$", ">": "$>$", "|": r"\textbar{}",  # the default font has other signs in their places
+    "[": "{[}", "*": "{*}",  # at the start of a row, the end of the one before would take them as its argument
+}  # fmt: skip
 
 
 def points(fraction: float | None) -> float | None:
@@ -21,10 +27,6 @@ def points(fraction: float | None) -> float | None:
     (48.3123, None)
     """
     return None if fraction is None else round(100 * fraction, 4)
-
-
-def _itself(value: Any) -> tuple[Any, ...]:
-    return (value,)
 
 
 @dataclass(frozen=True)
@@ -40,7 +42,7 @@ class Kind:
     """
 
     shown: Callable[[Any], str] = str
-    plain: Callable[[Any], tuple[Any, ...]] = _itself
+    plain: Callable[[Any], tuple[Any, ...]] = lambda value: (value,)
     parts: tuple[str, ...] = ("",)
     style: str = ""
 
@@ -144,6 +146,19 @@ class ReportTable:
             writer.writerow(_text(part) for column, value in self._cells(row) for part in _plain(column.kind, value))
         return text.getvalue()
 
+    @property
+    def latex(self) -> str:
+        """The table as LaTeX, whose texts are on the left and whose numbers are on the right."""
+        rows = [[column.heading for column in self.columns], *self.shown]
+        lines = [" & ".join(map(latex_text, row)) + r" \\" for row in rows]
+        body = "\n".join([r"\toprule", lines[0], r"\midrule", *lines[1:], r"\bottomrule"])
+        caption = rf"\caption{{{latex_text(self.caption)}}}"
+        columns = "".join("l" if column.kind.is_text else "r" for column in self.columns)
+        return (
+            "\\begin{table}\n\\centering\n"
+            f"\\begin{{tabular}}{{{columns}}}\n{body}\n\\end{{tabular}}\n{caption}\n\\end{{table}}\n"
+        )
+
     def _cells(self, row: Row) -> Iterator[tuple[Column, Any]]:
         return zip(self.columns, row, strict=True)
 
@@ -155,3 +170,12 @@ def _plain(kind: Kind, value: Any) -> Sequence[Any]:
 def _text(part: Any) -> Any:
     """A spreadsheet would compute a text that begins like a formula."""
     return f"'{part}" if isinstance(part, str) and part.startswith(("=", "+", "-", "@", "\t", "\r")) else part
+
+
+def latex_text(text: str) -> str:
+    r"""Text that LaTeX shows as it is.
+
+    >>> print(latex_text("[a] p < 0.001 & 48.3 ± 0.6 %"))
+    {[}a] p $<$ 0.001 \& 48.3 $\pm$ 0.6 \%
+    """
+    return re.sub(r"[\\~^−±<>|\[*&%$#_{}]", lambda match: _ESCAPES.get(match[0], "\\" + match[0]), text)

@@ -11,9 +11,8 @@ from nersery import Entity, Sentence, io
 from nersery.core.sentence import Origin
 from nersery.io.sentence_table import SentenceTable
 from nersery.review.decisions import Decisions
-from nersery.review.review_loader import ReviewLoader
+from nersery.review.review_loader import ReviewLoader, StratifiedDraw
 from nersery.review.server import Review
-from nersery.review.stratified_draw import StratifiedDraw
 
 
 def made(number: int) -> Sentence:

@@ -5,8 +5,8 @@ import itertools
 import pytest
 
 from nersery import Entity, Sentence
+from nersery.core.majority import METHOD, majority, voted
 from nersery.core.sentence import Origin
-from nersery.experiments.execution.voting import METHOD, majority, voted
 
 WORDS = ("Ada", "Lovelace", "in", "Oslo")
 WHOLE, PART, OTHER = Entity(0, 2, "PER", score=0.8), Entity(0, 1, "PER", score=0.6), Entity(0, 2, "ORG", score=0.9)

@@ -1,20 +1,29 @@
-"""The command that makes a dataset for others: publish."""
+"""Commands on datasets: convert, publish, sample."""
 
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, cast
 
 from typer import Argument, Option
 
+from nersery import io
 from nersery.cli import options
 from nersery.cli.app import dataset_group
-from nersery.core.errors import SettingsError, did_you_mean, printable
-from nersery.core.files import lies_in
+from nersery.core.errors import DataError, Issue, SettingsError, did_you_mean, printable
+from nersery.core.files import lies_in, write_output
+from nersery.core.outcome import Tally
+from nersery.core.progress import Progress
+from nersery.core.sentence import Corpus, Sentence, types_in
+from nersery.core.validation import TYPE_RULE, is_type_name
 from nersery.core.warnings import note
+from nersery.pipeline.job import rejects_of
+from nersery.pipeline.stage_job import corpus_job, output_format, unchanged
 
 if TYPE_CHECKING:
     from nersery.publish.splits import Divided, Division
@@ -28,6 +37,62 @@ Similarity = Annotated[
 Leaks = Annotated[
     str, Option(help="Near-duplicates of sentences in a later given split (train, dev, test): refuse, drop or keep.")
 ]
+
+
+@dataset_group.command(
+    cls=options.ReadingCommand,
+    epilog="Examples:\n\n  nersery dataset convert train.iob1 train.conll --scheme BIOES\n\n"
+    "  nersery dataset convert broken.conll clean.jsonl --repair lost-prefix --repair bare-dash\n\n"
+    "  nersery dataset convert test.conll people.jsonl --type PER=PERSON --type MISC=",
+)
+def convert(
+    source: options.Source,
+    target: options.Target,
+    *,
+    to: options.Format = None,
+    scheme: Annotated[str | None, Option(help="Tag scheme of CoNLL output, by default IOB2.")] = None,
+    separator: Annotated[str | None, Option(help="Separator of CoNLL columns: tab (the default) or space.")] = None,
+    types: Annotated[
+        list[str] | None,
+        Option("--type", metavar="OLD=NEW", help="Rename a type; OLD= drops its entities; may be repeated."),
+    ] = None,
+    force: options.Force = False,
+    json: options.AsJson = False,
+    quiet: options.Quiet = False,
+) -> None:
+    """Convert between formats. Sentences, labels and characters do not change."""
+    format = output_format(target, to)
+    for option, value in (("--scheme", scheme), ("--separator", separator)):
+        if value is not None and format != "conll":
+            raise SettingsError(f"{option} is for CoNLL output, but {target} is written as {format}: leave it out")
+    scheme, separator = scheme or "IOB2", separator or "tab"
+    separators = {"tab": "\t", "space": " "}
+    if separator not in separators:
+        raise SettingsError(f'--separator is "{separator}"; {did_you_mean(separator, separators)}')
+    options.refuse_same_file(target, source)
+    write = partial(io.writer, format, scheme=scheme, separator=separators[separator])
+    write()  # says what is wrong with the options before anything is read
+    example = "OLD=NEW, e.g. PER=PERSON, or MISC= to leave them out"
+    names = options.values_by_type("--type", types or [], example, empty=True)
+    if invalid := [f"{old}={new}" for old, new in names.items() if new and not is_type_name(new)]:
+        raise SettingsError(f"--type {printable(invalid[0])}: {TYPE_RULE}")
+    corpus = options.open_corpus(source)
+    writer = write(columns=corpus.extra_columns)
+    fingerprint = {"convert": format, "types": names, "scheme": scheme, "separator": separator}
+    input_fingerprint = corpus.fingerprint()
+    job = corpus_job(target, {**fingerprint, "input": input_fingerprint}, writer, rows=corpus)
+    job.check_target(overwrite=force)
+
+    def rename(batch: Sequence[Sentence]) -> Sequence[Sentence]:
+        return [sentence.with_types(names) for sentence in batch] if names else batch
+
+    present = types_in(corpus)  # which also shows every issue first
+    with Progress("convert", quiet=quiet) as progress:
+        tally = job.run(unchanged(corpus, input_fingerprint), rename, progress=progress, overwrite=force)
+    job.note_losses()
+    if absent := [name for name in names if name not in present]:
+        note(f"no entity has the type {', '.join(absent)} that --type names")
+    options.print_tally(target, tally, corpus, as_json=json)
 
 
 @dataset_group.command(
@@ -142,3 +207,65 @@ def _inputs(names: Sequence[str], folder: Path) -> list[tuple[str, str]]:
         if lies_in(source, folder) or (source.is_dir() and os.path.realpath(source) == os.path.realpath(folder)):
             raise SettingsError(f"{source} is an input in {folder}, the folder to write. Choose another folder")
     return inputs
+
+
+@dataset_group.command(
+    "sample",
+    cls=options.ReadingCommand,
+    epilog="Examples:\n\n  nersery dataset sample train.conll small.jsonl --size 100 --protocol stratified --seed 1\n\n"
+    "  nersery dataset sample train.conll s.conll --size 50 --protocol every_type --ids s.ids.txt",
+)
+def sample(
+    *,
+    source: options.Source,
+    target: options.Target,
+    size: Annotated[int, Option(min=1, help="Sentences to draw.")],
+    protocol: Annotated[str, Option(help="How to draw: `nersery list protocols`.")] = "stratified",
+    seed: options.Seed = 0,
+    each_language: Annotated[bool, Option("--each-language", help="Draw this many of each language.")] = False,
+    ids: Annotated[Path | None, Option(help="Also write the sample's ids, one per line.")] = None,
+    force: options.Force = False,
+    json: options.AsJson = False,
+    quiet: options.Quiet = False,
+) -> None:
+    """Draw a small training set with a paper's protocol."""
+    from nersery.experiments import sampling
+
+    format = output_format(target)
+    for path in filter(None, (target, ids)):
+        options.refuse_same_file(path, source)
+    _refuse_existing(target, ids, force=force)
+    if ids is not None and ids.resolve() in (target.resolve(), rejects_of(target).resolve()):
+        raise SettingsError(f"--ids names an output, {ids}, itself. Choose another file")
+    opened = options.open_corpus(source)
+    whole_corpus = Corpus(opened)
+    if not whole_corpus:
+        raise DataError(Issue("there is no sentence to draw", opened.file.name), fix="name a file that has sentences")
+    draw = sampling.sample_languages if each_language else sampling.sample
+    corpus = draw(whole_corpus, size, protocol, seed)
+    reasons = Counter(reject.reason for reject in opened.rejects)
+    tally = Tally(len(whole_corpus) + len(opened.rejects), len(corpus), reasons)
+    options.report_repairs(opened)
+    _refuse_existing(target, ids, force=force)  # somebody may have written there in the meantime
+    options.write_chosen(target, corpus, opened, format)
+    if ids is not None:
+        ids.parent.mkdir(parents=True, exist_ok=True)
+        write_output(ids, sampling.id_list(corpus))
+    _print_sample(target, corpus, tally, as_json=json)
+
+
+def _refuse_existing(target: Path, ids: Path | None, *, force: bool) -> None:
+    options.refuse_existing_outputs(target, force=force)
+    if ids is not None:
+        options.refuse_existing(ids, force=force)
+
+
+def _print_sample(target: Path, corpus: Corpus, tally: Tally, *, as_json: bool) -> None:
+    if as_json:
+        left = tally.read - tally.written - tally.rejected
+        options.print_json({"output": str(target), **tally.as_dict(), "not_drawn": left})
+        return
+    types = Counter(entity.type for sentence in corpus for entity in sentence.entities)
+    counts = ", ".join(f"{type_} {count}" for type_, count in sorted(types.items()))
+    rejected = f"; {tally.rejected} rejected" if tally.rejected else ""
+    print(printable(f"{target}: {len(corpus)} sentences ({counts or 'no entities'}){rejected}"))

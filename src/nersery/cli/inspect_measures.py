@@ -1,16 +1,17 @@
-"""The command that measures generated text: quality."""
+"""Commands that count and measure: inspect quality, inspect results, inspect stats."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from typer import Argument, Option
 
+from nersery import io
 from nersery.cli import options, tables
 from nersery.cli.app import inspect_group
-from nersery.core.errors import SettingsError, printable
+from nersery.core.errors import DataError, Issue, SettingsError, printable
 from nersery.core.progress import Progress
 from nersery.core.sentence import Sentence
 from nersery.core.warnings import note, remark
@@ -63,7 +64,7 @@ def quality(
         measured = {"model": model if perplexity else None, "kind": kind}
         options.print_json({"gold": gold, **measured, "files": rows})
     else:
-        _print(rows, kind, model)
+        _print_quality(rows, kind, model)
 
 
 def _row(name: str, generated: Iterable[Sentence], gold: Sequence[Sentence]) -> Row:
@@ -94,7 +95,7 @@ def _likelihoods(
     return model.kind, likelihoods
 
 
-def _print(rows: Sequence[Row], kind: str | None, model: str) -> None:
+def _print_quality(rows: Sequence[Row], kind: str | None, model: str) -> None:
     orphans = any(row.get("orphans") for row in rows)
     head = ["file", "sentences", *(["without parent"] if orphans else []), "Diversity-E", "Diversity-N", "Diversity-L"]
     shown = tables.table(*head, "new entities", *([kind] if kind else []), figures_from=1)
@@ -129,3 +130,104 @@ def _share(value: float | None) -> str:
 
 def _figure(value: float | None, digits: int) -> str:
     return tables.NONE if value is None else f"{value:,.{digits}f}"
+
+
+@inspect_group.command(
+    "results",
+    epilog="Examples:\n\n  nersery inspect results runs/demo runs/mine\n\n"
+    "  nersery inspect results runs/demo runs/mine --as latex",
+)
+def results(
+    folders: Annotated[list[str], Argument(help="Folders of runs or sweeps.", metavar="RUN...")],
+    form: Annotated[Literal["text", "markdown", "latex", "csv"], Option("--as", help="Format of the table.")] = "text",
+    json: options.AsJson = False,
+) -> None:
+    """Show F1 of several runs in one table, with the difference from gold only and its interval."""
+    if json and form != "text":
+        raise SettingsError("--json and --as name two formats. Use one of them")
+    from nersery.report.escaping import markdown_table
+    from nersery.report.tables.several_runs import reports_of, results_table
+
+    table = results_table(reports_of(folders))
+    if json:
+        headings = [column.heading for column in table.columns]
+        options.print_json([dict(zip(headings, row, strict=True)) for row in table.shown])
+    elif form == "text":
+        shown = tables.table(*(column.heading for column in table.columns), figures_from=2)
+        for row in table.shown:
+            shown.add_row(*map(tables.text, row))
+        tables.show(shown)
+        remark(table.caption)
+    else:
+        table_text = table.latex if form == "latex" else table.csv if form == "csv" else markdown_table(table)
+        print(table_text.rstrip("\n"))
+
+
+@inspect_group.command(
+    "stats",
+    cls=options.ReadingCommand,
+    epilog="Examples:\n\n  nersery inspect stats train.conll dev.conll test.conll\n\n"
+    "  nersery inspect stats train.conll --repair lost-prefix --json | jq '.[0].types'",
+)
+def stats(
+    files: Annotated[list[str], Argument(help="Corpora, or - for standard input.", metavar="INPUT...")],
+    json: options.AsJson = False,
+) -> None:
+    """Count sentences, words, entities by type, and dropped sentences by reason; list the errors of a file."""
+    reading = options.shared(io.ReadOptions)
+    from nersery.evaluate.corpus_statistics import corpus_statistics
+
+    rows = []
+    issues: list[Issue] = []
+    fixes: list[str] = []
+    for name in files:
+        try:
+            rows.append(corpus_statistics(io.open_corpus(name, reading), name))
+        except DataError as error:
+            issues += error.issues
+            fixes.append(error.fix)
+    if issues:
+        raise DataError(issues, fix="; ".join(dict.fromkeys(fixes)))
+    if json:
+        options.print_json(rows)
+    else:
+        _print_stats(rows)
+
+
+def _print_stats(rows: list[dict[str, Any]]) -> None:
+    for row in rows:
+        print(printable(f"{row['file']}  ({row['format']})"))
+        size = max(1, row["sentences"])
+        print(
+            f"  {row['sentences']:,} sentences, {row['words']:,} words ({row['words'] / size:.1f} a sentence, "
+            f"longest {row['longest_sentence']:,})"
+        )
+        print(
+            f"  {row['entities']:,} entities over {row['entity_words']:,} words; "
+            f"{row['sentences_without_entities']:,} sentences without entities"
+        )
+        types = {printable(type_): count for type_, count in row["types"].items()}
+        for type_, count in zip(tables.padded(types), types.values(), strict=True):
+            print(f"    {type_}  {count:>7,}  {100 * count / row['entities']:5.1f} %")
+        for first, *others in row["similar_types"]:
+            listed = " and ".join(f'"{other}"' for other in others)
+            note(f'{listed} may be slips for "{first}"; to use one name: nersery dataset convert --type OLD=NEW')
+        for title in ("generated_by", "repaired"):
+            if row[title]:
+                counts = ", ".join(f"{key} {count:,}" for key, count in row[title].items())
+                print(printable(f"  {title.replace('_', ' ')}: {counts}"))
+        for title, reasons in (("rejected", row["reasons"]), ("dropped before", row["dropped"])):
+            if reasons:
+                print(f"  {title}: {sum(reasons.values()):,} sentences")
+            for reason, count in reasons.items():
+                print(f"    {count:>7,}  {printable(reason)}")
+    if len(rows) > 1:
+        _print_types(rows)
+
+
+def _print_types(rows: list[dict[str, Any]]) -> None:
+    """How often each type stands in each file, for splits side by side."""
+    shown = tables.table("type", *(row["file"] for row in rows), figures_from=1)
+    for type_ in sorted({type_ for row in rows for type_ in row["types"]}):
+        shown.add_row(tables.text(type_), *(f"{row['types'].get(type_, 0):,}" for row in rows))
+    tables.show(shown)

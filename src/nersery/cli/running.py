@@ -1,0 +1,174 @@
+"""Commands that do everything: grow, which needs no recipe, and run."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+from typer import Argument, Option
+
+from nersery import io
+from nersery.cli import options, tables
+from nersery.cli.app import app
+from nersery.core.errors import SettingsError
+from nersery.core.warnings import remark
+
+if TYPE_CHECKING:
+    from nersery.experiments.grow.plan import Plan
+    from nersery.report.model import Report
+
+
+@app.command(
+    "grow",
+    cls=options.ReadingCommand,
+    epilog="Examples:\n\n  nersery grow train.conll --raw unlabelled.txt --minutes 30 --out runs/grow\n\n"
+    "  nersery grow train.conll --raw unlabelled.txt --plan\n\n"
+    "  nersery grow train.conll --raw unlabelled.txt --define PER='named person' --define LOC='named place'\n\n"
+    "  nersery grow train.conll labelled.jsonl --raw unlabelled.txt --out runs/grow-2",
+)
+def grow(
+    *,
+    train: Annotated[list[str], Argument(help="Labelled sentences; several files are joined.", metavar="TRAIN...")],
+    raw: Annotated[str | None, Option(help="Raw text in the same language.", metavar="TEXT")] = None,
+    test: Annotated[str | None, Option(help="Labelled sentences used only to score the result.")] = None,
+    minutes: Annotated[
+        float, Option(help="Total minutes, over all calls. The first call sets the length of trainings.")
+    ] = 30,
+    model: Annotated[str, Option(help="An encoder or tagger to try too.")] = "",
+    define: Annotated[
+        list[str] | None,
+        Option(metavar="TYPE=WORDS", help="What a type means, for questions about raw text; may be repeated."),
+    ] = None,
+    out: Annotated[Path, Option(help="Output folder.")] = Path("runs/grow"),
+    plan: Annotated[bool, Option("--plan", help="Print the plan and its estimated time.")] = False,
+    json: options.AsJson = False,
+    quiet: options.Quiet = False,
+) -> None:
+    """Find the best tagger for labelled sentences and raw text within a time limit. The same command resumes."""
+    options.refuse_odd_bytes(out)
+    from nersery.experiments.grow.session import GrowJob
+
+    raw_file, test_file = (None if name is None else io.input_path(name) for name in (raw, test))
+    files = tuple(map(io.input_path, train))
+    definitions = options.values_by_type("--define", define or [], 'TYPE=WORDS, e.g. GENE="gene or protein"')
+    reading = options.shared(io.ReadOptions)
+    job = GrowJob(
+        files, out, raw_file, test_file, model, reading, minutes=minutes, quiet=quiet, definitions=definitions
+    )
+    if plan:
+        planned = job.plan()
+        notes = [*planned.material.notes, *planned.notes]
+        options.print_json({"seconds": planned.seconds(), "notes": notes}) if json else _print_grow_plan(planned)
+        return
+    result = job.execute()
+    if json:
+        options.print_json({**asdict(result), "folder": str(result.folder)})
+    else:
+        print(result)
+
+
+def _print_grow_plan(plan: Plan) -> None:
+    from nersery.report.model import label_of
+    from nersery.report.number_format import in_minutes
+
+    folds, tagger = plan.table["sample"]["folds"], plan.table["tagger"]
+    training_text = f"{tagger['steps']} steps a training with {tagger['model']}"
+    print(f"{folds} folds, {training_text}, {len(plan.material.raw):,} raw sentences. On one fold:")
+    estimates = {label_of(name): seconds for name, seconds in plan.seconds().items()}
+    for name, seconds in zip(tables.padded(estimates), estimates.values(), strict=True):
+        print(f"  {name}  {in_minutes(seconds):>8}")
+    print(f"all on one fold: {in_minutes(sum(estimates.values()))}; what does not fit into the time is left out")
+    for note in [*plan.material.notes, *plan.notes]:
+        print(f"note: {note}")
+
+
+@app.command(
+    epilog="Examples:\n\n  nersery run demo --out runs/demo\n\n"
+    "  nersery run my-recipe.toml --out runs/mine --set data.train=my.conll --set 'seeds=[0, 1, 2]'\n\n"
+    "  nersery run melm --models bundled --check"
+)
+def run(
+    recipe: Annotated[
+        str, Argument(help="A TOML file, or the name of a shipped recipe (`nersery list recipes`).", metavar="RECIPE")
+    ],
+    out: Annotated[Path | None, Option(help="Folder of the run; by default runs/NAME.")] = None,
+    overrides: Annotated[
+        list[str] | None,
+        Option(
+            "--set",
+            metavar="KEY=VALUE",
+            help="Change the recipe, e.g. tagger.steps=100 or systems.NAME.copies=5; may be repeated.",
+        ),
+    ] = None,
+    models: Annotated[
+        str, Option(help="Replace all models: bundled, bundled-multilingual, or paper (the papers').")
+    ] = "",
+    check: Annotated[bool, Option("--check", help="Only check the files and estimate the time.")] = False,
+    jobs: Annotated[int, Option(min=1, help="Processes that share systems, seeds and cores.")] = 1,
+    log: Annotated[str, Option(help="Also log to mlflow or wandb.")] = "",
+    json: options.AsJson = False,
+    quiet: options.Quiet = False,
+) -> None:
+    """Run an experiment: sample, augment, train, evaluate, report. The same command resumes."""
+    from nersery.experiments.recipe import load, shipped_recipes
+
+    loaded = load(recipe, overrides or [], models)
+    # Here, because it takes seconds that a wrong recipe need not wait for.
+    from nersery.experiments.sweep_runner import job_of
+    from nersery.report.model import Report
+
+    folder = out or Path("runs") / loaded.name
+    options.refuse_odd_bytes(folder)
+    if log:
+        from nersery.experiments.execution.tracking import check_tracker, log_run
+
+        check_tracker(log)
+        if loaded.sweep:
+            raise SettingsError("--log takes a single run, and this recipe has a sweep: leave out --log")
+    job = job_of(loaded, folder, jobs, quiet=quiet)
+    if check:
+        plan = job.plan()
+        if json:
+            options.print_json(plan)
+        else:
+            _print_run_plan(plan, jobs)
+        return
+    report = job.execute()
+    if log and isinstance(report, Report):
+        log_run(log, report, folder)
+    if json:
+        options.print_json(report.as_dict())
+    elif isinstance(report, Report):
+        _print_summary(report, folder)
+    else:
+        print(f"{report.done} of {len(report.cells)} trainings are finished\nreport: {folder / 'report.html'}")
+    if recipe in shipped_recipes() and not loaded.sweep:
+        remark(f"Next: nersery copy {recipe} my-recipe.toml, put your own files into its [data]")
+
+
+def _print_run_plan(plan: dict[str, Any], jobs: int) -> None:
+    from nersery.report.model import label_of
+    from nersery.report.number_format import in_minutes, plural
+
+    state = "valid" + f", with {plural(len(plan['notes']), 'note')}" * bool(plan["notes"])
+    runs = f" Runs: {', '.join(plan['runs'])}." if "runs" in plan else ""
+    print(
+        f"{plan['recipe']}: {state}.{runs} Systems: {', '.join(map(label_of, plan['systems']))}. Seeds: {plan['seeds']}"
+    )
+    for name, seconds in plan.get("seconds", {}).items():
+        print(f"  {label_of(name)}: about {in_minutes(seconds)} a seed on this machine")
+    shared = f" with {jobs} jobs" if jobs > 1 else ""
+    print(f"  all: about {in_minutes(plan['seconds_in_all'])}{shared}")
+
+
+def _print_summary(report: Report, folder: Path) -> None:
+    from nersery.report.number_format import p_text, signed
+
+    labels = tables.padded([system.label for system in report.systems])
+    for label, system in zip(labels, report.systems, strict=True):
+        line = f"{label}  F1 {system.f1}"
+        if test := system.against_gold:
+            line += f"   {signed(test.difference)} against gold only (95 % {test.interval}, {p_text(test.p or 0.0)})"
+        print(line)
+    print(f"report: {folder / 'report.html'}")
