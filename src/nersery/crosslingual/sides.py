@@ -28,8 +28,6 @@ Side = Sentence | Reject
 class Lines(TextSource):
     """Sentences of a text file, a line each; a blank line keeps its place, as a reject without a sentence."""
 
-    has_ids = False
-
     @property
     def description(self) -> str:
         """The format, and whether nothing parts the words."""

@@ -180,7 +180,7 @@ class TextFile:
                 non_ascii = [line for line in stream.read(MOST_BYTES).splitlines() if not line.isascii()]
         except OSError:
             return False
-        return sum(map(_is_utf_8, non_ascii)) > LEAST_UTF_8 * len(non_ascii)
+        return sum(map(is_utf_8, non_ascii)) > LEAST_UTF_8 * len(non_ascii)
 
     def unreadable(self, error: OSError) -> DataError:
         """Why the file cannot be read."""
@@ -218,7 +218,7 @@ class TextFile:
             return "utf-16-be" if nulls[0] else "utf-16-le"
         if len(beginning) == MOST_BYTES:
             beginning = beginning[: beginning.rfind(b"\n") + 1]
-        return "utf-8" if not self.encoding.startswith("utf-8") and beginning and _is_utf_8(beginning) else ""
+        return "utf-8" if not self.encoding.startswith("utf-8") and beginning and is_utf_8(beginning) else ""
 
     def _bytes(self, most: int) -> bytes:
         with self.path.open("rb") as stream:
@@ -264,7 +264,8 @@ def as_beginning(text: str) -> str:
     return BYTE_ORDER_MARK + text if text.startswith(BYTE_ORDER_MARK) else text
 
 
-def _is_utf_8(line: bytes) -> bool:
+def is_utf_8(line: bytes) -> bool:
+    """Whether bytes are text in UTF-8."""
     try:
         line.decode()
     except UnicodeDecodeError:

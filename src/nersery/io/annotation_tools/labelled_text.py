@@ -133,7 +133,7 @@ class Document:
         if span.text is not None or not 0 <= start < end <= len(text):
             return span.text is not None and span.fits(text)
         around = [text[at - 1 : at + 1] for at in (start, end) if 0 < at < len(text)]
-        return not any(all(map(_is_of_word, pair)) and not lacks_spaces(pair) for pair in around)
+        return not any(all(c.isalnum() or is_mark(c) for c in pair) and not lacks_spaces(pair) for pair in around)
 
     def moved(self, repairs: Collection[str]) -> Document:
         """Convert offsets in UTF-16 (as in JavaScript), in bytes or without CR. Labels whose text fits stay."""
@@ -295,10 +295,6 @@ class Line:
         """The words of which a label covers something."""
         first = max(0, bisect_right(places, (start, len(self.document.text))) - 1)
         return [place for place in places[first : bisect_left(places, (end,))] if place[1] > start]
-
-
-def _is_of_word(character: str) -> bool:
-    return character.isalnum() or is_mark(character)
 
 
 def options_of(repairs: Iterable[str]) -> str:
