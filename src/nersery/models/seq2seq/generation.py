@@ -22,7 +22,7 @@ from transformers.modeling_outputs import BaseModelOutput
 
 from nersery.core.errors import MissingResourceError
 from nersery.models.loading import ModelSource, eager_attention
-from nersery.models.seq2seq.drafts import Candidates, CompetingCandidates, Draft, IndependentCandidates
+from nersery.models.seq2seq.drafts import CompetingCandidates, Draft, IndependentCandidates
 from nersery.models.seq2seq.seq2seq_inputs import Sampling
 
 SOURCES = 16
@@ -146,7 +146,7 @@ class Sampler:
         """Texts for sources of one padded length, the candidates of a source side by side."""
         count = self._sampling.candidates
         kind = CompetingCandidates if self._sampling.beams else IndependentCandidates
-        candidates: Candidates = kind([request.end for request in requests], count, self._source)
+        candidates = kind([request.end for request in requests], count, self._source)
         generators = [np.random.default_rng(request.rng.getrandbits(64)) for request in requests]
         values, ids, *tensors = self._read(requests, length)
         owners = torch.arange(len(requests) * count, device=ids.device) // count
@@ -163,7 +163,7 @@ class Sampler:
                 passes = _moved_together(passes, candidates.drafts, rows)
         return candidates.best()
 
-    def _step(self, part: DecoderPass, candidates: Candidates, noise: Tensor) -> None:
+    def _step(self, part: DecoderPass, candidates: IndependentCandidates | CompetingCandidates, noise: Tensor) -> None:
         """Write one subword of each text of a pass."""
         texts, drafts = part.texts.tolist(), candidates.drafts
         values, ids = self._next(part, [drafts[text].subwords[-1] for text in texts])
