@@ -50,7 +50,7 @@ from nersery.taggers.components.pretrained_head import (
     set_dropout,
 )
 from nersery.taggers.components.tag_set import TagSet
-from nersery.taggers.components.training_settings import TrainingSettings, check_length, plan_of, train_tagger
+from nersery.taggers.components.training_settings import TrainingSettings, plan_of, train_tagger
 
 Head = Literal["linear", "crf"]
 SHALLOW, SHALLOW_RATE, DEEP_RATE = 6, 1e-4, 4e-5
@@ -112,7 +112,6 @@ class TransformerTagger(decoding.Decoding, Tagger, ModelSettings, TrainingSettin
     def __post_init__(self) -> None:
         """Refuse settings that cannot work."""
         super().__post_init__()
-        check_length(self)
         if self.co_regularization and self.head != "linear":
             raise SettingsError('co_regularization needs head = "linear", because the encoders agree about each word')
 

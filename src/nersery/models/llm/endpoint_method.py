@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 from nersery.core.outcome import Reject
 from nersery.core.progress import Progress
@@ -13,21 +13,15 @@ from nersery.models.llm.chat_client import ChatClient
 from nersery.models.llm.endpoint import Endpoint
 from nersery.models.llm.prompt import Completion, Prompt
 
-BATCH = 2048
-"""Sentences at once. The pool runs dry at the end of each batch; answers are kept in the cache, not by the batch."""
-
 
 @dataclass
 class EndpointMethod(Endpoint):
     """Base of the methods that ask a language model; their documentation includes the settings of `Endpoint`."""
 
+    items_at_once: ClassVar[int] = 2048
+    """The pool runs dry at the end of each batch; answers are kept in the cache, not by the batch."""
     _client: Any = field(default=None, init=False, repr=False, compare=False)
     _is_quiet: bool = field(default=True, init=False, repr=False, compare=False)
-
-    @property
-    def items_at_once(self) -> int:
-        """Items that the method wants at once."""
-        return BATCH
 
     @property
     def client(self) -> ChatClient:
