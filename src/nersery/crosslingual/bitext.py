@@ -309,14 +309,12 @@ class _Unpaired:
                 yield side
 
     def take(self, id: str) -> Sentence | None:
-        """The sentence of an id, if there is one; it is no longer left over."""
         if (number := self._table.number_of(id)) is None:
             return None
         self._taken[number] = True
         return self._table[number]
 
     def rest(self) -> Iterator[Reject]:
-        """What nobody has taken, in order."""
         yield from self._rejects
         for number, is_taken in enumerate(self._taken):
             if not is_taken:

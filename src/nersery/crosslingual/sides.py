@@ -62,7 +62,6 @@ def opened_side(corpus: Sentences, name: str) -> Source:
 
 
 def _opened(path: str | Path, options: ReadOptions) -> Source:
-    """A file of one side."""
     source = io.open_text(path, options)
     if isinstance(source, TextSource):
         return Lines(source.file, options)

@@ -213,7 +213,6 @@ def _follow_on(values: bytes, dimension: int) -> bool:
 
 
 def _lines(path: str | Path, head: Head) -> Iterator[tuple[int, bytes]]:
-    """The numbers and the lines of the vectors."""
     with Path(path).open("rb", buffering=BUFFER) as stream:
         stream.seek(head.start)
         yield from enumerate(iter(partial(stream.readline, LONGEST_LINE), b""), start=head.first_line)

@@ -140,7 +140,6 @@ def _check_names(types: Sequence[str]) -> None:
 
 
 def _joined(type_: str) -> str:
-    """A type without spaces."""
     return "_".join(type_.split())
 
 
