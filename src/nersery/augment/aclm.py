@@ -155,7 +155,7 @@ class ACLM(FineTuningSettings, TypeDescriptions, MaskedModelSettings, Augmenter)
             from nersery.models.text_encoder import TextEncoder
 
             encoder = TextEncoder(self._encoder_source(), device=self.device, precision=self.precision)
-            self._partners = Partners(encoder, gold, self.neighbours)
+            self._partners = _Partners(encoder, gold, self.neighbours)
 
     def generate_batch(self, sentences: Sequence[Sentence], rngs: Sequence[random.Random]) -> list[Sentence | Reject]:
         """The sentences with rewritten contexts."""
@@ -205,7 +205,7 @@ def is_mixed(rng: random.Random) -> bool:
     return rng.gauss(MEAN, DEVIATION) > MIXED_ABOVE
 
 
-class Partners:
+class _Partners:
     """The gold sentences that are most like a sentence, by the cosine of sentence embeddings; of copies the first.
 
     Args:

@@ -240,6 +240,7 @@ class Line:
         rightmost: tuple[int, Span] | None = None
         for span in self.spans:
             start, end = span.inner(self.document.text)
+            covered = self.document.text[start:end]
             if span.parts > 1:
                 message = f"{span} is in {span.parts} parts, expected one"
                 yield Issue(message, line=span.line, kind="label in parts", fixes=("label each part by itself",))
@@ -249,12 +250,10 @@ class Line:
                 fixes = ["--split characters"] if runs_on([part]) else []
                 fixes += [] if self.document.is_miscounted else [repair_hint(WHOLE_WORDS), repair_hint(CUT_WORDS)]
                 fixes += recount
-                message = f"{span} covers {self.document.text[start:end]!r:.60}, a part of {part!r:.60}"
+                message = f"{span} covers {covered!r:.60}, a part of {part!r:.60}"
                 yield Issue(message, line=span.line, kind="label within a word", fixes=tuple(fixes))
             elif rightmost is not None and start < rightmost[0] and not _same(span, rightmost[1], self.document.text):
-                message = (
-                    f"{span} {self.document.text[start:end]!r:.60} overlaps {rightmost[1]}, expected one label a word"
-                )
+                message = f"{span} {covered!r:.60} overlaps {rightmost[1]}, expected one label a word"
                 yield Issue(message, line=span.line, kind="labels overlap", fixes=("keep one of them",))
             rightmost = max(rightmost or (end, span), (end, span), key=lambda pair: pair[0])
 

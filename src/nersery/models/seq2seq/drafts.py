@@ -82,24 +82,21 @@ class IndependentCandidates:
         return self.drafts
 
 
-@dataclass(slots=True)
 class Beams:
     """The texts of one source.
 
     Args:
         end: The token that ends a text.
         width: How many are written at a time, and how many must have ended before the search does.
+
+    Attributes:
         running: Unfinished texts; until there are enough, some have no probability and are never continued.
         ended: In the order in which they did.
     """
 
-    end: int
-    width: int
-    running: list[Draft] = field(default_factory=list)
-    ended: list[Draft] = field(default_factory=list)
-
-    def __post_init__(self) -> None:
-        self.running = [Draft(self.end), *(self._impossible() for _ in range(self.width - 1))]
+    def __init__(self, end: int, width: int) -> None:
+        self.end, self.width, self.ended = end, width, list[Draft]()
+        self.running = [Draft(end), *(self._impossible() for _ in range(width - 1))]
 
     def _impossible(self) -> Draft:
         return Draft(self.end, [self.end], -math.inf)
