@@ -282,7 +282,6 @@ class TransformerTagger(decoding.Decoding, Tagger, ModelSettings, TrainingSettin
         network, encoder = self.parts
         network.eval()
         packed, passes = not thinned_passes and can_pack(network), thinned_passes or 1
-        shared: dict[str, Any] = {"passes": passes, "device": network.device, "progress": progress}
 
         def score(windows: Sequence[Window], rows: int) -> Tensor:
             shape = {} if packed else {"rows": rows, "multiple": decoding.LENGTH_MULTIPLE}
@@ -292,7 +291,9 @@ class TransformerTagger(decoding.Decoding, Tagger, ModelSettings, TrainingSettin
 
         with autocast(network.device, self.precision):
             windows = [encoder.windows(sentence.words) for sentence in sentences]
-            return decoding.emissions(windows, score, packed=packed, **shared)
+            return decoding.emissions(
+                windows, score, passes=passes, packed=packed, device=network.device, progress=progress
+            )
 
     def save(self, folder: str | Path) -> None:
         """Write a Hugging Face folder, the CRF beside it in a file of its own, and our description."""

@@ -101,7 +101,6 @@ def train_tagger(
         loss_of,
         plan,
         seed=training.seed,
-        device=next(model.parameters()).device,
         evaluate=(lambda: strict_f1(dev, tagger.predict(dev))) if comparable else None,
         fingerprint={**training_record(tagger, gold, dev), "warm": warm},
         is_new=is_new,
