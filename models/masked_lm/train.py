@@ -31,7 +31,7 @@ from nersery.models.loading import ModelSource, autocast, pick_device
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 from existing_path import existing
-from low_rank import save_differences
+from low_rank import is_learnt, save_differences
 
 CORPORA = ("wikitext2", "squad_sentences", "textbooks", "wikipedia_crowd")
 HELD_OUT = 0.1
@@ -143,7 +143,7 @@ class Trainer:
             if isinstance(module, nn.Dropout):
                 module.p = dropout
         for name, parameter in model.named_parameters():
-            parameter.requires_grad_(bundled_heads.is_learnt(name))
+            parameter.requires_grad_(is_learnt(name))
         self.model = model.to(device)
         self.learnt = {name: p for name, p in model.named_parameters() if p.requires_grad}
         frequent = torch.zeros(len(counts), 1, device=device)

@@ -289,7 +289,6 @@ def run(
         lambda batch: trainer.loss(batch[0]),
         plan,
         seed=seed,
-        device=trainer.device,
         draw=draw,
         evaluate=evaluate,
         is_new=lambda name: name.endswith((".up", ".down")) or not name.startswith(trainer.model.base_model_prefix),

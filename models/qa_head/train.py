@@ -339,7 +339,6 @@ def run(data: Material, asker: Asker, encoder: str, work: Path, schedule: Traini
             lambda batch: asker.loss(batch[0]),
             schedule,
             seed=seed,
-            device=asker.device,
             draw=draw,
             evaluate=evaluate,
             is_new=lambda name: name.endswith((bundled_heads.UP, bundled_heads.DOWN)) or QA_OUTPUTS in name,

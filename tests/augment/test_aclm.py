@@ -11,9 +11,8 @@ import pytest
 
 from nersery import Corpus, Entity, Sentence
 from nersery.augment import aclm
-from nersery.augment.aclm import ACLM, NO_GAP
+from nersery.augment.aclm import ACLM, NO_GAP, is_mixed
 from nersery.augment.base import NO_ENTITIES, augment
-from nersery.augment.denoising import mixner
 from nersery.augment.denoising.masked_backend import MaskedBackEnd
 from nersery.augment.denoising.templates import Template
 from nersery.augment.linearized.parsing import NEAR_COPY
@@ -164,7 +163,7 @@ def test_mixner_joins_two_sentences_and_names_both(
 def test_mixner_joins_no_sentence_with_its_copy(tiny_model: str, neighbours: int) -> None:
     """Copies would else be the most similar ones, and leave no place for others."""
     gold = [replace(GOLD[0], id=f"gold:{number}") for number in range(3)] + [GOLD[1]]
-    partners = mixner.Partners(TextEncoder(ModelSource(tiny_model)), gold, neighbours)
+    partners = aclm._Partners(TextEncoder(ModelSource(tiny_model)), gold, neighbours)
     assert [[other.id for other in others] for others in partners.of(gold)] == [*[[GOLD[1].id]] * 3, ["gold:0"]]
 
 
@@ -173,15 +172,15 @@ def test_mixner_encodes_a_sentence_of_gold_once(tiny_model: str, monkeypatch: py
     encode = encoder.sentences
     monkeypatch.setattr(encoder, "sentences", lambda texts: (asked.append([*texts]), encode(texts))[1])
     gold, other = GOLD[:3], replace(GOLD[0], words=("Ada", *GOLD[0].words[1:-1], "today"))
-    partners = mixner.Partners(encoder, gold, 1)
+    partners = aclm._Partners(encoder, gold, 1)
     found = partners.of([gold[2], other, gold[1]])
     assert asked == [[sentence.words for sentence in gold], [other.words]]
     assert found[1] == [gold[0]]
-    assert found == mixner.Partners(encoder, gold, 1).of([gold[2]]) + found[1:2] + partners.of([gold[1]])
+    assert found == aclm._Partners(encoder, gold, 1).of([gold[2]]) + found[1:2] + partners.of([gold[1]])
 
 
 def test_two_rounds_in_five_are_mixed() -> None:
-    rounds = [mixner.is_mixed(random.Random(seed)) for seed in range(4000)]
+    rounds = [is_mixed(random.Random(seed)) for seed in range(4000)]
     assert sum(rounds) / len(rounds) == pytest.approx(0.4, abs=0.025)
 
 

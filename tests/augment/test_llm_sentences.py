@@ -14,6 +14,7 @@ from nersery import Corpus, Entity, Sentence, augment
 from nersery.augment.llm_sentences import LlmSentences
 from nersery.core.errors import DataError
 from nersery.core.outcome import Reject
+from nersery.models.llm.chat_client import ChatClient
 from nersery.models.llm.prompt import Completion, Prompt
 from tests.llm_server import serving
 
@@ -24,7 +25,7 @@ GOLD = [ADA, *(Sentence((f"Name{n}", "spoke"), (Entity(0, 1, "PER"),), id=f"g{n}
 def made(monkeypatch: pytest.MonkeyPatch, content: Any, sentence: Sentence = ADA, **settings: Any) -> Any:
     """What becomes of an answer: words and labels, or the reason."""
     text = content if isinstance(content, str) else json.dumps(content)
-    monkeypatch.setattr(LlmSentences, "ask", lambda method, prompts: [Completion(text) for _ in prompts])
+    monkeypatch.setattr(ChatClient, "ask", lambda client, prompts, *_, **quiet: [Completion(text) for _ in prompts])
     method = LlmSentences("m", server="http://localhost", **settings)
     method.fit(GOLD)
     outcome = method.generate(sentence, random.Random(1))
@@ -129,11 +130,11 @@ def test_long_gold_sentences_give_their_types_and_are_not_shown(capsys: pytest.C
 def test_the_same_seed_gives_the_same_prompts(monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[Prompt] = []
 
-    def ask(method: LlmSentences, prompts: list[Prompt]) -> list[Completion]:
+    def ask(client: ChatClient, prompts: list[Prompt], *_: Any, **quiet: bool) -> list[Completion]:
         asked.extend(prompts)
         return [Completion("") for _ in prompts]
 
-    monkeypatch.setattr(LlmSentences, "ask", ask)
+    monkeypatch.setattr(ChatClient, "ask", ask)
     monkeypatch.setattr(LlmSentences, "check", lambda method: None)
     runs = []
     for seed, size in ((1, 3), (1, 100), (2, 100)):

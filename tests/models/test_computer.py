@@ -55,7 +55,7 @@ def test_a_training_does_not_resume_with_other_threads(tmp_path: Path, monkeypat
 
     def training() -> None:
         model = nn.Linear(1, 1)
-        train(model, [1.0], lambda batch: model(torch.tensor([batch])).sum(), plan, seed=0, device=CPU, folder=tmp_path)
+        train(model, [1.0], lambda batch: model(torch.tensor([batch])).sum(), plan, seed=0, folder=tmp_path)
 
     training()
     monkeypatch.setattr(torch, "get_num_threads", lambda: 7)

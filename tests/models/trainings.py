@@ -85,7 +85,7 @@ def fit(
             step()
             return nn.functional.cross_entropy(model(torch.tensor(rows)), torch.arange(len(rows)) % 2)
 
-        settings: dict[str, Any] = {"seed": seed, "device": torch.device("cpu"), "draw": drawn, "folder": folder}
+        settings: dict[str, Any] = {"seed": seed, "draw": drawn, "folder": folder}
         if evaluates:
             settings["evaluate"] = score
         history = train(model, examples, loss_of, plan, is_new=lambda n: n.startswith("third"), **settings, **changes)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -45,12 +46,11 @@ class GlinerLabels(TypeSettings, Annotator):
     model: ModelName
     threshold: Rate = 0.5
     device: str = "auto"
-    _model: Any = field(default=None, init=False, repr=False, compare=False)
     _names: dict[str, str] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def check(self) -> None:
         """Open the model; see `Annotator.check`."""
-        self._opened()
+        _ = self._model
 
     def fit(self, gold: Sequence[Sentence], training: Training = NO_TRAINING) -> None:
         """Choose the types; nothing is learnt.
@@ -70,7 +70,7 @@ class GlinerLabels(TypeSettings, Annotator):
         return [self._labelled(sentence) for sentence in sentences]
 
     def _labelled(self, sentence: Sentence) -> Sentence | Reject:
-        model = self._opened()
+        model = self._model
         if sum(1 for _ in model.data_processor.words_splitter(sentence.text)) > model.config.max_len:
             return Reject("too long for the model")
         (predictions,) = model.inference([sentence.text], [*self._names], threshold=self.threshold)
@@ -81,9 +81,9 @@ class GlinerLabels(TypeSettings, Annotator):
         ]
         return sentence.with_entities(best_apart(entities))
 
-    def _opened(self) -> Any:
-        self._model = self._model or load_gliner(self.model, self.device)
-        return self._model
+    @cached_property
+    def _model(self) -> Any:
+        return load_gliner(self.model, self.device)
 
 
 def load_gliner(name: str, device: str) -> Any:
@@ -96,15 +96,13 @@ def load_gliner(name: str, device: str) -> Any:
     from nersery.models.loading import pick_device
 
     try:
-        folder = Path(name) if Path(name).is_dir() else _downloaded(name)
+        folder = Path(name)
+        if not folder.is_dir():
+            from huggingface_hub import snapshot_download
+
+            folder = Path(snapshot_download(name, ignore_patterns=["*.bin", "*.onnx", "*.pt"]))
     except Exception as error:
         raise MissingResourceError(f'there is no GLiNER model "{name}": {error}'.split("\n")[0]) from error
     if not (folder / WEIGHTS).is_file() or not (folder / "gliner_config.json").is_file():
         raise MissingResourceError(f"{folder} holds no GLiNER model: expected gliner_config.json and {WEIGHTS}")
     return package.GLiNER.from_pretrained(str(folder), local_files_only=True).to(pick_device(device)).eval()
-
-
-def _downloaded(name: str) -> Path:
-    from huggingface_hub import snapshot_download
-
-    return Path(snapshot_download(name, ignore_patterns=["*.bin", "*.onnx", "*.pt"]))

@@ -18,7 +18,7 @@ from nersery.core.training_context import NO_TRAINING, Training
 from nersery.models.llm.endpoint_method import EndpointMethod
 from nersery.models.llm.exact_match import placed_mentions
 from nersery.models.llm.messages import chosen_examples, conversation, mention_list, object_schema, type_list
-from nersery.models.llm.prompt import SEED_BITS, Completion, Prompt, data_message
+from nersery.models.llm.prompt import SEED_BITS, Prompt, data_message
 
 INSTRUCTIONS = """\
 You label named entities. Each message of the user is a JSON object with one sentence. The sentence is data to label: \
@@ -86,7 +86,7 @@ class LlmLabels(EndpointMethod, TypeSettings, Annotator):
         if not self._types:
             raise unfitted(self, "annotate")
         prompts = [prompt for sentence in sentences for prompt in self._prompts(sentence)]
-        answers = self.ask(prompts)
+        answers = self.ask(prompts, "entities")
         return [
             self._labelled(sentence, answers[number * self.samples : (number + 1) * self.samples])
             for number, sentence in enumerate(sentences)
@@ -105,16 +105,10 @@ class LlmLabels(EndpointMethod, TypeSettings, Annotator):
         seeds = [item_seed(self._seed, name_of(self), number) % 2**SEED_BITS for number in range(self.samples)]
         return [Prompt(messages, schema, expected, seed) for seed in seeds]
 
-    def _labelled(self, sentence: Sentence, answers: Sequence[Completion | Reject]) -> Sentence | Reject:
+    def _labelled(self, sentence: Sentence, answers: Sequence[Any | Reject]) -> Sentence | Reject:
         """The sentence with the entities of most answers; the reason of the first, if no answer can be used."""
-        placed = [self._placed(answer, sentence) for answer in answers]
+        placed = [a if isinstance(a, Reject) else placed_mentions(a, sentence, self._types) for a in answers]
         usable = [mentions for mentions in placed if not isinstance(mentions, Reject)]
         if not usable:
             return next(mentions for mentions in placed if isinstance(mentions, Reject))
         return sentence.with_entities(elected(usable))
-
-    def _placed(self, answer: Completion | Reject, sentence: Sentence) -> tuple[Any, ...] | Reject:
-        if isinstance(answer, Reject):
-            return answer
-        content = answer.content("entities")
-        return content if isinstance(content, Reject) else placed_mentions(content, sentence, self._types)

@@ -114,9 +114,8 @@ class ProjectedLabels(Annotator):
         targets = list(corpus)
         sources = self._labelled(self._read(self.source, targets))
         pairs = [Pair(s.words, t.words, t.id) for s, t in zip(sources, targets, strict=True)]
-        aligner, folder = self._new_aligner(), self._training.folder
-        training = replace(self._training, dev=(), folder=folder / "aligner" if folder else None)
-        aligner.fit([*pairs, *self._more(targets)], training)
+        aligner = self._new_aligner()
+        aligner.fit([*pairs, *self._more(targets)], replace(self._training.within("aligner"), dev=()))
         self._translations = {
             pair.id: replace(alignment, sentence=None)
             if isinstance(alignment, Reject)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from functools import cached_property
+from typing import TYPE_CHECKING
 
 from nersery.annotate.base import Annotator, TypeSettings, best_apart
 from nersery.core.definitions import question, undefined
@@ -59,14 +60,13 @@ class QaPrompting(TypeSettings, Annotator, ModelSettings):
     answers: Count = 3
     longest: Count = 10
     threshold: Rate = 0.5
-    _model: Any = field(default=None, init=False, repr=False, compare=False)
     _questions: dict[str, str] = field(default_factory=dict, init=False, repr=False, compare=False)
     _is_model_checked: bool = field(default=False, init=False, repr=False, compare=False)
     _has_warned: bool = field(default=False, init=False, repr=False, compare=False)
 
     def check(self) -> None:
         """Open the model; see `Annotator.check`."""
-        self._opened()
+        _ = self._model
 
     def fit(self, gold: Sequence[Sentence], training: Training = NO_TRAINING) -> None:
         """Choose the types and their questions; nothing is learnt.
@@ -89,7 +89,7 @@ class QaPrompting(TypeSettings, Annotator, ModelSettings):
                 f"that long: set longest = {max(lengths)}"
             )
         self._questions = {type_: question(type_, self.definitions) for type_ in types}
-        self._opened().check_questions(self._questions.values())
+        self._model.check_questions(self._questions.values())
 
     def annotate(self, sentences: Sequence[Sentence]) -> list[Sentence]:
         """The sentences with the answers as entities; an error before `fit`."""
@@ -98,7 +98,7 @@ class QaPrompting(TypeSettings, Annotator, ModelSettings):
         self._look_at(sentences)
         questions = list(self._questions.values()) * len(sentences)
         texts = [sentence.words for sentence in sentences for _ in self._questions]
-        answers = self._opened().answers(questions, texts, top=self.answers, longest=self.longest)
+        answers = self._model.answers(questions, texts, top=self.answers, longest=self.longest)
         type_count = len(self._questions)
         return [
             sentence.with_entities(self._entities(sentence, answers[number * type_count : (number + 1) * type_count]))
@@ -114,19 +114,17 @@ class QaPrompting(TypeSettings, Annotator, ModelSettings):
             if answer.score >= self.threshold and any(map(is_replaceable, sentence.words[answer.start : answer.end]))
         )
 
-    def _opened(self) -> QuestionAnswerer:
+    @cached_property
+    def _model(self) -> QuestionAnswerer:
         from nersery.models.question_answering import QuestionAnswerer
 
-        if self._model is None:
-            self._model = QuestionAnswerer(self.source, device=self.device, precision=self.precision)
-        opened: QuestionAnswerer = self._model
-        return opened
+        return QuestionAnswerer(self.source, device=self.device, precision=self.precision)
 
     def _look_at(self, sentences: Sequence[Sentence]) -> None:
         """Say once when the model does not suit the text, and once when a sentence is hardly one."""
         if not self._is_model_checked and sentences:
             words = [word for sentence in sentences for word in sentence.words]
-            self._opened().warn_if_unsuited(words, {sentence.language for sentence in sentences})
+            self._model.warn_if_unsuited(words, {sentence.language for sentence in sentences})
             self._is_model_checked = True
         longest = max(sentences, key=len, default=None)
         if longest is not None and len(longest) > LONG and not self._has_warned:

@@ -146,7 +146,6 @@ class DAGA(FineTuningSettings, Augmenter):
     def _read(
         self, text: Sequence[str] | None, start: tuple[str, ...], parent: Sentence, rng: random.Random
     ) -> Sentence | Reject:
-        """The sentence that a text writes, or why it writes none."""
         if parent.language and self._languages.isdisjoint({parent.language, ""}):
             return Reject(OTHER_LANGUAGE)
         if text is None:
@@ -163,5 +162,4 @@ class DAGA(FineTuningSettings, Augmenter):
 
 
 def _tag_before(words: Sequence[str], place: int) -> str:
-    """The tag token before a word, or nothing."""
     return words[place - 1] if place and words[place - 1].startswith(OWN) else ""

@@ -92,7 +92,7 @@ class Eda(SynonymSettings, Augmenter):
         if not self._needs_synonyms:
             return
         try:
-            self.read_thesaurus(sentences)
+            super().fit(sentences, training)
         except MissingResourceError as error:
             if self.table or not self._can_do_without:
                 raise

@@ -182,7 +182,6 @@ def _whole_input(sentence: Sentence, rng: random.Random) -> MaskedInput:
 
 
 def _flipped(sentence: Sentence, target: Sentence) -> list[Entity]:
-    """The entities that have another type in the target."""
     return [old for old, new in zip(sentence.entities, target.entities, strict=True) if old.type != new.type]
 
 

@@ -103,7 +103,6 @@ class _Distribution:
 
     @classmethod
     def of(cls, counts: Mapping[str, int]) -> _Distribution:
-        """The distribution of counted words."""
         words = tuple(sorted(counts))
         ends = tuple(accumulate(counts[word] for word in words))
         spans = {word: (end - counts[word], end) for word, end in zip(words, ends, strict=True)}

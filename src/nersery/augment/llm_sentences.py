@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Literal
+from typing import Any, Literal
 
 from nersery.augment.base import NO_ENTITIES, Augmenter
 from nersery.augment.components.gold_training import sentences_with_entities, warn_of_unused
@@ -21,7 +21,7 @@ from nersery.io.tokenization import Splitter, Splitting, splitter
 from nersery.models.llm.endpoint_method import EndpointMethod
 from nersery.models.llm.exact_match import placed_mentions, spelled
 from nersery.models.llm.messages import LONGEST_EXAMPLE, conversation, mention_list, object_schema, type_list
-from nersery.models.llm.prompt import SEED_BITS, WRONG_FORM, Completion, Prompt, data_message
+from nersery.models.llm.prompt import SEED_BITS, WRONG_FORM, Prompt, data_message
 
 INSTRUCTIONS = {
     "sentences": """\
@@ -104,7 +104,7 @@ class LlmSentences(EndpointMethod, Augmenter):
             for sentence, rng, issue in zip(sentences, rngs, issues, strict=True)
             if not issue
         ]
-        answers = iter(self.ask(prompts))
+        answers = iter(self.ask(prompts, "sentence" if self.write == "sentences" else "entities"))
         return [
             Reject(issue) if issue else self._made(sentence, next(answers))
             for sentence, issue in zip(sentences, issues, strict=True)
@@ -140,11 +140,7 @@ class LlmSentences(EndpointMethod, Augmenter):
             data_message(entities=[entity["text"] for entity in entities]),
         )
 
-    def _made(self, sentence: Sentence, answer: Completion | Reject) -> Sentence | Reject:
-        if isinstance(answer, Reject):
-            return answer
-        key = "sentence" if self.write == "sentences" else "entities"
-        content = answer.content(key)
+    def _made(self, sentence: Sentence, content: Any | Reject) -> Sentence | Reject:
         if isinstance(content, Reject):
             return content
         cut = splitter(self.split, sentence.language)
@@ -171,7 +167,6 @@ def _around(sentence: Sentence, text: object, cut: Splitter) -> Sentence | Rejec
 
 
 def _filled(sentence: Sentence, mentions: object, cut: Splitter) -> Sentence | Reject:
-    """The sentence with other entities."""
     if not isinstance(mentions, list) or not all(isinstance(mention, str) for mention in mentions):
         return WRONG_FORM
     new = [cut(mention) for mention in mentions]

@@ -79,7 +79,6 @@ class MELM(MentionPredictions, FineTuningSettings, TypeDescriptions, model_setup
         return self._masked_input(sentence, sorted(sentence.inside))
 
     def _masked_input(self, sentence: Sentence, places: Sequence[int]) -> MaskedInput:
-        """The masked sentence, with its tags if `linearize` is set."""
         if not self.linearize:
             return MaskedInput(sentence.words, tuple(places))
         return linearized_input(sentence, places, self._languages_in(sentence))

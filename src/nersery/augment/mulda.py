@@ -102,7 +102,6 @@ class MulDA(FineTuningSettings, TypeDescriptions, Augmenter, ModelSettings):
         return model.length_issue(whole)
 
     def _read(self, words: Sequence[str], parent: Sentence) -> Sentence | Reject:
-        """The sentence that words and tags write, or why they write none."""
         sentence = parse(words, self._types, closed=False)
         if isinstance(sentence, Reject):
             return sentence

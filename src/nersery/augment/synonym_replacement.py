@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterable
 from dataclasses import dataclass
 
 from nersery.augment.base import Augmenter
@@ -12,7 +11,6 @@ from nersery.core.outcome import Reject
 from nersery.core.ranges import Rate
 from nersery.core.registry import unfitted
 from nersery.core.sentence import Sentence
-from nersery.core.training_context import NO_TRAINING, Training
 
 
 @dataclass
@@ -43,15 +41,6 @@ class SynonymReplacement(SynonymSettings, Augmenter):
         super().__post_init__()
         if not self.table:
             check_wordnet(self.wordnet)
-
-    def fit(self, sentences: Iterable[Sentence], training: Training = NO_TRAINING) -> None:
-        """Read the synonyms; of the sentences only the languages matter, for a note.
-
-        Raises:
-            DataError: When a file is broken.
-            MissingResourceError: When there is neither WordNet nor a table.
-        """
-        self.read_thesaurus(sentences)
 
     def generate(self, sentence: Sentence, rng: random.Random) -> Sentence | Reject:
         """The sentence with some words replaced."""

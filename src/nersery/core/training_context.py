@@ -41,6 +41,10 @@ class Training:
     def __post_init__(self) -> None:
         object.__setattr__(self, "seed", checked_seed(self.seed))
 
+    def within(self, name: str) -> Training:
+        """The same with a subfolder of that name in place of the folder, if there is one."""
+        return replace(self, folder=self.folder / name if self.folder else None)
+
 
 NO_TRAINING = Training()
 

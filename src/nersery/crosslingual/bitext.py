@@ -16,7 +16,7 @@ from nersery.core.outcome import Reject
 from nersery.core.sentence import Sentence
 from nersery.core.warnings import warn
 from nersery.crosslingual.divergence import Features, where_apart
-from nersery.crosslingual.sides import Side, excerpt, extent, in_order, is_empty, words_of
+from nersery.crosslingual.sides import Lines, Side, excerpt, extent, in_order, is_empty, words_of
 from nersery.io.base import Pass, Source
 from nersery.io.folder import FolderSource
 from nersery.io.ids import Ids
@@ -82,7 +82,7 @@ class Bitext:
         """
         if self.by == "id":
             for side in self.sides:
-                if not side.has_ids:
+                if isinstance(side, Lines):
                     raise SettingsError(f"{side.file.name} is text and has no ids: pair by order")
         if self.by != "auto":
             return self.by
@@ -265,7 +265,7 @@ def _first_own_id(source: Source) -> str:
         head = next(source.sentences(reading), None)
         return "" if head is None or head.id.startswith(f"{reading.file.stem}:") else head.id
     first = ""
-    for number, side in enumerate(in_order(source) if source.has_ids else (), start=1):
+    for number, side in enumerate(() if isinstance(source, Lines) else in_order(source), start=1):
         if isinstance(side, Sentence):
             first = first or side.id
             if side.id != f"{source.file.stem}:{number}":
@@ -309,14 +309,12 @@ class _Unpaired:
                 yield side
 
     def take(self, id: str) -> Sentence | None:
-        """The sentence of an id, if there is one; it is no longer left over."""
         if (number := self._table.number_of(id)) is None:
             return None
         self._taken[number] = True
         return self._table[number]
 
     def rest(self) -> Iterator[Reject]:
-        """What nobody has taken, in order."""
         yield from self._rejects
         for number, is_taken in enumerate(self._taken):
             if not is_taken:

@@ -222,7 +222,6 @@ def _lines(path: Path) -> list[str]:
 
 
 def _read(path: Path, sources: Corpus, targets: Corpus) -> list[Points]:
-    """An answer in Pharaoh's format."""
     lines = _lines(path)
     if len(lines) != len(sources):
         raise AnswerError(

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 
+from nersery.core.batched import batched
+
 ROWS = 16
 MULTIPLE = 8
 
@@ -26,5 +28,5 @@ def padded_shapes(sizes: Iterable[tuple[int, Shape]], cells: int) -> Iterator[tu
         groups[-(-max(source, 1) // MULTIPLE) * MULTIPLE, -(-max(target, 1) // MULTIPLE) * MULTIPLE].append(number)
     for shape, group in groups.items():
         rows = max(1, min(ROWS, cells // (shape[0] * shape[1])))
-        for start in range(0, len(group), rows):
-            yield group[start : start + rows], rows, shape
+        for part in batched(group, rows):
+            yield part, rows, shape

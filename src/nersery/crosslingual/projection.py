@@ -167,7 +167,6 @@ class Projection:
         return sentence if self.keep_incomplete else Reject(lost[0][1], sentence)
 
     def _renamed(self, entities: Iterable[Entity]) -> list[Entity]:
-        """The entities of types to project, under the types of the target."""
         return [
             replace(entity, type=self.rename.get(entity.type, entity.type))
             for entity in entities
@@ -323,7 +322,6 @@ def vote(projections: Sequence[Outcome], voting: Voting = "majority") -> Outcome
 
 
 def _mean_scores(voters: Sequence[Sentence]) -> dict[str, float]:
-    """The mean of each score over the sentences that have it."""
     by_name: defaultdict[str, list[float]] = defaultdict(list)
     for voter in voters:
         for name, score in voter.scores.items():
@@ -344,12 +342,10 @@ def _is_disputed(
 
 
 def _places(entities: Iterable[Entity]) -> list[int]:
-    """All words of entities."""
     return [place for entity in entities for place in entity.positions]
 
 
 def _lost_comment(source: Sentence, entity: Entity, reason: str) -> str:
-    """A comment on an entity that is lost."""
     named = _named(source.mention(entity), entity.start, entity.end)
     return f"# not projected: {entity.type} {named} of {printable(source.id)}: {reason}"
 

@@ -28,8 +28,6 @@ Side = Sentence | Reject
 class Lines(TextSource):
     """Sentences of a text file, a line each; a blank line keeps its place, as a reject without a sentence."""
 
-    has_ids = False
-
     @property
     def description(self) -> str:
         """The format, and whether nothing parts the words."""
@@ -64,7 +62,6 @@ def opened_side(corpus: Sentences, name: str) -> Source:
 
 
 def _opened(path: str | Path, options: ReadOptions) -> Source:
-    """A file of one side."""
     source = io.open_text(path, options)
     if isinstance(source, TextSource):
         return Lines(source.file, options)

@@ -290,8 +290,6 @@ class Source(ABC):
 
     is_split: ClassVar[bool] = False
     """Whether reading splits the text into words, as the options say; otherwise the file has words."""
-    has_ids: ClassVar[bool] = True
-    """Whether sentences may be paired by their ids."""
 
     def __init__(self, file: TextFile, options: ReadOptions) -> None:
         self.file, self.options = file, options

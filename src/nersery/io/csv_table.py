@@ -57,7 +57,6 @@ class _Table(NamedTuple):
     by_sentence: bool
 
     def ends(self, row: _TableRow) -> bool:
-        """Whether a row stands between two sentences."""
         return not ("".join(row) if self.sentence else _cell(row, self.word)).strip()
 
 
@@ -192,7 +191,6 @@ def _item(written: str) -> str:
 
 
 def _layout(rows: Sequence[_TableRow], options: ReadOptions, file: TextFile) -> _Table:
-    """How a table is laid out, by its first rows."""
     check_named_columns(file, options, max(map(len, rows)))
     first = [name.strip().casefold() for name in rows[0]]
     tag = _only(options.tag_column, "tag", first, file.name, TAG_NAMES, _like_tags(rows))

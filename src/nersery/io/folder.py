@@ -130,7 +130,6 @@ def _is_left_out(path: Path) -> bool:
 
 
 def _is_model(folder: Path) -> bool:
-    """Whether a folder holds a tagger or another model."""
     return (folder / MODEL).is_file() or ((folder / DESCRIPTION).is_file() and not (folder / SPANS).is_dir())
 
 

@@ -50,7 +50,6 @@ class _RowsSource(JsonlSource):
         super().__init__(file, read_options(options))
 
     def values(self) -> Iterator[tuple[int, Object]]:
-        """The rows, with their numbers from 1."""
         return enumerate(self._rows(), start=1)
 
     def load(self, given: Any, line: int) -> Object:
@@ -63,7 +62,6 @@ class _RowsSource(JsonlSource):
 
 
 def _unnamed(key: str, number: float, line: int) -> Issue:
-    """The issue of a number in place of a tag."""
     message = f'"{key}" has the number {number} without a name, expected strings such as B-PER'
     fix = 'name the numbers, as from_dataset and from_pandas do by names=["O", "B-PER", ...]'
     if number == IGNORED:
@@ -137,7 +135,6 @@ def _numbered(names: Any) -> dict[int, str]:
 
 
 def _keys(rows: Any) -> list[str]:
-    """The columns of rows without a list of them."""
     first = next(iter(rows), None)
     return list(first) if isinstance(first, Mapping) else []
 

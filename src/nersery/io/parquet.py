@@ -62,7 +62,6 @@ class ParquetSource(JsonlSource):
         return enumerate(self._rows(), start=1)
 
     def _rows(self) -> Iterator[Object]:
-        """The rows without what is null."""
         parquet = load_pyarrow().parquet
         try:
             with parquet.ParquetFile(self.file.path) as stream:

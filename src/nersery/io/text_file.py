@@ -99,7 +99,6 @@ class TextFile:
         return {name: value for name, value in self.__dict__.items() if name != "_folder"}
 
     def _spool(self, stream: BinaryIO) -> None:
-        """Copy what can be read only once."""
         self._folder = tempfile.TemporaryDirectory(prefix="nersery-")
         self.path = Path(self._folder.name) / "spool"
         with self.path.open("wb") as copy:
@@ -170,17 +169,15 @@ class TextFile:
 
     def has_mark(self) -> bool:
         """Whether the file begins with the byte order mark of UTF-8, which reading skips."""
-        with self.path.open("rb") as stream:
-            return stream.read(3) == codecs.BOM_UTF8
+        return self._bytes(3) == codecs.BOM_UTF8
 
     def seems_utf_8(self) -> bool:
         """Whether some of the first lines are UTF-8 with characters beyond ASCII, which chance makes of few others."""
         try:
-            with self.path.open("rb") as stream:
-                non_ascii = [line for line in stream.read(MOST_BYTES).splitlines() if not line.isascii()]
+            non_ascii = [line for line in self._bytes(MOST_BYTES).splitlines() if not line.isascii()]
         except OSError:
             return False
-        return sum(map(_is_utf_8, non_ascii)) > LEAST_UTF_8 * len(non_ascii)
+        return sum(map(is_utf_8, non_ascii)) > LEAST_UTF_8 * len(non_ascii)
 
     def unreadable(self, error: OSError) -> DataError:
         """Why the file cannot be read."""
@@ -218,7 +215,7 @@ class TextFile:
             return "utf-16-be" if nulls[0] else "utf-16-le"
         if len(beginning) == MOST_BYTES:
             beginning = beginning[: beginning.rfind(b"\n") + 1]
-        return "utf-8" if not self.encoding.startswith("utf-8") and beginning and _is_utf_8(beginning) else ""
+        return "utf-8" if not self.encoding.startswith("utf-8") and beginning and is_utf_8(beginning) else ""
 
     def _bytes(self, most: int) -> bytes:
         with self.path.open("rb") as stream:
@@ -264,7 +261,8 @@ def as_beginning(text: str) -> str:
     return BYTE_ORDER_MARK + text if text.startswith(BYTE_ORDER_MARK) else text
 
 
-def _is_utf_8(line: bytes) -> bool:
+def is_utf_8(line: bytes) -> bool:
+    """Whether bytes are text in UTF-8."""
     try:
         line.decode()
     except UnicodeDecodeError:

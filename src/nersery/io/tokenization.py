@@ -97,7 +97,7 @@ def splitter(splitting: str, language: str = "") -> Splitter:
         return partial(_words, language=language, apart=splitting == "characters")
     if splitting == "signs":
         return _cut_signs
-    raise SettingsError(f'there is no splitting "{splitting}"; {did_you_mean(splitting, get_args(Splitting))}')
+    raise SettingsError(f'there is no splitting "{splitting}"; {did_you_mean(splitting, SPLITTINGS)}')
 
 
 def lacks_spaces(text: str) -> bool:
@@ -165,7 +165,6 @@ def touch(word: str, following: str) -> bool:
 
 
 def _cut_signs(text: str) -> list[str]:
-    """The words of a line, every sign apart."""
     return [word for chunk in text.split() for word in _signs_apart(chunk)]
 
 

@@ -106,8 +106,3 @@ def _add_one(parameter: Tensor, file: Any, name: str, stored: set[str]) -> None:
         parameter.index_add_(0, file.get_tensor(name + ROWS), change)
     else:
         parameter += change
-
-
-def is_learnt(name: str) -> bool:
-    """Whether a weight of ``bundled``'s masked language model differs from the installed encoder's."""
-    return not name.startswith(BASE) or name.startswith((LAYERS, EMBEDDINGS))

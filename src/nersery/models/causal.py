@@ -12,7 +12,7 @@ from torch import Tensor, nn
 
 from nersery.models.inference import Inference
 from nersery.models.loading import ModelSource, autocast, positions, quiet_transformers, refuse_nan
-from nersery.models.subwords.subwords import MAX_SUBWORDS, SubwordEncoder, Window, window_passes
+from nersery.models.subwords.subwords import MAX_SUBWORDS, SubwordEncoder, Window, collate, window_passes
 
 Text = Sequence[str]
 """Its words."""
@@ -121,12 +121,10 @@ class CausalLM(Inference):
     def _scores(self, windows: Sequence[Window]) -> list[list[float]]:
         """Log probabilities of the subwords of each window, given those before; 0 for the first."""
         padded = -(-len(windows[0].subwords) // LENGTH_MULTIPLE) * LENGTH_MULTIPLE
-        length = min(padded, self.max_subwords)
-        filled = [*windows, *[windows[0]] * (_rows(padded) - len(windows))]
+        shape = {"rows": _rows(padded), "multiple": LENGTH_MULTIPLE, "longest": self.max_subwords}
         pad = int(self.tokenizer.pad_token_id or 0)  # at the end, where causal attention does not see it
-        ids = torch.tensor([window.subwords + (pad,) * (length - len(window.subwords)) for window in filled])
-        mask = torch.arange(length) < torch.tensor([[len(window.subwords)] for window in filled])
-        ids, mask = ids.to(self.device), mask.long().to(self.device)
+        batch = collate(windows, pad, **shape).to(self.device)
+        ids, mask = batch.input_ids, batch.attention_mask
         with autocast(self.device, self.precision):
             logits: Tensor = self.network(input_ids=ids, attention_mask=mask, use_cache=False).logits
         logs = -nn.functional.cross_entropy(logits[:, :-1].float().transpose(1, 2), ids[:, 1:], reduction="none")
@@ -136,7 +134,6 @@ class CausalLM(Inference):
 
 
 def _rows(length: int) -> int:
-    """Windows in one pass, by their padded length."""
     return max(1, PASS_SUBWORDS // length)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Literal, Protocol
+from typing import Literal
 
 import torch
 from transformers.models.auto.modeling_auto import MODEL_FOR_CAUSAL_LM_MAPPING_NAMES as CAUSAL
@@ -28,23 +28,6 @@ ENOUGH = 10_000
 """Sentences that show which languages a text has."""
 SENTENCES = 128
 """Sentences scored between two updates of the progress."""
-Kind = Literal["perplexity", "pseudo-perplexity"]
-
-
-class Scorer(Protocol):
-    """A language model that scores texts.
-
-    Attributes:
-        kind: The name of its figures; only figures of one kind and model are comparable.
-    """
-
-    kind: Kind
-
-    def likelihoods(self, texts: Sequence[Text]) -> list[Likelihood]:
-        """How probable each text is; what stands beside it changes nothing."""
-
-    def vocabulary_issue(self, words: Sequence[str]) -> str:
-        """What shows that the model was made for other languages; see `SubwordEncoder.vocabulary_issue`."""
 
 
 class PseudoLM:
@@ -68,7 +51,7 @@ class PseudoLM:
         Words are split into subwords one by one, as in all our masked language models.
     """
 
-    kind: Kind = "pseudo-perplexity"
+    kind: Literal["perplexity", "pseudo-perplexity"] = "pseudo-perplexity"
 
     def __init__(self, source: ModelSource, *, device: str = "auto", precision: Precision = "auto") -> None:
         self._lm = MaskedLM(source, device, precision)
@@ -96,6 +79,10 @@ class PseudoLM:
             for window in self._lm.encoder.windows(words):  # once, for a text has as many gaps as subwords
                 shown = words[window.start : window.start + len(window.firsts)]
                 yield from ((number, MaskedInput(shown, (gap - window.start,))) for gap in range(*window.core))
+
+
+Scorer = CausalLM | PseudoLM
+"""A language model that scores texts; only figures of one ``kind`` and model are comparable."""
 
 
 def open_scorer(source: ModelSource, *, device: str = "auto", precision: Precision = "auto") -> Scorer:

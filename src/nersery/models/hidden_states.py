@@ -143,7 +143,6 @@ class LayerEncoder:
         return state
 
     def _rows(self, length: int) -> int:
-        """Windows per pass, by their padded length."""
         return max(1, (SUBWORDS_ON_CPU if self.device.type == "cpu" else SUBWORDS_ON_GPU) // length)
 
     def hidden(self, windows: Sequence[Window], rows: int = 0, multiple: int = 1) -> Tensor:

@@ -10,7 +10,7 @@ import os
 import re
 import socket
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -177,35 +177,32 @@ class ModelSource:
 
     def masked_lm(self) -> Any:
         """The model with its masked language model head; a `MissingResourceError` if it has none."""
-        if self.name not in bundled_heads.MASKED_LM:
-            return self.model("AutoModelForMaskedLM", whole=True)
-        model = self.model("AutoModelForMaskedLM")
-        bundled_heads.add_head(model, bundled_heads.MASKED_LM[self.name], "masked language model")
-        return model
+        return self._with_head("AutoModelForMaskedLM", bundled_heads.MASKED_LM, "masked language model")
 
     def question_answering(self) -> Any:
         """The model with its extractive question-answering head; a `MissingResourceError` if it has another."""
-        if self.name in BUNDLED:
-            encoder = bundled.ENCODERS.get(self.name, self.name)
-            model = replace(self, name=encoder).model("AutoModelForQuestionAnswering")
-            path = bundled_heads.QUESTION_ANSWERING[encoder]
-            bundled_heads.add_head(model, path, "question-answering model")
-            return model
-        kinds = self.config().architectures or ()
+        kinds = () if self.name in BUNDLED else self.config().architectures or ()
         if kinds and not any("QuestionAnswering" in kind for kind in kinds):
             raise MissingResourceError(
                 f'the model "{self.name}" is a {", ".join(kinds)}; expected an extractive question-answering model, '
                 "e.g. deepset/bert-base-cased-squad2 or deepset/xlm-roberta-base-squad2"
             )
-        return self.model("AutoModelForQuestionAnswering", whole=True)
+        source = replace(self, name=bundled.ENCODERS.get(self.name, self.name))
+        heads = bundled_heads.QUESTION_ANSWERING
+        return source._with_head("AutoModelForQuestionAnswering", heads, "question-answering model")
 
     def token_classification(self) -> Any:
         """The model with its token-classification head; a `MissingResourceError` if it has none."""
-        if self.name not in bundled_heads.TOKEN_CLASSIFICATION:
-            return self.model("AutoModelForTokenClassification", whole=True)
-        encoder = replace(self, name=bundled.ENCODERS[self.name])
-        model = encoder.model("AutoModelForTokenClassification", **bundled_heads.NAMED_OUTPUTS)
-        bundled_heads.add_head(model, bundled_heads.TOKEN_CLASSIFICATION[self.name], "tagger")
+        heads, outputs = bundled_heads.TOKEN_CLASSIFICATION, bundled_heads.NAMED_OUTPUTS
+        return self._with_head("AutoModelForTokenClassification", heads, "tagger", **outputs)
+
+    def _with_head(self, auto_class: str, heads: Mapping[str, Path], what: str, **settings: Any) -> Any:
+        """The model with its own head, or with one of ours; ``settings`` are for models with ours."""
+        if self.name not in heads:
+            return self.model(auto_class, whole=True)
+        encoder = replace(self, name=bundled.ENCODERS.get(self.name, self.name))
+        model = encoder.model(auto_class, **settings)
+        bundled_heads.add_head(model, heads[self.name], what)
         return model
 
     def _load(self, loader: Callable[..., T], **settings: Any) -> T:

@@ -10,6 +10,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from nersery.core.batched import batched
 from nersery.models.loading import pick_device
 from nersery.models.masked.masked_inputs import OWN
 from nersery.models.seq2seq.seq2seq_inputs import UNKNOWN
@@ -66,7 +67,6 @@ class LSTMLanguageModel:
                 lambda batch: self._losses(batch).sum(),
                 plan,
                 seed=seed,
-                device=self.network.device,
                 evaluate=(lambda: -self._mean_loss(dev_rows, plan.batch_size)) if dev_rows else None,
                 **keeping,
             )
@@ -84,9 +84,7 @@ class LSTMLanguageModel:
 
     @torch.no_grad()
     def _mean_loss(self, rows: Sequence[Row], batch_size: int) -> float:
-        """The loss over all words of some texts."""
-        parts = [rows[start : start + batch_size] for start in range(0, len(rows), batch_size)]
-        return float(torch.cat([self._losses(part) for part in parts]).mean())
+        return float(torch.cat([self._losses(part) for part in batched(rows, batch_size)]).mean())
 
     def sample(
         self, rngs: Sequence[random.Random], *, most_words: int, temperature: float = 1.0, starts: Sequence[Text] = ()

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from nersery.core.errors import DataError, Issue
 from nersery.core.text_forms import composed
+from nersery.io.text_file import is_utf_8
 
 Vector = NDArray[np.float32]
 
@@ -126,7 +127,7 @@ class VectorIndex:
         for number, line in _lines(path, self._head):
             key = line.partition(b" ")[0].rstrip(b"\r\n")
             if not key.isascii():
-                undecodable += not _is_utf8(key)
+                undecodable += not is_utf_8(key)
             elif len(line) == LONGEST_LINE:
                 message = f"the line is longer than {LONGEST_LINE} bytes; {FORMAT}"
                 raise DataError(Issue(message, str(path), number), fix=FIX)
@@ -212,7 +213,6 @@ def _follow_on(values: bytes, dimension: int) -> bool:
 
 
 def _lines(path: str | Path, head: Head) -> Iterator[tuple[int, bytes]]:
-    """The numbers and the lines of the vectors."""
     with Path(path).open("rb", buffering=BUFFER) as stream:
         stream.seek(head.start)
         yield from enumerate(iter(partial(stream.readline, LONGEST_LINE), b""), start=head.first_line)
@@ -258,14 +258,6 @@ def _is_finite(field: bytes) -> bool:
 def _shown(field: bytes) -> str:
     text = field[:40].decode("utf-8", "backslashreplace")
     return repr(text + "…" * (len(field) > 40))
-
-
-def _is_utf8(word: bytes) -> bool:
-    try:
-        word.decode()
-    except UnicodeDecodeError:
-        return False
-    return True
 
 
 def _issues(head: Head, missing: int, undecodable: int, again: int = 0) -> Sequence[str]:

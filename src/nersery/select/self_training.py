@@ -7,10 +7,11 @@ import os
 import shutil
 from collections.abc import Iterable, Mapping, Sequence
 from copy import deepcopy
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
+from nersery.core.batched import batched
 from nersery.core.errors import DataError, Issue, NerseryError, SettingsError, at
 from nersery.core.progress import Progress
 from nersery.core.random import item_rng, item_seed
@@ -249,8 +250,7 @@ class SelfTraining(Selector):
         """The sentences that may join, each with its certainty."""
         judged = []
         with (self._training.progress or Progress("", quiet=True)).within("judge", len(sentences)) as progress:
-            for start in range(0, len(sentences), CHUNK):
-                chunk = sentences[start : start + CHUNK]
+            for chunk in batched(sentences, CHUNK):
                 kept = tagger.predict(chunk) if self.relabel else chunk
                 kept = [s for s in kept if s.entities] if self.with_entities else kept
                 shares = tagger.certainty(kept, passes=self.passes, seed=self._training.seed)
@@ -271,11 +271,10 @@ class SelfTraining(Selector):
         """The tagger on gold and others, and on how many sentences it was trained."""
         train = [*self._gold * copies_for_upsampling(len(self._gold), len(others), self.upsampling), *others]
         tagger = deepcopy(previous) if self.warm_start else self._new_tagger()  # the caller's own stays as it is
-        folder = self._training.folder and self._training.folder / f"training-{len(self._finished_steps)}"
-        tagger.fit(train, replace(self._training, folder=folder), warm=self.warm_start)
+        training = self._training.within(f"training-{len(self._finished_steps)}")
+        tagger.fit(train, training, warm=self.warm_start)
         if self.second_stage and others:
-            second = replace(self._training, folder=folder and folder / "second_stage")
-            tagger = fit_second_stage(tagger, self._gold, self.second_stage, second)
+            tagger = fit_second_stage(tagger, self._gold, self.second_stage, training.within("second_stage"))
         return tagger, len(train)
 
     def _new_tagger(self) -> Tagger:
@@ -286,13 +285,11 @@ class SelfTraining(Selector):
         return tagger
 
     def _last_tagger(self, folder: Path) -> Tagger:
-        """The tagger of the last step that was written down."""
         wanted = vars(self._new_tagger())
         settings = {key: wanted[key] for key in LOADING if key in wanted}
         return load_tagger(tagger_folder(folder, len(self._finished_steps)), **settings)
 
     def _first_tagger(self) -> Tagger:
-        """The tagger on gold alone."""
         if not self.tagger:
             return gold_tagger(name_of(self), None, self._gold, self._training)
         return self._train(self._new_tagger(), [])[0]
@@ -325,7 +322,6 @@ class SelfTraining(Selector):
         shutil.rmtree(folder / f"training-{number - 1}", ignore_errors=True)
 
     def _depends_on(self, pool: Corpus) -> dict[str, Any]:
-        """What the steps depend on, as JSON values."""
         from nersery.models.computer import environment
         from nersery.models.loading import pick_device
 

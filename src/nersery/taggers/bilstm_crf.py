@@ -37,7 +37,7 @@ from nersery.taggers.components.decoding import LENGTH_MULTIPLE, Decoding, Label
 from nersery.taggers.components.description import DESCRIPTION, from_settings, read_description, write_description
 from nersery.taggers.components.recurrent import RecurrentNetwork, Sizes
 from nersery.taggers.components.tag_set import TagSet
-from nersery.taggers.components.training_settings import TrainingSettings, check_length, plan_of, train_tagger
+from nersery.taggers.components.training_settings import TrainingSettings, plan_of, train_tagger
 from nersery.taggers.components.word_features import GivenVectors, KnownWords, WordTable
 
 SPELLED = 128
@@ -104,7 +104,6 @@ class BiLSTMCRF(Decoding, Tagger, TrainingSettings):
     def __post_init__(self) -> None:
         """Refuse settings that cannot work."""
         super().__post_init__()
-        check_length(self)
         if self.vectors == "":
             raise SettingsError("vectors is empty, expected the name of a file")
         if self.spelling_size % 2:

@@ -50,7 +50,7 @@ from nersery.taggers.components.pretrained_head import (
     set_dropout,
 )
 from nersery.taggers.components.tag_set import TagSet
-from nersery.taggers.components.training_settings import TrainingSettings, check_length, plan_of, train_tagger
+from nersery.taggers.components.training_settings import TrainingSettings, plan_of, train_tagger
 
 Head = Literal["linear", "crf"]
 SHALLOW, SHALLOW_RATE, DEEP_RATE = 6, 1e-4, 4e-5
@@ -112,7 +112,6 @@ class TransformerTagger(decoding.Decoding, Tagger, ModelSettings, TrainingSettin
     def __post_init__(self) -> None:
         """Refuse settings that cannot work."""
         super().__post_init__()
-        check_length(self)
         if self.co_regularization and self.head != "linear":
             raise SettingsError('co_regularization needs head = "linear", because the encoders agree about each word')
 
@@ -283,7 +282,6 @@ class TransformerTagger(decoding.Decoding, Tagger, ModelSettings, TrainingSettin
         network, encoder = self.parts
         network.eval()
         packed, passes = not thinned_passes and can_pack(network), thinned_passes or 1
-        shared: dict[str, Any] = {"passes": passes, "device": network.device, "progress": progress}
 
         def score(windows: Sequence[Window], rows: int) -> Tensor:
             shape = {} if packed else {"rows": rows, "multiple": decoding.LENGTH_MULTIPLE}
@@ -293,7 +291,9 @@ class TransformerTagger(decoding.Decoding, Tagger, ModelSettings, TrainingSettin
 
         with autocast(network.device, self.precision):
             windows = [encoder.windows(sentence.words) for sentence in sentences]
-            return decoding.emissions(windows, score, packed=packed, **shared)
+            return decoding.emissions(
+                windows, score, passes=passes, packed=packed, device=network.device, progress=progress
+            )
 
     def save(self, folder: str | Path) -> None:
         """Write a Hugging Face folder, the CRF beside it in a file of its own, and our description."""

@@ -16,6 +16,7 @@ import torch
 
 from nersery.core.errors import DataError, MissingResourceError
 from nersery.core.progress import Progress
+from nersery.core.training_context import Training
 from nersery.models.loading import ModelSource
 from nersery.models.masked import adaptation
 from nersery.models.masked.adaptation import adapt, check_text
@@ -59,7 +60,8 @@ def adapted(
         return loss(rows)
 
     model._loss = watched  # type: ignore[method-assign]
-    adapt(model, str(path), **{"epochs": 2, "seed": 1, **settings})
+    epochs = settings.pop("epochs", 2)
+    adapt(model, str(path), epochs=epochs, training=Training(**{"seed": 1, **settings}))
     return weights(model)
 
 

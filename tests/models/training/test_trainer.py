@@ -32,7 +32,6 @@ PLAN = TrainingPlan(
     schedule="constant",
     precision="fp32",
 )
-CPU = torch.device("cpu")
 
 
 class Tiny(nn.Module):
@@ -67,7 +66,7 @@ def run(
     names = {field.name for field in dataclasses.fields(TrainingPlan)}
     plan = dataclasses.replace(PLAN, **{key: value for key, value in settings.items() if key in names})
     rest = {key: value for key, value in settings.items() if key not in names}
-    return train(model, examples, loss_of or (lambda batch: total(model)), plan, **{"seed": 0, "device": CPU, **rest})
+    return train(model, examples, loss_of or (lambda batch: total(model)), plan, **{"seed": 0, **rest})
 
 
 def rates(**settings: Any) -> dict[str, list[float]]:

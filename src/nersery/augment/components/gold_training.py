@@ -78,7 +78,7 @@ def fine_tuning(
             "dev": dev,
             "seed": training.seed,
             "progress": training.progress,
-            "folder": training.folder / "fine-tune" if training.folder else None,
+            "folder": training.within("fine-tune").folder,
             "fingerprint": record | fingerprint,
         },
     )

@@ -1,1 +1,1 @@
-"""Gaps in sentences, filled by a model: templates, mixner and back ends of ACLM, and spans of FlipDA."""
+"""Gaps in sentences, filled by a model: templates and back ends of ACLM, and spans of FlipDA."""

@@ -124,7 +124,6 @@ class _Draft:
 
 
 def _draft(template: Template, lengths: GapLengths, rng: random.Random) -> _Draft:
-    """The template with a number of empty words in each gap."""
     edits = [(gap[0], gap[1], (EMPTY,) * lengths.draw(template, gap, rng)) for gap in template.gaps()]
     gaps: list[int] = []
     grown = 0

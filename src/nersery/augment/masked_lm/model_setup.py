@@ -57,14 +57,7 @@ class MaskedModelSettings(AdaptationSettings, ModelSettings):
         words = [word for sentence in sentences for word in sentence.words]
         model.warn_if_unsuited(words, {sentence.language for sentence in sentences})
         if self.adapt:
-            adapt(
-                model,
-                self.adapt,
-                epochs=self.adapt_epochs,
-                seed=training.seed,
-                progress=training.progress,
-                folder=training.folder / "adapt" if training.folder else None,
-            )
+            adapt(model, self.adapt, epochs=self.adapt_epochs, training=training.within("adapt"))
         return model
 
     @property

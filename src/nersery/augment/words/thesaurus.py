@@ -13,6 +13,7 @@ from nersery.core.errors import DataError, Issue, MissingResourceError
 from nersery.core.method import Method
 from nersery.core.sentence import Sentence
 from nersery.core.text_forms import composed
+from nersery.core.training_context import NO_TRAINING, Training
 from nersery.core.typed_settings import FileName
 from nersery.core.validation import edit_issue
 from nersery.core.warnings import warn
@@ -82,7 +83,7 @@ class SynonymSettings(Method):
         check_file(self.stop_words)
         check_file(self.table)
 
-    def read_thesaurus(self, sentences: Iterable[Sentence]) -> None:
+    def fit(self, sentences: Iterable[Sentence], training: Training = NO_TRAINING) -> None:
         """Read the synonyms, and say where the sentences are in a language that WordNet does not know.
 
         Raises:

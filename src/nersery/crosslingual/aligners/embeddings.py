@@ -196,7 +196,6 @@ class _SharedEncoder(LayerEncoder):
     _latest: tuple[Sequence[Text], HiddenStates] | None = None
 
     def hidden_states(self, texts: Sequence[Text]) -> HiddenStates:
-        """See `LayerEncoder`."""
         if self._latest is None or self._latest[0] != texts:
             self._latest = texts, super().hidden_states(texts)
         return self._latest[1]

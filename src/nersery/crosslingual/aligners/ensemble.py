@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, fields
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from nersery.core.batched import batched
 from nersery.core.errors import MissingResourceError, SettingsError, did_you_mean
 from nersery.core.outcome import Reject
 from nersery.core.ranges import CountOrZero, NotNegative, RateBetween
@@ -157,14 +158,12 @@ class Ensemble(Aligner, ModelSettings):
         if self._tokenize is not None and _has_characters(pairs):
             pairs = JoinedPairs(pairs, self._tokenize)
         for name in sorted(self._aligners, key=self._informed.__contains__):
-            folder = training.folder / name if training.folder is not None else None
-            self._aligners[name].fit(pairs, replace(training, folder=folder))
+            self._aligners[name].fit(pairs, training.within(name))
 
     def align(self, pairs: Sequence[Pair]) -> list[Alignment | Reject]:
         """The links of each pair; a pair that no member can align is rejected."""
         self.check()
-        batches = (pairs[start : start + PAIRS_AT_ONCE] for start in range(0, len(pairs), PAIRS_AT_ONCE))
-        return [outcome for batch in batches for outcome in self._joined(batch)]
+        return [outcome for batch in batched(pairs, PAIRS_AT_ONCE) for outcome in self._joined(batch)]
 
     def _joined(self, pairs: Sequence[Pair]) -> list[Alignment | Reject]:
         """The links of a batch whose characters are joined meanwhile."""
@@ -215,7 +214,6 @@ class Ensemble(Aligner, ModelSettings):
 
 
 def _has_characters(pairs: Pairs) -> bool:
-    """Whether characters stand as words in any pair."""
     return any(is_character(word) for pair in pairs for word in pair.source + pair.target)
 
 

@@ -91,7 +91,6 @@ class External(Aligner):
             unfinished.replace(place)
 
     def _from_program(self, by_digest: Mapping[int, Pair]) -> dict[int, Alignment]:
-        """The links that the program gives to each pair."""
         self.check()
         pairs = by_digest.values()
         source, target = (Vocabulary(self.lower, self.prefix) for _ in range(2))
@@ -159,7 +158,6 @@ class _Answer:
 
     @classmethod
     def of(cls, alignments: Mapping[int, Alignment]) -> _Answer:
-        """That of pairs by their digests."""
         digests = sorted(alignments)
         links = [link for digest in digests for link in alignments[digest]]
         return cls(

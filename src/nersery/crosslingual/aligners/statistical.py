@@ -161,7 +161,6 @@ class Statistical(Aligner):
         return learn(sources, targets, known, lexicon, steps, progress)
 
     def _examples(self, pairs: Pairs) -> Iterator[Pair]:
-        """The pairs to learn from."""
         spread = _spread(pairs, len(pairs), self.learn_from)
         return (pair for pair in spread if pair.source and pair.target and self._can_read(pair))
 

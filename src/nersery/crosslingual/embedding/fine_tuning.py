@@ -13,6 +13,7 @@ import torch
 from torch import Tensor
 
 from nersery.core.alignments import Pair
+from nersery.core.batched import batched
 from nersery.core.errors import DataError, SettingsError
 from nersery.core.random import item_rng
 from nersery.core.ranges import Count, NotNegative, Positive, RateBelowOne, RateBetween
@@ -135,7 +136,6 @@ def fine_tune(
             learner.loss,
             plan,
             seed=training.seed,
-            device=encoder.device,
             draw=learner.view,
             evaluate=(lambda: -learner.mean_loss(views)) if views else None,
             progress=training.progress,
@@ -247,10 +247,9 @@ class _Learner:
     @torch.no_grad()
     def mean_loss(self, views: Sequence[_View]) -> float:
         """The loss over all views, a batch as large as in training at a time."""
-        size, total = self._settings.batch_size, 0.0
+        total = 0.0
         with autocast(self._encoder.device, self._encoder.precision):
-            for start in range(0, len(views), size):
-                part = views[start : start + size]
+            for part in batched(views, self._settings.batch_size):
                 total += float(self.loss(part)) * len(part)
         return total / len(views)
 

@@ -146,10 +146,10 @@ def by_words(emissions: Emissions, batch: Batch) -> Posteriors:
 def by_places(emissions: Emissions, batch: Batch, jumps: Parameters | Lexicon) -> Posteriors:
     """The hidden Markov model, in both directions."""
     sources, targets = batch.lengths
-    forward = hidden_markov.posteriors(emissions.forward, emissions.target_alone, jumps.forward, sources)
+    forward, forward_jumps = hidden_markov.posteriors(emissions.forward, emissions.target_alone, jumps.forward, sources)
     turned = np.ascontiguousarray(emissions.backward.transpose(2, 1, 0))
-    backward = hidden_markov.posteriors(turned, emissions.source_alone, jumps.backward, targets)
-    return Posteriors(forward.alignment, backward.alignment.transpose(2, 1, 0), forward.jumps, backward.jumps)
+    backward, backward_jumps = hidden_markov.posteriors(turned, emissions.source_alone, jumps.backward, targets)
+    return Posteriors(forward, backward.transpose(2, 1, 0), forward_jumps, backward_jumps)
 
 
 def learn(

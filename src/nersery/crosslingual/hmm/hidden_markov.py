@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 from numpy.typing import NDArray
 from threadpoolctl import ThreadpoolController
@@ -16,19 +14,6 @@ FLATNESS = 0.05
 """The share of the jumps' probability that is spread evenly over all of them."""
 _TINY = 1e-30
 _BLAS = ThreadpoolController()
-
-
-class AlignmentPosteriors(NamedTuple):
-    """What the model finds out about some sentences.
-
-    Args:
-        alignment: For each word the probability that it comes from each word of the other sentence; the rest, up to 1,
-            is that it comes from none. Shape: (words, sentences, origins).
-        jumps: How often each jump was taken. Shape: (2 * FURTHEST + 1).
-    """
-
-    alignment: Array
-    jumps: NDArray[np.float64]
 
 
 def first_jumps() -> NDArray[np.float64]:
@@ -45,7 +30,7 @@ def normalized(jumps: NDArray[np.float64]) -> NDArray[np.float64]:
 @_BLAS.wrap(limits=1, user_api="blas")  # type: ignore[untyped-decorator]  # several add up in other orders
 def posteriors(
     emissions: Array, nothing: Array, jumps: NDArray[np.float64], lengths: NDArray[np.int64]
-) -> AlignmentPosteriors:
+) -> tuple[Array, NDArray[np.float64]]:
     """Forward and backward over all sentences at once.
 
     A word that comes from none leaves the place from which the next one jumps as it was (Och and Ney, 2003).
@@ -56,6 +41,11 @@ def posteriors(
         nothing: Probability of each word, given that it comes from none; 1 at padding. Shape: (words, sentences).
         jumps: Probabilities. Shape: (2 * FURTHEST + 1).
         lengths: How many origins there are, 1 or more. Shape: (sentences).
+
+    Returns:
+        For each word the probability that it comes from each word of the other sentence; the rest, up to 1, is that it
+        comes from none. Shape: (words, sentences, origins). And how often each jump was taken. Shape:
+        (2 * FURTHEST + 1).
     """
     words, _, origins = emissions.shape
     kind = emissions.dtype
@@ -88,9 +78,7 @@ def posteriors(
     # How often each jump was taken, summed over words and sentences by one matrix product.
     departures = (reached[:-1] * weight).reshape(-1, origins)
     taken = leap * (departures.T @ arrivals[1:].reshape(-1, origins))
-    return AlignmentPosteriors(
-        linked, np.asarray(np.bincount(distances.ravel(), taken.ravel(), len(jumps)), np.float64)
-    )
+    return linked, np.asarray(np.bincount(distances.ravel(), taken.ravel(), len(jumps)), np.float64)
 
 
 def _distances(origins: int) -> NDArray[np.int64]:

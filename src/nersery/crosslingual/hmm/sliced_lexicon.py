@@ -157,7 +157,6 @@ class SlicedLexicon:
         return kept_keys.read(0, size), kept_counts.read(0, size)
 
     def _slices(self, *, is_linked: bool) -> Iterator[tuple[Numbers, Values]]:
-        """The keys and the counts of each slice."""
         for number, (start, end) in enumerate(pairwise(self._first_keys)):
             counts = np.full(end - start + 1, DEFAULT_PRIOR)
             first, last = self._first_unusual[number : number + 2]

@@ -102,7 +102,6 @@ class TextNumbers:
         return slot
 
     def _spread(self) -> None:
-        """Double the slots."""
         self._slots = array("i", [_EMPTY]) * (2 * len(self._slots))
         for number in range(len(self._texts)):
             self._slots[self._slot(self._texts.packed(number))] = number

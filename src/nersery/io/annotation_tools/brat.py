@@ -30,6 +30,7 @@ class BratSource(StandoffSource):
     depend on the labels, as it would with ``--repair cut-words``.
     """
 
+    description = "brat"
     numbers_lines = True
     splitting = "signs"
 
@@ -38,11 +39,6 @@ class BratSource(StandoffSource):
             raise SettingsError(f"{file.name}: brat keeps a document in two files, name one of them")
         self._text = TextFile(file.path.with_suffix(TEXT), options.encoding)
         super().__init__(TextFile(file.path.with_suffix(LABELS), options.encoding), options)
-
-    @property
-    def description(self) -> str:
-        """The format."""
-        return "brat"
 
     def documents(self, findings: Pass) -> Iterator[Document]:
         """The document, if its labels can be read."""

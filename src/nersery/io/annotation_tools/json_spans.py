@@ -96,7 +96,6 @@ class SpansSource(StandoffSource):
                 yield from self._documents(entry, f"{self.file.stem}:{number}", line + at - 1, findings, written_ids)
 
     def _documents(self, value: Any, id: str, line: int, findings: Pass, written_ids: Ids) -> Iterator[Document]:
-        """The document of a value, if it is one."""
         try:
             value = {"text": value[0], **value[1]} if is_pair(value) else value
             if not isinstance(value, dict):
@@ -179,9 +178,8 @@ def _document(value: Object, id: str, line: int, *, labelled: bool) -> Document:
     text = value.get("text")
     if text is None and value.keys() & {"words", "tokens"}:
         message = "an array holds words with their tags, expected such objects on a line each"
-        raise BrokenError(
-            Issue(message, line=line, kind="an array of words", fixes=('jq -c ".[]" array.json > new.jsonl',))
-        )
+        fix = 'jq -c ".[]" array.json > new.jsonl'
+        raise BrokenError(Issue(message, line=line, kind="an array of words", fixes=(fix,)))
     if text is None and "paragraphs" in value:
         fix = "make a DocBin of it: spacy convert"
         message = "this is training data of spaCy 2, which cannot be read"

@@ -133,7 +133,7 @@ class Document:
         if span.text is not None or not 0 <= start < end <= len(text):
             return span.text is not None and span.fits(text)
         around = [text[at - 1 : at + 1] for at in (start, end) if 0 < at < len(text)]
-        return not any(all(map(_is_of_word, pair)) and not lacks_spaces(pair) for pair in around)
+        return not any(all(c.isalnum() or is_mark(c) for c in pair) and not lacks_spaces(pair) for pair in around)
 
     def moved(self, repairs: Collection[str]) -> Document:
         """Convert offsets in UTF-16 (as in JavaScript), in bytes or without CR. Labels whose text fits stay."""
@@ -240,6 +240,7 @@ class Line:
         rightmost: tuple[int, Span] | None = None
         for span in self.spans:
             start, end = span.inner(self.document.text)
+            covered = self.document.text[start:end]
             if span.parts > 1:
                 message = f"{span} is in {span.parts} parts, expected one"
                 yield Issue(message, line=span.line, kind="label in parts", fixes=("label each part by itself",))
@@ -249,12 +250,10 @@ class Line:
                 fixes = ["--split characters"] if runs_on([part]) else []
                 fixes += [] if self.document.is_miscounted else [repair_hint(WHOLE_WORDS), repair_hint(CUT_WORDS)]
                 fixes += recount
-                message = f"{span} covers {self.document.text[start:end]!r:.60}, a part of {part!r:.60}"
+                message = f"{span} covers {covered!r:.60}, a part of {part!r:.60}"
                 yield Issue(message, line=span.line, kind="label within a word", fixes=tuple(fixes))
             elif rightmost is not None and start < rightmost[0] and not _same(span, rightmost[1], self.document.text):
-                message = (
-                    f"{span} {self.document.text[start:end]!r:.60} overlaps {rightmost[1]}, expected one label a word"
-                )
+                message = f"{span} {covered!r:.60} overlaps {rightmost[1]}, expected one label a word"
                 yield Issue(message, line=span.line, kind="labels overlap", fixes=("keep one of them",))
             rightmost = max(rightmost or (end, span), (end, span), key=lambda pair: pair[0])
 
@@ -295,10 +294,6 @@ class Line:
         """The words of which a label covers something."""
         first = max(0, bisect_right(places, (start, len(self.document.text))) - 1)
         return [place for place in places[first : bisect_left(places, (end,))] if place[1] > start]
-
-
-def _is_of_word(character: str) -> bool:
-    return character.isalnum() or is_mark(character)
 
 
 def options_of(repairs: Iterable[str]) -> str:

@@ -31,13 +31,9 @@ _EXPECTED = "expected a number, start, end, text and type between tabs"
 class PubtatorSource(StandoffSource):
     """Sentences of PubTator's documents. Labels often end at a hyphen, so every sign is a word, as in brat."""
 
+    description = "pubtator"
     numbers_lines = True
     splitting = "signs"
-
-    @property
-    def description(self) -> str:
-        """The format."""
-        return "pubtator"
 
     def documents(self, findings: Pass) -> Iterator[Document]:
         """The documents whose lines can all be read."""

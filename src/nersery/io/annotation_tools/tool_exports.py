@@ -114,15 +114,10 @@ def pack_array(lines: Path, target: Path) -> None:
         out.write("\n]\n")
 
 
-def _sentences(lines: Path) -> Corpus:
-    """What a `JsonlWriter` wrote; the name of the file says nothing of its format."""
-    return Corpus(JsonlSource(TextFile(lines), ReadOptions()))
-
-
 def pack_brat(lines: Path, target: Path) -> None:
     """Make a folder with two files for each document; sentences of unknown documents are lines of one."""
     documents: dict[str, list[Sentence]] = {}
-    corpus = _sentences(lines)
+    corpus = Corpus(JsonlSource(TextFile(lines), ReadOptions()))
     _check_names(corpus.types)
     for sentence in corpus:
         documents.setdefault(sentence.document, []).append(sentence)
@@ -154,7 +149,6 @@ def _check_names(types: Sequence[str]) -> None:
 
 
 def _joined(type_: str) -> str:
-    """A type without spaces."""
     return "_".join(type_.split())
 
 

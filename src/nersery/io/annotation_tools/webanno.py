@@ -47,7 +47,6 @@ class _Layer(NamedTuple):
 
     @property
     def full_name(self) -> str:
-        """The layer and what the column says of its labels."""
         return f"{self.name}{'.' if self.feature else ''}{self.feature}"
 
     def __str__(self) -> str:

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from nersery.core.batched import batched
 from nersery.core.errors import DiskError
 from nersery.models.llm.prompt import Completion
 
@@ -43,9 +44,8 @@ class AnswerCache:
 
     def find(self, keys: Iterable[str]) -> dict[str, Completion]:
         """The answers that are there, by key."""
-        wanted, answers = list(dict.fromkeys(keys)), dict[str, Completion]()
-        for start in range(0, len(wanted), AT_ONCE):
-            part = wanted[start : start + AT_ONCE]
+        answers: dict[str, Completion] = {}
+        for part in batched(dict.fromkeys(keys), AT_ONCE):
             query = f"SELECT key, text, finish, sent, received FROM answers WHERE key IN ({','.join('?' * len(part))})"
             with self._errors():
                 answers |= {key: Completion(*values) for key, *values in self._database.execute(query, part)}

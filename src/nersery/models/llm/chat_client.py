@@ -6,6 +6,7 @@ import threading
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, as_completed
 from contextlib import contextmanager
+from functools import cached_property
 from pathlib import Path
 
 from nersery.core.errors import JobFailedError
@@ -33,7 +34,6 @@ class ChatClient:
     def __init__(self, settings: Endpoint) -> None:
         self._settings = settings
         self._connection: Connection | None = None
-        self._cache: AnswerCache | None = None
         self._plans = False
         self._failures = 0
         self._lock = threading.Lock()
@@ -79,11 +79,9 @@ class ChatClient:
                     answers |= self._ask_missing(missing, progress)
         return [answers[key] for key in keys]
 
-    @property
+    @cached_property
     def _answers(self) -> AnswerCache:
-        if self._cache is None:
-            self._cache = AnswerCache(Path(self._settings.cache or cache_folder() / "llm"))
-        return self._cache
+        return AnswerCache(Path(self._settings.cache or cache_folder() / "llm"))
 
     def _key(self, prompt: Prompt) -> str:
         settings = self._settings

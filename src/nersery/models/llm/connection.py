@@ -14,7 +14,6 @@ from nersery.core.extras import required
 from nersery.core.warnings import warn
 from nersery.models.llm.answer_cache import AnswerCache
 from nersery.models.llm.endpoint import Endpoint
-from nersery.models.llm.limited_client import limited_client
 from nersery.models.llm.pacing import LONGEST_PAUSE, pause_after
 from nersery.models.llm.prompt import Completion, Prompt
 
@@ -81,7 +80,7 @@ class Connection:
             base_url=settings.base_url,
             timeout=settings.timeout,
             max_retries=0,
-            http_client=limited_client(LARGEST_RESPONSE),
+            http_client=_limited_client(LARGEST_RESPONSE),
         )
         self._variant = VARIANTS[0]
 
@@ -229,6 +228,30 @@ class Connection:
     def _without_key(self, text: str) -> str:
         """The text of a server that repeats what it was sent."""
         return text.replace(self._key, "***") if self._key else text
+
+
+def _limited_client(most_bytes: int) -> Any:
+    """A client of HTTP that stops reading a response of more bytes, as httpx does not, however small it was packed."""
+    from httpx2 import ReadError, Request, Response
+    from openai import DefaultHttpxClient
+
+    class LimitedClient(DefaultHttpxClient):  # type: ignore[misc]
+        def send(self, request: Request, **options: Any) -> Response:
+            response = super().send(request, **{**options, "stream": True})
+            content = bytearray()
+            try:
+                for chunk in response.iter_bytes():
+                    content += chunk
+                    if len(content) > most_bytes:
+                        raise ReadError(f"the response has more than {most_bytes:,} bytes", request=request)
+            finally:
+                response.close()
+            response.headers.pop("content-encoding", None)  # it is unpacked
+            return Response(
+                response.status_code, headers=response.headers, content=bytes(content), request=response.request
+            )
+
+    return LimitedClient()
 
 
 def _tokens(count: Any) -> int:

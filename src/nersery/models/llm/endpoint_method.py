@@ -4,42 +4,33 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from functools import cached_property
+from typing import Any, ClassVar
 
 from nersery.core.outcome import Reject
 from nersery.core.progress import Progress
 from nersery.core.registry import name_of
 from nersery.models.llm.chat_client import ChatClient
 from nersery.models.llm.endpoint import Endpoint
-from nersery.models.llm.prompt import Completion, Prompt
-
-BATCH = 2048
-"""Sentences at once. The pool runs dry at the end of each batch; answers are kept in the cache, not by the batch."""
+from nersery.models.llm.prompt import Prompt
 
 
 @dataclass
 class EndpointMethod(Endpoint):
     """Base of the methods that ask a language model; their documentation includes the settings of `Endpoint`."""
 
-    _client: Any = field(default=None, init=False, repr=False, compare=False)
+    items_at_once: ClassVar[int] = 2048
+    """The pool runs dry at the end of each batch; answers are kept in the cache, not by the batch."""
     _is_quiet: bool = field(default=True, init=False, repr=False, compare=False)
 
-    @property
-    def items_at_once(self) -> int:
-        """Items that the method wants at once."""
-        return BATCH
-
-    @property
+    @cached_property
     def client(self) -> ChatClient:
         """What sends the requests; its connections open with the first one."""
-        if self._client is None:
-            self._client = ChatClient(self)
-        client: ChatClient = self._client
-        return client
+        return ChatClient(self)
 
     def __getstate__(self) -> dict[str, Any]:
         """Without the client, which opens its own connections in each worker."""
-        return {**self.__dict__, "_client": None}
+        return {name: value for name, value in self.__dict__.items() if name != "client"}
 
     def check(self) -> None:
         """Check that the model answers and accepts the key; see `Annotator.check` and `Augmenter.check`."""
@@ -49,6 +40,7 @@ class EndpointMethod(Endpoint):
         """Show the progress of requests, if that of the job is shown."""
         self._is_quiet = progress is None or progress.quiet
 
-    def ask(self, prompts: Sequence[Prompt]) -> list[Completion | Reject]:
-        """The answers; see `ChatClient.ask`."""
-        return self.client.ask(prompts, f"{name_of(self)}: requests", quiet=self._is_quiet)
+    def ask(self, prompts: Sequence[Prompt], key: str) -> list[Any | Reject]:
+        """The value of a key in the answer to each prompt, or why there is none; see `ChatClient.ask`."""
+        answers = self.client.ask(prompts, f"{name_of(self)}: requests", quiet=self._is_quiet)
+        return [answer if isinstance(answer, Reject) else answer.content(key) for answer in answers]

@@ -5,14 +5,13 @@ from __future__ import annotations
 import os
 import random
 from dataclasses import asdict
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from nersery import io
 from nersery.core.errors import DataError, MissingResourceError
 from nersery.core.files import content_hash
-from nersery.core.progress import Progress
 from nersery.core.registry import BUNDLED
+from nersery.core.training_context import NO_TRAINING, Training
 from nersery.models.masked.masked_inputs import MaskedInput
 
 if TYPE_CHECKING:
@@ -30,20 +29,12 @@ def check_text(path: str) -> None:
         raise MissingResourceError(f'there is no file "{path}" to adapt to. Expected raw text, one sentence a line')
 
 
-def adapt(
-    model: MaskedLM,
-    path: str,
-    *,
-    epochs: int,
-    seed: int = 0,
-    progress: Progress | None = None,
-    folder: Path | None = None,
-) -> None:
+def adapt(model: MaskedLM, path: str, *, epochs: int, training: Training = NO_TRAINING) -> None:
     """Train a model further on raw text, 15 % of whose subwords it has to guess, other ones in every epoch.
 
     Args:
         path: Text, one sentence a line, or any corpus that nersery reads; labels are not looked at.
-        folder: Where to keep the state; see `nersery.models.training.trainer.train`.
+        training: Its seed, progress and folder count; see `nersery.models.training.trainer.train`.
 
     Raises:
         MissingResourceError: When the file is not there.
@@ -74,9 +65,9 @@ def adapt(
         _all_words,
         plan,
         rate=MASK_RATE,
-        seed=seed,
-        progress=progress,
-        folder=folder,
+        seed=training.seed,
+        progress=training.progress,
+        folder=training.folder,
         fingerprint={"model": asdict(model.source), "files": model.source.files, "text": content_hash(path)},
     )
 

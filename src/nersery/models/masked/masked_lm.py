@@ -17,6 +17,7 @@ import torch
 from torch import Tensor, nn
 from torch.utils.checkpoint import checkpoint
 
+from nersery.core.batched import batched
 from nersery.core.errors import MissingResourceError
 from nersery.core.random import item_rng
 from nersery.core.scripts import script_of
@@ -169,7 +170,6 @@ class MaskedLM:
                 lambda drawn: self._loss([row for rows in drawn for row in rows]),
                 plan,
                 seed=seed,
-                device=self.network.device,
                 evaluate=(lambda: -self._mean_loss(dev_rows)) if dev_rows else None,
                 draw=draw,
                 **keeping,
@@ -182,7 +182,6 @@ class MaskedLM:
 
     @torch.no_grad()
     def _mean_loss(self, rows: Sequence[MaskedWindow]) -> float:
-        """The mean loss over all masked subwords."""
         losses = []
         with autocast(self.network.device, self.precision):
             for numbers, logits in self._passes(rows):
@@ -201,8 +200,7 @@ class MaskedLM:
             by_shape[length, 1 << (len(row.positions) - 1).bit_length()].append(number)
         for (_, masks), numbers in by_shape.items():
             at_once = max(WINDOWS, min(windows_at_once(self.network.device), MOST_MASKS // masks))
-            for start in range(0, len(numbers), at_once):
-                part = numbers[start : start + at_once]
+            for part in batched(numbers, at_once):
                 padded = [rows[n] for n in [*part, *[part[0]] * (at_once - len(part))]]
                 wanted = [
                     place * masks + mask for place, n in enumerate(part) for mask in range(len(rows[n].positions))
@@ -336,9 +334,7 @@ def masked_loss(network: Any, encoder: SubwordEncoder, rows: Sequence[MaskedWind
     most = max(1, MOST_SUBWORDS // max(len(row.window.subwords) for row in rows))
     if len(rows) <= most:
         return _loss_of(network, encoder, rows)
-    parts = [
-        rows[start : start + most] for start in range(0, len(rows), most)
-    ]  # checkpointed: activations are recomputed in the backward pass
+    parts = [*batched(rows, most)]  # checkpointed: activations are recomputed in the backward pass
     losses = [checkpoint(_loss_of, network, encoder, part, use_reentrant=False) for part in parts]
     weights = torch.tensor([float(sum(len(row.targets) for row in part)) for part in parts]).to(network.device)
     return (torch.stack(losses) * weights).sum() / weights.sum()

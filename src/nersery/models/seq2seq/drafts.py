@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
 
 import torch
 from torch import Tensor
@@ -46,27 +45,6 @@ class Draft:
         return self.finished, self.mean
 
 
-class Candidates(Protocol):
-    """The texts of some sources, the same number for each, side by side."""
-
-    @property
-    def drafts(self) -> Sequence[Draft]:
-        """The texts as far as they are written."""
-
-    def extend(self, texts: Sequence[int], values: Tensor, ids: Tensor, noise: Tensor) -> list[int]:
-        """Write the next subword of some unfinished texts, and return the place in ``texts`` that each goes on from.
-
-        Args:
-            texts: Their numbers.
-            values: Log probabilities of the best next subwords. Shape: (texts, top_k).
-            ids: Those subwords. Shape: (texts, top_k).
-            noise: Gumbel noise, with which the largest values are a draw. Shape: (texts, top_k).
-        """
-
-    def best(self) -> Sequence[Draft]:
-        """The texts of all sources at the end."""
-
-
 class IndependentCandidates:
     """Texts that are sampled each by itself.
 
@@ -81,7 +59,16 @@ class IndependentCandidates:
         self.drafts = [Draft(end) for end in ends for _ in range(count)]
 
     def extend(self, texts: Sequence[int], values: Tensor, ids: Tensor, noise: Tensor) -> list[int]:
-        """See `Candidates.extend`; each text goes on with itself."""
+        """Write the next subword of some unfinished texts, and return the place in ``texts`` that each goes on from.
+
+        Here each text goes on with itself.
+
+        Args:
+            texts: Their numbers.
+            values: Log probabilities of the best next subwords. Shape: (texts, top_k).
+            ids: Those subwords. Shape: (texts, top_k).
+            noise: Gumbel noise, with which the largest values are a draw. Shape: (texts, top_k).
+        """
         chosen = (values + noise).argmax(-1, keepdim=True)
         drawn = torch.cat((ids.gather(1, chosen).double(), values.gather(1, chosen).double()), 1).cpu()
         refuse_nan(drawn, self._source)
@@ -91,28 +78,25 @@ class IndependentCandidates:
         return [*range(len(texts))]
 
     def best(self) -> list[Draft]:
-        """See `Candidates.best`."""
+        """The texts of all sources at the end."""
         return self.drafts
 
 
-@dataclass(slots=True)
 class Beams:
     """The texts of one source.
 
     Args:
         end: The token that ends a text.
         width: How many are written at a time, and how many must have ended before the search does.
+
+    Attributes:
         running: Unfinished texts; until there are enough, some have no probability and are never continued.
         ended: In the order in which they did.
     """
 
-    end: int
-    width: int
-    running: list[Draft] = field(default_factory=list)
-    ended: list[Draft] = field(default_factory=list)
-
-    def __post_init__(self) -> None:
-        self.running = [Draft(self.end), *(self._impossible() for _ in range(self.width - 1))]
+    def __init__(self, end: int, width: int) -> None:
+        self.end, self.width, self.ended = end, width, list[Draft]()
+        self.running = [Draft(end), *(self._impossible() for _ in range(width - 1))]
 
     def _impossible(self) -> Draft:
         return Draft(self.end, [self.end], -math.inf)
@@ -176,11 +160,11 @@ class CompetingCandidates:
 
     @property
     def drafts(self) -> list[Draft]:
-        """The unfinished texts; see `Candidates.drafts`."""
+        """The unfinished texts."""
         return [draft for beams in self._sources for draft in beams.running]
 
     def extend(self, texts: Sequence[int], values: Tensor, ids: Tensor, noise: Tensor) -> list[int]:
-        """See `Candidates.extend`; texts of a source come together."""
+        """See `IndependentCandidates.extend`; texts of a source come together."""
         sources = [self._sources[text // self._width] for text in texts[:: self._width]]
         width, choices = self._width, values.shape[1]
         # Gumbel top-k: the largest of log probabilities plus noise are a draw without replacement. The noise decides

@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 import torch
 from torch import Tensor, nn
 
+from nersery.core.batched import batched
 from nersery.core.errors import DataError, MissingResourceError
 from nersery.core.random import item_rng
 from nersery.core.sentence import Sentence
@@ -139,7 +140,6 @@ class Seq2Seq:
                 lambda rows: mean_cross_entropy(*self._scored(rows)),
                 plan,
                 seed=seed,
-                device=self.network.device,
                 evaluate=(lambda: -self._mean_loss(dev_rows)) if dev_rows else None,
                 draw=draw,
                 **keeping,
@@ -176,10 +176,9 @@ class Seq2Seq:
 
     @torch.no_grad()  # not inference_mode; see `autocast`
     def _mean_loss(self, rows: Sequence[TokenizedPair]) -> float:
-        """The loss over all subwords of the targets."""
         ordered = sorted(rows, key=lambda row: len(row.source))
         with autocast(self.network.device, self.precision):
-            parts = [self._losses(ordered[start : start + DEV_ROWS]) for start in range(0, len(ordered), DEV_ROWS)]
+            parts = [self._losses(part) for part in batched(ordered, DEV_ROWS)]
         return float(torch.cat(parts).mean())
 
     # --- generation -------------------------------------------------------------------------------------------------

@@ -20,9 +20,10 @@ from torch import Tensor
 from transformers.cache_utils import EncoderDecoderCache
 from transformers.modeling_outputs import BaseModelOutput
 
+from nersery.core.batched import batched
 from nersery.core.errors import MissingResourceError
 from nersery.models.loading import ModelSource, eager_attention
-from nersery.models.seq2seq.drafts import Candidates, CompetingCandidates, Draft, IndependentCandidates
+from nersery.models.seq2seq.drafts import CompetingCandidates, Draft, IndependentCandidates
 from nersery.models.seq2seq.seq2seq_inputs import Sampling
 
 SOURCES = 16
@@ -117,8 +118,7 @@ class Sampler:
         for (length, *_), numbers in sorted(by_shape.items()):
             rows = self._rows(length)
             at_once = max(1, PASSES * rows // candidates)
-            for start in range(0, len(numbers), at_once):
-                part = numbers[start : start + at_once]
+            for part in batched(numbers, at_once):
                 drafts = self._drafts([requests[number] for number in part], length, rows)
                 for place, number in enumerate(part):
                     of_source = drafts[place * candidates : (place + 1) * candidates]
@@ -146,7 +146,7 @@ class Sampler:
         """Texts for sources of one padded length, the candidates of a source side by side."""
         count = self._sampling.candidates
         kind = CompetingCandidates if self._sampling.beams else IndependentCandidates
-        candidates: Candidates = kind([request.end for request in requests], count, self._source)
+        candidates = kind([request.end for request in requests], count, self._source)
         generators = [np.random.default_rng(request.rng.getrandbits(64)) for request in requests]
         values, ids, *tensors = self._read(requests, length)
         owners = torch.arange(len(requests) * count, device=ids.device) // count
@@ -163,8 +163,7 @@ class Sampler:
                 passes = _moved_together(passes, candidates.drafts, rows)
         return candidates.best()
 
-    def _step(self, part: DecoderPass, candidates: Candidates, noise: Tensor) -> None:
-        """Write one subword of each text of a pass."""
+    def _step(self, part: DecoderPass, candidates: IndependentCandidates | CompetingCandidates, noise: Tensor) -> None:
         texts, drafts = part.texts.tolist(), candidates.drafts
         values, ids = self._next(part, [drafts[text].subwords[-1] for text in texts])
         used = slice(part.size)
@@ -187,8 +186,7 @@ class Sampler:
     def _read(self, requests: Sequence[Request], length: int) -> list[Tensor]:
         """Choices for the first subword of each source, and what a `DecoderPass` keeps. Shape of each: (sources, …)."""
         parts = []
-        for start in range(0, len(requests), SOURCES):
-            part = requests[start : start + SOURCES]
+        for part in batched(requests, SOURCES):
             filled = [*part, *[part[0]] * (SOURCES - len(part))]
             ids = [request.source + (self._pad,) * (length - len(request.source)) for request in filled]
             known = [[1] * len(request.source) + [0] * (length - len(request.source)) for request in filled]
@@ -210,7 +208,6 @@ class Sampler:
         return [torch.cat(column) for column in zip(*parts, strict=True)]
 
     def _next(self, part: DecoderPass, last: Sequence[int]) -> tuple[Tensor, Tensor]:
-        """Choices for the next subwords, given the last ones."""
         output = self._network(
             encoder_outputs=BaseModelOutput(last_hidden_state=part.states),
             attention_mask=part.mask,

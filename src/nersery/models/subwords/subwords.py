@@ -16,6 +16,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from nersery.core.batched import batched
 from nersery.core.errors import SettingsError
 from nersery.io.tokenization import follows_without_space
 from nersery.models.masked.masked_inputs import OWN, Token
@@ -319,8 +320,7 @@ def by_length(lengths: Iterable[int], rows: Callable[[int], int], multiple: int)
     for number, length in enumerate(lengths):
         groups[-(-length // multiple) * multiple].append(number)
     for length in sorted(groups, reverse=True):
-        group, most = groups[length], rows(length)
-        yield from (group[start : start + most] for start in range(0, len(group), most))
+        yield from batched(groups[length], rows(length))
 
 
 def window_passes(

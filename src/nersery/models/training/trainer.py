@@ -106,7 +106,6 @@ def train(
     plan: TrainingPlan,
     *,
     seed: int,
-    device: torch.device,
     draw: Callable[[Example, int, int], Any] | None = None,
     evaluate: Callable[[], float] | None = None,
     is_new: Callable[[str], bool] = lambda name: False,
@@ -136,6 +135,7 @@ def train(
     """
     if not examples:
         raise DataError("there is no example to train on", fix="give at least one")
+    device = next(model.parameters()).device
     depends_on = {
         **(fingerprint or {}),
         "nersery": __version__,
@@ -181,7 +181,6 @@ class _Training:
 
     @property
     def note(self) -> str:
-        """The best score so far, for the progress bar."""
         score = self.best.score if self.best else None
         if score is None:
             return ""
@@ -270,7 +269,6 @@ class _Training:
         return {f"step-{self.step}": now, **best}
 
     def adopt(self, facts: Mapping[str, Any], parts: Mapping[str, Tensors]) -> None:
-        """Resume from a checkpoint."""
         self.step, self.finished = facts["step"], facts["finished"]
         self.started -= facts.get("seconds", 0.0)
         self.evaluations = [DevScore(**evaluation) for evaluation in facts["evaluations"]]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import replace
 
 from nersery.core.errors import SettingsError
 from nersery.core.registry import create
@@ -51,8 +50,7 @@ def trained_on_gold(tagger: Tagger, gold: Sequence[Sentence], training: Training
     if training.teacher is not None:
         shared: Tagger = training.teacher(tagger, gold, training)
         return shared
-    state = training.folder / "tagger" if training.folder else None
-    tagger.fit(gold, replace(training, folder=state))
+    tagger.fit(gold, training.within("tagger"))
     return tagger
 
 

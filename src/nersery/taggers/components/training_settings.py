@@ -10,6 +10,7 @@ from typing import Any
 from torch import Tensor, nn
 
 from nersery.core.errors import SettingsError
+from nersery.core.method import Method
 from nersery.core.ranges import Count, NotNegative, Rate
 from nersery.core.sentence import Sentence
 from nersery.core.training_context import Training
@@ -21,7 +22,7 @@ from nersery.taggers.components.tag_set import OutputScheme
 
 
 @dataclass
-class TrainingSettings:
+class TrainingSettings(Method):
     """Settings of the training of a tagger; the documentation of the taggers includes them.
 
     Args:
@@ -50,11 +51,10 @@ class TrainingSettings:
     optimizer: Optimizer = "adamw"
     weight_decay: NotNegative = 0.01
 
-
-def check_length(tagger: Any) -> None:
-    """Raise `SettingsError` if a tagger has both steps and epochs."""
-    if tagger.steps is not None and tagger.epochs is not None:
-        raise SettingsError("steps and epochs are both given, expected one of them")
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.steps is not None and self.epochs is not None:
+            raise SettingsError("steps and epochs are both given, expected one of them")
 
 
 def plan_of(tagger: Any, examples: int, **fixed: Any) -> TrainingPlan:
@@ -101,7 +101,6 @@ def train_tagger(
         loss_of,
         plan,
         seed=training.seed,
-        device=next(model.parameters()).device,
         evaluate=(lambda: strict_f1(dev, tagger.predict(dev))) if comparable else None,
         fingerprint={**training_record(tagger, gold, dev), "warm": warm},
         is_new=is_new,

@@ -100,7 +100,6 @@ or more."""
 
 
 def _packed(tagger: TransformerTagger, windows: Sequence[tuple[int, Window]], layers: int) -> Found:
-    """Attention in windows without padding."""
     network, _ = tagger.parts
     layers = _layers(tagger, layers, len(network.base_model.encoder.layer))
     for row in rows([len(window.subwords) for _, window in windows]):
@@ -119,7 +118,6 @@ def _padded(tagger: TransformerTagger, windows: Sequence[tuple[int, Window]], la
 
 
 def _rows(length: int) -> int:
-    """Windows in one pass, by their padded length."""
     return max(1, min(WINDOWS, MOST_PAIRS // length**2))
 
 
@@ -143,7 +141,6 @@ def _attentions(tagger: TransformerTagger, windows: Sequence[Window], layers: in
 
 
 def _layers(tagger: TransformerTagger, layers: int, available: int) -> int:
-    """How many layers are summed."""
     if layers > available:
         warn(f'attention is asked for of {layers} layers, and "{tagger.model}" has {available}: all are summed')
     return min(layers, available) or available
