@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import re
 from pathlib import Path
 
 import pytest
@@ -108,7 +109,7 @@ def test_every_format_is_described_and_each_extension_has_one() -> None:
 
 
 RICH = Sentence(
-    ("Ada", "has", "no-one"),
+    ("Ada", "has", "(none)"),
     (Entity(0, 1, "PER", 0.625),),
     "ID 7",
     "xh",
@@ -126,7 +127,7 @@ IN_FILE = {
     "entities": "PER",
     "documents": "DOC9",
     "offsets": "123",
-    "words": '"tokens"',
+    "words": '"(tokens|words)"',
 }
 """What shows a part in the file of a tool."""
 
@@ -153,7 +154,7 @@ def test_a_format_declares_what_a_round_trip_keeps(tmp_path: Path, name: str) ->
         assert {part for part in EVERYTHING if stays(part, back)} == keeps
     else:  # nersery reads files of this tool under another name, and perhaps not before somebody has annotated them
         text = path.read_text("utf-8")
-        assert {part for part, mark in IN_FILE.items() if mark in text} == keeps
+        assert {part for part, mark in IN_FILE.items() if re.search(mark, text)} == keeps
 
 
 @pytest.mark.parametrize("name", writable())
