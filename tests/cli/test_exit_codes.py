@@ -35,6 +35,13 @@ class TestExitCodes:
             (2, ["augment", "train.conll", "out.jsonl", *AUGMENT, "--set", "rat=1"], 'did you mean "rate"'),
             (2, ["augment", "train.conll", "out.jsonl", *AUGMENT, "--seed", str(2**32)], "--seed"),
             (2, ["augment", "train.conll", "out.jsonl", *AUGMENT, "--copies", "0"], "--copies"),
+            (
+                2,
+                ["augment", "train.conll", "out.jsonl", *AUGMENT, *AUGMENT],
+                "--method is given 2 times, expected once",
+            ),
+            (2, ["grow", "train.conll", "--raw", "a.txt", "--raw", "b.txt"], "--raw is given 2 times"),
+            (2, ["run", "demo", "--out", "a", "--out", "b", "--out", "c"], "--out is given 3 times"),
             (2, ["augment", "train.conll", "out.xml", *AUGMENT], 'the extension ".xml" names no format'),
             (2, ["dataset", "convert", "train.conll", "-"], "not written to standard output"),
             (2, ["dataset", "convert", "train.conll", "-", "--to", "jsonl"], "not written to standard output"),

@@ -99,6 +99,7 @@ class TestOutputs:
         [
             ["dataset", "convert", "train.conll", "train.conll"],
             ["dataset", "convert", "train.conll", "./link.conll"],
+            ["dataset", "convert", "train.conll", "no-such-folder/../train.conll"],
             ["dataset", "convert", "a.jsonl.rejects.jsonl", "a.jsonl"],
             ["dataset", "sample", "train.conll", "train.conll", "--size", "3"],
             ["dataset", "sample", "train.conll", "x.conll", "--size", "3", "--ids", "train.conll"],

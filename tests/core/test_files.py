@@ -15,6 +15,7 @@ import pytest
 
 from nersery.core.errors import DataError, Issue
 from nersery.core.files import (
+    cache_folder,
     content_hash,
     copy_atomic,
     differences,
@@ -294,3 +295,10 @@ def test_an_error_of_another_process_reads_as_it_did_there():
     error = DataError([Issue("one", "a.conll", 3), Issue("two\nlines")], fix="mend it")
     again = pickle.loads(pickle.dumps(error))
     assert (str(again), again.issues, again.fix) == (str(error), error.issues, "mend it")
+
+
+def test_a_relative_cache_folder_is_ignored(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    for named, expected in (("relative", "home/.cache"), ("", "home/.cache"), (str(tmp_path / "cache"), "cache")):
+        monkeypatch.setenv("XDG_CACHE_HOME", named)
+        assert cache_folder() == tmp_path / expected / "nersery"

@@ -9,14 +9,15 @@ from __future__ import annotations
 import errno
 import os
 import sys
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
 import typer
-from typer.core import TyperGroup
+from typer.core import TyperCommand, TyperGroup, TyperOption
 
-from nersery.core.errors import NerseryError, printable
+from nersery.core.errors import NerseryError, SettingsError, printable
 from nersery.core.files import NO_SPACE
 from nersery.core.version import __version__
 
@@ -96,6 +97,19 @@ class Commands(TyperGroup):
         """Run a command. An error that the user can fix is printed without a traceback."""
         with _errors_as_messages():
             return super().invoke(ctx)
+
+
+class Command(TyperCommand):
+    """A command that refuses an option which is given twice, where the first value would be lost."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Read the arguments; a `SettingsError` for a repeated option."""
+        _, _, given = self.make_parser(ctx).parse_args(args=list(args))
+        for option, count in Counter(given).items():
+            takes_one = isinstance(option, TyperOption) and not option.multiple and not option.is_flag
+            if takes_one and count > 1:
+                raise SettingsError(f"{option.opts[0]} is given {count} times, expected once")
+        return super().parse_args(ctx, args)
 
 
 @contextmanager

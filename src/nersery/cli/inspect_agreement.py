@@ -8,7 +8,7 @@ from typer import Argument, Option
 
 from nersery import io
 from nersery.cli import options, tables
-from nersery.cli.app import inspect_group
+from nersery.cli.app import Command, inspect_group
 from nersery.core.errors import DataError, Issue
 from nersery.core.outcome import Reject
 from nersery.core.sentence import Corpus
@@ -78,6 +78,7 @@ def _print(agreement: AnnotatorAgreement) -> None:
 
 @inspect_group.command(
     "alignments",
+    cls=Command,
     epilog="Examples:\n\n  nersery inspect alignments gold.align en-de.align\n\n"
     "  nersery inspect alignments gold.align en-de.align --gold-first 1 --json | jq .alignment_error_rate",
 )

@@ -10,7 +10,7 @@ from typer import Argument, Option
 
 from nersery import io
 from nersery.cli import options, tables
-from nersery.cli.app import inspect_group
+from nersery.cli.app import Command, inspect_group
 from nersery.core.errors import DataError, Issue, SettingsError, printable
 from nersery.core.progress import Progress
 from nersery.core.sentence import Sentence
@@ -134,6 +134,7 @@ def _figure(value: float | None, digits: int) -> str:
 
 @inspect_group.command(
     "results",
+    cls=Command,
     epilog="Examples:\n\n  nersery inspect results runs/demo runs/mine\n\n"
     "  nersery inspect results runs/demo runs/mine --as latex",
 )

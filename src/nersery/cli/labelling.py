@@ -94,7 +94,9 @@ def next_(
         types = [] if any("," in type_ for type_ in names) else ["--types", ",".join(names)]
         command = shlex.join(["nersery", "label", "review", str(target), "labelled.jsonl", *types, "--open"])
         print(f"label them: {printable(command)}")
-        arguments = [*(known or ["TRAIN"]), "labelled.jsonl", "--raw", source, *_options_for_grow(run)]
+        place = Path(io.input_path(source))
+        text = source if place.is_file() or place.is_dir() else "RAW"  # a pipe is empty by then
+        arguments = [*(known or ["TRAIN"]), "labelled.jsonl", "--raw", text, *_options_for_grow(run)]
         print(f"then: {printable(shlex.join(['nersery', 'grow', *arguments]))} --out runs/grow-2")
 
 

@@ -14,9 +14,9 @@ from typing import Annotated, Any, ClassVar, TypeVar
 
 import typer
 from typer import Argument, Option
-from typer.core import TyperCommand
 
 from nersery import io
+from nersery.cli.app import Command
 from nersery.core import registry
 from nersery.core.errors import SettingsError, printable
 from nersery.core.files import files_of, lies_in, refuse_unwritable, write_output
@@ -102,7 +102,7 @@ _SHARED: ContextVar[Mapping[type[Any], Any]] = ContextVar("_SHARED")
 """What the groups of options of the running command describe, by its type."""
 
 
-class ReadingCommand(TyperCommand):
+class ReadingCommand(Command):
     """A command that also takes the options of some functions, such as `read_options`.
 
     Typer has no groups of options. So the options are added when the command is built; when it runs, each function
@@ -192,7 +192,8 @@ def refuse_same_file(target: Path, *sources: str | None) -> None:
         for source, source_file in [(name, file) for name in named for file in files_of(Path(io.input_path(name)))]:
             if lies_in(path, source_file):
                 raise SettingsError(f"{path} lies in the input {source}. Choose another output")
-            if path.exists() and source_file.exists() and path.samefile(source_file):
+            is_same = path.exists() and source_file.exists() and path.samefile(source_file)
+            if is_same or os.path.realpath(path) == os.path.realpath(source_file):
                 raise SettingsError(f"{source} is an input and would be overwritten. Choose another output")
 
 

@@ -10,7 +10,7 @@ from typer import Argument, Option
 
 from nersery import io
 from nersery.cli import options, tables
-from nersery.cli.app import app
+from nersery.cli.app import Command, app
 from nersery.core.errors import SettingsError
 from nersery.core.warnings import remark
 
@@ -84,9 +84,10 @@ def _print_grow_plan(plan: Plan) -> None:
 
 
 @app.command(
+    cls=Command,
     epilog="Examples:\n\n  nersery run demo --out runs/demo\n\n"
     "  nersery run my-recipe.toml --out runs/mine --set data.train=my.conll --set 'seeds=[0, 1, 2]'\n\n"
-    "  nersery run melm --models bundled --check"
+    "  nersery run melm --models bundled --check",
 )
 def run(
     recipe: Annotated[

@@ -127,8 +127,9 @@ def write_json(path: Path, content: Any) -> None:
 
 
 def cache_folder() -> Path:
-    """Where nersery keeps what it can make again."""
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "nersery"
+    """Where nersery keeps what it can make again; as its specification says, a relative XDG_CACHE_HOME is ignored."""
+    named = Path(os.environ.get("XDG_CACHE_HOME", ""))
+    return (named if named.is_absolute() else Path.home() / ".cache") / "nersery"
 
 
 def unfinished_path(path: Path) -> Path:

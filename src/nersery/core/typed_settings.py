@@ -13,8 +13,8 @@ from nersery.core.errors import SettingsError, did_you_mean
 
 _EXPECTED = {
     "dict_type": 'expected a table, e.g. {{ name = "text" }}',
-    "list_type": 'expected a list, e.g. ["text"]',
-    "tuple_type": 'expected a list, e.g. ["text"]',
+    "list_type": 'expected a list, e.g. ["a", "b"]',
+    "tuple_type": 'expected a list, e.g. ["a", "b"]',
     "bool_type": "expected true or false",
     "int_type": "expected a whole number",
     "int_from_float": "expected a whole number",

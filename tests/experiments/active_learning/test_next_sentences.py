@@ -155,6 +155,9 @@ def test_the_command_writes_what_review_and_annotation_tools_read(tagger: Path, 
     assert "7 of 40 sentences" in result.out
     assert "nersery label review next.jsonl labelled.jsonl --types LOC,PER --open" in result.out
     assert f"then: nersery grow TRAIN labelled.jsonl --raw {raw} --out runs/grow-2" in result.out
+    text = Path(raw).read_bytes()
+    piped = call("label", "next", "-", "piped.jsonl", "--tagger", str(tagger), "-n", "7", stdin=text)
+    assert "then: nersery grow TRAIN labelled.jsonl --raw RAW --out runs/grow-2" in piped.out
     assert call("label", "next", raw, "spans.jsonl", "--tagger", str(tagger), "-n", "7", "--to", "spans").code == 0
     assert json.loads(Path("spans.jsonl").read_text("utf-8").splitlines()[0]).keys() >= {"text", "label"}
     written = call(

@@ -193,6 +193,9 @@ class TestPaths:
         assert data.test == str(elsewhere / "new.conll")
         assert load(path, ["data.train=one.conll"]).data.train == str(elsewhere / "one.conll")
         assert issue(path, "data.train.hi=") == "data.train.hi is '': expected a file"
+        assert "data.train is ['a.conll', 'b.conll']: expected a string" in issue(
+            path, 'data.train=["a.conll", "b.conll"]'
+        )
 
     @pytest.mark.parametrize("value", ["example:train.conll", '"example:train.conll"'])
     def test_examples(self, write: Write, value: str):

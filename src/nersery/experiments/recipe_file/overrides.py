@@ -133,9 +133,11 @@ def _entry(entries: Sequence[Any], keys: Sequence[str]) -> tuple[dict[str, Any],
     raise LookupError(f'no entry "{keys[0]}"; {did_you_mean(keys[0], names)}')
 
 
-def _absolute(text: str) -> str | dict[str, Any]:
+def _absolute(text: str) -> str | dict[str, Any] | list[Any]:
     """A data file, or a table of them; paths on the command line start from the working directory."""
     value = toml_value(text)
+    if isinstance(value, list):  # which the recipe's check refuses
+        return value
     if isinstance(value, dict):
         return {key: _absolute_path(name) if isinstance(name, str) else name for key, name in value.items()}
     return _absolute_path(value if isinstance(value, str) else text)
