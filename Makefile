@@ -40,7 +40,7 @@ format: .venv/dev  ## Fix what tools can fix
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
-docs: .venv/dev  ## Regenerate docs/methods.md, docs/recipes.md and docs/commands.md
+docs: .venv/dev  ## Regenerate methods.md, recipes.md, commands.md and papers.md in docs/
 	$(BIN)/python docs/generate.py
 
 picture: .venv/dev chromium  ## Take the pictures of the report and of the review page, after make demo
