@@ -91,7 +91,7 @@ def test_a_killed_augment_resumes(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
         nersery.augment(GOLD, "mention_replacement", **options)
     assert (tmp_path / "more.jsonl.part" / "journal.json").exists()
     generated[:] = ["start"] * 17
-    with pytest.raises(SettingsError, match="seed: there 3, asked for 4"):
+    with pytest.raises(SettingsError, match="seed: was 3, now 4"):
         nersery.augment(GOLD, "mention_replacement", **{**options, "seed": 4})
     nersery.augment(GOLD, "mention_replacement", **options)
     resumed = [id for id in generated if id != "start"]

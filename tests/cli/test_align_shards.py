@@ -124,9 +124,9 @@ def test_what_was_learnt_otherwise_is_not_taken(folder: Path, server: Server) ->
     other = call(*ALIGN, "cut", *SHARDS, "--set", "prefix=3")
     assert other.code == 2
     assert "cut.training holds an unfinished training with other settings" in other.err
-    assert "aligner.prefix: there 4, asked for 3" in other.err
+    assert "aligner.prefix: was 4, now 3" in other.err
     Path("es.txt").write_text(Path("es.txt").read_text().replace("casa", "hogar"))
-    assert "pairs: there" in call(*ALIGN, "cut", *SHARDS).err
+    assert "pairs: was" in call(*ALIGN, "cut", *SHARDS).err
     forced = call(*ALIGN, "cut", *SHARDS, "--force")
     assert forced.code == 0, forced.err
     assert call(*ALIGN, "whole").code == 0

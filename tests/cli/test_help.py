@@ -84,6 +84,7 @@ class TestHelp:
         if example[:2] == ["label", "next"]:
             Path("runs/grow").mkdir(parents=True)
             os.symlink(tagger, "runs/grow/tagger", target_is_directory=True)
+            Path("runs/grow/grow.json").write_text("{}")
         before = set(files(folder))
         result = call(*example)
         assert result.code == 0, result.err

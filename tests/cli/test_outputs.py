@@ -205,7 +205,7 @@ class TestOutputs:
         assert call("run", "recipe.toml", "--out", "run", "-q").code == 0
         result = call("run", "recipe.toml", "--out", "run", "--set", "sample.size=15", "-q")
         assert result.code == 2
-        assert "run holds a run with other settings:\n  recipe.sample.size: there 16, asked for 15\n" in result.err
+        assert "run holds a run with other settings:\n  recipe.sample.size: was 16, now 15\n" in result.err
         result = call("run", "recipe.toml", "--out", ".", "-q")
         assert result.code == 2
         assert "is not empty and holds no run" in result.err
@@ -222,7 +222,7 @@ class TestOutputs:
             assert "x.jsonl.part holds an unfinished job with other settings" in result.err
         content = Path("train.conll").read_text()
         Path("train.conll").write_text(content.replace("lives", "dwells"))
-        assert "rows.content: there" in call(*augment).err
+        assert "rows.content: was" in call(*augment).err
         assert "unfinished job" in call("augment", "-", *augment[2:], stdin=b"Ada\tB-PER\nran\tO\n").err
         Path("train.conll").write_text(content)
         assert call(*augment).code == 0

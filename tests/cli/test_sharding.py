@@ -52,7 +52,7 @@ def test_after_a_kill_the_same_command_goes_on(folder: Path, server: Server) -> 
     process.wait()
     other = call(*command, "--set", "rate=0.2")
     assert other.code == 2
-    assert "settings.rate: there nothing, asked for 0.2" in other.err
+    assert "settings.rate: was nothing, now 0.2" in other.err
     assert call(*command).code == 0
     assert call("augment", "corpus", "again", *AUGMENT, "--shards", "2").code == 0
     assert files(folder / "cut") == files(folder / "again")

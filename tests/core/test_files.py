@@ -276,7 +276,7 @@ class TestContent:
 
 def test_differences_name_what_only_one_side_has():
     assert differences({"a": None, "b": {"c": 1}}, {"b": {"c": 1, "d": [2]}}) == (
-        "  a: there None, asked for nothing\n  b.d: there nothing, asked for [2]"
+        "  a: was None, now nothing\n  b.d: was nothing, now [2]"
     )
 
 
@@ -284,9 +284,9 @@ def test_differences_are_told_by_their_whole_name_and_in_order():
     old = {"b": {"d": {"e": 1, "f": 2}}, "a": 0, "c": {"x": 1}, "same": {"x": [1]}}
     new = {"b": {"d": {"e": 2, "f": 2}}, "a": "0", "c": 1, "same": {"x": [1]}}
     assert differences(old, new).splitlines() == [
-        "  a: there 0, asked for '0'",
-        "  b.d.e: there 1, asked for 2",
-        "  c: there {'x': 1}, asked for 1",
+        "  a: was 0, now '0'",
+        "  b.d.e: was 1, now 2",
+        "  c: was {'x': 1}, now 1",
     ]
     assert differences(new, new) == ""
 
@@ -302,3 +302,10 @@ def test_a_relative_cache_folder_is_ignored(tmp_path: Path, monkeypatch: pytest.
     for named, expected in (("relative", "home/.cache"), ("", "home/.cache"), (str(tmp_path / "cache"), "cache")):
         monkeypatch.setenv("XDG_CACHE_HOME", named)
         assert cache_folder() == tmp_path / expected / "nersery"
+
+
+def test_a_long_value_is_cut_where_settings_differ() -> None:
+    line = differences({"systems": list(range(100))}, {})
+    assert line.startswith("  systems: was [0, 1, 2,")
+    assert line.endswith(" …, now nothing")
+    assert len(line) < 160

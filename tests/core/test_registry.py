@@ -94,7 +94,7 @@ def test_what_a_method_has_learnt_is_no_setting():
 
 def test_a_list_given_as_a_single_value_says_what_was_expected():
     (issue,) = registry.check("annotate", "qa_prompting", {"types": "PER"})
-    assert issue == "qa_prompting.types is 'PER': expected a list, e.g. [\"a\", \"b\"]"
+    assert issue == 'qa_prompting.types is \'PER\': expected a list, e.g. ["a", "b"]'
 
 
 @pytest.mark.parametrize("settings", [{"second_stage": {"clip": math.inf}}, {"tagger": {"dropout": math.nan}}])

@@ -154,9 +154,9 @@ def test_what_cannot_be_paired_is_an_error():
 
 def test_reads_well():
     result = significance.Comparison(0.0132, -0.0021, 0.0287, 0.0841, 100, 3)
-    assert str(result) == "+1.3, 95 % -0.2 to +2.9"
+    assert str(result) == "+1.3, 95 % interval −0.2 to +2.9"
     assert result.as_dict()["runs"] == 3
-    assert str(significance.Comparison(-0.9, -1.0, 0.8, 0.5, 1, 1)) == "-90.0, 95 % -100.0 to +80.0"
+    assert str(significance.Comparison(-0.9, -1.0, 0.8, 0.5, 1, 1)) == "−90.0, 95 % interval −100.0 to +80.0"
 
 
 def test_sign_flip_counts_all_flips():

@@ -112,14 +112,14 @@ class TestLanguages:
         execute("data.train.hi=हिंदी.conll")
         assert not memory
         io.write(hindi(29), "हिंदी.conll")
-        with pytest.raises(SettingsError, match=r"\n  inputs\.train\.hi: there '\w{64}', asked for '\w{64}'\nChoose"):
+        with pytest.raises(SettingsError, match=r"\n  inputs\.train\.hi: was '\w{64}', now '\w{64}'\nChoose"):
             execute("data.train.hi=हिंदी.conll")
 
     def test_another_language_of_a_file_is_another_run(self):
         execute()
-        with pytest.raises(SettingsError, match=r"inputs\.train\.mr: there nothing"):
+        with pytest.raises(SettingsError, match=r"inputs\.train\.mr: was nothing"):
             execute('data.train={ en = "en/train.conll", mr = "hi/train.conll" }')
-        with pytest.raises(SettingsError, match=r"inputs\.train: there \{"):
+        with pytest.raises(SettingsError, match=r"inputs\.train: was \{"):
             execute("data.train=en/train.conll")
 
     @pytest.mark.parametrize(

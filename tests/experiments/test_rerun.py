@@ -146,13 +146,13 @@ class TestAgain:
     @pytest.mark.parametrize(
         ("overrides", "difference"),
         [
-            (["tagger.longest=2"], "  recipe.tagger.settings.longest: there 9, asked for 2"),
-            (["systems.one.copies=3"], "  recipe.systems.one.copies: there 2, asked for 3"),
-            (["systems.both.rate=0.9"], "  recipe.systems.both.method.settings.rate: there 0.3, asked for 0.9"),
-            (["sample.size=15"], "  recipe.sample.size: there 16, asked for 15"),
-            (["seeds=[1]"], "  recipe.seeds: there [0], asked for [1]"),
-            (["systems.one.name=two"], "asked for nothing"),
-            (["name=other"], "  recipe.name: there 'small', asked for 'other'"),
+            (["tagger.longest=2"], "  recipe.tagger.settings.longest: was 9, now 2"),
+            (["systems.one.copies=3"], "  recipe.systems.one.copies: was 2, now 3"),
+            (["systems.both.rate=0.9"], "  recipe.systems.both.method.settings.rate: was 0.3, now 0.9"),
+            (["sample.size=15"], "  recipe.sample.size: was 16, now 15"),
+            (["seeds=[1]"], "  recipe.seeds: was [0], now [1]"),
+            (["systems.one.name=two"], "now nothing"),
+            (["name=other"], "  recipe.name: was 'small', now 'other'"),
         ],
     )
     def test_other_settings_are_refused_and_shown(self, ended: Path, overrides: list[str], difference: str):
@@ -165,7 +165,7 @@ class TestAgain:
 
     def test_a_changed_file_is_refused(self, ended: Path):
         io.write(sentences(25), "train.conll")
-        with pytest.raises(SettingsError, match=r"inputs\.train: there '\w{64}', asked for '\w{64}'"):
+        with pytest.raises(SettingsError, match=r"inputs\.train: was '\w{64}', now '\w{64}'"):
             execute()
 
     def test_a_changed_file_that_a_setting_names_is_refused(self):
@@ -174,7 +174,7 @@ class TestAgain:
         execute()
         execute()
         Path("words.tsv").write_text("lives\tsits\n")
-        found = r"settings\.table: there 'a file with the SHA-256 \w{64}', asked for"
+        found = r"settings\.table: was 'a file with the SHA-256 \w{64}', now"
         with pytest.raises(SettingsError, match=found) as caught:
             execute()
         assert str(caught.value).count("\n") == 2

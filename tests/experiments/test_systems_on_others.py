@@ -119,7 +119,7 @@ class TestOn:
 
     def test_going_on_from_another_is_another_run(self):
         execute()
-        with pytest.raises(SettingsError, match=r"  recipe\.systems\.more\.base: there 'one', asked for 'both'"):
+        with pytest.raises(SettingsError, match=r"  recipe\.systems\.more\.base: was 'one', now 'both'"):
             execute("systems.more.base=both")
 
     @each_or_some

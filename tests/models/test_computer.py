@@ -59,7 +59,7 @@ def test_a_training_does_not_resume_with_other_threads(tmp_path: Path, monkeypat
 
     training()
     monkeypatch.setattr(torch, "get_num_threads", lambda: 7)
-    with pytest.raises(OtherTrainingError, match=r"environment\.OMP_NUM_THREADS: there '1', asked for '7'"):
+    with pytest.raises(OtherTrainingError, match=r"environment\.OMP_NUM_THREADS: was '1', now '7'"):
         training()
 
 

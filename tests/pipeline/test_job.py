@@ -213,7 +213,7 @@ class TestJournal:
         with pytest.raises(SettingsError) as caught:
             job(tmp_path, seed=1).run(ITEMS, step)
         assert str(caught.value) == (
-            f"{job(tmp_path).part} holds an unfinished job with other settings:\n  seed: there 0, asked for 1\n"
+            f"{job(tmp_path).part} holds an unfinished job with other settings:\n  seed: was 0, now 1\n"
             "Repeat the command with those settings to resume, choose another output, or start over (--force)"
         )
 

@@ -124,7 +124,7 @@ class TestResume:
     def test_other_settings_are_refused_and_shown(self, tmp_path: Path, undisturbed: dict[str, bytes]):
         folder = tmp_path / "killed"
         start_and_kill(folder, 12)
-        with pytest.raises(SettingsError, match="seed: there 0, asked for 1"):
+        with pytest.raises(SettingsError, match="seed: was 0, now 1"):
             job(folder, seed=1).run(ITEMS, step)
         job(folder).run(ITEMS, step)
         assert files(folder) == undisturbed

@@ -74,9 +74,9 @@ class TestResume:
 
     def test_other_settings_are_refused_and_shown(self, tmp_path: Path) -> None:
         start_and_kill(tmp_path, 4)
-        with pytest.raises(SettingsError, match="seed: there 0, asked for 1"):
+        with pytest.raises(SettingsError, match="seed: was 0, now 1"):
             job(tmp_path, seed=1).run(ROWS, answers)
-        with pytest.raises(SettingsError, match=r"shards\.rows: there 12, asked for 9"):
+        with pytest.raises(SettingsError, match=r"shards\.rows: was 12, now 9"):
             job(tmp_path, size=9).run(ROWS, answers)
 
     def test_force_starts_anew_with_other_settings(self, tmp_path: Path, undisturbed_shards: dict[str, bytes]) -> None:

@@ -75,9 +75,9 @@ def test_an_unfinished_job_with_other_settings_is_refused(tmp_path: Path) -> Non
     state |= {"read": 2, "written": 2, "reasons": {}, "bytes": [0, 0], "finished": False}
     (part / "journal.json").write_text(json.dumps(state), "utf-8")
     other = stage_job(replace(STAGE, training=Training(seed=4)), job.rows, job.target, job.options)
-    with pytest.raises(SettingsError, match=r"training\.seed: there 3, asked for 4"):
+    with pytest.raises(SettingsError, match=r"training\.seed: was 3, now 4"):
         other.run()
     rows = stage_job(STAGE, InMemory(Corpus([*GOLD][1:])), job.target, job.options)
-    with pytest.raises(SettingsError, match="rows: there"):
+    with pytest.raises(SettingsError, match="rows: was"):
         rows.run()
     assert job.run().read == 48

@@ -87,7 +87,7 @@ def test_several_comparisons_weaken_the_best_one():
         ([], "Nothing was scored."),
         (
             [system("gold", 0.0), system("a", 0.0)],
-            "Every F1 is 0: no tagger found an entity, so nothing can be compared.",
+            "Every F1 is 0: no tagger found a correct entity, so nothing can be compared.",
         ),
         ([GOLD], "gold only: 46.2 F1; no augmentation was tried."),
         ([GOLD, system("a", None)], "gold only: 46.2 F1; no augmentation was tried."),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -108,3 +109,12 @@ def test_text_in_another_language_names_the_bundled_encoder_that_knows_it(
     forget_notes()
     small(tiny_model, steps=1).fit([Sentence(("ᚠᚢᚦ", "ᚨᚱᚲ"), (Entity(0, 1, "PER"),), language="hi")] * 2)
     assert "e.g. bundled-multilingual (extra multilingual), xlm-roberta-base or" in capsys.readouterr().err
+
+
+def test_a_model_of_english_alone_is_told_of_a_text_in_another_language_that_it_can_spell(
+    tiny_model: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    forget_notes()
+    monkeypatch.setattr(bundled, "BUNDLED", (tiny_model,))
+    small(tiny_model, steps=1).fit([replace(sentence, language="es") for sentence in GOLD[:2]])
+    assert "it knows English alone, and there is text in es. Name a model of its language" in capsys.readouterr().err

@@ -117,11 +117,11 @@ def test_a_training_that_was_stopped_goes_on(tiny_model, stopped: Path) -> None:
 def test_a_training_goes_on_with_nothing_else(tiny_model, stopped: Path) -> None:
     other = [GOLD[0].with_entities(()), *GOLD[1:]]
     for difference, gold, dev, changes in (
-        ("gold: there", other, GOLD[:4], {}),
-        ("dev: there", GOLD, other[:4], {}),
-        ("dev: there", GOLD, [], {}),
-        ("settings.dropout: there None, asked for 0.3", GOLD, GOLD[:4], {"dropout": 0.3}),
-        ("seed: there 2, asked for 3", GOLD, GOLD[:4], {"seed": 3}),
+        ("gold: was", other, GOLD[:4], {}),
+        ("dev: was", GOLD, other[:4], {}),
+        ("dev: was", GOLD, [], {}),
+        ("settings.dropout: was None, now 0.3", GOLD, GOLD[:4], {"dropout": 0.3}),
+        ("seed: was 2, now 3", GOLD, GOLD[:4], {"seed": 3}),
     ):
         tagger = small(tiny_model, steps=12, evaluate_every=3, dropout=changes.get("dropout"))
         with pytest.raises(SettingsError, match=difference):

@@ -196,6 +196,8 @@ def stats(
 
 
 def _print_stats(rows: list[dict[str, Any]]) -> None:
+    from nersery.report.number_format import plural
+
     for row in rows:
         print(printable(f"{row['file']}  ({row['format']})"))
         size = max(1, row["sentences"])
@@ -205,7 +207,7 @@ def _print_stats(rows: list[dict[str, Any]]) -> None:
         )
         print(
             f"  {row['entities']:,} entities over {row['entity_words']:,} words; "
-            f"{row['sentences_without_entities']:,} sentences without entities"
+            f"{plural(row['sentences_without_entities'], 'sentence')} without entities"
         )
         types = {printable(type_): count for type_, count in row["types"].items()}
         for type_, count in zip(tables.padded(types), types.values(), strict=True):

@@ -26,6 +26,8 @@ DEVICES = Path("/dev")
 """Also its links to files, such as /dev/stdout, would be replaced by a file that is moved there."""
 NO_SPACE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 """What the system calls a full disk, a used-up quota, and a file too large for the disk."""
+MOST_SHOWN = 120
+"""Characters of a setting in a message."""
 _IN_WORKSHOP = {LOCK, "new", "old", "gone"}
 
 
@@ -297,7 +299,7 @@ def differences(old: Mapping[str, Any], new: Mapping[str, Any], prefix: str = ""
     """The settings in which two nested mappings differ, one a line.
 
     >>> print(differences({"seed": 1, "data": {"size": 100}}, {"seed": 1, "data": {"size": 200}}))
-      data.size: there 100, asked for 200
+      data.size: was 100, now 200
     """
     lines = []
     for key in sorted({*old, *new}):
@@ -306,6 +308,12 @@ def differences(old: Mapping[str, Any], new: Mapping[str, Any], prefix: str = ""
         if isinstance(old.get(key), Mapping) and isinstance(new.get(key), Mapping):
             lines.append(differences(old[key], new[key], f"{prefix}{key}."))
         else:
-            old_text, new_text = (repr(record[key]) if key in record else "nothing" for record in (old, new))
-            lines.append(f"  {prefix}{key}: there {old_text}, asked for {new_text}")
+            old_text, new_text = (_shown(record[key]) if key in record else "nothing" for record in (old, new))
+            lines.append(f"  {prefix}{key}: was {old_text}, now {new_text}")
     return "\n".join(lines)
+
+
+def _shown(value: Any) -> str:
+    """A value, or its beginning if it is a long one, such as a whole system."""
+    text = repr(value)
+    return text if len(text) <= MOST_SHOWN else f"{text[:MOST_SHOWN]} …"

@@ -49,9 +49,10 @@ class Comparison:
         return asdict(self)
 
     def __str__(self) -> str:
-        """The difference and its interval in points of a hundred, e.g. ``+1.3, 95 % -0.2 to +2.9``."""
-        difference, low, high = (f"{100 * value:+z.1f}" for value in (self.difference, self.low, self.high))
-        return f"{difference}, 95 % {low} to {high}"
+        """The difference and its interval in points of a hundred, e.g. ``+1.3, 95 % interval −0.2 to +2.9``."""
+        values = (self.difference, self.low, self.high)
+        difference, low, high = (f"{100 * value:+z.1f}".replace("-", "−") for value in values)
+        return f"{difference}, 95 % interval {low} to {high}"
 
 
 def caution(sentences: int) -> str:

@@ -39,7 +39,7 @@ class SweepReport:
 
     @property
     def found_nothing(self) -> bool:
-        """Whether trainings are finished, and no tagger found an entity."""
+        """Whether trainings are finished, and no tagger found a correct entity."""
         return self.done > 0 and not any(cell.f1 for cell in self.cells)
 
     def as_dict(self) -> dict[str, Any]:

@@ -44,7 +44,7 @@ def verdict(report: Report) -> Verdict:
     if not scored:
         return Verdict("unclear", "Nothing was scored.")
     if not any(system.f1.mean for system in scored):
-        text = "Every F1 is 0: no tagger found an entity, so nothing can be compared."
+        text = "Every F1 is 0: no tagger found a correct entity, so nothing can be compared."
         return Verdict("unclear", text, ("Check the learning curves; training may have been too short.",))
     if reference is None:
         best = max(tried, key=lambda system: system.f1.mean or 0.0)

@@ -160,8 +160,8 @@ class TransformerTagger(decoding.Decoding, Tagger, ModelSettings, TrainingSettin
     def _warn_if_unsuited(self, gold: Sequence[Sentence]) -> None:
         _, encoder = self.parts
         words = [word for sentence in gold for word in sentence.words]
-        if issue := encoder.vocabulary_issue(words):
-            present = {sentence.language for sentence in gold}
+        present = {sentence.language for sentence in gold}
+        if issue := encoder.vocabulary_issue(words) or bundled.unknown_languages(self.model, present):
             others = bundled.alternatives("xlm-roberta-base or google/muril-base-cased", self.model, present)
             warn(
                 f'the model "{self.model}" of the tagger was made for other languages than this text: {issue}. Name '

@@ -158,7 +158,7 @@ def test_priors_that_are_not_there_or_not_whole(aligner, tmp_path):
     with pytest.raises(SettingsError, match="cannot be read"):
         Statistical(priors=str(tmp_path)).align([])
     aligner.save(tmp_path)
-    with pytest.raises(SettingsError, match="prefix: there 4, asked for 5"):
+    with pytest.raises(SettingsError, match="prefix: was 4, now 5"):
         Statistical(priors=str(tmp_path), prefix=5).align([])
     record = json.loads((tmp_path / "lexicon.json").read_text())
     (tmp_path / "lexicon.json").write_text(json.dumps({**record, "source": record["source"][1:]}))

@@ -123,6 +123,14 @@ def test_the_taggers_of_a_run(tmp_path: Path) -> None:
     assert [str(path.relative_to(tmp_path)) for path in taggers_of(tmp_path)] == ["seed-2/a/tagger", "seed-2/b/tagger"]
 
 
+def test_a_folder_with_a_tagger_is_the_folder_of_a_run_only_if_a_job_has_left_it(tmp_path: Path) -> None:
+    (tmp_path / "tagger").mkdir()
+    with pytest.raises(MissingResourceError, match="holds no tagger"):
+        taggers_of(tmp_path)
+    (tmp_path / "grow.json").write_text("{}")
+    assert taggers_of(tmp_path) == [tmp_path / "tagger"]
+
+
 @pytest.fixture
 def raw(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     monkeypatch.chdir(tmp_path)

@@ -132,8 +132,8 @@ def test_other_files_are_named_instead_of_their_hashes(grown: Harvest) -> None:
     io.write(sentences(3, 200), "more.conll")
     with pytest.raises(SettingsError) as error:
         GrowJob(("train.conll", "more.conll"), Path("out"), raw="more.conll").execute()
-    assert "files.train 2: there nothing, asked for 'more.conll'" in str(error.value)
-    assert "files.raw: there 'other content', asked for 'more.conll'" in str(error.value)
+    assert "files.train 2: was nothing, now 'more.conll'" in str(error.value)
+    assert "files.raw: was 'other content', now 'more.conll'" in str(error.value)
 
 
 def test_another_winner_gets_its_own_schedule_and_no_other_training_is_compared(grown: Harvest) -> None:

@@ -187,19 +187,19 @@ class TestState:
         else:
             with pytest.raises(Stop):
                 adapted(twin, raw, stop_at(3), folder=state)
-        with pytest.raises(OtherTrainingError, match=r"\n  model\.name: there "):
+        with pytest.raises(OtherTrainingError, match=r"\n  model\.name: was "):
             adapted(tiny_masked_lm, raw, folder=state)
-        with pytest.raises(OtherTrainingError, match=r"\n  plan\.epochs: there 2, asked for 3"):
+        with pytest.raises(OtherTrainingError, match=r"\n  plan\.epochs: was 2, now 3"):
             adapted(twin, raw, folder=state, epochs=3)
-        with pytest.raises(OtherTrainingError, match=r"\n  seed: there 1, asked for 2"):
+        with pytest.raises(OtherTrainingError, match=r"\n  seed: was 1, now 2"):
             adapted(twin, raw, folder=state, seed=2)
         text = raw.read_text("utf-8")
         raw.write_text(text.replace("Radia", "Grace"), "utf-8")
-        with pytest.raises(OtherTrainingError, match=r"\n  text: there "):
+        with pytest.raises(OtherTrainingError, match=r"\n  text: was "):
             adapted(twin, raw, folder=state)
         raw.write_text(text, "utf-8")
         (twin / "notes.txt").write_text("other files of the same shapes")
-        with pytest.raises(OtherTrainingError, match=r"\n  files\.model: there "):
+        with pytest.raises(OtherTrainingError, match=r"\n  files\.model: was "):
             adapted(twin, raw, folder=state)
 
     def test_progress_counts_the_steps(self, tiny_masked_lm: str, raw: Path) -> None:

@@ -143,11 +143,11 @@ class TestRefusals:
     @pytest.mark.parametrize(
         ("changes", "difference"),
         [
-            ({"learning_rate": 0.06}, "  plan.learning_rate: there 0.05, asked for 0.06"),
-            ({"seed": 6}, "  seed: there 5, asked for 6"),
-            ({"examples": range(11)}, "  examples: there 10, asked for 11"),
-            ({"fingerprint": {"corpus": "a"}}, "  corpus: there nothing, asked for 'a'"),
-            ({"model": Wider}, "  weights.third.weight: there [2, 4], asked for [3, 4]"),
+            ({"learning_rate": 0.06}, "  plan.learning_rate: was 0.05, now 0.06"),
+            ({"seed": 6}, "  seed: was 5, now 6"),
+            ({"examples": range(11)}, "  examples: was 10, now 11"),
+            ({"fingerprint": {"corpus": "a"}}, "  corpus: was nothing, now 'a'"),
+            ({"model": Wider}, "  weights.third.weight: was [2, 4], now [3, 4]"),
         ],
     )
     def test_another_training(self, stopped: Path, changes: dict[str, Any], difference: str):

@@ -197,7 +197,7 @@ def taggers_of(folder: str | Path) -> list[Path]:
     root = Path(folder)
     seeds = sorted(root.glob("seed-*"), key=lambda path: (len(path.name), path.name))
     taggers = next((paths for seed in seeds if (paths := sorted(seed.glob("*/tagger")))), [])
-    taggers = taggers or [path for path in [root / "tagger"] if path.is_dir()]
+    taggers = taggers or [path for path in [root / "tagger"] if path.is_dir() and (root / "grow.json").exists()]
     if not taggers:
         raise MissingResourceError(
             f"{folder} holds no tagger: expected the folder of `nersery grow`, or of a run whose recipe says "

@@ -69,7 +69,7 @@ class Harvest:
         if not best:
             finds_some = self.test_f1 is not None and self.test_f1[1]
             best_line = (
-                "best: none, because no tagger found an entity (F1 0.0 on held-out sentences). "
+                "best: none, because no tagger found a correct entity (F1 0.0 on held-out sentences). "
                 + ("The final tagger, trained on all sentences, finds some. " if finds_some else "")
                 + "Training was too short: allow more --minutes, with another --out"
             )

@@ -322,8 +322,8 @@ class _PlanDraft:
             ]
             minutes = math.ceil((budget.used + max(needed)) / 60)
             text += (
-                f". That is too little for a good tagger, which takes --minutes {minutes} from the start: "
-                "a job that resumes keeps its steps, so name another --out"
+                f". That is too little for a good tagger. Start again with --minutes {minutes} and another --out: "
+                "a job that resumes keeps its steps"
             )
         return [text]
 
