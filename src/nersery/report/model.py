@@ -35,7 +35,8 @@ from nersery.report.tables.table_columns import COUNTS, Column
 from nersery.report.training_parts import GridReport, SelfTrainingReport, TeacherReport, TrainingReport
 
 NEW_ENTITIES = (
-    "New entities: distinct mentions, by words and type, that occur in the training sentences but not in gold."
+    "New entities: distinct mentions, by words and type, that occur in the training sentences but not in gold. "
+    "A mention whose words are only in another order counts as well."
 )
 
 
