@@ -133,3 +133,15 @@ def test_an_evaluation_without_a_common_type_is_noted(tmp_path: Path, monkeypatc
     assert said not in call("evaluate", "gold.conll", "predicted.conll").err
     io.write([s.with_entities(()) for s in sentences(9)], "predicted.jsonl")
     assert said not in call("evaluate", "gold.conll", "predicted.jsonl").err
+
+
+def test_a_file_without_labels_among_labelled_ones_is_noted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, memory: object
+):
+    monkeypatch.chdir(tmp_path)
+    io.write(sentences(9), "gold.conll")
+    Path("raw.txt").write_text("Ada went to Oslo\n")
+    found = call("train", "gold.conll", "raw.txt", "t", "--method", "memory")
+    assert found.code == 0, found.err
+    assert "note: no sentence of raw.txt has an entity, so all words there count as outside entities: " in found.err
+    assert "has an entity" not in call("train", "gold.conll", "gold.conll", "u", "--method", "memory").err

@@ -101,12 +101,12 @@ def _untrained(method: str | None, preset: str | None, settings: Sequence[str]) 
 
 
 def _note_oddities(files: Mapping[str, Sequence[Sentence]], dev: Sequence[Sentence]) -> None:
-    """Tell of types that nobody learns or files name otherwise, and of sentences by which no weights can be chosen."""
-    from nersery.experiments.corpus_notes import note_of_overlap, note_of_tag_sets, note_of_types
+    """Tell of files without labels, types that nobody learns or files name otherwise, and sentences in both parts."""
+    from nersery.experiments.corpus_notes import note_of_overlap, note_of_tag_sets, note_of_types, note_of_unlabelled
 
     gold = [sentence for part in files.values() for sentence in part]
-    overlap = note_of_overlap("dev", dev, "train", gold)
-    for text in (note_of_tag_sets(files), note_of_types("dev", dev, types_in(gold)), overlap):
+    unknown, overlap = note_of_types("dev", dev, types_in(gold)), note_of_overlap("dev", dev, "train", gold)
+    for text in (note_of_unlabelled(files), note_of_tag_sets(files), unknown, overlap):
         if text:
             note(text)
 

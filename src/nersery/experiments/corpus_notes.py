@@ -44,6 +44,17 @@ def note_of_tag_sets(files: Mapping[str, Iterable[Sentence]]) -> str:
     )
 
 
+def note_of_unlabelled(files: Mapping[str, Iterable[Sentence]]) -> str:
+    """A note on files without an entity beside others that have some, as raw text by mistake; else empty."""
+    bare = [name for name, part in files.items() if not any(sentence.entities for sentence in part)]
+    return (
+        f"no sentence of {', '.join(bare)} has an entity, so all words there count as outside entities: leave out what "
+        "nobody has labelled"
+        if 0 < len(bare) < len(files)
+        else ""
+    )
+
+
 def note_of_no_shared_type(scores: Mapping[str, Any]) -> str:
     """A note on two files that both have entities, but no type in common; else empty.
 
