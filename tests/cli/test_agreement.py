@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -101,6 +102,8 @@ def test_other_sentences_are_refused():
     assert "If only one file has them: --missing leave-out" in result.err
     io.write([Sentence(("x",), id="other")], "other.jsonl")
     assert "--missing" not in call("inspect", "agreement", "less.jsonl", "other.jsonl").err
+    io.write([replace(FIRST[0], words=("Bo", *WORDS[1:]))], "words.jsonl")
+    assert "--missing" not in call("inspect", "agreement", "anna.jsonl", "words.jsonl").err
 
 
 def test_errors_by_kind_with_examples():
