@@ -37,7 +37,7 @@ def agree(
     reading = options.shared(io.ReadOptions)
     from nersery.evaluate.annotator_agreement import agreement
     from nersery.evaluate.missing_sentences import is_comparable, shared_sentences
-    from nersery.experiments.corpus_notes import note_of_no_shared_type
+    from nersery.evaluate.score_notes import note_of_scores
 
     first_corpus = Corpus(io.open_corpus(first, reading))
     second_corpus = options.read_relabelled(first_corpus, second)
@@ -50,7 +50,7 @@ def agree(
         if not is_comparable(first_corpus, second_corpus):
             raise
         raise DataError(error.issues, fix=f"{error.fix}. If only one file has them: --missing leave-out") from None
-    if text := note_of_no_shared_type(result.entities.as_dict()):
+    if text := note_of_scores(result.entities.as_dict(), first, second):
         note(text)
     if json:
         options.print_json(result.as_dict())

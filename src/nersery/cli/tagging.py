@@ -165,7 +165,7 @@ def evaluate(
         result["against"] = {"file": against, **compared.as_dict()}
     if scored.errors is not None:
         result["errors"] = scored.errors.as_dict(SHOWN_MISTAKES)
-    for text in _score_notes(result, compared):
+    for text in _score_notes(gold, names, scored, compared):
         note(text)
     if json:
         options.print_json(result)
@@ -204,13 +204,14 @@ def _scored(gold: str, names: Sequence[str], missing: Missing, *, errors: bool) 
     return result
 
 
-def _score_notes(result: dict[str, Any], compared: Comparison | None) -> list[str]:
+def _score_notes(gold: str, names: Sequence[str], scored: InStep, compared: Comparison | None) -> list[str]:
+    from nersery.evaluate.score_notes import note_of_scores
     from nersery.evaluate.significance import caution
-    from nersery.experiments.corpus_notes import note_of_no_shared_type
 
-    nothing = "" if result["per_type"] else "neither side has an entity, so there is nothing to score"
+    all_scores = (counter.scores.as_dict() for counter in scored.counters)
+    notes = [note_of_scores(scores, gold, name) for name, scores in zip(names, all_scores, strict=True)]
     few = caution(compared.sentences) if compared is not None else ""
-    return [*filter(None, (nothing, note_of_no_shared_type(result), few))]
+    return [*filter(None, (*notes, few))]
 
 
 def _print_scores(result: dict[str, Any], compared: Comparison | None) -> None:

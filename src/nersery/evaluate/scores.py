@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Any
 from nersery.core.errors import DataError, Issue
 from nersery.core.sentence import Corpus, Sentence
 from nersery.core.text_forms import composed
+from nersery.core.warnings import note
+from nersery.evaluate.score_notes import note_of_scores
 from nersery.pipeline.stage_job import opened
 
 if TYPE_CHECKING:
@@ -193,7 +195,10 @@ def evaluate(gold: Iterable[Sentence] | str | Path, predicted: Iterable[Sentence
     1.0
     """
     truth = Corpus(opened(gold, "gold"))
-    return score(truth, paired_by_order(truth, Corpus(opened(predicted, "predicted"))))
+    scores = score(truth, paired_by_order(truth, Corpus(opened(predicted, "predicted"))))
+    if text := note_of_scores(scores.as_dict()):
+        note(text)
+    return scores
 
 
 def paired_by_order(first: Corpus, other: Corpus) -> Corpus:
