@@ -319,6 +319,11 @@ def test_evaluate_pairs_by_order_what_has_other_ids() -> None:
         nersery.evaluate(GOLD, [*reversed(plain)])
 
 
+def test_evaluate_tells_of_files_that_do_not_fit(capsys: pytest.CaptureFixture[str]) -> None:
+    nersery.evaluate(GOLD, [sentence.with_entities(()) for sentence in GOLD])
+    assert "note: no sentence of predicted has an entity, so F1 is 0" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize("seed", [-1, 2**32, 1.5, "1", None, True])
 def test_what_is_no_seed_is_refused(seed: Any) -> None:
     with pytest.raises(SettingsError, match=rf"seed is {seed!r}, expected a whole number from 0 to 4294967295"):

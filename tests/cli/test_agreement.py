@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -61,7 +62,10 @@ def test_types_of_other_names_are_told():
     io.write([sentence], "one.jsonl")
     io.write([sentence.with_types({"PER": "Person"})], "two.jsonl")
     for more in ([], ["--json"]):
-        assert "note: no type is in both files" in call("inspect", "agreement", "one.jsonl", "two.jsonl", *more).err
+        assert (
+            "note: no type is in both one.jsonl and two.jsonl"
+            in call("inspect", "agreement", "one.jsonl", "two.jsonl", *more).err
+        )
 
 
 def test_without_labels_there_is_no_kappa():
@@ -76,7 +80,7 @@ def test_without_labels_there_is_no_f1():
     io.write([sentence.with_entities(()) for sentence in FIRST], "none.jsonl")
     result = call("evaluate", "none.jsonl", "none.jsonl")
     assert result.out.splitlines()[2].split() == ["micro", "-", "-", "-", "0", "0", "0"]
-    assert "neither side has an entity" in result.err
+    assert "note: neither none.jsonl nor none.jsonl has an entity, so there is nothing to score\n" in result.err
     assert call("evaluate", "anna.jsonl", "none.jsonl").out.splitlines()[-1].split()[:4] == [
         "micro",
         "0.0",
@@ -101,6 +105,8 @@ def test_other_sentences_are_refused():
     assert "If only one file has them: --missing leave-out" in result.err
     io.write([Sentence(("x",), id="other")], "other.jsonl")
     assert "--missing" not in call("inspect", "agreement", "less.jsonl", "other.jsonl").err
+    io.write([replace(FIRST[0], words=("Bo", *WORDS[1:]))], "words.jsonl")
+    assert "--missing" not in call("inspect", "agreement", "anna.jsonl", "words.jsonl").err
 
 
 def test_errors_by_kind_with_examples():

@@ -266,7 +266,37 @@ class TestSentencesThatAreMissing:
         for missing in ("leave-out", "missed"):
             result = call("evaluate", "test.conll", "a/test.conll", "--missing", missing)
             assert result.code == 3
-            assert result.err.endswith("compare JSONL files, which keep ids\n")
+            assert result.err.endswith("use JSONL, which keeps the ids of what it is made from\n")
+
+    def test_leaving_them_out_is_proposed_where_it_helps(self):
+        gold = list(io.read("test.conll"))
+        other_words = Sentence(("other", "words"), id=gold[0].id)
+        several = {
+            "more": [*gold, Sentence(("more",))],
+            "fewer": gold[:-1],
+            "other": [*gold[:5], other_words, *gold[6:]],
+        }
+        for name, predicted in several.items():
+            io.write(predicted, f"{name}.conll")
+        io.write([other_words, *gold[1:]], "words.jsonl")
+        io.write([other_words, *gold[1:6]], "both.jsonl")
+        helped = call("evaluate", "test.conll", "some.jsonl").err
+        assert "If a file lacks sentences: --missing leave-out, or missed\n" in helped
+        for name in ("more.conll", "fewer.conll", "other.conll", "words.jsonl", "both.jsonl"):
+            result = call("evaluate", "test.conll", name)
+            assert result.code == 3
+            assert "--missing" not in result.err, name
+            assert call("evaluate", "test.conll", name, "--missing", "leave-out").code == 3
+
+    def test_files_without_ids_are_compared_in_order(self):
+        gold = list(io.read("test.conll"))
+        io.write([*gold[:5], *gold[6:]], "fewer.conll")
+        assert (
+            "fewer.conll: the 12 gold ids and the 11 predicted ids have nothing in common; in order, words are the "
+            "same up to sentence 5\nFix: give two files with the same sentences. They are paired by id; CoNLL and text "
+            "have none, so both files need all sentences in the same order. Where some are missing, use JSONL, "
+            "which keeps the ids of what it is made from\n"
+        ) in call("evaluate", "test.conll", "fewer.conll").err
 
     @pytest.mark.parametrize("missing", ["leave-out", "missed"])
     def test_some_must_be_there(self, missing: str):

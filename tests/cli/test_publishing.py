@@ -138,3 +138,11 @@ def test_an_id_that_two_files_have_names_the_second_file():
     io.write([Sentence(("Bob",), id="0")], "b.jsonl")
     result = call("dataset", "publish", "train=a.jsonl", "test=b.jsonl", "data", "--no-parquet")
     assert (result.code, "b.jsonl (sentence 0): another sentence has the same id" in result.err) == (3, True)
+
+
+def test_a_file_without_labels_among_labelled_ones_is_noted():
+    Path("raw.txt").write_text("Ada went to Oslo\n", "utf-8")
+    result = call("dataset", "publish", "all.conll", "train=raw.txt", "data", "--no-parquet", "--similarity", "1")
+    assert not result.code, result.err
+    assert result.err.count("has an entity") == 1
+    assert "note: no sentence of raw.txt has an entity, so all words there count as outside entities: " in result.err

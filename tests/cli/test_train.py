@@ -122,14 +122,34 @@ def test_files_with_two_sets_of_tags_are_noted(tmp_path: Path, monkeypatch: pyte
     assert "different types" not in call("train", "gold.conll", "few.conll", "u", *quick).err
 
 
-def test_an_evaluation_without_a_common_type_is_noted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_an_evaluation_of_files_that_do_not_fit_is_noted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.chdir(tmp_path)
+    gold = sentences(9)
+    io.write(gold, "gold.conll")
+    io.write([s.with_types({"PER": "Person", "LOC": "Place"}) for s in gold], "all.conll")
+    io.write([s.with_types({"PER": "Person"}) for s in gold], "one.conll")
+    (tmp_path / "raw.txt").write_text("".join(f"{sentence.text}\n" for sentence in gold))
+    empty = "note: no sentence of raw.txt has an entity, so F1 is 0: expected labels in both files\n"
+    rename = "; if two mean the same, rename them: nersery dataset convert --type OLD=NEW"
+    assert (
+        f"note: no type is in both gold.conll and all.conll{rename}\n"
+        in call("evaluate", "gold.conll", "all.conll").err
+    )
+    for more in ([], ["--json"], ["--against", "gold.conll"]):
+        assert "in gold.conll, Person (5) in one.conll" in call("evaluate", "gold.conll", "one.conll", *more).err
+    assert "Person (5) in one.conll" in call("evaluate", "gold.conll", "gold.conll", "--against", "one.conll").err
+    assert empty in call("evaluate", "raw.txt", "gold.conll").err
+    assert empty in call("evaluate", "gold.conll", "raw.txt").err
+    assert call("evaluate", "gold.conll", "gold.conll").err.count("note:") == 0
+
+
+def test_a_file_without_labels_among_labelled_ones_is_noted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, memory: object
+):
     monkeypatch.chdir(tmp_path)
     io.write(sentences(9), "gold.conll")
-    io.write([s.with_types({"PER": "Person", "LOC": "Place"}) for s in sentences(9)], "predicted.conll")
-    assert "note: no type" in call("evaluate", "gold.conll", "predicted.conll", "--json").err
-    said = "note: no type is in both files; if two mean the same, rename them: nersery dataset convert --type OLD=NEW\n"
-    assert said in call("evaluate", "gold.conll", "predicted.conll").err
-    io.write([s.with_types({"PER": "Person"}) for s in sentences(9)], "predicted.conll")
-    assert said not in call("evaluate", "gold.conll", "predicted.conll").err
-    io.write([s.with_entities(()) for s in sentences(9)], "predicted.jsonl")
-    assert said not in call("evaluate", "gold.conll", "predicted.jsonl").err
+    Path("raw.txt").write_text("Ada went to Oslo\n")
+    found = call("train", "gold.conll", "raw.txt", "t", "--method", "memory")
+    assert found.code == 0, found.err
+    assert "note: no sentence of raw.txt has an entity, so all words there count as outside entities: " in found.err
+    assert "has an entity" not in call("train", "gold.conll", "gold.conll", "u", "--method", "memory").err

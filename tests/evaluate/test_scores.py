@@ -207,10 +207,11 @@ def test_all_mismatches_are_reported_together():
 
 def test_files_of_other_sentences_get_one_message_with_both_names():
     one, other = [sentence([], id="a"), sentence([], id="b")], [sentence([], id="c")]
-    with pytest.raises(DataError) as caught:
-        list(paired(one, other, ("first", "second")))
-    (issue,) = caught.value.issues
-    assert issue.message == "the 2 first ids and the 1 second ids have nothing in common"
+    for words, same in ((other[0].words, "; in order, words are the same up to sentence 1"), (("x",), "")):
+        with pytest.raises(DataError) as caught:
+            list(paired(one, [replace(other[0], words=words)], ("first", "second")))
+        (issue,) = caught.value.issues
+        assert issue.message == f"the 2 first ids and the 1 second ids have nothing in common{same}"
     assert "give two files with the same sentences" in str(caught.value)
     with pytest.raises(DataError, match="sentence c: second, but not in first"):
         list(paired([], other, ("first", "second")))

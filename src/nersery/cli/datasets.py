@@ -153,7 +153,7 @@ def publish(
     divided = divide(sentences, given, division)
     record = {"inputs": records, "division": asdict(division), "evaluation": evaluation}
     full = dataset.publish(divided, folder, described, record, parquet=parquet, force=force)
-    for text in _notes(divided, given, division):
+    for text in _notes(divided, given, division, {source.file.name: source for source, _ in sources}):
         note(text)
     address = hub_push(client, folder, push, private=private) if push else None
     if json:
@@ -167,12 +167,17 @@ def publish(
         print(printable(f"{folder}: {counts} sentences"))
 
 
-def _notes(divided: Divided, given: Mapping[str, str], division: Division) -> Iterator[str]:
+def _notes(
+    divided: Divided, given: Mapping[str, str], division: Division, files: Mapping[str, io.Source]
+) -> Iterator[str]:
     """What of a dataset its user may not have meant."""
+    from nersery.experiments.corpus_notes import note_of_unlabelled
     from nersery.report.number_format import plural
 
     if not any(sentence.entities for corpus in divided.splits.values() for sentence in corpus):
         yield "no sentence has an entity, expected labelled corpora"
+    elif unlabelled := note_of_unlabelled(files):
+        yield unlabelled
     shares = {"validation": division.dev_share, "test": division.test_share}
     without = [split for split, share in shares.items() if share and split not in divided.splits]
     written = sum(map(len, divided.splits.values()))

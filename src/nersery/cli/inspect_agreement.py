@@ -36,8 +36,8 @@ def agree(
     """Compare two labellings: Cohen's kappa over words, F1 over whole entities."""
     reading = options.shared(io.ReadOptions)
     from nersery.evaluate.annotator_agreement import agreement
-    from nersery.evaluate.missing_sentences import shared_sentences
-    from nersery.experiments.corpus_notes import note_of_no_shared_type
+    from nersery.evaluate.missing_sentences import is_comparable, shared_sentences
+    from nersery.evaluate.score_notes import note_of_scores
 
     first_corpus = Corpus(io.open_corpus(first, reading))
     second_corpus = options.read_relabelled(first_corpus, second)
@@ -47,11 +47,10 @@ def agree(
     try:
         result = agreement(first_corpus, second_corpus)
     except DataError as error:
-        ids, others = first_corpus.by_id.keys(), second_corpus.by_id.keys()
-        if ids == others or ids.isdisjoint(others):
+        if not is_comparable(first_corpus, second_corpus):
             raise
         raise DataError(error.issues, fix=f"{error.fix}. If only one file has them: --missing leave-out") from None
-    if text := note_of_no_shared_type(result.entities.as_dict()):
+    if text := note_of_scores(result.entities.as_dict(), first, second):
         note(text)
     if json:
         options.print_json(result.as_dict())

@@ -101,12 +101,12 @@ def _untrained(method: str | None, preset: str | None, settings: Sequence[str]) 
 
 
 def _note_oddities(files: Mapping[str, Sequence[Sentence]], dev: Sequence[Sentence]) -> None:
-    """Tell of types that nobody learns or files name otherwise, and of sentences by which no weights can be chosen."""
-    from nersery.experiments.corpus_notes import note_of_overlap, note_of_tag_sets, note_of_types
+    """Tell of files without labels, types that nobody learns or files name otherwise, and sentences in both parts."""
+    from nersery.experiments.corpus_notes import note_of_overlap, note_of_tag_sets, note_of_types, note_of_unlabelled
 
     gold = [sentence for part in files.values() for sentence in part]
-    overlap = note_of_overlap("dev", dev, "train", gold)
-    for text in (note_of_tag_sets(files), note_of_types("dev", dev, types_in(gold)), overlap):
+    unknown, overlap = note_of_types("dev", dev, types_in(gold)), note_of_overlap("dev", dev, "train", gold)
+    for text in (note_of_unlabelled(files), note_of_tag_sets(files), unknown, overlap):
         if text:
             note(text)
 
@@ -165,7 +165,7 @@ def evaluate(
         result["against"] = {"file": against, **compared.as_dict()}
     if scored.errors is not None:
         result["errors"] = scored.errors.as_dict(SHOWN_MISTAKES)
-    for text in _score_notes(result, compared):
+    for text in _score_notes(gold, names, scored, compared):
         note(text)
     if json:
         options.print_json(result)
@@ -204,13 +204,14 @@ def _scored(gold: str, names: Sequence[str], missing: Missing, *, errors: bool) 
     return result
 
 
-def _score_notes(result: dict[str, Any], compared: Comparison | None) -> list[str]:
+def _score_notes(gold: str, names: Sequence[str], scored: InStep, compared: Comparison | None) -> list[str]:
+    from nersery.evaluate.score_notes import note_of_scores
     from nersery.evaluate.significance import caution
-    from nersery.experiments.corpus_notes import note_of_no_shared_type
 
-    nothing = "" if result["per_type"] else "neither side has an entity, so there is nothing to score"
+    all_scores = (counter.scores.as_dict() for counter in scored.counters)
+    notes = [note_of_scores(scores, gold, name) for name, scores in zip(names, all_scores, strict=True)]
     few = caution(compared.sentences) if compared is not None else ""
-    return [*filter(None, (nothing, note_of_no_shared_type(result), few))]
+    return [*filter(None, (*notes, few))]
 
 
 def _print_scores(result: dict[str, Any], compared: Comparison | None) -> None:

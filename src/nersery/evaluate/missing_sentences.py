@@ -7,12 +7,7 @@ from dataclasses import replace
 
 from nersery.core.errors import DataError, Issue
 from nersery.core.sentence import Corpus
-from nersery.evaluate.scores import paired
-
-SAME_SENTENCES = (
-    "are these files of the same sentences? They are paired by id. In CoNLL and text, ids are the name of the file "
-    "with a number: where sentences are missing, compare JSONL files, which keep ids"
-)
+from nersery.evaluate.scores import SAME_SENTENCES, paired
 
 
 def shared_sentences(first: Corpus, second: Corpus, name: str) -> tuple[Corpus, Corpus, tuple[int, int]]:
@@ -41,8 +36,16 @@ def check_pairs(truth: Corpus, other: Corpus, name: str, missing: str) -> None:
         paired(truth, other)
     except DataError as error:
         issues = [replace(issue, file=name) for issue in error.issues]
-        fix = f"{error.fix}. If a file lacks sentences: --missing leave-out, or missed"
-        raise DataError(issues, fix=fix if missing == "refuse" else SAME_SENTENCES) from None
+        if missing != "refuse":
+            raise DataError(issues, fix=SAME_SENTENCES) from None
+        hint = ". If a file lacks sentences: --missing leave-out, or missed" if is_comparable(truth, other) else ""
+        raise DataError(issues, fix=error.fix + hint) from None
+
+
+def is_comparable(first: Corpus, second: Corpus) -> bool:
+    """Whether some sentences are in both corpora, and each of these has the same words in both."""
+    shared = first.by_id.keys() & second.by_id.keys()
+    return bool(shared) and all(first.by_id[id].words == second.by_id[id].words for id in shared)
 
 
 def absence(truth: Corpus, other: Corpus, name: str) -> str:

@@ -7,17 +7,26 @@ from array import array
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
+from itertools import takewhile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from nersery.core.errors import DataError, Issue
 from nersery.core.sentence import Corpus, Sentence
 from nersery.core.text_forms import composed
+from nersery.core.warnings import note
+from nersery.evaluate.score_notes import note_of_scores
 from nersery.pipeline.stage_job import opened
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
+
+
+SAME_SENTENCES = (
+    "give two files with the same sentences. They are paired by id; CoNLL and text have none, so both files need "
+    "all sentences in the same order. Where some are missing, use JSONL, which keeps the ids of what it is made from"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,7 +195,10 @@ def evaluate(gold: Iterable[Sentence] | str | Path, predicted: Iterable[Sentence
     1.0
     """
     truth = Corpus(opened(gold, "gold"))
-    return score(truth, paired_by_order(truth, Corpus(opened(predicted, "predicted"))))
+    scores = score(truth, paired_by_order(truth, Corpus(opened(predicted, "predicted"))))
+    if text := note_of_scores(scores.as_dict()):
+        note(text)
+    return scores
 
 
 def paired_by_order(first: Corpus, other: Corpus) -> Corpus:
@@ -252,8 +264,11 @@ def paired(
         elif guess.words != truth.words:
             issues.append(Issue(_first_difference(truth.words, guess.words, names), sentence=truth.id))
     if gold and len(issues) >= len(gold) and not guesses.keys() & {truth.id for truth in gold}:
-        issues = [Issue(f"the {len(gold)} {first} ids and the {len(predicted)} {second} ids have nothing in common")]
-        raise DataError(issues, fix="give two files with the same sentences; they are paired by sentence id")
+        message = f"the {len(gold)} {first} ids and the {len(predicted)} {second} ids have nothing in common"
+        in_order = zip(gold, predicted, strict=False)
+        same = sum(1 for _ in takewhile(lambda pair: pair[0].words == pair[1].words, in_order))
+        hint = f"; in order, words are the same up to sentence {same}" if same else ""
+        raise DataError(Issue(message + hint), fix=SAME_SENTENCES)
     known = {sentence.id for sentence in gold}
     issues += [Issue(f"{second}, but not in {first}", sentence=id_) for id_ in guesses if id_ not in known]
     if issues:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
 from itertools import islice
-from typing import Any
 
 from nersery.core.errors import printable
 from nersery.core.sentence import Sentence, types_in
 from nersery.core.text_forms import composed
+from nersery.evaluate.score_notes import RENAME
 from nersery.io.tokenization import attached_signs
 from nersery.taggers.components.description import read_description
 
@@ -17,8 +17,6 @@ SENTENCES_READ = 2000
 """How many sentences are looked at for signs such as commas."""
 CLEAR_DIFFERENCE = 0.6
 """Of two shares of such signs."""
-RENAME = "rename them: nersery dataset convert --type OLD=NEW"
-"""What to do about types that are called differently."""
 
 
 def note_of_types(label: str, part: Iterable[Sentence], known: Collection[str]) -> str:
@@ -44,15 +42,15 @@ def note_of_tag_sets(files: Mapping[str, Iterable[Sentence]]) -> str:
     )
 
 
-def note_of_no_shared_type(scores: Mapping[str, Any]) -> str:
-    """A note on two files that both have entities, but no type in common; else empty.
-
-    Args:
-        scores: See `nersery.evaluate.scores.Scores.as_dict`.
-    """
-    is_shared = any(row["gold"] and row["predicted"] for row in scores["per_type"].values())
-    have_entities = scores["micro"]["gold"] and scores["micro"]["predicted"]
-    return f"no type is in both files; if two mean the same, {RENAME}" if have_entities and not is_shared else ""
+def note_of_unlabelled(files: Mapping[str, Iterable[Sentence]]) -> str:
+    """A note on files without an entity beside others that have some, as raw text by mistake; else empty."""
+    bare = [name for name, part in files.items() if not any(sentence.entities for sentence in part)]
+    return (
+        f"no sentence of {', '.join(bare)} has an entity, so all words there count as outside entities: leave out what "
+        "nobody has labelled"
+        if 0 < len(bare) < len(files)
+        else ""
+    )
 
 
 def note_of_overlap(label: str, part: Collection[Sentence], other: str, sentences: Iterable[Sentence]) -> str:

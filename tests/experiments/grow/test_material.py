@@ -294,3 +294,22 @@ def test_definitions_are_of_types_that_occur(definitions: dict[str, str], messag
     io.write(sentences(9), tmp_path / "train.jsonl")
     with pytest.raises(SettingsError, match=message):
         read_material([str(tmp_path / "train.jsonl")], None, None, io.ReadOptions(), 30, definitions)
+
+
+@pytest.mark.parametrize("raw", ["raw.txt", None])
+def test_raw_text_is_no_labelled_file(raw: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    io.write(sentences(9), "train.jsonl")
+    for name in ("raw.txt", "more.txt"):
+        Path(name).write_text("Ada went to Oslo\n")
+    with pytest.raises(DataError, match=r"more\.txt: this is plain text, which has no labels\nFix: .*--raw"):
+        read_material(["train.jsonl", "more.txt"], raw, None, io.ReadOptions(), 30)
+
+
+def test_labelled_sentences_may_have_no_entity(tmp_path: Path) -> None:
+    io.write(sentences(9), tmp_path / "train.jsonl")
+    io.write([Sentence(("Nobody", "wrote"), id="1")], tmp_path / "more.jsonl")
+    names = [str(tmp_path / name) for name in ("train.jsonl", "more.jsonl")]
+    material = read_material(names, None, None, io.ReadOptions(), 30)
+    assert len(material.gold) == 10
+    assert any(f"no sentence of {names[1]} has an entity" in note for note in material.notes)

@@ -13,8 +13,15 @@ from nersery.core.errors import DataError, Issue, SettingsError, did_you_mean, p
 from nersery.core.random import item_seed
 from nersery.core.sentence import Corpus, Sentence
 from nersery.core.text_forms import composed
-from nersery.experiments.corpus_notes import note_of_overlap, note_of_punctuation, note_of_tag_sets, note_of_types
+from nersery.experiments.corpus_notes import (
+    note_of_overlap,
+    note_of_punctuation,
+    note_of_tag_sets,
+    note_of_types,
+    note_of_unlabelled,
+)
 from nersery.experiments.text_profile import TextProfile, data_notes, note_of_language, profile, refuse_other_language
+from nersery.io.text import TextSource
 from nersery.report.number_format import plural
 from nersery.taggers.base import require_labels
 
@@ -127,8 +134,16 @@ def _tested(test: str | Path, options: io.ReadOptions, gold: Corpus) -> Corpus:
 
 
 def _joined(train: Sequence[str], options: io.ReadOptions) -> tuple[Corpus, list[str]]:
-    """The sentences of all files; an id that an earlier file has gets the name of its file in front."""
-    corpora = [Corpus(io.open_corpus(name, options)) for name in train]
+    """The sentences of all files; an id that an earlier file has gets the name of its file in front.
+
+    Raises:
+        DataError: If a file is plain text.
+    """
+    sources = [io.open_corpus(name, options) for name in train]
+    texts = [source.file.name for source in sources if isinstance(source, TextSource)]
+    if issues := [Issue("this is plain text, which has no labels", name) for name in texts]:
+        raise DataError(issues, fix="give labelled sentences, and raw text by --raw, in one file")
+    corpora = [*map(Corpus, sources)]
     last_file = {composed(sentence.text): number for number, corpus in enumerate(corpora) for sentence in corpus}
     kept: dict[str, Sentence] = {}
     ids: set[str] = set()
@@ -142,8 +157,8 @@ def _joined(train: Sequence[str], options: io.ReadOptions) -> tuple[Corpus, list
     if left_out := len(ids) - len(kept):
         counted = plural(left_out, "sentence")
         notes.append(f"{counted} left out, because a later train file has the same text: its labels are used")
-    if tag_set_note := note_of_tag_sets(dict(zip(train, corpora, strict=True))):
-        notes.append(tag_set_note)
+    files = dict(zip(train, corpora, strict=True))
+    notes += filter(None, [note_of_unlabelled(files), note_of_tag_sets(files)])
     return Corpus(kept.values()), notes
 
 
