@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import sys
+from datetime import date
+from decimal import Decimal
 from enum import Enum
 from pathlib import Path
 from typing import Any
+from uuid import UUID
 
 import datasets
 import numpy as np
@@ -205,6 +208,28 @@ def test_words_and_tags_may_be_of_other_types() -> None:
     entity = {"start": np.int64(0), "end": np.int32(1), "type": "PER", "score": np.float32(0.5)}
     (sentence,) = Corpus.from_dataset([{"words": array, "entities": (entity,)}])
     assert sentence.entities[0].score == 0.5
+
+
+@pytest.mark.parametrize("word", [b"a", pd.NA, pd.NaT, object(), {"a"}])
+def test_what_is_no_text_is_no_word(word: Any) -> None:
+    for make in (
+        lambda: Corpus.from_bio([[word, "ran"]], [["O", "O"]]),
+        lambda: Corpus.from_dataset([{"tokens": [word, "ran"], "ner_tags": ["O", "O"]}]),
+    ):
+        with pytest.raises(DataError, match=r'"tokens" is .*, expected a list of strings'):
+            make()
+    rows = [{"id": id, "tokens": ["ran"], "ner_tags": ["O"]} for id in (b"q", {1}, "b")]
+    with pytest.raises(DataError, match=r"""(?s)"id" is b'q', expected a string.*"id" is \{1\}, expected a string"""):
+        Corpus.from_dataset(rows)
+    (kept,) = Corpus.from_dataset(rows, repair="drop-sentence")
+    assert kept.id == "b"
+
+
+def test_dates_decimals_and_uuids_have_a_text() -> None:
+    values = (Decimal("1.50"), date(2026, 1, 2), UUID(int=1))
+    texts = ("1.50", "2026-01-02", "00000000-0000-0000-0000-000000000001")
+    rows = [{"id": id, "tokens": values, "ner_tags": ["O"] * 3} for id in values]
+    assert [(s.id, s.words) for s in Corpus.from_dataset(rows)] == [(text, texts) for text in texts]
 
 
 def test_an_unknown_option_gets_a_suggestion() -> None:

@@ -111,6 +111,22 @@ class TestWithPyarrow:
         with pytest.raises(DataError, match=rf"a\.parquet:1 .*\"{next(iter(column))}\""):
             read(tmp_path / "a.parquet")
 
+    def test_bytes_are_words_if_they_are_text_in_utf_8(self, tmp_path: Path) -> None:
+        rows: list[dict[str, Any]] = [
+            {"id": b"q", "tokens": [b"Zo\xc3\xab", "राम".encode()], "ner_tags": [b"B-PER", b"O"]}
+        ]
+        (sentence,) = read(self.write(rows, tmp_path / "a.parquet"))
+        assert (sentence.id, sentence.words, sentence.labels) == ("q", ("Zoë", "राम"), ((0, 1, "PER"),))
+        rows = [{"words": ["Ada"], "entities": [{"start": 0, "end": 1, "type": b"PER"}]}]
+        assert read(self.write(rows, tmp_path / "a.parquet"))[0].labels == ((0, 1, "PER"),)
+        path = self.write([{"tokens": [b"a", b"\xff"], "ner_tags": ["B-X", "O"]}], tmp_path / "a.parquet")
+        with pytest.raises(
+            DataError, match=r"a\.parquet:1 .*\"tokens\" is \['a', b'\\xff'\], expected a list of strings"
+        ):
+            read(path)
+        corpus = open_corpus(path, ReadOptions(repair=("drop-sentence",)))
+        assert [len(list(corpus)), len(corpus.rejects)] == [0, 1]
+
     def test_what_is_left_out_may_be_no_number(self, tmp_path: Path) -> None:
         rows = [{"tokens": ["Ada"], "ner_tags": ["B-PER"], "weight": float("nan")}]
         assert read(self.write(rows, tmp_path / "a.parquet"))[0].labels == ((0, 1, "PER"),)

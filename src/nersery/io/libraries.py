@@ -167,13 +167,15 @@ def _no_column(columns: Sequence[str], wanted: str | None, role: str, known: Seq
     return DataError(message, fix=of_sentences if role == "sentence" else of_words)
 
 
-def _id_text(id: Any) -> str | None:
-    """An id as text, or None for a missing one; in a column with gaps, whole numbers are floats.
+def _id_text(id: Any) -> Any:
+    """A number as text, or None for a missing one; in a column with gaps, whole numbers are floats.
 
     >>> _id_text(7.0), _id_text("a"), _id_text(float("nan"))
     ('7', 'a', None)
     """
-    return None if id is None or id != id else str(_whole(id))
+    if not isinstance(id, int | float):
+        return id
+    return str(_whole(id)) if id == id else None
 
 
 def _whole(value: Any) -> Any:

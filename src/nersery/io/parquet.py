@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -67,10 +68,14 @@ class ParquetSource(JsonlSource):
             with parquet.ParquetFile(self.file.path) as stream:
                 names = _names(stream.schema_arrow.metadata)
                 _refuse_bombs(stream.metadata)
+                has_bytes = any("binary" in str(type_) for type_ in stream.schema_arrow.types)
                 for batch in stream.iter_batches(READ_ROWS):
                     if batch.nbytes > MOST_BATCH_BYTES:
                         raise ValueError(f"{batch.num_rows:,} rows take {batch.nbytes:,} bytes, too many for sentences")
-                    yield from (with_names(without_nulls(json_value(row)), names) for row in batch.to_pylist())
+                    rows = map(json_value, batch.to_pylist())
+                    yield from (
+                        with_names(without_nulls(row), names) for row in (map(_decoded, rows) if has_bytes else rows)
+                    )
         except OSError as error:
             raise self.file.unreadable(error) from None
         except (load_pyarrow().ArrowException, ValueError, TypeError) as error:
@@ -89,6 +94,18 @@ def _refuse_bombs(metadata: Any) -> None:
                     f"row group {number} has {values:,} values in {size:,} bytes of the column "
                     f'"{column.path_in_schema}" in {rows:,} rows, too many for sentences'
                 )
+
+
+def _decoded(value: Any) -> Any:
+    """The value with bytes of UTF-8 as text, because not every writer of Parquet marks strings as such."""
+    if isinstance(value, list):
+        return [*map(_decoded, value)]
+    if isinstance(value, dict):
+        return {key: _decoded(content) for key, content in value.items()}
+    if isinstance(value, bytes):
+        with suppress(UnicodeDecodeError):
+            return value.decode()
+    return value
 
 
 def without_nulls(row: Object) -> Object:
