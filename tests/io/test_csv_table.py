@@ -80,6 +80,51 @@ def test_what_names_the_sentences(tmp_path: Path, text: str, found: list[tuple[s
     assert [(sentence.id, sentence.text) for sentence in read(save(tmp_path, text))] == found
 
 
+HEADED = "sentence_id\ttoken\ttag\n1\tAda\tB-PER\n1\tLovelace\tI-PER\n1\t,\tO\n1\ttoo\tO\n2\tOslo\tB-LOC\n"
+
+
+@pytest.mark.parametrize("name", ["a.tsv", "a.conll", "a.txt", "a"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        HEADED,
+        KAGGLE.replace(",", "\t").replace('"\t"', ","),
+        "\tword\ttag\n0\tAda\tB-PER\n1\tLovelace\tI-PER\n2\t,\tO\n3\ttoo\tO\n\t\t\n4\tOslo\tB-LOC\n",
+        f"Sentence #\tSentence\tTag\n1\tAda Lovelace , too\t{TAGS}\n2\tOslo\t['B-LOC']\n",
+        f"\ttokens\tner_tags\n0\t['Ada' 'Lovelace' ',' 'too']\t{TAGS}\n1\t['Oslo']\t['B-LOC']\n",
+        f"tokens\tner_tags\n['Ada' 'Lovelace' ',' 'too']\t{TAGS}\n['Oslo']\t['B-LOC']\n",
+    ],
+)
+def test_tables_with_tabs_are_known_by_their_header(tmp_path: Path, name: str, text: str) -> None:
+    path = tmp_path / name
+    path.write_text(text, "utf-8")
+    found = read(path)
+    assert (tuple(s.words for s in found), tuple(s.labels for s in found)) == (WORDS, LABELS)
+    with pytest.raises(DataError, match="the file seems to be csv: leave out --format"):
+        read(path, format="conll")
+
+
+@pytest.mark.parametrize(
+    ("text", "format"),
+    [
+        ("Token\tTag\nAda\tB-PER\nLovelace\tI-PER\n" + "x\tO\n" * 20, "conll"),  # which says that the header must go
+        ("# id\tword\ttag\n1\tAda\tB-PER\n\n", "conll"),
+        ("id\ttext\tlabel\n1\tI like it\tgood\n", "text"),
+    ],
+)
+def test_others_are_no_tables(tmp_path: Path, text: str, format: str) -> None:
+    path = tmp_path / "a.txt"
+    path.write_text(text, "utf-8")
+    assert open_corpus(path).description.startswith(format)
+
+
+def test_between_tabs_a_lone_quotation_mark_is_a_word(tmp_path: Path) -> None:
+    path = tmp_path / "a.tsv"
+    for quote in ('"', '""""'):  # by hand, and as pandas writes it
+        path.write_text(HEADED.replace("1\t,", f"1\t{quote}").replace("too", quote), "utf-8")
+        assert [s.words for s in read(path)] == [("Ada", "Lovelace", '"', '"'), ("Oslo",)]
+
+
 def test_other_columns_are_kept_for_every_word(tmp_path: Path) -> None:
     found = read(save(tmp_path, KAGGLE))
     assert [s.id for s in found] == ["Sentence: 1", "Sentence: 2"]

@@ -1,8 +1,9 @@
 """CSV: a row for each word, or for each sentence with lists of words and tags in its cells.
 
-A header names the columns, as in ``Sentence #,Word,POS,Tag``. Without one, the tags are in the column that looks like
-tags, and the words in the first other one. An empty row ends a sentence, and one without a word where no column names
-the sentences. Sentences may be numbered within documents that another column names.
+A header names the columns, as in ``Sentence #,Word,POS,Tag``; between tabs, it shows that a file is such a table.
+Without one, the tags are in the column that looks like tags, and the words in the first other one. An empty row ends a
+sentence, and one without a word where no column names the sentences. Sentences may be numbered within documents that
+another column names.
 """
 
 from __future__ import annotations
@@ -13,14 +14,14 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import islice, pairwise
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from nersery.core.errors import DataError, Issue
 from nersery.core.sentence import UNKNOWN_COLUMN
 from nersery.core.tags import looks_like_tag
 from nersery.io.base import ReadOptions, at_words, repair_hint
 from nersery.io.columns import NEARLY_ALL, SAMPLE_LINES, check_named_columns
-from nersery.io.conll import TAG_NAMES, WORD_NAMES
+from nersery.io.conll import TAB, TAG_NAMES, WORD_NAMES
 from nersery.io.foreign import refuse_foreign
 from nersery.io.formats import Beginning, Format
 from nersery.io.jsonl import JsonlSource
@@ -85,6 +86,9 @@ class CsvSource(JsonlSource):
         refuse_foreign(Beginning(file, options), sure=True)
         first = next(iter(file.lines()), "")
         self._delimiter, self.file = max(",;\t|", key=first.count), file
+        self._quoting: Literal[0, 3] = (
+            csv.QUOTE_NONE if self._delimiter == TAB and _has_lone_quote(file) else csv.QUOTE_MINIMAL
+        )
         rows = [row for _, row in islice(self._rows(), SAMPLE_LINES)]
         self._table = _layout(rows, options, file) if rows else None
         super().__init__(file, options)
@@ -100,7 +104,8 @@ class CsvSource(JsonlSource):
 
     def _rows(self) -> Iterator[tuple[int, list[str]]]:
         """The rows with the lines on which they end."""
-        reader, ended = csv.reader(self.file.lines(), delimiter=self._delimiter, strict=True), 0
+        lines, ended = self.file.lines(), 0
+        reader = csv.reader(lines, delimiter=self._delimiter, quoting=self._quoting, strict=True)
         try:
             for row in reader:
                 ended = reader.line_num
@@ -161,6 +166,11 @@ class CsvSource(JsonlSource):
         return _Sentence(value, [line for line, _ in kept], len(numbered) - len(kept))
 
 
+def _has_lone_quote(file: TextFile) -> bool:
+    """Whether a cell between tabs is a quotation mark and no more, so that these marks do not enclose cells."""
+    return any('"' in line and '"' in line.rstrip("\r\n").split(TAB) for line in file.lines())
+
+
 def _cell(row: _TableRow, at: int) -> str:
     return row[at] if at < len(row) else ""
 
@@ -180,6 +190,10 @@ def _holds_several(cell: str) -> bool:
 
 def _are_tags(parts: Sequence[str]) -> bool:
     return bool(parts) and all(map(looks_like_tag, parts))
+
+
+def _holds_tags(cell: str) -> bool:
+    return looks_like_tag(cell) or _are_tags(_parts(cell))
 
 
 def _item(written: str) -> str:
@@ -233,7 +247,7 @@ def _only(
 def _like_tags(rows: Sequence[_TableRow]) -> list[int]:
     """The columns in which nearly all cells are tags, or lists of them."""
     columns = [*zip(*(row for row in rows if len(row) == len(rows[0])), strict=True)]
-    tag_counts = [sum(looks_like_tag(cell) or _are_tags(_parts(cell)) for cell in column) for column in columns]
+    tag_counts = [sum(map(_holds_tags, column)) for column in columns]
     return [at for at, count in enumerate(tag_counts) if count >= NEARLY_ALL * len(columns[at])]
 
 
@@ -242,12 +256,24 @@ def _names_sentences(rows: Sequence[_TableRow], at: int) -> bool:
     return any(not after or before == after for before, after in pairwise(_cell(row, at) for row in rows))
 
 
+def _recognises(start: Beginning) -> bool:
+    """Whether tabs part the columns of a table under a header, which does not begin with the word as in CoNLL."""
+    header, *rows = [line.rstrip("\r\n").split(TAB) for line in start.lines] or [[""]]
+    names = [name.strip().casefold() for name in header]
+    if names[0].startswith("#") or {*WORD_NAMES, "sentence"}.isdisjoint(names):
+        return False
+    cells = [_cell(row, at) for row in rows for at, name in enumerate(names) if name in TAG_NAMES]
+    return any(map(_holds_several if names[0] in WORD_NAMES else _holds_tags, cells))
+
+
 FORMATS = (
     Format(
         "csv",
         "a table with a row for each word, or for each sentence",
         (".csv",),
         reader=CsvSource,
+        recognises=_recognises,
+        rank=2,
         unwritable="CSV is only read. Choose conll, or in Python Corpus.to_pandas().to_csv(…)",
     ),
 )
