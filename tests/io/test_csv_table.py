@@ -181,6 +181,12 @@ def test_what_is_wrong_is_told(tmp_path: Path, text: str, message: str) -> None:
         read(save(tmp_path, text))
 
 
+def test_a_row_of_several_lines_is_named_by_its_first(tmp_path: Path) -> None:
+    with pytest.raises(DataError) as error:
+        read(save(tmp_path, 'sentence_id,word,tag\n1,Ada,B-PER\n\n1,"multi\nline",O\n2,x,junk\n'))
+    assert [issue.line for issue in error.value.issues] == [4, 6]
+
+
 @pytest.mark.parametrize("role", ["word", "tag"])
 def test_a_named_column_must_exist(tmp_path: Path, role: str) -> None:
     with pytest.raises(DataError, match=f"there is no {role} column 9: its lines have 4 columns"):

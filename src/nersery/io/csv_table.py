@@ -103,15 +103,15 @@ class CsvSource(JsonlSource):
         return f"csv, {self.scheme}, a row for each {'sentence' if by_sentence else 'word'}: {columns}"
 
     def _rows(self) -> Iterator[tuple[int, list[str]]]:
-        """The rows with the lines on which they end."""
-        lines, ended = self.file.lines(), 0
+        """The rows with the lines on which they begin."""
+        lines, line = self.file.lines(), 1
         reader = csv.reader(lines, delimiter=self._delimiter, quoting=self._quoting, strict=True)
         try:
             for row in reader:
-                ended = reader.line_num
-                yield ended, row
+                yield line, row
+                line = reader.line_num + 1
         except csv.Error as error:
-            issue = Issue(f"not CSV: {error}; a quotation mark in this row may have no end", self.file.name, ended + 1)
+            issue = Issue(f"not CSV: {error}; a quotation mark in this row may have no end", self.file.name, line)
             raise DataError(issue, fix="export the table again, or correct it") from None
 
     def values(self) -> Iterator[tuple[int, Object]]:
