@@ -277,6 +277,42 @@ def test_a_data_frame_with_a_row_for_each_sentence_is_read() -> None:
     )
 
 
+def test_lists_that_a_csv_file_has_made_text_are_lists(tmp_path: Path) -> None:
+    words, tags = CORPUS.to_bio()
+    frame, path = pd.DataFrame({"id": ["a", "b", "c"], "tokens": words, "tags": tags}), tmp_path / "a.csv"
+    frame.to_csv(path, index=False)
+    assert content(Corpus.from_pandas(pd.read_csv(path))) == content(CORPUS)
+    frame.assign(tokens=frame.tokens.map(np.array), tags=[[1, 2, 0, 3, 0], [1, 1, 0, 0], [0]]).to_csv(path)
+    read = pd.read_csv(path)
+    assert content(Corpus.from_pandas(read, names=["O", "B-PER", "I-PER", "B-MISC"])) == content(CORPUS)
+    with pytest.raises(DataError, match=r'(?s)"ner_tags" has the number 1 without a name.*names='):
+        Corpus.from_pandas(read)
+    marks = pd.DataFrame({"id": [1, 1], "word": ["[1]", "['x']"], "tag": ["B-X", "O"]})
+    assert [s.words for s in Corpus.from_pandas(marks)] == [("[1]", "['x']")]
+
+
+@pytest.mark.parametrize("words", [[b"a", b"b"], [True, False], ["a", {"b"}], ["a", date(2026, 1, 2)]])
+def test_a_word_in_a_data_frame_is_text_or_a_number(words: list[Any]) -> None:
+    frame = pd.DataFrame({"sentence": [1, 1], "word": words, "tag": ["B-PER", "O"]})
+    with pytest.raises(DataError, match=r"row [01] has a word that is no text: .*\n.*str\.decode.*dtype") as error:
+        Corpus.from_pandas(frame)
+    assert len(error.value.issues) == 1
+    for numbers in ([1, 2], [1.5, 2.5], ["a", 2], [Decimal("1.5"), 2]):
+        assert Corpus.from_pandas(frame.assign(word=numbers))[0].words == (*map(str, numbers),)
+
+
+def test_what_is_said_of_words_that_are_no_text_works(tmp_path: Path) -> None:
+    frame = pd.DataFrame({"sentence": [1, 1], "word": [b"a", b"b"], "tag": ["B-PER", "O"]})
+    assert Corpus.from_pandas(frame.assign(word=frame["word"].str.decode("utf-8")))[0].words == ("a", "b")
+    (tmp_path / "a.csv").write_text("sentence,word,tag\n1,true,O\n1,FALSE,O\n", "utf-8")
+    assert Corpus.from_pandas(pd.read_csv(tmp_path / "a.csv", dtype={"word": str}))[0].words == ("true", "FALSE")
+
+
+def test_a_data_frame_without_rows_is_an_empty_corpus() -> None:
+    for frame in (pd.DataFrame({"words": [], "tags": []}), CORPUS.to_pandas()[:0], pd.DataFrame()):
+        assert len(Corpus.from_pandas(frame)) == 0
+
+
 TEXT_AND_ID = pd.DataFrame(
     {
         "sentence": ["Call me"] * 4 + ["Hi"],

@@ -11,7 +11,7 @@ from __future__ import annotations
 import ast
 import csv
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import islice, pairwise
 from typing import Any, Literal, NamedTuple
@@ -122,7 +122,7 @@ class CsvSource(JsonlSource):
         current, name = list[tuple[int, _TableRow]](), [""] * len(naming)
         for line, row in islice(self._rows(), bool(names), None):
             if by_sentence:
-                words, tags = ([*_parts(row[at])] if at < len(row) else [] for at in (word, tag))
+                words, tags = ([*parts_of(row[at])] if at < len(row) else [] for at in (word, tag))
                 yield line, {"tokens": words, "ner_tags": tags}
                 continue
             named, is_end = [_cell(row, at) or old for at, old in zip(naming, name, strict=True)], self._table.ends(row)
@@ -175,16 +175,26 @@ def _cell(row: _TableRow, at: int) -> str:
     return row[at] if at < len(row) else ""
 
 
-def _parts(cell: str) -> list[str]:
-    """The words or tags in a cell: a list as Python or NumPy writes it, or parted by spaces."""
-    if not _LIST.match(cell) or not cell.endswith("]"):
+def is_list(cell: str) -> bool:
+    """Whether a cell holds a list as Python or NumPy writes it."""
+    return _LIST.match(cell) is not None and cell.endswith("]")
+
+
+def parts_of(cell: str) -> list[str]:
+    """The words or tags in a cell: a list, see `is_list`, or parted by spaces."""
+    if not is_list(cell):
         return cell.split()
     return [_item(item) for item in _ITEM.findall(cell[1:-1])]
 
 
+def listed(cell: Any, item: Callable[[str], Any] = str) -> Any:
+    """The items of a list that is text, as in a data frame out of a file; another cell as it is."""
+    return [*map(item, parts_of(cell))] if isinstance(cell, str) else cell
+
+
 def _holds_several(cell: str) -> bool:
     """Whether a cell holds several tags; a type may have spaces, as in ``B-New Person``."""
-    parts = _parts(cell)
+    parts = parts_of(cell)
     return len(parts) > 1 and (parts != cell.split() or _are_tags(parts))
 
 
@@ -193,7 +203,7 @@ def _are_tags(parts: Sequence[str]) -> bool:
 
 
 def _holds_tags(cell: str) -> bool:
-    return looks_like_tag(cell) or _are_tags(_parts(cell))
+    return looks_like_tag(cell) or _are_tags(parts_of(cell))
 
 
 def _item(written: str) -> str:
@@ -208,7 +218,7 @@ def _layout(rows: Sequence[_TableRow], options: ReadOptions, file: TextFile) -> 
     check_named_columns(file, options, max(map(len, rows)))
     first = [name.strip().casefold() for name in rows[0]]
     tag = _only(options.tag_column, "tag", first, file.name, TAG_NAMES, _like_tags(rows))
-    names = [] if any(map(looks_like_tag, _parts(_cell(rows[0], tag)))) else first
+    names = [] if any(map(looks_like_tag, parts_of(_cell(rows[0], tag)))) else first
     sample = [row for row in rows[bool(names) :] if "".join(row).strip()]
     by_sentence = any(_holds_several(_cell(row, tag)) for row in sample)
     word_names = WORD_NAMES if WORD_NAMES.intersection(names) or not by_sentence else {"sentence"}
