@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
 
+import nersery
 from nersery.core.errors import DataError
 from nersery.io import ReadOptions, csv_table, open_corpus, read, write
 
@@ -179,6 +181,41 @@ def test_named_columns_win(tmp_path: Path) -> None:
 def test_what_is_wrong_is_told(tmp_path: Path, text: str, message: str) -> None:
     with pytest.raises(DataError, match=message):
         read(save(tmp_path, text))
+
+
+@pytest.mark.parametrize(
+    ("text", "encoding"),
+    [
+        ("tokens,ner_tags\n\"['Zoë', 'ran']\",\"[1, 0]\"\n['Oslo'],[2]\n", "utf-8"),
+        ("id;Sentence;Tag\n1;Zoë ran;[1 0]\n1;Oslo;[2]\n", "latin-1"),
+        ("sentence_id,word,tag\n1,Zoë,1\n1,ran,0\n2,Oslo,2\n", "utf-8"),
+        ("Sentence #\tWord\tTag\nx\tZoë\t1\n\tran\t0\ny\tOslo\t2\n", "latin-1"),
+        ('sent_id\tid\tword\ttag\n1\t1\tZoë\t1\n1\t2\t"\t0\n2\t3\tOslo\t2\n', "utf-8"),
+    ],
+)
+def test_numbers_of_tags_get_their_names_by_what_is_said(tmp_path: Path, text: str, encoding: str) -> None:
+    path = save(tmp_path, text)
+    path.write_text(text, encoding)
+    with pytest.raises(DataError, match="the tag '1' cannot be read") as error:
+        read(path, encoding=encoding, format="csv")
+    fix = error.value.fix
+    assert "--scheme-in" not in fix
+    code = re.search(r"nersery\.write\(.*\)", fix)
+    assert code
+    named = code[0].replace("…", '"B-LOC"').replace("train.jsonl", str(tmp_path / "train.jsonl"))
+    exec(named, {"nersery": nersery, "pandas": pytest.importorskip("pandas")})
+    found = read(tmp_path / "train.jsonl")
+    assert [s.words for s in found] == [("Zoë", '"' if '"\t0' in text else "ran"), ("Oslo",)]
+    assert [s.labels for s in found] == [((0, 1, "PER"),), ((0, 1, "LOC"),)]
+
+
+@pytest.mark.parametrize("text", ["doc,sentence,word,tag\nd,1,a,1\nd,1,b,0\n", "word,tag\na,1\n\nb,0\n"])
+def test_numbers_of_tags_that_only_their_names_mend(tmp_path: Path, text: str) -> None:
+    with pytest.raises(DataError, match=r"write the names of the tags, such as B-PER, in place of their numbers"):
+        read(save(tmp_path, text))
+    with pytest.raises(DataError) as error:  # a digit in place of a letter
+        read(save(tmp_path, "sentence,word,tag\n1,a,0\n1,b,0\n2,c,B-X\n"))
+    assert "names" not in error.value.fix
 
 
 def test_a_row_of_several_lines_is_named_by_its_first(tmp_path: Path) -> None:

@@ -18,7 +18,7 @@ from typing import Any, Literal, NamedTuple
 
 from nersery.core.errors import DataError, Issue
 from nersery.core.sentence import UNKNOWN_COLUMN
-from nersery.core.tags import looks_like_tag
+from nersery.core.tags import UNKNOWN_TAG, looks_like_tag
 from nersery.io.base import ReadOptions, at_words, repair_hint
 from nersery.io.columns import NEARLY_ALL, SAMPLE_LINES, check_named_columns
 from nersery.io.conll import TAB, TAG_NAMES, WORD_NAMES
@@ -35,6 +35,7 @@ _DOCUMENT = re.compile(rf"(?:doc|document|file)(?:{_NUMBER}|[ _]?name)?")
 """What columns are called that name the sentences, and the documents in which these are numbered."""
 _LIST, _ITEM = re.compile(r"""\[\s*['"\d\]]"""), re.compile(r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|[^\s,'"]+""")
 """How a list begins, and what it holds."""
+_TAG_NUMBER = re.compile(r"-?\d+")
 MOST_WORDS = 200
 """At the start of a table; more in one sentence show that nothing ends it."""
 _TableRow = Sequence[str]
@@ -91,6 +92,8 @@ class CsvSource(JsonlSource):
         )
         rows = [row for _, row in islice(self._rows(), SAMPLE_LINES)]
         self._table = _layout(rows, options, file) if rows else None
+        cells = [_cell(row, self._table.tag) for row in rows[1:]] if self._table else []
+        self._has_numbers = all(_TAG_NUMBER.fullmatch(part) for cell in cells for part in parts_of(cell))
         super().__init__(file, options)
 
     @property
@@ -137,12 +140,30 @@ class CsvSource(JsonlSource):
 
     def placed(self, issues: Sequence[Issue], given: Any) -> Sequence[Issue]:
         """The issues in the lines of their words; see `JsonlSource`."""
+        if self._has_numbers:
+            by_pandas = (self._by_pandas(),)
+            issues = [replace(issue, fixes=by_pandas) if issue.kind == UNKNOWN_TAG else issue for issue in issues]
         if not isinstance(given, _Sentence):
             return issues
         blank = {line for line, word in zip(given.lines, given["tokens"], strict=True) if not word.strip(" ")}
         hint = (repair_hint(BLANK_WORDS),)
         placed = at_words(issues, given.lines.__getitem__)
         return [replace(issue, fixes=hint) if issue.line in blank else issue for issue in placed]
+
+    def _by_pandas(self) -> str:
+        """How the numbers of tags get their names."""
+        assert self._table is not None
+        names, word, tag, naming, by_sentence = self._table
+        if not names or by_sentence is bool(naming) or len(naming) > 1:
+            return "write the names of the tags, such as B-PER, in place of their numbers"
+        _, header = next(self._rows())
+        columns = dict(zip(("words", "tags", "sentence"), (header[at] for at in (word, tag, *naming)), strict=False))
+        how: Object = {"sep": self._delimiter, "quoting": self._quoting, "encoding": self.options.encoding}
+        reading = {name: value for name, value in how.items() if value not in (",", csv.QUOTE_MINIMAL, "utf-8")}
+        reading |= {"usecols": [*columns.values()], "keep_default_na": False}
+        frame = f"pandas.read_csv({self.file.name!r}, {_as_arguments(reading)})"
+        corpus = f'nersery.Corpus.from_pandas({frame}, {_as_arguments(columns)}, names=["O", "B-PER", …])'
+        return f'name the tags in Python: nersery.write({corpus}, "train.jsonl")'
 
     def repaired_in(self, given: Any) -> Mapping[str, int]:
         """See `JsonlSource`."""
@@ -164,6 +185,10 @@ class CsvSource(JsonlSource):
         columns = [["_".join(_cell(row, at).split()) or UNKNOWN_COLUMN for row in rows] for at in others]
         value |= {"columns": columns} if columns else {}
         return _Sentence(value, [line for line, _ in kept], len(numbered) - len(kept))
+
+
+def _as_arguments(values: Mapping[str, Any]) -> str:
+    return ", ".join(f"{name}={value!r}" for name, value in values.items())
 
 
 def _has_lone_quote(file: TextFile) -> bool:
