@@ -213,8 +213,12 @@ def test_numbers_of_tags_get_their_names_by_what_is_said(tmp_path: Path, text: s
 def test_numbers_of_tags_that_only_their_names_mend(tmp_path: Path, text: str) -> None:
     with pytest.raises(DataError, match=r"write the names of the tags, such as B-PER, in place of their numbers"):
         read(save(tmp_path, text))
-    with pytest.raises(DataError) as error:  # a digit in place of a letter
-        read(save(tmp_path, "sentence,word,tag\n1,a,0\n1,b,0\n2,c,B-X\n"))
+
+
+@pytest.mark.parametrize("text", ["sentence,word,tag\n1,a,0\n1,b,0\n2,c,B-X\n", "sentence,word,tag\n1,a,\n"])
+def test_a_digit_in_place_of_a_letter_and_no_tag_have_no_name(tmp_path: Path, text: str) -> None:
+    with pytest.raises(DataError) as error:
+        read(save(tmp_path, text))
     assert "names" not in error.value.fix
 
 

@@ -92,8 +92,8 @@ class CsvSource(JsonlSource):
         )
         rows = [row for _, row in islice(self._rows(), SAMPLE_LINES)]
         self._table = _layout(rows, options, file) if rows else None
-        cells = [_cell(row, self._table.tag) for row in rows[1:]] if self._table else []
-        self._has_numbers = all(_TAG_NUMBER.fullmatch(part) for cell in cells for part in parts_of(cell))
+        tags = [tag for row in rows[1:] for tag in parts_of(_cell(row, self._table.tag))] if self._table else []
+        self._has_numbers = bool(tags) and all(map(_TAG_NUMBER.fullmatch, tags))
         super().__init__(file, options)
 
     @property
