@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
 
+import nersery
 from nersery.core.errors import DataError
 from nersery.io import ReadOptions, csv_table, open_corpus, read, write
 
@@ -80,6 +82,51 @@ def test_what_names_the_sentences(tmp_path: Path, text: str, found: list[tuple[s
     assert [(sentence.id, sentence.text) for sentence in read(save(tmp_path, text))] == found
 
 
+HEADED = "sentence_id\ttoken\ttag\n1\tAda\tB-PER\n1\tLovelace\tI-PER\n1\t,\tO\n1\ttoo\tO\n2\tOslo\tB-LOC\n"
+
+
+@pytest.mark.parametrize("name", ["a.tsv", "a.conll", "a.txt", "a"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        HEADED,
+        KAGGLE.replace(",", "\t").replace('"\t"', ","),
+        "\tword\ttag\n0\tAda\tB-PER\n1\tLovelace\tI-PER\n2\t,\tO\n3\ttoo\tO\n\t\t\n4\tOslo\tB-LOC\n",
+        f"Sentence #\tSentence\tTag\n1\tAda Lovelace , too\t{TAGS}\n2\tOslo\t['B-LOC']\n",
+        f"\ttokens\tner_tags\n0\t['Ada' 'Lovelace' ',' 'too']\t{TAGS}\n1\t['Oslo']\t['B-LOC']\n",
+        f"tokens\tner_tags\n['Ada' 'Lovelace' ',' 'too']\t{TAGS}\n['Oslo']\t['B-LOC']\n",
+    ],
+)
+def test_tables_with_tabs_are_known_by_their_header(tmp_path: Path, name: str, text: str) -> None:
+    path = tmp_path / name
+    path.write_text(text, "utf-8")
+    found = read(path)
+    assert (tuple(s.words for s in found), tuple(s.labels for s in found)) == (WORDS, LABELS)
+    with pytest.raises(DataError, match="the file seems to be csv: leave out --format"):
+        read(path, format="conll")
+
+
+@pytest.mark.parametrize(
+    ("text", "format"),
+    [
+        ("Token\tTag\nAda\tB-PER\nLovelace\tI-PER\n" + "x\tO\n" * 20, "conll"),  # which says that the header must go
+        ("# id\tword\ttag\n1\tAda\tB-PER\n\n", "conll"),
+        ("id\ttext\tlabel\n1\tI like it\tgood\n", "text"),
+    ],
+)
+def test_others_are_no_tables(tmp_path: Path, text: str, format: str) -> None:
+    path = tmp_path / "a.txt"
+    path.write_text(text, "utf-8")
+    assert open_corpus(path).description.startswith(format)
+
+
+def test_between_tabs_a_lone_quotation_mark_is_a_word(tmp_path: Path) -> None:
+    path = tmp_path / "a.tsv"
+    for quote in ('"', '""""'):  # by hand, and as pandas writes it
+        path.write_text(HEADED.replace("1\t,", f"1\t{quote}").replace("too", quote), "utf-8")
+        assert [s.words for s in read(path)] == [("Ada", "Lovelace", '"', '"'), ("Oslo",)]
+
+
 def test_other_columns_are_kept_for_every_word(tmp_path: Path) -> None:
     found = read(save(tmp_path, KAGGLE))
     assert [s.id for s in found] == ["Sentence: 1", "Sentence: 2"]
@@ -134,6 +181,51 @@ def test_named_columns_win(tmp_path: Path) -> None:
 def test_what_is_wrong_is_told(tmp_path: Path, text: str, message: str) -> None:
     with pytest.raises(DataError, match=message):
         read(save(tmp_path, text))
+
+
+@pytest.mark.parametrize(
+    ("text", "encoding"),
+    [
+        ("tokens,ner_tags\n\"['Zoë', 'ran']\",\"[1, 0]\"\n['Oslo'],[2]\n", "utf-8"),
+        ("id;Sentence;Tag\n1;Zoë ran;[1 0]\n1;Oslo;[2]\n", "latin-1"),
+        ("sentence_id,word,tag\n1,Zoë,1\n1,ran,0\n2,Oslo,2\n", "utf-8"),
+        ("Sentence #\tWord\tTag\nx\tZoë\t1\n\tran\t0\ny\tOslo\t2\n", "latin-1"),
+        ('sent_id\tid\tword\ttag\n1\t1\tZoë\t1\n1\t2\t"\t0\n2\t3\tOslo\t2\n', "utf-8"),
+    ],
+)
+def test_numbers_of_tags_get_their_names_by_what_is_said(tmp_path: Path, text: str, encoding: str) -> None:
+    path = save(tmp_path, text)
+    path.write_text(text, encoding)
+    with pytest.raises(DataError, match="the tag '1' cannot be read") as error:
+        read(path, encoding=encoding, format="csv")
+    fix = error.value.fix
+    assert "--scheme-in" not in fix
+    code = re.search(r"nersery\.write\(.*\)", fix)
+    assert code
+    named = code[0].replace("…", '"B-LOC"').replace("train.jsonl", str(tmp_path / "train.jsonl"))
+    exec(named, {"nersery": nersery, "pandas": pytest.importorskip("pandas")})
+    found = read(tmp_path / "train.jsonl")
+    assert [s.words for s in found] == [("Zoë", '"' if '"\t0' in text else "ran"), ("Oslo",)]
+    assert [s.labels for s in found] == [((0, 1, "PER"),), ((0, 1, "LOC"),)]
+
+
+@pytest.mark.parametrize("text", ["doc,sentence,word,tag\nd,1,a,1\nd,1,b,0\n", "word,tag\na,1\n\nb,0\n"])
+def test_numbers_of_tags_that_only_their_names_mend(tmp_path: Path, text: str) -> None:
+    with pytest.raises(DataError, match=r"write the names of the tags, such as B-PER, in place of their numbers"):
+        read(save(tmp_path, text))
+
+
+@pytest.mark.parametrize("text", ["sentence,word,tag\n1,a,0\n1,b,0\n2,c,B-X\n", "sentence,word,tag\n1,a,\n"])
+def test_a_digit_in_place_of_a_letter_and_no_tag_have_no_name(tmp_path: Path, text: str) -> None:
+    with pytest.raises(DataError) as error:
+        read(save(tmp_path, text))
+    assert "names" not in error.value.fix
+
+
+def test_a_row_of_several_lines_is_named_by_its_first(tmp_path: Path) -> None:
+    with pytest.raises(DataError) as error:
+        read(save(tmp_path, 'sentence_id,word,tag\n1,Ada,B-PER\n\n1,"multi\nline",O\n2,x,junk\n'))
+    assert [issue.line for issue in error.value.issues] == [4, 6]
 
 
 @pytest.mark.parametrize("role", ["word", "tag"])

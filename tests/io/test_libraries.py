@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import sys
+from datetime import date
+from decimal import Decimal
 from enum import Enum
 from pathlib import Path
 from typing import Any
+from uuid import UUID
 
 import datasets
 import numpy as np
@@ -207,6 +210,28 @@ def test_words_and_tags_may_be_of_other_types() -> None:
     assert sentence.entities[0].score == 0.5
 
 
+@pytest.mark.parametrize("word", [b"a", pd.NA, pd.NaT, object(), {"a"}])
+def test_what_is_no_text_is_no_word(word: Any) -> None:
+    for make in (
+        lambda: Corpus.from_bio([[word, "ran"]], [["O", "O"]]),
+        lambda: Corpus.from_dataset([{"tokens": [word, "ran"], "ner_tags": ["O", "O"]}]),
+    ):
+        with pytest.raises(DataError, match=r'"tokens" is .*, expected a list of strings'):
+            make()
+    rows = [{"id": id, "tokens": ["ran"], "ner_tags": ["O"]} for id in (b"q", {1}, "b")]
+    with pytest.raises(DataError, match=r"""(?s)"id" is b'q', expected a string.*"id" is \{1\}, expected a string"""):
+        Corpus.from_dataset(rows)
+    (kept,) = Corpus.from_dataset(rows, repair="drop-sentence")
+    assert kept.id == "b"
+
+
+def test_dates_decimals_and_uuids_have_a_text() -> None:
+    values = (Decimal("1.50"), date(2026, 1, 2), UUID(int=1))
+    texts = ("1.50", "2026-01-02", "00000000-0000-0000-0000-000000000001")
+    rows = [{"id": id, "tokens": values, "ner_tags": ["O"] * 3} for id in values]
+    assert [(s.id, s.words) for s in Corpus.from_dataset(rows)] == [(text, texts) for text in texts]
+
+
 def test_an_unknown_option_gets_a_suggestion() -> None:
     with pytest.raises(SettingsError, match='no option "sheme"; did you mean "scheme"'):
         Corpus.from_bio([["Ada"]], [["O"]], sheme="IOB2")
@@ -250,6 +275,42 @@ def test_a_data_frame_with_a_row_for_each_sentence_is_read() -> None:
     assert content(Corpus.from_pandas(CORPUS.to_dataset().with_format("pandas")[:].assign(ner_tags=tags))) == content(
         CORPUS
     )
+
+
+def test_lists_that_a_csv_file_has_made_text_are_lists(tmp_path: Path) -> None:
+    words, tags = CORPUS.to_bio()
+    frame, path = pd.DataFrame({"id": ["a", "b", "c"], "tokens": words, "tags": tags}), tmp_path / "a.csv"
+    frame.to_csv(path, index=False)
+    assert content(Corpus.from_pandas(pd.read_csv(path))) == content(CORPUS)
+    frame.assign(tokens=frame.tokens.map(np.array), tags=[[1, 2, 0, 3, 0], [1, 1, 0, 0], [0]]).to_csv(path)
+    read = pd.read_csv(path)
+    assert content(Corpus.from_pandas(read, names=["O", "B-PER", "I-PER", "B-MISC"])) == content(CORPUS)
+    with pytest.raises(DataError, match=r'(?s)"ner_tags" has the number 1 without a name.*names='):
+        Corpus.from_pandas(read)
+    marks = pd.DataFrame({"id": [1, 1], "word": ["[1]", "['x']"], "tag": ["B-X", "O"]})
+    assert [s.words for s in Corpus.from_pandas(marks)] == [("[1]", "['x']")]
+
+
+@pytest.mark.parametrize("words", [[b"a", b"b"], [True, False], ["a", {"b"}], ["a", date(2026, 1, 2)]])
+def test_a_word_in_a_data_frame_is_text_or_a_number(words: list[Any]) -> None:
+    frame = pd.DataFrame({"sentence": [1, 1], "word": words, "tag": ["B-PER", "O"]})
+    with pytest.raises(DataError, match=r"row [01] has a word that is no text: .*\n.*str\.decode.*dtype") as error:
+        Corpus.from_pandas(frame)
+    assert len(error.value.issues) == 1
+    for numbers in ([1, 2], [1.5, 2.5], ["a", 2], [Decimal("1.5"), 2]):
+        assert Corpus.from_pandas(frame.assign(word=numbers))[0].words == (*map(str, numbers),)
+
+
+def test_what_is_said_of_words_that_are_no_text_works(tmp_path: Path) -> None:
+    frame = pd.DataFrame({"sentence": [1, 1], "word": [b"a", b"b"], "tag": ["B-PER", "O"]})
+    assert Corpus.from_pandas(frame.assign(word=frame["word"].str.decode("utf-8")))[0].words == ("a", "b")
+    (tmp_path / "a.csv").write_text("sentence,word,tag\n1,true,O\n1,FALSE,O\n", "utf-8")
+    assert Corpus.from_pandas(pd.read_csv(tmp_path / "a.csv", dtype={"word": str}))[0].words == ("true", "FALSE")
+
+
+def test_a_data_frame_without_rows_is_an_empty_corpus() -> None:
+    for frame in (pd.DataFrame({"words": [], "tags": []}), CORPUS.to_pandas()[:0], pd.DataFrame()):
+        assert len(Corpus.from_pandas(frame)) == 0
 
 
 TEXT_AND_ID = pd.DataFrame(

@@ -111,6 +111,50 @@ class TestWithPyarrow:
         with pytest.raises(DataError, match=rf"a\.parquet:1 .*\"{next(iter(column))}\""):
             read(tmp_path / "a.parquet")
 
+    def test_bytes_are_words_if_they_are_text_in_utf_8(self, tmp_path: Path) -> None:
+        rows: list[dict[str, Any]] = [
+            {"id": b"q", "tokens": [b"Zo\xc3\xab", "राम".encode()], "ner_tags": [b"B-PER", b"O"]}
+        ]
+        (sentence,) = read(self.write(rows, tmp_path / "a.parquet"))
+        assert (sentence.id, sentence.words, sentence.labels) == ("q", ("Zoë", "राम"), ((0, 1, "PER"),))
+        rows = [{"words": ["Ada"], "entities": [{"start": 0, "end": 1, "type": b"PER"}]}]
+        assert read(self.write(rows, tmp_path / "a.parquet"))[0].labels == ((0, 1, "PER"),)
+        path = self.write([{"tokens": [b"a", b"\xff"], "ner_tags": ["B-X", "O"]}], tmp_path / "a.parquet")
+        with pytest.raises(
+            DataError, match=r"a\.parquet:1 .*\"tokens\" is \['a', b'\\xff'\], expected a list of strings"
+        ):
+            read(path)
+        corpus = open_corpus(path, ReadOptions(repair=("drop-sentence",)))
+        assert [len(list(corpus)), len(corpus.rejects)] == [0, 1]
+
+    @pytest.mark.parametrize(
+        "columns",
+        [
+            {"sentence_id": [1, 1, 2], "word": ["Zoë", '"', "Oslo"], "tag": ["B-PER", "O", "B-LOC"]},
+            {
+                "doc": [b"d"] * 3,
+                "Sentence #": [1, 1, 2],
+                "Token": [b"Zo\xc3\xab", b'"', b"Oslo"],
+                "NER": ["B-PER", "O", "B-LOC"],
+            },
+        ],
+    )
+    def test_a_row_for_each_word_is_read_as_is_said(self, tmp_path: Path, columns: dict[str, Any]) -> None:
+        import pyarrow.csv
+
+        path = tmp_path / "a.parquet"
+        pyarrow.parquet.write_table(pyarrow.table(columns), path)
+        with pytest.raises(DataError, match=r"a\.parquet: .* seems to have a row for each word, expected") as error:
+            read(path)
+        assert len(error.value.issues) == 1
+        exec(error.value.fix.partition("in Python: ")[2], {})
+        found = read(tmp_path / "a.csv")
+        assert [(s.words, s.labels) for s in found] == [(("Zoë", '"'), ((0, 1, "PER"),)), (("Oslo",), ((0, 1, "LOC"),))]
+
+    def test_sentences_in_single_cells_are_no_rows_for_words(self, tmp_path: Path) -> None:
+        with pytest.raises(DataError, match="its keys are"):
+            read(self.write([{"id": 1, "text": "I like it", "label": 1}], tmp_path / "a.parquet"))
+
     def test_what_is_left_out_may_be_no_number(self, tmp_path: Path) -> None:
         rows = [{"tokens": ["Ada"], "ner_tags": ["B-PER"], "weight": float("nan")}]
         assert read(self.write(rows, tmp_path / "a.parquet"))[0].labels == ((0, 1, "PER"),)

@@ -183,7 +183,7 @@ def detect_scheme(sequences: Iterable[Sequence[str]]) -> str:
 
 def unread(given: Any, comments: Iterable[str] = ()) -> Sentence:
     """What a reject shows of a sentence that cannot be read: its text, or JSON of its value, cut at white space."""
-    text = given if isinstance(given, str) else json.dumps(given, ensure_ascii=False)
+    text = given if isinstance(given, str) else json.dumps(given, ensure_ascii=False, default=str)
     return Sentence(tuple(storable(text).split()) or (UNKNOWN_COLUMN,), comments=tuple(map(storable, comments)))
 
 

@@ -1,8 +1,9 @@
 """CSV: a row for each word, or for each sentence with lists of words and tags in its cells.
 
-A header names the columns, as in ``Sentence #,Word,POS,Tag``. Without one, the tags are in the column that looks like
-tags, and the words in the first other one. An empty row ends a sentence, and one without a word where no column names
-the sentences. Sentences may be numbered within documents that another column names.
+A header names the columns, as in ``Sentence #,Word,POS,Tag``; between tabs, it shows that a file is such a table.
+Without one, the tags are in the column that looks like tags, and the words in the first other one. An empty row ends a
+sentence, and one without a word where no column names the sentences. Sentences may be numbered within documents that
+another column names.
 """
 
 from __future__ import annotations
@@ -10,17 +11,17 @@ from __future__ import annotations
 import ast
 import csv
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import islice, pairwise
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from nersery.core.errors import DataError, Issue
 from nersery.core.sentence import UNKNOWN_COLUMN
-from nersery.core.tags import looks_like_tag
+from nersery.core.tags import UNKNOWN_TAG, looks_like_tag
 from nersery.io.base import ReadOptions, at_words, repair_hint
 from nersery.io.columns import NEARLY_ALL, SAMPLE_LINES, check_named_columns
-from nersery.io.conll import TAG_NAMES, WORD_NAMES
+from nersery.io.conll import TAB, TAG_NAMES, WORD_NAMES
 from nersery.io.foreign import refuse_foreign
 from nersery.io.formats import Beginning, Format
 from nersery.io.jsonl import JsonlSource
@@ -34,6 +35,7 @@ _DOCUMENT = re.compile(rf"(?:doc|document|file)(?:{_NUMBER}|[ _]?name)?")
 """What columns are called that name the sentences, and the documents in which these are numbered."""
 _LIST, _ITEM = re.compile(r"""\[\s*['"\d\]]"""), re.compile(r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|[^\s,'"]+""")
 """How a list begins, and what it holds."""
+_TAG_NUMBER = re.compile(r"-?\d+")
 MOST_WORDS = 200
 """At the start of a table; more in one sentence show that nothing ends it."""
 _TableRow = Sequence[str]
@@ -85,8 +87,13 @@ class CsvSource(JsonlSource):
         refuse_foreign(Beginning(file, options), sure=True)
         first = next(iter(file.lines()), "")
         self._delimiter, self.file = max(",;\t|", key=first.count), file
+        self._quoting: Literal[0, 3] = (
+            csv.QUOTE_NONE if self._delimiter == TAB and _has_lone_quote(file) else csv.QUOTE_MINIMAL
+        )
         rows = [row for _, row in islice(self._rows(), SAMPLE_LINES)]
         self._table = _layout(rows, options, file) if rows else None
+        tags = [tag for row in rows[1:] for tag in parts_of(_cell(row, self._table.tag))] if self._table else []
+        self._has_numbers = bool(tags) and all(map(_TAG_NUMBER.fullmatch, tags))
         super().__init__(file, options)
 
     @property
@@ -99,14 +106,15 @@ class CsvSource(JsonlSource):
         return f"csv, {self.scheme}, a row for each {'sentence' if by_sentence else 'word'}: {columns}"
 
     def _rows(self) -> Iterator[tuple[int, list[str]]]:
-        """The rows with the lines on which they end."""
-        reader, ended = csv.reader(self.file.lines(), delimiter=self._delimiter, strict=True), 0
+        """The rows with the lines on which they begin."""
+        lines, line = self.file.lines(), 1
+        reader = csv.reader(lines, delimiter=self._delimiter, quoting=self._quoting, strict=True)
         try:
             for row in reader:
-                ended = reader.line_num
-                yield ended, row
+                yield line, row
+                line = reader.line_num + 1
         except csv.Error as error:
-            issue = Issue(f"not CSV: {error}; a quotation mark in this row may have no end", self.file.name, ended + 1)
+            issue = Issue(f"not CSV: {error}; a quotation mark in this row may have no end", self.file.name, line)
             raise DataError(issue, fix="export the table again, or correct it") from None
 
     def values(self) -> Iterator[tuple[int, Object]]:
@@ -117,7 +125,7 @@ class CsvSource(JsonlSource):
         current, name = list[tuple[int, _TableRow]](), [""] * len(naming)
         for line, row in islice(self._rows(), bool(names), None):
             if by_sentence:
-                words, tags = ([*_parts(row[at])] if at < len(row) else [] for at in (word, tag))
+                words, tags = ([*parts_of(row[at])] if at < len(row) else [] for at in (word, tag))
                 yield line, {"tokens": words, "ner_tags": tags}
                 continue
             named, is_end = [_cell(row, at) or old for at, old in zip(naming, name, strict=True)], self._table.ends(row)
@@ -132,12 +140,30 @@ class CsvSource(JsonlSource):
 
     def placed(self, issues: Sequence[Issue], given: Any) -> Sequence[Issue]:
         """The issues in the lines of their words; see `JsonlSource`."""
+        if self._has_numbers:
+            by_pandas = (self._by_pandas(),)
+            issues = [replace(issue, fixes=by_pandas) if issue.kind == UNKNOWN_TAG else issue for issue in issues]
         if not isinstance(given, _Sentence):
             return issues
         blank = {line for line, word in zip(given.lines, given["tokens"], strict=True) if not word.strip(" ")}
         hint = (repair_hint(BLANK_WORDS),)
         placed = at_words(issues, given.lines.__getitem__)
         return [replace(issue, fixes=hint) if issue.line in blank else issue for issue in placed]
+
+    def _by_pandas(self) -> str:
+        """How the numbers of tags get their names."""
+        assert self._table is not None
+        names, word, tag, naming, by_sentence = self._table
+        if not names or by_sentence is bool(naming) or len(naming) > 1:
+            return "write the names of the tags, such as B-PER, in place of their numbers"
+        _, header = next(self._rows())
+        columns = dict(zip(("words", "tags", "sentence"), (header[at] for at in (word, tag, *naming)), strict=False))
+        how: Object = {"sep": self._delimiter, "quoting": self._quoting, "encoding": self.options.encoding}
+        reading = {name: value for name, value in how.items() if value not in (",", csv.QUOTE_MINIMAL, "utf-8")}
+        reading |= {"usecols": [*columns.values()], "keep_default_na": False}
+        frame = f"pandas.read_csv({self.file.name!r}, {_as_arguments(reading)})"
+        corpus = f'nersery.Corpus.from_pandas({frame}, {_as_arguments(columns)}, names=["O", "B-PER", …])'
+        return f'name the tags in Python: nersery.write({corpus}, "train.jsonl")'
 
     def repaired_in(self, given: Any) -> Mapping[str, int]:
         """See `JsonlSource`."""
@@ -161,25 +187,48 @@ class CsvSource(JsonlSource):
         return _Sentence(value, [line for line, _ in kept], len(numbered) - len(kept))
 
 
+def _as_arguments(values: Mapping[str, Any]) -> str:
+    return ", ".join(f"{name}={value!r}" for name, value in values.items())
+
+
+def _has_lone_quote(file: TextFile) -> bool:
+    """Whether a cell between tabs is a quotation mark and no more, so that these marks do not enclose cells."""
+    return any('"' in line and '"' in line.rstrip("\r\n").split(TAB) for line in file.lines())
+
+
 def _cell(row: _TableRow, at: int) -> str:
     return row[at] if at < len(row) else ""
 
 
-def _parts(cell: str) -> list[str]:
-    """The words or tags in a cell: a list as Python or NumPy writes it, or parted by spaces."""
-    if not _LIST.match(cell) or not cell.endswith("]"):
+def is_list(cell: str) -> bool:
+    """Whether a cell holds a list as Python or NumPy writes it."""
+    return _LIST.match(cell) is not None and cell.endswith("]")
+
+
+def parts_of(cell: str) -> list[str]:
+    """The words or tags in a cell: a list, see `is_list`, or parted by spaces."""
+    if not is_list(cell):
         return cell.split()
     return [_item(item) for item in _ITEM.findall(cell[1:-1])]
 
 
+def listed(cell: Any, item: Callable[[str], Any] = str) -> Any:
+    """The items of a list that is text, as in a data frame out of a file; another cell as it is."""
+    return [*map(item, parts_of(cell))] if isinstance(cell, str) else cell
+
+
 def _holds_several(cell: str) -> bool:
     """Whether a cell holds several tags; a type may have spaces, as in ``B-New Person``."""
-    parts = _parts(cell)
+    parts = parts_of(cell)
     return len(parts) > 1 and (parts != cell.split() or _are_tags(parts))
 
 
 def _are_tags(parts: Sequence[str]) -> bool:
     return bool(parts) and all(map(looks_like_tag, parts))
+
+
+def _holds_tags(cell: str) -> bool:
+    return looks_like_tag(cell) or _are_tags(parts_of(cell))
 
 
 def _item(written: str) -> str:
@@ -194,7 +243,7 @@ def _layout(rows: Sequence[_TableRow], options: ReadOptions, file: TextFile) -> 
     check_named_columns(file, options, max(map(len, rows)))
     first = [name.strip().casefold() for name in rows[0]]
     tag = _only(options.tag_column, "tag", first, file.name, TAG_NAMES, _like_tags(rows))
-    names = [] if any(map(looks_like_tag, _parts(_cell(rows[0], tag)))) else first
+    names = [] if any(map(looks_like_tag, parts_of(_cell(rows[0], tag)))) else first
     sample = [row for row in rows[bool(names) :] if "".join(row).strip()]
     by_sentence = any(_holds_several(_cell(row, tag)) for row in sample)
     word_names = WORD_NAMES if WORD_NAMES.intersection(names) or not by_sentence else {"sentence"}
@@ -233,7 +282,7 @@ def _only(
 def _like_tags(rows: Sequence[_TableRow]) -> list[int]:
     """The columns in which nearly all cells are tags, or lists of them."""
     columns = [*zip(*(row for row in rows if len(row) == len(rows[0])), strict=True)]
-    tag_counts = [sum(looks_like_tag(cell) or _are_tags(_parts(cell)) for cell in column) for column in columns]
+    tag_counts = [sum(map(_holds_tags, column)) for column in columns]
     return [at for at, count in enumerate(tag_counts) if count >= NEARLY_ALL * len(columns[at])]
 
 
@@ -242,12 +291,24 @@ def _names_sentences(rows: Sequence[_TableRow], at: int) -> bool:
     return any(not after or before == after for before, after in pairwise(_cell(row, at) for row in rows))
 
 
+def _recognises(start: Beginning) -> bool:
+    """Whether tabs part the columns of a table under a header, which does not begin with the word as in CoNLL."""
+    header, *rows = [line.rstrip("\r\n").split(TAB) for line in start.lines] or [[""]]
+    names = [name.strip().casefold() for name in header]
+    if names[0].startswith("#") or {*WORD_NAMES, "sentence"}.isdisjoint(names):
+        return False
+    cells = [_cell(row, at) for row in rows for at, name in enumerate(names) if name in TAG_NAMES]
+    return any(map(_holds_several if names[0] in WORD_NAMES else _holds_tags, cells))
+
+
 FORMATS = (
     Format(
         "csv",
         "a table with a row for each word, or for each sentence",
         (".csv",),
         reader=CsvSource,
+        recognises=_recognises,
+        rank=2,
         unwritable="CSV is only read. Choose conll, or in Python Corpus.to_pandas().to_csv(…)",
     ),
 )

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from functools import partial
 from itertools import groupby
-from numbers import Real
+from numbers import Number
 from operator import itemgetter
 from typing import Any
 
@@ -20,6 +21,7 @@ from nersery.core.sentence import Sentence, types_in
 from nersery.core.warnings import warn
 from nersery.io.annotation_tools.standoff import layout
 from nersery.io.base import read_options
+from nersery.io.csv_table import is_list, listed
 from nersery.io.jsonl import JsonlSource
 from nersery.io.objects import BrokenError, Object, json_value
 from nersery.io.parquet import with_names, without_nulls
@@ -167,13 +169,15 @@ def _no_column(columns: Sequence[str], wanted: str | None, role: str, known: Seq
     return DataError(message, fix=of_sentences if role == "sentence" else of_words)
 
 
-def _id_text(id: Any) -> str | None:
-    """An id as text, or None for a missing one; in a column with gaps, whole numbers are floats.
+def _id_text(id: Any) -> Any:
+    """A number as text, or None for a missing one; in a column with gaps, whole numbers are floats.
 
     >>> _id_text(7.0), _id_text("a"), _id_text(float("nan"))
     ('7', 'a', None)
     """
-    return None if id is None or id != id else str(_whole(id))
+    if not isinstance(id, int | float):
+        return id
+    return str(_whole(id)) if id == id else None
 
 
 def _whole(value: Any) -> Any:
@@ -236,9 +240,15 @@ def pandas_sentences(
     columns = list(frame.columns)
     word_column, tag_column = _column(columns, words, "words", WORDS), _column(columns, tags, "tags", TAGS)
     id_column = _found_column(columns, sentence, "sentence", SENTENCES)
-    word_cells: Any = frame[word_column].dropna() if columns else ()
-    if len(word_cells) and not isinstance(word_cells.iloc[0], str | Real):  # lists, a row for each sentence
+    if not len(frame):
+        return iter(())
+    word, tag = (next(iter(frame[column].dropna()), None) for column in (word_column, tag_column))
+    is_written = isinstance(tag, str) and is_list(tag)  # as in a file of CSV
+    if is_written or (hasattr(word, "__iter__") and not isinstance(word, str | bytes)):  # a row for each sentence
         table = frame[[word_column, tag_column]].astype(object)
+        if is_written:
+            table[word_column] = table[word_column].map(listed)
+            table[tag_column] = table[tag_column].map(partial(listed, item=_as_number))
         if id_column:
             table["id"] = frame[id_column].astype(object).where(frame[id_column].notna(), None)
         return dataset_sentences(table.to_dict("records"), word_column, tag_column, names, options)
@@ -248,9 +258,12 @@ def pandas_sentences(
     ids = table[id_column]
     ids = ids.where(ids != "").ffill()  # empty, not missing, is what keep_default_na=False makes of an empty cell
     advice = "pandas reads words such as NA and null as missing: pd.read_csv(..., keep_default_na=False)"
-    _refuse_missing(table, table[[word_column, tag_column]].isna().any(axis=1), "no word or no tag", advice)
+    _refuse_rows(table, table[[word_column, tag_column]].isna().any(axis=1), "no word or no tag", advice)
+    no_text = table[word_column].map(lambda word: not isinstance(word, str | Number) or isinstance(word, bool))
+    advice = f'bytes need .str.decode("utf-8"); true and false need pd.read_csv(..., dtype={{"{word_column}": str}})'
+    _refuse_rows(table, no_text, "a word that is no text", advice)
     advice = f"fill the column {id_column} at the first word of each sentence, or name another: sentence=..."
-    _refuse_missing(table, ids.isna(), "no sentence, and none is above it", advice)
+    _refuse_rows(table, ids.isna(), "no sentence, and none is above it", advice)
     numbers = _numbered(names)
     triples = zip(ids, table[word_column], table[tag_column], strict=True)
     rows = [
@@ -267,10 +280,14 @@ def pandas_sentences(
     return iter(_RowsSource("pandas", lambda: rows, options))
 
 
-def _refuse_missing(table: Any, missing: Any, description: str, fix: str) -> None:
-    """Raise `DataError` for the first row in which something is missing, if there is one."""
-    if missing.any():
-        row = missing.to_numpy().argmax()
+def _as_number(tag: str) -> int | str:
+    return int(tag) if tag.removeprefix("-").isdecimal() else tag
+
+
+def _refuse_rows(table: Any, wrong: Any, description: str, fix: str) -> None:
+    """Raise `DataError` for the first row of those that are wrong, if there is one."""
+    if wrong.any():
+        row = wrong.to_numpy().argmax()
         raise DataError(Issue(f"row {row} has {description}: {table.iloc[row].to_dict()}"), fix=fix)
 
 

@@ -5,7 +5,10 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterator, Mapping
+from datetime import date
+from decimal import Decimal
 from typing import Any
+from uuid import UUID
 
 from nersery.core.errors import DataError, Issue
 from nersery.io.base import lone_return
@@ -13,6 +16,8 @@ from nersery.io.text_file import BLANKS
 
 Object = dict[str, Any]
 _PLAIN = frozenset({str, int, float, bool, type(None)})
+_WRITTEN = (date, Decimal, UUID)
+"""What has one text, beside numbers."""
 
 
 class BrokenError(Exception):
@@ -57,10 +62,10 @@ def parsed(given: Any, line: int) -> Any:
 
 
 def json_value(value: Any) -> Any:
-    """Tuples and arrays as lists, numbers of NumPy as numbers, and what JSON lacks as text.
+    """Tuples and arrays as lists, numbers of NumPy as numbers, dates as text; the rest stays, for checks to refuse it.
 
-    >>> json_value({"words": ("Oslo", "Rome"), 1: {2}})
-    {'words': ['Oslo', 'Rome'], '1': '{2}'}
+    >>> json_value({"words": ("Oslo", b"Rome"), 1: Decimal("0.5")})
+    {'words': ['Oslo', b'Rome'], '1': '0.5'}
     """
     if type(value) in _PLAIN:
         return value
@@ -70,7 +75,9 @@ def json_value(value: Any) -> Any:
         return {str(key): json_value(content) for key, content in value.items()}
     if isinstance(value, str):  # a member of an enumeration
         return str.__str__(value)
-    return json_value(value.tolist()) if hasattr(value, "tolist") else str(value)
+    if isinstance(value, _WRITTEN) and value == value:  # pandas' missing date does not equal itself
+        return str(value)
+    return json_value(value.tolist()) if hasattr(value, "tolist") else value
 
 
 def _reason(error: Exception) -> str:

@@ -8,15 +8,18 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from nersery.core.batched import batched
 from nersery.core.errors import DataError, Issue
 from nersery.core.extras import required
+from nersery.io.conll import TAG_NAMES, WORD_NAMES
 from nersery.io.formats import EVERYTHING, Format
 from nersery.io.jsonl import JsonlSource
 from nersery.io.objects import Object, json_value
+from nersery.io.text_file import TextFile
 
 READ_ROWS = 1024
 GROUP_ROWS = 10_000
@@ -66,16 +69,34 @@ class ParquetSource(JsonlSource):
         try:
             with parquet.ParquetFile(self.file.path) as stream:
                 names = _names(stream.schema_arrow.metadata)
+                _refuse_rows_of_words(stream.schema_arrow, self.file)
                 _refuse_bombs(stream.metadata)
+                has_bytes = any("binary" in str(type_) for type_ in stream.schema_arrow.types)
                 for batch in stream.iter_batches(READ_ROWS):
                     if batch.nbytes > MOST_BATCH_BYTES:
                         raise ValueError(f"{batch.num_rows:,} rows take {batch.nbytes:,} bytes, too many for sentences")
-                    yield from (with_names(without_nulls(json_value(row)), names) for row in batch.to_pylist())
+                    rows = map(json_value, batch.to_pylist())
+                    yield from (
+                        with_names(without_nulls(row), names) for row in (map(_decoded, rows) if has_bytes else rows)
+                    )
         except OSError as error:
             raise self.file.unreadable(error) from None
         except (load_pyarrow().ArrowException, ValueError, TypeError) as error:
             message = f"this cannot be read as Parquet: {error}"
             raise DataError(Issue(message, self.file.name), fix="name the format that it has by --format") from None
+
+
+def _refuse_rows_of_words(schema: Any, file: TextFile) -> None:
+    """Raise `DataError` for a table without lists, with a row for each word."""
+    names = {name.casefold() for name in schema.names}
+    are_lists = any(map(load_pyarrow().types.is_nested, schema.types))
+    if are_lists or names.isdisjoint(WORD_NAMES - {"text"}) or names.isdisjoint(TAG_NAMES):
+        return
+    columns = ", ".join(schema.names)
+    message = f"this seems to have a row for each word, expected one for each sentence; columns: {columns:.100}"
+    table, target = f"pyarrow.parquet.read_table({file.name!r})", str(file.path.with_suffix(".csv"))
+    code = f"import pyarrow.csv, pyarrow.parquet; pyarrow.csv.write_csv({table}, {target!r})"
+    raise DataError(Issue(message, file.name), fix=f"save it as CSV, where a row may be a word, in Python: {code}")
 
 
 def _refuse_bombs(metadata: Any) -> None:
@@ -89,6 +110,18 @@ def _refuse_bombs(metadata: Any) -> None:
                     f"row group {number} has {values:,} values in {size:,} bytes of the column "
                     f'"{column.path_in_schema}" in {rows:,} rows, too many for sentences'
                 )
+
+
+def _decoded(value: Any) -> Any:
+    """The value with bytes of UTF-8 as text, because not every writer of Parquet marks strings as such."""
+    if isinstance(value, list):
+        return [*map(_decoded, value)]
+    if isinstance(value, dict):
+        return {key: _decoded(content) for key, content in value.items()}
+    if isinstance(value, bytes):
+        with suppress(UnicodeDecodeError):
+            return value.decode()
+    return value
 
 
 def without_nulls(row: Object) -> Object:
