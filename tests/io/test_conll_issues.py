@@ -182,6 +182,16 @@ def test_a_header_is_named_as_one(path: Path) -> None:
     assert labels(path, "token\tO\ntag\tB-X\n\n") == [(("token", "tag"), ((1, 2, "X"),))]
 
 
+def test_a_table_between_spaces_is_to_be_parted_by_tabs(path: Path) -> None:
+    text = "sentence_id token tag\n1 Anna B-PER\n1 sleeps O\n2 Bob B-PER\n"
+    with pytest.raises(DataError, match=r"1.*looks like the header of a table.*'sentence_id'") as caught:
+        list(opened(path, text, format="conll"))
+    assert "part the columns by tabs" in caught.value.fix
+    assert "bare-type" not in caught.value.fix
+    path.write_text(text.replace(" ", "\t"), "utf-8")
+    assert [sentence.words for sentence in read(path)] == [("Anna", "sleeps"), ("Bob",)]
+
+
 def test_comments_behind_a_header_are_none_of_its_issues(path: Path) -> None:
     """As in the data of HIPE."""
     header, rest = "TOKEN\tNE-COARSE-LIT\tMISC\n", "# hipe:date = 1860\nRIGA\tB-LOC\t_\n,\tO\t_\n\nOct\tO\t_\n"

@@ -175,8 +175,8 @@ class ConllSource(base.Source):
         if set(map(len, paragraph.rows)) == {layout.width}:
             columns = list(zip(*paragraph.rows, strict=True))
             entities, tag_issues, repaired = findings.decode(columns[layout.tag], self.scheme)
-            if _names_columns(columns[layout.word][0], columns[layout.tag][0]):
-                issues.append(_header(paragraph))
+            if _names_columns(paragraph.rows[0], layout):
+                issues.append(_header(paragraph, layout))
                 tag_issues = tuple(issue for issue in tag_issues if issue.index)
             issues += (
                 base.tag_issue(found_issue, self.scheme, paragraph.line_of(found_issue.index))
@@ -229,15 +229,21 @@ def _without_mark(line: int, lines: Sequence[str]) -> tuple[int, list[str]]:
     return (line, [first, *rest]) if first.strip(BLANKS) else (line + 1, rest)
 
 
-def _names_columns(word: str, tag: str) -> bool:
+def _names_columns(row: Sequence[str], layout: Layout) -> bool:
     """Whether a line names its columns instead of holding a word and its tag."""
-    return word.casefold() in WORD_NAMES and (tag.casefold() in TAG_NAMES or tag.startswith("NE-"))
+    tag = row[layout.tag]
+    names_tag = tag.casefold() in TAG_NAMES or tag.startswith("NE-")
+    return names_tag and any(value.casefold() in WORD_NAMES for value in row)
 
 
-def _header(paragraph: Paragraph) -> Issue:
-    values = ", ".join(map(repr, paragraph.rows[0]))
-    message = f"the line looks like the header of a table, expected a word and its tag: {values:.100}"
-    return Issue(message, line=paragraph.line, kind="header", fixes=("delete the line",))
+def _header(paragraph: Paragraph, layout: Layout) -> Issue:
+    row = paragraph.rows[0]
+    message = (
+        f"the line looks like the header of a table, expected a word and its tag: {', '.join(map(repr, row)):.100}"
+    )
+    is_first = row[layout.word].casefold() in WORD_NAMES
+    fix = "delete the line" if is_first else "part the columns by tabs, so that the file is read as a table"
+    return Issue(message, line=paragraph.line, kind="header", fixes=(fix,))
 
 
 def _extra_issues(paragraph: Paragraph, layout: Layout) -> Iterator[Issue]:
@@ -300,8 +306,8 @@ def _is_blank(row: Sequence[str], layout: Layout) -> bool:
 def _row_issues(paragraph: Paragraph, layout: Layout) -> Iterator[Issue]:
     """What is wrong with the lines of a sentence, apart from their tags."""
     first, widths = paragraph.rows[0], set(map(len, paragraph.rows))
-    if len(first) == layout.width and len(widths) > 1 and _names_columns(first[layout.word], first[layout.tag]):
-        yield _header(paragraph)  # without it, other lines that follow it, as in HIPE, are comments
+    if len(first) == layout.width and len(widths) > 1 and _names_columns(first, layout):
+        yield _header(paragraph, layout)  # without it, other lines that follow it, as in HIPE, are comments
         return
     for index, row in enumerate(paragraph.rows):
         line = paragraph.line_of(index)
