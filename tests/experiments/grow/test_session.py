@@ -154,7 +154,7 @@ def test_a_missing_file_is_named_before_anything_else(grown: Harvest) -> None:
 
 def test_without_a_found_entity_there_is_no_best_and_test_says_why_it_has_no_score(grown: Harvest) -> None:
     nothing = str(replace(grown, best="self-training", dev_f1=(0.0, 0.0), test_f1=None))
-    assert nothing.startswith("best: none, because no tagger found an entity")
+    assert nothing.startswith("best: none, because no tagger found a correct entity")
     assert "allow more --minutes, with another --out" in nothing
     assert "test: no test file" in nothing
     later = "The final tagger, trained on all sentences, finds some. Training was too short"
