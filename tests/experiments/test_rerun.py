@@ -118,7 +118,7 @@ class TestAgain:
             assert execute("seeds=[0]"), "where all is finished, nothing depends on it"
             with pytest.raises(SettingsError, match="other threads") as refused:
                 execute("seeds=[0, 1]")
-        assert f"threads: there {first['threads']}, now 7" in str(refused.value)
+        assert f"threads: was {first['threads']}, now 7" in str(refused.value)
         assert f"OMP_NUM_THREADS={first['threads']} nersery run" in str(refused.value)
         other = {"bf16": "fp32", "fp32": "bf16"}[first["precision"]]
         monkeypatch.setenv("NERSERY_PRECISION", other)

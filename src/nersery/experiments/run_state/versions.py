@@ -48,7 +48,7 @@ def check_computer(folder: Path, threads: int | None = None) -> None:
         del variables["threads"]
     changed = [name for name in variables if recorded.get(name, current[name]) != current[name]]
     if changed:
-        lines = "\n".join(f"  {name}: there {recorded[name]}, now {current[name]}" for name in changed)
+        lines = "\n".join(f"  {name}: was {recorded[name]}, now {current[name]}" for name in changed)
         fix = " ".join(f"{variables[name]}={recorded[name]}" for name in changed)
         raise SettingsError(
             f"{folder} holds a run that began with other {' and '.join(changed)}, which would change its results:\n"
