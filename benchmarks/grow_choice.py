@@ -63,11 +63,11 @@ class DataSet:
             pool, test = Corpus(pool.sentences[: -self.test]), Corpus(pool.sentences[-self.test :])
         else:
             test = nersery.read(folder / self.test, repair=self.repair)
-        gold = sample(pool, self.size, seed=seed)
+        gold = sample(pool, self.size, "random", seed)
         if self.raw:
             return gold, Corpus(io.open_text(str(folder / self.raw))), test
         left = Corpus(s.with_entities(()) for s in pool if s.id not in gold.by_id)
-        return gold, sample(left, min(MOST_RAW, len(left)), seed=seed), test
+        return gold, sample(left, min(MOST_RAW, len(left)), "random", seed), test
 
 
 def multiconer(language: str) -> DataSet:

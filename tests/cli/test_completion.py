@@ -18,6 +18,7 @@ from tests.cli.calls import app
         ("label review a b --g", "--goal"),
         ("crosslingual align a b --method st", "statistical"),
         ("train a b --method bi", "bilstm_crf"),
+        ("grow --raw a --raw b --min", "--minutes"),
         ("convert zz", ""),
         ("nothing zz", ""),
     ],

@@ -120,11 +120,40 @@ def test_others_are_no_tables(tmp_path: Path, text: str, format: str) -> None:
     assert open_corpus(path).description.startswith(format)
 
 
+@pytest.mark.parametrize("line", ["-DOCSTART-\t-X-\tO\n\n", "# sent_id = 1\n"])
+def test_columns_with_comments_under_a_header_are_no_table_and_its_fix_reads_them(tmp_path: Path, line: str) -> None:
+    path, rest = tmp_path / "a.tsv", f"{line}N\tAda\tB-PER\nV\tcame\tO\n"
+    path.write_text(f"x\ttext\tner\n{rest}", "utf-8")
+    with pytest.raises(DataError) as caught:
+        read(path)
+    assert "delete the line, and name the columns: --word-column 2 --tag-column 3" in caught.value.fix
+    path.write_text(rest, "utf-8")
+    assert read(path, word_column=2, tag_column=3)[-1].words == ("Ada", "came")
+
+
 def test_between_tabs_a_lone_quotation_mark_is_a_word(tmp_path: Path) -> None:
     path = tmp_path / "a.tsv"
     for quote in ('"', '""""'):  # by hand, and as pandas writes it
         path.write_text(HEADED.replace("1\t,", f"1\t{quote}").replace("too", quote), "utf-8")
         assert [s.words for s in read(path)] == [("Ada", "Lovelace", '"', '"'), ("Oslo",)]
+
+
+@pytest.mark.parametrize(
+    ("written", "word"), [('""', '""'), ('"Ada"', '"Ada"'), ('"Yes', '"Yes'), ('"a ""b"""', 'a "b"')]
+)
+def test_between_tabs_a_mark_that_encloses_nothing_is_the_word_s_own(tmp_path: Path, written: str, word: str) -> None:
+    path = tmp_path / "a.tsv"
+    path.write_text(HEADED.replace("too", written), "utf-8")
+    assert read(path)[0].words == ("Ada", "Lovelace", ",", word)
+    rows = ("\t".join(f'"{cell}"' for cell in line.split("\t")) for line in HEADED.splitlines())
+    path.write_text("\n".join(rows), "utf-8")
+    assert read(path, format="csv")[0].words == ("Ada", "Lovelace", ",", "too")
+
+
+def test_numbers_of_words_do_not_name_sentences_across_a_blank_row(tmp_path: Path) -> None:
+    path = tmp_path / "a.tsv"
+    path.write_text("id\tword\tner\n1\tYes\tO\n\n1\tAda\tB-PER\n2\tByron\tI-PER\n\n1\tOslo\tB-LOC\n2\tis\tO\n", "utf-8")
+    assert [sentence.words for sentence in read(path)] == [("Yes",), ("Ada", "Byron"), ("Oslo", "is")]
 
 
 def test_other_columns_are_kept_for_every_word(tmp_path: Path) -> None:

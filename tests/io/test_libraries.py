@@ -462,3 +462,8 @@ def test_a_missing_library_is_named(monkeypatch: pytest.MonkeyPatch, library: st
     monkeypatch.setitem(sys.modules, library, None)
     with pytest.raises(MissingResourceError, match=rf"{library} is not installed.*nersery\["):
         getattr(CORPUS, {"datasets": "to_dataset"}.get(library, f"to_{library}"))()
+
+
+def test_words_that_pandas_keeps_as_categories() -> None:
+    frame = pd.DataFrame({"sentence": [1, 2], "word": ["Oslo"] * 2, "tag": ["B-LOC"] * 2}).astype({"word": "category"})
+    assert [sentence.labels for sentence in Corpus.from_pandas(frame)] == [((0, 1, "LOC"),)] * 2

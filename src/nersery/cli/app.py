@@ -104,7 +104,7 @@ class Command(TyperCommand):
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Read the arguments; a `SettingsError` for a repeated option."""
-        _, _, given = self.make_parser(ctx).parse_args(args=list(args))
+        given = [] if ctx.resilient_parsing else self.make_parser(ctx).parse_args(args=list(args))[2]
         for option, count in Counter(given).items():
             takes_one = isinstance(option, TyperOption) and not option.multiple and not option.is_flag
             if takes_one and count > 1:

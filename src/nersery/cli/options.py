@@ -192,8 +192,9 @@ def refuse_same_file(target: Path, *sources: str | None) -> None:
         for source, source_file in [(name, file) for name in named for file in files_of(Path(io.input_path(name)))]:
             if lies_in(path, source_file):
                 raise SettingsError(f"{path} lies in the input {source}. Choose another output")
-            is_same = path.exists() and source_file.exists() and path.samefile(source_file)
-            if is_same or os.path.realpath(path) == os.path.realpath(source_file):
+            is_there = source_file.exists()  # the target may be it through a folder that is still to be made
+            is_same = is_there and os.path.realpath(path) == os.path.realpath(source_file)
+            if is_same or (is_there and path.exists() and path.samefile(source_file)):
                 raise SettingsError(f"{source} is an input and would be overwritten. Choose another output")
 
 

@@ -241,8 +241,12 @@ def _header(paragraph: Paragraph, layout: Layout) -> Issue:
     message = (
         f"the line looks like the header of a table, expected a word and its tag: {', '.join(map(repr, row)):.100}"
     )
-    is_first = row[layout.word].casefold() in WORD_NAMES
-    fix = "delete the line" if is_first else "part the columns by tabs, so that the file is read as a table"
+    word = next(at for at, name in enumerate(row) if name.casefold() in WORD_NAMES)
+    fix = "delete the line"
+    if word != layout.word and layout.tabs:
+        fix += f", and name the columns: --word-column {word + 1} --tag-column {layout.tag + 1}"
+    elif word != layout.word:
+        fix = "part the columns by tabs, so that the file is read as a table"
     return Issue(message, line=paragraph.line, kind="header", fixes=(fix,))
 
 

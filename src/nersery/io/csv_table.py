@@ -20,7 +20,7 @@ from nersery.core.errors import DataError, Issue
 from nersery.core.sentence import UNKNOWN_COLUMN
 from nersery.core.tags import UNKNOWN_TAG, looks_like_tag
 from nersery.io.base import ReadOptions, at_words, repair_hint
-from nersery.io.columns import NEARLY_ALL, SAMPLE_LINES, check_named_columns
+from nersery.io.columns import DOCUMENT_MARK, NEARLY_ALL, SAMPLE_LINES, check_named_columns
 from nersery.io.conll import TAB, TAG_NAMES, WORD_NAMES
 from nersery.io.foreign import refuse_foreign
 from nersery.io.formats import Beginning, Format
@@ -33,6 +33,8 @@ _NUMBER = r"[ _.-]*(?:#|idx?|index|no|nr|num|number)\.?"
 _SENTENCE = re.compile(rf"sentence(?:{_NUMBER})?|sent{_NUMBER}")
 _DOCUMENT = re.compile(rf"(?:doc|document|file)(?:{_NUMBER}|[ _]?name)?")
 """What columns are called that name the sentences, and the documents in which these are numbered."""
+_ENCLOSED = re.compile(r'"(?:[^"]|"")*"')
+"""A cell in quotation marks."""
 _LIST, _ITEM = re.compile(r"""\[\s*['"\d\]]"""), re.compile(r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|[^\s,'"]+""")
 """How a list begins, and what it holds."""
 _TAG_NUMBER = re.compile(r"-?\d+")
@@ -88,7 +90,7 @@ class CsvSource(JsonlSource):
         first = next(iter(file.lines()), "")
         self._delimiter, self.file = max(",;\t|", key=first.count), file
         self._quoting: Literal[0, 3] = (
-            csv.QUOTE_NONE if self._delimiter == TAB and _has_lone_quote(file) else csv.QUOTE_MINIMAL
+            csv.QUOTE_NONE if self._delimiter == TAB and not _encloses(file) else csv.QUOTE_MINIMAL
         )
         rows = [row for _, row in islice(self._rows(), SAMPLE_LINES)]
         self._table = _layout(rows, options, file) if rows else None
@@ -160,7 +162,8 @@ class CsvSource(JsonlSource):
         columns = dict(zip(("words", "tags", "sentence"), (header[at] for at in (word, tag, *naming)), strict=False))
         how: Object = {"sep": self._delimiter, "quoting": self._quoting, "encoding": self.options.encoding}
         reading = {name: value for name, value in how.items() if value not in (",", csv.QUOTE_MINIMAL, "utf-8")}
-        reading |= {"usecols": [*columns.values()], "keep_default_na": False}
+        as_text = {columns[name]: "str" for name in ("words", "sentence") if name in columns}
+        reading |= {"usecols": [*columns.values()], "keep_default_na": False, "dtype": as_text}
         frame = f"pandas.read_csv({self.file.name!r}, {_as_arguments(reading)})"
         corpus = f'nersery.Corpus.from_pandas({frame}, {_as_arguments(columns)}, names=["O", "B-PER", …])'
         return f'name the tags in Python: nersery.write({corpus}, "train.jsonl")'
@@ -191,9 +194,17 @@ def _as_arguments(values: Mapping[str, Any]) -> str:
     return ", ".join(f"{name}={value!r}" for name, value in values.items())
 
 
-def _has_lone_quote(file: TextFile) -> bool:
-    """Whether a cell between tabs is a quotation mark and no more, so that these marks do not enclose cells."""
-    return any('"' in line and '"' in line.rstrip("\r\n").split(TAB) for line in file.lines())
+def _encloses(file: TextFile) -> bool:
+    """Whether quotation marks enclose cells between tabs, as the header shows, or a cell that needs them.
+
+    A mark that encloses nothing, or a cell that does not need it, is a word's own.
+    """
+    lines = (line.rstrip("\r\n").split(TAB) for line in file.lines())
+    header = next(lines, [])
+    if header and all(map(_ENCLOSED.fullmatch, header)):
+        return True
+    marked = [cell for cells in lines for cell in cells if cell.startswith('"')]
+    return bool(marked) and all(_ENCLOSED.fullmatch(cell) and '"' in cell[1:-1] for cell in marked)
 
 
 def _cell(row: _TableRow, at: int) -> str:
@@ -251,7 +262,7 @@ def _layout(rows: Sequence[_TableRow], options: ReadOptions, file: TextFile) -> 
     word = _only(options.word_column, "word", names, file.name, word_names, unnamed)
     others = {at: name for at, name in enumerate(names) if at not in (word, tag)}
     naming = [at for at, name in others.items() if _SENTENCE.fullmatch(name)]
-    naming += [at for at, name in others.items() if name == "id" and _names_sentences(sample, at)]
+    naming += [at for at, name in others.items() if name == "id" and _names_sentences(rows[bool(names) :], at)]
     documents = [at for at, name in others.items() if _DOCUMENT.fullmatch(name)][: len(naming)]
     table = _Table(names, word, tag, () if by_sentence else (*documents[:1], *naming[:1]), by_sentence)
     if not (by_sentence or naming) and len(sample) > MOST_WORDS and not any(map(table.ends, rows)):
@@ -288,14 +299,17 @@ def _like_tags(rows: Sequence[_TableRow]) -> list[int]:
 
 def _names_sentences(rows: Sequence[_TableRow], at: int) -> bool:
     """Whether a column names sentences: words share a name, or have none behind the first; numbers of words differ."""
-    return any(not after or before == after for before, after in pairwise(_cell(row, at) for row in rows))
+    neighbours = (pair for pair in pairwise(rows) if all(map("".join, pair)))  # no blank row between them
+    return any(_cell(row, at) in ("", _cell(before, at)) for before, row in neighbours)
 
 
 def _recognises(start: Beginning) -> bool:
     """Whether tabs part the columns of a table under a header, which does not begin with the word as in CoNLL."""
+    if any(line.startswith(("#", DOCUMENT_MARK)) for line in start.lines):
+        return False
     header, *rows = [line.rstrip("\r\n").split(TAB) for line in start.lines] or [[""]]
     names = [name.strip().casefold() for name in header]
-    if names[0].startswith("#") or {*WORD_NAMES, "sentence"}.isdisjoint(names):
+    if {*WORD_NAMES, "sentence"}.isdisjoint(names):
         return False
     cells = [_cell(row, at) for row in rows for at, name in enumerate(names) if name in TAG_NAMES]
     return any(map(_holds_several if names[0] in WORD_NAMES else _holds_tags, cells))

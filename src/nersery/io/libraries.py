@@ -259,9 +259,9 @@ def pandas_sentences(
     ids = ids.where(ids != "").ffill()  # empty, not missing, is what keep_default_na=False makes of an empty cell
     advice = "pandas reads words such as NA and null as missing: pd.read_csv(..., keep_default_na=False)"
     _refuse_rows(table, table[[word_column, tag_column]].isna().any(axis=1), "no word or no tag", advice)
-    no_text = table[word_column].map(lambda word: not isinstance(word, str | Number) or isinstance(word, bool))
+    is_text = table[word_column].map(lambda word: isinstance(word, str | Number) > isinstance(word, bool))
     advice = f'bytes need .str.decode("utf-8"); true and false need pd.read_csv(..., dtype={{"{word_column}": str}})'
-    _refuse_rows(table, no_text, "a word that is no text", advice)
+    _refuse_rows(table, ~is_text.astype(bool), "a word that is no text", advice)
     advice = f"fill the column {id_column} at the first word of each sentence, or name another: sentence=..."
     _refuse_rows(table, ids.isna(), "no sentence, and none is above it", advice)
     numbers = _numbered(names)

@@ -82,12 +82,19 @@ def test_words_that_are_not_split_alike_come_back_and_scripts_without_spaces_get
     assert [(s.id, s.words, s.labels) for s in back] == [(s.id, s.words, s.labels) for s in CUT_OTHERWISE]
 
 
-@pytest.mark.parametrize("words", [[1, 2], [[0, 1, 2]], [["a", 1]], [[0, 99]], [[3, 5]]])
-def test_words_of_a_task_that_are_not_those_of_its_text_are_an_issue(words: list[object], tmp_path: Path) -> None:
-    task = {"data": {"text": "in Oslo", "meta": {"id": "a", "words": words}}, "annotations": [{"result": []}]}
+@pytest.mark.parametrize("words", [["in", "Oslo"], [], [1, 2], [[0, 1, 2]], [["a", 1]], [[0, 99]], [[3, 5]], [[-7, 7]]])
+def test_words_of_another_tool_or_text_are_split_again(words: list[object], tmp_path: Path) -> None:
+    task = {"data": {"text": "in Oslo!", "meta": {"id": "a", "words": words}}, "annotations": [{"result": []}]}
     (tmp_path / "a.json").write_text(json.dumps([task]), "utf-8")
-    with pytest.raises(DataError, match="tokens"):
-        read(tmp_path / "a.json")
+    assert read(tmp_path / "a.json")[0].words == ("in", "Oslo", "!")
+
+
+def test_a_splitting_that_is_named_counts_more_than_written_words(tmp_path: Path) -> None:
+    text, words = "北京很大", [[0, 2], [2, 3], [3, 4]]
+    task = {"data": {"text": text, "meta": {"id": "a", "words": words}}, "annotations": [{"result": []}]}
+    (tmp_path / "a.json").write_text(json.dumps([task]), "utf-8")
+    assert read(tmp_path / "a.json")[0].words == ("北京", "很", "大")
+    assert read(tmp_path / "a.json", split="characters")[0].words == tuple(text)
 
 
 def test_brat_splits_text_again_so_that_words_keep_their_spaces(tmp_path: Path) -> None:

@@ -92,8 +92,9 @@ def _usual_labels(content: Any) -> Any:
 def _of_types(content: Object) -> Any:
     """The labels of CLUENER, ``{type: {mention: [[first, last], …]}}``."""
     mentions = [(type_, mention) for type_, mention in content.items() if isinstance(mention, dict)]
-    triples = [(t, text, place) for t, mention in mentions for text, places in mention.items() for place in places]
-    if len(mentions) < len(content) or not triples or not all(_is_place(place) for *_, place in triples):
+    listed = [(t, text, places) for t, mention in mentions for text, places in mention.items()]
+    triples = [(t, text, place) for t, text, places in listed if isinstance(places, list) for place in places]
+    if len(mentions) < len(content) or not triples or not all(is_place(place) for *_, place in triples):
         return content
     return [{"start": first, "end": last + 1, "label": type_, "text": text} for type_, text, (first, last) in triples]
 
@@ -112,7 +113,7 @@ def _usual(label: Any) -> Iterator[Any]:
             last = point.get("end")
             end = last + 1 if type(last) is int else last
             yield {"start": point.get("start"), "end": end, "label": label.get("label"), "text": point.get("text")}
-    elif _is_place(place):
+    elif is_place(place):
         type_ = next((label[key] for key in ("type", "label", "obj") if key in label), None)
         yield {"start": place[0], "end": place[1], "label": type_, "text": label.get("name", label.get("text"))}
     elif {"start", "end", "value", "entity"} <= label.keys():  # of Rasa, where a value may be a synonym
@@ -121,7 +122,8 @@ def _usual(label: Any) -> Iterator[Any]:
         yield label
 
 
-def _is_place(value: Any) -> bool:
+def is_place(value: Any) -> bool:
+    """Whether a value is a list of two whole numbers."""
     return isinstance(value, list) and [*map(type, value)] == [int, int]
 
 
@@ -133,7 +135,7 @@ def seems_label(value: Any) -> bool:
     if not isinstance(value, dict):
         return False
     inner = [part for content in value.values() for part in (content if isinstance(content, list) else [content])]
-    if any(_is_place(content) for key, content in value.items() if _PLACE_KEY.search(key)):
+    if any(is_place(content) for key, content in value.items() if _PLACE_KEY.search(key)):
         return True
     return any(_has_places(part) for part in (value, *inner) if isinstance(part, dict))
 

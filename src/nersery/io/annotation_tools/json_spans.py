@@ -25,6 +25,7 @@ from nersery.io.annotation_tools.json_forms import (
     has_text,
     holds_texts,
     is_pair,
+    is_place,
     seems_label,
     texts_in,
     usual_form,
@@ -107,7 +108,7 @@ class SpansSource(StandoffSource):
             if (answer := value.get("answer")) in REFUSALS:
                 findings.skip(id, f"answered {answer}", unread(str(value.get("text", ""))))
             else:
-                yield _document(value, id, line, labelled=self.labels_count)
+                yield _document(value, id, line, labelled=self.labels_count, split=self.options.split)
         except BrokenError as broken:
             findings.broken(id, broken.issues, unread(value))
 
@@ -168,7 +169,7 @@ def _id(value: Object) -> str:
     return str(id) if isinstance(id, str | int) and not isinstance(id, bool) else ""
 
 
-def _document(value: Object, id: str, line: int, *, labelled: bool) -> Document:
+def _document(value: Object, id: str, line: int, *, labelled: bool, split: str | None) -> Document:
     """The document of an object, with ``labelled`` one with labels; raises `BrokenError` if it is none."""
     written = _written(value)
     if isinstance(value.get("data"), dict):
@@ -196,7 +197,9 @@ def _document(value: Object, id: str, line: int, *, labelled: bool) -> Document:
     if not isinstance(language, str | None):
         raise _broken(line, f'"language" is {language!r:.60}, expected a BCP 47 tag such as en or hi')
     source = (written["document"], written.get("start", 0)) if "document" in written else None
-    places = _places(value.get("tokens", written.get("words")), text, line)
+    places = _places(value.get("tokens"), text, line)
+    if places is None and not split:
+        places = _written_places(written.get("words", []), text)
     return Document(id, text, spans, line, places, language, source=source)
 
 
@@ -310,22 +313,32 @@ def _first(label: Mapping[str, Any], keys: Sequence[str]) -> Any:
 
 
 def _places(tokens: Any, text: str, line: int) -> list[Place] | None:
-    """The words that a tool or nersery has cut, as objects or pairs; Prodigy's tokens of white space are none."""
+    """The words that Prodigy has cut; its tokens of white space are none."""
     if tokens is None:
         return None
     try:
-        pairs = [(token["start"], token["end"]) if isinstance(token, dict) else token for token in tokens]
-        places = [(start, end) for start, end in pairs]
+        places = [(token["start"], token["end"]) for token in tokens]
         if not all(type(border) is int for place in places for border in place):
             raise TypeError
-    except (TypeError, ValueError, LookupError):
+    except (TypeError, LookupError):
         raise _broken(line, '"tokens" are expected to be objects with text, start and end') from None
     words = [place for place in places if text[slice(*place)].strip()]
-    borders = [0, *(border for place in words for border in place), len(text)]
-    between = [text[end:start] for end, start in zip(borders[::2], borders[1::2], strict=True)]
-    if borders != sorted(borders) or any(gap.strip() for gap in between):
+    if not _are_words(words, text):
         raise _broken(line, '"tokens" are not the words of the text, all of them and in order')
     return words
+
+
+def _written_places(pairs: Sequence[Any], text: str) -> list[Place] | None:
+    """The words that nersery has written into a task; None if they are another tool's, or the text was changed."""
+    places = [(pair[0], pair[1]) for pair in pairs if is_place(pair)]
+    return places if places and len(places) == len(pairs) and _are_words(places, text) else None
+
+
+def _are_words(places: Sequence[Place], text: str) -> bool:
+    """Whether these are all words of a text, in order."""
+    borders = [0, *(border for place in places for border in place), len(text)]
+    between = [text[end:start] for end, start in zip(borders[::2], borders[1::2], strict=True)]
+    return borders == sorted(borders) and not any(gap.strip() for gap in between)
 
 
 def _broken(line: int, message: str) -> BrokenError:
