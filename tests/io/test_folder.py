@@ -9,7 +9,8 @@ import pytest
 
 from nersery import Sentence, io
 from nersery.core.errors import DataError
-from nersery.io import ReadOptions, open_corpus, read
+from nersery.core.warnings import forget_notes
+from nersery.io import ReadOptions, open_corpus, open_text, read
 
 
 def write(folder: Path, **files: str) -> Path:
@@ -119,3 +120,13 @@ def test_a_folder_that_may_not_be_read_is_named(tmp_path: Path, monkeypatch: pyt
     assert str(caught.value) == (
         f"{folder}: the folder cannot be read: Permission denied\nFix: allow to read it, or name another folder"
     )
+
+
+def test_plain_text_beside_labelled_files_is_noted(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = write(tmp_path / "in", a_conll="Ada\tB-PER\n\n", raw_txt="Grace wrote .\n")
+    forget_notes()
+    assert len(read(folder)) == 2
+    assert "raw.txt is plain text beside labelled files" in capsys.readouterr().err
+    forget_notes()
+    assert len(list(open_text(folder))) == 2
+    assert capsys.readouterr().err == ""

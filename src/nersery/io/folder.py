@@ -9,7 +9,9 @@ from pathlib import Path
 from nersery.core.errors import DataError, Issue
 from nersery.core.files import DESCRIPTION, LABELS, TEXT, files_of
 from nersery.core.sentence import Sentence
+from nersery.core.warnings import warn
 from nersery.io.base import AUTO, Pass, ReadOptions, Source
+from nersery.io.text import TextSource
 from nersery.io.text_file import TextFile
 
 MANIFEST = "manifest.jsonl"
@@ -110,10 +112,17 @@ class FolderSource(Source):
 
     def sentences(self, findings: Pass) -> Iterator[Sentence]:
         """One pass over all files, with ids that are distinct among all of them."""
+        texts = []
         for path in self.paths:
             source = self._open(path, self.options)
             findings.file, source.labels_count = source.file, self.labels_count
+            texts += [path.name] if isinstance(source, TextSource) else []
             yield from source.sentences(findings)
+        if self.labels_count and 0 < len(texts) < len(self.paths):
+            warn(
+                f"{self.file.name}: {', '.join(texts)} is plain text beside labelled files, so its words count as "
+                "outside entities: leave out what nobody has labelled"
+            )
 
 
 def _listed(folder: Path) -> list[Path]:
