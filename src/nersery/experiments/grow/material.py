@@ -142,7 +142,7 @@ def _joined(train: Sequence[str], options: io.ReadOptions) -> tuple[Corpus, list
     sources = [io.open_corpus(name, options) for name in train]
     texts = [source.file.name for source in sources if isinstance(source, TextSource)]
     if issues := [Issue("this is plain text, which has no labels", name) for name in texts]:
-        raise DataError(issues, fix="give labelled sentences, and raw text by --raw, in one file")
+        raise DataError(issues, fix="give labelled sentences, and raw text as one file by --raw")
     corpora = [*map(Corpus, sources)]
     last_file = {composed(sentence.text): number for number, corpus in enumerate(corpora) for sentence in corpus}
     kept: dict[str, Sentence] = {}
