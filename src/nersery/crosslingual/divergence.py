@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from array import array
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
@@ -24,6 +25,7 @@ FEWEST = 4
 """Lines that must be left to look at."""
 FEWEST_IF_EQUAL = 10
 """The same where only these lines tell that something is wrong. By chance, 7 lines of right translations fit better."""
+_DIGIT = re.compile(r"\d")
 
 
 class Features:
@@ -36,7 +38,7 @@ class Features:
 
     def add(self, words: Sequence[str]) -> None:
         """Note the next line."""
-        self._lengths.append(math.log(1 + sum(map(len, words))))
+        self._lengths.append(math.log(1 + len("".join(words))))
         self._marks.append(_marks(words))
 
     def __len__(self) -> int:
@@ -93,10 +95,15 @@ def _break(first: _Arrays, second: _Arrays, offset: int, fewest: int) -> tuple[i
 
 def _marks(words: Sequence[str]) -> int:
     """A bit for each word that may be the same in another language: with a digit, or a capital."""
+    candidates = [word for word in words if not word.islower()]
+    text = "\n".join(candidates)
+    lowered = text.lower()
+    if lowered == text and not _DIGIT.search(text):  # most lines of a script without capitals
+        return 0
     marks = 0
-    for word in words:
-        if not word.islower() and any(character.isdigit() or character.isupper() for character in word):
-            marks |= 1 << crc32(word.lower().encode("utf-8", "replace")) % 64
+    for word, lower in zip(candidates, lowered.split("\n"), strict=True):
+        if word != lower or _DIGIT.search(word):
+            marks |= 1 << crc32(lower.encode("utf-8", "replace")) % 64
     return marks
 
 

@@ -244,10 +244,15 @@ def alignment_issue(alignment: Alignment, source: int, target: int) -> str:
     >>> alignment_issue((Link(0, 7),), 2, 3)
     'link 0-7, counted from 0: the target has 3 words, expected 0 to 2'
     """
-    for places, length, name in zip(zip(*alignment, strict=True), (source, target), ("source", "target"), strict=False):
-        if not 0 <= min(places) <= max(places) < length:
-            start, end, _ = next(link for link, place in zip(alignment, places, strict=True) if not 0 <= place < length)
-            return f"link {start}-{end}, counted from 0: the {name} has {length} words, expected 0 to {length - 1}"
+    if not alignment:
+        return ""
+    starts, ends, _ = zip(*alignment, strict=True)
+    if min(starts) >= 0 and min(ends) >= 0 and max(starts) < source and max(ends) < target:
+        return ""
+    for places, length, name in ((starts, source, "source"), (ends, target, "target")):
+        for place, (start, end, _) in zip(places, alignment, strict=True):
+            if not 0 <= place < length:
+                return f"link {start}-{end}, counted from 0: the {name} has {length} words, expected 0 to {length - 1}"
     return ""
 
 
