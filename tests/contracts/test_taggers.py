@@ -127,6 +127,8 @@ def test_the_history_tells_whether_punctuation_was_in_the_words(name, new):
     for words, share in ((("Oslo,", "Bonn"), 1), (("Oslo", ","), 0)):
         gold = [Sentence(words, (Entity(0, 1, "LOC"),), id=str(number)) for number in range(10)]
         assert new(name, steps=1).fit(gold)["attached_signs"] == share
+        in_two_languages = [*gold, Sentence(("Rom",), language="de")]
+        assert new(name, steps=1).fit(in_two_languages)["attached_signs"] is None
 
 
 def test_nothing_to_learn_from_is_refused(name, new):

@@ -9,9 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from nersery import Corpus, Sentence, io
+from nersery import Corpus, Entity, Sentence, io
 from nersery.core.errors import DataError, SettingsError
 from nersery.experiments.recipe import load
+from nersery.experiments.run_state.inputs import read_inputs
 from nersery.experiments.runner import Run
 from tests.experiments.trying import NAMES, PRODUCTS, TRAIN_BY_LANGUAGE, Trainings, execute, hindi, of_language, system
 from tests.standins import files, sentences
@@ -149,6 +150,20 @@ class TestLanguages:
         assert message.startswith("3 issues:")
         for part in ("en/train.conll:2", "hi/train.conll: there is no such file", "hi/test.conll:2"):
             assert part in message
+
+    def test_punctuation_is_compared_within_a_language(self):
+        raw = {"en": "Ada , Bob and Eve", "hi": "अदा, ओस्लो में"}
+        for language, line in raw.items():
+            words = tuple(line.split())
+            labelled = [Sentence(words, (Entity(0, 1, "PER"),), id=str(number)) for number in range(24)]
+            io.write(labelled, f"{language}/train.conll")
+            Path(f"{language}.txt").write_text(f"{line}\n" * 20, "utf-8")
+        Path("attached.txt").write_text("Ada, Bob and Eve\n" * 20, "utf-8")
+        text = 'data.raw={{ en = "{}", hi = "hi.txt" }}'
+        recipe = [load("recipe.toml", [text.format(name)]) for name in ("en.txt", "attached.txt")]
+        notes = [[note for note in read_inputs(one, print)[1] if "punctuation" in note] for one in recipe]
+        assert notes[0] == []
+        assert [note.partition(",")[0] for note in notes[1]] == ["raw (en): punctuation is in the words of raw text"]
 
     def test_notes_name_the_language(self):
         text = Path("hi/train.conll").read_text("utf-8").replace("B-PER", "B_PER")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from itertools import chain
 from typing import Any
 
 from nersery.augment.base import made_from
@@ -37,7 +38,7 @@ def input_notes(recipe: Recipe, parts: Parts) -> list[str]:
         *_type_notes(parts),
         *_overlap_notes(parts),
         *filter(None, [note_of_language(file.label, part) for file, part in parts.items()]),
-        *filter(None, [note_of_punctuation(sentences_of(parts, "train"), sentences_of(parts, "raw"))]),
+        *_punctuation_notes(parts),
         *_question_notes(recipe, parts),
     ]
 
@@ -45,6 +46,16 @@ def input_notes(recipe: Recipe, parts: Parts) -> list[str]:
 def sentences_of(parts: Parts, split: str) -> Iterator[Sentence]:
     """The sentences of all files of a split."""
     return (sentence for _, part in _of(parts, split) for sentence in part)
+
+
+def _punctuation_notes(parts: Parts) -> Iterator[str]:
+    """Where words are split otherwise in raw text than in the labelled sentences of its language."""
+    for file, raw in _of(parts, "raw"):
+        train = [
+            part for other, part in _of(parts, "train") if not file.language or other.language in ("", file.language)
+        ]
+        if text := note_of_punctuation(chain.from_iterable(train), raw):
+            yield f"{file.label}: {text}" if file.language else text
 
 
 def _of(parts: Parts, *splits: str) -> Iterator[tuple[DataFile, Corpus]]:

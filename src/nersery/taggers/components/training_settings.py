@@ -107,11 +107,12 @@ def train_tagger(
         progress=training.progress,
         folder=training.folder,
     )
+    several_languages = len({sentence.language for sentence in gold}) > 1  # one may attach what another does not
     return {
         "seed": training.seed,
         "sentences": len(gold),
         "steps": history.steps,
         "best_step": history.best.step if history.best else history.steps,
-        "attached_signs": attached_signs(sentence.words for sentence in gold)[0],
+        "attached_signs": None if several_languages else attached_signs(sentence.words for sentence in gold)[0],
         "evaluations": [asdict(evaluation) for evaluation in history.evaluations],
     }
