@@ -82,6 +82,16 @@ def test_what_names_the_sentences(tmp_path: Path, text: str, found: list[tuple[s
     assert [(sentence.id, sentence.text) for sentence in read(save(tmp_path, text))] == found
 
 
+def test_a_document_ends_a_sentence(tmp_path: Path) -> None:
+    path = save(tmp_path, "word,tag,doc_id\nAda,O,x\nleft,O,\n,,\nBob,O,x\nOslo,O,y\n")
+    assert [(s.id, s.text, s.document) for s in read(path)] == [
+        ("a:1", "Ada left", "x"),
+        ("a:2", "Bob", "x"),
+        ("a:3", "Oslo", "y"),
+    ]
+    assert open_corpus(path).description == f"csv, {BY_WORD}1, tag 2, document 3"
+
+
 HEADED = "sentence_id\ttoken\ttag\n1\tAda\tB-PER\n1\tLovelace\tI-PER\n1\t,\tO\n1\ttoo\tO\n2\tOslo\tB-LOC\n"
 
 
@@ -267,6 +277,8 @@ def test_an_empty_table_and_one_without_ends(tmp_path: Path, monkeypatch: pytest
     assert open_corpus(save(tmp_path, "")).description == "csv, empty"
     assert list(read(save(tmp_path, "word,tag\n"))) == []
     monkeypatch.setattr(csv_table, "MOST_WORDS", 3)
+    by_document = save(tmp_path, "doc,word,tag\n" + "".join(f"{number // 3},w,O\n" for number in range(6)))
+    assert [len(sentence) for sentence in read(by_document)] == [3, 3]
     for table in ("word,pos,tag\n" + "x,N,O\n" * 4, "x,O\n" * 4):
         with pytest.raises(
             DataError, match=r"a\.csv: nothing ends a sentence among its first 4 words.*\n.*sentence_id"

@@ -2,8 +2,8 @@
 
 A header names the columns, as in ``Sentence #,Word,POS,Tag``; between tabs, it shows that a file is such a table.
 Without one, the tags are in the column that looks like tags, and the words in the first other one. An empty row ends a
-sentence, and one without a word where no column names the sentences. Sentences may be numbered within documents that
-another column names.
+sentence, and one without a word where no column names the sentences. Where another column names the documents, these
+end sentences, too, and sentences may be numbered within them.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import csv
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from itertools import islice, pairwise
+from itertools import groupby, islice, pairwise
 from typing import Any, Literal, NamedTuple
 
 from nersery.core.errors import DataError, Issue
@@ -50,18 +50,24 @@ class _Table(NamedTuple):
         names: Of its columns, in lower case; empty without a header.
         word: Position of the word, or of the words of a sentence.
         tag: Position of the tag or tags.
-        sentence: Positions of what names the sentence of a word: of its document if there is one, and of its own name.
+        document: Position of what names the document of a word; None if nothing does.
+        sentence: Position of what names its sentence; None if nothing does.
         by_sentence: Whether each row is a sentence.
     """
 
     names: _TableRow
     word: int
     tag: int
-    sentence: tuple[int, ...]
+    document: int | None
+    sentence: int | None
     by_sentence: bool
 
+    @property
+    def naming(self) -> list[int]:
+        return [at for at in (self.document, self.sentence) if at is not None]
+
     def ends(self, row: _TableRow) -> bool:
-        return not ("".join(row) if self.sentence else _cell(row, self.word)).strip()
+        return not (_cell(row, self.word) if self.sentence is None else "".join(row)).strip()
 
 
 class _Sentence(Object):
@@ -103,9 +109,10 @@ class CsvSource(JsonlSource):
         """What was recognised."""
         if self._empty or self._table is None:
             return "csv, empty"
-        _, word, tag, sentence, by_sentence = self._table
-        columns = f"word {word + 1}, tag {tag + 1}{f', sentence {sentence[-1] + 1}' if sentence else ''}"
-        return f"csv, {self.scheme}, a row for each {'sentence' if by_sentence else 'word'}: {columns}"
+        table = self._table
+        places = {"word": table.word, "tag": table.tag, "sentence": table.sentence, "document": table.document}
+        columns = ", ".join(f"{name} {at + 1}" for name, at in places.items() if at is not None)
+        return f"csv, {self.scheme}, a row for each {'sentence' if table.by_sentence else 'word'}: {columns}"
 
     def _rows(self) -> Iterator[tuple[int, list[str]]]:
         """The rows with the lines on which they begin."""
@@ -123,14 +130,14 @@ class CsvSource(JsonlSource):
         """The sentences as JSONL has them, with their first lines in the file."""
         if self._table is None:
             return
-        names, word, tag, naming, by_sentence = self._table
+        table, naming = self._table, self._table.naming
         current, name = list[tuple[int, _TableRow]](), [""] * len(naming)
-        for line, row in islice(self._rows(), bool(names), None):
-            if by_sentence:
-                words, tags = ([*parts_of(row[at])] if at < len(row) else [] for at in (word, tag))
+        for line, row in islice(self._rows(), bool(table.names), None):
+            if table.by_sentence:
+                words, tags = ([*parts_of(row[at])] if at < len(row) else [] for at in (table.word, table.tag))
                 yield line, {"tokens": words, "ner_tags": tags}
                 continue
-            named, is_end = [_cell(row, at) or old for at, old in zip(naming, name, strict=True)], self._table.ends(row)
+            named, is_end = [_cell(row, at) or old for at, old in zip(naming, name, strict=True)], table.ends(row)
             if current and (is_end or named != name):
                 yield current[0][0], self._sentence(current, name)
                 current = []
@@ -155,11 +162,12 @@ class CsvSource(JsonlSource):
     def _by_pandas(self) -> str:
         """How the numbers of tags get their names."""
         assert self._table is not None
-        names, word, tag, naming, by_sentence = self._table
-        if not names or by_sentence is bool(naming) or len(naming) > 1:
+        names, word, tag, document, sentence, by_sentence = self._table
+        if not names or by_sentence is (sentence is not None) or document is not None:
             return "write the names of the tags, such as B-PER, in place of their numbers"
         _, header = next(self._rows())
-        columns = dict(zip(("words", "tags", "sentence"), (header[at] for at in (word, tag, *naming)), strict=False))
+        places = {"words": word, "tags": tag, "sentence": sentence}
+        columns = {name: header[at] for name, at in places.items() if at is not None}
         how: Object = {"sep": self._delimiter, "quoting": self._quoting, "encoding": self.options.encoding}
         reading = {name: value for name, value in how.items() if value not in (",", csv.QUOTE_MINIMAL, "utf-8")}
         as_text = {columns[name]: "str" for name in ("words", "sentence") if name in columns}
@@ -175,15 +183,18 @@ class CsvSource(JsonlSource):
     def _sentence(self, numbered: Sequence[tuple[int, _TableRow]], name: Sequence[str]) -> _Sentence:
         """A sentence with the other columns that have a name, or all where none has."""
         assert self._table is not None
-        names, word, tag, naming, _ = self._table
+        names, word, tag, document, sentence, _ = self._table
         worded = [(line, row) for line, row in numbered if _cell(row, word).strip(" ")]
         kept = worded if worded and BLANK_WORDS in self.options.repair else numbered
         rows = [row for _, row in kept]
         width = max(map(len, rows))
         others = [
-            at for at in range(width) if at not in (word, tag, *naming) and (not names or names[at : at + 1] != [""])
+            at
+            for at in range(width)
+            if at not in (word, tag, document, sentence) and (not names or names[at : at + 1] != [""])
         ]
-        value: Object = {"id": ":".join(filter(None, name)), "document": "".join(name[:-1])}
+        value: Object = {} if sentence is None else {"id": ":".join(filter(None, name))}
+        value |= {} if document is None else {"document": name[0]}
         value |= {"tokens": [_cell(row, word) for row in rows], "ner_tags": [_cell(row, tag) for row in rows]}
         columns = [["_".join(_cell(row, at).split()) or UNKNOWN_COLUMN for row in rows] for at in others]
         value |= {"columns": columns} if columns else {}
@@ -263,14 +274,22 @@ def _layout(rows: Sequence[_TableRow], options: ReadOptions, file: TextFile) -> 
     others = {at: name for at, name in enumerate(names) if at not in (word, tag)}
     naming = [at for at, name in others.items() if _SENTENCE.fullmatch(name)]
     naming += [at for at, name in others.items() if name == "id" and _names_sentences(rows[bool(names) :], at)]
-    documents = [at for at, name in others.items() if _DOCUMENT.fullmatch(name)][: len(naming)]
-    table = _Table(names, word, tag, () if by_sentence else (*documents[:1], *naming[:1]), by_sentence)
-    if not (by_sentence or naming) and len(sample) > MOST_WORDS and not any(map(table.ends, rows)):
+    documents = [at for at, name in others.items() if _DOCUMENT.fullmatch(name)]
+    document, sentence = (None if by_sentence else next(iter(places), None) for places in (documents, naming))
+    table = _Table(names, word, tag, document, sentence, by_sentence)
+    if not (by_sentence or naming) and _never_ends(table, rows[bool(names) :]):
         columns = ", ".join(names) or "without a header"
         message = f"nothing ends a sentence among its first {len(sample):,} words: {columns:.100}"
         fix = 'call the column of the sentences "sentence_id", or put an empty row after each sentence'
         raise DataError(Issue(message, file.name), fix=fix)
     return table
+
+
+def _never_ends(table: _Table, rows: Sequence[_TableRow]) -> bool:
+    """Whether so many words follow each other, in one document, that nothing seems to end a sentence."""
+    document = [None if table.document is None else _cell(row, table.document) for row in rows]
+    longest = max((len([*same]) for _, same in groupby(document)), default=0)
+    return longest > MOST_WORDS and not any(map(table.ends, rows))
 
 
 def _only(
