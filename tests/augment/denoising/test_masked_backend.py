@@ -8,7 +8,7 @@ from typing import Any, cast
 import pytest
 
 from nersery import Entity, Sentence
-from nersery.augment.denoising.masked_backend import EMPTY, GapLengths, MaskedBackEnd, partly_hidden
+from nersery.augment.denoising.masked_backend import GapLengths, MaskedBackEnd, partly_hidden
 from nersery.augment.denoising.templates import Template
 from nersery.augment.linearized.linearization import tag_token
 from nersery.models.masked.masked_inputs import MaskedInput
@@ -87,7 +87,25 @@ def test_entities_and_keywords_stay_and_all_gaps_are_filled() -> None:
     sentence, _ = filled(TEMPLATE, GapLengths([TEMPLATE]))
     assert [word if word[0] != "w" else "_" for word in sentence.words] == "_ poet Jo Li _ born _ _ _ _".split()
     assert sentence.labels == SENTENCE.labels
-    assert EMPTY not in sentence.words
+
+
+@pytest.mark.parametrize(
+    ("text", "former"),
+    [
+        ("The Cat saw Jo TODAY", "The cat saw today today today"),  # an uncased model takes the capitals over
+        ("2019 : Jo war in Genf", "jo war in war in genf"),
+        ("मैंने कल Jo को देखा", "मैंने कल मैंने को देखा को"),
+        ("1 : Jo 2 .", "jo jo jo jo jo jo"),
+    ],
+)
+def test_gaps_are_masked_as_words_in_the_script_of_the_sentence(text: str, former: str) -> None:
+    words = text.split()
+    place = words.index("Jo")
+    template = Template(Sentence(tuple(words), (Entity(place, place + 1, "PER"),)))
+    three = Template(Sentence(tuple("a b c Jo a b c".split()), (Entity(3, 4, "PER"),)))
+    _, model = filled(template, GapLengths([three]))
+    (masked_input,) = model.asked[0]
+    assert [masked_input.words[gap] for gap in masked_input.gaps] == former.split()
 
 
 def test_a_gap_takes_the_drawn_number_of_words_and_entities_move() -> None:

@@ -6,6 +6,7 @@ import random
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import cycle, islice
 
 from nersery.augment.components.gold_training import fine_tuning
 from nersery.augment.denoising.back_end import BackEnd
@@ -13,12 +14,10 @@ from nersery.augment.denoising.templates import Span, Template
 from nersery.augment.linearized.linearization import linearized_input, token_descriptions
 from nersery.core.outcome import Reject
 from nersery.core.random import item_rng
+from nersery.core.scripts import script_of
 from nersery.core.sentence import Sentence, types_in
 from nersery.core.training_context import Training
 from nersery.models.masked.masked_inputs import MaskedInput
-
-EMPTY = "x"
-"""Stands in a gap until it is filled; the model never sees it."""
 
 
 class MaskedBackEnd(BackEnd):
@@ -124,7 +123,14 @@ class _Draft:
 
 
 def _draft(template: Template, lengths: GapLengths, rng: random.Random) -> _Draft:
-    edits = [(gap[0], gap[1], (EMPTY,) * lengths.draw(template, gap, rng)) for gap in template.gaps()]
+    """A template whose gaps have lengths; the model sees no word of theirs, but writes in their script."""
+    words = template.sentence.words
+    edits = []
+    for start, end in template.gaps():
+        former = [words[0], *map(str.lower, words[1:])][start:end]
+        if not any(map(script_of, former)):
+            former = [word.lower() for word in words if script_of(word)] or former
+        edits.append((start, end, tuple(islice(cycle(former), lengths.draw(template, (start, end), rng)))))
     gaps: list[int] = []
     grown = 0
     for start, end, empty in edits:
