@@ -82,6 +82,14 @@ def test_labels_go_where_their_words_went(source: str) -> None:
     assert result.tally.reasons == {"an entity without an aligned word": 1}
 
 
+def test_a_sentence_that_lost_an_entity_says_so(source: str) -> None:
+    raw = Corpus([replace(RAW[0], comments=("# seen",)), *RAW[1:]])
+    result = annotate(raw, ProjectedLabels(source, projection={"keep_incomplete": True}))
+    assert [len(sentence.comments) for sentence in result.corpus] == [1, 0, 1]
+    assert result.corpus[0].comments == ("# seen",)
+    assert "not projected: LOC Rome" in result.corpus[2].comments[0]
+
+
 def test_equal_ids_go_before_the_order(tmp_path: Path) -> None:
     io.write([RAW[1], RAW[0].with_entities([Entity(0, 1, "LOC")]), RAW[2]], tmp_path / "same.jsonl")
     result = annotate(RAW, ProjectedLabels(str(tmp_path / "same.jsonl")))

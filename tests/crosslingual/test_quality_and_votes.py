@@ -125,6 +125,14 @@ def test_better_links_weigh_more():
     assert outcome.entities[0].score == pytest.approx(0.9 / 1.4)
 
 
+def test_two_halves_are_both_no_majority():
+    first, second = 0.01, 0.23  # both sums of two are more than half of the sum of four, in floating point
+    voters = [voter(labels, quality=quality) for labels in (A, WIDE) for quality in (first, second)]
+    outcome = vote(voters, "weighted")
+    assert isinstance(outcome, Reject)
+    assert outcome.reason == DISAGREE
+
+
 def test_each_source_has_one_vote_unless_they_are_weighted():
     voters = [voter(A, quality=0.9), voter(WIDE, quality=0.2), voter(WIDE, quality=0.3)]
     assert vote(voters) == vote(voters, "majority") != vote(voters, "weighted")

@@ -182,6 +182,11 @@ def test_a_broken_line_of_a_wanted_word_is_named(tmp_path: Path, line: bytes, me
     assert error.value.fix
 
 
+def test_a_line_of_a_word_with_spaces_is_none_of_its_first_part(tmp_path: Path) -> None:
+    path = write(tmp_path, b"the 1 2\nNew York 3 4\nnew 5 6\n")
+    assert rows(path, "New") == {"new": [5, 6]}
+
+
 def test_broken_lines_of_other_words_do_not_matter(tmp_path: Path) -> None:
     path = write(tmp_path, b"a 1 2\nb 1\nc nan x\nd\n e\nf 3 4\n")
     assert rows(path, "a", "f") == {"a": [1, 2], "f": [3, 4]}

@@ -58,6 +58,14 @@ def test_reasons_and_scores():
     assert {reject.reason for reject in chosen(FIVE, keep=0.2).rejects} == {"not among the best 20%"}
 
 
+@pytest.mark.parametrize(
+    ("measure", "reason"), [("entities", "entity_quality < 0.5"), ("both", "alignment_quality * entity_quality < 0.5")]
+)
+def test_the_reason_names_what_was_measured(measure: str, reason: str):
+    sentence = projected("a", 0.9).with_scores(entity_quality=0.4)
+    assert [reject.reason for reject in chosen([sentence], measure=measure, threshold=0.5).rejects] == [reason]
+
+
 @pytest.mark.parametrize(("measure", "id"), [("words", "a"), ("entities", "b"), ("both", "c")])
 def test_which_quality_decides(measure: str, id: str):
     qualities = {"a": (0.9, 0.1), "b": (0.1, 0.9), "c": (0.7, 0.7)}

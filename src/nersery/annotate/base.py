@@ -143,6 +143,7 @@ def _labelled(name: str, sentence: Sentence, outcome: Outcome) -> Outcome:
         entities=outcome.entities,
         soft_labels=outcome.soft_labels,
         scores=outcome.scores,
+        comments=(*sentence.comments, *(new for new in outcome.comments if new not in sentence.comments)),
         origin=Origin(name, parents),
     )
 

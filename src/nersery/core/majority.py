@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from math import fsum
 
 from nersery.core.entity import Entity
 from nersery.core.errors import NerseryError
@@ -29,14 +30,14 @@ def elected(votes: Sequence[Iterable[Entity]], weights: Sequence[float] | None =
     [('PER', 0.6)]
     """
     weights = weights or [1.0] * len(votes)
-    total = sum(weights)
-    shares: defaultdict[Entity, float] = defaultdict(float)
+    total = fsum(weights)  # without rounding errors, by which both of two halves could be the larger one
+    shares: defaultdict[Entity, list[float]] = defaultdict(list)
     scores: defaultdict[Entity, float] = defaultdict(float)
     for entities, weight in zip(votes, weights, strict=True):
         for entity in entities:
-            shares[entity] += weight
+            shares[entity].append(weight)
             scores[entity] += weight * (1.0 if entity.score is None else entity.score)
-    return [replace(e, score=scores[e] / total) for e, share in sorted(shares.items()) if share > total / 2]
+    return [replace(e, score=scores[e] / total) for e, share in sorted(shares.items()) if fsum(share) > total / 2]
 
 
 def voted(sentences: Iterable[Sentence]) -> list[Sentence]:

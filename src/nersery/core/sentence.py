@@ -225,6 +225,8 @@ class Sentence:
     def reordered(self, order: Sequence[int]) -> Sentence:
         """The words, with their extra columns, in another order; entities stay where they are.
 
+        What is known of the old words in their order is dropped: soft labels, document and offsets.
+
         Args:
             order: Which word comes first, second and so on; each word once.
 
@@ -245,9 +247,6 @@ class Sentence:
             scores=self.scores,
             columns=columns,
             comments=self.comments,
-            soft_labels=self.soft_labels,
-            document=self.document,
-            offsets=self.offsets,
         )
         if len(order) != len(self.words):  # else all parts were checked with this sentence
             reordered.__post_init__()

@@ -342,8 +342,8 @@ def _is_disputed(
     def touches(sentence: Sentence) -> bool:
         return any(map(Entity(*label).overlaps, sentence.entities))
 
-    weight = sum(weight for voter, weight in zip(voters, weights, strict=True) if touches(voter))
-    return weight >= sum(weights) / 2 and not touches(voted)
+    weight = math.fsum(weight for voter, weight in zip(voters, weights, strict=True) if touches(voter))
+    return weight >= math.fsum(weights) / 2 and not touches(voted)
 
 
 def _places(entities: Iterable[Entity]) -> list[int]:

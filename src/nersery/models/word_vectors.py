@@ -154,7 +154,8 @@ class VectorIndex:
             for place, form, word in sorted(sought):
                 stream.seek(self._starts[place])
                 line = stream.readline(LONGEST_LINE)
-                if word in rows or word in issues or line.partition(b" ")[0].rstrip(b"\r\n") != form:
+                key, _, values = line.rstrip(b" \r\n").partition(b" ")
+                if word in rows or word in issues or key != form or _follow_on(values, self._head.dimension):
                     continue
                 try:
                     rows[word] = _parsed(line, self._head.dimension)
@@ -208,8 +209,8 @@ def read_first(path: str | Path, most: int, words: Iterable[str] = ()) -> WordVe
 
 def _follow_on(values: bytes, dimension: int) -> bool:
     """Whether the word contains spaces, and the expected number of values follows."""
-    fields = values.split(b" ")
-    return len(fields) > dimension and not _is_finite(fields[-dimension - 1])
+    before = values.split(b" ")[:-dimension]
+    return bool(before) and before[-1] != b"" and not _is_finite(before[-1])
 
 
 def _lines(path: str | Path, head: Head) -> Iterator[tuple[int, bytes]]:

@@ -20,6 +20,8 @@ from nersery.select.base import Selector
 
 ROUNDING = 1e-9
 """By so much a product may exceed the whole number that it is on paper."""
+MEASURED = {"words": QUALITY, "entities": ENTITY_QUALITY, "both": f"{QUALITY} * {ENTITY_QUALITY}"}
+"""What reasons call the measures."""
 
 
 @dataclass
@@ -29,7 +31,7 @@ class AlignmentQuality(Selector):
     Args:
         measure: Quality over all ``words``, as in the paper; over the words of ``entities``; or ``both``, the product.
             The latter two keep more correct labels.
-        threshold: Minimum score, in [0, 1].
+        threshold: Minimum of the measure, in [0, 1].
         keep: Share in (0, 1] of the sentences with entities to keep: the best, with ties.
         empty_rate: Probability of keeping a sentence without entities.
 
@@ -81,7 +83,7 @@ class AlignmentQuality(Selector):
         if not sentence.entities:
             return "no entities"
         below = self._merit(sentence) < self.threshold
-        return super().reason(sentence, score) if below else f"not among the best {self.keep:.0%}"
+        return f"{MEASURED[self.measure]} < {self.threshold:g}" if below else f"not among the best {self.keep:.0%}"
 
     def _merit(self, sentence: Sentence) -> float:
         """The quality of a sentence with entities that decides on it."""

@@ -162,6 +162,16 @@ def test_suggestions_teach_the_statistical_aligner():
     assert f1(taught, pairs[30:], gold[30:]) > 0.9, "pairs of which nothing is suggested gain from the others"
 
 
+def test_fitted_again_it_asks_its_members_again():
+    pairs, gold = translations(20, seed=3)
+    oracle = Oracle(pairs, gold, 20)
+    ensemble = informed(pairs, oracle, **PLAIN)
+    ensemble.align(pairs)
+    oracle.known = {}
+    ensemble.fit(pairs)
+    assert ensemble.align(pairs) == informed(pairs, oracle, **PLAIN).align(pairs)
+
+
 def test_suggestions_weigh_the_words_of_a_pair():
     pairs, gold = translations(12, seed=3)
     weighed, unweighed = (

@@ -260,6 +260,8 @@ def test_a_word_of_a_script_without_spaces_is_filled_by_such_words(tiny_masked_l
     assert all(map(follows_without_space, joined))
     (guesses,) = model.guesses([MaskedInput(("東京", "は"), (0,))], 500)[0]
     assert {word for word, _ in guesses} == joined
+    (characters,) = model.guesses([MaskedInput(("東", "は"), (0,))], 500)[0]
+    assert {word for word, _ in characters} == {word for word in joined if len(word) == 1}
     (signs,) = model.guesses([MaskedInput(("東京", "は"), (0,))], 500, signs=True)[0]
     assert {word for word, _ in signs} == joined | set(vocabulary.signs.values())
 
@@ -271,3 +273,4 @@ def test_a_place_in_a_word_takes_subwords_of_its_script() -> None:
     assert [texts[subword] for subword in vocabulary.allowed(OPENING, "DEVANAGARI")] == ["राम", "ि", "1843"]
     assert [texts[subword] for subword in vocabulary.allowed(OPENING, "CJK")] == ["1843", "東京", "カナ"]
     assert vocabulary.allowed(OPENING, "TAMIL") == vocabulary.allowed(OPENING) == list(range(6))
+    assert [texts[subword] for subword in vocabulary.allowed(OPENING, "LATIN", single=True)] == ["ि"]

@@ -154,6 +154,7 @@ class Ensemble(Aligner, ModelSettings):
     def fit(self, pairs: Pairs, training: Training = NO_TRAINING) -> None:
         """Let each member learn, those that use suggestions last."""
         self.check()
+        self._latest = None
         place_for(self, pairs, training.folder)
         if self._tokenize is not None and _has_characters(pairs):
             pairs = JoinedPairs(pairs, self._tokenize)

@@ -23,6 +23,7 @@ from nersery.core.random import item_rng
 from nersery.core.scripts import script_of
 from nersery.core.typed_settings import Precision
 from nersery.core.warnings import advise, warn
+from nersery.io.tokenization import is_character
 from nersery.models import bundled
 from nersery.models.inference import WINDOWS, windows_at_once
 from nersery.models.loading import ModelSource, autocast, pick_device, positions, refuse_nan
@@ -46,6 +47,8 @@ from nersery.models.training.vocabulary_pruning import partly_trained_vocabulary
 Example = TypeVar("Example")
 Guess = tuple[str, float]
 """A word and its probability."""
+_AllowedKey = tuple[int, str, bool]
+"""Arguments of `SubwordVocabulary.allowed`: the place, the script, and whether a single character is asked for."""
 
 LENGTH_MULTIPLE = 8
 """For filling, a pass is padded to a shape that follows from each of its windows alone, in subwords and masks, so that
@@ -75,7 +78,7 @@ class MaskedLM:
         self.encoder = SubwordEncoder(tokenizer, positions(self.network))
         self.masking = MaskedInputEncoder(self.encoder, self.mask)
         self.vocabulary = SubwordVocabulary.of(self.encoder)
-        self._allowed: dict[tuple[int, str], Tensor] = {}
+        self._allowed: dict[_AllowedKey, Tensor] = {}
 
     @cached_property
     def folds_case(self) -> bool:
@@ -297,8 +300,8 @@ class MaskedLM:
                     options[number].update((place, _possible(*next(values))) for place in row.places)
         return [dict(sorted(by_place.items())) for by_place in options]
 
-    def _template(self, word: str, drawing: Drawing) -> tuple[tuple[int, ...], list[tuple[int, str]]]:
-        """The masks that replace a word, and for each of them its place within the word and the word's script.
+    def _template(self, word: str, drawing: Drawing) -> tuple[tuple[int, ...], list[_AllowedKey]]:
+        """The masks that replace a word, and for each of them what tells the subwords that may stand there.
 
         If a subword of its own marks the border of the word, it is not masked.
         """
@@ -308,16 +311,16 @@ class MaskedLM:
             first = places[0] if places[0] in (BEHIND_BORDER, JOINED) else OPENING
             places = [(JOINED_OR_SIGN if first == JOINED else WORD_OR_SIGN) if drawing.signs else first]
         border = subwords[: self.vocabulary.border(subwords)] if places[0] == BEHIND_BORDER else ()
-        script = script_of(word)
-        return (*border, *[self.mask] * len(places)), [(place, script) for place in places]
+        like = script_of(word), is_character(word)
+        return (*border, *[self.mask] * len(places)), [(place, *like) for place in places]
 
-    def _allowed_at(self, place: int, script: str) -> Tensor:
-        """0 for subwords that may stand at a place in a word of that script, else minus infinity. Shape: (subwords)."""
-        if (place, script) not in self._allowed:
+    def _allowed_at(self, *key: *_AllowedKey) -> Tensor:
+        """0 for subwords that may stand at a place in a word like that, else minus infinity. Shape: (subwords)."""
+        if key not in self._allowed:
             scores = torch.full((self.network.get_input_embeddings().num_embeddings,), -torch.inf)
-            scores[self.vocabulary.allowed(place, script)] = 0.0
-            self._allowed[place, script] = scores.to(self.network.device)
-        return self._allowed[place, script]
+            scores[self.vocabulary.allowed(*key)] = 0.0
+            self._allowed[key] = scores.to(self.network.device)
+        return self._allowed[key]
 
     def _word(self, masked_input: MaskedInput, gap: int, subwords: Sequence[int]) -> str:
         """The text of subwords; an uncased model gets the capitals of the replaced word."""

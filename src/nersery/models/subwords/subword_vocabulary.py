@@ -98,13 +98,16 @@ class SubwordVocabulary:
         """The script of each subword; see `nersery.core.scripts.script_of`."""
         return tuple(map(script_of, self.texts))
 
-    def allowed(self, place: int, script: str = "") -> list[int]:
+    def allowed(self, place: int, script: str = "", single: bool = False) -> list[int]:
         """The subwords that may stand at a place.
 
         Args:
             script: Leave out those of other scripts, unless none is left. Empty keeps all.
+            single: Leave out those of several characters, unless none is left.
         """
         fit = self._fit(place)
+        if single:
+            fit = [subword for subword in fit if len(self.texts[subword]) == 1] or fit
         same = [subword for subword in fit if self.scripts[subword] in ("", script)] if script else fit
         return same if any(self.scripts[subword] for subword in same) else fit
 
