@@ -42,7 +42,7 @@ class MELM(MentionPredictions, FineTuningSettings, TypeDescriptions, model_setup
           of the vocabulary, unless `by_subword`.
         - The code cuts the first character of every word and never uses the best prediction. We do neither.
         - At least one word of each sentence is masked and replaced, which the paper does not ensure. Words without
-          letters or digits stay.
+          letters or digits stay, and do not count for the rate.
         - The paper makes three rounds: `copies = 3`.
         - With several languages, one marker precedes each entity. Mentions inserted by `code_mixing` keep their own
           language.
