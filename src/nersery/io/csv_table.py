@@ -286,7 +286,7 @@ def _layout(rows: Sequence[_TableRow], options: ReadOptions, file: TextFile) -> 
 
 
 def _never_ends(table: _Table, rows: Sequence[_TableRow]) -> bool:
-    """Whether so many words follow each other, in one document, that nothing seems to end a sentence."""
+    """Whether more than `MOST_WORDS` words of a document follow each other, and nothing ends a sentence."""
     document = [None if table.document is None else _cell(row, table.document) for row in rows]
     longest = max((len([*same]) for _, same in groupby(document)), default=0)
     return longest > MOST_WORDS and not any(map(table.ends, rows))
