@@ -196,7 +196,7 @@ def _notes(
                 f"all labels of {split} are by {', '.join(sorted(methods))}: unless people have reviewed them, scores "
                 "on it measure agreement with that"
             )
-    if divided.parted:
+    if divided.parted and divided.documents > 1:  # one mark at the start of a file says nothing
         yield f"the sentences of {divided.parted} of {plural(divided.documents, 'document')} stand in several splits"
 
 

@@ -244,7 +244,7 @@ def write_chosen(target: Path, corpus: Corpus, source: io.Source, format: str) -
     """Write sentences of a source and, beside them, what reading it has rejected; say what the format does not keep."""
     io.write(corpus, target, format=format)
     losses = io.Losses(io.formats()[format], source.stems)
-    for sentence in corpus:
+    for sentence in io.as_written(corpus, io.formats()[format]):
         losses.see(sentence)
     losses.report()
     if source.rejects:

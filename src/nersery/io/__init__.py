@@ -19,10 +19,10 @@ from nersery.io.losses import Losses
 from nersery.io.reading import open_corpus, open_text, read
 from nersery.io.shipped import input_path
 from nersery.io.text_file import STANDARD_INPUT
-from nersery.io.writing import format_of, write, writer
+from nersery.io.writing import as_written, format_of, write, writer
 
 __all__ = [
-    "AUTO", "STANDARD_INPUT", "InMemory", "Losses", "ReadOptions", "Source", "Writer", "digest_of", "extensions",
-    "format_of", "formats", "input_path", "open_corpus", "open_text", "read", "read_rejects", "readable", "reject_line",
-    "writable", "write", "writer",
+    "AUTO", "STANDARD_INPUT", "InMemory", "Losses", "ReadOptions", "Source", "Writer", "as_written", "digest_of",
+    "extensions", "format_of", "formats", "input_path", "open_corpus", "open_text", "read", "read_rejects",
+    "readable", "reject_line", "writable", "write", "writer",
 ]  # fmt: skip

@@ -1,6 +1,7 @@
 """CoNLL columns: one word per line, its tag in one of the columns, a blank line after each sentence.
 
-Extra columns keep their order. Comments (``#``) and ``-DOCSTART-`` lines belong to the sentence after them. A comment
+Extra columns keep their order. Comments (``#``) and ``-DOCSTART-`` lines belong to the sentence after them; a document
+begins at the latter, and at ``# newdoc``. A comment
 ``# sent_id = X``, ``# id: X`` or ``# id X``, optionally followed by ``key=value``, is the id of the sentence; otherwise
 the id is ``{file}:{number}``.
 """
@@ -31,6 +32,7 @@ from nersery.io.columns import (
     split_line,
 )
 from nersery.io.conll_writer import ConllWriter
+from nersery.io.document_marks import DocumentNames
 from nersery.io.formats import COLUMNS, COMMENTS, ENTITIES, WORDS, Beginning, Format
 from nersery.io.repairs import (
     BLANK_WORDS,
@@ -137,9 +139,11 @@ class ConllSource(base.Source):
         """One pass over the file."""
         if self.layout is None:
             return
+        documents = DocumentNames(self.file.stem)
         for number, paragraph in enumerate(self._paragraphs(self.layout), start=1):
             id = id_in(paragraph.comments) or f"{self.file.stem}:{number}"
-            sentence = self._sentence(paragraph, id, self.layout, findings)
+            document = documents.of(paragraph.comments)
+            sentence = self._sentence(paragraph, id, document, self.layout, findings)
             if sentence is not None:
                 yield sentence
 
@@ -169,7 +173,9 @@ class ConllSource(base.Source):
             if set(map(len, paragraph.rows)) == {self.layout.width}:
                 yield [row[self.layout.tag] for row in paragraph.rows]
 
-    def _sentence(self, paragraph: Paragraph, id: str, layout: Layout, findings: base.Pass) -> Sentence | None:
+    def _sentence(
+        self, paragraph: Paragraph, id: str, document: str, layout: Layout, findings: base.Pass
+    ) -> Sentence | None:
         clash = findings.clash(id, paragraph.line)
         issues, invalid = list(filter(None, (clash, paragraph.mark_issue))), list[Issue]()
         if set(map(len, paragraph.rows)) == {layout.width}:
@@ -188,7 +194,9 @@ class ConllSource(base.Source):
             language, comments = self.options.language, paragraph.comments
             if not issues:
                 try:
-                    sentence = Sentence(words, entities, id, language, columns=extra, comments=comments)
+                    sentence = Sentence(
+                        words, entities, id, language, columns=extra, comments=comments, document=document
+                    )
                     findings.count(paragraph.repaired, repaired, cleaned)
                     return sentence
                 except DataError as error:

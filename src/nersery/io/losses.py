@@ -10,6 +10,7 @@ from typing import Any
 from nersery.core.sentence import Sentence
 from nersery.core.warnings import note
 from nersery.io.conll import id_in
+from nersery.io.document_marks import is_marked
 from nersery.io.formats import (
     COLUMNS,
     COMMENTS,
@@ -48,8 +49,10 @@ class Losses:
     """
 
     def __init__(self, format: Format, stems: Collection[str] = ()) -> None:
-        self._format, self._lost = format, set[str]()
+        self._format, self._lost, self._document = format, set[str](), ""
         parts = {IDS: self._has_own_id, **_PARTS}
+        if COMMENTS in format.keeps:
+            parts[DOCUMENTS] = self._begins_unmarked
         self._sought = {name: has for name, has in parts.items() if name not in format.keeps}
         self._order = [*self._sought]
         files = rf"(?:{'|'.join(map(re.escape, stems))})(?::\d+)+" if stems else r"(?:.+:)?\d+"
@@ -67,6 +70,11 @@ class Losses:
         if self._lost:
             lost = ", ".join(name for name in self._order if name in self._lost)
             note(f"{self._format.name} does not hold what sentences here have: {lost}")
+
+    def _begins_unmarked(self, sentence: Sentence) -> bool:
+        """Whether no comment tells that the document is another one than that of the sentence before."""
+        before, self._document = self._document, sentence.document
+        return sentence.document != before and not is_marked(sentence)
 
     def _has_own_id(self, sentence: Sentence) -> bool:
         if self._made_id.fullmatch(sentence.id):

@@ -11,7 +11,8 @@ from nersery.core.errors import SettingsError, did_you_mean
 from nersery.core.files import as_path, naming_the_full_disk, refuse_unwritable, written_beside
 from nersery.core.sentence import Sentence, checked_sentences
 from nersery.io.base import AUTO, Writer
-from nersery.io.formats import extensions, formats, writable
+from nersery.io.document_marks import with_marks
+from nersery.io.formats import COMMENTS, DOCUMENTS, Format, extensions, formats, writable
 from nersery.io.text_file import as_beginning
 
 
@@ -84,7 +85,7 @@ def write(
     count = 0
     with naming_the_full_disk(path), written_beside(path) as temporary:
         with temporary.open("w", encoding="utf-8", newline="\n") as stream:
-            for sentence in checked_sentences(sentences):
+            for sentence in as_written(checked_sentences(sentences), encoder.format):
                 text = encoder.encode(sentence)
                 stream.write(text if count else as_beginning(text))
                 count += 1
@@ -93,6 +94,11 @@ def write(
         else:
             _pack(encoder.format.pack, temporary, path)
     return count
+
+
+def as_written(sentences: Iterable[Sentence], format: Format) -> Iterable[Sentence]:
+    """The sentences with the comments that a format has for their documents."""
+    return with_marks(sentences) if COMMENTS in format.keeps and DOCUMENTS not in format.keeps else sentences
 
 
 def _pack(pack: Callable[[Path, Path], None], lines: Path, target: Path) -> None:
