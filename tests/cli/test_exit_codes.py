@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import shutil
+import signal
 import sys
 from pathlib import Path
 from typing import Any
@@ -137,7 +138,7 @@ class TestExitCodes:
     def test_interrupted_where_nothing_is_saved(self, monkeypatch: pytest.MonkeyPatch):
         monkeypatch.setattr(sys, "argv", ["nersery", "inspect", "quality"])
         assert stopped(KeyboardInterrupt()) == ("interrupted.", 130)
-        assert stopped(Terminated()) == ("terminated.", 143)
+        assert stopped(Terminated(signal.SIGTERM)) == ("terminated.", 143)
 
     def test_interrupted_while_it_deletes_a_folder(self, monkeypatch: pytest.MonkeyPatch):
         close, opened = os.close, os.open

@@ -216,7 +216,7 @@ def test_a_port_that_is_taken_is_named() -> None:
 @pytest.mark.skipif(sys.platform == "win32", reason="needs signals")
 def test_a_kill_loses_no_decision_and_an_interrupt_writes_them() -> None:
     command = [sys.executable, "-m", "nersery", "label", "review", "in.jsonl", "out.jsonl"]
-    for number, end, code in ((0, signal.SIGKILL, -signal.SIGKILL), (1, signal.SIGTERM, 143), (1, signal.SIGINT, 0)):
+    for number, end, code in ((0, signal.SIGKILL, -signal.SIGKILL), (1, signal.SIGHUP, 129), (1, signal.SIGINT, 0)):
         process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env=environment())
         assert process.stderr is not None
         address = next(line for line in process.stderr if line.startswith("review at ")).split()[-1]

@@ -93,6 +93,7 @@ class TestProcesses:
         [
             (signal.SIGINT, 130, "interrupted"),
             pytest.param(signal.SIGTERM, 143, "terminated", marks=pytest.mark.torture),
+            pytest.param(signal.SIGHUP, 129, "terminated", marks=pytest.mark.torture),
         ],
     )
     def test_stopped_it_says_so_and_goes_on(

@@ -22,29 +22,35 @@ from nersery.core.files import NO_SPACE
 from nersery.core.version import __version__
 
 DISK_EXIT_CODE = 5
-INTERRUPTED_EXIT_CODE = 130
+INTERRUPTED_CODE = 130
 UNREAD_EXIT_CODE = 141
-TERMINATED_EXIT_CODE = 143
 SAVES_NOTHING = ("inspect", "evaluate", "list", "copy")
 """Commands whose work is lost if they are stopped."""
 
 
 class Terminated(KeyboardInterrupt):
-    """The signal that ends a process, SIGTERM, which is treated as Ctrl-C is."""
+    """A signal that ends a process, or tells that its terminal is gone; it is treated as Ctrl-C is.
+
+    Args:
+        number: Of the signal.
+    """
+
+    def __init__(self, number: int) -> None:
+        super().__init__()
+        self.number = number
 
 
 def stopped(error: KeyboardInterrupt) -> tuple[str, int]:
     """The message and exit code of a command that was stopped."""
-    is_terminated = isinstance(error, Terminated)
+    how, code = (
+        ("terminated", 128 + error.number) if isinstance(error, Terminated) else ("interrupted", INTERRUPTED_CODE)
+    )
     saved = (
         ""
         if sys.argv[1:2] and sys.argv[1] in SAVES_NOTHING
         else " Finished work is saved: the same command resumes (a training loses a minute at most)"
     )
-    return (
-        f"{'terminated' if is_terminated else 'interrupted'}.{saved}",
-        TERMINATED_EXIT_CODE if is_terminated else INTERRUPTED_EXIT_CODE,
-    )
+    return f"{how}.{saved}", code
 
 
 GROUPS: Mapping[str, Sequence[str]] = {

@@ -21,6 +21,8 @@ COMMANDS = (
     "inspect_templates", "labelling", "methods", "parallel_text", "running", "tagging",
 )  # fmt: skip
 """The modules that add the commands."""
+ENDING = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
+"""The signals at which a command ends as at Ctrl-C; Windows has no SIGHUP."""
 LEAST_COLUMNS = 60
 """In a narrower terminal help is plain text: boxes would cut the names of options."""
 
@@ -45,8 +47,9 @@ def all_commands() -> dict[str, Any]:
 
 def main() -> None:
     """Entry point of the command."""
-    if signal.getsignal(signal.SIGTERM) is signal.SIG_DFL:
-        signal.signal(signal.SIGTERM, _terminate)
+    for number in ENDING:
+        if signal.getsignal(number) is signal.SIG_DFL:  # nohup ignores SIGHUP
+            signal.signal(number, _terminate)
     try:
         _run()
     except KeyboardInterrupt as error:  # outside of a command, e.g. while typer builds them
@@ -54,12 +57,12 @@ def main() -> None:
         print(f"error: {message}", file=sys.stderr)
         sys.exit(code)
     finally:  # all is said: nothing that comes while Python ends shall print a traceback
-        for number in (signal.SIGINT, signal.SIGTERM):
+        for number in (signal.SIGINT, *ENDING):
             signal.signal(number, signal.SIG_DFL)
 
 
 def _terminate(number: int, frame: object) -> None:
-    raise Terminated
+    raise Terminated(number)
 
 
 def _run() -> None:
