@@ -190,6 +190,15 @@ def test_words_that_look_alike_are_told_apart():
         score([gold], [predicted])
 
 
+@pytest.mark.parametrize(
+    ("truth", "guess"), [("\u03bcg", "\u00b5g"), ("\ufb03x", "ffix"), ("cis\xadplatin", "cisplatin")]
+)
+def test_words_that_look_alike_in_other_characters_are_told_apart(truth: str, guess: str):
+    with pytest.raises(DataError, match="which look alike: bring both files into NFKC") as caught:
+        score([Sentence((truth,), id="a")], [Sentence((guess,), id="a")])
+    assert f"{guess!a}, in gold {truth!a}" in str(caught.value)
+
+
 def test_all_mismatches_are_reported_together():
     gold = [sentence([], id="a"), sentence([], id="b"), sentence([], id="c"), sentence([], id="d")]
     other = replace(gold[1], words=("w0", "W1", "w2", "w3", "w4", "w5"))

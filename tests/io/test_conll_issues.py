@@ -206,3 +206,10 @@ def test_a_word_that_cannot_be_is_reported_in_its_line(path: Path) -> None:
     assert issues(path, text) == [":3 (sentence train:1): word 1 is 'x\\x01y': it holds the control character U+0001"]
     (issue,) = issues(path, "1\tAda\tB-PER\n1.1\tit\tO\n2\tx\x01y\tO\n", repair="extra-rows")
     assert issue.startswith(":3 (sentence train:1): word 1 is")
+
+
+def test_an_empty_node_within_an_entity_is_the_only_issue(path: Path) -> None:
+    text = "1\tin\tO\n2\tNew\tB-LOC\n2.1\tis\t_\n3\tYork\tI-LOC\n4\t.\tO\n"
+    (issue,) = issues(path, text)
+    assert "'is' with the number 2.1 is no word of the text" in issue
+    assert read(path, repair="extra-rows")[0].labels == ((1, 3, "LOC"),)

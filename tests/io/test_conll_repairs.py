@@ -110,6 +110,17 @@ def test_the_byte_order_mark_of_a_joined_file_is_reported(path: Path, second: st
     assert source.repaired == {"byte-order-mark": 1}
 
 
+def test_a_line_with_a_page_break_alone_is_left_out(path: Path) -> None:
+    text = "Ada\tB-PER\n\f\tO\nwro\fte\tO\nx\n"
+    source = opened(path, text.removesuffix("x\n"), repair="control-characters")
+    assert [(s.words, s.labels) for s in source] == [ADA]
+    assert source.repaired == {"control-characters": 2}
+    with pytest.raises(DataError, match=r":4 .* the number of columns is 1"):
+        list(opened(path, text, repair="control-characters"))
+    with pytest.raises(DataError, match="word 0 is empty"):
+        list(opened(path, "\f\tO\n", repair="control-characters"))
+
+
 def test_languages_in_front_of_all_words_are_reported_or_removed(path: Path) -> None:
     text = "en:Oslo\tB-LOC\nen::\tO\nen:re:x\tO\n\nzh-yue:北京\tB-LOC\n"
     source = opened(path, text)

@@ -10,10 +10,11 @@ from dataclasses import asdict, dataclass, field, replace
 from itertools import takewhile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from unicodedata import normalize
 
 from nersery.core.errors import DataError, Issue
 from nersery.core.sentence import Corpus, Sentence
-from nersery.core.text_forms import composed
+from nersery.core.text_forms import composed, is_invisible
 from nersery.core.warnings import note
 from nersery.evaluate.score_notes import note_of_scores
 from nersery.pipeline.stage_job import opened
@@ -283,12 +284,21 @@ def _repeated(sentences: Sequence[Sentence], name: str) -> Iterator[Issue]:
         yield from (Issue(f"{n} {name} sentences share the id {id_!r}") for id_, n in ids.items() if n > 1)
 
 
+def _seen(word: str) -> str:
+    """What a reader sees of a word, without ligatures and the like."""
+    return "".join(character for character in normalize("NFKC", word) if not is_invisible(character))
+
+
 def _first_difference(gold: Sequence[str], predicted: Sequence[str], names: tuple[str, str]) -> str:
     first, second = names
     for position, (truth, guess) in enumerate(zip(gold, predicted, strict=False)):
         if truth != guess:
-            if composed(truth) != composed(guess):
-                return f"other words in {second}: word {position} is {guess!r}, in {first} {truth!r}"
-            alike = "the same letters in another Unicode form: bring both files into one, such as NFC"
-            return f"other words in {second}: word {position} is {guess!a}, in {first} {truth!a}, {alike}"
+            word = f"other words in {second}: word {position} is"
+            if composed(truth) == composed(guess):
+                alike = "the same letters in another Unicode form: bring both files into one, such as NFC"
+            elif _seen(truth) == _seen(guess):
+                alike = "which look alike: bring both files into NFKC, without characters that cannot be seen"
+            else:
+                return f"{word} {guess!r}, in {first} {truth!r}"
+            return f"{word} {guess!a}, in {first} {truth!a}, {alike}"
     return f"other words in {second}: {len(predicted)} words, in {first} {len(gold)}"

@@ -18,6 +18,7 @@ from typing import NamedTuple
 from nersery.core.errors import DataError, Issue, printable
 from nersery.core.sentence import UNKNOWN_COLUMN, Sentence
 from nersery.core.tags import OUTSIDE, looks_like_tag
+from nersery.core.validation import without_control
 from nersery.io import base
 from nersery.io.columns import (
     AFFIXES,
@@ -36,6 +37,7 @@ from nersery.io.document_marks import DocumentNames
 from nersery.io.formats import COLUMNS, COMMENTS, ENTITIES, WORDS, Beginning, Format
 from nersery.io.repairs import (
     BLANK_WORDS,
+    CONTROL_CHARACTERS,
     EXTRA_ROWS,
     INNER_MARK,
     LANGUAGE_PREFIX,
@@ -110,7 +112,8 @@ class ConllSource(base.Source):
         if RAGGED_LINES not in options.repair:
             _refuse_spaces_in_tags(file)
         self.layout = detect_layout(file, options)
-        self._line_repairs = {RAGGED_LINES, EXTRA_ROWS, BLANK_WORDS, *_ON_WORDS}.intersection(options.repair)
+        line_repairs = {RAGGED_LINES, EXTRA_ROWS, BLANK_WORDS, CONTROL_CHARACTERS, *_ON_WORDS}
+        self._line_repairs = line_repairs.intersection(options.repair)
         self._line_repairs -= AFFIXES.keys() - dict(self.layout.affixes if self.layout else ()).keys()
         self.scheme = options.scheme or base.detect_scheme(self._tags())
 
@@ -184,11 +187,11 @@ class ConllSource(base.Source):
             if _names_columns(paragraph.rows[0], layout):
                 issues.append(_header(paragraph, layout))
                 tag_issues = tuple(issue for issue in tag_issues if issue.index)
-            issues += (
+            extra_issues = [*_extra_issues(paragraph, layout)]
+            issues += extra_issues or (  # such a line has a tag of its own, or none within an entity
                 base.tag_issue(found_issue, self.scheme, paragraph.line_of(found_issue.index))
                 for found_issue in tag_issues
             )
-            issues += _extra_issues(paragraph, layout)
             words, cleaned = findings.clean(columns[layout.word])
             extra = tuple(column for at, column in enumerate(columns) if at not in (layout.word, layout.tag))
             language, comments = self.options.language, paragraph.comments
@@ -296,10 +299,11 @@ def _mended(
     were left out.
     """
     extras = _extras(rows, layout) if EXTRA_ROWS in names else []
+    unseen = [index for index, row in enumerate(rows) if CONTROL_CHARACTERS in names and _is_control(row, layout)]
     blank = [index for index, row in enumerate(rows) if BLANK_WORDS in names and _is_blank(row, layout)]
-    blank = blank if len(blank) < len(rows) else []
-    left_out = sorted({*extras, *blank})
-    mended, counts = [], Counter({EXTRA_ROWS: len(extras), BLANK_WORDS: len(blank)})
+    blank, unseen = (blank, unseen) if len(blank) + len(unseen) < len(rows) else ([], [])
+    left_out = sorted({*extras, *blank, *unseen})
+    mended, counts = [], Counter({EXTRA_ROWS: len(extras), BLANK_WORDS: len(blank), CONTROL_CHARACTERS: len(unseen)})
     for row in (row for index, row in enumerate(rows) if index not in left_out):
         fitted = layout.fitted(row) if RAGGED_LINES in names else row
         counts[RAGGED_LINES] += fitted is not row
@@ -313,6 +317,11 @@ def _mended(
 
 def _is_blank(row: Sequence[str], layout: Layout) -> bool:
     return len(row) == layout.width and not row[layout.word].strip(" ")
+
+
+def _is_control(row: Sequence[str], layout: Layout) -> bool:
+    """Whether the word is of control characters alone, as a page break is."""
+    return len(row) == layout.width and row[layout.word] != "" and without_control(row[layout.word]) == ""
 
 
 def _row_issues(paragraph: Paragraph, layout: Layout) -> Iterator[Issue]:
