@@ -295,11 +295,17 @@ def copy_atomic(file: Path, target: Path) -> None:
             shutil.copyfileobj(source, stream)
 
 
+_DIGEST = re.compile("[0-9a-f]{64}")
+"""A hash of a file's content."""
+
+
 def differences(old: Mapping[str, Any], new: Mapping[str, Any], prefix: str = "") -> str:
     """The settings in which two nested mappings differ, one a line.
 
     >>> print(differences({"seed": 1, "data": {"size": 100}}, {"seed": 1, "data": {"size": 200}}))
       data.size: was 100, now 200
+    >>> print(differences({"train": "0" * 64}, {"train": "1" * 64}))
+      train: the content has changed
     """
     lines = []
     for key in sorted({*old, *new}):
@@ -307,6 +313,8 @@ def differences(old: Mapping[str, Any], new: Mapping[str, Any], prefix: str = ""
             continue
         if isinstance(old.get(key), Mapping) and isinstance(new.get(key), Mapping):
             lines.append(differences(old[key], new[key], f"{prefix}{key}."))
+        elif all(_DIGEST.fullmatch(str(record.get(key))) for record in (old, new)):
+            lines.append(f"  {prefix}{key}: the content has changed")
         else:
             old_text, new_text = (_shown(record[key]) if key in record else "nothing" for record in (old, new))
             lines.append(f"  {prefix}{key}: was {old_text}, now {new_text}")
@@ -315,5 +323,5 @@ def differences(old: Mapping[str, Any], new: Mapping[str, Any], prefix: str = ""
 
 def _shown(value: Any) -> str:
     """A value, or its beginning if it is a long one, such as a whole system."""
-    text = repr(value)
+    text = "a file" if _DIGEST.fullmatch(str(value)) else repr(value)
     return text if len(text) <= MOST_SHOWN else f"{text[:MOST_SHOWN]} …"

@@ -112,6 +112,19 @@ def unknown_languages(name: str, present: Iterable[str], languages: str = LANGUA
     return f"it {known}, and there is text in {', '.join(unknown)}"
 
 
+def other_vocabularies(name: str) -> str:
+    """Examples of encoders from the hub for words that a vocabulary does not suit; the multilingual one has XLM-R's.
+
+    >>> other_vocabularies("bundled")
+    'xlm-roberta-base or google/muril-base-cased'
+    >>> "xlm-roberta-base" in other_vocabularies("bundled-multilingual")
+    False
+    """
+    if is_multilingual(name):
+        return "google/muril-base-cased (Indian languages) or Davlan/afro-xlmr-base (African ones)"
+    return "xlm-roberta-base or google/muril-base-cased"
+
+
 def alternatives(others: str, name: str, present: Iterable[str] = (), languages: str = LANGUAGES) -> str:
     """Examples of models for text that a model does not suit, the bundled multilingual one first if it may suit.
 

@@ -162,7 +162,7 @@ class TransformerTagger(decoding.Decoding, Tagger, ModelSettings, TrainingSettin
         words = [word for sentence in gold for word in sentence.words]
         present = {sentence.language for sentence in gold}
         if issue := encoder.vocabulary_issue(words) or bundled.unknown_languages(self.model, present):
-            others = bundled.alternatives("xlm-roberta-base or google/muril-base-cased", self.model, present)
+            others = bundled.alternatives(bundled.other_vocabularies(self.model), self.model, present)
             warn(
                 f'the model "{self.model}" of the tagger was made for other languages than this text: {issue}. Name '
                 f"a model of its language by the tagger's setting model, e.g. {others}"

@@ -133,7 +133,9 @@ def test_other_files_are_named_instead_of_their_hashes(grown: Harvest) -> None:
     with pytest.raises(SettingsError) as error:
         GrowJob(("train.conll", "more.conll"), Path("out"), raw="more.conll").execute()
     assert "files.train 2: was nothing, now 'more.conll'" in str(error.value)
-    assert "files.raw: was 'other content', now 'more.conll'" in str(error.value)
+    assert "files.raw (more.conll): the content has changed" in str(error.value)
+    with pytest.raises(SettingsError, match=r"files\.raw: was a file, now nothing"):
+        GrowJob(("train.conll",), Path("out")).execute()
 
 
 def test_another_winner_gets_its_own_schedule_and_no_other_training_is_compared(grown: Harvest) -> None:

@@ -152,8 +152,13 @@ class GrowJob:
         """In what an earlier job differs, with names of files in place of their hashes."""
         old_files, new_files = old.get("files", {}), new["files"]
         changed = {name for name in (*old_files, *new_files) if old_files.get(name) != new_files.get(name)}
-        before = {name: "other content" for name in old_files if name in changed}
-        now = {name: str(path) for name, path in self._files().items() if name in changed}
+        before, now = dict[str, str](), dict[str, str]()
+        for name in changed:
+            path = str(self._files().get(name, ""))
+            if name in old_files:
+                before[f"{name} ({path})" if path else name] = old_files[name]
+            if path:
+                now[f"{name} ({path})" if name in old_files else name] = new_files[name] if name in old_files else path
         return differences({**old, "files": before}, {**new, "files": now})
 
     def plan(self) -> Plan:

@@ -62,7 +62,7 @@ def check_folder(folder: Path, fingerprint: dict[str, Any]) -> list[str]:
     for name in abandoned:
         del systems[name]
     if difference := differences(old, without_additions(new, old)):
-        fix = "Choose another folder (--out), or repeat the settings to resume this one"
+        fix = "Choose another folder (--out), or restore settings and files to resume this one"
         raise SettingsError(other_settings(folder, "a run", difference, fix))
     return abandoned
 

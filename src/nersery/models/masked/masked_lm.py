@@ -97,8 +97,7 @@ class MaskedLM:
         if issue := self.encoder.vocabulary_issue(words):
             warn(
                 f'the model "{name}" was made for other languages than this text: {issue}. Its words will not fit. '
-                "Name a masked language model of the language, e.g. "
-                + instead("xlm-roberta-base or google/muril-base-cased")
+                "Name a masked language model of the language, e.g. " + instead(bundled.other_vocabularies(name))
             )
         elif issue := bundled.unknown_languages(name, present, bundled.MASKED_LANGUAGES):
             warn(
