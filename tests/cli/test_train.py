@@ -67,7 +67,7 @@ def test_with_other_settings_only_when_forced(killed: list[str]):
         assert "delete the folder t.training to start again, or use --force" in result.err
         assert files(Path("t.training")) == before
     Path("dev.conll").write_text(Path("test.conll").read_text())
-    assert "\n  dev: was" in call(*killed).err
+    assert "\n  dev: the content has changed" in call(*killed).err
     assert "t: 24 sentences, 3 steps" in call(*killed, "--set", "steps=3", "--force").out
     assert not Path("t.training").exists()
 

@@ -196,6 +196,7 @@ def stats(
 
 
 def _print_stats(rows: list[dict[str, Any]]) -> None:
+    from nersery.experiments.corpus_notes import note_of_length
     from nersery.report.number_format import plural
 
     for row in rows:
@@ -215,6 +216,8 @@ def _print_stats(rows: list[dict[str, Any]]) -> None:
         for first, *others in row["similar_types"]:
             listed = " and ".join(f'"{other}"' for other in others)
             note(f'{listed} may be slips for "{first}"; to use one name: nersery dataset convert --type OLD=NEW')
+        if text := note_of_length(printable(row["file"]), row["words"], row["sentences"]):
+            note(text)
         for title in ("generated_by", "repaired"):
             if row[title]:
                 counts = ", ".join(f"{key} {count:,}" for key, count in row[title].items())

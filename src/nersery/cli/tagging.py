@@ -102,13 +102,18 @@ def _untrained(method: str | None, preset: str | None, settings: Sequence[str]) 
 
 def _note_oddities(files: Mapping[str, Sequence[Sentence]], dev: Sequence[Sentence]) -> None:
     """Tell of files without labels, types that nobody learns or files name otherwise, and sentences in both parts."""
-    from nersery.experiments.corpus_notes import note_of_overlap, note_of_tag_sets, note_of_types, note_of_unlabelled
+    from nersery.experiments import corpus_notes as notes
 
     gold = [sentence for part in files.values() for sentence in part]
-    unknown, overlap = note_of_types("dev", dev, types_in(gold)), note_of_overlap("dev", dev, "train", gold)
-    for text in (note_of_unlabelled(files), note_of_tag_sets(files), unknown, overlap):
-        if text:
-            note(text)
+    texts = [
+        notes.note_of_unlabelled(files),
+        notes.note_of_tag_sets(files),
+        notes.note_of_length("train", sum(map(len, gold)), len(gold)),
+        notes.note_of_types("dev", dev, types_in(gold)),
+        notes.note_of_overlap("dev", dev, "train", gold),
+    ]
+    for text in filter(None, texts):
+        note(text)
 
 
 @app.command(

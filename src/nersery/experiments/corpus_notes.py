@@ -1,4 +1,4 @@
-"""Notes on corpora that do not fit together: types, punctuation, and sentences that occur in both."""
+"""Notes on corpora that do not fit together: types, punctuation, sentences in both; and on paragraphs."""
 
 from __future__ import annotations
 
@@ -17,6 +17,12 @@ SENTENCES_READ = 2000
 """How many sentences are looked at for signs such as commas."""
 CLEAR_DIFFERENCE = 0.6
 """Of two shares of such signs."""
+PARAGRAPH = 100
+"""Words that no text has in its sentences on average."""
+
+
+FEWEST = 3
+"""Sentences whose mean length means something."""
 
 
 def note_of_types(label: str, part: Iterable[Sentence], known: Collection[str]) -> str:
@@ -49,6 +55,17 @@ def note_of_unlabelled(files: Mapping[str, Iterable[Sentence]]) -> str:
         f"no sentence of {', '.join(bare)} has an entity, so all words there count as outside entities: leave out what "
         "nobody has labelled"
         if 0 < len(bare) < len(files)
+        else ""
+    )
+
+
+def note_of_length(label: str, words: int, sentences: int) -> str:
+    """A note if what should be sentences are paragraphs, by their mean number of words; else empty."""
+    mean = words / max(1, sentences)
+    return (
+        f"the sentences of {label} have {mean:.0f} words on average, as paragraphs do: put each sentence on a line of "
+        "its own, because methods keep, reject and choose whole ones"
+        if mean >= PARAGRAPH and sentences >= FEWEST
         else ""
     )
 

@@ -218,6 +218,15 @@ def test_labels_of_every_copy_of_a_text_give_way_to_later_ones(tmp_path: Path) -
     assert [one.entities for one in material.gold if one.words == first.words] == [()]
 
 
+def test_paragraphs_are_noted(tmp_path: Path) -> None:
+    words = ("a", "word") * 50
+    io.write([Sentence((f"A{n}", *words[1:]), (Entity(0, 1, "PER"),)) for n in range(9)], tmp_path / "p.jsonl")
+    (tmp_path / "raw.txt").write_text(f"{' '.join(words)} b\n" * 3 + "a short line\n")
+    found = read_material((str(tmp_path / "p.jsonl"),), str(tmp_path / "raw.txt"), None, io.ReadOptions(), 30).notes
+    said = [one for one in found if "as paragraphs do" in one]
+    assert [one.partition(" words")[0] for one in said] == ["the sentences of train have 100"]
+
+
 @pytest.mark.parametrize(
     ("train", "raw", "note"),
     [

@@ -14,6 +14,7 @@ from nersery.core.random import item_seed
 from nersery.core.sentence import Corpus, Sentence
 from nersery.core.text_forms import composed
 from nersery.experiments.corpus_notes import (
+    note_of_length,
     note_of_overlap,
     note_of_punctuation,
     note_of_tag_sets,
@@ -88,6 +89,7 @@ def read_material(
         *relabelled,
         *data_notes(gold.sentences),
         *filter(None, [note_of_types("test", test_corpus, gold.types), overlap, note_of_language("train", gold)]),
+        *filter(None, [note_of_length("train", sum(map(len, gold)), len(gold))]),
     ]
     unlabelled = Corpus([])
     if definitions and not raw:
@@ -101,7 +103,13 @@ def read_material(
             message = "all sentences are also in train or test" if raw_notes else "the file is empty"
             raise DataError(Issue(message, str(raw)), fix="give other raw text")
         refuse_other_language(text, profile(unlabelled, options.language))
-        notes += filter(None, [note_of_punctuation(gold, unlabelled)])
+        notes += filter(
+            None,
+            [
+                note_of_punctuation(gold, unlabelled),
+                note_of_length("raw text", sum(map(len, unlabelled)), len(unlabelled)),
+            ],
+        )
     return Material(gold, unlabelled, test_corpus, text, tuple(notes), definitions or {})
 
 

@@ -11,7 +11,7 @@ from nersery.core.errors import Issue, SettingsError
 from nersery.core.registry import BUNDLED
 from nersery.core.sentence import Corpus, Sentence, types_in
 from nersery.core.text_forms import composed
-from nersery.experiments.corpus_notes import note_of_overlap, note_of_punctuation, note_of_types
+from nersery.experiments.corpus_notes import note_of_length, note_of_overlap, note_of_punctuation, note_of_types
 from nersery.experiments.folds import note_of_documents
 from nersery.experiments.recipe import Recipe
 from nersery.experiments.recipe_file.data_files import DataFile
@@ -38,6 +38,10 @@ def input_notes(recipe: Recipe, parts: Parts) -> list[str]:
         *_type_notes(parts),
         *_overlap_notes(parts),
         *filter(None, [note_of_language(file.label, part) for file, part in parts.items()]),
+        *filter(
+            None,
+            [note_of_length(file.label, sum(map(len, part)), len(part)) for file, part in _of(parts, "train", "raw")],
+        ),
         *_punctuation_notes(parts),
         *_question_notes(recipe, parts),
     ]
