@@ -101,3 +101,10 @@ def test_types_that_the_labelled_sentences_lack_are_refused(cls: type[Any]) -> N
     with pytest.raises(SettingsError, match=r"types has PRE, .* count as an error .* mean .PER.\?.*Leave PRE out"):
         method.check_types({"PER", "LOC"})
     method.check_types({"PRE", "LOC", "PER"})
+
+
+def test_labels_that_depend_on_the_seed_are_made_for_each_seed() -> None:
+    settings = {"model": "m", "types": ["PER"], "examples": 0}
+    assert not LlmLabels(**settings).learns
+    assert LlmLabels(**settings, temperature=1.0).learns
+    assert LlmLabels(**settings, temperature=1.0, samples=3).learns

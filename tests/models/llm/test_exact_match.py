@@ -40,6 +40,14 @@ def test_white_space_does_not_count_but_words_stay_whole() -> None:
     assert labels("Annapolis", ("Anna", "PER")) == "an entity is not in the sentence"
 
 
+@pytest.mark.parametrize(
+    ("written", "answered"),
+    [("Cafe\u0301", "Caf\u00e9"), ("\u095bमीन", "\u091c\u093cमीन"), ("Caf\u00e9", "Cafe\u0301")],
+)
+def test_the_same_letters_in_another_unicode_form_are_the_same_mention(written: str, answered: str) -> None:
+    assert labels(f"in {written} Oslo", (f"{answered} Oslo", "LOC")) == [(1, 3, "LOC")]
+
+
 @pytest.mark.parametrize("changed", ["ada", "Ada L.", "Adá", "Ada\u200d", "Lovelace"])
 def test_a_changed_mention_is_rejected(changed: str) -> None:
     assert labels("Ada wrote", (changed, "PER")) == "an entity is not in the sentence"

@@ -1,4 +1,4 @@
-"""Finds mentions that a language model copied from a sentence: exactly, but for white space."""
+"""Finds mentions that a language model copied from a sentence: exactly, but for white space and Unicode's forms."""
 
 from __future__ import annotations
 
@@ -10,18 +10,19 @@ from typing import Any
 from nersery.core.entity import Entity
 from nersery.core.outcome import Reject
 from nersery.core.sentence import Sentence
+from nersery.core.text_forms import composed
 from nersery.models.llm.prompt import WRONG_FORM
 
 Span = tuple[int, int]
 
 
 def spelled(words: Sequence[str]) -> str:
-    """Words without white space, for comparing two ways to cut the same text.
+    """Words without white space and in NFC, for comparing two ways to cut and to write the same text.
 
     >>> spelled(["New", "York"]) == spelled(["NewYork"])
     True
     """
-    return "".join("".join(words).split())
+    return composed("".join("".join(words).split()))
 
 
 def occurrences(mention: str, words: Sequence[str]) -> Iterator[Span]:
@@ -30,8 +31,8 @@ def occurrences(mention: str, words: Sequence[str]) -> Iterator[Span]:
     >>> list(occurrences("U.S .", ["the", "U.S", ".", "and", "U.S."]))
     [(1, 3), (4, 5)]
     """
-    wanted, text = spelled([mention]), spelled(words)
-    ends = list(accumulate(len(spelled([word])) for word in words))
+    texts = [spelled([word]) for word in words]  # by word, so that no letter is of two words
+    wanted, text, ends = spelled([mention]), "".join(texts), list(accumulate(map(len, texts)))
     # A word of white space alone, such as U+3000, is of no length: it is in no mention at whose edge it stands.
     starts = {0: 0} | {end: number for number, end in enumerate(ends, start=1)}
     stops = {end: number for number, end in reversed([*enumerate(ends, start=1)])}
