@@ -17,6 +17,8 @@ FORBIDDEN = -1e4
 class CrfTokenClassificationPipeline(TokenClassificationPipeline):  # type: ignore[misc]
     """Finds entities in text whose words are separated by spaces, as the tagger's own ``predict`` does.
 
+    Not in a script without spaces: there ``predict`` reads each word as it is within running text.
+
     Each entity is a dictionary with ``entity_group``, ``score``, ``word``, ``start`` and ``end``; the score is the mean
     probability of its words' tags given no CRF. A text longer than the model reads is cut off unless ``stride`` is set.
     """
