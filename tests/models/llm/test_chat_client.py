@@ -9,6 +9,7 @@ import random
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -20,7 +21,8 @@ from nersery import Corpus, Sentence, annotate
 from nersery.annotate.llm_labels import LlmLabels
 from nersery.core.errors import JobFailedError, MissingResourceError, NerseryError, SettingsError
 from nersery.core.outcome import Result
-from nersery.models.llm.connection import ServerError
+from nersery.models.llm.connection import Connection, ServerError
+from nersery.models.llm.prompt import Completion, Prompt
 from nersery.pipeline.stage_job import opened, stage_job
 from tests.cli.calls import call
 from tests.llm_server import Running, serving
@@ -345,3 +347,25 @@ def test_an_error_of_a_server_is_the_same_in_another_process() -> None:
     again = pickle.loads(pickle.dumps(error))
     assert (str(again), vars(again)) == (str(error), vars(error))
     assert again.is_rate_limit
+
+
+def test_when_the_job_stops_no_request_that_waits_is_sent(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    sent, is_waiting = list[str](), threading.Event()
+
+    def send(connection: Connection, prompt: Prompt) -> Completion:
+        text = prompt.messages[-1][1]
+        sent.append(text)
+        if "busy" in text:
+            is_waiting.set()
+            raise ServerError("slow down", "status 429", 429, {"retry-after": "60"})
+        is_waiting.wait(5 if "after" in text else 0)
+        raise ServerError("dead", "no connection", 400)
+
+    monkeypatch.setattr(Connection, "open", lambda connection, cache: None)
+    monkeypatch.setattr(Connection, "send", send)
+    for texts, limits in ((["busy", "after"], {}), (["first", "second", "third"], {"requests_per_minute": 1.0})):
+        sent.clear()
+        with pytest.raises(JobFailedError, match="dead"):
+            labelled(texts, "http://localhost", tmp_path, **limits)
+        time.sleep(0.1)
+        assert len(sent) == len({*sent}) == (1 if limits else 2)
