@@ -282,6 +282,16 @@ def test_a_response_that_unpacks_to_too_much_is_not_read(
     assert found(result) == {"2": ["PER PER.3"]}
 
 
+def test_limits_hold_for_a_job_so_workers_are_refused(server: Running, tmp_path: Path) -> None:
+    method, options = labeller(server.url, tmp_path, budget=1000), {"shards": 5, "quiet": True}
+    raw = sentences(*(f"o.{n} PER.{n}" for n in range(20)))
+    with pytest.raises(SettingsError, match="limits of llm_labels hold in one process: set concurrency in place of w"):
+        annotate(raw, method, output=tmp_path / "out", workers=2, **options)
+    assert not server.answered()
+    with pytest.raises(JobFailedError, match="the budget of 1,000 tokens is used up"):
+        annotate(raw, method, output=tmp_path / "out", **options)
+
+
 def test_a_plan_sends_nothing(server: Running, tmp_path: Path) -> None:
     method = labeller(server.url, tmp_path, input_price=2.0, output_price=8.0)
     texts = ["PER.1", "PER.2", "PER.2"]
