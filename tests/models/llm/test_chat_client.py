@@ -360,15 +360,16 @@ def test_an_error_of_a_server_is_the_same_in_another_process() -> None:
 
 
 def test_when_the_job_stops_no_request_that_waits_is_sent(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    sent, is_waiting = list[str](), threading.Event()
+    sent, both_sent = list[str](), threading.Event()
 
     def send(connection: Connection, prompt: Prompt) -> Completion:
         text = prompt.messages[-1][1]
         sent.append(text)
         if "busy" in text:
-            is_waiting.set()
+            both_sent.wait(5)
             raise ServerError("slow down", "status 429", 429, {"retry-after": "60"})
-        is_waiting.wait(5 if "after" in text else 0)
+        both_sent.set()
+        time.sleep(0.1)
         raise ServerError("dead", "no connection", 400)
 
     monkeypatch.setattr(Connection, "open", lambda connection, cache: None)
