@@ -22,7 +22,9 @@ from nersery.annotate.llm_labels import LlmLabels
 from nersery.core.errors import JobFailedError, MissingResourceError, NerseryError, SettingsError
 from nersery.core.outcome import Result
 from nersery.models.llm.connection import Connection, ServerError
+from nersery.models.llm.endpoint import Endpoint
 from nersery.models.llm.prompt import Completion, Prompt
+from nersery.models.llm.spending import Spending
 from nersery.pipeline.stage_job import opened, stage_job
 from tests.cli.calls import call
 from tests.llm_server import Running, serving
@@ -258,6 +260,15 @@ def test_a_budget_stops_and_the_same_call_resumes(server: Running, tmp_path: Pat
     assert counts[-1] == 40
     with pytest.raises(JobFailedError, match="the budget of 10 tokens is used up"):
         labelled([*texts, "PER.7 o.7"], server.url, tmp_path, budget=10)
+
+
+def test_a_budget_that_is_used_up_says_by_what() -> None:
+    spending, prompt = Spending(Endpoint("tiny", budget=50)), Prompt((("user", "o.1" * 40),), {})
+    spending.reserve(prompt)
+    with pytest.raises(
+        JobFailedError, match=r": 0 requests, 0 \+ 0 tokens, 42 for requests under way, 42 for the next"
+    ):
+        spending.reserve(prompt)
 
 
 def test_a_budget_is_kept_where_the_server_counts_no_tokens(tmp_path: Path) -> None:

@@ -42,8 +42,8 @@ class Spending:
             used = self.sent + self.received
             if budget is not None and used + self._reserved + tokens > budget:
                 raise JobFailedError(
-                    f"the budget of {budget:,} tokens is used up: {self}. Answers are kept: the same command resumes, "
-                    "with the same budget again"
+                    f"the budget of {budget:,} tokens is used up: {self}, {self._reserved:,} for requests under way, "
+                    f"{tokens:,} for the next. Answers are kept: the same command resumes, with the same budget again"
                 )
             self._reserved += tokens
 
