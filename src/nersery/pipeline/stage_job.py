@@ -279,6 +279,8 @@ class StageJob:
         job = ShardJob(self.target, rows, {}, self._shard_format())
         job.check_target(overwrite=self.options.force)
         method = self.stage.load()
+        if self.options.workers > 1 and (setting := getattr(method, "in_place_of_workers", "")):
+            raise SettingsError(f"the limits of {self.label} hold in one process: set {setting} in place of workers")
         size = self.stage.items_at_once(method, self.options.batch_size)
         threads = wanted_threads() or 1  # as MessageHandler sets it in each worker
         environment = self._environment(method, threads)

@@ -9,6 +9,7 @@ import random
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -20,7 +21,10 @@ from nersery import Corpus, Sentence, annotate
 from nersery.annotate.llm_labels import LlmLabels
 from nersery.core.errors import JobFailedError, MissingResourceError, NerseryError, SettingsError
 from nersery.core.outcome import Result
-from nersery.models.llm.connection import ServerError
+from nersery.models.llm.connection import Connection, ServerError
+from nersery.models.llm.endpoint import Endpoint
+from nersery.models.llm.prompt import Completion, Prompt
+from nersery.models.llm.spending import Spending
 from nersery.pipeline.stage_job import opened, stage_job
 from tests.cli.calls import call
 from tests.llm_server import Running, serving
@@ -254,8 +258,17 @@ def test_a_budget_stops_and_the_same_call_resumes(server: Running, tmp_path: Pat
         assert counts[-1] > counts[-2], "each call gets further"
     assert len(counts) > 3
     assert counts[-1] == 40
-    with pytest.raises(JobFailedError, match=r"10 tokens is used up: .*; the next request needs about \d\d"):
+    with pytest.raises(JobFailedError, match=r"10 tokens is used up: .* \d+ for the next"):
         labelled([*texts, "PER.7 o.7"], server.url, tmp_path, budget=10)
+
+
+def test_a_budget_that_is_used_up_says_by_what() -> None:
+    spending, prompt = Spending(Endpoint("tiny", budget=50)), Prompt((("user", "o.1" * 40),), {})
+    spending.reserve(prompt)
+    with pytest.raises(
+        JobFailedError, match=r": 0 requests, 0 \+ 0 tokens, 42 for requests under way, 42 for the next"
+    ):
+        spending.reserve(prompt)
 
 
 def test_a_budget_is_kept_where_the_server_counts_no_tokens(tmp_path: Path) -> None:
@@ -278,6 +291,16 @@ def test_a_response_that_unpacks_to_too_much_is_not_read(
     result = labelled(["PER.1 !flood", "PER.3 o.1"], server.url, tmp_path, retries=0)
     assert [reject.reason for reject in result.rejects] == ["no answer: the connection broke"]
     assert found(result) == {"2": ["PER PER.3"]}
+
+
+def test_limits_hold_for_a_job_so_workers_are_refused(server: Running, tmp_path: Path) -> None:
+    method, options = labeller(server.url, tmp_path, budget=1000), {"shards": 5, "quiet": True}
+    raw = sentences(*(f"o.{n} PER.{n}" for n in range(20)))
+    with pytest.raises(SettingsError, match="limits of llm_labels hold in one process: set concurrency in place of w"):
+        annotate(raw, method, output=tmp_path / "out", workers=2, **options)
+    assert not server.answered()
+    with pytest.raises(JobFailedError, match="the budget of 1,000 tokens is used up"):
+        annotate(raw, method, output=tmp_path / "out", **options)
 
 
 def test_a_plan_sends_nothing(server: Running, tmp_path: Path) -> None:
@@ -345,3 +368,26 @@ def test_an_error_of_a_server_is_the_same_in_another_process() -> None:
     again = pickle.loads(pickle.dumps(error))
     assert (str(again), vars(again)) == (str(error), vars(error))
     assert again.is_rate_limit
+
+
+def test_when_the_job_stops_no_request_that_waits_is_sent(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    sent, both_sent = list[str](), threading.Event()
+
+    def send(connection: Connection, prompt: Prompt) -> Completion:
+        text = prompt.messages[-1][1]
+        sent.append(text)
+        if "busy" in text:
+            both_sent.wait(5)
+            raise ServerError("slow down", "status 429", 429, {"retry-after": "60"})
+        both_sent.set()
+        time.sleep(0.1)
+        raise ServerError("dead", "no connection", 400)
+
+    monkeypatch.setattr(Connection, "open", lambda connection, cache: None)
+    monkeypatch.setattr(Connection, "send", send)
+    for texts, limits in ((["busy", "after"], {}), (["first", "second", "third"], {"requests_per_minute": 1.0})):
+        sent.clear()
+        with pytest.raises(JobFailedError, match="dead"):
+            labelled(texts, "http://localhost", tmp_path, **limits)
+        time.sleep(0.1)
+        assert len(sent) == len({*sent}) == (1 if limits else 2)

@@ -130,7 +130,7 @@ class ChatClient:
             try:
                 return self._connection.send(prompt)
             except ServerError as error:
-                if attempt == self._settings.retries or not error.is_passing or pacer.is_stopped:
+                if attempt == self._settings.retries or not error.is_passing:
                     raise
                 pacer.pause(pause_after(attempt, error.headers), everyone=error.is_rate_limit)
             attempt += 1

@@ -25,16 +25,16 @@ class Endpoint:
         server: URL of an OpenAI-compatible server, such as `http://localhost:11434/v1`; it gets `LLM_API_KEY` of the
             environment. Empty: `OPENAI_BASE_URL`, or else OpenAI, with `OPENAI_API_KEY`.
         temperature: Of sampling; 0 takes the most probable answer.
-        max_tokens: Maximum tokens of an answer.
+        max_tokens: Maximum tokens per answer.
         structured: ``auto`` sends a JSON schema if the server accepts one; ``off`` never does.
-        concurrency: Maximum parallel requests.
+        concurrency: Maximum parallel requests; replaces `--workers`.
         requests_per_minute: Maximum requests per minute.
         retries: Repetitions of a request after server errors, with pauses.
         timeout: Seconds to wait for an answer.
         budget: Stop the job after this many tokens, prompts included. The same command resumes with as many again.
         input_price: Dollars per million prompt tokens, for reports.
         output_price: Dollars per million answer tokens.
-        cache: Folder of the answers, so that none is paid for twice. Empty: ``~/.cache/nersery/llm``.
+        cache: Folder of answers, so that none is paid for twice. Empty: ``~/.cache/nersery/llm``.
     """
 
     model: str

@@ -21,6 +21,8 @@ class EndpointMethod(Endpoint):
 
     items_at_once: ClassVar[int] = 2048
     """The pool runs dry at the end of each batch; answers are kept in the cache, not by the batch."""
+    in_place_of_workers: ClassVar[str] = "concurrency"
+    """Each worker would have limits of its own, so that a job could spend its budget many times."""
     _is_quiet: bool = field(default=True, init=False, repr=False, compare=False)
 
     @cached_property

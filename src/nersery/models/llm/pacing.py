@@ -14,6 +14,8 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 
+from nersery.core.errors import JobFailedError
+
 LONGEST_PAUSE = 60.0
 """Seconds of a pause that the server did not ask for."""
 LONGEST_WAIT = 3600.0
@@ -33,20 +35,16 @@ class Pacer:
         self._lock = threading.Lock()
         self._stopped = threading.Event()
 
-    @property
-    def is_stopped(self) -> bool:
-        """Whether the job stops."""
-        return self._stopped.is_set()
-
     def take_turn(self) -> None:
-        """Wait until the next request may be sent."""
-        while not self.is_stopped:
+        """Wait until the next request may be sent; a `JobFailedError` if the job stops, so that none is sent."""
+        while not self._stopped.is_set():
             with self._lock:
                 left = self._next - time.monotonic()
                 if left <= 0:
                     self._next = time.monotonic() + self._gap
                     return
             self._stopped.wait(left)
+        raise JobFailedError("the job stops")
 
     def pause(self, seconds: float, *, everyone: bool) -> None:
         """Wait before a request is repeated.

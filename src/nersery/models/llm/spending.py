@@ -41,10 +41,9 @@ class Spending:
         with self._lock:
             used = self.sent + self.received
             if budget is not None and used + self._reserved + tokens > budget:
-                under_way = f", and {self._reserved:,} for requests under way" if self._reserved else ""
                 raise JobFailedError(
-                    f"the budget of {budget:,} tokens is used up: {self}{under_way}; the next request needs about "
-                    f"{tokens:,}. Answers are kept: the same command resumes, with the same budget again"
+                    f"the budget of {budget:,} tokens is used up: {self}, {self._reserved:,} for requests under way, "
+                    f"{tokens:,} for the next. Answers are kept: the same command resumes, with the same budget again"
                 )
             self._reserved += tokens
 
