@@ -172,6 +172,18 @@ def test_wrong_datasets_are_named(rows: Any, message: str) -> None:
         Corpus.from_dataset(rows)
 
 
+def test_an_index_makes_columns_of_a_dataset() -> None:
+    made = CORPUS.to_dataset()
+    for columns in (made[:2], made[0], {"text_words": [["a"]]}):
+        with pytest.raises(
+            DataError, match=r"dictionary of columns \(.*expected rows\n.*dataset\.select\(range\(2\)\)"
+        ):
+            Corpus.from_dataset(columns, words="text_words" if "text_words" in columns else None)
+    assert content(Corpus.from_dataset(made.select(range(2)))) == content(CORPUS[:2])
+    with pytest.raises(DataError, match=r"data frame, expected rows\n.*Corpus\.from_pandas"):
+        Corpus.from_dataset(CORPUS.to_pandas())  # type: ignore[arg-type]
+
+
 def test_no_rows_are_an_empty_corpus() -> None:
     assert len(Corpus.from_dataset([])) == len(Corpus.from_bio([], [])) == len(Corpus.from_spacy([])) == 0
     assert len(Corpus.from_dataset([], words="text")) == 0

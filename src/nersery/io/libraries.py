@@ -75,8 +75,7 @@ def dataset_sentences(
 ) -> Iterator[Sentence]:
     """See `nersery.Corpus.from_dataset`."""
     if hasattr(dataset, "keys"):
-        splits = ", ".join(dataset)
-        raise DataError(f"the dataset has the splits {splits}", fix=f"choose one: dataset[{next(iter(dataset), '')!r}]")
+        raise _no_rows(dataset, {words, tags, *WORDS, *TAGS})
     if not hasattr(dataset, "__iter__"):
         raise SettingsError(
             f"the dataset is {dataset!r:.60}, expected a split of a dataset, or rows with words and tags"
@@ -105,6 +104,17 @@ def dataset_sentences(
             yield with_names(without_nulls(plain), labels)
 
     return iter(_RowsSource(str(getattr(dataset, "split", None) or "dataset"), objects, options))
+
+
+def _no_rows(dataset: Any, columns: set[str | None]) -> DataError:
+    """What is wrong with a mapping in place of rows: it has splits, or it is what an index makes of a dataset."""
+    listed = ", ".join(map(str, dataset))
+    if hasattr(dataset, "iloc"):
+        return DataError("the dataset is a data frame, expected rows", fix="read it by Corpus.from_pandas")
+    if not columns.isdisjoint(dataset):
+        message = f"the dataset is a dictionary of columns ({listed}), as dataset[:2] and dataset[0] are, expected rows"
+        return DataError(message, fix="choose rows by dataset.select(range(2)) or dataset.select([0])")
+    return DataError(f"the dataset has the splits {listed}", fix=f"choose one: dataset[{next(iter(dataset), '')!r}]")
 
 
 def _numbered(names: Any) -> dict[int, str]:
