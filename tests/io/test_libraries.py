@@ -184,6 +184,14 @@ def test_an_index_makes_columns_of_a_dataset() -> None:
         Corpus.from_dataset(CORPUS.to_pandas())  # type: ignore[arg-type]
 
 
+@pytest.mark.parametrize("name", ["pandas", "arrow"])
+def test_a_dataset_whose_format_makes_tables_is_read_without_it(name: str) -> None:
+    made = CORPUS.to_dataset().with_format(name)
+    with pytest.raises(DataError, match=r"row 1 is .*\n(.*\n)*.*dataset\.with_format\(None\)"):
+        Corpus.from_dataset(made)
+    assert Corpus.from_dataset(made.with_format(None)) == CORPUS
+
+
 def test_no_rows_are_an_empty_corpus() -> None:
     assert len(Corpus.from_dataset([])) == len(Corpus.from_bio([], [])) == len(Corpus.from_spacy([])) == 0
     assert len(Corpus.from_dataset([], words="text")) == 0

@@ -97,7 +97,8 @@ def dataset_sentences(
     def objects() -> Iterator[Object]:
         for number, row in enumerate(rows, start=1):
             if not isinstance(row, Mapping):
-                raise DataError(f"row {number} is {row!r:.60}, expected a mapping such as {{'tokens': …}}")
+                fix = "read the dataset without its format: dataset.with_format(None)" * hasattr(rows, "with_format")
+                raise DataError(f"row {number} is {row!r:.60}, expected a mapping such as {{'tokens': …}}", fix=fix)
             read = {key: value for key, value in row.items() if key not in unread}
             plain: Object = {renamed.get(key, str(key)): json_value(value) for key, value in read.items()}
             plain["id"] = _id_text(plain.get("id"))
