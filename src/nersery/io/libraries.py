@@ -295,7 +295,9 @@ def _refuse_rows(table: Any, wrong: Any, description: str, fix: str) -> None:
     """Raise `DataError` for the first row of those that are wrong, if there is one."""
     if wrong.any():
         row = wrong.to_numpy().argmax()
-        raise DataError(Issue(f"row {row} has {description}: {table.iloc[row].to_dict()}"), fix=fix)
+        label = table.index[row]
+        named = "" if str(label) == str(row) else f" (index {label})"
+        raise DataError(Issue(f"row {row + 1}{named} has {description}: {table.iloc[row].to_dict()}"), fix=fix)
 
 
 def to_pandas(corpus: Iterable[Sentence], scheme: str) -> Any:
