@@ -42,6 +42,7 @@ FUNCTIONS: Mapping[str, tuple[str, str, str]] = {
     "train": ("tagger", "method", "taggers.base"),
 }
 """Of each function that takes a method: the kind, the parameter, and the module."""
+ERRORS = "nersery.core.errors"
 INTERNAL = ("training",)
 """Parameters that only nersery itself needs."""
 OTHER, CLASS, OBJECT = "", "class", "*"
@@ -52,7 +53,9 @@ def stub() -> str:
     """The text of the file."""
     parts = [HEADER.format(summary=(nersery.__doc__ or "").strip())]
     plain = {name: module for name, module in vars(nersery)["_FUNCTIONS"].items() if name not in FUNCTIONS}
-    imports = [f"from {module} import {name} as {name}" for name, module in plain.items()]
+    errors = [name for name, value in vars(nersery).items() if isinstance(value, type) and value.__module__ == ERRORS]
+    imports = [f"from {ERRORS} import {name} as {name}" for name in errors]
+    imports += [f"from {module} import {name} as {name}" for name, module in plain.items()]
     for name, (kind, parameter, module) in FUNCTIONS.items():
         base = registry.KINDS[kind]
         imports.append(f"from nersery.{module} import {base}")

@@ -22,7 +22,7 @@ from nersery.augment.eda import Eda
 from nersery.augment.mention_replacement import MentionReplacement
 from nersery.core import registry
 from nersery.core.alignments import Link
-from nersery.core.errors import MissingResourceError, SettingsError
+from nersery.core.errors import DataError, MissingResourceError, SettingsError
 from nersery.crosslingual.aligners.ensemble import Ensemble
 from nersery.crosslingual.aligners.external import External
 from nersery.crosslingual.projection import NO_WORD
@@ -38,6 +38,9 @@ def test_all_public_names_exist_and_importing_nersery_is_fast_and_light() -> Non
     for name in nersery.__all__:
         assert name in dir(nersery)
         assert getattr(nersery, name) is not None
+    errors = [getattr(nersery, name) for name in nersery.__all__ if name.endswith("Error")]
+    assert {error.exit_code for error in errors if issubclass(error, nersery.NerseryError)} == {1, 2, 3, 4, 5}
+    assert nersery.DataError is DataError
     code = "import sys, nersery; print(sorted({'torch', 'transformers', 'typer', 'numpy'} & sys.modules.keys()))"
     assert subprocess.check_output([sys.executable, "-c", code], text=True) == "[]\n"
     with pytest.raises(AttributeError, match="no attribute 'nothing'"):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from nersery.core.errors import DataError, DiskError, JobFailedError, MissingResourceError, NerseryError, SettingsError
 from nersery.core.sentence import Corpus, Entity, Origin, Sentence
 from nersery.core.version import __version__
 
@@ -25,9 +26,9 @@ if TYPE_CHECKING:
     from nersery.taggers.base import predict, train
 
 __all__ = [
-    "Corpus", "Entity", "Origin", "Sentence", "__version__", "align", "annotate", "augment", "evaluate", "example",
-    "grow", "next_sentences", "predict", "project", "read", "run", "sample", "select", "train", "without_notes",
-    "write",
+    "Corpus", "DataError", "DiskError", "Entity", "JobFailedError", "MissingResourceError", "NerseryError", "Origin",
+    "Sentence", "SettingsError", "__version__", "align", "annotate", "augment", "evaluate", "example", "grow",
+    "next_sentences", "predict", "project", "read", "run", "sample", "select", "train", "without_notes", "write",
 ]  # fmt: skip
 _FUNCTIONS = {
     "align": "nersery.crosslingual.aligners.base",

@@ -38,6 +38,12 @@ from nersery.augment.mention_replacement import MentionReplacement
 from nersery.augment.mulda import MulDA
 from nersery.augment.shuffle_within_segments import ShuffleWithinSegments
 from nersery.augment.synonym_replacement import SynonymReplacement
+from nersery.core.errors import DataError as DataError
+from nersery.core.errors import DiskError as DiskError
+from nersery.core.errors import JobFailedError as JobFailedError
+from nersery.core.errors import MissingResourceError as MissingResourceError
+from nersery.core.errors import NerseryError as NerseryError
+from nersery.core.errors import SettingsError as SettingsError
 from nersery.core.warnings import without_notes as without_notes
 from nersery.crosslingual.aligners.base import Aligner
 from nersery.crosslingual.aligners.embeddings import Embeddings
@@ -236,4 +242,4 @@ def train(gold: Sentences, method: str, *, output: str | Path | None = None, dev
 def train(gold: Sentences, method: type[_Tagger], *, output: str | Path | None = None, dev: Sentences | None = (), seed: int = 0, force: bool = False, quiet: bool = False, **settings: Any) -> _Tagger: ...
 @overload
 def train(gold: Sentences, method: _Tagger, *, output: str | Path | None = None, dev: Sentences | None = (), seed: int = 0, force: bool = False, quiet: bool = False) -> _Tagger: ...
-__all__ = ["Corpus", "Entity", "Origin", "Sentence", "__version__", "align", "annotate", "augment", "evaluate", "example", "grow", "next_sentences", "predict", "project", "read", "run", "sample", "select", "train", "without_notes", "write"]
+__all__ = ["Corpus", "DataError", "DiskError", "Entity", "JobFailedError", "MissingResourceError", "NerseryError", "Origin", "Sentence", "SettingsError", "__version__", "align", "annotate", "augment", "evaluate", "example", "grow", "next_sentences", "predict", "project", "read", "run", "sample", "select", "train", "without_notes", "write"]

@@ -172,6 +172,26 @@ def test_wrong_datasets_are_named(rows: Any, message: str) -> None:
         Corpus.from_dataset(rows)
 
 
+def test_an_index_makes_columns_of_a_dataset() -> None:
+    made = CORPUS.to_dataset()
+    for columns in (made[:2], made[0], {"text_words": [["a"]]}):
+        with pytest.raises(
+            DataError, match=r"dictionary of columns \(.*expected rows\n.*dataset\.select\(range\(2\)\)"
+        ):
+            Corpus.from_dataset(columns, words="text_words" if "text_words" in columns else None)
+    assert content(Corpus.from_dataset(made.select(range(2)))) == content(CORPUS[:2])
+    with pytest.raises(DataError, match=r"data frame, expected rows\n.*Corpus\.from_pandas"):
+        Corpus.from_dataset(CORPUS.to_pandas())  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("name", ["pandas", "arrow"])
+def test_a_dataset_whose_format_makes_tables_is_read_without_it(name: str) -> None:
+    made = CORPUS.to_dataset().with_format(name)
+    with pytest.raises(DataError, match=r"row 1 is .*\n(.*\n)*.*dataset\.with_format\(None\)"):
+        Corpus.from_dataset(made)
+    assert Corpus.from_dataset(made.with_format(None)) == CORPUS
+
+
 def test_no_rows_are_an_empty_corpus() -> None:
     assert len(Corpus.from_dataset([])) == len(Corpus.from_bio([], [])) == len(Corpus.from_spacy([])) == 0
     assert len(Corpus.from_dataset([], words="text")) == 0
@@ -294,7 +314,7 @@ def test_lists_that_a_csv_file_has_made_text_are_lists(tmp_path: Path) -> None:
 @pytest.mark.parametrize("words", [[b"a", b"b"], [True, False], ["a", {"b"}], ["a", date(2026, 1, 2)]])
 def test_a_word_in_a_data_frame_is_text_or_a_number(words: list[Any]) -> None:
     frame = pd.DataFrame({"sentence": [1, 1], "word": words, "tag": ["B-PER", "O"]})
-    with pytest.raises(DataError, match=r"row [01] has a word that is no text: .*\n.*str\.decode.*dtype") as error:
+    with pytest.raises(DataError, match=r"row [12] has a word that is no text: .*\n.*str\.decode.*dtype") as error:
         Corpus.from_pandas(frame)
     assert len(error.value.issues) == 1
     for numbers in ([1, 2], [1.5, 2.5], ["a", 2], [Decimal("1.5"), 2]):
@@ -349,15 +369,25 @@ def test_ids_with_gaps_are_whole_numbers_and_the_first_is_there() -> None:
         assert [s.id for s in Corpus.from_pandas(pd.DataFrame({"sentence": ids, **words}))] == ["1", "2"]
     assert [s.id for s in Corpus.from_pandas(pd.DataFrame({"id": [1.5] * 3, **words}))] == ["1.5"]
     for ids in ([None, 1, 2], ["", "1", "2"]):
-        with pytest.raises(DataError, match=r"row 0 has no sentence, and none is above it.*'word': 'a'"):
+        with pytest.raises(DataError, match=r"row 1 has no sentence, and none is above it.*'word': 'a'"):
             Corpus.from_pandas(pd.DataFrame({"sentence": ids, **words}))
     lists = pd.DataFrame({"id": [7, None], "tokens": [["a"], ["b"]], "tags": [["O"], ["O"]]})
     assert [s.id for s in Corpus.from_pandas(lists)] == ["7", "dataset:2"]
 
 
+def test_rows_of_a_frame_are_counted_from_1_and_named_as_in_its_index() -> None:
+    frame = pd.DataFrame({"sentence": ["a", "a"], "word": ["Ada", None], "tag": ["O", "O"]})
+    for index, name in ([0, 1], "row 2"), ([10, 11], r"row 2 \(index 11\)"), (["x", "y"], r"row 2 \(index y\)"):
+        with pytest.raises(DataError, match=rf"^{name} has no word or no tag:"):
+            Corpus.from_pandas(frame.set_index(pd.Index(index)))
+    pairs = pd.MultiIndex.from_tuples([("a", 0), ("a", 1)])
+    with pytest.raises(DataError, match=r"row 2 \(index \(.a., .*1\)+\) has no word"):
+        Corpus.from_pandas(frame.set_index(pairs))
+
+
 def test_a_missing_first_word_is_named() -> None:
     frame = pd.DataFrame({"sentence": [1, 1], "word": pd.Series([None, "b"], dtype=object), "tag": ["O", "O"]})
-    with pytest.raises(DataError, match="row 0 has no word or no tag"):
+    with pytest.raises(DataError, match="row 1 has no word or no tag"):
         Corpus.from_pandas(frame)
 
 

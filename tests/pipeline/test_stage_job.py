@@ -78,6 +78,6 @@ def test_an_unfinished_job_with_other_settings_is_refused(tmp_path: Path) -> Non
     with pytest.raises(SettingsError, match=r"training\.seed: was 3, now 4"):
         other.run()
     rows = stage_job(STAGE, InMemory(Corpus([*GOLD][1:])), job.target, job.options)
-    with pytest.raises(SettingsError, match="rows: was"):
+    with pytest.raises(SettingsError, match="rows: the content has changed"):
         rows.run()
     assert job.run().read == 48

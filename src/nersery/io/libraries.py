@@ -1,6 +1,7 @@
-"""Sentences from and to the objects of other libraries: Hugging Face datasets, spaCy, pandas, lists of tags.
+"""Sentences from and to the objects of other libraries: Hugging Face datasets, pandas, lists of tags.
 
 Rows with tags are read like lines of JSONL, with the same checks, repairs and errors. No library is needed to read.
+What is for spaCy is in `nersery.io.spacy_documents`.
 """
 
 from __future__ import annotations
@@ -14,17 +15,16 @@ from operator import itemgetter
 from typing import Any
 
 from nersery.core import tags as tag_schemes
-from nersery.core.entity import Entity
 from nersery.core.errors import DataError, Issue, SettingsError, did_you_mean
 from nersery.core.extras import required
 from nersery.core.sentence import Sentence, types_in
-from nersery.core.warnings import warn
-from nersery.io.annotation_tools.standoff import layout
 from nersery.io.base import read_options
 from nersery.io.csv_table import is_list, listed
 from nersery.io.jsonl import JsonlSource
 from nersery.io.objects import BrokenError, Object, json_value
 from nersery.io.parquet import with_names, without_nulls
+from nersery.io.spacy_documents import spacy_sentences as spacy_sentences
+from nersery.io.spacy_documents import to_spacy as to_spacy
 from nersery.io.text_file import TextFile
 
 WORDS = ("tokens", "words", "token", "word")
@@ -35,10 +35,6 @@ _ROLES = {"words": "hold the words", "tags": "hold the tags", "sentence": "say w
 """What columns do, by the argument that names them."""
 IGNORED = -100
 """The tag of what PyTorch leaves out of a loss."""
-NO_LANGUAGE = "xx"
-"""What spaCy calls the language of text in any."""
-_KEPT = ("id", "language", "document", "offsets")
-"""What a document of spaCy keeps of its sentence in ``user_data``."""
 _READ_BY_NAME = frozenset({"tokens", "words", "entities", "tags", "ner_tags"})
 """Columns that the reader of JSONL takes for words or labels, whatever the user names."""
 
@@ -79,8 +75,7 @@ def dataset_sentences(
 ) -> Iterator[Sentence]:
     """See `nersery.Corpus.from_dataset`."""
     if hasattr(dataset, "keys"):
-        splits = ", ".join(dataset)
-        raise DataError(f"the dataset has the splits {splits}", fix=f"choose one: dataset[{next(iter(dataset), '')!r}]")
+        raise _no_rows(dataset, {words, tags, *WORDS, *TAGS})
     if not hasattr(dataset, "__iter__"):
         raise SettingsError(
             f"the dataset is {dataset!r:.60}, expected a split of a dataset, or rows with words and tags"
@@ -102,13 +97,25 @@ def dataset_sentences(
     def objects() -> Iterator[Object]:
         for number, row in enumerate(rows, start=1):
             if not isinstance(row, Mapping):
-                raise DataError(f"row {number} is {row!r:.60}, expected a mapping such as {{'tokens': …}}")
+                fix = "read the dataset without its format: dataset.with_format(None)" * hasattr(rows, "with_format")
+                raise DataError(f"row {number} is {row!r:.60}, expected a mapping such as {{'tokens': …}}", fix=fix)
             read = {key: value for key, value in row.items() if key not in unread}
             plain: Object = {renamed.get(key, str(key)): json_value(value) for key, value in read.items()}
             plain["id"] = _id_text(plain.get("id"))
             yield with_names(without_nulls(plain), labels)
 
     return iter(_RowsSource(str(getattr(dataset, "split", None) or "dataset"), objects, options))
+
+
+def _no_rows(dataset: Any, columns: set[str | None]) -> DataError:
+    """What is wrong with a mapping in place of rows: it has splits, or it is what an index makes of a dataset."""
+    listed = ", ".join(map(str, dataset))
+    if hasattr(dataset, "iloc"):
+        return DataError("the dataset is a data frame, expected rows", fix="read it by Corpus.from_pandas")
+    if not columns.isdisjoint(dataset):
+        message = f"the dataset is a dictionary of columns ({listed}), as dataset[:2] and dataset[0] are, expected rows"
+        return DataError(message, fix="choose rows by dataset.select(range(2)) or dataset.select([0])")
+    return DataError(f"the dataset has the splits {listed}", fix=f"choose one: dataset[{next(iter(dataset), '')!r}]")
 
 
 def _numbered(names: Any) -> dict[int, str]:
@@ -288,7 +295,9 @@ def _refuse_rows(table: Any, wrong: Any, description: str, fix: str) -> None:
     """Raise `DataError` for the first row of those that are wrong, if there is one."""
     if wrong.any():
         row = wrong.to_numpy().argmax()
-        raise DataError(Issue(f"row {row} has {description}: {table.iloc[row].to_dict()}"), fix=fix)
+        label = table.index[row]
+        named = "" if str(label) == str(row) else f" (index {label})"
+        raise DataError(Issue(f"row {row + 1}{named} has {description}: {table.iloc[row].to_dict()}"), fix=fix)
 
 
 def to_pandas(corpus: Iterable[Sentence], scheme: str) -> Any:
@@ -301,99 +310,3 @@ def to_pandas(corpus: Iterable[Sentence], scheme: str) -> Any:
         for pair in zip(words, tags, strict=True)
     ]
     return library.DataFrame(rows, columns=["sentence", "word", "tag"])
-
-
-def spacy_sentences(docs: Any, language: str | None = None) -> Iterator[Sentence]:
-    """See `nersery.Corpus.from_spacy`."""
-    if not hasattr(docs, "__iter__"):
-        raise SettingsError(f"the documents are {docs!r:.60}, expected those of spaCy")
-    for number, doc in enumerate([docs] if hasattr(docs, "ents") else docs, start=1):
-        if not hasattr(doc, "ents"):
-            raise SettingsError(f"document {number} is {doc!r:.60}, expected a Doc of spaCy")
-        yield from document_sentences(doc, f"spacy:{number}", language)
-
-
-def document_sentences(doc: Any, id: str, language: str | None = None) -> Iterator[Sentence]:
-    """The sentences of a document of spaCy.
-
-    Args:
-        id: Unless `to_spacy` has put one into its ``user_data``.
-    """
-    user_data: Mapping[str, Any] = doc.user_data if isinstance(doc.user_data.get("id"), str) else {}
-    id, is_ours = user_data.get("id") or id, user_data.keys() >= {*_KEPT}
-    if doc.spans:
-        warn(f"of spaCy's documents, only doc.ents are read, not the spans {', '.join(map(repr, doc.spans))}")
-    document, places = user_data.get("document", ""), _source_places(doc, user_data["offsets"]) if is_ours else None
-    if places is None:
-        document, places = id, [(token.idx, token.idx + len(token)) for token in doc]
-    # Of the documents of `to_spacy`, each token is a word, even if it is a no-break space.
-    words = {token.i for token in doc if is_ours or not token.is_space}
-    if wordless := [entity for entity in doc.ents if words.isdisjoint(range(entity.start, entity.end))]:
-        message = f"the entity {wordless[0].text!r:.60} ({wordless[0].label_}) is white space, expected a word in it"
-        raise DataError(Issue(message, sentence=id), fix="remove it from doc.ents")
-    spans = list(doc.sents) if doc.has_annotation("SENT_START") else [doc[:]] if len(doc) else []
-    parts = [(span, tokens) for span in spans if (tokens := [token for token in span if token.i in words])]
-    for sentence_number, (span, tokens) in enumerate(parts, start=1):
-        word_positions, entities = {token.i: position for position, token in enumerate(tokens)}, []
-        for entity in (e for e in doc.ents if e.start < span.end and e.end > span.start):
-            inside = [word_positions[token.i] for token in entity if token.i in word_positions]
-            if entity.start < span.start or entity.end > span.end:
-                message = f"the entity {entity.text!r:.60} crosses the end of a sentence, expected it in one"
-                raise DataError(Issue(message, sentence=id), fix="correct the sentence boundaries of the document")
-            entities.append(Entity(inside[0], inside[-1] + 1, entity.label_))
-        yield Sentence(
-            tuple(token.text for token in tokens),
-            tuple(entities),
-            id if len(parts) == 1 else f"{id}:{sentence_number}",
-            user_data.get("language", doc.lang_) if language is None else language,
-            document=document,
-            offsets=tuple(places[token.i] for token in tokens) if places else (),
-        )
-
-
-def _source_places(doc: Any, offsets: Sequence[tuple[int, int]]) -> Sequence[tuple[int, int]] | None:
-    """Where the tokens of a document of `to_spacy` stand in the text that its sentence came from.
-
-    Args:
-        offsets: Of the words that it was made of; its tokens may have been merged or split since.
-
-    Returns:
-        Nothing if that text is not known, and None if the tokens no longer fit it.
-    """
-    if not offsets:
-        return ()
-    characters: list[int] = []
-    """Where each character of the document stands in that text."""
-    for (start, end), (following, _) in zip(offsets, [*offsets[1:], offsets[-1]], strict=True):
-        characters += range(start, end + (end < following))
-    if len(characters) == len(doc.text):
-        return [(characters[token.idx], characters[token.idx + len(token) - 1] + 1) for token in doc]
-    return offsets if len(offsets) == len(doc) else None
-
-
-def spacy_vocabulary(language: str = "") -> Any:
-    """That of ``spacy.blank``, which takes longer to make a whole pipeline; of `NO_LANGUAGE` where spaCy knows none."""
-    spacy = required("spacy", "spacy")
-    try:
-        known = spacy.util.get_lang_class(language or NO_LANGUAGE)
-    except ImportError:
-        known = spacy.util.get_lang_class(NO_LANGUAGE)
-    return required("spacy.vocab", "spacy").create_vocab(known.lang, known.Defaults)
-
-
-def to_spacy(corpus: Iterable[Sentence], vocab: Any) -> Iterator[Any]:
-    """See `nersery.Corpus.to_spacy`."""
-    tokens = required("spacy.tokens", "spacy")
-    vocabularies: dict[str, Any] = {}
-    for sentence in corpus:
-        language = sentence.language.partition("-")[0].lower()
-        if vocab is None and language not in vocabularies:
-            vocabularies[language] = spacy_vocabulary(language)
-        shared = vocabularies[language] if vocab is None else getattr(vocab, "vocab", vocab)
-        places = layout(sentence)[1]
-        spaces = [end < start for (_, end), (start, _) in zip(places, [*places[1:], places[-1]], strict=True)]
-        doc = tokens.Doc(shared, list(sentence.words), spaces)
-        doc.ents = [tokens.Span(doc, entity.start, entity.end, entity.type) for entity in sentence.entities]
-        for name in _KEPT:
-            doc.user_data[name] = getattr(sentence, name)
-        yield doc

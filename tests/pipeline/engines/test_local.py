@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import multiprocessing
 import os
 import pickle
 import signal
@@ -15,7 +16,9 @@ from pathlib import Path
 
 import pytest
 
+import nersery
 from nersery import Sentence
+from nersery.core.errors import SettingsError
 from nersery.core.outcome import Tally
 from nersery.pipeline.engines.local import LocalEngine
 from nersery.pipeline.engines.pool import Pool
@@ -116,6 +119,44 @@ def start(folder: Path) -> subprocess.Popen[str]:
     return subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment(), start_new_session=True
     )
+
+
+SCRIPT = """import nersery, os
+nersery.augment("example:train.conll", "mention_replacement", output=f"{os.getpid()}", shards=10, quiet=True)
+"""
+
+
+@pytest.mark.parametrize("file", ["script.py", "-"])
+def test_a_script_that_a_worker_cannot_import(file: str, tmp_path: Path) -> None:
+    """Without a guard the import would start the job again; standard input cannot be read again."""
+    (tmp_path / "script.py").write_text(SCRIPT)
+    python = subprocess.run(
+        [sys.executable, file],
+        input=SCRIPT,
+        cwd=tmp_path,
+        env=environment(),
+        text=True,
+        capture_output=True,
+        check=False,
+    )
+    assert python.returncode == 1
+    last = python.stderr.strip().splitlines()[-1]
+    assert "3 workers in a row died" in last
+    assert 'must start workers under if __name__ == "__main__": and lie in a file' in last
+    refused = "SettingsError: each worker imports this script, which then must not start workers. Put what starts them"
+    assert python.stderr.count(refused) == (3 if file == "script.py" else 0)
+    assert len([*tmp_path.iterdir()]) == 2, "no worker has begun a job"
+
+
+def test_a_daemon_starts_no_workers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(multiprocessing.current_process()._config, "daemon", True)  # type: ignore[attr-defined]
+    with pytest.raises(
+        SettingsError, match=r"not start others, because it is daemonic.* Use neither shards nor workers"
+    ):
+        nersery.augment("example:train.conll", "mention_replacement", output=tmp_path / "more", shards=10, workers=2)
+    with pytest.raises(SettingsError, match=r"not start others, because it is daemonic.* Use jobs=1"):
+        nersery.run("demo", output=tmp_path / "run", jobs=2)
+    assert not [*tmp_path.iterdir()]
 
 
 class TestWorker:

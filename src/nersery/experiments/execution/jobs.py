@@ -28,7 +28,7 @@ from nersery.experiments.run_state.clock import Clock
 from nersery.experiments.run_state.run_folder import RunFolder
 from nersery.experiments.run_state.versions import first_threads
 from nersery.experiments.system_run import SystemRun
-from nersery.pipeline.engines.local import LocalEngine
+from nersery.pipeline.engines.local import LocalEngine, refuse_where_none_can_start
 from nersery.pipeline.engines.pool import Pool
 from nersery.pipeline.engines.worker import WorkerTask, portable
 from nersery.pipeline.stage import Answer, Stage
@@ -45,12 +45,13 @@ def threads_of_jobs(folders: Sequence[Path], jobs: int) -> int | None:
         None for a single job, which has the threads of this process.
 
     Raises:
-        SettingsError: If the number of jobs is none.
+        SettingsError: If the number of jobs is none, or this process may start no job.
     """
     if not is_whole(jobs) or not 1 <= jobs <= MOST_WORKERS:
         raise SettingsError(f"jobs is {jobs!r:.60}, expected a whole number from 1 to {MOST_WORKERS}")
     if jobs == 1:
         return None
+    refuse_where_none_can_start("jobs=1")
     threads = next(filter(None, map(first_threads, folders)), None)
     return wanted_threads() or threads or max(1, cores() // jobs)
 

@@ -17,7 +17,7 @@ from nersery.core.sentence import Corpus, Sentence
 from nersery.io.base import Pass, ReadOptions, Source, unread
 from nersery.io.formats import DOCUMENTS, OFFSETS, PLAIN, Format
 from nersery.io.jsonl import JsonlSource, JsonlWriter
-from nersery.io.libraries import NO_LANGUAGE, document_sentences, spacy_vocabulary, to_spacy
+from nersery.io.spacy_documents import NO_LANGUAGE, document_sentences, spacy_vocabulary, to_spacy
 from nersery.io.text_file import TextFile
 
 MOST_BYTES = 1 << 30

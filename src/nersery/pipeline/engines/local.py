@@ -7,6 +7,7 @@ import multiprocessing
 import os
 import shutil
 import signal
+import sys
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from multiprocessing import resource_tracker
@@ -15,12 +16,32 @@ from multiprocessing.context import SpawnContext
 from queue import SimpleQueue
 from threading import Thread
 
+from nersery.core.errors import SettingsError
 from nersery.core.own_process import THREADS, own_this_process
 from nersery.core.progress import shown_by
 from nersery.pipeline.engines.worker import MessageHandler
 from nersery.pipeline.stage import Message, WorkerDiedError
 
 SECONDS_TO_END = 10.0
+
+
+def refuse_where_none_can_start(instead: str) -> None:
+    """Raise `SettingsError` in a process that multiprocessing lets start no other, before there is any work to lose.
+
+    Args:
+        instead: How to do without workers.
+    """
+    main, parent = sys.modules.get("__mp_main__"), multiprocessing.parent_process()
+    if parent is None and getattr(main, "__name__", "") == "__mp_main__":  # the name of a script that a worker imports
+        raise SettingsError(
+            "each worker imports this script, which then must not start workers. Put what starts them under "
+            'if __name__ == "__main__":'
+        )
+    if multiprocessing.current_process().daemon:
+        raise SettingsError(
+            "this process may not start others, because it is daemonic, as those of multiprocessing.Pool are. Use "
+            f"{instead}, or a concurrent.futures.ProcessPoolExecutor in place of the pool"
+        )
 
 
 class LocalEngine:

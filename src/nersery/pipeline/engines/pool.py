@@ -195,8 +195,9 @@ class Pool(Generic[AnyWorker, Row, Item]):
             self._bad_starts += not death.with_its_node
             if self._bad_starts == MOST_BAD_STARTS:
                 raise JobFailedError(
-                    f"{MOST_BAD_STARTS} workers in a row died before they were ready, the last one: {reason}. If that "
-                    "was for lack of memory, use fewer workers or a smaller model"
+                    f"{MOST_BAD_STARTS} workers in a row died before they were ready, the last one: {reason}. A "
+                    'script must start workers under if __name__ == "__main__": and lie in a file, because each worker '
+                    "imports it. If memory was short, use fewer workers or a smaller model"
                 )
             self._report(f"a worker died before it was ready: {reason}; another one replaces it")
             return

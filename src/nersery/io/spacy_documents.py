@@ -1,0 +1,114 @@
+"""Sentences from and to the documents of spaCy, which is not needed to read them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from nersery.core.entity import Entity
+from nersery.core.errors import DataError, Issue, SettingsError
+from nersery.core.extras import required
+from nersery.core.sentence import Sentence
+from nersery.core.warnings import warn
+from nersery.io.annotation_tools.standoff import layout
+
+NO_LANGUAGE = "xx"
+"""What spaCy calls the language of text in any."""
+_KEPT = ("id", "language", "document", "offsets")
+"""What a document of spaCy keeps of its sentence in ``user_data``."""
+
+
+def spacy_sentences(docs: Any, language: str | None = None) -> Iterator[Sentence]:
+    """See `nersery.Corpus.from_spacy`."""
+    if not hasattr(docs, "__iter__"):
+        raise SettingsError(f"the documents are {docs!r:.60}, expected those of spaCy")
+    for number, doc in enumerate([docs] if hasattr(docs, "ents") else docs, start=1):
+        if not hasattr(doc, "ents"):
+            raise SettingsError(f"document {number} is {doc!r:.60}, expected a Doc of spaCy")
+        yield from document_sentences(doc, f"spacy:{number}", language)
+
+
+def document_sentences(doc: Any, id: str, language: str | None = None) -> Iterator[Sentence]:
+    """The sentences of a document of spaCy.
+
+    Args:
+        id: Unless `to_spacy` has put one into its ``user_data``.
+    """
+    user_data: Mapping[str, Any] = doc.user_data if isinstance(doc.user_data.get("id"), str) else {}
+    id, is_ours = user_data.get("id") or id, user_data.keys() >= {*_KEPT}
+    if doc.spans:
+        warn(f"of spaCy's documents, only doc.ents are read, not the spans {', '.join(map(repr, doc.spans))}")
+    document, places = user_data.get("document", ""), _source_places(doc, user_data["offsets"]) if is_ours else None
+    if places is None:
+        document, places = id, [(token.idx, token.idx + len(token)) for token in doc]
+    # Of the documents of `to_spacy`, each token is a word, even if it is a no-break space.
+    words = {token.i for token in doc if is_ours or not token.is_space}
+    if wordless := [entity for entity in doc.ents if words.isdisjoint(range(entity.start, entity.end))]:
+        message = f"the entity {wordless[0].text!r:.60} ({wordless[0].label_}) is white space, expected a word in it"
+        raise DataError(Issue(message, sentence=id), fix="remove it from doc.ents")
+    spans = list(doc.sents) if doc.has_annotation("SENT_START") else [doc[:]] if len(doc) else []
+    parts = [(span, tokens) for span in spans if (tokens := [token for token in span if token.i in words])]
+    for sentence_number, (span, tokens) in enumerate(parts, start=1):
+        word_positions, entities = {token.i: position for position, token in enumerate(tokens)}, []
+        for entity in (e for e in doc.ents if e.start < span.end and e.end > span.start):
+            inside = [word_positions[token.i] for token in entity if token.i in word_positions]
+            if entity.start < span.start or entity.end > span.end:
+                message = f"the entity {entity.text!r:.60} crosses the end of a sentence, expected it in one"
+                raise DataError(Issue(message, sentence=id), fix="correct the sentence boundaries of the document")
+            entities.append(Entity(inside[0], inside[-1] + 1, entity.label_))
+        yield Sentence(
+            tuple(token.text for token in tokens),
+            tuple(entities),
+            id if len(parts) == 1 else f"{id}:{sentence_number}",
+            user_data.get("language", doc.lang_) if language is None else language,
+            document=document,
+            offsets=tuple(places[token.i] for token in tokens) if places else (),
+        )
+
+
+def _source_places(doc: Any, offsets: Sequence[tuple[int, int]]) -> Sequence[tuple[int, int]] | None:
+    """Where the tokens of a document of `to_spacy` stand in the text that its sentence came from.
+
+    Args:
+        offsets: Of the words that it was made of; its tokens may have been merged or split since.
+
+    Returns:
+        Nothing if that text is not known, and None if the tokens no longer fit it.
+    """
+    if not offsets:
+        return ()
+    characters: list[int] = []
+    """Where each character of the document stands in that text."""
+    for (start, end), (following, _) in zip(offsets, [*offsets[1:], offsets[-1]], strict=True):
+        characters += range(start, end + (end < following))
+    if len(characters) == len(doc.text):
+        return [(characters[token.idx], characters[token.idx + len(token) - 1] + 1) for token in doc]
+    return offsets if len(offsets) == len(doc) else None
+
+
+def spacy_vocabulary(language: str = "") -> Any:
+    """That of ``spacy.blank``, which takes longer to make a whole pipeline; of `NO_LANGUAGE` where spaCy knows none."""
+    spacy = required("spacy", "spacy")
+    try:
+        known = spacy.util.get_lang_class(language or NO_LANGUAGE)
+    except ImportError:
+        known = spacy.util.get_lang_class(NO_LANGUAGE)
+    return required("spacy.vocab", "spacy").create_vocab(known.lang, known.Defaults)
+
+
+def to_spacy(corpus: Iterable[Sentence], vocab: Any) -> Iterator[Any]:
+    """See `nersery.Corpus.to_spacy`."""
+    tokens = required("spacy.tokens", "spacy")
+    vocabularies: dict[str, Any] = {}
+    for sentence in corpus:
+        language = sentence.language.partition("-")[0].lower()
+        if vocab is None and language not in vocabularies:
+            vocabularies[language] = spacy_vocabulary(language)
+        shared = vocabularies[language] if vocab is None else getattr(vocab, "vocab", vocab)
+        places = layout(sentence)[1]
+        spaces = [end < start for (_, end), (start, _) in zip(places, [*places[1:], places[-1]], strict=True)]
+        doc = tokens.Doc(shared, list(sentence.words), spaces)
+        doc.ents = [tokens.Span(doc, entity.start, entity.end, entity.type) for entity in sentence.entities]
+        for name in _KEPT:
+            doc.user_data[name] = getattr(sentence, name)
+        yield doc
