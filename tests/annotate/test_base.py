@@ -101,3 +101,12 @@ def test_types_that_the_labelled_sentences_lack_are_refused(cls: type[Any]) -> N
     with pytest.raises(SettingsError, match=r"types has PRE, .* count as an error .* mean .PER.\?.*Leave PRE out"):
         method.check_types({"PER", "LOC"})
     method.check_types({"PRE", "LOC", "PER"})
+
+
+@pytest.mark.parametrize(
+    ("settings", "learns"),
+    [({}, False), ({"temperature": 1.0}, True), ({"examples": 1}, True), ({"types": None}, True)],
+)
+def test_labels_of_a_language_model_are_shared_if_it_samples_none(settings: dict[str, Any], learns: bool) -> None:
+    own = {"types": ["PER"], "examples": 0, "server": "http://localhost", **settings}
+    assert LlmLabels("tiny", **own).learns is learns

@@ -67,7 +67,7 @@ class LlmLabels(EndpointMethod, TypeSettings, Annotator):
     @property
     def learns(self) -> bool:
         """Whether gold sentences or the seed matter; see `Annotator.learns`."""
-        return not (self.types and self.examples == 0 and self.samples == 1)
+        return not (self.types and self.examples == 0 and self.temperature == 0)
 
     def fit(self, gold: Sequence[Sentence], training: Training = NO_TRAINING) -> None:
         """Choose the types and the gold sentences to show.
