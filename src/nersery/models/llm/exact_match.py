@@ -1,4 +1,4 @@
-"""Finds mentions that a language model copied from a sentence: exactly, but for white space."""
+"""Finds mentions that a language model copied from a sentence: exactly, but for white space and Unicode forms."""
 
 from __future__ import annotations
 
@@ -10,18 +10,19 @@ from typing import Any
 from nersery.core.entity import Entity
 from nersery.core.outcome import Reject
 from nersery.core.sentence import Sentence
+from nersery.core.text_forms import composed
 from nersery.models.llm.prompt import WRONG_FORM
 
 Span = tuple[int, int]
 
 
 def spelled(words: Sequence[str]) -> str:
-    """Words without white space, for comparing two ways to cut the same text.
+    """Words composed and without white space, for comparing two ways to cut and to encode the same text.
 
     >>> spelled(["New", "York"]) == spelled(["NewYork"])
     True
     """
-    return "".join("".join(words).split())
+    return "".join("".join(map(composed, words)).split())
 
 
 def occurrences(mention: str, words: Sequence[str]) -> Iterator[Span]:
@@ -57,7 +58,9 @@ def placed_mentions(answer: Any, sentence: Sentence, types: Collection[str]) -> 
         return mentions
     taken: list[bool] = [False] * len(sentence)
     entities: list[Entity] = []
-    longest_first = sorted(mentions, key=lambda pair: -len(pair[0]))  # so that none takes a part of another's place
+    longest_first = sorted(
+        mentions, key=lambda pair: -len(spelled(pair[:1]))
+    )  # so that none takes a part of another's place
     for text, type_ in [*longest_first, *_repeated(mentions, sentence)]:
         if type_ not in types:
             return Reject("an entity has an unknown type")
