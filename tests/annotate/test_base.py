@@ -103,8 +103,10 @@ def test_types_that_the_labelled_sentences_lack_are_refused(cls: type[Any]) -> N
     method.check_types({"PRE", "LOC", "PER"})
 
 
-def test_labels_that_depend_on_the_seed_are_made_for_each_seed() -> None:
-    settings = {"model": "m", "types": ["PER"], "examples": 0}
-    assert not LlmLabels(**settings).learns
-    assert LlmLabels(**settings, temperature=1.0).learns
-    assert LlmLabels(**settings, temperature=1.0, samples=3).learns
+@pytest.mark.parametrize(
+    ("settings", "learns"),
+    [({}, False), ({"temperature": 1.0}, True), ({"examples": 1}, True), ({"types": None}, True)],
+)
+def test_labels_of_a_language_model_are_shared_if_it_samples_none(settings: dict[str, Any], learns: bool) -> None:
+    own = {"types": ["PER"], "examples": 0, "server": "http://localhost", **settings}
+    assert LlmLabels("tiny", **own).learns is learns

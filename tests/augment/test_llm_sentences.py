@@ -156,3 +156,25 @@ def test_with_a_server(write: str, tmp_path: Path) -> None:
         result = augment(gold, "llm_sentences", copies=2, **settings)
     assert result.tally.written > 30
     assert all(sentence.labels for sentence in result.corpus)
+
+
+CHARACTERS = Sentence((*"王小明在北京工作。",), (Entity(0, 3, "PER"), Entity(4, 6, "LOC")), id="zh", language="zh")
+WORDS = Sentence(
+    ("王小明", "在", "北京", "工作", "。"), (Entity(0, 1, "PER"), Entity(2, 3, "LOC")), id="zh", language="zh"
+)
+
+
+def test_an_answer_is_cut_into_characters_as_gold_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(f"{__name__}.GOLD", [CHARACTERS, *GOLD])
+    text, labels = made(monkeypatch, {"sentence": "昨天王小明去了北京大学。"}, CHARACTERS)
+    assert text == "昨 天 王 小 明 去 了 北 京 大 学 。"
+    assert labels == ((2, 5, "PER"), (7, 9, "LOC"))
+    answer = {"entities": ["李华", "上海"]}
+    assert made(monkeypatch, answer, CHARACTERS, write="entities")[0] == "李 华 在 上 海 工 作 。"
+
+
+def test_an_answer_whose_words_nothing_parts_is_rejected_with_the_setting(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(f"{__name__}.GOLD", [WORDS, *GOLD])
+    reason = 'the answer has no spaces between words (the split "characters" cuts it)'
+    assert made(monkeypatch, {"sentence": "昨天王小明去了北京大学。"}, WORDS) == reason
+    assert made(monkeypatch, {"sentence": "王小明 去了 北京 。"}, WORDS)[0] == "王小明 去了 北京 。"

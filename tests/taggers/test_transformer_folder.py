@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+import sys
 from pathlib import Path
 
 import pytest
@@ -14,7 +15,9 @@ from transformers import BertConfig, BertForTokenClassification
 import nersery
 from nersery.core.errors import MissingResourceError, SettingsError
 from nersery.core.sentence import Entity, Sentence
+from nersery.io.tokenization import follows_without_space
 from nersery.models.loading import ModelSource
+from nersery.models.subwords.subwords import SubwordEncoder
 from nersery.taggers.base import load_tagger
 from nersery.taggers.components.pretrained_head import CRF_FILE
 from nersery.taggers.components.tag_set import TagSet
@@ -53,6 +56,29 @@ def test_the_pipeline_in_the_folder_decodes_with_the_crf(tiny_model, tmp_path: P
         assert [(entity["entity_group"], entity["word"]) for entity in entities] == mentions
         assert all(sentence.text[entity["start"] : entity["end"]] == entity["word"] for entity in entities)
     assert found[-2:] == [[], []]
+
+
+def test_the_pipeline_in_the_folder_reads_words_without_spaces_as_the_tagger_does() -> None:
+    from nersery.taggers.components.crf_pipeline import NO_SPACES, _without_borders
+
+    characters = [*map(chr, range(sys.maxunicode + 1))]
+    assert [*map(follows_without_space, characters)] == [bool(NO_SPACES.match(character)) for character in characters]
+    tokenizer = ModelSource("bundled-multilingual").tokenizer()
+    encoder = SubwordEncoder(tokenizer)
+    for text in (
+        "王 小 明 在 北京 。",
+        "สม ชาย ไป กรุงเทพมหานคร",
+        "Ada へ 行く ， Berlin ist",
+        "東京 へ  Tokyo 。",
+        "Ada wrote",
+    ):
+        inputs = tokenizer(text, return_tensors="pt", return_special_tokens_mask=True, return_offsets_mapping=True)
+        read = _without_borders(inputs, text, tokenizer)
+        subwords = [subword for ids in encoder.subwords(text.split()) for subword in ids]
+        assert read["input_ids"][0].tolist() == [*encoder.prefix, *subwords, *encoder.suffix]
+        assert len({value.shape[1] for value in read.values()}) == 1
+        starts = read["offset_mapping"][0, :, 0].tolist()
+        assert starts == sorted(starts[:-1]) + starts[-1:]
 
 
 @pytest.mark.parametrize("scheme", ["IOB2", "BIOES"])

@@ -67,8 +67,7 @@ class LlmLabels(EndpointMethod, TypeSettings, Annotator):
     @property
     def learns(self) -> bool:
         """Whether gold sentences or the seed matter; see `Annotator.learns`."""
-        is_certain = self.samples == 1 and not self.temperature
-        return not (self.types and self.examples == 0 and is_certain)
+        return not (self.types and self.examples == 0 and self.temperature == 0)
 
     def fit(self, gold: Sequence[Sentence], training: Training = NO_TRAINING) -> None:
         """Choose the types and the gold sentences to show.

@@ -17,7 +17,7 @@ from nersery.core.ranges import CountOrZero, NotNegative
 from nersery.core.registry import unfitted
 from nersery.core.sentence import UNKNOWN_COLUMN, Sentence, types_in
 from nersery.core.training_context import NO_TRAINING, Training
-from nersery.io.tokenization import Splitter, Splitting, splitter
+from nersery.io.tokenization import Splitter, Splitting, in_characters, runs_on, splitter
 from nersery.models.llm.endpoint_method import EndpointMethod
 from nersery.models.llm.exact_match import placed_mentions, spelled
 from nersery.models.llm.messages import LONGEST_EXAMPLE, conversation, mention_list, object_schema, type_list
@@ -41,6 +41,7 @@ Types:
 }
 LONGEST_MENTION = 15
 """Words of a new entity; more is rather a sentence."""
+RUNS_ON = Reject('the answer has no spaces between words (the split "characters" cuts it)')
 TWO_TYPES = "entities of the same words and different types"
 
 
@@ -48,15 +49,16 @@ TWO_TYPES = "entities of the same words and different types"
 class LlmSentences(EndpointMethod, Augmenter):
     """Asks a large language model for sentences around given entities, or for other entities.
 
-    Each request has one sentence or its entities, type definitions, and some gold sentences, which vary with seed and
-    copy. Answers without a given entity, word for word, are rejected.
+    Each request has one sentence or its entities, type definitions, and gold sentences that vary with seed and copy.
+    Answers without a given entity are rejected.
 
     Args:
         write: ``sentences`` writes a new sentence around given entities; ``entities`` keeps the sentence and replaces
             its entities.
         definitions: Definitions of types. Without one: the default (`nersery list types`), or the name.
         examples: Gold sentences shown with each request.
-        split: How the answer is split into words: `spaces`, `punctuation`, `signs` or `characters`.
+        split: How answers are split: `spaces`, `punctuation`, `signs` or `characters`. With `punctuation`, into
+            characters where gold is.
 
     Reference:
         Ye et al. (2024). LLM-DA: Data Augmentation via Large Language Models for Few-Shot Named Entity Recognition.
@@ -75,6 +77,7 @@ class LlmSentences(EndpointMethod, Augmenter):
     temperature: NotNegative = 1.0
     _gold: list[Sentence] = field(default_factory=list, init=False, repr=False, compare=False)
     _types: tuple[str, ...] = field(default=(), init=False, repr=False, compare=False)
+    _in_characters: set[str] = field(default_factory=set, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -93,6 +96,11 @@ class LlmSentences(EndpointMethod, Augmenter):
         warn_of_unused(self.definitions, "definitions", gold)
         self._gold = [sentence for sentence in gold if len(sentence) <= LONGEST_EXAMPLE]
         self._types = tuple(sorted(types_in(gold)))
+        self._in_characters = {
+            language
+            for language in {s.language for s in gold}
+            if in_characters(word for s in gold if s.language == language for word in s.words)
+        }
 
     def generate_batch(self, sentences: Sequence[Sentence], rngs: Sequence[random.Random]) -> list[Sentence | Reject]:
         """A new sentence for each that has entities; see `Augmenter.generate_batch`."""
@@ -143,7 +151,8 @@ class LlmSentences(EndpointMethod, Augmenter):
     def _made(self, sentence: Sentence, content: Any | Reject) -> Sentence | Reject:
         if isinstance(content, Reject):
             return content
-        cut = splitter(self.split, sentence.language)
+        apart = self.split == "punctuation" and sentence.language in self._in_characters
+        cut = splitter("characters" if apart else self.split, sentence.language)
         try:
             return _around(sentence, content, cut) if self.write == "sentences" else _filled(sentence, content, cut)
         except DataError:
@@ -155,6 +164,8 @@ def _around(sentence: Sentence, text: object, cut: Splitter) -> Sentence | Rejec
     words = tuple(cut(text)) if isinstance(text, str) else ()
     if not words:
         return WRONG_FORM
+    if runs_on(words) and not runs_on(sentence.words):
+        return RUNS_ON
     columns = tuple((UNKNOWN_COLUMN,) * len(words) for _ in sentence.columns)
     blank = replace(sentence, entities=(), comments=(), soft_labels=(), document="", offsets=())
     made = replace(blank, words=words, columns=columns)

@@ -67,6 +67,8 @@ LONGEST_MEAN = 6
 """Letters of these scripts in a word, on average. Words that were cut out have 2 in Chinese and 4 in Thai."""
 LEAST_SHARE = 0.05
 """Of the words in such scripts, so that a name among words of another script tells nothing."""
+MOST_ALONE = 0.9
+"""Share of single characters; among words that were cut out, half are in Chinese, fewer elsewhere."""
 SIGNS, LEAST_SIGNS = ",;:?!،؛؟।", 10
 """Signs that end words, and how many of them tell whether they are words of their own."""
 
@@ -143,6 +145,16 @@ def is_character(word: str) -> bool:
     (True, False, False)
     """
     return bool(_NO_SPACES.match(word)) and all(map(is_mark, word[1:]))
+
+
+def in_characters(words: Iterable[str]) -> bool:
+    """Whether nearly all words of scripts without spaces are single characters.
+
+    >>> in_characters("東京へ"), in_characters(["東京", "へ"]), in_characters(["Oslo"])
+    (True, False, False)
+    """
+    alone = [is_character(word) for word in words if _NO_SPACES.match(word)]
+    return sum(alone) > MOST_ALONE * len(alone)
 
 
 def follows_without_space(word: str) -> bool:

@@ -1,4 +1,4 @@
-"""Finds mentions that a language model copied from a sentence: exactly, but for white space and Unicode's forms."""
+"""Finds mentions that a language model copied from a sentence: exactly, but for white space and Unicode forms."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ Span = tuple[int, int]
 
 
 def spelled(words: Sequence[str]) -> str:
-    """Words without white space and in NFC, for comparing two ways to cut and to write the same text.
+    """Words composed and without white space, for comparing two ways to cut and to encode the same text.
 
     >>> spelled(["New", "York"]) == spelled(["NewYork"])
     True
     """
-    return composed("".join("".join(words).split()))
+    return "".join("".join(map(composed, words)).split())
 
 
 def occurrences(mention: str, words: Sequence[str]) -> Iterator[Span]:
@@ -31,8 +31,8 @@ def occurrences(mention: str, words: Sequence[str]) -> Iterator[Span]:
     >>> list(occurrences("U.S .", ["the", "U.S", ".", "and", "U.S."]))
     [(1, 3), (4, 5)]
     """
-    texts = [spelled([word]) for word in words]  # by word, so that no letter is of two words
-    wanted, text, ends = spelled([mention]), "".join(texts), list(accumulate(map(len, texts)))
+    wanted, text = spelled([mention]), spelled(words)
+    ends = list(accumulate(len(spelled([word])) for word in words))
     # A word of white space alone, such as U+3000, is of no length: it is in no mention at whose edge it stands.
     starts = {0: 0} | {end: number for number, end in enumerate(ends, start=1)}
     stops = {end: number for number, end in reversed([*enumerate(ends, start=1)])}
@@ -58,7 +58,9 @@ def placed_mentions(answer: Any, sentence: Sentence, types: Collection[str]) -> 
         return mentions
     taken: list[bool] = [False] * len(sentence)
     entities: list[Entity] = []
-    longest_first = sorted(mentions, key=lambda pair: -len(pair[0]))  # so that none takes a part of another's place
+    longest_first = sorted(
+        mentions, key=lambda pair: -len(spelled(pair[:1]))
+    )  # so that none takes a part of another's place
     for text, type_ in [*longest_first, *_repeated(mentions, sentence)]:
         if type_ not in types:
             return Reject("an entity has an unknown type")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator
 from typing import Any
 
 import torch
@@ -12,16 +14,25 @@ from transformers.utils import cached_file
 
 WEIGHTS = "crf.safetensors"
 FORBIDDEN = -1e4
+BORDERS = ("▁", "Ġ")
+NO_SPACES = re.compile(
+    r"\s*[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff々-〇\u3040-\u30ff\uff00-\uff65\uff66-\uff9d\u3400-\u4dbf\u4e00-\u9fff"
+    r"\uf900-\ufaff\U00020000-\U0003ffff\u3000-\u303f]"
+)
+"""A character of a script without spaces, or of its punctuation; the same as in `nersery.io.tokenization`."""
 
 
 class CrfTokenClassificationPipeline(TokenClassificationPipeline):  # type: ignore[misc]
     """Finds entities in text whose words are separated by spaces, as the tagger's own ``predict`` does.
 
-    Not in a script without spaces: there ``predict`` reads each word as it is within running text.
-
     Each entity is a dictionary with ``entity_group``, ``score``, ``word``, ``start`` and ``end``; the score is the mean
     probability of its words' tags given no CRF. A text longer than the model reads is cut off unless ``stride`` is set.
     """
+
+    def preprocess(self, sentence: str, *args: Any, **options: Any) -> Iterator[dict[str, Any]]:
+        """The windows of a text."""
+        for inputs in super().preprocess(sentence, *args, **options):
+            yield _without_borders(inputs, sentence, self.tokenizer)
 
     def postprocess(self, all_outputs: Any, *args: Any, **options: Any) -> list[dict[str, Any]]:
         """The entities of one text, from the scores of its subwords."""
@@ -77,6 +88,22 @@ def _transition_penalties(labels: list[str]) -> tuple[Tensor, Tensor, Tensor]:
 
     between = torch.stack([penalty([follows(before, after) for after in labels]) for before in labels])
     return between, penalty([follows("O", tag) for tag in labels]), penalty([follows(tag, "O") for tag in labels])
+
+
+def _without_borders(inputs: Any, text: str, tokenizer: Any) -> dict[str, Any]:
+    """The subwords as the tagger reads them: no border stands before a word of a script without spaces."""
+    kept, ids = list[int](), inputs["input_ids"].clone()
+    starts = inputs["offset_mapping"][0, :, 0].tolist()
+    for row, (subword, start) in enumerate(zip(ids[0].tolist(), starts, strict=True)):
+        token = tokenizer.convert_ids_to_tokens(subword)
+        if token.startswith(BORDERS) and NO_SPACES.match(text, start):
+            if token in BORDERS:
+                continue
+            inner = tokenizer.convert_tokens_to_ids(token[1:])
+            ids[0, row] = subword if inner in (None, tokenizer.unk_token_id) else inner
+        kept.append(row)
+    tensors = {name: value[:, kept] for name, value in inputs.items() if isinstance(value, Tensor)}
+    return {**inputs, **tensors, "input_ids": ids[:, kept]}
 
 
 def _words(text: str) -> list[tuple[int, int]]:
