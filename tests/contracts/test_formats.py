@@ -12,7 +12,18 @@ from hypothesis import strategies as st
 
 from nersery.core.errors import DataError, SettingsError
 from nersery.core.sentence import Entity, Origin, Sentence, SoftLabel
-from nersery.io import Losses, ReadOptions, extensions, formats, open_corpus, readable, writable, write, writer
+from nersery.io import (
+    Losses,
+    ReadOptions,
+    as_written,
+    extensions,
+    formats,
+    open_corpus,
+    readable,
+    writable,
+    write,
+    writer,
+)
 from nersery.io.formats import ENTITIES, ENTITY_SCORES, EVERYTHING, IDS, OFFSETS, WORDS
 
 SCRIPTS = ["Ada wrote", "राम ने क्\u200dष", "می\u200cخواهم بروم", "東京 へ", "שלום עולם", "ਅੰਮ੍ਰਿਤਸਰ ਵਿੱਚ"]
@@ -160,7 +171,7 @@ def test_a_format_declares_what_a_round_trip_keeps(tmp_path: Path, name: str) ->
 @pytest.mark.parametrize("name", writable())
 def test_what_a_format_loses_is_noted(name: str, capsys: pytest.CaptureFixture[str]) -> None:
     losses, lost = Losses(formats()[name], {"in"}), EVERYTHING - formats()[name].keeps - {WORDS, ENTITIES}
-    for sentence in (Sentence(("Ada",), id="in:1"), RICH, RICH):
+    for sentence in as_written((Sentence(("Ada",), id="in:1"), RICH, RICH), formats()[name]):
         losses.see(sentence)
     losses.report()
     start, _, listed = capsys.readouterr().err.strip().rpartition(": ")

@@ -184,7 +184,7 @@ def test_a_killed_training_goes_on(name, new, tmp_path: Path, monkeypatch):
     assert again.fit(GOLD, Training(GOLD[:4], seed=2, folder=tmp_path / "state", progress=progress)) == expected
     assert (progress.done, progress.total, progress.resumed) == (12, 12, 7)
     assert weights(again, tmp_path / "again") == weights(whole, tmp_path / "whole")
-    with pytest.raises(SettingsError, match="gold: was"):
+    with pytest.raises(SettingsError, match="gold: the content has changed"):
         new(name, steps=12, evaluate_every=3).fit(GOLD[1:], Training(GOLD[:4], seed=2, folder=tmp_path / "state"))
 
 

@@ -69,7 +69,7 @@ def test_the_next_one_need_not_learn(aligner: type[Statistical | External], tmp_
 def test_it_is_of_these_pairs_and_settings(aligner: type[Statistical | External], tmp_path: Path) -> None:
     training = Training(folder=tmp_path / "kept")
     aligner().fit(PAIRS, training)
-    with pytest.raises(OtherTrainingError, match="pairs: was"):
+    with pytest.raises(OtherTrainingError, match="pairs: the content has changed"):
         aligner().fit(PAIRS[1:], training)
     with pytest.raises(OtherTrainingError, match=r"aligner\.prefix: was 4, now 3"):
         aligner(prefix=3).fit(PAIRS, training)

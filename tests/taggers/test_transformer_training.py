@@ -117,9 +117,9 @@ def test_a_training_that_was_stopped_goes_on(tiny_model, stopped: Path) -> None:
 def test_a_training_goes_on_with_nothing_else(tiny_model, stopped: Path) -> None:
     other = [GOLD[0].with_entities(()), *GOLD[1:]]
     for difference, gold, dev, changes in (
-        ("gold: was", other, GOLD[:4], {}),
-        ("dev: was", GOLD, other[:4], {}),
-        ("dev: was", GOLD, [], {}),
+        ("gold: the content has changed", other, GOLD[:4], {}),
+        ("dev: the content has changed", GOLD, other[:4], {}),
+        ("dev: the content has changed", GOLD, [], {}),
         ("settings.dropout: was None, now 0.3", GOLD, GOLD[:4], {"dropout": 0.3}),
         ("seed: was 2, now 3", GOLD, GOLD[:4], {"seed": 3}),
     ):

@@ -34,7 +34,7 @@ from nersery.io.columns import (
 )
 from nersery.io.conll_writer import ConllWriter
 from nersery.io.document_marks import DocumentNames
-from nersery.io.formats import COLUMNS, COMMENTS, ENTITIES, WORDS, Beginning, Format
+from nersery.io.formats import COLUMNS, COMMENTS, DOCUMENTS, ENTITIES, WORDS, Beginning, Format
 from nersery.io.repairs import (
     BLANK_WORDS,
     CONTROL_CHARACTERS,
@@ -385,7 +385,8 @@ FORMATS = (
         (".conll", ".iob", ".iob2", ".bio", ".tsv"),
         ConllSource,
         ConllWriter,
-        keeps=frozenset({WORDS, ENTITIES, COLUMNS, COMMENTS}),
+        keeps=frozenset({WORDS, ENTITIES, COLUMNS, COMMENTS, DOCUMENTS}),
+        marks_documents=True,
         recognises=_recognises,
         rank=3,
     ),

@@ -70,6 +70,7 @@ class Format:
         keeps: Parts of sentences that its files hold; without `WORDS`, the text is split again when it is read.
         recognises: Whether a file begins like it; lower ranks are tried first, and before what the extension names.
         shares_extensions: Other formats use its extensions too, so the content decides.
+        marks_documents: Comments in front of their first sentences tell the documents.
     """
 
     name: str
@@ -84,6 +85,7 @@ class Format:
     recognises: Callable[[Beginning], bool] | None = None
     rank: int = 0
     shares_extensions: bool = False
+    marks_documents: bool = False
 
 
 @cache

@@ -51,9 +51,9 @@ class Losses:
     def __init__(self, format: Format, stems: Collection[str] = ()) -> None:
         self._format, self._lost, self._document = format, set[str](), ""
         parts = {IDS: self._has_own_id, **_PARTS}
-        if COMMENTS in format.keeps:
-            parts[DOCUMENTS] = self._begins_unmarked
         self._sought = {name: has for name, has in parts.items() if name not in format.keeps}
+        if format.marks_documents:
+            self._sought[DOCUMENTS] = self._begins_unmarked
         self._order = [*self._sought]
         files = rf"(?:{'|'.join(map(re.escape, stems))})(?::\d+)+" if stems else r"(?:.+:)?\d+"
         self._made_id = re.compile(rf"(?:{files}(?:~.*)?)?", re.DOTALL)  # behind ~, a method names a copy

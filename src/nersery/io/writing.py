@@ -12,7 +12,7 @@ from nersery.core.files import as_path, naming_the_full_disk, refuse_unwritable,
 from nersery.core.sentence import Sentence, checked_sentences
 from nersery.io.base import AUTO, Writer
 from nersery.io.document_marks import with_marks
-from nersery.io.formats import COMMENTS, DOCUMENTS, Format, extensions, formats, writable
+from nersery.io.formats import Format, extensions, formats, writable
 from nersery.io.text_file import as_beginning
 
 
@@ -98,7 +98,7 @@ def write(
 
 def as_written(sentences: Iterable[Sentence], format: Format) -> Iterable[Sentence]:
     """The sentences with the comments that a format has for their documents."""
-    return with_marks(sentences) if COMMENTS in format.keeps and DOCUMENTS not in format.keeps else sentences
+    return with_marks(sentences) if format.marks_documents else sentences
 
 
 def _pack(pack: Callable[[Path, Path], None], lines: Path, target: Path) -> None:

@@ -195,7 +195,7 @@ class TestState:
             adapted(twin, raw, folder=state, seed=2)
         text = raw.read_text("utf-8")
         raw.write_text(text.replace("Radia", "Grace"), "utf-8")
-        with pytest.raises(OtherTrainingError, match=r"\n  text: was "):
+        with pytest.raises(OtherTrainingError, match=r"\n  text: the content has changed"):
             adapted(twin, raw, folder=state)
         raw.write_text(text, "utf-8")
         (twin / "notes.txt").write_text("other files of the same shapes")
