@@ -385,6 +385,24 @@ def test_rows_of_a_frame_are_counted_from_1_and_named_as_in_its_index() -> None:
         Corpus.from_pandas(frame.set_index(pairs))
 
 
+@pytest.mark.parametrize("of", [list, pd.Categorical])
+@pytest.mark.parametrize("repair", [(), "drop-sentence"])
+def test_the_rows_of_a_sentence_stand_together(of: Any, repair: Any) -> None:
+    """Otherwise it would lose the later ones."""
+    frame = pd.DataFrame({"sentence_id": of(["1", "2", "1"]), "word": [*"acb"], "tag": ["B-X", "O", "I-X"]})
+    fix = r'.*frame\.sort_values\(\'sentence_id\', kind="stable"\)$'
+    with pytest.raises(DataError, match=r"row 3 has the id of a sentence that has ended above it:.*\n" + fix):
+        Corpus.from_pandas(frame, repair=repair)
+    together = frame.sort_values("sentence_id", kind="stable")
+    assert content(Corpus.from_pandas(together)) == [("1", ("a", "b"), ((0, 2, "X"),)), ("2", ("c",), ())]
+
+
+def test_the_rows_of_a_frame_whose_ids_have_gaps_are_not_sorted() -> None:
+    frame = pd.DataFrame({"sentence_id": ["1", None, "2", "1"], "word": [*"abcd"], "tag": [*"OOOO"]})
+    with pytest.raises(DataError, match=r"row 4 .*\n.*give each sentence an id of its own$"):
+        Corpus.from_pandas(frame)
+
+
 def test_a_missing_first_word_is_named() -> None:
     frame = pd.DataFrame({"sentence": [1, 1], "word": pd.Series([None, "b"], dtype=object), "tag": ["O", "O"]})
     with pytest.raises(DataError, match="row 1 has no word or no tag"):

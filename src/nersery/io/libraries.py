@@ -261,18 +261,9 @@ def pandas_sentences(
         return dataset_sentences(table.to_dict("records"), word_column, tag_column, names, options)
     if id_column is None:
         raise _no_column(columns, sentence, "sentence", SENTENCES)
-    table = frame[[id_column, word_column, tag_column]]
-    ids = table[id_column]
-    ids = ids.where(ids != "").ffill()  # empty, not missing, is what keep_default_na=False makes of an empty cell
-    advice = "pandas reads words such as NA and null as missing: pd.read_csv(..., keep_default_na=False)"
-    _refuse_rows(table, table[[word_column, tag_column]].isna().any(axis=1), "no word or no tag", advice)
-    is_text = table[word_column].map(lambda word: isinstance(word, str | Number) > isinstance(word, bool))
-    advice = f'bytes need .str.decode("utf-8"); true and false need pd.read_csv(..., dtype={{"{word_column}": str}})'
-    _refuse_rows(table, ~is_text.astype(bool), "a word that is no text", advice)
-    advice = f"fill the column {id_column} at the first word of each sentence, or name another: sentence=..."
-    _refuse_rows(table, ids.isna(), "no sentence, and none is above it", advice)
+    ids = _sentence_ids(frame[[id_column, word_column, tag_column]])
     numbers = _numbered(names)
-    triples = zip(ids, table[word_column], table[tag_column], strict=True)
+    triples = zip(ids, frame[word_column], frame[tag_column], strict=True)
     rows = [
         with_names(
             {
@@ -285,6 +276,26 @@ def pandas_sentences(
         for id, group in ((id, list(group)) for id, group in groupby(triples, itemgetter(0)))
     ]
     return iter(_RowsSource("pandas", lambda: rows, options))
+
+
+def _sentence_ids(table: Any) -> Any:
+    """The sentence of each word, in a table of sentences, words and tags; a `DataError` for rows that are wrong."""
+    id_column, word_column, tag_column = table.columns
+    ids = table[id_column]
+    ids = ids.where(ids != "").ffill()  # empty, not missing, is what keep_default_na=False makes of an empty cell
+    advice = "pandas reads words such as NA and null as missing: pd.read_csv(..., keep_default_na=False)"
+    _refuse_rows(table, table[[word_column, tag_column]].isna().any(axis=1), "no word or no tag", advice)
+    is_text = table[word_column].map(lambda word: isinstance(word, str | Number) > isinstance(word, bool))
+    advice = f'bytes need .str.decode("utf-8"); true and false need pd.read_csv(..., dtype={{"{word_column}": str}})'
+    _refuse_rows(table, ~is_text.astype(bool), "a word that is no text", advice)
+    advice = f"fill the column {id_column} at the first word of each sentence, or name another: sentence=..."
+    _refuse_rows(table, ids.isna(), "no sentence, and none is above it", advice)
+    advice = "give each sentence an id of its own"
+    if ids.equals(table[id_column]):  # rows below an empty id would lose their sentence
+        advice += f', or put the rows of each sentence together: frame.sort_values({id_column!r}, kind="stable")'
+    is_apart = ids.duplicated() & (ids != ids.shift())
+    _refuse_rows(table, is_apart, "the id of a sentence that has ended above it", advice)
+    return ids
 
 
 def _as_number(tag: str) -> int | str:
