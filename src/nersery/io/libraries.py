@@ -246,6 +246,8 @@ def pandas_sentences(
         raise SettingsError(f"the frame is {frame!r:.60}, expected a DataFrame of pandas")
     columns = list(frame.columns)
     word_column, tag_column = _column(columns, words, "words", WORDS), _column(columns, tags, "tags", TAGS)
+    if sentence and sentence in {*frame.index.names} - {*columns}:
+        raise _ids_in_index(frame)
     id_column = _found_column(columns, sentence, "sentence", SENTENCES)
     if not len(frame):
         return iter(())
@@ -260,7 +262,8 @@ def pandas_sentences(
             table["id"] = frame[id_column].astype(object).where(frame[id_column].notna(), None)
         return dataset_sentences(table.to_dict("records"), word_column, tag_column, names, options)
     if id_column is None:
-        raise _no_column(columns, sentence, "sentence", SENTENCES)
+        has_ids = any(frame.index.names) or not frame.index.is_unique
+        raise _ids_in_index(frame) if has_ids else _no_column(columns, sentence, "sentence", SENTENCES)
     ids = _sentence_ids(frame[[id_column, word_column, tag_column]])
     numbers = _numbered(names)
     triples = zip(ids, frame[word_column], frame[tag_column], strict=True)
@@ -276,6 +279,13 @@ def pandas_sentences(
         for id, group in ((id, list(group)) for id, group in groupby(triples, itemgetter(0)))
     ]
     return iter(_RowsSource("pandas", lambda: rows, options))
+
+
+def _ids_in_index(frame: Any) -> DataError:
+    index = ", ".join(str(name) for name in frame.index.names if name) or "an index without a name"
+    names = "" if any(frame.index.names) else 'names="sentence"'
+    message = f"no column says which sentence a word belongs to, but perhaps the index does: {index}"
+    return DataError(message, fix=f"make it a column: frame.reset_index({names})")
 
 
 def _sentence_ids(table: Any) -> Any:
