@@ -145,6 +145,18 @@ def test_what_is_no_path_is_refused(path: Any, tmp_path: Path, monkeypatch: pyte
     assert not [*tmp_path.iterdir()]
 
 
+def test_a_corpus_to_grow_is_to_be_written_first(tmp_path: Path) -> None:
+    """A resumed job reads it again."""
+    result = nersery.augment(GOLD, "mention_replacement")
+    for corpus in (GOLD, [*GOLD], result, (sentence for sentence in GOLD)):
+        with pytest.raises(SettingsError, match=r'train is .*nersery\.write\(corpus, "train\.jsonl"\)'):
+            nersery.grow(corpus, output=tmp_path / "grow")  # type: ignore[arg-type]
+    for name in ("raw", "test"):
+        with pytest.raises(SettingsError, match=rf'{name} is .*nersery\.write\(corpus, "{name}\.jsonl"\)'):
+            nersery.grow("example:train.conll", **{name: GOLD}, output=tmp_path / "grow")  # type: ignore[arg-type]
+    assert not [*tmp_path.iterdir()]
+
+
 def test_the_names_of_examples_are_corpora() -> None:
     train = nersery.read("example:train.conll")
     assert train == nersery.read(nersery.example("train.conll"))
