@@ -115,7 +115,7 @@ def test_none_gives_no_sentences() -> None:
         (spacy.blank("en")("Ada wrote"), "Corpus.from_spacy"),
         ([spacy.blank("en")("Ada wrote")], "Corpus.from_spacy"),
         ([["Ada", "wrote"]], "Corpus.from_bio"),
-        (["Ada wrote"], r"Sentence\(text.split\(\)\)"),
+        (["Ada wrote"], r"Sentence\(tuple\(text\.split\(\)\)\)"),
     ],
 )
 def test_objects_of_other_libraries_are_to_be_converted(corpus: Any, converter: str) -> None:
@@ -142,6 +142,18 @@ def test_what_is_no_path_is_refused(path: Any, tmp_path: Path, monkeypatch: pyte
     for call in calls:
         with pytest.raises(SettingsError, match=r"expected the name of a file or folder"):
             call()
+    assert not [*tmp_path.iterdir()]
+
+
+def test_a_corpus_to_grow_is_to_be_written_first(tmp_path: Path) -> None:
+    """A resumed job reads it again."""
+    result = nersery.augment(GOLD, "mention_replacement")
+    for corpus in (GOLD, [*GOLD], result, (sentence for sentence in GOLD)):
+        with pytest.raises(SettingsError, match=r'train is .*nersery\.write\(corpus, "train\.jsonl"\)'):
+            nersery.grow(corpus, output=tmp_path / "grow")  # type: ignore[arg-type]
+    for name in ("raw", "test"):
+        with pytest.raises(SettingsError, match=rf'{name} is .*nersery\.write\(corpus, "{name}\.jsonl"\)'):
+            nersery.grow("example:train.conll", **{name: GOLD}, output=tmp_path / "grow")  # type: ignore[arg-type]
     assert not [*tmp_path.iterdir()]
 
 

@@ -24,7 +24,7 @@ from nersery.io import (
     write,
     writer,
 )
-from nersery.io.formats import ENTITIES, ENTITY_SCORES, EVERYTHING, IDS, OFFSETS, WORDS
+from nersery.io.formats import COMMENTS, ENTITIES, ENTITY_SCORES, EVERYTHING, IDS, OFFSETS, WORDS
 
 SCRIPTS = ["Ada wrote", "राम ने क्\u200dष", "می\u200cخواهم بروم", "東京 へ", "שלום עולם", "ਅੰਮ੍ਰਿਤਸਰ ਵਿੱਚ"]
 BOTH = [name for name in writable() if WORDS in formats()[name].keeps and (name in readable() or name == "words")]
@@ -149,6 +149,8 @@ def stays(part: str, back: Sentence) -> bool:
         return back.labels == RICH.labels or back.character_spans == RICH.character_spans
     if part == OFFSETS:  # of words that may have been split again
         return back.offsets[:1] == RICH.offsets[:1]
+    if part == COMMENTS:
+        return back.comments[-1:] == RICH.comments  # behind one that tells the document, in some formats
     if part == ENTITY_SCORES:
         return [entity.score for entity in back.entities] == [0.625]
     field = {part, part.removesuffix("s"), part.replace(" ", "_")} & {*RICH.__match_args__}

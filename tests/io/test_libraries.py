@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from datetime import date
 from decimal import Decimal
@@ -383,6 +384,35 @@ def test_rows_of_a_frame_are_counted_from_1_and_named_as_in_its_index() -> None:
     pairs = pd.MultiIndex.from_tuples([("a", 0), ("a", 1)])
     with pytest.raises(DataError, match=r"row 2 \(index \(.a., .*1\)+\) has no word"):
         Corpus.from_pandas(frame.set_index(pairs))
+
+
+@pytest.mark.parametrize("of", [list, pd.Categorical])
+@pytest.mark.parametrize("repair", [(), "drop-sentence"])
+def test_the_rows_of_a_sentence_stand_together(of: Any, repair: Any) -> None:
+    """Otherwise it would lose the later ones."""
+    frame = pd.DataFrame({"sentence_id": of(["1", "2", "1"]), "word": [*"acb"], "tag": ["B-X", "O", "I-X"]})
+    fix = r'.*frame\.sort_values\(\'sentence_id\', kind="stable"\)$'
+    with pytest.raises(DataError, match=r"row 3 has the id of a sentence that has ended above it:.*\n" + fix):
+        Corpus.from_pandas(frame, repair=repair)
+    together = frame.sort_values("sentence_id", kind="stable")
+    assert content(Corpus.from_pandas(together)) == [("1", ("a", "b"), ((0, 2, "X"),)), ("2", ("c",), ())]
+
+
+def test_the_rows_of_a_frame_whose_ids_have_gaps_are_not_sorted() -> None:
+    frame = pd.DataFrame({"sentence_id": ["1", None, "2", "1"], "word": [*"abcd"], "tag": [*"OOOO"]})
+    with pytest.raises(DataError, match=r"row 4 .*\n.*give each sentence an id of its own$"):
+        Corpus.from_pandas(frame)
+
+
+@pytest.mark.parametrize(("name", "names"), [("sentence_id", ""), ("other", ""), (None, 'names="sentence"')])
+def test_an_index_of_sentences_is_to_be_made_a_column(name: str | None, names: str) -> None:
+    frame = pd.DataFrame({"word": [*"abc"], "tag": ["B-X", "O", "O"]}, index=pd.Index([1, 1, 2], name=name))
+    fix = f"make it a column: frame.reset_index({names})"
+    for sentence in (None, name):
+        with pytest.raises(DataError, match=re.escape(fix)):
+            Corpus.from_pandas(frame, sentence=sentence)
+    made = frame.reset_index(names="sentence") if names else frame.reset_index()
+    assert content(Corpus.from_pandas(made, sentence=name)) == [("1", ("a", "b"), ((0, 1, "X"),)), ("2", ("c",), ())]
 
 
 def test_a_missing_first_word_is_named() -> None:

@@ -6,7 +6,6 @@ a file could not be written, 130 interrupted, 141 nobody reads the results, 143 
 
 from __future__ import annotations
 
-import errno
 import os
 import sys
 from collections import Counter
@@ -18,7 +17,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup, TyperOption
 
 from nersery.core.errors import NerseryError, SettingsError, printable
-from nersery.core.files import NO_SPACE
+from nersery.core.files import os_message
 from nersery.core.version import __version__
 
 DISK_EXIT_CODE = 5
@@ -136,7 +135,7 @@ def _errors_as_messages() -> Iterator[None]:
         _drop_results()
         if interruption := _interruption_before(error):
             _fail(*stopped(interruption))
-        _fail(_os_message(error), DISK_EXIT_CODE)
+        _fail(os_message(error), DISK_EXIT_CODE)
 
 
 def _interruption_before(error: BaseException | None) -> KeyboardInterrupt | None:
@@ -152,18 +151,6 @@ def _drop_results() -> None:
         sys.stdout.flush()
     except OSError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-
-
-def _os_message(error: OSError) -> str:
-    name = f" {error.filename}" if error.filename else ""
-    if error.errno in NO_SPACE:
-        return f"no space left to write{name}. Free some and repeat the command: a long job resumes"
-    reason = f"cannot read or write{name}: {error.strerror or error}"
-    if error.errno in (errno.EEXIST, errno.ENOTDIR):
-        return f"{reason}. Where a folder is expected, a file or a broken link has its name. Choose another place"
-    if error.errno in (errno.EACCES, errno.EPERM, errno.EROFS):
-        return f"{reason}. Choose another place, or allow to write there"
-    return reason
 
 
 def _fail(message: str, code: int) -> None:

@@ -30,9 +30,8 @@ def conversion_of(rows: Any, row: Any) -> str:
     if isinstance(row, list | tuple):
         return ". Make a corpus of lists of words and lists of tags by Corpus.from_bio(words, tags)"
     if isinstance(row, str):
-        return (
-            ". Make a sentence of a text by Sentence(text.split()), and a corpus of words and tags by Corpus.from_bio"
-        )
+        make = "Make a sentence of a text by Sentence(tuple(text.split()))"
+        return f". {make}, and a corpus of words and tags by Corpus.from_bio"
     return ""
 
 

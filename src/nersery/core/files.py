@@ -79,6 +79,19 @@ def naming_the_full_disk(path: Path) -> Iterator[None]:
         raise
 
 
+def os_message(error: OSError) -> str:
+    """What the system could not do with a file, and how to mend it."""
+    name = f" {error.filename}" if error.filename else ""
+    if error.errno in NO_SPACE:
+        return f"no space left to write{name}. Free some and repeat the command: a long job resumes"
+    reason = f"cannot read or write{name}: {error.strerror or error}"
+    if error.errno in (errno.EEXIST, errno.ENOTDIR):
+        return f"{reason}. Where a folder is expected, a file or a broken link has its name. Choose another place"
+    if error.errno in (errno.EACCES, errno.EPERM, errno.EROFS):
+        return f"{reason}. Choose another place, or allow to write there"
+    return reason
+
+
 @contextlib.contextmanager
 def os_errors(path: Path) -> Iterator[None]:
     """Turn the errors of safetensors and tokenizers into an `OSError` that names the file or folder written."""

@@ -246,6 +246,8 @@ def pandas_sentences(
         raise SettingsError(f"the frame is {frame!r:.60}, expected a DataFrame of pandas")
     columns = list(frame.columns)
     word_column, tag_column = _column(columns, words, "words", WORDS), _column(columns, tags, "tags", TAGS)
+    if sentence and sentence in {*frame.index.names} - {*columns}:
+        raise _ids_in_index(frame)
     id_column = _found_column(columns, sentence, "sentence", SENTENCES)
     if not len(frame):
         return iter(())
@@ -260,19 +262,11 @@ def pandas_sentences(
             table["id"] = frame[id_column].astype(object).where(frame[id_column].notna(), None)
         return dataset_sentences(table.to_dict("records"), word_column, tag_column, names, options)
     if id_column is None:
-        raise _no_column(columns, sentence, "sentence", SENTENCES)
-    table = frame[[id_column, word_column, tag_column]]
-    ids = table[id_column]
-    ids = ids.where(ids != "").ffill()  # empty, not missing, is what keep_default_na=False makes of an empty cell
-    advice = "pandas reads words such as NA and null as missing: pd.read_csv(..., keep_default_na=False)"
-    _refuse_rows(table, table[[word_column, tag_column]].isna().any(axis=1), "no word or no tag", advice)
-    is_text = table[word_column].map(lambda word: isinstance(word, str | Number) > isinstance(word, bool))
-    advice = f'bytes need .str.decode("utf-8"); true and false need pd.read_csv(..., dtype={{"{word_column}": str}})'
-    _refuse_rows(table, ~is_text.astype(bool), "a word that is no text", advice)
-    advice = f"fill the column {id_column} at the first word of each sentence, or name another: sentence=..."
-    _refuse_rows(table, ids.isna(), "no sentence, and none is above it", advice)
+        has_ids = any(frame.index.names) or not frame.index.is_unique
+        raise _ids_in_index(frame) if has_ids else _no_column(columns, sentence, "sentence", SENTENCES)
+    ids = _sentence_ids(frame[[id_column, word_column, tag_column]])
     numbers = _numbered(names)
-    triples = zip(ids, table[word_column], table[tag_column], strict=True)
+    triples = zip(ids, frame[word_column], frame[tag_column], strict=True)
     rows = [
         with_names(
             {
@@ -285,6 +279,33 @@ def pandas_sentences(
         for id, group in ((id, list(group)) for id, group in groupby(triples, itemgetter(0)))
     ]
     return iter(_RowsSource("pandas", lambda: rows, options))
+
+
+def _ids_in_index(frame: Any) -> DataError:
+    index = ", ".join(str(name) for name in frame.index.names if name) or "an index without a name"
+    names = "" if any(frame.index.names) else 'names="sentence"'
+    message = f"no column says which sentence a word belongs to, but perhaps the index does: {index}"
+    return DataError(message, fix=f"make it a column: frame.reset_index({names})")
+
+
+def _sentence_ids(table: Any) -> Any:
+    """The sentence of each word, in a table of sentences, words and tags; a `DataError` for rows that are wrong."""
+    id_column, word_column, tag_column = table.columns
+    ids = table[id_column]
+    ids = ids.where(ids != "").ffill()  # empty, not missing, is what keep_default_na=False makes of an empty cell
+    advice = "pandas reads words such as NA and null as missing: pd.read_csv(..., keep_default_na=False)"
+    _refuse_rows(table, table[[word_column, tag_column]].isna().any(axis=1), "no word or no tag", advice)
+    is_text = table[word_column].map(lambda word: isinstance(word, str | Number) > isinstance(word, bool))
+    advice = f'bytes need .str.decode("utf-8"); true and false need pd.read_csv(..., dtype={{"{word_column}": str}})'
+    _refuse_rows(table, ~is_text.astype(bool), "a word that is no text", advice)
+    advice = f"fill the column {id_column} at the first word of each sentence, or name another: sentence=..."
+    _refuse_rows(table, ids.isna(), "no sentence, and none is above it", advice)
+    advice = "give each sentence an id of its own"
+    if ids.equals(table[id_column]):  # rows below an empty id would lose their sentence
+        advice += f', or put the rows of each sentence together: frame.sort_values({id_column!r}, kind="stable")'
+    is_apart = ids.duplicated() & (ids != ids.shift())
+    _refuse_rows(table, is_apart, "the id of a sentence that has ended above it", advice)
+    return ids
 
 
 def _as_number(tag: str) -> int | str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import signal
 from pathlib import Path
@@ -184,6 +185,12 @@ class TestJobs:
         assert jobs.threads_of_jobs([Path("new"), Path("run")], 3) == 3
         monkeypatch.setenv("OMP_NUM_THREADS", "5")
         assert jobs.threads_of_jobs([Path("run")], 3) == 5
+
+
+def test_a_full_disk_is_told_as_a_command_tells_it():
+    text = jobs.failure_text(OSError(errno.EDQUOT, "Disk quota exceeded", "run/seed-0/a"))
+    assert text == "no space left to write run/seed-0/a. Free some and repeat the command: a long job resumes"
+    assert jobs.failure_text(ValueError("odd")) == "ValueError: odd"
 
 
 @pytest.mark.parametrize("jobs", [0, -3, 2.5, True, None, "2", 5000])

@@ -199,7 +199,7 @@ class TestState:
             adapted(twin, raw, folder=state)
         raw.write_text(text, "utf-8")
         (twin / "notes.txt").write_text("other files of the same shapes")
-        with pytest.raises(OtherTrainingError, match=r"\n  files\.model: was "):
+        with pytest.raises(OtherTrainingError, match=r"\n  files\.model: the content has changed"):
             adapted(twin, raw, folder=state)
 
     def test_progress_counts_the_steps(self, tiny_masked_lm: str, raw: Path) -> None:

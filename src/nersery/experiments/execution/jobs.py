@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from nersery.core.errors import JobFailedError, NerseryError, OutOfTimeError, SettingsError
+from nersery.core.files import os_message
 from nersery.core.outcome import Step
 from nersery.core.own_process import cores, wanted_threads
 from nersery.core.progress import Progress, print_line
@@ -144,6 +145,8 @@ class CellRunner:
 
 def failure_text(error: Exception) -> str:
     """An error on which the others do not depend, for notes."""
+    if isinstance(error, OSError):
+        return os_message(error)
     return str(error) if isinstance(error, NerseryError) else f"{type(error).__name__}: {error}"
 
 

@@ -38,6 +38,7 @@ from nersery.core.locks import locked
 from nersery.core.other_jobs import other_settings, refuse_occupied
 from nersery.core.progress import time_limit
 from nersery.core.ranges import Range
+from nersery.core.sentence import Sentence
 from nersery.core.version import __version__
 from nersery.core.warnings import print_error, without_advice
 from nersery.experiments.execution.run_time import RunTime
@@ -91,13 +92,23 @@ def grow(
         DataError: If the files cannot be used.
         SettingsError: If the folder belongs to another job.
     """
-    files = tuple(map(io.input_path, train if isinstance(train, list | tuple) else [train]))
-    raw_file, test_file = (io.input_path(path) if path not in (None, "") else None for path in (raw, test))
+    files = tuple(_input(path, "train") for path in (train if isinstance(train, list | tuple) else [train]))
+    raw_file = None if raw in (None, "") else _input(raw, "raw")
+    test_file = None if test in (None, "") else _input(test, "test")
     options = io.ReadOptions(language=language)
     folder = as_path(output, "output")
     return GrowJob(
         files, folder, raw_file, test_file, model, options, minutes=minutes, quiet=quiet, definitions=definitions or {}
     ).execute()
+
+
+def _input(path: Any, name: str) -> str:
+    if isinstance(path, Sentence) or (hasattr(path, "__iter__") and not isinstance(path, str | bytes)):
+        raise SettingsError(
+            f"{name} is {path!r:.60}, expected the name of a file or folder, which a resumed job reads again. Write it "
+            f'first: nersery.write(corpus, "{name}.jsonl")'
+        )
+    return io.input_path(path)
 
 
 @dataclass
