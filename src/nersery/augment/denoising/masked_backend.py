@@ -124,12 +124,12 @@ class _Draft:
 
 def _draft(template: Template, lengths: GapLengths, rng: random.Random) -> _Draft:
     """A template whose gaps have lengths; the model sees no word of theirs, but writes in their script."""
-    words = template.sentence.words
+    first, *others = template.sentence.words
+    words = [first, *map(str.lower, others)]  # an uncased model gives its words the capitals of those they replace
+    written = [*filter(script_of, words)] or words
     edits = []
     for start, end in template.gaps():
-        former = [words[0], *map(str.lower, words[1:])][start:end]
-        if not any(map(script_of, former)):
-            former = [word.lower() for word in words if script_of(word)] or former
+        former = [*filter(script_of, words[start:end])] or written
         edits.append((start, end, tuple(islice(cycle(former), lengths.draw(template, (start, end), rng)))))
     gaps: list[int] = []
     grown = 0
