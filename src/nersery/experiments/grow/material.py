@@ -84,13 +84,13 @@ def read_material(
     _check_definitions(definitions or {}, gold)
     test_corpus = _tested(test, options, gold) if test else Corpus([])
     text = profile(gold, options.language)
-    overlap = note_of_overlap("test", test_corpus, "train", gold)
-    notes = [
-        *relabelled,
-        *data_notes(gold.sentences),
-        *filter(None, [note_of_types("test", test_corpus, gold.types), overlap, note_of_language("train", gold)]),
-        *filter(None, [note_of_length("train", sum(map(len, gold)), len(gold))]),
+    oddities = [
+        note_of_types("test", test_corpus, gold.types),
+        note_of_overlap("test", test_corpus, "train", gold),
+        note_of_language("train", gold),
+        note_of_length("train", sum(map(len, gold)), len(gold)),
     ]
+    notes = [*relabelled, *data_notes(gold.sentences), *filter(None, oddities)]
     unlabelled = Corpus([])
     if definitions and not raw:
         notes.append("there is no raw text to ask questions about: definitions are not used")

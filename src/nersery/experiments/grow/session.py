@@ -163,13 +163,13 @@ class GrowJob:
         """In what an earlier job differs, with names of files in place of their hashes."""
         old_files, new_files = old.get("files", {}), new["files"]
         changed = {name for name in (*old_files, *new_files) if old_files.get(name) != new_files.get(name)}
-        before, now = dict[str, str](), dict[str, str]()
-        for name in changed:
-            path = str(self._files().get(name, ""))
-            if name in old_files:
-                before[f"{name} ({path})" if path else name] = old_files[name]
-            if path:
-                now[f"{name} ({path})" if name in old_files else name] = new_files[name] if name in old_files else path
+        paths = self._files()
+        titles = {name: f"{name} ({paths[name]})" if name in paths and name in old_files else name for name in changed}
+        before = {titles[name]: old_files[name] for name in changed & old_files.keys()}
+        now = {
+            titles[name]: new_files[name] if name in old_files else str(paths[name])
+            for name in changed & new_files.keys()
+        }
         return differences({**old, "files": before}, {**new, "files": now})
 
     def plan(self) -> Plan:
