@@ -10,9 +10,11 @@ from typing import Any, Literal
 import torch
 from torch import Tensor, nn
 
-from nersery.models.inference import Inference
-from nersery.models.loading import ModelSource, autocast, positions, quiet_transformers, refuse_nan
-from nersery.models.subwords.subwords import MAX_SUBWORDS, SubwordEncoder, Window, collate, window_passes
+from nersery.core.typed_settings import Precision
+from nersery.models.inference import Shape, window_passes
+from nersery.models.loading import ModelSource, autocast, pick_device, positions, quiet_transformers, refuse_nan
+from nersery.models.subwords.subwords import SubwordEncoder
+from nersery.models.subwords.windows import MAX_SUBWORDS, Window, collate
 
 Text = Sequence[str]
 """Its words."""
@@ -52,7 +54,7 @@ class Likelihood:
         return Likelihood(self.log + other.log, self.subwords + other.subwords)
 
 
-class CausalLM(Inference):
+class CausalLM:
     """A causal language model that scores texts.
 
     A text is its words joined by single spaces. It starts with the BOS token, or with EOS if there is none, as in the
@@ -60,7 +62,9 @@ class CausalLM(Inference):
     not scored. A text longer than the model is read in overlapping windows: each subword is scored once, with at least
     half a window before it.
 
-    The arguments are those of `Inference`.
+    Args:
+        source: A model by name or folder.
+        device, precision: See `nersery.models.model_settings.ModelSettings`.
 
     Attributes:
         max_subwords: The longest window, BOS included.
@@ -71,13 +75,11 @@ class CausalLM(Inference):
 
     kind: Literal["perplexity", "pseudo-perplexity"] = "perplexity"
 
-    def opened(self, source: ModelSource) -> Any:
-        """See `Inference`."""
-        return source.model("AutoModelForCausalLM", whole=True)
-
-    def prepare(self) -> None:
-        """See `Inference`."""
-        self.tokenizer: Any = self.source.tokenizer()
+    def __init__(self, source: ModelSource, *, device: str = "auto", precision: Precision = "auto") -> None:
+        self.source, self.precision = source, precision
+        self.device = pick_device(device)
+        self.network: Any = source.model("AutoModelForCausalLM", whole=True).to(self.device).eval()
+        self.tokenizer: Any = source.tokenizer()
         limits = (positions(self.network), self.tokenizer.model_max_length, MAX_SUBWORDS)
         self.max_subwords = int(min(limit for limit in limits if limit is not None))
 
@@ -90,9 +92,8 @@ class CausalLM(Inference):
     def likelihoods(self, texts: Sequence[Text]) -> list[Likelihood]:
         """The likelihood of each text, independent of the others; a `SettingsError` if the model computes NaN."""
         likelihoods = [Likelihood()] * len(texts)
-        for numbers, windows in self._batches(texts):
-            scores = self._scores(windows)
-            for number, window, row in zip(numbers, windows, scores, strict=True):
+        for numbers, windows, shape in self._passes(texts):
+            for number, window, row in zip(numbers, windows, self._scores(windows, shape), strict=True):
                 start, end = window.core
                 likelihoods[number] += Likelihood(math.fsum(row[start - window.start :]), end - start)
         return likelihoods
@@ -108,8 +109,7 @@ class CausalLM(Inference):
         subwords: list[list[int]] = encoded["input_ids"]
         return subwords
 
-    def _batches(self, texts: Sequence[Text]) -> Iterator[tuple[list[int], list[Window]]]:
-        """Passes: the numbers of the texts, and their windows."""
+    def _passes(self, texts: Sequence[Text]) -> Iterator[tuple[list[int], list[Window], Shape]]:
         owned = [
             (number, window)
             for number, subwords in enumerate(self._subwords(texts) if texts else [])
@@ -118,12 +118,10 @@ class CausalLM(Inference):
         return window_passes(owned, _rows, LENGTH_MULTIPLE)
 
     @torch.no_grad()
-    def _scores(self, windows: Sequence[Window]) -> list[list[float]]:
+    def _scores(self, windows: Sequence[Window], shape: Shape) -> list[list[float]]:
         """Log probabilities of the subwords of each window, given those before; 0 for the first."""
-        padded = -(-len(windows[0].subwords) // LENGTH_MULTIPLE) * LENGTH_MULTIPLE
-        shape = {"rows": _rows(padded), "multiple": LENGTH_MULTIPLE, "longest": self.max_subwords}
         pad = int(self.tokenizer.pad_token_id or 0)  # at the end, where causal attention does not see it
-        batch = collate(windows, pad, **shape).to(self.device)
+        batch = collate(windows, pad, longest=self.max_subwords, **shape).to(self.device)
         ids, mask = batch.input_ids, batch.attention_mask
         with autocast(self.device, self.precision):
             logits: Tensor = self.network(input_ids=ids, attention_mask=mask, use_cache=False).logits

@@ -15,9 +15,11 @@ from torch import Tensor, nn
 from nersery.core.errors import SettingsError
 from nersery.core.files import os_errors
 from nersery.core.typed_settings import Precision
+from nersery.models.inference import by_length
 from nersery.models.loading import ModelSource, autocast, pick_device, positions, quiet_transformers
-from nersery.models.packed_encoder import can_pack, in_one_row, rows
-from nersery.models.subwords.subwords import SubwordEncoder, Window, by_length, collate
+from nersery.models.packed_encoder import can_pack, in_one_row
+from nersery.models.subwords.subwords import SubwordEncoder
+from nersery.models.subwords.windows import Window, collate
 from nersery.models.text_encoder import Text
 
 LENGTH_MULTIPLE = 8
@@ -119,13 +121,9 @@ class LayerEncoder:
         with autocast(self.device, self.precision):
             lengths = [len(window.subwords) for window in windows]
             packed = self._can_end and can_pack(self._encoder)
-            for numbers in rows(lengths) if packed else by_length(lengths, self._rows, LENGTH_MULTIPLE):
+            for numbers, shape in by_length(lengths, self._rows, LENGTH_MULTIPLE, packed=packed):
                 part = [windows[number] for number in numbers]
-                if packed:
-                    hidden = self._in_one_row(part)
-                else:
-                    length = -(-len(part[0].subwords) // LENGTH_MULTIPLE) * LENGTH_MULTIPLE
-                    hidden = self.hidden(part, self._rows(length), LENGTH_MULTIPLE)
+                hidden = self._in_one_row(part) if packed else self.hidden(part, **shape)
                 chosen = [
                     (row, position, rank + places[number][0])
                     for row, number in enumerate(numbers)

@@ -1,17 +1,21 @@
-"""A pretrained network that is used as it is, without training."""
+"""Forward passes of fixed shapes, so that an input gets the same numbers to the last bit whatever stands beside it."""
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from typing import Any
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Sequence
 
 import torch
 
-from nersery.core.typed_settings import Precision
-from nersery.models.loading import ModelSource, pick_device
+from nersery.core.batched import batched
+from nersery.models.packed_encoder import rows as packed_rows
+from nersery.models.subwords.windows import Window
 
 WINDOWS, WINDOWS_ON_GPU = 16, 128
 """Windows in one forward pass. A GPU takes as long for its kernels' starts as for their work on fewer."""
+Shape = dict[str, int]
+"""How a pass is padded: the arguments ``rows`` and ``multiple`` of `nersery.models.subwords.windows.collate`; empty if
+it is packed."""
 
 
 def windows_at_once(device: torch.device) -> int:
@@ -19,28 +23,44 @@ def windows_at_once(device: torch.device) -> int:
     return WINDOWS_ON_GPU if device.type == "cuda" else WINDOWS
 
 
-class Inference(ABC):
-    """Base of the classes that run a pretrained network.
+def by_length(
+    lengths: Sequence[int], rows: Callable[[int], int], multiple: int, *, packed: bool = False
+) -> Iterator[tuple[list[int], Shape]]:
+    """Split inputs into forward passes of one padded length each, the longest first.
+
+    A product of matrices rounds differently for other shapes. Passes therefore have a shape that follows from each of
+    their inputs alone.
 
     Args:
-        source: A model by name or folder.
-        device, precision: See `nersery.models.model_settings.ModelSettings`.
+        lengths: The length of each input.
+        rows: The most inputs in a pass, by the padded length.
+        multiple: Lengths are padded to a multiple of this.
+        packed: Fill rows without padding instead; see `nersery.models.packed_encoder.rows`.
 
-    Raises:
-        MissingResourceError: If there is no such model.
+    Yields:
+        The numbers of the inputs of a pass, and its shape.
     """
+    if packed:
+        yield from ((numbers, {}) for numbers in packed_rows(lengths))
+        return
+    groups: dict[int, list[int]] = defaultdict(list)
+    for number, length in enumerate(lengths):
+        groups[-(-length // multiple) * multiple].append(number)
+    for length in sorted(groups, reverse=True):
+        shape = {"rows": rows(length), "multiple": multiple}
+        yield from ((numbers, shape) for numbers in batched(groups[length], shape["rows"]))
 
-    def __init__(self, source: ModelSource, *, device: str = "auto", precision: Precision = "auto") -> None:
-        self.source = source
-        self.precision: Precision = precision
-        self.device = pick_device(device)
-        self.network: Any = self.opened(source).to(self.device).eval()
-        self.prepare()
 
-    @abstractmethod
-    def opened(self, source: ModelSource) -> Any:
-        """The network of a model."""
+def window_passes(
+    owned: Sequence[tuple[int, Window]], rows: Callable[[int], int], multiple: int
+) -> Iterator[tuple[list[int], list[Window], Shape]]:
+    """Split windows into forward passes by `by_length`.
 
-    @abstractmethod
-    def prepare(self) -> None:
-        """Open the tokenizer."""
+    Args:
+        owned: Windows, each behind the number of its text.
+
+    Yields:
+        The numbers of the texts in a pass, their windows, and the shape of the pass.
+    """
+    for part, shape in by_length([len(window.subwords) for _, window in owned], rows, multiple):
+        yield [owned[place][0] for place in part], [owned[place][1] for place in part], shape

@@ -11,10 +11,11 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor, nn
 
+from nersery.core.typed_settings import Precision
 from nersery.core.warnings import advise, warn
 from nersery.models import bundled
-from nersery.models.inference import Inference, windows_at_once
-from nersery.models.loading import ModelSource, autocast, positions, refuse_nan
+from nersery.models.inference import Shape, windows_at_once
+from nersery.models.loading import ModelSource, autocast, pick_device, positions, refuse_nan
 from nersery.models.packed_encoder import can_pack, in_one_row
 from nersery.models.subwords.pair_inputs import PairBatch, PairEncoder, Reading
 from nersery.models.subwords.subwords import SubwordEncoder
@@ -37,7 +38,7 @@ class ExtractedAnswer(NamedTuple):
     score: float
 
 
-class QuestionAnswerer(Inference):
+class QuestionAnswerer:
     """An extractive question-answering model over words.
 
     The model scores each subword as start and end of an answer, and the class token as both if there is no answer. A
@@ -48,7 +49,9 @@ class QuestionAnswerer(Inference):
 
     A sentence longer than the model is read in overlapping windows, each with its own p₀.
 
-    The arguments are those of `Inference`; the model may be ``bundled``.
+    Args:
+        source: ``bundled``, or any extractive question-answering model by name or folder.
+        device, precision: See `nersery.models.model_settings.ModelSettings`.
 
     Raises:
         MissingResourceError: If there is no such model, or it is not a question-answering model.
@@ -60,13 +63,11 @@ class QuestionAnswerer(Inference):
         A question may have several answers, which do not overlap; SQuAD has one.
     """
 
-    def opened(self, source: ModelSource) -> Any:
-        """See `Inference`."""
-        return source.question_answering()
-
-    def prepare(self) -> None:
-        """See `Inference`."""
-        self.subwords = SubwordEncoder(self.source.tokenizer(), positions(self.network))
+    def __init__(self, source: ModelSource, *, device: str = "auto", precision: Precision = "auto") -> None:
+        self.source, self.precision = source, precision
+        self.device = pick_device(device)
+        self.network: Any = source.question_answering().to(self.device).eval()
+        self.subwords = SubwordEncoder(source.tokenizer(), positions(self.network))
         self.pairs = PairEncoder(self.subwords, token_types(self.network))
 
     def warn_if_unsuited(self, words: Sequence[str], languages: Iterable[str] = ()) -> None:
@@ -112,20 +113,19 @@ class QuestionAnswerer(Inference):
             part = range(start, min(start + CHUNK, len(questions)))
             readings = self.pairs.readings(questions, sentences, part)
             rows, packed = windows_at_once(self.device), can_pack(self.network)
-            for batch in self.pairs.batches(readings, rows, LENGTH_MULTIPLE, packed=packed):
+            for batch, shape in self.pairs.batches(readings, rows, LENGTH_MULTIPLE, packed=packed):
                 widest = max(most[reading.pair] for reading in batch)
-                for reading, best in zip(batch, self._best(batch, widest, longest), strict=False):
+                for reading, best in zip(batch, self._best(batch, shape, widest, longest), strict=False):
                     candidates[reading.pair] += best[: most[reading.pair]]
         return [_apart(answers, limit) for answers, limit in zip(candidates, most, strict=True)]
 
     @torch.no_grad()
-    def _best(self, readings: Sequence[Reading], top: int, longest: int) -> list[list[ExtractedAnswer]]:
+    def _best(self, readings: Sequence[Reading], shape: Shape, top: int, longest: int) -> list[list[ExtractedAnswer]]:
         """The best answers in each window; rows that only fill up the pass come last."""
-        packed = can_pack(self.network)
-        shape = {} if packed else {"rows": windows_at_once(self.device), "multiple": LENGTH_MULTIPLE}
         batch = self.pairs.collate(readings, **shape).to(self.device)
+        forward = self.network if shape else partial(in_one_row, self.network)
         with autocast(self.device, self.precision):
-            starts, ends, none = word_scores(partial(in_one_row, self.network) if packed else self.network, batch)
+            starts, ends, none = word_scores(forward, batch)
         refuse_nan(none, self.source)
         spans, scores = best_spans(starts, ends, top, longest)
         leads = (scores - none.unsqueeze(1)).tolist()

@@ -11,9 +11,11 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from nersery.core.errors import SettingsError
-from nersery.models.inference import Inference, windows_at_once
-from nersery.models.loading import ModelSource, autocast, positions
-from nersery.models.subwords.subwords import SubwordEncoder, Window, collate, window_passes
+from nersery.core.typed_settings import Precision
+from nersery.models.inference import Shape, window_passes, windows_at_once
+from nersery.models.loading import ModelSource, autocast, pick_device, positions
+from nersery.models.subwords.subwords import SubwordEncoder
+from nersery.models.subwords.windows import Window, collate
 
 Embeddings = NDArray[np.float32]
 Text = Sequence[str]
@@ -25,22 +27,26 @@ CHUNK = 8192
 """Texts that are sorted by length together."""
 
 
-class TextEncoder(Inference):
+class TextEncoder:
     """A pretrained encoder that turns texts into vectors of length 1, so that a dot product is a cosine.
 
     A text longer than the model is read in overlapping windows, and every word counts once.
 
-    The arguments are those of `Inference`. Of an encoder-decoder the encoder is used.
+    Args:
+        source: A model by name or folder. Of an encoder-decoder the encoder is used.
+        device, precision: See `nersery.models.model_settings.ModelSettings`.
+
+    Raises:
+        MissingResourceError: If there is no such model.
     """
 
-    def opened(self, source: ModelSource) -> Any:
-        """See `Inference`."""
-        network = source.encoder()
-        return network.get_encoder() if network.config.is_encoder_decoder else network
-
-    def prepare(self) -> None:
-        """See `Inference`."""
-        self.subwords = SubwordEncoder(self.source.tokenizer(), positions(self.network))
+    def __init__(self, source: ModelSource, *, device: str = "auto", precision: Precision = "auto") -> None:
+        self.source, self.precision = source, precision
+        self.device = pick_device(device)
+        whole = source.encoder()
+        network = whole.get_encoder() if whole.config.is_encoder_decoder else whole
+        self.network: Any = network.to(self.device).eval()
+        self.subwords = SubwordEncoder(source.tokenizer(), positions(self.network))
 
     def sentences(self, texts: Sequence[Text]) -> Embeddings:
         """A vector per text: the mean over its subwords and special tokens, as in sentence encoders. Shape: (texts,
@@ -51,12 +57,12 @@ class TextEncoder(Inference):
         """
         sums = np.zeros((len(texts), int(self.network.config.hidden_size)))
         counts = np.zeros(len(texts))
-        for numbers, windows in self._batches(texts):
-            mask = torch.zeros(windows_at_once(self.device), max(len(window.subwords) for window in windows))
+        for numbers, windows, shape in self._passes(texts):
+            hidden = self._hidden(windows, shape)
+            mask = torch.zeros(hidden.shape[:2])
             for row, window in enumerate(windows):
                 mask[row, self._counted(window)] = 1
-            hidden = self._hidden(windows)
-            mask = torch.nn.functional.pad(mask, (0, hidden.shape[1] - mask.shape[1])).to(self.device)
+            mask = mask.to(self.device)
             pooled = (hidden * mask.unsqueeze(2)).sum(1).cpu().numpy()
             np.add.at(sums, numbers, pooled[: len(windows)])
             np.add.at(counts, numbers, mask.sum(1).cpu().numpy()[: len(windows)])
@@ -68,8 +74,7 @@ class TextEncoder(Inference):
             )
         return (rows / np.where(norms > 0, norms, 1)).astype(np.float32)
 
-    def _batches(self, texts: Sequence[Text]) -> Iterator[tuple[list[int], list[Window]]]:
-        """Passes: the numbers of the texts, and their windows."""
+    def _passes(self, texts: Sequence[Text]) -> Iterator[tuple[list[int], list[Window], Shape]]:
         for start in range(0, len(texts), CHUNK):
             chunk = enumerate(texts[start : start + CHUNK], start)
             owned = [(number, window) for number, text in chunk for window in self.subwords.windows(text)]
@@ -84,9 +89,8 @@ class TextEncoder(Inference):
         return [*range(front), *range(core[0][0] if core else 0, core[-1][1] if core else 0), *range(back, length)]
 
     @torch.no_grad()
-    def _hidden(self, windows: Sequence[Window]) -> Tensor:
+    def _hidden(self, windows: Sequence[Window], shape: Shape) -> Tensor:
         """The last layer. Shape: (windows at once, subwords, dimension)."""
-        shape = {"rows": windows_at_once(self.device), "multiple": LENGTH_MULTIPLE}
         batch = collate(windows, self.subwords.pad, longest=self.subwords.max_subwords, **shape).to(self.device)
         with autocast(self.device, self.precision):
             output = self.network(input_ids=batch.input_ids, attention_mask=batch.attention_mask)

@@ -28,11 +28,13 @@ from nersery.core.training_context import NO_TRAINING, Training
 from nersery.core.typed_settings import settings_of
 from nersery.core.warnings import advise, warn
 from nersery.models import bundled
+from nersery.models.inference import Shape
 from nersery.models.loading import ModelSource, autocast, pick_device, positions, quiet_transformers, refuse_nan
 from nersery.models.model_settings import ModelSettings
 from nersery.models.packed_encoder import can_pack, in_one_row
 from nersery.models.sizes import parameters_of
-from nersery.models.subwords.subwords import SubwordEncoder, Window, collate
+from nersery.models.subwords.subwords import SubwordEncoder
+from nersery.models.subwords.windows import Window, collate
 from nersery.models.training.dropout import dropout_layers
 from nersery.models.training.trainer import TrainingPlan, seeded
 from nersery.models.training.vocabulary_pruning import pruned_vocabulary
@@ -283,8 +285,7 @@ class TransformerTagger(decoding.Decoding, Tagger, ModelSettings, TrainingSettin
         network.eval()
         packed, passes = not thinned_passes and can_pack(network), thinned_passes or 1
 
-        def score(windows: Sequence[Window], rows: int) -> Tensor:
-            shape = {} if packed else {"rows": rows, "multiple": decoding.LENGTH_MULTIPLE}
+        def score(windows: Sequence[Window], shape: Shape) -> Tensor:
             scores, _ = self._scores(windows, passes, packed=packed, **shape)
             refuse_nan(scores, self.source)
             return scores.view(passes, -1, *scores.shape[1:])

@@ -19,7 +19,8 @@ from transformers import (
 )
 
 from nersery.models.loading import ModelSource
-from nersery.models.subwords.subwords import SubwordEncoder, collate, window_spans
+from nersery.models.subwords.subwords import SubwordEncoder
+from nersery.models.subwords.windows import collate, window_spans
 
 WORDS = ["Ada", "wrote", "in", "दिल्ली", "東京", "unseenword", "New", "👩‍👩‍👧"]
 

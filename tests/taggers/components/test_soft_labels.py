@@ -15,7 +15,7 @@ from nersery.annotate.tagger_labels import TaggerLabels
 from nersery.core.errors import DataError, SettingsError
 from nersery.core.sentence import SoftLabel
 from nersery.core.training_context import Training
-from nersery.models.subwords.subwords import Window
+from nersery.models.subwords.windows import Window
 from nersery.taggers.base import Tagger, labels_hash
 from nersery.taggers.bilstm_crf import BiLSTMCRF
 from nersery.taggers.components.crf import ConditionalRandomField

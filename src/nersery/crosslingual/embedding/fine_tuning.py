@@ -28,7 +28,7 @@ from nersery.models.loading import autocast
 from nersery.models.masked.masked_inputs import MaskedInput, Token
 from nersery.models.masked.masked_lm import masked_loss, tokenizer_with_mask
 from nersery.models.masked.masked_subwords import MaskedInputEncoder, MaskedWindow
-from nersery.models.subwords.subwords import Window
+from nersery.models.subwords.windows import Window
 from nersery.models.training.checkpoint import RECORD
 from nersery.models.training.trainer import History, TrainingPlan, seeded, train
 

@@ -38,8 +38,9 @@ from nersery.models.subwords.subword_vocabulary import (
     SubwordVocabulary,
     check_decoder,
 )
-from nersery.models.subwords.subwords import MOST_UNMARKED, SubwordEncoder, collate
+from nersery.models.subwords.subwords import MOST_UNMARKED, SubwordEncoder
 from nersery.models.subwords.token_embeddings import add_rows, output_at
+from nersery.models.subwords.windows import collate
 from nersery.models.training.cross_entropy import mean_cross_entropy
 from nersery.models.training.trainer import History, TrainingPlan, seeded, train
 from nersery.models.training.vocabulary_pruning import partly_trained_vocabulary
@@ -351,7 +352,7 @@ def logits_at_masks(network: Any, encoder: SubwordEncoder, texts: Sequence[Maske
     """Scores of all subwords at the masks of all rows, in order. Shape: (masks, vocabulary).
 
     Args:
-        multiple: See `nersery.models.subwords.subwords.collate`.
+        multiple: See `nersery.models.subwords.windows.collate`.
     """
     windows = [row.window for row in texts]
     batch = collate(windows, encoder.pad, multiple=multiple, longest=encoder.max_subwords).to(network.device)

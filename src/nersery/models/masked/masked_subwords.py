@@ -7,7 +7,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from nersery.models.masked.masked_inputs import MaskedInput
-from nersery.models.subwords.subwords import SubwordEncoder, Window
+from nersery.models.subwords.subwords import SubwordEncoder
+from nersery.models.subwords.windows import Window
 
 Place = tuple[int, int]
 """A gap, by the position of its word, and which subword of it."""

@@ -14,8 +14,9 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from nersery.core.errors import MissingResourceError, SettingsError
-from nersery.models.packed_encoder import rows as packed_rows
-from nersery.models.subwords.subwords import SubwordEncoder, by_length, window_spans
+from nersery.models.inference import Shape, by_length
+from nersery.models.subwords.subwords import SubwordEncoder
+from nersery.models.subwords.windows import window_spans
 
 Ids = NDArray[np.int64]
 
@@ -171,13 +172,12 @@ class PairEncoder:
                 yield Reading(pair, question, start, subwords[part], owners[part] - start)
 
     def batches(
-        self, readings: Iterable[Reading], rows: int, multiple: int, *, packed: bool = False
-    ) -> Iterator[list[Reading]]:
-        """Passes of readings of one padded length, see `by_length`; or ``packed`` ones, see `packed_encoder.rows`."""
-        readings = list(readings)
-        lengths = [self._length(reading) for reading in readings]
-        for part in packed_rows(lengths) if packed else by_length(lengths, lambda _: rows, multiple):
-            yield [readings[number] for number in part]
+        self, readings: Sequence[Reading], rows: int, multiple: int, *, packed: bool = False
+    ) -> Iterator[tuple[list[Reading], Shape]]:
+        """The readings of each forward pass and its shape; see `by_length`."""
+        lengths = list(map(self._length, readings))
+        for part, shape in by_length(lengths, lambda _: rows, multiple, packed=packed):
+            yield [readings[number] for number in part], shape
 
     def _length(self, reading: Reading) -> int:
         return self.template.length + len(reading.question) + len(reading.subwords)

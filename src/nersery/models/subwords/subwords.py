@@ -8,49 +8,23 @@ from __future__ import annotations
 
 import itertools
 import unicodedata
-from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
 from typing import Any
 
-import torch
-from torch import Tensor
-
-from nersery.core.batched import batched
 from nersery.core.errors import SettingsError
 from nersery.io.tokenization import follows_without_space
 from nersery.models.masked.masked_inputs import OWN, Token
+from nersery.models.subwords.windows import MAX_SUBWORDS, Window, cores, window_spans
 
 WORD_BORDER = "▁"
 """The word border of SentencePiece, alone or at the start of a subword."""
 SPACE_BYTE = "Ġ"
 """The same in byte-level vocabularies."""
 
-MAX_SUBWORDS = 512
-"""The longest window; some models claim to read any length."""
-
 CACHED_WORDS = 500_000
 MOST_UNKNOWN = 0.05
 MOST_SUBWORDS_A_WORD = 3.0
 MOST_UNMARKED = 0.05
-
-
-@dataclass(frozen=True, slots=True)
-class Window:
-    """A part of a sentence that a model can read at once.
-
-    Args:
-        subwords: Subword ids with the model's special tokens.
-        firsts: For each word of the window, the position of its first subword in ``subwords``.
-        start: The sentence's word that the window begins with.
-        core: The sentence's words ``[start, end)`` whose result is taken from this window; the cores of all
-            windows of a sentence make up the sentence.
-    """
-
-    subwords: tuple[int, ...]
-    firsts: tuple[int, ...]
-    start: int
-    core: tuple[int, int]
 
 
 class SubwordEncoder:
@@ -211,34 +185,6 @@ class SubwordEncoder:
         return Window((*ids, *self.suffix), tuple(firsts), span[0], core)
 
 
-def window_spans(lengths: Sequence[int], room: int, overlap: int) -> list[tuple[int, int]]:
-    """Spans of at most ``room`` subwords that cover all words, each beginning and ending later than the last."""
-    spans: list[tuple[int, int]] = []
-    start = 0
-    while True:
-        end, used = start, 0
-        while end < len(lengths) and used + lengths[end] <= room:
-            used += lengths[end]
-            end += 1
-        spans.append((start, end))
-        if end == len(lengths):
-            return spans
-        following, shared = end, 0
-        while following - 1 > start and shared + lengths[following - 1] <= min(overlap, room - lengths[end]):
-            following -= 1
-            shared += lengths[following]
-        start = following
-
-
-def cores(spans: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
-    """The words whose result is taken from each of some windows: neighbours share what overlaps.
-
-    >>> cores([(0, 8), (6, 14), (12, 20)])
-    [(0, 7), (7, 13), (13, 20)]
-    """
-    return [*itertools.pairwise([0, *((a[1] + b[0] + 1) // 2 for a, b in itertools.pairwise(spans)), spans[-1][1]])]
-
-
 def frame(encode: Callable[..., Any]) -> tuple[tuple[int, ...], tuple[int, ...]]:
     """The special tokens that a tokenizer puts before and after a text."""
     inner = encode("a", add_special_tokens=False)["input_ids"]
@@ -255,84 +201,3 @@ def _lead(tokenizer: Any) -> str:
     """
     alone, behind, inside = tokenizer(["a", " a", "a a"], add_special_tokens=False)["input_ids"]
     return " " if alone != behind == inside[-len(behind) :] else ""
-
-
-@dataclass(frozen=True, slots=True)
-class WindowBatch:
-    """Windows as tensors.
-
-    Args:
-        input_ids: Shape: (windows, subwords).
-        attention_mask: 1 for a subword, 0 for padding. Shape: (windows, subwords).
-        firsts: Position of each word's first subword, 0 behind the last word. Shape: (windows, words).
-        word_mask: Whether there is a word. Shape: (windows, words).
-    """
-
-    input_ids: Tensor
-    attention_mask: Tensor
-    firsts: Tensor
-    word_mask: Tensor
-
-    def to(self, device: torch.device) -> WindowBatch:
-        """The same on a device."""
-        return WindowBatch(
-            self.input_ids.to(device), self.attention_mask.to(device), self.firsts.to(device), self.word_mask.to(device)
-        )
-
-
-def collate(
-    windows: Sequence[Window], pad: int, *, rows: int = 0, multiple: int = 1, longest: int = MAX_SUBWORDS
-) -> WindowBatch:
-    """Pad windows at the end and stack them.
-
-    Args:
-        rows: Fill up with copies of the first window to this many rows.
-        multiple: Pad the length to a multiple of this.
-        longest: The longest padded length.
-    """
-    windows = [*windows, *[windows[0]] * (rows - len(windows))]
-    length = max(len(window.subwords) for window in windows)
-    length = max(length, min(longest, length + -length % multiple))
-    words = max(len(window.firsts) for window in windows)
-    return WindowBatch(
-        torch.tensor([window.subwords + (pad,) * (length - len(window.subwords)) for window in windows]),
-        torch.tensor([(1,) * len(window.subwords) + (0,) * (length - len(window.subwords)) for window in windows]),
-        torch.tensor([window.firsts + (0,) * (words - len(window.firsts)) for window in windows]),
-        torch.tensor([(True,) * len(window.firsts) + (False,) * (words - len(window.firsts)) for window in windows]),
-    )
-
-
-def by_length(lengths: Iterable[int], rows: Callable[[int], int], multiple: int) -> Iterator[list[int]]:
-    """Split inputs into forward passes of one padded length each, the longest first.
-
-    A product of matrices rounds differently for other shapes. Passes therefore have a shape that follows from each of
-    their inputs alone, so that an input gets the same numbers to the last bit whatever stands beside it.
-
-    Args:
-        lengths: The length of each input.
-        rows: The most inputs in a pass, by the padded length.
-        multiple: Lengths are padded to a multiple of this.
-
-    Yields:
-        The numbers of the inputs of a pass.
-    """
-    groups: dict[int, list[int]] = defaultdict(list)
-    for number, length in enumerate(lengths):
-        groups[-(-length // multiple) * multiple].append(number)
-    for length in sorted(groups, reverse=True):
-        yield from batched(groups[length], rows(length))
-
-
-def window_passes(
-    owned: Sequence[tuple[int, Window]], rows: Callable[[int], int], multiple: int
-) -> Iterator[tuple[list[int], list[Window]]]:
-    """Split windows into forward passes by `by_length`.
-
-    Args:
-        owned: Windows, each behind the number of its text.
-
-    Yields:
-        The numbers of the texts in a pass, and their windows.
-    """
-    for part in by_length([len(window.subwords) for _, window in owned], rows, multiple):
-        yield [owned[place][0] for place in part], [owned[place][1] for place in part]

@@ -14,16 +14,15 @@ from torch import Tensor, nn
 from nersery.core.errors import SettingsError
 from nersery.core.progress import Progress
 from nersery.core.sentence import Entity, Sentence, SoftLabel
-from nersery.models.inference import windows_at_once
-from nersery.models.packed_encoder import rows as packed_rows
-from nersery.models.subwords.subwords import Window, by_length
+from nersery.models.inference import Shape, by_length, windows_at_once
+from nersery.models.subwords.windows import Window
 from nersery.models.training.dropout import thinned
 from nersery.taggers.components.crf import ConditionalRandomField
 from nersery.taggers.components.tag_set import TagSet
 
-Scorer = Callable[[Sequence[Window], int], Tensor]
-"""Scores windows of one padded length in a pass of the given number of rows. Shape: (passes, rows, words, tags),
-with rows and words beyond those of the windows."""
+Scorer = Callable[[Sequence[Window], Shape], Tensor]
+"""Scores windows in a pass of the given shape. Shape: (passes, rows, words, tags), with rows and words beyond those of
+the windows."""
 
 LENGTH_MULTIPLE = 4
 LONGEST = 512
@@ -147,7 +146,7 @@ def emissions(
         windows: Those of each sentence.
         passes: Monte Carlo passes over each window.
         device: Of the network; it decides how many windows are scored at once.
-        packed: Score rows of windows, see `nersery.models.packed_encoder.rows`; the number of rows is then 0.
+        packed: Score rows of windows; see `nersery.models.packed_encoder.rows`.
         progress: Counts windows.
 
     Returns:
@@ -157,11 +156,9 @@ def emissions(
     parts: list[dict[int, Tensor]] = [{} for _ in windows]
     rows = partial(_rows, passes=passes, most=windows_at_once(device))
     lengths = [len(window.subwords) for _, window in flat]
-    for indices in packed_rows(lengths) if packed else by_length(lengths, rows, LENGTH_MULTIPLE):
+    for indices, shape in by_length(lengths, rows, LENGTH_MULTIPLE, packed=packed):
         members = [flat[index] for index in indices]
-        length = max(lengths[index] for index in indices)
-        number_of_rows = 0 if packed else rows(length + -length % LENGTH_MULTIPLE)
-        scores = score([window for _, window in members], number_of_rows).float().cpu()
+        scores = score([window for _, window in members], shape).float().cpu()
         for row, (number, window) in enumerate(members):
             start, end = window.core
             parts[number][start] = scores[:, row, start - window.start : end - window.start].transpose(0, 1)
@@ -171,7 +168,7 @@ def emissions(
 
 
 def _rows(length: int, passes: int, most: int) -> int:
-    """Windows per pass, by their padded length alone; see `nersery.models.subwords.subwords.by_length`."""
+    """Windows per pass, by their padded length alone; see `by_length`."""
     return max(1, min(most, most * LONGEST // (length * passes)))
 
 

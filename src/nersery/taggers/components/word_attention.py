@@ -13,10 +13,10 @@ from nersery.core.errors import SettingsError
 from nersery.core.registry import name_of
 from nersery.core.sentence import Sentence
 from nersery.core.warnings import warn
-from nersery.models.inference import WINDOWS
+from nersery.models.inference import WINDOWS, Shape, window_passes
 from nersery.models.loading import ModelSource, autocast, eager_attention, refuse_nan
 from nersery.models.packed_encoder import attention_in_one_row, can_pack, rows
-from nersery.models.subwords.subwords import Window, collate, window_passes
+from nersery.models.subwords.windows import Window, collate
 from nersery.taggers.base import Tagger
 from nersery.taggers.components.decoding import LENGTH_MULTIPLE
 from nersery.taggers.transformer import TransformerTagger
@@ -113,20 +113,19 @@ def _packed(tagger: TransformerTagger, windows: Sequence[tuple[int, Window]], la
 def _padded(tagger: TransformerTagger, windows: Sequence[tuple[int, Window]], layers: int) -> Found:
     """Attention in windows that are padded to passes, in any network that returns it."""
     with eager_attention(tagger.parts[0]):
-        for numbers, part in window_passes(windows, _rows, LENGTH_MULTIPLE):
-            yield from zip(numbers, part, _attentions(tagger, part, layers), strict=False)
+        for numbers, part, shape in window_passes(windows, _rows, LENGTH_MULTIPLE):
+            yield from zip(numbers, part, _attentions(tagger, part, shape, layers), strict=False)
 
 
 def _rows(length: int) -> int:
     return max(1, min(WINDOWS, MOST_PAIRS // length**2))
 
 
-def _attentions(tagger: TransformerTagger, windows: Sequence[Window], layers: int) -> NDArray[np.float32]:
+def _attentions(tagger: TransformerTagger, windows: Sequence[Window], shape: Shape, layers: int) -> NDArray[np.float32]:
     """Attention between subwords. Shape: (rows, subwords, subwords), with more rows than windows."""
     network, encoder = tagger.parts
-    longest = max(len(window.subwords) for window in windows)
-    rows = _rows(longest + -longest % LENGTH_MULTIPLE) + 1
-    batch = collate(windows, encoder.pad, rows=rows, multiple=LENGTH_MULTIPLE, longest=encoder.max_subwords)
+    shape = {**shape, "rows": shape["rows"] + 1}
+    batch = collate(windows, encoder.pad, longest=encoder.max_subwords, **shape)
     batch.attention_mask[-1, -1] = 0  # where nothing is masked transformers adds no mask, and bf16 rounds otherwise
     batch = batch.to(network.device)
     output = network(input_ids=batch.input_ids, attention_mask=batch.attention_mask, output_attentions=True)

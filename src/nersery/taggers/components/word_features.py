@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from nersery.core.text_forms import composed
-from nersery.models.subwords.subwords import Window, cores, window_spans
+from nersery.models.subwords.windows import Window, cores, window_spans
 
 PAD, UNKNOWN = range(2)
 """Padding, and words or characters that training has not seen."""
