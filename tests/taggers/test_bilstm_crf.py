@@ -9,20 +9,12 @@ from torch import nn
 
 from nersery.core.errors import DataError, MissingResourceError, SettingsError
 from nersery.core.sentence import Entity, Sentence
-from nersery.models.word_vectors import read_first
+from nersery.models.word_vectors import WordVectors, read_first
 from nersery.taggers.base import load_tagger, strict_f1
 from nersery.taggers.bilstm_crf import BiLSTMCRF
 from nersery.taggers.components.recurrent import BiLSTM, RecurrentNetwork, Sizes
 from nersery.taggers.components.tag_set import TagSet
-from nersery.taggers.components.word_features import (
-    FIRST,
-    LONGEST_WORD,
-    PAD,
-    UNKNOWN,
-    GivenVectors,
-    KnownWords,
-    WordTable,
-)
+from nersery.taggers.components.word_features import FIRST, LONGEST_WORD, PAD, UNKNOWN, KnownWords, WordTable
 
 GOLD = [
     Sentence(("Ada", "lives", "in", "Oslo"), (Entity(0, 1, "PER"), Entity(3, 4, "LOC"))),
@@ -196,8 +188,8 @@ def test_a_warm_start_keeps_the_vectors_of_words_that_it_knows(vectors: Path, tm
     for one in (tagger, again):
         one.fit(seen(pairs[2:3]), warm=True)
         assert one._given is not None
-        assert set(one._given.words) == {PEOPLE[0], *PEOPLE[:3], *TOWNS[:3]}
-        torch.testing.assert_close(one._given.of(PEOPLE[:1]), before.of(PEOPLE[:1]))
+        assert set(one._given.rows) == {PEOPLE[0], *PEOPLE[:3], *TOWNS[:3]}
+        assert one._given.matrix(PEOPLE[:1]).tolist() == before.matrix(PEOPLE[:1]).tolist()
 
 
 def test_vectors_of_no_training_word_are_none(vectors: Path, tmp_path: Path) -> None:
@@ -208,7 +200,7 @@ def test_vectors_of_no_training_word_are_none(vectors: Path, tmp_path: Path) -> 
 
 
 def test_vectors_are_added_to_known_words_and_stand_alone_for_others() -> None:
-    given = GivenVectors(("oslo", "Lima"), torch.tensor([[1.0, 2.0], [3.0, 4.0]]))
+    given = WordVectors(2, {"oslo": np.array([1.0, 2.0], np.float32), "Lima": np.array([3.0, 4.0], np.float32)})
     table = WordTable(["Oslo", "Lima", "lima", "Rome"], KnownWords.of(["Oslo"]), given)
     assert table.vectors.tolist() == [[0, 0], [1, 2], [3, 4], [0, 0], [0, 0]]
 

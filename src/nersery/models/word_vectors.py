@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from array import array
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from unicodedata import normalize
@@ -72,6 +72,19 @@ class WordVectors:
         """The vector of a word as it is written, or else of its lower case."""
         row = self.rows.get(composed(word))
         return self.rows.get(composed(word.lower())) if row is None else row
+
+    def followed_by(self, others: WordVectors) -> WordVectors:
+        """These vectors, and behind them those of words that have none here."""
+        new = {word: row for word, row in others.rows.items() if word not in self.rows}
+        return replace(self, rows={**self.rows, **new})
+
+    def matrix(self, words: Sequence[str]) -> NDArray[np.float32]:
+        """The vector of each word; zeros for an unknown one. Shape: (words, dimension)."""
+        matrix = np.zeros((len(words), self.dimension), np.float32)
+        for place, row in enumerate(map(self.get, words)):
+            if row is not None:
+                matrix[place] = row
+        return matrix
 
     def mean(self, words: Iterable[str]) -> Vector:
         """The mean of the words' vectors, of length 1; zeros when no word is known. Shape: (dimension,)."""

@@ -31,7 +31,7 @@ from nersery.models.sizes import parameters_of
 from nersery.models.subwords.windows import Window, collate
 from nersery.models.training.dropout import dropout_layers
 from nersery.models.training.trainer import seeded
-from nersery.models.word_vectors import read_first, read_head
+from nersery.models.word_vectors import WordVectors, read_first, read_head
 from nersery.taggers.base import Tagger, require_labels
 from nersery.taggers.components.crf import ConditionalRandomField
 from nersery.taggers.components.decoding import LENGTH_MULTIPLE, Decoding, LabelledWindow, emissions, examples, loss
@@ -39,7 +39,7 @@ from nersery.taggers.components.description import DESCRIPTION, from_settings, r
 from nersery.taggers.components.recurrent import RecurrentNetwork, Sizes
 from nersery.taggers.components.tag_set import TagSet
 from nersery.taggers.components.training_settings import TrainingSettings, plan_of, train_tagger
-from nersery.taggers.components.word_features import GivenVectors, KnownWords, WordTable
+from nersery.taggers.components.word_features import KnownWords, WordTable
 
 SPELLED = 128
 """Words per pass of the character LSTM. The number is fixed so that a word gets the same bits in any pass."""
@@ -97,7 +97,7 @@ class BiLSTMCRF(Decoding, Tagger, TrainingSettings):
     device: str = "auto"
     _network: RecurrentNetwork | None = field(default=None, init=False, repr=False, compare=False)
     _known_words: KnownWords = field(default=KnownWords((), ()), init=False, repr=False, compare=False)
-    _given: GivenVectors | None = field(default=None, init=False, repr=False, compare=False)
+    _given: WordVectors | None = field(default=None, init=False, repr=False, compare=False)
     _looked_up: set[str] = field(default_factory=set, init=False, repr=False, compare=False)
     _tags: TagSet = field(default=TagSet(("O",)), init=False, repr=False, compare=False)
     history: dict[str, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
@@ -156,7 +156,7 @@ class BiLSTMCRF(Decoding, Tagger, TrainingSettings):
         if earlier is not None:
             self.network.take_over(earlier)
 
-    def _vectors_of(self, words: set[str], given: GivenVectors | None) -> GivenVectors | None:
+    def _vectors_of(self, words: set[str], given: WordVectors | None) -> WordVectors | None:
         """The user's vectors, behind those that a warm start knows already."""
         if self.vectors is None or (given is not None and words <= self._looked_up):
             return given
@@ -166,11 +166,10 @@ class BiLSTMCRF(Decoding, Tagger, TrainingSettings):
         if not any(first_vectors.get(word) is not None for word in words):
             warn(f"{self.vectors} has no vector of any training word: is it of another language?")
         self._looked_up = words if given is None else self._looked_up | words
-        given = given or GivenVectors((), torch.empty(0, first_vectors.dimension))
-        return given.with_those_of({word: torch.from_numpy(row) for word, row in first_vectors.rows.items()})
+        return first_vectors if given is None else given.followed_by(first_vectors)
 
-    def _adopt(self, lexicon: KnownWords, tags: TagSet, given: GivenVectors | None) -> None:
-        word_size = self.word_size if given is None else given.rows.shape[1]
+    def _adopt(self, lexicon: KnownWords, tags: TagSet, given: WordVectors | None) -> None:
+        word_size = self.word_size if given is None else given.dimension
         sizes = Sizes(word_size, self.character_size, self.spelling_size, self.hidden_size)
         network = RecurrentNetwork(lexicon, tags, sizes, self.dropout, self.word_dropout)
         self._network = network.to(pick_device(self.device)).eval()
@@ -245,8 +244,9 @@ class BiLSTMCRF(Decoding, Tagger, TrainingSettings):
         with os_errors(folder / WEIGHTS_FILE):
             save_file(self.network.state_dict(), folder / WEIGHTS_FILE)
             if self._given is not None:
-                save_file({"vectors": self._given.rows}, folder / VECTORS_FILE)
-                lexicon["vectors"] = self._given.words
+                lexicon["vectors"] = tuple(self._given.rows)
+                vectors = torch.from_numpy(self._given.matrix(lexicon["vectors"]))
+                save_file({"vectors": vectors}, folder / VECTORS_FILE)
         (folder / LEXICON_FILE).write_text(json.dumps(lexicon) + "\n", "utf-8")
         write_description(folder, self, settings_of(self))
 
@@ -261,7 +261,8 @@ class BiLSTMCRF(Decoding, Tagger, TrainingSettings):
             words, characters, tags = (tuple(lexicon[key]) for key in ("words", "characters", "tags"))
             given = None
             if "vectors" in lexicon:
-                given = GivenVectors(tuple(lexicon["vectors"]), load_file(folder / VECTORS_FILE)["vectors"])
+                vectors = load_file(folder / VECTORS_FILE)["vectors"].numpy()
+                given = WordVectors(vectors.shape[1], dict(zip(lexicon["vectors"], vectors, strict=True)))
             with seeded(0):  # initial weights are drawn and overwritten; keep the caller's random state
                 tagger._adopt(KnownWords(words, characters), TagSet(tags), given)
             tagger.network.load_state_dict(load_file(folder / WEIGHTS_FILE))

@@ -8,10 +8,11 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import torch
-from torch import Tensor
+from torch import nn
 
 from nersery.core.text_forms import composed
 from nersery.models.subwords.windows import Window, cores, window_spans
+from nersery.models.word_vectors import WordVectors
 
 PAD, UNKNOWN = range(2)
 """Padding, and words or characters that training has not seen."""
@@ -71,38 +72,6 @@ class KnownWords:
         return [self.character_ids.get(character, UNKNOWN) for character in word]
 
 
-@dataclass(frozen=True)
-class GivenVectors:
-    """Word vectors from a file, which training does not change.
-
-    Args:
-        words: As in the file, `composed`.
-        rows: Shape: (words, dimension).
-    """
-
-    words: tuple[str, ...]
-    rows: Tensor
-
-    def with_those_of(self, others: Mapping[str, Tensor]) -> GivenVectors:
-        """These vectors, followed by those of new words."""
-        new = {word: row for word, row in others.items() if word not in self._places}
-        if not new:
-            return self
-        return GivenVectors((*self.words, *new), torch.cat([self.rows, torch.stack([*new.values()])]))
-
-    @cached_property
-    def _places(self) -> Mapping[str, int]:
-        return {word: place for place, word in enumerate(self.words)}
-
-    def of(self, words: Sequence[str]) -> Tensor:
-        """The vector of each word, or of its lower case, or zeros. Shape: (words, dimension)."""
-        if not self.words or not words:
-            return torch.zeros(len(words), self.rows.shape[1])
-        forms = [(composed(word), composed(word.lower())) for word in words]
-        places = torch.tensor([self._places.get(word, self._places.get(lower, -1)) for word, lower in forms])
-        return torch.where(places[:, None] >= 0, self.rows[places], 0.0)
-
-
 class WordTable:
     """The distinct words of some sentences, numbered from 1; 0 is padding.
 
@@ -113,7 +82,7 @@ class WordTable:
         vectors: From the user's file. Shape: (places, dimension), where dimension may be 0.
     """
 
-    def __init__(self, words: Iterable[str], lexicon: KnownWords, given: GivenVectors | None = None) -> None:
+    def __init__(self, words: Iterable[str], lexicon: KnownWords, given: WordVectors | None = None) -> None:
         distinct = list(dict.fromkeys(words))
         self._places = {word: place for place, word in enumerate(distinct, start=1)}
         self.ids = torch.tensor([PAD, *(lexicon.word_ids.get(composed(word.lower()), UNKNOWN) for word in distinct)])
@@ -122,7 +91,7 @@ class WordTable:
         self.spellings = torch.tensor([spelling + [PAD] * (LONGEST_WORD - len(spelling)) for spelling in spellings])
         self.vectors = torch.zeros(len(spellings), 0)
         if given is not None:
-            self.vectors = torch.cat([torch.zeros(1, given.rows.shape[1]), given.of(distinct)])
+            self.vectors = nn.functional.pad(torch.from_numpy(given.matrix(distinct)), (0, 0, 1, 0))
 
     def windows(self, words: Sequence[str]) -> list[Window]:
         """The windows of a sentence, with the places of its words as subwords."""
