@@ -21,7 +21,7 @@ import pytest
 from nersery.core import definitions
 from nersery.core.errors import MissingResourceError
 from nersery.core.sentence import Sentence
-from nersery.models import bundled, bundled_heads, multilingual_e5
+from nersery.models import bundled, bundled_heads, known_languages, multilingual_e5
 from nersery.models.loading import ModelSource
 from nersery.models.masked.masked_inputs import MaskedInput
 from nersery.models.masked.masked_lm import MaskedLM
@@ -217,8 +217,8 @@ def test_a_second_process_waits_and_a_killed_one_leaves_no_trace(package: Path, 
 
 @pytest.mark.parametrize(("language", "knows"), [("hi", True), ("hin", True), ("zh-Hant", True), ("yo", False)])
 def test_its_languages(language: str, knows: bool) -> None:
-    assert bundled.knows(language, bundled.MULTILINGUAL) is knows
-    assert bundled.unknown_languages(bundled.MULTILINGUAL, ["en", language]) == (
+    assert known_languages.knows(language, bundled.MULTILINGUAL) is knows
+    assert known_languages.unknown_languages(bundled.MULTILINGUAL, ["en", language]) == (
         "" if knows else "it knows about 100 languages, and there is text in yo"
     )
 

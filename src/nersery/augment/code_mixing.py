@@ -163,7 +163,7 @@ class CodeMixing(Augmenter, ModelSettings):
         self.check()
 
     def _load_encoder(self, mentions: Mapping[Place, Sequence[Mention]]) -> None:
-        from nersery.models import bundled
+        from nersery.models.known_languages import unknown_languages
         from nersery.models.text_encoder import TextEncoder
 
         self._encoder = TextEncoder(self.source, device=self.device, precision=self.precision)
@@ -172,7 +172,7 @@ class CodeMixing(Augmenter, ModelSettings):
             words.setdefault(language, []).extend(word for mention in members for word in mention)
         for language in sorted(words):
             issue = self._encoder.subwords.vocabulary_issue(words[language])
-            if issue := issue or bundled.unknown_languages(self.model, [language]):
+            if issue := issue or unknown_languages(self.model, [language]):
                 warn(
                     f'the model "{self.model}" was made for other languages than {language}: {issue}. Name a '
                     f"multilingual sentence encoder by the setting model, e.g. {SENTENCE_ENCODER}"

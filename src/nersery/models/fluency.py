@@ -16,7 +16,7 @@ from nersery.core.registry import BUNDLED
 from nersery.core.sentence import Sentence
 from nersery.core.typed_settings import Precision
 from nersery.core.warnings import warn
-from nersery.models import bundled
+from nersery.models import known_languages
 from nersery.models.causal import CausalLM, Likelihood, Text
 from nersery.models.loading import ModelSource, refuse_nan
 from nersery.models.masked.masked_inputs import MaskedInput
@@ -132,9 +132,9 @@ def warn_if_unsuited(model: Scorer, source: ModelSource, sentences: Sequence[Sen
     words = [word for sentence in shown for word in sentence.words]
     languages = {sentence.language for sentence in shown}
     issue = model.vocabulary_issue(words)
-    if issue := bundled.unknown_languages(source.name, languages, bundled.MASKED_LANGUAGES) or issue:
+    if issue := known_languages.unknown_languages(source.name, languages, known_languages.MASKED_LANGUAGES) or issue:
         warn(
             f'the model "{source.name}" was made for other languages than this text: {issue}. Its {model.kind} says '
             "little there. Name a language model of the language, e.g. "
-            + bundled.alternatives("xlm-roberta-base", source.name, languages, bundled.MASKED_LANGUAGES)
+            + known_languages.alternatives("xlm-roberta-base", source.name, languages, known_languages.MASKED_LANGUAGES)
         )

@@ -13,7 +13,7 @@ from torch import Tensor, nn
 
 from nersery.core.typed_settings import Precision
 from nersery.core.warnings import advise, warn
-from nersery.models import bundled
+from nersery.models import bundled, known_languages
 from nersery.models.inference import Shape, windows_at_once
 from nersery.models.loading import ModelSource, autocast, pick_device, positions, refuse_nan
 from nersery.models.packed_encoder import can_pack, in_one_row
@@ -77,11 +77,11 @@ class QuestionAnswerer:
             languages: The languages of the sentences.
         """
         name, languages = self.source.name, set(languages)
-        if issue := self.subwords.vocabulary_issue(words) or bundled.unknown_languages(name, languages):
+        if issue := self.subwords.vocabulary_issue(words) or known_languages.unknown_languages(name, languages):
             warn(
                 f'the model "{name}" was made for other languages than this text: {issue}. Its answers '
                 "will be poor. Name a question-answering model of the language, e.g. "
-                + bundled.alternatives("deepset/xlm-roberta-base-squad2", name, languages)
+                + known_languages.alternatives("deepset/xlm-roberta-base-squad2", name, languages)
             )
         elif bundled.is_lower_case(name) and any(word != word.lower() for word in words):
             advise(

@@ -27,7 +27,7 @@ from nersery.core.sentence import Sentence, types_in
 from nersery.core.training_context import NO_TRAINING, Training
 from nersery.core.typed_settings import settings_of
 from nersery.core.warnings import advise, warn
-from nersery.models import bundled
+from nersery.models import bundled, known_languages
 from nersery.models.inference import Shape
 from nersery.models.loading import ModelSource, autocast, pick_device, positions, quiet_transformers, refuse_nan
 from nersery.models.model_settings import ModelSettings
@@ -163,8 +163,8 @@ class TransformerTagger(decoding.Decoding, Tagger, ModelSettings, TrainingSettin
         _, encoder = self.parts
         words = [word for sentence in gold for word in sentence.words]
         present = {sentence.language for sentence in gold}
-        if issue := encoder.vocabulary_issue(words) or bundled.unknown_languages(self.model, present):
-            others = bundled.alternatives(bundled.other_vocabularies(self.model), self.model, present)
+        if issue := encoder.vocabulary_issue(words) or known_languages.unknown_languages(self.model, present):
+            others = known_languages.alternatives(known_languages.other_vocabularies(self.model), self.model, present)
             warn(
                 f'the model "{self.model}" of the tagger was made for other languages than this text: {issue}. Name '
                 f"a model of its language by the tagger's setting model, e.g. {others}"

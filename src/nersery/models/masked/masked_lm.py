@@ -24,7 +24,7 @@ from nersery.core.scripts import script_of
 from nersery.core.typed_settings import Precision
 from nersery.core.warnings import advise, warn
 from nersery.io.tokenization import is_character
-from nersery.models import bundled
+from nersery.models import bundled, known_languages
 from nersery.models.inference import WINDOWS, windows_at_once
 from nersery.models.loading import ModelSource, autocast, pick_device, positions, refuse_nan
 from nersery.models.masked.masked_inputs import Drawing, MaskedInput
@@ -94,13 +94,16 @@ class MaskedLM:
             languages: The languages of the sentences.
         """
         name, present = self.source.name, set(languages)
-        instead = partial(bundled.alternatives, name=name, present=present, languages=bundled.MASKED_LANGUAGES)
+        instead = partial(
+            known_languages.alternatives, name=name, present=present, languages=known_languages.MASKED_LANGUAGES
+        )
         if issue := self.encoder.vocabulary_issue(words):
             warn(
                 f'the model "{name}" was made for other languages than this text: {issue}. Its words will not fit. '
-                "Name a masked language model of the language, e.g. " + instead(bundled.other_vocabularies(name))
+                "Name a masked language model of the language, e.g. "
+                + instead(known_languages.other_vocabularies(name))
             )
-        elif issue := bundled.unknown_languages(name, present, bundled.MASKED_LANGUAGES):
+        elif issue := known_languages.unknown_languages(name, present, known_languages.MASKED_LANGUAGES):
             warn(
                 f'the words of the model "{name}" will not fit: {issue}. Name a masked language model of the language, '
                 f"e.g. {instead('xlm-roberta-base')}"
