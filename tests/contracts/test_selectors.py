@@ -13,7 +13,7 @@ from nersery import Corpus, Entity, Sentence, io
 from nersery.core import descriptions, registry
 from nersery.core.outcome import collect
 from nersery.core.training_context import NO_TRAINING, Training
-from nersery.models.causal import Likelihood
+from nersery.models.likelihood import Likelihood
 from nersery.pipeline import job
 from nersery.select.agreement import Agreement
 from nersery.select.alignment_quality import AlignmentQuality

@@ -9,7 +9,8 @@ import pytest
 import torch
 
 from nersery.core.errors import MissingResourceError, SettingsError
-from nersery.models.causal import CausalLM, Likelihood
+from nersery.models.causal import CausalLM
+from nersery.models.likelihood import Likelihood
 from nersery.models.loading import ModelSource
 from tests.conftest import build_tokenizer
 

@@ -13,11 +13,13 @@ from nersery import Sentence
 from nersery.core import warnings
 from nersery.core.errors import MissingResourceError, SettingsError
 from nersery.core.progress import Progress
-from nersery.models import fluency
-from nersery.models.causal import CausalLM, Likelihood
-from nersery.models.fluency import PseudoLM, likelihood, open_scorer, warn_if_unsuited
+from nersery.models import fluency, pseudo_likelihood
+from nersery.models.causal import CausalLM
+from nersery.models.fluency import likelihood, open_scorer, warn_if_unsuited
+from nersery.models.likelihood import Likelihood
 from nersery.models.loading import ModelSource
 from nersery.models.masked.masked_inputs import MaskedInput
+from nersery.models.pseudo_likelihood import PseudoLM
 from tests.models.test_causal import build
 
 TEXTS = [["Ada", "wrote", "in", "London"], ["Oslo"], ["दिल्ली", "में", "।"], ["famous", "Hopperon", "won"]]
@@ -87,7 +89,7 @@ class TestPseudoLM:
     ) -> None:
         model = opened(tiny_masked_lm)
         expected = model.likelihoods(TEXTS)
-        monkeypatch.setattr(fluency, "MASKED_INPUTS", 3)
+        monkeypatch.setattr(pseudo_likelihood, "MASKED_INPUTS", 3)
         assert model.likelihoods(TEXTS) == expected
         assert model.likelihoods([]) == []
 

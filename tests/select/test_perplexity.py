@@ -9,7 +9,7 @@ import pytest
 from nersery import Corpus, Sentence
 from nersery.core.errors import MissingResourceError, SettingsError, UnfittedError
 from nersery.core.registry import check, create
-from nersery.models.causal import Likelihood
+from nersery.models.likelihood import Likelihood
 from nersery.select.base import select
 from nersery.select.perplexity import Perplexity
 

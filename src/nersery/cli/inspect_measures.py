@@ -18,7 +18,7 @@ from nersery.core.warnings import note, remark
 from nersery.io.sentence_table import SentenceTable
 
 if TYPE_CHECKING:
-    from nersery.models.causal import Likelihood
+    from nersery.models.likelihood import Likelihood
 
 Row = dict[str, Any]
 """What a file is called, and its figures."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any, Literal
 
 import torch
@@ -12,46 +11,15 @@ from torch import Tensor, nn
 
 from nersery.core.typed_settings import Precision
 from nersery.models.inference import Shape, window_passes
+from nersery.models.likelihood import Likelihood, Text
 from nersery.models.loading import ModelSource, autocast, pick_device, positions, quiet_transformers, refuse_nan
 from nersery.models.subwords.subwords import SubwordEncoder
 from nersery.models.subwords.windows import MAX_SUBWORDS, Window, collate
-
-Text = Sequence[str]
-"""Its words."""
 
 PASS_SUBWORDS = 1024
 LENGTH_MULTIPLE = 8
 """The shape of every forward pass follows from its windows alone (see `by_length`): a multiple of 8 columns, and as
 many rows as fit into `PASS_SUBWORDS`."""
-
-
-@dataclass(frozen=True, slots=True)
-class Likelihood:
-    """The likelihood of text; the sum of two is that of both texts.
-
-    Args:
-        log: Sum of the natural log probabilities of the subwords, at most 0.
-        subwords: The number of subwords.
-
-    >>> half, sure = Likelihood(math.log(0.5), 1), Likelihood(0.0, 1)
-    >>> round(half.perplexity, 6), round((half + half + sure + sure).perplexity, 4)
-    (2.0, 1.4142)
-    """
-
-    log: float = 0.0
-    subwords: int = 0
-
-    @property
-    def perplexity(self) -> float:
-        """Perplexity per subword, from 1; NaN without subwords."""
-        try:
-            return math.exp(-self.log / self.subwords) if self.subwords else math.nan
-        except OverflowError:
-            return math.inf
-
-    def __add__(self, other: Likelihood) -> Likelihood:
-        """The likelihood of both texts; its perplexity is the micro average over subwords."""
-        return Likelihood(self.log + other.log, self.subwords + other.subwords)
 
 
 class CausalLM:
@@ -67,6 +35,7 @@ class CausalLM:
         device, precision: See `nersery.models.model_settings.ModelSettings`.
 
     Attributes:
+        begin: The token in front of every text: one, or none.
         max_subwords: The longest window, BOS included.
 
     Raises:
@@ -80,14 +49,10 @@ class CausalLM:
         self.device = pick_device(device)
         self.network: Any = source.model("AutoModelForCausalLM", whole=True).to(self.device).eval()
         self.tokenizer: Any = source.tokenizer()
+        tokens = (self.tokenizer.bos_token_id, self.tokenizer.eos_token_id)
+        self.begin: tuple[int, ...] = next(((int(token),) for token in tokens if token is not None), ())
         limits = (positions(self.network), self.tokenizer.model_max_length, MAX_SUBWORDS)
         self.max_subwords = int(min(limit for limit in limits if limit is not None))
-
-    @property
-    def begin(self) -> tuple[int, ...]:
-        """The token in front of every text: one, or none."""
-        tokens = (self.tokenizer.bos_token_id, self.tokenizer.eos_token_id)
-        return next(((int(token),) for token in tokens if token is not None), ())
 
     def likelihoods(self, texts: Sequence[Text]) -> list[Likelihood]:
         """The likelihood of each text, independent of the others; a `SettingsError` if the model computes NaN."""
@@ -102,20 +67,17 @@ class CausalLM:
         """Signs that the model was made for other languages; see `SubwordEncoder.vocabulary_issue`."""
         return SubwordEncoder(self.tokenizer).vocabulary_issue(words)
 
-    def _subwords(self, texts: Sequence[Text]) -> list[list[int]]:
-        joined = [" ".join(text) for text in texts]
-        with quiet_transformers():  # it warns about texts longer than the model, which we split
-            encoded = self.tokenizer(joined, add_special_tokens=False)
-        subwords: list[list[int]] = encoded["input_ids"]
-        return subwords
-
     def _passes(self, texts: Sequence[Text]) -> Iterator[tuple[list[int], list[Window], Shape]]:
+        if not texts:
+            return
+        with quiet_transformers():  # it warns about texts longer than the model, which we split
+            encoded = self.tokenizer([" ".join(text) for text in texts], add_special_tokens=False)
         owned = [
             (number, window)
-            for number, subwords in enumerate(self._subwords(texts) if texts else [])
+            for number, subwords in enumerate(encoded["input_ids"])
             for window in _windows((*self.begin, *subwords), self.max_subwords)
         ]
-        return window_passes(owned, _rows, LENGTH_MULTIPLE)
+        yield from window_passes(owned, _rows, LENGTH_MULTIPLE)
 
     @torch.no_grad()
     def _scores(self, windows: Sequence[Window], shape: Shape) -> list[list[float]]:
