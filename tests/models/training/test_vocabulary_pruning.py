@@ -4,8 +4,9 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from nersery.models.training import vocabulary_pruning
-from nersery.models.training.vocabulary_pruning import partly_trained_vocabulary, pruned_vocabulary
+from nersery.models.training import shared_vocabulary
+from nersery.models.training.shared_vocabulary import partly_trained_vocabulary
+from nersery.models.training.vocabulary_pruning import pruned_vocabulary
 
 
 class Network(nn.Module):
@@ -114,7 +115,7 @@ def test_after_an_error_all_rows_are_back_with_what_they_had_learnt() -> None:
 @pytest.fixture
 def large(monkeypatch: pytest.MonkeyPatch) -> None:
     """A vocabulary of 50 is large."""
-    monkeypatch.setattr(vocabulary_pruning, "MOST_TRAINED", 40)
+    monkeypatch.setattr(shared_vocabulary, "MOST_TRAINED", 40)
 
 
 def learn_some(network: Network) -> None:
