@@ -5,8 +5,8 @@
 CORPUS is the shipped example unless given. The three take the same batches of 16 sentences in turn, in one process, so
 that other work on the machine slows all alike. Times are processor time.
 *Bare* is what a user writes by hand: transformers' network with all its embeddings, its loss, clipping and AdamW.
-*Padded* is nersery's step without `nersery.models.packed_encoder`, *packed* the whole. *Products* are the encoder's
-matrix products alone, forward and backward, on the real subwords: no step is faster than these.
+*Padded* is nersery's step without `nersery.models.packed`, *packed* the whole. *Products* are the encoder's matrix
+products alone, forward and backward, on the real subwords: no step is faster than these.
 """
 
 from __future__ import annotations

@@ -12,7 +12,7 @@ from transformers import FunnelConfig, FunnelModel, T5Config, T5EncoderModel, T5
 from nersery.core.errors import SettingsError
 from nersery.models.hidden_states import LayerEncoder
 from nersery.models.loading import ModelSource
-from nersery.models.packed_encoder import ROW
+from nersery.models.packed.packed_encoder import ROW
 from nersery.models.text_encoder import TextEncoder
 
 TEXTS = [

@@ -17,7 +17,7 @@ from nersery.core.files import os_errors
 from nersery.core.typed_settings import Precision
 from nersery.models.inference import by_length
 from nersery.models.loading import ModelSource, autocast, pick_device, positions, quiet_transformers
-from nersery.models.packed_encoder import can_pack, in_one_row
+from nersery.models.packed.packed_encoder import can_pack, in_one_row
 from nersery.models.subwords.subwords import SubwordEncoder
 from nersery.models.subwords.windows import Window, collate
 from nersery.models.text_encoder import Text

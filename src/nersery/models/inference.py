@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 import torch
 
 from nersery.core.batched import batched
-from nersery.models.packed_encoder import rows as packed_rows
+from nersery.models.packed.packed_encoder import rows as packed_rows
 from nersery.models.subwords.windows import Window
 
 WINDOWS, WINDOWS_ON_GPU = 16, 128
@@ -35,7 +35,7 @@ def by_length(
         lengths: The length of each input.
         rows: The most inputs in a pass, by the padded length.
         multiple: Lengths are padded to a multiple of this.
-        packed: Fill rows without padding instead; see `nersery.models.packed_encoder.rows`.
+        packed: Fill rows without padding instead; see `nersery.models.packed.packed_encoder.rows`.
 
     Yields:
         The numbers of the inputs of a pass, and its shape.

@@ -27,7 +27,7 @@ from nersery.core.files import DESCRIPTION, content_hash
 from nersery.core.registry import BUNDLED
 from nersery.core.typed_settings import ModelName, Precision
 from nersery.models import bundled, bundled_heads
-from nersery.models.packed_encoder import pack
+from nersery.models.packed.packed_encoder import pack
 
 EXAMPLES = {
     "AutoModelForMaskedLM": ", which sentence encoders and taggers are not: name a masked language model, e.g. "

@@ -16,7 +16,7 @@ from nersery.core.warnings import advise, warn
 from nersery.models import bundled, known_languages
 from nersery.models.inference import Shape, windows_at_once
 from nersery.models.loading import ModelSource, autocast, pick_device, positions, refuse_nan
-from nersery.models.packed_encoder import can_pack, in_one_row
+from nersery.models.packed.packed_encoder import can_pack, in_one_row
 from nersery.models.subwords.pair_inputs import PairBatch, PairEncoder, Reading
 from nersery.models.subwords.subwords import SubwordEncoder
 

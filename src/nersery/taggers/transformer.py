@@ -31,7 +31,7 @@ from nersery.models import bundled, known_languages
 from nersery.models.inference import Shape
 from nersery.models.loading import ModelSource, autocast, pick_device, positions, quiet_transformers, refuse_nan
 from nersery.models.model_settings import ModelSettings
-from nersery.models.packed_encoder import can_pack, in_one_row
+from nersery.models.packed.packed_encoder import can_pack, in_one_row
 from nersery.models.sizes import parameters_of
 from nersery.models.subwords.subwords import SubwordEncoder
 from nersery.models.subwords.windows import Window, collate

@@ -42,8 +42,8 @@ from nersery.models.subwords.subwords import MOST_UNMARKED, SubwordEncoder
 from nersery.models.subwords.token_embeddings import add_rows, output_at
 from nersery.models.subwords.windows import collate
 from nersery.models.training.cross_entropy import mean_cross_entropy
-from nersery.models.training.trainer import History, TrainingPlan, seeded, train
 from nersery.models.training.shared_vocabulary import partly_trained_vocabulary
+from nersery.models.training.trainer import History, TrainingPlan, seeded, train
 
 Example = TypeVar("Example")
 Guess = tuple[str, float]

@@ -146,7 +146,7 @@ def emissions(
         windows: Those of each sentence.
         passes: Monte Carlo passes over each window.
         device: Of the network; it decides how many windows are scored at once.
-        packed: Score rows of windows; see `nersery.models.packed_encoder.rows`.
+        packed: Score rows of windows; see `nersery.models.packed.packed_encoder.rows`.
         progress: Counts windows.
 
     Returns:

@@ -15,7 +15,7 @@ from nersery.core.sentence import Sentence
 from nersery.core.warnings import warn
 from nersery.models.inference import WINDOWS, Shape, window_passes
 from nersery.models.loading import ModelSource, autocast, eager_attention, refuse_nan
-from nersery.models.packed_encoder import attention_in_one_row, can_pack, rows
+from nersery.models.packed.packed_encoder import attention_in_one_row, can_pack, rows
 from nersery.models.subwords.windows import Window, collate
 from nersery.taggers.base import Tagger
 from nersery.taggers.components.decoding import LENGTH_MULTIPLE

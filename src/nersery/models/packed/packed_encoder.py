@@ -18,7 +18,9 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from nersery.models.packed_attention import Packing, RecordedRow, WindowRow, scatter
+from nersery.models.packed.packing import Packing
+from nersery.models.packed.scattering import scatter
+from nersery.models.packed.window_row import RecordedRow, WindowRow
 from nersery.models.training.fast_dropout import dropped
 
 FAMILIES = frozenset({"BertModel", "RobertaModel", "XLMRobertaModel", "CamembertModel", "MPNetModel"})
@@ -130,9 +132,7 @@ def _predict(base: Any, input_ids: Tensor, token_type_ids: Tensor | None, length
     from transformers.modeling_outputs import BaseModelOutputWithPooling
 
     hidden, row = _embedded(base, input_ids, token_type_ids, lengths), WindowRow.of(lengths)
-    for layer in base.encoder.layer:
-        hidden = _layer(layer, hidden, row, getattr(base.encoder, "compute_position_bias", None))
-    return BaseModelOutputWithPooling(last_hidden_state=hidden.unsqueeze(0))
+    return BaseModelOutputWithPooling(last_hidden_state=_encoded(base, hidden, row).unsqueeze(0))
 
 
 def _embedded(base: Any, input_ids: Tensor, token_type_ids: Tensor | None, lengths: Sequence[int]) -> Tensor:
@@ -170,11 +170,8 @@ def _forward(
     shown = {"input_ids": input_ids, "position_ids": _positions(base.embeddings, input_ids)}
     shown["token_type_ids"] = torch.zeros_like(input_ids) if token_type_ids is None else token_type_ids
     shown = {name: ids.expand_as(input_ids).flatten()[read].unsqueeze(0) for name, ids in shown.items()}
-    hidden = base.embeddings(**shown).squeeze(0)
-    for layer in base.encoder.layer:
-        hidden = _layer(layer, hidden, packing, getattr(base.encoder, "compute_position_bias", None))
-    size = input_ids.numel()
-    whole = scatter(hidden[: len(packing.kept)], packing.kept, size).view(*input_ids.shape, -1)
+    hidden = _encoded(base, base.embeddings(**shown).squeeze(0), packing)
+    whole = scatter(hidden[: len(packing.kept)], packing.kept, input_ids.numel()).view(*input_ids.shape, -1)
     return BaseModelOutputWithPooling(
         last_hidden_state=whole, pooler_output=base.pooler(whole) if base.pooler is not None else None
     )
@@ -195,6 +192,13 @@ def _positions(embeddings: Any, input_ids: Tensor) -> Tensor:
         return torch.arange(input_ids.shape[1], device=input_ids.device).unsqueeze(0)
     real = input_ids.ne(padding)
     return real.cumsum(1) * real + int(padding)
+
+
+def _encoded(base: Any, hidden: Tensor, packing: Packing | WindowRow) -> Tensor:
+    """What the last layer of an encoder returns. Shape: (subwords, dimension), as ``hidden``."""
+    for layer in base.encoder.layer:
+        hidden = _layer(layer, hidden, packing, getattr(base.encoder, "compute_position_bias", None))
+    return hidden
 
 
 def _layer(layer: Any, hidden: Tensor, packing: Packing | WindowRow, position_bias: Any) -> Tensor:

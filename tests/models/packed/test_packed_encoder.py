@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor
 
-from nersery.models.packed_encoder import ROW, attention_in_one_row, can_pack, in_one_row, pack, rows
+from nersery.models.packed.packed_encoder import ROW, attention_in_one_row, can_pack, in_one_row, pack, rows
 from nersery.models.training.vocabulary_pruning import pruned_vocabulary
 
 KINDS = ("Bert", "Roberta", "XLMRoberta", "Camembert", "MPNet")
@@ -123,7 +123,7 @@ def test_where_shapes_recur_what_fills_them_changes_nothing(
     inputs = batch(network, lengths)
     calls = count_rows(network)
     expected, exact = learnt(network, inputs)
-    monkeypatch.setattr("nersery.models.packed_encoder._is_compiled", lambda device: True)
+    monkeypatch.setattr("nersery.models.packed.packed_encoder._is_compiled", lambda device: True)
     found, gradients = learnt(network, inputs)
     assert calls == [(sum(lengths),), (sum(lengths) + -sum(lengths) % 32,)]
     torch.testing.assert_close(found, expected, atol=1e-5, rtol=1e-4)

@@ -1,83 +1,20 @@
-"""Attention within each window where windows stand in one row, or are padded to it in groups.
-
-`WindowRow` is for prediction, where a window must not depend on others; `Packing` is for training, where speed counts.
-"""
+"""Attention within each window for training, where speed counts: windows are padded in groups of similar length."""
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
-from typing import Any, Self
+from dataclasses import dataclass
+from typing import Any
 
 import torch
 from torch import Tensor, nn
 
+from nersery.models.packed.scattering import gather, scatter
 from nersery.models.training.fast_dropout import dropped
 
 LEAST_SHARE = 0.75
 """Of the longest window of a group; a shorter one begins the next group. Most attention is then on real subwords, and
 a batch of 16 sentences has about three groups."""
-
-
-@dataclass(frozen=True)
-class WindowRow:
-    """Windows in a row, one after the other.
-
-    Args:
-        groups: First subword, number and length of neighbours of the same length.
-    """
-
-    groups: tuple[tuple[int, int, int], ...]
-
-    @classmethod
-    def of(cls, lengths: Sequence[int]) -> Self:
-        """Windows of these lengths."""
-        groups, start = [], 0
-        for length, same in itertools.groupby(lengths):
-            groups.append((start, len([*same]), length))
-            start += groups[-1][1] * length
-        return cls(tuple(groups))
-
-    def attend(
-        self, queries: Tensor, keys: Tensor, values: Tensor, heads: int, dropout: nn.Dropout, position_bias: Any
-    ) -> Tensor:
-        """As `Packing.attend`, without padding and dropout; zero behind the last window."""
-        output = torch.zeros_like(queries)
-        for start, count, length in self.groups:
-            span = slice(start, start + count * length)
-            query, key, value = (
-                part[span].view(count, length, heads, -1).transpose(1, 2) for part in (queries, keys, values)
-            )
-            bias = None
-            if position_bias is not None:
-                bias = position_bias(queries.new_empty(1, length, 0)).to(queries.dtype)
-            context = self._attended(start, query, key, value, bias)
-            output[span].view(count, length, heads, -1).copy_(context.transpose(1, 2))
-        return output
-
-    def _attended(self, start: int, query: Tensor, key: Tensor, value: Tensor, bias: Tensor | None) -> Tensor:
-        """Attention in the group that begins there. Shape: (windows, heads, length, dimension), as inputs."""
-        context: Tensor = nn.functional.scaled_dot_product_attention(query, key, value, attn_mask=bias)
-        return context
-
-
-@dataclass(frozen=True)
-class RecordedRow(WindowRow):
-    """A row whose attention is recorded.
-
-    Args:
-        totals: By first subword of a group: attention summed over heads and layers. Shape: (windows, length, length).
-    """
-
-    totals: dict[int, Tensor] = field(default_factory=dict)
-
-    def _attended(self, start: int, query: Tensor, key: Tensor, value: Tensor, bias: Tensor | None) -> Tensor:
-        scores = query @ key.transpose(2, 3) * query.shape[3] ** -0.5
-        shares = (scores if bias is None else scores + bias).softmax(-1, dtype=torch.float32)
-        self.totals[start] = shares.sum(1) + self.totals.get(start, 0)
-        context: Tensor = shares.to(value.dtype) @ value
-        return context
 
 
 @dataclass(frozen=True)
@@ -169,36 +106,3 @@ class Packing:
             contexts.append(group.unpad(torch.bmm(dropped(dropout, shares), value), heads))
         context = torch.cat(contexts)
         return nn.functional.pad(context, (0, 0, 0, sizes[-1]))
-
-
-class _Scatter(torch.autograd.Function):
-    """Rows to distinct places among ``size``, the others zero. Autograd's own reverse is several times slower."""
-
-    @staticmethod
-    def forward(ctx: Any, values: Tensor, slots: Tensor, size: int) -> Tensor:
-        ctx.save_for_backward(slots)
-        return values.new_zeros(size, *values.shape[1:]).index_copy_(0, slots, values)
-
-    @staticmethod
-    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, None, None]:
-        (slots,) = ctx.saved_tensors
-        return gradient.index_select(0, slots), None, None
-
-
-class _Gather(torch.autograd.Function):
-    """Rows from distinct places; the reverse of `_Scatter`."""
-
-    @staticmethod
-    def forward(ctx: Any, values: Tensor, slots: Tensor) -> Tensor:
-        ctx.save_for_backward(slots)
-        ctx.size = len(values)
-        return values.index_select(0, slots)
-
-    @staticmethod
-    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, None]:
-        (slots,) = ctx.saved_tensors
-        return gradient.new_zeros(ctx.size, *gradient.shape[1:]).index_copy_(0, slots, gradient), None
-
-
-scatter: Callable[[Tensor, Tensor, int], Tensor] = _Scatter.apply
-gather: Callable[[Tensor, Tensor], Tensor] = _Gather.apply

@@ -1,0 +1,1 @@
+"""Encoders that compute nothing for padding, in training and in prediction."""
