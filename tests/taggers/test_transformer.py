@@ -13,7 +13,7 @@ from nersery.core.errors import SettingsError
 from nersery.core.sentence import Entity, Sentence
 from nersery.core.training_context import Training
 from nersery.core.warnings import forget_notes
-from nersery.models import bundled
+from nersery.models import bundled, known_languages
 from nersery.taggers.base import check_tagger_folder, load_tagger, strict_f1
 from nersery.taggers.transformer import TransformerTagger
 from tests.conftest import TINY
@@ -115,6 +115,6 @@ def test_a_model_of_english_alone_is_told_of_a_text_in_another_language_that_it_
     tiny_model: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     forget_notes()
-    monkeypatch.setattr(bundled, "BUNDLED", (tiny_model,))
+    monkeypatch.setattr(known_languages, "BUNDLED", (tiny_model,))
     small(tiny_model, steps=1).fit([replace(sentence, language="es") for sentence in GOLD[:2]])
     assert "it knows English alone, and there is text in es. Name a model of its language" in capsys.readouterr().err

@@ -34,11 +34,14 @@ from nersery.models.training.trainer import seeded
 from nersery.models.word_vectors import WordVectors, read_first, read_head
 from nersery.taggers.base import Tagger, require_labels
 from nersery.taggers.components.crf import ConditionalRandomField
-from nersery.taggers.components.decoding import LENGTH_MULTIPLE, Decoding, LabelledWindow, emissions, examples, loss
+from nersery.taggers.components.decoding import Decoding
 from nersery.taggers.components.description import DESCRIPTION, from_settings, read_description, write_description
+from nersery.taggers.components.emissions import LENGTH_MULTIPLE, emissions
 from nersery.taggers.components.recurrent import RecurrentNetwork, Sizes
 from nersery.taggers.components.tag_set import TagSet
-from nersery.taggers.components.training_settings import TrainingSettings, plan_of, train_tagger
+from nersery.taggers.components.tagger_training import plan_of, train_tagger
+from nersery.taggers.components.tagging_loss import LabelledWindow, examples, loss
+from nersery.taggers.components.training_settings import TrainingSettings
 from nersery.taggers.components.word_features import KnownWords, WordTable
 
 SPELLED = 128

@@ -39,9 +39,10 @@ from nersery.models.training.dropout import dropout_layers
 from nersery.models.training.trainer import TrainingPlan, seeded
 from nersery.models.training.vocabulary_pruning import pruned_vocabulary
 from nersery.taggers.base import Tagger, require_labels
-from nersery.taggers.components import decoding
 from nersery.taggers.components.crf import ConditionalRandomField
+from nersery.taggers.components.decoding import Decoding
 from nersery.taggers.components.description import DESCRIPTION, from_settings, read_description, write_description
+from nersery.taggers.components.emissions import emissions
 from nersery.taggers.components.onnx_network import ONNX_FILE, OnnxNetwork
 from nersery.taggers.components.pretrained_head import (
     CRF_FILE,
@@ -52,7 +53,9 @@ from nersery.taggers.components.pretrained_head import (
     set_dropout,
 )
 from nersery.taggers.components.tag_set import TagSet
-from nersery.taggers.components.training_settings import TrainingSettings, plan_of, train_tagger
+from nersery.taggers.components.tagger_training import plan_of, train_tagger
+from nersery.taggers.components.tagging_loss import LabelledWindow, disagreement, examples, loss
+from nersery.taggers.components.training_settings import TrainingSettings
 
 Head = Literal["linear", "crf"]
 SHALLOW, SHALLOW_RATE, DEEP_RATE = 6, 1e-4, 4e-5
@@ -69,7 +72,7 @@ PIPELINE = {
 
 
 @dataclass
-class TransformerTagger(decoding.Decoding, Tagger, ModelSettings, TrainingSettings):
+class TransformerTagger(Decoding, Tagger, ModelSettings, TrainingSettings):
     """A pretrained encoder with a linear or CRF head on each word's first subword.
 
     Args:
@@ -176,7 +179,7 @@ class TransformerTagger(decoding.Decoding, Tagger, ModelSettings, TrainingSettin
                 "trains for twice as long"
             )
 
-    def _subwords(self, labelled_windows: Sequence[decoding.LabelledWindow], dev: Sequence[Sentence]) -> set[int]:
+    def _subwords(self, labelled_windows: Sequence[LabelledWindow], dev: Sequence[Sentence]) -> set[int]:
         """All subwords that the network reads in training."""
         _, encoder = self.parts
         windows = [
@@ -238,19 +241,19 @@ class TransformerTagger(decoding.Decoding, Tagger, ModelSettings, TrainingSettin
         """Predict by ONNX Runtime; see `Tagger.use_onnx`."""
         self._network = OnnxNetwork(folder)
 
-    def _examples(self, sentence: Sentence) -> list[decoding.LabelledWindow]:
+    def _examples(self, sentence: Sentence) -> list[LabelledWindow]:
         _, encoder = self.parts
-        return decoding.examples(encoder.windows(sentence.words), sentence, self._tags)
+        return examples(encoder.windows(sentence.words), sentence, self._tags)
 
-    def _loss(self, batch: Sequence[decoding.LabelledWindow]) -> Tensor:
+    def _loss(self, batch: Sequence[LabelledWindow]) -> Tensor:
         windows = [example.window for example in batch]
         scores, mask = self._scores(windows)
-        task_loss = decoding.loss(scores, mask, batch, self._crf, self._tags)
+        task_loss = loss(scores, mask, batch, self._crf, self._tags)
         if self._peer is None:
             return task_loss
         peer_scores, _ = self._scores(windows, network=self._peer)
-        task_loss = (task_loss + decoding.loss(peer_scores, mask, batch, None, self._tags)) / 2
-        return task_loss + self.co_regularization * decoding.disagreement(scores[mask], peer_scores[mask])
+        task_loss = (task_loss + loss(peer_scores, mask, batch, None, self._tags)) / 2
+        return task_loss + self.co_regularization * disagreement(scores[mask], peer_scores[mask])
 
     def _scores(
         self, windows: Sequence[Window], passes: int = 1, *, network: Any = None, packed: bool = False, **shape: int
@@ -292,9 +295,7 @@ class TransformerTagger(decoding.Decoding, Tagger, ModelSettings, TrainingSettin
 
         with autocast(network.device, self.precision):
             windows = [encoder.windows(sentence.words) for sentence in sentences]
-            return decoding.emissions(
-                windows, score, passes=passes, packed=packed, device=network.device, progress=progress
-            )
+            return emissions(windows, score, passes=passes, packed=packed, device=network.device, progress=progress)
 
     def save(self, folder: str | Path) -> None:
         """Write a Hugging Face folder, the CRF beside it in a file of its own, and our description."""

@@ -19,6 +19,7 @@ from nersery.models.masked.masked_inputs import GAP, OWN
 from nersery.models.seq2seq.encoder_decoder import Seq2Seq, fitting_sentences, tokenization_of, warn_of_words_apart
 from nersery.models.seq2seq.seq2seq_inputs import BROKEN, UNKNOWN, Sampling, TextPair
 from nersery.models.training import checkpoint
+from nersery.models.training.snapshot import weights_of
 from tests.models.masked_texts import plan as plan_of
 
 KINDS = ["bart", "mbart", "t5"]
@@ -369,7 +370,7 @@ class TestFineTuning:
             model.add_tokens(token_descriptions({"PER", "LOC"}, (), {}))
             plan = plan_of(4, 2, 1e-2)
             model.fine_tune(GOLD, pair, plan, dev=GOLD[:1], folder=folder, fingerprint={"a": 1})
-            return checkpoint.weights_of(model.network)
+            return weights_of(model.network)
 
         calls = []
 

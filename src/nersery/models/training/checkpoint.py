@@ -25,12 +25,13 @@ from typing import Any
 import torch
 from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
-from torch import Tensor, nn
+from torch import Tensor
 
 from nersery.core.errors import NerseryError, SettingsError
 from nersery.core.files import differences, os_errors, write_atomic
 from nersery.core.locks import LOCK, TURN, locked
 from nersery.core.other_jobs import other_settings
+from nersery.models.training.snapshot import Tensors
 
 CHECKPOINT_SECONDS = 60.0
 """Seconds between two checkpoints, unless writing would take too large a share of the time."""
@@ -40,8 +41,6 @@ RECORD = "state.json"
 OWN_FILES = re.compile(r"state\.json(\.tmp)?|(step|best|final)-\d+\.safetensors|\.tmp\w+|lock|turn")
 """The files of a checkpoint and what a kill leaves of them; safetensors first writes to ``.tmp…``."""
 SHOWN_DIFFERENCES = 10
-
-Tensors = dict[str, Tensor]
 
 
 class OtherTrainingError(SettingsError):
@@ -206,50 +205,3 @@ def _apart(tensors: Iterable[tuple[str, Tensor]]) -> Iterator[tuple[str, Tensor]
             plain = plain.clone()
         seen.add(storage.data_ptr())
         yield name, plain
-
-
-# --- what a state consists of ----------------------------------------------------------------------------------------
-
-
-def weights_of(model: nn.Module) -> Tensors:
-    """The tensors of a model's state without frozen parameters; one with several names appears under the first."""
-    tensors: dict[Any, tuple[str, Tensor]] = {}
-    frozen = {name for name, parameter in model.named_parameters(remove_duplicate=False) if not parameter.requires_grad}
-    for name, tensor in model.state_dict().items():
-        if isinstance(tensor, Tensor) and name not in frozen:
-            place = (tensor.device, tensor.data_ptr(), tensor.shape, tensor.stride())
-            tensors.setdefault(place, (name, tensor))
-    return dict(tensors.values())
-
-
-@torch.no_grad()
-def put_weights(model: nn.Module, weights: Mapping[str, Tensor]) -> None:
-    """Copy weights from `weights_of` into a model."""
-    for name, tensor in weights_of(model).items():
-        tensor.copy_(weights[name])
-
-
-def snapshot(model: nn.Module, optimizer: torch.optim.Optimizer | None, device: torch.device) -> Tensors:
-    """Weights, optimizer moments and random states."""
-    tensors = {f"weights.{name}": tensor for name, tensor in weights_of(model).items()}
-    for name, parameter in model.named_parameters():
-        moments = {} if optimizer is None else optimizer.state.get(parameter, {})
-        tensors |= {f"moments.{name}.{key}": value for key, value in moments.items() if isinstance(value, Tensor)}
-    tensors["chance.cpu"] = torch.get_rng_state()
-    if device.type == "cuda":
-        tensors["chance.cuda"] = torch.cuda.get_rng_state(device)
-    return tensors
-
-
-def restore(tensors: Tensors, model: nn.Module, optimizer: torch.optim.Optimizer, device: torch.device) -> None:
-    """Restore a `snapshot`."""
-    start = len("weights.")
-    put_weights(model, {name[start:]: tensor for name, tensor in tensors.items() if name.startswith("weights.")})
-    parameters = dict(model.named_parameters())
-    for place, tensor in tensors.items():
-        if place.startswith("moments."):
-            name, _, key = place.removeprefix("moments.").rpartition(".")
-            optimizer.state[parameters[name]][key] = tensor.to(parameters[name].device, copy=True)
-    torch.set_rng_state(tensors["chance.cpu"])
-    if device.type == "cuda" and "chance.cuda" in tensors:
-        torch.cuda.set_rng_state(tensors["chance.cuda"], device)

@@ -24,9 +24,10 @@ from nersery.core.typed_settings import Precision
 from nersery.core.version import __version__
 from nersery.models.computer import environment
 from nersery.models.loading import ONE_AT_A_TIME, autocast
-from nersery.models.training.checkpoint import Checkpoint, Tensors, opened, put_weights, restore, snapshot, weights_of
+from nersery.models.training.checkpoint import Checkpoint, opened
 from nersery.models.training.deterministic import fixed_order
 from nersery.models.training.memory import kept_memory
+from nersery.models.training.snapshot import Tensors, put_weights, restore, snapshot, weights_of
 
 Example = TypeVar("Example")
 Optimizer = Literal["adamw", "adam", "sgd"]

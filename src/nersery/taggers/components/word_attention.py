@@ -18,7 +18,7 @@ from nersery.models.loading import ModelSource, autocast, eager_attention, refus
 from nersery.models.packed.packed_encoder import attention_in_one_row, can_pack, rows
 from nersery.models.subwords.windows import Window, collate
 from nersery.taggers.base import Tagger
-from nersery.taggers.components.decoding import LENGTH_MULTIPLE
+from nersery.taggers.components.emissions import LENGTH_MULTIPLE
 from nersery.taggers.transformer import TransformerTagger
 
 MOST_PAIRS = WINDOWS * 256**2

@@ -1,0 +1,61 @@
+"""Scores of the tags at each word of sentences, in forward passes of fixed shape."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+
+import torch
+from torch import Tensor
+
+from nersery.core.progress import Progress
+from nersery.models.inference import Shape, by_length, windows_at_once
+from nersery.models.subwords.windows import Window
+
+Scorer = Callable[[Sequence[Window], Shape], Tensor]
+"""Scores windows in a pass of the given shape. Shape: (passes, rows, words, tags), with rows and words beyond those of
+the windows."""
+LENGTH_MULTIPLE = 4
+LONGEST = 512
+"""Subwords for which a forward pass has room in each row; longer windows, or Monte Carlo passes, get fewer rows."""
+
+
+def emissions(
+    windows: Sequence[Sequence[Window]],
+    score: Scorer,
+    *,
+    passes: int = 1,
+    packed: bool = False,
+    device: torch.device,
+    progress: Progress | None = None,
+) -> list[Tensor]:
+    """Scores of each tag at each word, taken from the window whose core has the word.
+
+    Args:
+        windows: Those of each sentence.
+        passes: Monte Carlo passes over each window.
+        device: Of the network; it decides how many windows are scored at once.
+        packed: Score rows of windows; see `nersery.models.packed.packed_encoder.rows`.
+        progress: Counts windows.
+
+    Returns:
+        Shape: (words, passes, tags), for each sentence.
+    """
+    flat = [(number, window) for number, windows_of_sentence in enumerate(windows) for window in windows_of_sentence]
+    parts: list[dict[int, Tensor]] = [{} for _ in windows]
+    rows = partial(_rows, passes=passes, most=windows_at_once(device))
+    lengths = [len(window.subwords) for _, window in flat]
+    for indices, shape in by_length(lengths, rows, LENGTH_MULTIPLE, packed=packed):
+        members = [flat[index] for index in indices]
+        scores = score([window for _, window in members], shape).float().cpu()
+        for row, (number, window) in enumerate(members):
+            start, end = window.core
+            parts[number][start] = scores[:, row, start - window.start : end - window.start].transpose(0, 1)
+        if progress is not None:
+            progress.advance(len(members))
+    return [torch.cat([part[start] for start in sorted(part)]) for part in parts]
+
+
+def _rows(length: int, passes: int, most: int) -> int:
+    """Windows per pass, by their padded length alone; see `by_length`."""
+    return max(1, min(most, most * LONGEST // (length * passes)))
