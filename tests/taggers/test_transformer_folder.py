@@ -19,7 +19,7 @@ from nersery.io.tokenization import follows_without_space
 from nersery.models.loading import ModelSource
 from nersery.models.subwords.subwords import SubwordEncoder
 from nersery.taggers.base import load_tagger
-from nersery.taggers.components.pretrained_head import CRF_FILE
+from nersery.taggers.components.crf_file import CRF_FILE
 from nersery.taggers.components.tag_set import TagSet
 from nersery.taggers.transformer import TransformerTagger
 from tests.conftest import TINY

@@ -43,6 +43,7 @@ FP32_ALONE = ("deberta", "xmod")
 SPECIAL = ("pad", "unk", "cls", "sep", "bos", "eos", "mask")
 """Special tokens around or within text."""
 T = TypeVar("T")
+_OUR_OUTPUTS = bundled_heads.output_settings(bundled_heads.TAGS)
 
 ONE_AT_A_TIME = threading.RLock()
 """Held by the thread that imports or loads something with transformers, or draws torch's global random numbers.
@@ -81,7 +82,7 @@ class ModelSource:
             from transformers import AutoConfig
 
         if self.name in bundled_heads.TOKEN_CLASSIFICATION:
-            settings = {**bundled_heads.NAMED_OUTPUTS, "architectures": ["BertForTokenClassification"], **settings}
+            settings = {**_OUR_OUTPUTS, "architectures": ["BertForTokenClassification"], **settings}
         return self._load(AutoConfig.from_pretrained, **settings)
 
     @property
@@ -193,8 +194,8 @@ class ModelSource:
 
     def token_classification(self) -> Any:
         """The model with its token-classification head; a `MissingResourceError` if it has none."""
-        heads, outputs = bundled_heads.TOKEN_CLASSIFICATION, bundled_heads.NAMED_OUTPUTS
-        return self._with_head("AutoModelForTokenClassification", heads, "tagger", **outputs)
+        heads = bundled_heads.TOKEN_CLASSIFICATION
+        return self._with_head("AutoModelForTokenClassification", heads, "tagger", **_OUR_OUTPUTS)
 
     def _with_head(self, auto_class: str, heads: Mapping[str, Path], what: str, **settings: Any) -> Any:
         """The model with its own head, or with one of ours; ``settings`` are for models with ours."""

@@ -14,8 +14,7 @@ from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
 import torch
-from safetensors import SafetensorError
-from safetensors.torch import load_file, save_file
+from safetensors.torch import save_file
 from torch import Tensor, nn
 
 from nersery.core.errors import MissingResourceError, SettingsError
@@ -40,18 +39,12 @@ from nersery.models.training.trainer import TrainingPlan, seeded
 from nersery.models.training.vocabulary_pruning import pruned_vocabulary
 from nersery.taggers.base import Tagger, require_labels
 from nersery.taggers.components.crf import ConditionalRandomField
+from nersery.taggers.components.crf_file import CRF_FILE, fit_transitions, load_crf
 from nersery.taggers.components.decoding import Decoding
 from nersery.taggers.components.description import DESCRIPTION, from_settings, read_description, write_description
 from nersery.taggers.components.emissions import emissions
 from nersery.taggers.components.onnx_network import ONNX_FILE, OnnxNetwork
-from nersery.taggers.components.pretrained_head import (
-    CRF_FILE,
-    fit_transitions,
-    known_tags,
-    network_with_head,
-    outline,
-    set_dropout,
-)
+from nersery.taggers.components.pretrained_head import known_tags, network_with_head, outline, set_dropout
 from nersery.taggers.components.tag_set import TagSet
 from nersery.taggers.components.tagger_training import plan_of, train_tagger
 from nersery.taggers.components.tagging_loss import LabelledWindow, disagreement, examples, loss
@@ -337,13 +330,7 @@ class TransformerTagger(Decoding, Tagger, ModelSettings, TrainingSettings):
             )
         tags = TagSet(tuple(names), strict=bool(saved.get("history")))  # without: another library's model, saved again
         _ = tags.parts  # refuses what is no tag
-        crf = None
-        if saved and tagger.head == "crf":
-            crf = ConditionalRandomField(tags)
-            try:
-                crf.load_state_dict(load_file(Path(folder) / CRF_FILE))
-            except (OSError, SafetensorError, RuntimeError) as error:
-                raise MissingResourceError(f"{folder} is damaged: {CRF_FILE} cannot be read: {error}") from error
+        crf = load_crf(folder, tags) if saved and tagger.head == "crf" else None
         network = source.token_classification()
         if saved and tagger.dropout is not None:
             set_dropout(network, tagger.dropout, tagger.model)

@@ -133,7 +133,7 @@ def test_a_word_longer_than_the_window_keeps_its_place(tokenizer) -> None:
 
 @given(st.lists(st.integers(1, 10), min_size=1, max_size=60), st.integers(10, 30))
 def test_spans_cover_all_words_and_advance(lengths: list[int], room: int) -> None:
-    spans = window_spans(lengths, room, room // 4)
+    spans = window_spans(lengths, room)
     assert spans[0][0] == 0
     assert spans[-1][1] == len(lengths)
     assert all(sum(lengths[a:b]) <= room for a, b in spans)

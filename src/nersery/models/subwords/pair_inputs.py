@@ -167,7 +167,7 @@ class PairEncoder:
         elif len(subwords):
             shown = np.arange(len(owners)) - np.searchsorted(owners, owners) < room
             subwords, owners = subwords[shown], owners[shown]
-            for start, end in window_spans(np.bincount(owners).tolist(), room, overlap=room // 4):
+            for start, end in window_spans(np.bincount(owners).tolist(), room):
                 part = slice(*np.searchsorted(owners, [start, end]))
                 yield Reading(pair, question, start, subwords[part], owners[part] - start)
 

@@ -14,7 +14,7 @@ from typing import Any
 from nersery.core.errors import SettingsError
 from nersery.io.tokenization import follows_without_space
 from nersery.models.masked.masked_inputs import OWN, Token
-from nersery.models.subwords.windows import MAX_SUBWORDS, Window, cores, window_spans
+from nersery.models.subwords.windows import MAX_SUBWORDS, Window, windows_over
 
 WORD_BORDER = "▁"
 """The word border of SentencePiece, alone or at the start of a subword."""
@@ -141,7 +141,7 @@ class SubwordEncoder:
         return sum(word in lost for word in words) / max(1, len(words))
 
     def windows(self, words: Sequence[Token], condition: Sequence[str] = ()) -> list[Window]:
-        """The windows of a sentence, one if it fits. Neighbours share about a quarter of their subwords.
+        """The windows of a sentence, one if it fits; see `window_spans`.
 
         A single word longer than a window is truncated for the model; it keeps its position and gets a result.
 
@@ -154,8 +154,7 @@ class SubwordEncoder:
         prefix = self._prefix(condition)
         room = self.max_subwords - len(prefix) - len(self.suffix)
         subwords = [ids[:room] for ids in self.subwords(words)]
-        spans = window_spans([len(ids) for ids in subwords], room, overlap=room // 4)
-        return [self._window(prefix, subwords, span, core) for span, core in zip(spans, cores(spans), strict=True)]
+        return windows_over(subwords, room, prefix, self.suffix)
 
     def _prefix(self, condition: Sequence[str]) -> tuple[int, ...]:
         """The special tokens before a sentence, and the condition with a separator."""
@@ -173,16 +172,6 @@ class SubwordEncoder:
     def word_spans(self, window: Window) -> list[tuple[int, int]]:
         """For each word of a window the positions ``[start, end)`` of its subwords."""
         return list(itertools.pairwise((*window.firsts, len(window.subwords) - len(self.suffix))))
-
-    def _window(
-        self, prefix: Sequence[int], subwords: Sequence[tuple[int, ...]], span: tuple[int, int], core: tuple[int, int]
-    ) -> Window:
-        ids = list(prefix)
-        firsts = []
-        for word in subwords[span[0] : span[1]]:
-            firsts.append(len(ids))
-            ids += word
-        return Window((*ids, *self.suffix), tuple(firsts), span[0], core)
 
 
 def frame(encode: Callable[..., Any]) -> tuple[tuple[int, ...], tuple[int, ...]]:

@@ -32,8 +32,32 @@ class Window:
     core: tuple[int, int]
 
 
-def window_spans(lengths: Sequence[int], room: int, overlap: int) -> list[tuple[int, int]]:
-    """Spans of at most ``room`` subwords that cover all words, each beginning and ending later than the last."""
+def windows_over(
+    words: Sequence[tuple[int, ...]], room: int, prefix: Sequence[int] = (), suffix: Sequence[int] = ()
+) -> list[Window]:
+    """The windows of a sentence, one if it fits.
+
+    Args:
+        words: The subwords of each word, at most ``room``.
+        room: The most subwords of words in a window.
+        prefix, suffix: What stands around the words in every window.
+    """
+    spans = window_spans(list(map(len, words)), room)
+    windows = []
+    for (start, end), core in zip(spans, cores(spans), strict=True):
+        firsts, ids = [], [*prefix]
+        for word in words[start:end]:
+            firsts.append(len(ids))
+            ids += word
+        windows.append(Window((*ids, *suffix), tuple(firsts), start, core))
+    return windows
+
+
+def window_spans(lengths: Sequence[int], room: int) -> list[tuple[int, int]]:
+    """Spans of at most ``room`` subwords that cover all words, each beginning and ending later than the last.
+
+    Neighbours share about a quarter of their subwords.
+    """
     spans: list[tuple[int, int]] = []
     start = 0
     while True:
@@ -45,7 +69,7 @@ def window_spans(lengths: Sequence[int], room: int, overlap: int) -> list[tuple[
         if end == len(lengths):
             return spans
         following, shared = end, 0
-        while following - 1 > start and shared + lengths[following - 1] <= min(overlap, room - lengths[end]):
+        while following - 1 > start and shared + lengths[following - 1] <= min(room // 4, room - lengths[end]):
             following -= 1
             shared += lengths[following]
         start = following

@@ -3,29 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import torch
-from safetensors import SafetensorError
-from safetensors.torch import load_file
 from torch import nn
 
-from nersery.core.errors import MissingResourceError, SettingsError
+from nersery.core.errors import SettingsError
 from nersery.core.tags import OUTSIDE
+from nersery.models.bundled_heads import output_settings
 from nersery.models.loading import ModelSource, quiet_transformers
-from nersery.taggers.components.crf import ConditionalRandomField
-
-CRF_FILE = "crf.safetensors"
-
-
-def output_settings(names: Sequence[str]) -> dict[str, Any]:
-    """The settings of a transformers configuration that name the outputs."""
-    return {
-        "num_labels": len(names),
-        "id2label": dict(enumerate(names)),
-        "label2id": {name: index for index, name in enumerate(names)},
-    }
 
 
 def shared_rows(names: Sequence[str], known: Sequence[str]) -> dict[int, int]:
@@ -70,26 +56,6 @@ def known_tags(source: ModelSource) -> list[str]:
     config = source.config()
     is_tagger = any("TokenClassification" in name for name in config.architectures or ())
     return [config.id2label[index] for index in range(config.num_labels)] if is_tagger else []
-
-
-def fit_transitions(crf: ConditionalRandomField, names: Sequence[str], source: ModelSource) -> None:
-    """Take over a saved tagger's transitions between tags that both know, where the model is a tagger with a CRF.
-
-    Raises:
-        MissingResourceError: If they cannot be read.
-    """
-    path = Path(source.name) / CRF_FILE
-    rows = shared_rows(names, known_tags(source)) if path.is_file() else {}
-    if not rows:
-        return
-    new, old = [*rows], [*rows.values()]
-    try:
-        saved = load_file(path)
-        for part in ("start", "end"):
-            getattr(crf, part).data[new] = saved[part][old]
-        crf.transitions.data[torch.tensor(new)[:, None], new] = saved["transitions"][old][:, old]
-    except (OSError, SafetensorError, LookupError) as error:
-        raise MissingResourceError(f"{source.name} is damaged: {CRF_FILE} cannot be read: {error}") from error
 
 
 def set_dropout(network: Any, rate: float, model: str) -> None:

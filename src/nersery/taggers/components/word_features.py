@@ -11,7 +11,7 @@ import torch
 from torch import nn
 
 from nersery.core.text_forms import composed
-from nersery.models.subwords.windows import Window, cores, window_spans
+from nersery.models.subwords.windows import Window, windows_over
 from nersery.models.word_vectors import WordVectors
 
 PAD, UNKNOWN = range(2)
@@ -95,9 +95,4 @@ class WordTable:
 
     def windows(self, words: Sequence[str]) -> list[Window]:
         """The windows of a sentence, with the places of its words as subwords."""
-        places = [self._places[word] for word in words]
-        spans = window_spans([1] * len(words), LONGEST_WINDOW, LONGEST_WINDOW // 4)
-        return [
-            Window(tuple(places[start:end]), tuple(range(end - start)), start, core)
-            for (start, end), core in zip(spans, cores(spans), strict=True)
-        ]
+        return windows_over([(self._places[word],) for word in words], LONGEST_WINDOW)

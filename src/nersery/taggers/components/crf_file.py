@@ -1,0 +1,53 @@
+"""The file of a CRF beside the weights of a tagger."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import torch
+from safetensors import SafetensorError
+from safetensors.torch import load_file
+
+from nersery.core.errors import MissingResourceError
+from nersery.models.loading import ModelSource
+from nersery.taggers.components.crf import ConditionalRandomField
+from nersery.taggers.components.pretrained_head import known_tags, shared_rows
+from nersery.taggers.components.tag_set import TagSet
+
+CRF_FILE = "crf.safetensors"
+
+
+def fit_transitions(crf: ConditionalRandomField, names: Sequence[str], source: ModelSource) -> None:
+    """Take over a saved tagger's transitions between tags that both know, where the model is a tagger with a CRF.
+
+    Raises:
+        MissingResourceError: If they cannot be read.
+    """
+    path = Path(source.name) / CRF_FILE
+    rows = shared_rows(names, known_tags(source)) if path.is_file() else {}
+    if not rows:
+        return
+    new, old = [*rows], [*rows.values()]
+    with _errors(source.name):
+        saved = load_file(path)
+        for part in ("start", "end"):
+            getattr(crf, part).data[new] = saved[part][old]
+        crf.transitions.data[torch.tensor(new)[:, None], new] = saved["transitions"][old][:, old]
+
+
+def load_crf(folder: str | Path, tags: TagSet) -> ConditionalRandomField:
+    """The CRF of a saved tagger; a `MissingResourceError` if it cannot be read."""
+    crf = ConditionalRandomField(tags)
+    with _errors(folder):
+        crf.load_state_dict(load_file(Path(folder) / CRF_FILE))
+    return crf
+
+
+@contextlib.contextmanager
+def _errors(folder: str | Path) -> Iterator[None]:
+    try:
+        yield
+    except (OSError, SafetensorError, RuntimeError, LookupError) as error:
+        raise MissingResourceError(f"{folder} is damaged: {CRF_FILE} cannot be read: {error}") from error
