@@ -19,7 +19,7 @@ import torch
 import measuring
 from nersery import io
 from nersery.core.sentence import Sentence
-from nersery.models.subwords.windows import collate
+from nersery.models.subwords.collation import collate
 from nersery.taggers.base import load_tagger
 from nersery.taggers.components.onnx_export import export_onnx
 from nersery.taggers.components.onnx_network import ONNX_FILE

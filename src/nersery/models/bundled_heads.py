@@ -12,7 +12,6 @@ Integers have ``.scale``, a factor for each of their rows. ``NAME.rows`` of fact
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -44,15 +43,6 @@ TAGS = ("O", *(f"{prefix}-{type_}" for type_ in ("LOC", "MISC", "ORG", "PER") fo
 BASE = "bert."
 LAYERS, EMBEDDINGS = f"{BASE}encoder.layer.", f"{BASE}embeddings.word_embeddings."
 UP, DOWN, SCALE, ROWS = ".up", ".down", ".scale", ".rows"
-
-
-def output_settings(names: Sequence[str]) -> dict[str, Any]:
-    """The settings of a transformers configuration that name the outputs."""
-    return {
-        "num_labels": len(names),
-        "id2label": dict(enumerate(names)),
-        "label2id": {name: index for index, name in enumerate(names)},
-    }
 
 
 def add_head(model: Any, path: Path, what: str) -> None:

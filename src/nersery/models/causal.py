@@ -13,8 +13,9 @@ from nersery.core.typed_settings import Precision
 from nersery.models.inference import Shape, window_passes
 from nersery.models.likelihood import Likelihood, Text
 from nersery.models.loading import ModelSource, autocast, pick_device, positions, quiet_transformers, refuse_nan
+from nersery.models.subwords.collation import collate
 from nersery.models.subwords.subwords import SubwordEncoder
-from nersery.models.subwords.windows import MAX_SUBWORDS, Window, collate
+from nersery.models.subwords.windows import MAX_SUBWORDS, Window
 
 PASS_SUBWORDS = 1024
 LENGTH_MULTIPLE = 8

@@ -18,8 +18,9 @@ from nersery.core.typed_settings import Precision
 from nersery.models.inference import by_length
 from nersery.models.loading import ModelSource, autocast, pick_device, positions, quiet_transformers
 from nersery.models.packed.packed_encoder import can_pack, in_one_row
+from nersery.models.subwords.collation import collate
 from nersery.models.subwords.subwords import SubwordEncoder
-from nersery.models.subwords.windows import Window, collate
+from nersery.models.subwords.windows import Window
 from nersery.models.text_encoder import Text
 
 LENGTH_MULTIPLE = 8

@@ -10,7 +10,7 @@ import os
 import re
 import socket
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -43,7 +43,6 @@ FP32_ALONE = ("deberta", "xmod")
 SPECIAL = ("pad", "unk", "cls", "sep", "bos", "eos", "mask")
 """Special tokens around or within text."""
 T = TypeVar("T")
-_OUR_OUTPUTS = bundled_heads.output_settings(bundled_heads.TAGS)
 
 ONE_AT_A_TIME = threading.RLock()
 """Held by the thread that imports or loads something with transformers, or draws torch's global random numbers.
@@ -82,7 +81,11 @@ class ModelSource:
             from transformers import AutoConfig
 
         if self.name in bundled_heads.TOKEN_CLASSIFICATION:
-            settings = {**_OUR_OUTPUTS, "architectures": ["BertForTokenClassification"], **settings}
+            settings = {
+                **output_settings(bundled_heads.TAGS),
+                "architectures": ["BertForTokenClassification"],
+                **settings,
+            }
         return self._load(AutoConfig.from_pretrained, **settings)
 
     @property
@@ -194,8 +197,8 @@ class ModelSource:
 
     def token_classification(self) -> Any:
         """The model with its token-classification head; a `MissingResourceError` if it has none."""
-        heads = bundled_heads.TOKEN_CLASSIFICATION
-        return self._with_head("AutoModelForTokenClassification", heads, "tagger", **_OUR_OUTPUTS)
+        heads, outputs = bundled_heads.TOKEN_CLASSIFICATION, output_settings(bundled_heads.TAGS)
+        return self._with_head("AutoModelForTokenClassification", heads, "tagger", **outputs)
 
     def _with_head(self, auto_class: str, heads: Mapping[str, Path], what: str, **settings: Any) -> Any:
         """The model with its own head, or with one of ours; ``settings`` are for models with ours."""
@@ -232,6 +235,15 @@ class ModelSource:
                 "network once. Pickled weights (pytorch_model.bin) are refused: convert them to safetensors. "
                 f"Message of transformers: {str(error).strip()}"
             ) from error
+
+
+def output_settings(names: Sequence[str]) -> dict[str, Any]:
+    """The settings of a transformers configuration that name the outputs."""
+    return {
+        "num_labels": len(names),
+        "id2label": dict(enumerate(names)),
+        "label2id": {name: index for index, name in enumerate(names)},
+    }
 
 
 def _check_hub(name: str) -> None:

@@ -14,8 +14,9 @@ from nersery.core.errors import SettingsError
 from nersery.core.typed_settings import Precision
 from nersery.models.inference import Shape, window_passes, windows_at_once
 from nersery.models.loading import ModelSource, autocast, pick_device, positions
+from nersery.models.subwords.collation import collate
 from nersery.models.subwords.subwords import SubwordEncoder
-from nersery.models.subwords.windows import Window, collate
+from nersery.models.subwords.windows import Window
 
 Embeddings = NDArray[np.float32]
 Text = Sequence[str]

@@ -28,7 +28,8 @@ from nersery.core.warnings import warn
 from nersery.models.inference import Shape
 from nersery.models.loading import ModelSource, autocast, pick_device, refuse_nan
 from nersery.models.sizes import parameters_of
-from nersery.models.subwords.windows import Window, collate
+from nersery.models.subwords.collation import collate
+from nersery.models.subwords.windows import Window
 from nersery.models.training.dropout import dropout_layers
 from nersery.models.training.trainer import seeded
 from nersery.models.word_vectors import WordVectors, read_first, read_head

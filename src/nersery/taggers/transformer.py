@@ -32,8 +32,9 @@ from nersery.models.loading import ModelSource, autocast, pick_device, positions
 from nersery.models.model_settings import ModelSettings
 from nersery.models.packed.packed_encoder import can_pack, in_one_row
 from nersery.models.sizes import parameters_of
+from nersery.models.subwords.collation import collate
 from nersery.models.subwords.subwords import SubwordEncoder
-from nersery.models.subwords.windows import Window, collate
+from nersery.models.subwords.windows import Window
 from nersery.models.training.dropout import dropout_layers
 from nersery.models.training.trainer import TrainingPlan, seeded
 from nersery.models.training.vocabulary_pruning import pruned_vocabulary

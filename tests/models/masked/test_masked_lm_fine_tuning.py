@@ -17,7 +17,7 @@ from nersery.models.masked import masked_lm
 from nersery.models.masked.masked_inputs import MaskedInput
 from nersery.models.masked.masked_lm import MaskedLM
 from nersery.models.masked.masked_subwords import MaskedWindow
-from nersery.models.subwords.windows import collate
+from nersery.models.subwords.collation import collate
 from tests.models.masked_texts import TEXTS, all_words, one_word, opened, plan, weights
 
 

@@ -15,7 +15,7 @@ from nersery.core.errors import MissingResourceError, SettingsError
 from nersery.models.loading import ModelSource
 from nersery.models.masked.masked_inputs import OWN, Drawing, MaskedInput
 from nersery.models.masked.masked_lm import MaskedLM, logits_at_masks
-from nersery.models.subwords.windows import collate
+from nersery.models.subwords.collation import collate
 from tests.models.masked_texts import TEXTS, opened, plan, rngs
 
 SMALL: dict[str, Any] = {

@@ -19,8 +19,9 @@ from transformers import (
 )
 
 from nersery.models.loading import ModelSource
+from nersery.models.subwords.collation import collate
 from nersery.models.subwords.subwords import SubwordEncoder
-from nersery.models.subwords.windows import collate, window_spans
+from nersery.models.subwords.windows import window_spans
 
 WORDS = ["Ada", "wrote", "in", "दिल्ली", "東京", "unseenword", "New", "👩‍👩‍👧"]
 

@@ -29,6 +29,7 @@ from nersery.models.inference import WINDOWS, windows_at_once
 from nersery.models.loading import ModelSource, autocast, pick_device, positions, refuse_nan
 from nersery.models.masked.masked_inputs import Drawing, MaskedInput
 from nersery.models.masked.masked_subwords import MaskedInputEncoder, MaskedWindow, Place
+from nersery.models.subwords.collation import collate
 from nersery.models.subwords.subword_vocabulary import (
     BEHIND_BORDER,
     JOINED,
@@ -40,7 +41,6 @@ from nersery.models.subwords.subword_vocabulary import (
 )
 from nersery.models.subwords.subwords import MOST_UNMARKED, SubwordEncoder
 from nersery.models.subwords.token_embeddings import add_rows, output_at
-from nersery.models.subwords.windows import collate
 from nersery.models.training.cross_entropy import mean_cross_entropy
 from nersery.models.training.shared_vocabulary import partly_trained_vocabulary
 from nersery.models.training.trainer import History, TrainingPlan, seeded, train
@@ -355,7 +355,7 @@ def logits_at_masks(network: Any, encoder: SubwordEncoder, texts: Sequence[Maske
     """Scores of all subwords at the masks of all rows, in order. Shape: (masks, vocabulary).
 
     Args:
-        multiple: See `nersery.models.subwords.windows.collate`.
+        multiple: See `nersery.models.subwords.collation.collate`.
     """
     windows = [row.window for row in texts]
     batch = collate(windows, encoder.pad, multiple=multiple, longest=encoder.max_subwords).to(network.device)

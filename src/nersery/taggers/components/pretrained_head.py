@@ -10,8 +10,7 @@ from torch import nn
 
 from nersery.core.errors import SettingsError
 from nersery.core.tags import OUTSIDE
-from nersery.models.bundled_heads import output_settings
-from nersery.models.loading import ModelSource, quiet_transformers
+from nersery.models.loading import ModelSource, output_settings, quiet_transformers
 
 
 def shared_rows(names: Sequence[str], known: Sequence[str]) -> dict[int, int]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -12,18 +12,12 @@ from numpy.typing import NDArray
 from nersery.core.errors import SettingsError
 from nersery.core.registry import name_of
 from nersery.core.sentence import Sentence
-from nersery.core.warnings import warn
-from nersery.models.inference import WINDOWS, Shape, window_passes
-from nersery.models.loading import ModelSource, autocast, eager_attention, refuse_nan
-from nersery.models.packed.packed_encoder import attention_in_one_row, can_pack, rows
-from nersery.models.subwords.windows import Window, collate
+from nersery.models.loading import autocast
+from nersery.models.packed.packed_encoder import can_pack
+from nersery.models.subwords.windows import Window
 from nersery.taggers.base import Tagger
-from nersery.taggers.components.emissions import LENGTH_MULTIPLE
+from nersery.taggers.components.subword_attention import OTHER_WAYS, packed_attention, padded_attention
 from nersery.taggers.transformer import TransformerTagger
-
-MOST_PAIRS = WINDOWS * 256**2
-"""Pairs of subwords in one pass, also on a GPU; every layer and head keeps a number for each pair."""
-OTHER_WAYS = 'Use another tagger, or keywords = "random" or "none"'
 
 
 def word_attention(tagger: Tagger, sentences: Sequence[Sentence], layers: int = 4) -> list[NDArray[np.float32]]:
@@ -54,7 +48,7 @@ def word_attention(tagger: Tagger, sentences: Sequence[Sentence], layers: int = 
     windows = [(number, w) for number, sentence in enumerate(sentences) for w in encoder.windows(sentence.words)]
     network.eval()
     with torch.no_grad(), autocast(network.device, transformer.precision):
-        read = _packed if can_pack(network) else _padded
+        read = packed_attention if can_pack(network) else padded_attention
         for number, window, subwords in read(transformer, windows, layers):
             _fill(attentions[number], window, subwords, len(encoder.suffix))
     return attentions
@@ -92,54 +86,3 @@ def _fill(attention: NDArray[np.float32], window: Window, subwords: NDArray[Any]
     between = between_words(subwords, window.firsts, len(window.subwords) - suffix)
     (start, end), first = window.core, window.start
     attention[start:end, first : first + len(window.firsts)] = between[start - first : end - first]
-
-
-Found = Iterator[tuple[int, Window, NDArray[np.float32]]]
-"""Windows behind the number of their sentence, and the attention between their subwords. Shape: (subwords, subwords),
-or more."""
-
-
-def _packed(tagger: TransformerTagger, windows: Sequence[tuple[int, Window]], layers: int) -> Found:
-    network, _ = tagger.parts
-    layers = _layers(tagger, layers, len(network.base_model.encoder.layer))
-    for row in rows([len(window.subwords) for _, window in windows]):
-        row_windows = [windows[index] for index in row]
-        totals = attention_in_one_row(network, [window.subwords for _, window in row_windows], layers)
-        for (number, window), total in zip(row_windows, totals, strict=True):
-            refuse_nan(total, ModelSource(tagger.model))
-            yield number, window, total.numpy()
-
-
-def _padded(tagger: TransformerTagger, windows: Sequence[tuple[int, Window]], layers: int) -> Found:
-    """Attention in windows that are padded to passes, in any network that returns it."""
-    with eager_attention(tagger.parts[0]):
-        for numbers, part, shape in window_passes(windows, _rows, LENGTH_MULTIPLE):
-            yield from zip(numbers, part, _attentions(tagger, part, shape, layers), strict=False)
-
-
-def _rows(length: int) -> int:
-    return max(1, min(WINDOWS, MOST_PAIRS // length**2))
-
-
-def _attentions(tagger: TransformerTagger, windows: Sequence[Window], shape: Shape, layers: int) -> NDArray[np.float32]:
-    """Attention between subwords. Shape: (rows, subwords, subwords), with more rows than windows."""
-    network, encoder = tagger.parts
-    shape = {**shape, "rows": shape["rows"] + 1}
-    batch = collate(windows, encoder.pad, longest=encoder.max_subwords, **shape)
-    batch.attention_mask[-1, -1] = 0  # where nothing is masked transformers adds no mask, and bf16 rounds otherwise
-    batch = batch.to(network.device)
-    output = network(input_ids=batch.input_ids, attention_mask=batch.attention_mask, output_attentions=True)
-    attentions = getattr(output, "attentions", None) or ()
-    length = batch.input_ids.shape[1]
-    if not attentions or any(layer is None or layer.shape[2:] != (length, length) for layer in attentions):
-        raise SettingsError(f'the model "{tagger.model}" does not return the attention between subwords. {OTHER_WAYS}')
-    summed = attentions[-_layers(tagger, layers, len(attentions)) :]
-    total: Any = sum(layer.float().sum(1) for layer in summed)  # over layers and heads
-    refuse_nan(total, ModelSource(tagger.model))
-    return np.asarray(total.cpu())
-
-
-def _layers(tagger: TransformerTagger, layers: int, available: int) -> int:
-    if layers > available:
-        warn(f'attention is asked for of {layers} layers, and "{tagger.model}" has {available}: all are summed')
-    return min(layers, available) or available
