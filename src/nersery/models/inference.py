@@ -14,8 +14,7 @@ from nersery.models.subwords.windows import Window
 WINDOWS, WINDOWS_ON_GPU = 16, 128
 """Windows in one forward pass. A GPU takes as long for its kernels' starts as for their work on fewer."""
 Shape = dict[str, int]
-"""How a pass is padded: the arguments ``rows`` and ``multiple`` of `nersery.models.subwords.collation.collate`; empty if
-it is packed."""
+"""How a pass is padded: ``rows`` and ``multiple`` of `nersery.models.subwords.collation.collate`; empty if packed."""
 
 
 def windows_at_once(device: torch.device) -> int:

@@ -81,11 +81,8 @@ class ModelSource:
             from transformers import AutoConfig
 
         if self.name in bundled_heads.TOKEN_CLASSIFICATION:
-            settings = {
-                **output_settings(bundled_heads.TAGS),
-                "architectures": ["BertForTokenClassification"],
-                **settings,
-            }
+            outputs = output_settings(bundled_heads.TAGS)
+            settings = {**outputs, "architectures": ["BertForTokenClassification"], **settings}
         return self._load(AutoConfig.from_pretrained, **settings)
 
     @property
