@@ -15,7 +15,7 @@ from torch import Tensor, nn
 from nersery.core.errors import SettingsError
 from nersery.core.files import os_errors
 from nersery.core.typed_settings import Precision
-from nersery.models.inference import by_length
+from nersery.models.inference import window_passes
 from nersery.models.loading import ModelSource, autocast, pick_device, positions, quiet_transformers
 from nersery.models.packed.packed_encoder import can_pack, in_one_row
 from nersery.models.subwords.collation import collate
@@ -120,10 +120,9 @@ class LayerEncoder:
     def _values(self, windows: Sequence[Window], places: Sequence[tuple[int, list[int]]], total: int) -> Tensor:
         values = torch.zeros(total + 1, int(self._encoder.config.hidden_size), device=self.device)
         with autocast(self.device, self.precision):
-            lengths = [len(window.subwords) for window in windows]
             packed = self._can_end and can_pack(self._encoder)
-            for numbers, shape in by_length(lengths, self._rows, LENGTH_MULTIPLE, packed=packed):
-                part = [windows[number] for number in numbers]
+            numbered = list(enumerate(windows))
+            for numbers, part, shape in window_passes(numbered, self._rows, LENGTH_MULTIPLE, packed=packed):
                 hidden = self._in_one_row(part) if packed else self.hidden(part, **shape)
                 chosen = [
                     (row, position, rank + places[number][0])

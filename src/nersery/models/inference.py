@@ -51,9 +51,9 @@ def by_length(
 
 
 def window_passes(
-    owned: Sequence[tuple[int, Window]], rows: Callable[[int], int], multiple: int
+    owned: Sequence[tuple[int, Window]], rows: Callable[[int], int], multiple: int, *, packed: bool = False
 ) -> Iterator[tuple[list[int], list[Window], Shape]]:
-    """Split windows into forward passes by `by_length`.
+    """Split windows into forward passes; see `by_length`.
 
     Args:
         owned: Windows, each behind the number of its text.
@@ -61,5 +61,5 @@ def window_passes(
     Yields:
         The numbers of the texts in a pass, their windows, and the shape of the pass.
     """
-    for part, shape in by_length([len(window.subwords) for _, window in owned], rows, multiple):
+    for part, shape in by_length([len(window.subwords) for _, window in owned], rows, multiple, packed=packed):
         yield [owned[place][0] for place in part], [owned[place][1] for place in part], shape

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from nersery.core.progress import Progress
-from nersery.models.inference import Shape, by_length, windows_at_once
+from nersery.models.inference import Shape, window_passes, windows_at_once
 from nersery.models.subwords.windows import Window
 
 Scorer = Callable[[Sequence[Window], Shape], Tensor]
@@ -44,15 +44,13 @@ def emissions(
     flat = [(number, window) for number, windows_of_sentence in enumerate(windows) for window in windows_of_sentence]
     parts: list[dict[int, Tensor]] = [{} for _ in windows]
     rows = partial(_rows, passes=passes, most=windows_at_once(device))
-    lengths = [len(window.subwords) for _, window in flat]
-    for indices, shape in by_length(lengths, rows, LENGTH_MULTIPLE, packed=packed):
-        members = [flat[index] for index in indices]
-        scores = score([window for _, window in members], shape).float().cpu()
-        for row, (number, window) in enumerate(members):
+    for numbers, part, shape in window_passes(flat, rows, LENGTH_MULTIPLE, packed=packed):
+        scores = score(part, shape).float().cpu()
+        for row, (number, window) in enumerate(zip(numbers, part, strict=True)):
             start, end = window.core
             parts[number][start] = scores[:, row, start - window.start : end - window.start].transpose(0, 1)
         if progress is not None:
-            progress.advance(len(members))
+            progress.advance(len(part))
     return [torch.cat([part[start] for start in sorted(part)]) for part in parts]
 
 

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterator, Sequence
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from torch import Tensor
 
 from nersery.core.errors import SettingsError
 from nersery.core.warnings import warn
 from nersery.models.inference import WINDOWS, Shape, window_passes
 from nersery.models.loading import eager_attention, refuse_nan
-from nersery.models.packed.packed_encoder import attention_in_one_row, rows
+from nersery.models.packed.packed_encoder import attention_in_one_row, can_pack
 from nersery.models.subwords.collation import collate
 from nersery.models.subwords.windows import Window
 from nersery.taggers.components.emissions import LENGTH_MULTIPLE
@@ -21,36 +22,42 @@ from nersery.taggers.transformer import TransformerTagger
 MOST_PAIRS = WINDOWS * 256**2
 """Pairs of subwords in one pass, also on a GPU; every layer and head keeps a number for each pair."""
 OTHER_WAYS = 'Use another tagger, or keywords = "random" or "none"'
-Found = Iterator[tuple[int, Window, NDArray[np.float32]]]
-"""Windows behind the number of their sentence, and the attention between their subwords. Shape: (subwords, subwords),
-or more."""
 
 
-def packed_attention(tagger: TransformerTagger, windows: Sequence[tuple[int, Window]], layers: int) -> Found:
-    """Attention in windows that stand in rows without padding; for networks that `can_pack`."""
+def subword_attention(
+    tagger: TransformerTagger, windows: Sequence[tuple[int, Window]], layers: int
+) -> Iterator[tuple[int, Window, NDArray[np.float32]]]:
+    """The attention between the subwords of windows, summed over heads and layers.
+
+    Args:
+        windows: Each behind the number of its sentence.
+        layers: See `nersery.taggers.components.word_attention.word_attention`.
+
+    Yields:
+        The number, the window, and its attention. Shape: (subwords, subwords), or more.
+    """
     network, _ = tagger.parts
-    layers = _layers(tagger, layers, len(network.base_model.encoder.layer))
-    for row in rows([len(window.subwords) for _, window in windows]):
-        row_windows = [windows[index] for index in row]
-        totals = attention_in_one_row(network, [window.subwords for _, window in row_windows], layers)
-        for (number, window), total in zip(row_windows, totals, strict=True):
-            refuse_nan(total, tagger.source)
-            yield number, window, total.numpy()
+    packed = can_pack(network)
+    with contextlib.nullcontext() if packed else eager_attention(network):
+        for numbers, part, shape in window_passes(windows, _rows, LENGTH_MULTIPLE, packed=packed):
+            totals = _padded(tagger, part, shape, layers) if shape else _packed(tagger, part, layers)
+            for number, window, total in zip(numbers, part, totals, strict=False):
+                refuse_nan(total, tagger.source)
+                yield number, window, total.numpy()
 
 
-def padded_attention(tagger: TransformerTagger, windows: Sequence[tuple[int, Window]], layers: int) -> Found:
-    """Attention in windows that are padded to passes, in any network that returns it."""
-    with eager_attention(tagger.parts[0]):
-        for numbers, part, shape in window_passes(windows, _rows, LENGTH_MULTIPLE):
-            yield from zip(numbers, part, _summed(tagger, part, shape, layers), strict=False)
+def _packed(tagger: TransformerTagger, windows: Sequence[Window], layers: int) -> list[Tensor]:
+    network, _ = tagger.parts
+    summed = _layers(tagger, layers, len(network.base_model.encoder.layer))
+    return attention_in_one_row(network, [window.subwords for window in windows], summed)
 
 
 def _rows(length: int) -> int:
     return max(1, min(WINDOWS, MOST_PAIRS // length**2))
 
 
-def _summed(tagger: TransformerTagger, windows: Sequence[Window], shape: Shape, layers: int) -> NDArray[np.float32]:
-    """Attention between subwords. Shape: (rows, subwords, subwords), with more rows than windows."""
+def _padded(tagger: TransformerTagger, windows: Sequence[Window], shape: Shape, layers: int) -> Tensor:
+    """Shape: (rows, subwords, subwords), with more rows than windows."""
     network, encoder = tagger.parts
     shape = {**shape, "rows": shape["rows"] + 1}
     batch = collate(windows, encoder.pad, longest=encoder.max_subwords, **shape)
@@ -62,9 +69,8 @@ def _summed(tagger: TransformerTagger, windows: Sequence[Window], shape: Shape, 
     if not attentions or any(layer is None or layer.shape[2:] != (length, length) for layer in attentions):
         raise SettingsError(f'the model "{tagger.model}" does not return the attention between subwords. {OTHER_WAYS}')
     summed = attentions[-_layers(tagger, layers, len(attentions)) :]
-    total: Any = sum(layer.float().sum(1) for layer in summed)  # over layers and heads
-    refuse_nan(total, tagger.source)
-    return np.asarray(total.cpu())
+    total: Tensor = sum(layer.float().sum(1) for layer in summed)  # over layers and heads
+    return total.cpu()
 
 
 def _layers(tagger: TransformerTagger, layers: int, available: int) -> int:

@@ -12,7 +12,7 @@ from torch import Tensor, nn
 
 from nersery.core.errors import MissingResourceError
 from nersery.core.sentence import Entity, Sentence, SoftLabel
-from nersery.core.tags import OUTSIDE
+from nersery.core.tags import OUTSIDE, SCHEMES, encode
 
 OutputScheme = Literal["IOB2", "BIOES"]
 LETTERS: dict[str, str] = {"B": "B", "I": "I", "M": "I", "E": "E", "L": "E", "S": "S", "U": "S", "W": "S"}
@@ -37,8 +37,7 @@ class TagSet:
     @classmethod
     def of(cls, types: Iterable[str], scheme: OutputScheme = "IOB2") -> TagSet:
         """The tags of some types under a scheme."""
-        letters = "BI" if scheme == "IOB2" else "BIES"
-        return cls((OUTSIDE, *(f"{letter}-{type_}" for type_ in sorted(types) for letter in letters)))
+        return cls((OUTSIDE, *(f"{letter}-{type_}" for type_ in sorted(types) for letter in SCHEMES[scheme].letters)))
 
     @cached_property
     def parts(self) -> tuple[tuple[str, str], ...]:
@@ -91,22 +90,12 @@ class TagSet:
         return torch.tensor([self._may_follow(tag, (OUTSIDE, "")) for tag in self.parts])
 
     @cached_property
-    def _index(self) -> dict[tuple[str, str], int]:
-        return {part: index for index, part in enumerate(self.parts)}
+    def _index(self) -> dict[str, int]:
+        return {name: index for index, name in enumerate(self.names)}
 
     def indices(self, entities: Iterable[Entity], length: int) -> list[int]:
         """Labels as tag indices, one a word; a `KeyError` for a type that the tag set lacks."""
-        indices = [self._index[OUTSIDE, ""]] * length
-        for entity in entities:
-            for position in entity.positions:
-                indices[position] = self._index[self._letter(entity, position), entity.type]
-        return indices
-
-    def _letter(self, entity: Entity, position: int) -> str:
-        first, last = position == entity.start, position == entity.end - 1
-        if self._closed and last:
-            return "S" if first else "E"
-        return "B" if first else "I"
+        return [self._index[tag] for tag in encode(entities, length, "BIOES" if self._closed else "IOB2")]
 
     @cached_property
     def _begins(self) -> dict[str, int]:

@@ -13,10 +13,9 @@ from nersery.core.errors import SettingsError
 from nersery.core.registry import name_of
 from nersery.core.sentence import Sentence
 from nersery.models.loading import autocast
-from nersery.models.packed.packed_encoder import can_pack
 from nersery.models.subwords.windows import Window
 from nersery.taggers.base import Tagger
-from nersery.taggers.components.subword_attention import OTHER_WAYS, packed_attention, padded_attention
+from nersery.taggers.components.subword_attention import OTHER_WAYS, subword_attention
 from nersery.taggers.transformer import TransformerTagger
 
 
@@ -48,8 +47,7 @@ def word_attention(tagger: Tagger, sentences: Sequence[Sentence], layers: int = 
     windows = [(number, w) for number, sentence in enumerate(sentences) for w in encoder.windows(sentence.words)]
     network.eval()
     with torch.no_grad(), autocast(network.device, transformer.precision):
-        read = packed_attention if can_pack(network) else padded_attention
-        for number, window, subwords in read(transformer, windows, layers):
+        for number, window, subwords in subword_attention(transformer, windows, layers):
             _fill(attentions[number], window, subwords, len(encoder.suffix))
     return attentions
 
