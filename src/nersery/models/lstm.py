@@ -102,7 +102,9 @@ class LSTMLanguageModel:
         for start in range(0, len(rngs), ROWS):
             end = start + ROWS
             rows = self._sampled(rngs[start:end], ids[start:end], most_words, temperature)
-            texts += [self._text(row) if row[-1] == END else None for row in rows]
+            for *words, last in rows:
+                written = tuple(UNKNOWN if number == RARE else self.words[number - FIRST_WORD] for number in words)
+                texts.append(written if last == END else None)
         return texts
 
     @torch.no_grad()
@@ -115,7 +117,9 @@ class LSTMLanguageModel:
         rows: list[list[int]] = [[] for _ in rngs]
         for step in range(most_words + 1):
             scores, state = self.network(ids, state)
-            sums = self._sums(scores[:, -1] / temperature)
+            scores = scores[:, -1] / temperature
+            scores[:, [PAD, BEGIN]] = -torch.inf
+            sums = scores.double().softmax(-1).cumsum(-1).cpu()
             for row, rng, start, chances in zip(rows, rngs, starts, sums, strict=False):
                 if row[-1:] != [END]:
                     row.append(start[step] if step < len(start) else _drawn(chances, rng))
@@ -124,14 +128,6 @@ class LSTMLanguageModel:
             last = [row[-1] for row in rows] + [END] * (ROWS - len(rows))
             ids = torch.tensor(last, device=ids.device)[:, None]
         return rows
-
-    def _sums(self, scores: Tensor) -> Tensor:
-        """The probabilities that a word or one before it in the vocabulary comes next. Shape: (texts, vocabulary)."""
-        scores[:, [PAD, BEGIN]] = -torch.inf
-        return scores.double().softmax(-1).cumsum(-1).cpu()
-
-    def _text(self, row: Sequence[int]) -> tuple[str, ...]:
-        return tuple(UNKNOWN if number == RARE else self.words[number - FIRST_WORD] for number in row[:-1])
 
 
 def _drawn(sums: Tensor, rng: random.Random) -> int:

@@ -102,20 +102,19 @@ class Connection:
             self._variant = VARIANTS[known]
             self._check_key()
             return
-        self._variant = self._accepted(choices)
-        cache.set_variant(name, VARIANTS.index(self._variant))
-
-    def _accepted(self, choices: Sequence[frozenset[str]]) -> frozenset[str]:
         for variant in choices:
             self._variant = variant
             try:
                 self._probe()
+                break
             except ServerError as error:
-                if error.status in REFUSED and variant != choices[-1]:
-                    continue
-                raise MissingResourceError(self._no_model(error)) from None
-            return variant
-        raise AssertionError("the last variant returns or raises")
+                if error.status not in REFUSED or variant == choices[-1]:
+                    raise MissingResourceError(
+                        f'no language model "{self._settings.model}" answers at '
+                        f"{self._settings.base_url}/chat/completions: {error}. Expected an OpenAI-compatible server; "
+                        "check the settings server and model"
+                    ) from None
+        cache.set_variant(name, VARIANTS.index(self._variant))
 
     def _probe(self) -> None:
         """Send a request of the present variant; while the server is busy, which says nothing of the variant, wait."""
@@ -143,13 +142,6 @@ class Connection:
             warn(f"{self._translated(error)}. Only answers in the cache can be used")
         except OpenAIError:
             pass
-
-    def _no_model(self, error: ServerError) -> str:
-        place = f"{self._settings.base_url}/chat/completions"
-        return (
-            f'no language model "{self._settings.model}" answers at {place}: {error}. Expected an OpenAI-compatible '
-            "server; check the settings server and model"
-        )
 
     def send(self, prompt: Prompt) -> Completion:
         """Send one request.
