@@ -26,6 +26,8 @@ from nersery.models.text_encoder import Text
 LENGTH_MULTIPLE = 8
 SUBWORDS_ON_CPU, SUBWORDS_ON_GPU = 512, 16384
 """Subwords per forward pass, padding included; see `by_length`."""
+_Rows = tuple[int, list[int]]
+"""Where the states of a window belong: the first of its rows in `HiddenStates`, and the positions that these show."""
 RECORDED_LAYER = "alignment_layer"
 """The key in a saved configuration of the layer that the model was trained at."""
 
@@ -96,20 +98,18 @@ class LayerEncoder:
         A text longer than the model is read in overlapping windows; the states of a word come from one of them. A word
         that the tokenizer turns into nothing has no subwords.
         """
-        windows: list[Window] = []
-        places: list[tuple[int, list[int]]] = []
+        windows: list[tuple[_Rows, Window]] = []
         starts, owners, total = [], [], 0
         for text in texts:
             starts.append(total)
             text_owners: list[int] = []
             for window in self.subwords.windows(text):
                 if subwords := self._own_subwords(window, text):
-                    windows.append(window)
-                    places.append((total, [position for _, position in subwords]))
+                    windows.append(((total, [position for _, position in subwords]), window))
                     text_owners += [word for word, _ in subwords]
                     total += len(subwords)
             owners.append(tuple(text_owners))
-        return HiddenStates(self._values(windows, places, total), tuple(starts), tuple(owners))
+        return HiddenStates(self._values(windows, total), tuple(starts), tuple(owners))
 
     def _own_subwords(self, window: Window, text: Text) -> list[tuple[int, int]]:
         """The words in the core of a window, each with the positions of its subwords there."""
@@ -117,20 +117,19 @@ class LayerEncoder:
         words = (word for word in range(*window.core) if not self.subwords.is_nothing(text[word]))
         return [(word, position) for word in words for position in range(*spans[word - window.start])]
 
-    def _values(self, windows: Sequence[Window], places: Sequence[tuple[int, list[int]]], total: int) -> Tensor:
+    def _values(self, windows: Sequence[tuple[_Rows, Window]], total: int) -> Tensor:
         values = torch.zeros(total + 1, int(self._encoder.config.hidden_size), device=self.device)
         with autocast(self.device, self.precision):
             packed = self._can_end and can_pack(self._encoder)
-            numbered = list(enumerate(windows))
-            for numbers, part, shape in window_passes(numbered, self._rows, LENGTH_MULTIPLE, packed=packed):
+            for owners, part, shape in window_passes(windows, self._rows, LENGTH_MULTIPLE, packed=packed):
                 hidden = self._in_one_row(part) if packed else self.hidden(part, **shape)
                 chosen = [
-                    (row, position, rank + places[number][0])
-                    for row, number in enumerate(numbers)
-                    for rank, position in enumerate(places[number][1])
+                    (row, position, rank)
+                    for row, (first, positions) in enumerate(owners)
+                    for rank, position in enumerate(positions, first)
                 ]
-                places_in_pass, positions, ranks = torch.tensor(chosen, device=self.device).T
-                values[ranks] = hidden[places_in_pass, positions].float()
+                rows, places, ranks = torch.tensor(chosen, device=self.device).T
+                values[ranks] = hidden[rows, places].float()
         return values
 
     def _in_one_row(self, windows: Sequence[Window]) -> Tensor:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
+from typing import TypeVar
 
 import torch
 
@@ -13,6 +14,7 @@ from nersery.models.subwords.windows import Window
 
 WINDOWS, WINDOWS_ON_GPU = 16, 128
 """Windows in one forward pass. A GPU takes as long for its kernels' starts as for their work on fewer."""
+Owner = TypeVar("Owner")
 Shape = dict[str, int]
 """How a pass is padded: ``rows`` and ``multiple`` of `nersery.models.subwords.collation.collate`; empty if packed."""
 
@@ -51,15 +53,15 @@ def by_length(
 
 
 def window_passes(
-    owned: Sequence[tuple[int, Window]], rows: Callable[[int], int], multiple: int, *, packed: bool = False
-) -> Iterator[tuple[list[int], list[Window], Shape]]:
+    owned: Sequence[tuple[Owner, Window]], rows: Callable[[int], int], multiple: int, *, packed: bool = False
+) -> Iterator[tuple[list[Owner], list[Window], Shape]]:
     """Split windows into forward passes; see `by_length`.
 
     Args:
-        owned: Windows, each behind the number of its text.
+        owned: Windows, each behind what it belongs to, such as the number of its text.
 
     Yields:
-        The numbers of the texts in a pass, their windows, and the shape of the pass.
+        What the windows of a pass belong to, the windows, and the shape of the pass.
     """
     for part, shape in by_length([len(window.subwords) for _, window in owned], rows, multiple, packed=packed):
         yield [owned[place][0] for place in part], [owned[place][1] for place in part], shape
