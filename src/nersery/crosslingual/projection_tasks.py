@@ -16,6 +16,7 @@ from nersery.core.progress import Progress
 from nersery.core.sentence import Sentence
 from nersery.core.typed_settings import build
 from nersery.core.warnings import warn
+from nersery.core.wording import either
 from nersery.crosslingual.bitext import Bitext, PairedBy, ShiftWatch, reject_of
 from nersery.crosslingual.projection import Projection, Task, Translation, Voting, alignment_issue, vote
 from nersery.crosslingual.sides import opened_side
@@ -122,7 +123,8 @@ class ProjectionTasks:
             yield f'no source entity has the type "{unknown[0]}", which keep, drop or rename names; {hint}'
         from_zero = any(isinstance(file, AlignmentFile) and not file.first for file in self.files)
         if self._outside and from_zero and not self._has_first_word:
-            yield "links point outside their sentences, none to word 0: do the files count from 1 (--first 1)?"
+            from_one = f"do the files count from 1{either(' (--first 1)', '')}?"
+            yield f"links point outside their sentences, none to word 0: {from_one}"
             return
         for number, (lines, first) in sorted(self._outside.items()):
             yield (
