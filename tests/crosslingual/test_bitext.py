@@ -63,7 +63,7 @@ def test_ids_that_are_the_same_in_part_need_a_word_on_how_to_pair():
     """Paired by order, one sentence that is missing at the beginning would shift all labels."""
     io.write([Sentence((id,), id=id) for id in "abc"], "t.jsonl")
     io.write([Sentence((id,), id=id) for id in "bcd"], "s.jsonl")
-    with pytest.raises(SettingsError, match=r"have some ids in common, e\.g\. b, but not all.*--pair-by id or"):
+    with pytest.raises(SettingsError, match=r'have some ids in common, e\.g\. b, but not all.*pair_by="id" or'):
         list(bitext("t.jsonl", "s.jsonl"))
 
 

@@ -107,7 +107,7 @@ def test_steps_may_be_set_where_the_preset_has_epochs() -> None:
 
 
 def test_an_unknown_set() -> None:
-    with pytest.raises(SettingsError, match=r'--models "bundle" is unknown; did you mean "bundled"'):
+    with pytest.raises(SettingsError, match=r'`models` "bundle" is unknown; did you mean "bundled"'):
         load("demo", models="bundle")
 
 
@@ -124,7 +124,7 @@ def test_missing_models_are_listed_with_size_and_remedy(monkeypatch: pytest.Monk
     assert "6.2 GB of disk" in message
     assert "All need" in message
     assert conversion("facebook/mbart-large-50", "mbart-large-50") in message
-    assert '--models bundled runs it with the small models that come with nersery, and leaves out "mulda"' in message
+    assert 'models="bundled" runs it with the small models that come with nersery, and leaves out "mulda"' in message
 
 
 def test_the_papers_models_are_known() -> None:
