@@ -30,8 +30,25 @@ _CHUNK = 1 << 18
 """So many pairs of stems are added up at once."""
 
 
-@dataclass
-class Lexicon:
+@dataclass(frozen=True)
+class Parameters:
+    """What is learnt besides counts; or while a step lasts how often each was seen, added up.
+
+    Args:
+        source_alone: Probability of each source stem among words that come from no target word. Shape: (source stems).
+        target_alone: The same of target stems. Shape: (target stems).
+        forward: Probabilities of jumps among source words, from one target word to the next. Shape: as in `hmm`.
+        backward: Probabilities of jumps among target words, from one source word to the next. Shape: as in `hmm`.
+    """
+
+    source_alone: Values
+    target_alone: Values
+    forward: Values
+    backward: Values
+
+
+@dataclass(frozen=True)
+class Lexicon(Parameters):
     """Counts of what was linked, and what follows from them.
 
     Args:
@@ -39,20 +56,12 @@ class Lexicon:
         counts: How often the stems of each pair were linked, with the prior counts. Shape: (pairs).
         source_uses: How often each source stem was read. Shape: (source stems).
         target_uses: The same of target stems. Shape: (target stems).
-        source_alone: Probability of each source stem among words that come from no target word. Shape: (source stems).
-        target_alone: The same of target stems. Shape: (target stems).
-        forward: Probabilities of jumps among source words, from one target word to the next. Shape: as in `hmm`.
-        backward: Probabilities of jumps among target words, from one source word to the next. Shape: as in `hmm`.
     """
 
     keys: Numbers
     counts: Values
     source_uses: Values
     target_uses: Values
-    source_alone: Values
-    target_alone: Values
-    forward: Values
-    backward: Values
 
     @property
     def totals(self) -> tuple[Values, Values]:
@@ -172,7 +181,7 @@ def empty_lexicon() -> Lexicon:
     """One that knows no stem."""
     nothing = np.zeros(0)
     jumps = hidden_markov.first_jumps()
-    return Lexicon(np.zeros(0, np.int64), nothing, nothing, nothing, nothing, nothing, jumps, jumps)
+    return Lexicon(nothing, nothing, jumps, jumps, np.zeros(0, np.int64), nothing, nothing, nothing)
 
 
 def pair_keys(source: Numbers, target: Numbers) -> Numbers:
