@@ -17,9 +17,9 @@ from nersery.core.errors import SettingsError
 from nersery.core.training_context import Training
 from nersery.core.typed_settings import build
 from nersery.core.warnings import note, remark
-from nersery.crosslingual.aligner_checkpoint import check_keep, keep_learnt
 from nersery.crosslingual.aligners.base import AlignStage
 from nersery.crosslingual.bitext import Bitext, PairedBy, WholePairs
+from nersery.crosslingual.keep_lexicon import check_keep, keep_learnt
 from nersery.crosslingual.projection import Projection, Voting
 from nersery.crosslingual.sides import open_side
 from nersery.experiments.recipe_file.overrides import settings_from

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
-from typing import Any
+from typing import Any, Literal
 from weakref import WeakValueDictionary
 
 import torch
@@ -19,18 +19,9 @@ from nersery.core.training_context import NO_TRAINING, Training
 from nersery.core.typed_settings import ModelName, build
 from nersery.core.warnings import warn
 from nersery.crosslingual.aligners.base import Aligner, Alignment, Link, Pair, Pairs
-from nersery.crosslingual.embedding.extraction import (
-    NORMALIZERS,
-    Extraction,
-    argmax,
-    both_directions,
-    by_probability,
-    cosines,
-    itermax,
-    match,
-    word_states,
-)
 from nersery.crosslingual.embedding.fine_tuning import FineTuning, fine_tune
+from nersery.crosslingual.embedding.probabilities import NORMALIZERS, both_directions, by_probability, word_states
+from nersery.crosslingual.embedding.similarities import argmax, cosines, itermax, match
 from nersery.crosslingual.padded_shapes import padded_shapes
 from nersery.models import bundled
 from nersery.models.hidden_states import HiddenStates, LayerEncoder
@@ -38,6 +29,8 @@ from nersery.models.loading import pick_device, refuse_nan
 from nersery.models.model_settings import ModelSettings
 from nersery.models.multilingual_e5 import ON_THE_HUB
 from nersery.models.text_encoder import Text
+
+Extraction = Literal["softmax", "entmax", "argmax", "itermax", "match"]
 
 TOO_LONG = "a word is longer than the model can read"
 SUBWORDS = 2**16
