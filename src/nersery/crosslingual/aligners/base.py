@@ -16,8 +16,9 @@ from nersery.core.progress import Progress
 from nersery.core.registry import name_of
 from nersery.core.sentence import Sentence
 from nersery.core.training_context import NO_TRAINING, Training, in_job
-from nersery.crosslingual.bitext import Bitext, PairedBy, Row, WholePairs, pair_of
+from nersery.crosslingual.bitext import Bitext, PairedBy, Row
 from nersery.crosslingual.sides import opened_side
+from nersery.crosslingual.whole_pairs import WholePairs, pair_of
 from nersery.io.pharaoh import check_first, check_output, format_alignment
 from nersery.pipeline.error_policy import one_for_each
 from nersery.pipeline.stage import Stage
@@ -107,16 +108,6 @@ def aligned(aligner: Aligner, pairs: Sequence[Pair]) -> Sequence[Alignment | Rej
     return one_for_each(name_of(aligner), pairs, aligner.align(pairs), "alignments")
 
 
-def align_step(aligner: Aligner) -> Callable[[Sequence[Row]], list[Alignment | Reject]]:
-    """The step of the loop: a batch of whole rows of parallel text, each with the links of its words."""
-
-    def run_batch(rows: Sequence[Row]) -> list[Alignment | Reject]:
-        outcomes = aligned(aligner, [pair_of(row) for row in rows])
-        return [_with_target(outcome, row) for outcome, row in zip(outcomes, rows, strict=True)]
-
-    return run_batch
-
-
 def _with_target(outcome: Alignment | Reject, row: Row) -> Alignment | Reject:
     """The outcome; a reject shows the target where it shows nothing."""
     if not isinstance(outcome, Reject) or outcome.sentence is not None or isinstance(row.target, Reject):
@@ -156,7 +147,12 @@ class AlignStage(Stage[Row, Row]):
     def fit(self, method: Aligner, folder: Path | None, progress: Progress | None) -> Step[Row]:
         """See `Stage`."""
         method.fit(self.pairs, in_job(self.training, folder, progress))
-        return align_step(method)  # type: ignore[return-value]  # the job asks only that it can be encoded
+
+        def align_rows(rows: Sequence[Row]) -> list[Alignment | Reject]:
+            outcomes = aligned(method, [pair_of(row) for row in rows])
+            return [_with_target(outcome, row) for outcome, row in zip(outcomes, rows, strict=True)]
+
+        return align_rows  # type: ignore[return-value]  # the job asks only that it can be encoded
 
     def sentence_of(self, row: Row) -> Sentence | None:
         """The target of a pair that failed."""
