@@ -159,7 +159,7 @@ class Statistical(Aligner):
         lexicon = SlicedLexicon(Batches(sources, targets), known, prior_counts.counts, stems)
         del prior_counts  # what it knows of each word is large
         give_back()
-        steps = Steps(self.ibm1_steps, self.hmm_steps, self.null, 2 * DEFAULT_PRIOR)  # of most pairs nothing was learnt
+        steps = Steps(self.ibm1_steps, self.hmm_steps, self.null)
         return learn(sources, targets, known, lexicon, steps, progress)
 
     def _examples(self, pairs: Pairs) -> Iterator[Pair]:

@@ -12,6 +12,7 @@ from nersery.crosslingual.hmm import hidden_markov
 from nersery.crosslingual.hmm.batches import PADDING, Batch
 from nersery.crosslingual.hmm.hidden_markov import Array
 from nersery.crosslingual.hmm.lexicon import Lexicon, Parameters, Values
+from nersery.crosslingual.hmm.prior_counts import DEFAULT_PRIOR
 from nersery.crosslingual.hmm.sliced_lexicon import SlicedLexicon
 from nersery.crosslingual.hmm.stemmed import Stemmed, Stems
 from nersery.crosslingual.hmm.texts import UNKNOWN
@@ -29,13 +30,11 @@ class Steps:
         ibm1: By words alone.
         hmm: With the places of the words.
         null: Probability in (0, 1) that a word comes from none.
-        least: Pairs of stems with a lower count are forgotten at the end.
     """
 
     ibm1: int
     hmm: int
     null: float
-    least: float
 
 
 @dataclass(frozen=True)
@@ -159,7 +158,7 @@ def learn(
             parameters.backward if step < steps.ibm1 else hidden_markov.normalized(seen.backward),
         )
         del seen  # the next step begins with what takes the most memory
-    keys, counts = lexicon.frequent(steps.least, is_linked=count > 0)
+    keys, counts = lexicon.frequent(2 * DEFAULT_PRIOR, is_linked=count > 0)  # of most pairs nothing was learnt
     return Lexicon(**vars(parameters), keys=keys, counts=counts, source_uses=uses[0], target_uses=uses[1])
 
 
