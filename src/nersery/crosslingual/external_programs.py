@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from nersery.core.errors import MissingResourceError, NerseryError
 from nersery.core.warnings import warn
-from nersery.crosslingual.hmm.lexicon import pair_keys
+from nersery.crosslingual.hmm.lexicon import looked_up, pair_keys
 from nersery.crosslingual.symmetrization import LEAST, Point, Points
 from nersery.io.pharaoh import parse_alignment
 
@@ -312,8 +312,6 @@ class TranslationTable:
         Shape: (words, translation). The rest of each column is the empty word's.
         """
         left, right = np.array([*words, 0], np.int64), np.array(translation, np.int64)
-        wanted = pair_keys(left[:, None], right)
-        places = np.minimum(np.searchsorted(self.keys, wanted), len(self.keys) - 1)
-        chances = np.where(self.keys[places] == wanted, self.values[places], 0.0)
+        chances, _ = looked_up(self.keys, self.values, pair_keys(left[:, None], right))
         origins: NDArray[np.float64] = chances / np.maximum(chances.sum(0), np.finfo(float).tiny)
         return origins[:-1]

@@ -237,9 +237,7 @@ class Statistical(Aligner):
         source = padded([*(self._source.look_up(pair.source) for pair in pairs), *nothing], shape[0])
         target = padded([*(self._target.look_up(pair.target) for pair in pairs), *nothing], shape[1])
         batch = Batch(source, target)
-        places = self._lexicon.find(source, target)
-        counts, is_known = np.zeros(places.shape), places < len(self._lexicon.keys)
-        counts[is_known] = self._lexicon.counts[places[is_known]]
+        counts, is_known = self._lexicon.look_up(source, target)
         is_new = ~is_known & (target != PADDING).T[:, :, None] & (source != PADDING)
         self._preset(counts, is_new, pairs, features)
         emissions = self._rates.emissions(batch, counts)

@@ -5,8 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields
-from functools import partial
-from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +13,7 @@ from numpy.typing import NDArray
 from safetensors import SafetensorError
 from safetensors.numpy import load_file, save_file
 
+from nersery.core.batched import batched
 from nersery.core.errors import MissingResourceError, SettingsError
 from nersery.core.files import differences, os_errors, write_atomic
 from nersery.crosslingual.hmm import hidden_markov
@@ -70,22 +69,17 @@ class Lexicon(Parameters):
         add_up(self.keys, self.counts, sources, targets)
         return sources, targets
 
-    def find(self, source: Numbers, target: Numbers) -> Numbers:
-        """Where each pair of stems stands among the keys, and how many there are where it is not among them.
+    def look_up(self, source: Numbers, target: Numbers) -> tuple[Values, NDArray[np.bool_]]:
+        """The count of each pair of stems, 0 where there is none; and whether there is one.
 
         Args:
             source: Below 0 where there is no stem. Shape: (sentences, source words).
             target: The same. Shape: (sentences, target words).
 
-        Shape: (target words, sentences, source words).
+        Shape: twice (target words, sentences, source words).
         """
         wanted = pair_keys(source[:, :, None], target[:, None, :])
-        places = np.searchsorted(self.keys, wanted)
-        if len(self.keys):
-            clipped = np.minimum(places, len(self.keys) - 1)
-            real = (source >= 0)[:, :, None] & (target >= 0)[:, None, :]
-            places = np.where(real & (self.keys[clipped] == wanted), places, len(self.keys))
-        return np.ascontiguousarray(places.transpose(2, 0, 1))
+        return looked_up(self.keys, self.counts, np.ascontiguousarray(wanted.transpose(2, 0, 1)))
 
     def save(self, folder: Path, facts: Mapping[str, Any]) -> None:
         """Write it into a folder; what lay there is replaced.
@@ -142,19 +136,13 @@ def _json(facts: Mapping[str, Any]) -> Iterator[str]:
         yield f"{before}{json.dumps(key)}: "
         before = ", "
         if isinstance(value, TextNumbers):
-            texts = iter(value)
-            parts = iter(partial(_items, texts), "")
             yield "["
-            yield from (part if number == 0 else f", {part}" for number, part in enumerate(parts))
+            for number, texts in enumerate(batched(value, 1000)):
+                yield (", " if number else "") + json.dumps(texts)[1:-1]
             yield "]"
         else:
             yield json.dumps(value)
     yield "}"
-
-
-def _items(texts: Iterator[str]) -> str:
-    """The next texts of a list in JSON, without its brackets; empty at the end."""
-    return json.dumps([*islice(texts, 1000)])[1:-1]
 
 
 def is_saved(folder: Path) -> bool:
@@ -182,6 +170,20 @@ def empty_lexicon() -> Lexicon:
     nothing = np.zeros(0)
     jumps = hidden_markov.first_jumps()
     return Lexicon(nothing, nothing, jumps, jumps, np.zeros(0, np.int64), nothing, nothing, nothing)
+
+
+def looked_up(keys: Numbers, values: Values, wanted: Numbers) -> tuple[Values, NDArray[np.bool_]]:
+    """The value of each wanted key, 0 where there is none; and whether there is one. Shape: twice as wanted.
+
+    Args:
+        keys: Sorted. Shape: (keys).
+        values: Shape: (keys).
+    """
+    if not len(keys):
+        return np.zeros(wanted.shape), np.zeros(wanted.shape, bool)
+    places = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
+    is_known = keys[places] == wanted
+    return np.where(is_known, values[places], 0.0), is_known
 
 
 def pair_keys(source: Numbers, target: Numbers) -> Numbers:
