@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol
+from typing import Any, ClassVar, Protocol
 
 from nersery.core.alignments import Alignment, Link, Pair
 from nersery.core.files import as_path
@@ -24,14 +24,7 @@ from nersery.pipeline.error_policy import one_for_each
 from nersery.pipeline.stage import Stage
 from nersery.pipeline.stage_job import Sentences, in_memory, run_stage, split_options
 
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
 __all__ = ["Aligner", "Alignment", "Link", "Pair", "Pairs", "Suggestions"]
-
-UNSUGGESTED = 1e-3
-"""How likely words without a suggested link are, compared with chance."""
 
 
 class Pairs(Protocol):
@@ -59,21 +52,6 @@ class Suggestions:
     counts: float
     trust: float
     learn_from: int
-
-    def weights(self, pair: Pair, alignment: Alignment) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """How much likelier each pair of words is than by chance, in both directions.
-
-        Shape: twice (target words, source words).
-        """
-        import numpy as np
-
-        probabilities = np.zeros((len(pair.target), len(pair.source)))
-        for source, target, probability in alignment:
-            probabilities[target, source] = probability
-        forward, backward = (
-            (probabilities * len(words) + UNSUGGESTED) ** self.trust for words in (pair.source, pair.target)
-        )
-        return forward, backward
 
 
 class Aligner(Method, ABC):
