@@ -228,19 +228,14 @@ def _read(path: Path, sources: Corpus, targets: Corpus) -> list[Points]:
             f"{path.name} has {len(lines)} lines, expected {len(sources)}, one a pair",
             min(len(lines), len(sources)) + 1,
         )
-    return [
-        _points(text, len(source), len(target), line)
-        for line, (text, source, target) in enumerate(zip(lines, sources, targets, strict=True), start=1)
-    ]
-
-
-def _points(text: str, source: int, target: int, line: int) -> Points:
-    try:
-        points = {(link.source, link.target) for link in parse_alignment(text)}
-    except ValueError as error:
-        raise AnswerError(str(error), line) from error
-    _refuse_far(points, source, target, line)
-    return points
+    answer: list[Points] = []
+    for line, (text, source, target) in enumerate(zip(lines, sources, targets, strict=True), start=1):
+        try:
+            answer.append({(link.source, link.target) for link in parse_alignment(text)})
+        except ValueError as error:
+            raise AnswerError(str(error), line) from error
+        _refuse_far(answer[-1], len(source), len(target), line)
+    return answer
 
 
 def _refuse_far(points: Points, source: int, target: int, line: int) -> None:

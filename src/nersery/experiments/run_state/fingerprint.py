@@ -95,7 +95,6 @@ def _by_content(method: dict[str, Any], files: Mapping[str, str]) -> dict[str, A
     kind, name, settings = method["kind"], method["method"], method["settings"]
     if name not in registry.names(kind):  # of another package, which is no longer installed
         return method
-
     names = file_settings.names_in(registry.get(kind, name), settings)
     contents = {keys: f"a file with the SHA-256 {files[path]}" for keys, _, path in names if path in files}
     return {**method, "settings": file_settings.replaced(settings, contents)}
