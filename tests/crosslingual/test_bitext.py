@@ -12,19 +12,11 @@ import pytest
 from nersery import Entity, Sentence, io
 from nersery.core.errors import DataError, SettingsError
 from nersery.core.outcome import Reject
-from nersery.crosslingual.bitext import (
-    EMPTY_BOTH,
-    EMPTY_SOURCE,
-    EMPTY_TARGET,
-    UNPAIRED,
-    Bitext,
-    PairedBy,
-    Row,
-    WholePairs,
-    reject_of,
-)
+from nersery.crosslingual.bitext import Bitext, PairedBy, Row
 from nersery.crosslingual.divergence import Features, where_apart
+from nersery.crosslingual.pairing_by_id import UNPAIRED
 from nersery.crosslingual.sides import open_side
+from nersery.crosslingual.whole_pairs import EMPTY_BOTH, EMPTY_SOURCE, EMPTY_TARGET, WholePairs, reject_of
 from nersery.io.base import ReadOptions
 from nersery.io.text_file import TextFile
 
