@@ -27,7 +27,7 @@ from tests.cli.calls import call
 ROOT = Path(nersery.__file__).parent
 OPTION = re.compile(r"(?<![\w-])--[a-z][a-z-]*")
 COMMANDS_ALONE = {
-    "crosslingual/aligner_checkpoint.py": "--keep",
+    "crosslingual/keep_lexicon.py": "--keep",
     "evaluate/missing_sentences.py": "--missing",
     "experiments/execution/tracking.py": "--log",
     "publish/dataset.py": "--no-parquet",
