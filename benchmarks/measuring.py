@@ -5,7 +5,8 @@ a plain Python loop (`python_speed`), always of the same run.
 
     python benchmarks/measuring.py
 
-prints what this machine is and how fast it computes a matrix product and a plain Python loop.
+prints what this machine is and how fast it computes a matrix product and a plain Python loop. With ``--processes 2``,
+it also prints how much more two processes compute than one: on two cores twice as much, on threads of one core less.
 """
 
 from __future__ import annotations
@@ -178,6 +179,30 @@ def matrix_speed(device: str, dtype: object) -> float:
     return 2e-9 * side**3 / min(seconds(lambda: torch.mm(matrix, matrix)) for _ in range(5))
 
 
+def products(seconds_long: float = 3.0) -> float:
+    """Matrix products per second on one thread, over a fixed time."""
+    import torch
+
+    torch.set_num_threads(1)
+    matrix, count, start = torch.rand(SIDE, SIDE), 0, time.perf_counter()
+    while time.perf_counter() - start < seconds_long:
+        torch.mm(matrix, matrix)
+        count += 1
+    return count / seconds_long
+
+
+def gain_of_processes(count: int) -> float:
+    """The matrix products of that many processes at once, divided by those of one."""
+
+    def together(number: int) -> float:
+        command = [sys.executable, __file__, "--products"]
+        started = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(number)]
+        return sum(float(process.communicate()[0]) for process in started)
+
+    alone = together(1)
+    return together(count) / alone
+
+
 def python_speed() -> float:
     """Words a second of a plain Python loop that splits lines and counts their words, the best of three."""
     lines = [f"{' '.join(f'word{(number * place) % 997}' for place in range(WORDS))}\n" for number in range(500)]
@@ -191,5 +216,20 @@ def python_speed() -> float:
     return WORDS * len(lines) / min(seconds(count, time.process_time) for _ in range(3))
 
 
-if __name__ == "__main__":
+def main() -> None:
+    """Print what this machine is."""
+    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    options.add_argument("--processes", type=int, default=1)
+    options.add_argument("--products", action="store_true", help=argparse.SUPPRESS)
+    chosen = options.parse_args()
+    if chosen.products:
+        print(products())
+        return
     print("\n".join(machine()))
+    if chosen.processes > 1:
+        gain = gain_of_processes(chosen.processes)
+        print(f"{chosen.processes} processes compute {gain:.2f} times as much as one")
+
+
+if __name__ == "__main__":
+    main()

@@ -14,6 +14,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from nersery.core.warnings import NO_NOTES
+from nersery.core.wording import set_command_line
 
 any_machine = settings(
     deadline=None, suppress_health_check=[HealthCheck.too_slow]
@@ -44,8 +45,12 @@ def pytest_collection_finish() -> None:
 
 @pytest.fixture(autouse=True)
 def notes() -> Iterator[None]:
-    """Notes are shown in each test: jobs and workers that are no processes here set that for all later ones."""
+    """Notes are shown in each test: jobs and workers that are no processes here set that for all later ones.
+
+    So they do for whom messages are written, which is a user of the library.
+    """
     token = NO_NOTES.set(False)
+    set_command_line(False)
     yield
     NO_NOTES.reset(token)
 

@@ -129,7 +129,7 @@ class TestReplaceable:
 
     def test_other_folders_are_not_even_by_force(self, tmp_path: Path):
         (tmp_path / "train.jsonl").touch()
-        with pytest.raises(SettingsError, match="holds no dataset, so even --force does not overwrite it"):
+        with pytest.raises(SettingsError, match="holds no dataset, so even force=True does not overwrite it"):
             self.check(tmp_path)
 
     def test_neither_is_one_with_files_of_others(self, tmp_path: Path):

@@ -12,19 +12,11 @@ import pytest
 from nersery import Entity, Sentence, io
 from nersery.core.errors import DataError, SettingsError
 from nersery.core.outcome import Reject
-from nersery.crosslingual.bitext import (
-    EMPTY_BOTH,
-    EMPTY_SOURCE,
-    EMPTY_TARGET,
-    UNPAIRED,
-    Bitext,
-    PairedBy,
-    Row,
-    WholePairs,
-    reject_of,
-)
+from nersery.crosslingual.bitext import Bitext, PairedBy, Row
 from nersery.crosslingual.divergence import Features, where_apart
+from nersery.crosslingual.pairing_by_id import UNPAIRED
 from nersery.crosslingual.sides import open_side
+from nersery.crosslingual.whole_pairs import EMPTY_BOTH, EMPTY_SOURCE, EMPTY_TARGET, WholePairs, reject_of
 from nersery.io.base import ReadOptions
 from nersery.io.text_file import TextFile
 
@@ -63,7 +55,7 @@ def test_ids_that_are_the_same_in_part_need_a_word_on_how_to_pair():
     """Paired by order, one sentence that is missing at the beginning would shift all labels."""
     io.write([Sentence((id,), id=id) for id in "abc"], "t.jsonl")
     io.write([Sentence((id,), id=id) for id in "bcd"], "s.jsonl")
-    with pytest.raises(SettingsError, match=r"have some ids in common, e\.g\. b, but not all.*--pair-by id or"):
+    with pytest.raises(SettingsError, match=r'have some ids in common, e\.g\. b, but not all.*pair_by="id" or'):
         list(bitext("t.jsonl", "s.jsonl"))
 
 

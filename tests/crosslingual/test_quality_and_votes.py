@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from nersery import Entity, Origin, Sentence
 from nersery.core.alignments import Link
 from nersery.core.outcome import Reject, collect
+from nersery.crosslingual.project_stage import project_step
 from nersery.crosslingual.projection import (
     DISAGREE,
     ENTITY_QUALITY,
@@ -25,7 +26,6 @@ from nersery.crosslingual.projection import (
     best_chances,
     vote,
 )
-from nersery.crosslingual.projection_tasks import project_step
 from nersery.pipeline.job import run
 from tests.crosslingual.translations import ADA, alignment, labelled, plain, projected
 

@@ -50,7 +50,7 @@ select = ["agrement", 5]
             "seeds.x=3",
         )
         expected = [
-            '--set "seeds.x=3": say which entry',
+            '`overrides` "seeds.x=3": say which entry',
             'unknown key "nane"; did you mean "name"?',
             "name is missing: expected e.g.",
             "seeds is [0, 0]: expected a list of different whole numbers",

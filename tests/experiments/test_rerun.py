@@ -83,7 +83,7 @@ class TestAgain:
     def test_a_finished_system_cannot_be_removed(self, ended: Path):
         text = Path("recipe.toml").read_text("utf-8")
         Path("recipe.toml").write_text(text[: text.rindex("[[systems]]")], "utf-8")
-        with pytest.raises(SettingsError, match="holds a run with other settings"):
+        with pytest.raises(SettingsError, match=r"holds a run with other settings(.|\n)*another folder \(`output`\)"):
             execute()
 
     def test_systems_in_another_order(self, ended: Path, memory: Trainings):

@@ -67,7 +67,7 @@ def test_brackets_that_do_not_pair_are_told_with_their_line(
 
 def test_columns_cannot_be_named(tmp_path: Path) -> None:
     for option in ("word_column", "tag_column"):
-        with pytest.raises(DataError, match=r"CoNLL-2012 are fixed: word 4, entity 11\n.*leave out --word-column"):
+        with pytest.raises(DataError, match=r"CoNLL-2012 are fixed: word 4, entity 11\n.*leave out `word_column`"):
             read(save(tmp_path, ROWS), **{option: 2})
 
 

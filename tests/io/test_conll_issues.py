@@ -18,7 +18,7 @@ def test_a_range_of_words_is_reported_where_its_words_follow(path: Path) -> None
     for named in ({}, {"word_column": 2, "tag_column": 3}):
         (issue,) = issues(path, text, **named)
         assert issue == ":2 (sentence train:1): 'del' is the words 2-3 together, which follow; expected each word once"
-    with pytest.raises(DataError, match=r"--repair extra-rows .*delete the lines of the words if"):
+    with pytest.raises(DataError, match=r'repair="extra-rows" .*delete the lines of the words if'):
         read(path)
     source = opened(path, f"{text}\n1\tAda\tB-PER\n2\twrote\tO\n", repair="drop-sentence")
     assert [(sentence.words, sentence.labels) for sentence in source] == [ADA]
@@ -66,7 +66,7 @@ def test_tags_of_several_levels_in_one_column_are_refused(path: Path) -> None:
     found = issues(path, text)
     assert [issue.partition(" the tag")[0] for issue in found] == [f":{line} (sentence train:1):" for line in (1, 2, 3)]
     assert {issue.partition("read: ")[2] for issue in found} == {"it holds several tags; expected O, B-TYPE or I-TYPE"}
-    with pytest.raises(DataError, match=r"nested entities are not supported.*--tag-column chooses one") as caught:
+    with pytest.raises(DataError, match=r"nested entities are not supported.*`tag_column` chooses one") as caught:
         read(path)
     assert "orphan-inside" not in caught.value.fix
     (command,) = re.findall("sed -E '.+?'", caught.value.fix)

@@ -99,7 +99,7 @@ def test_the_byte_order_mark_of_a_joined_file_is_reported(path: Path, second: st
     text = f"\ufeffAda\tB-PER\nwrote\tO\n\n\ufeff{second}\nBo\tB-PER\n\n\ufeff"
     found = issues(path, text)
     assert found[0].startswith(f":4 (sentence train:{sentence}): there is a byte order mark (U+FEFF) inside the file")
-    with pytest.raises(DataError, match="--repair byte-order-mark"):
+    with pytest.raises(DataError, match='repair="byte-order-mark"'):
         read(path)
     source = opened(path, text, repair="byte-order-mark")
     assert [(s.words, s.labels) for s in source] == [
@@ -164,6 +164,6 @@ def test_tags_whose_letter_is_misplaced_or_small_are_read_after_a_repair(path: P
     ):
         with pytest.raises(DataError, match=repair):
             list(opened(path, text))
-        with pytest.raises(DataError, match=f"--repair {repair}"):
+        with pytest.raises(DataError, match=f'repair="{repair}"'):
             list(opened(path, text, tag_column=2))
         assert labels(path, text, tag_column=2, repair=[repair]) == [(("Ada", "L.", "ran"), ((0, 2, "PER"),))]

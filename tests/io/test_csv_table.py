@@ -112,7 +112,7 @@ def test_tables_with_tabs_are_known_by_their_header(tmp_path: Path, name: str, t
     path.write_text(text, "utf-8")
     found = read(path)
     assert (tuple(s.words for s in found), tuple(s.labels for s in found)) == (WORDS, LABELS)
-    with pytest.raises(DataError, match="the file seems to be csv: leave out --format"):
+    with pytest.raises(DataError, match="the file seems to be csv: leave out `format`"):
         read(path, format="conll")
 
 
@@ -192,7 +192,7 @@ def test_a_type_may_have_spaces(tmp_path: Path, table: str) -> None:
 
 def test_named_columns_win(tmp_path: Path) -> None:
     path = save(tmp_path, "sentence,form,word,tag,label\n1,Ada,ada,O,B-PER\n1,saw,see,O,O\n")
-    with pytest.raises(DataError, match=r"which column has the tags: sentence, form, word.*\n.*--tag-column"):
+    with pytest.raises(DataError, match=r"which column has the tags: sentence, form, word.*\n.*`tag_column`"):
         read(path)
     [sentence] = read(path, word_column=2, tag_column=5)
     assert (sentence.words, sentence.labels, sentence.columns) == (
@@ -293,7 +293,7 @@ def test_what_is_wrong_with_a_word_is_told_in_its_line(tmp_path: Path) -> None:
         read(path)
     (issue,) = error.value.issues
     assert (issue.line, issue.message) == (3, "word 1 is empty")
-    assert "--repair blank-words" in str(error.value)
+    assert 'repair="blank-words"' in str(error.value)
     path.write_text(path.read_text("utf-8").replace(",,O\n,again,O", ",met,O\n,,O\n,again,I-PER"), "utf-8")
     source = open_corpus(path, ReadOptions(repair=("blank-words", "orphan-inside")))
     assert [(sentence.words, sentence.labels) for sentence in source] == [

@@ -32,7 +32,7 @@ from nersery.io import open_corpus, open_text, read
         ("a.txt", "<START:person> Ada <END> wrote .\nNobody else did .\n", r"marks in it.*<START:person> Ada <END>"),
         ("a.txt", "Ada|NNP|I-PER ran|VBD|O\n\nBo|PRP|O saw|VBD|O Rome|NNP|I-LOC\n", r"WikiNER.*\n.*sed 's/\$/\\n/'"),
         ("a.train", "In <START> Rome <END> too .\n", "marks in it"),
-        ("a.txt", 'In <ENAMEX TYPE="LOCATION">New York</ENAMEX> .\n', r"marks in it.*\n.*--format text"),
+        ("a.txt", 'In <ENAMEX TYPE="LOCATION">New York</ENAMEX> .\n', r'marks in it.*\n.*format="text"'),
     ],
 )  # fmt: skip
 def test_what_they_are_and_what_to_do(tmp_path: Path, name: str, text: str, message: str) -> None:

@@ -60,7 +60,7 @@ def test_text_with_some_columns_is_not_read_without_a_word(tmp_path: Path) -> No
     path.write_text(MIXED, "utf-8")
     for open_ in (open_corpus, open_text):
         with pytest.raises(
-            DataError, match=r"a\.txt: some lines are a word and its tag.*\n.*--format conll .*--format text"
+            DataError, match=r'a\.txt: some lines are a word and its tag.*\n.*format="conll" .*format="text"'
         ):
             open_(path)
     assert len(read(path, format="text")) == 6
@@ -73,7 +73,7 @@ def test_columns_with_types_alone_are_not_read_as_text_without_a_word(tmp_path: 
     path = tmp_path / "a.txt"
     path.write_text(text, "utf-8")
     with pytest.raises(
-        DataError, match=r"a\.txt: some lines are a word and its tag.*\n.*--format conll .*--format text"
+        DataError, match=r'a\.txt: some lines are a word and its tag.*\n.*format="conll" .*format="text"'
     ):
         open_corpus(path)
     with pytest.raises(DataError, match="bare-type"):
@@ -120,7 +120,7 @@ def test_a_file_of_some_other_format_is_not_taken_for_text(tmp_path: Path) -> No
     path = tmp_path / "a.json"
     path.write_text('{\n  "words": ["a"]\n}\n')
     for open_ in (open_corpus, open_text):
-        with pytest.raises(DataError, match=r"JSON on several lines.*\n.*--format"):
+        with pytest.raises(DataError, match=r"JSON on several lines.*\n.*: format="):
             open_(path)
     assert len(read(path, format="text")) == 3
 
@@ -224,7 +224,7 @@ def test_compressed_files_are_called_so(tmp_path: Path, pack: Callable[[bytes], 
     with pytest.raises(DataError, match="this is compressed"):
         read(tmp_path / "a.conll", encoding="latin-1")
     (tmp_path / "a.conll").write_bytes("PKW O\nfährt O\nNürnberg B-LOC\n".encode("latin-1"))
-    with pytest.raises(DataError, match="--encoding latin-1"):
+    with pytest.raises(DataError, match='encoding="latin-1"'):
         read(tmp_path / "a.conll")
 
 
@@ -232,7 +232,7 @@ def test_other_encodings(tmp_path: Path) -> None:
     path = tmp_path / "a.conll"
     for name in ("utf-16", "utf-32"):
         path.write_bytes(CONLL.replace("Ada", "आदा").encode(name))
-        with pytest.raises(DataError, match=f"--encoding {name}"):
+        with pytest.raises(DataError, match=f'encoding="{name}"'):
             read(path)
         assert read(path, encoding=name)[0].words == ("आदा", "wrote")
     path.write_bytes(f"\ufeff{CONLL}".encode("utf-16-le"))
@@ -380,14 +380,14 @@ def test_unknown_options_of_reading_get_a_suggestion(tmp_path: Path) -> None:
 def test_control_characters_of_latin_1_may_be_letters_of_windows(tmp_path: Path) -> None:
     path = tmp_path / "a.conll"
     path.write_bytes("O’Brien B-PER\nwrote O\n".encode("cp1252"))
-    with pytest.raises(DataError, match=r"e\.g\. --encoding cp1252$"):
+    with pytest.raises(DataError, match=r'e\.g\. encoding="cp1252"$'):
         read(path)
-    with pytest.raises(DataError, match=r"; --encoding cp1252 .*; --repair control-characters"):
+    with pytest.raises(DataError, match=r'; encoding="cp1252" .*; repair="control-characters"'):
         read(path, encoding="latin-1")
     assert read(path, encoding="cp1252")[0].words == ("O’Brien", "wrote")
     for content, encoding in ((b"a\x81 O\n", "latin-1"), (b"a\x07 O\n", "latin-1"), (b"a\xc2\x92 O\n", "utf-8")):
         path.write_bytes(content)
-        with pytest.raises(DataError, match="--repair control-characters") as caught:
+        with pytest.raises(DataError, match='repair="control-characters"') as caught:
             read(path, encoding=encoding)
         assert "cp1252" not in caught.value.fix
 
@@ -406,7 +406,7 @@ def test_a_wrong_format_is_told_the_right_one(tmp_path: Path, name: str, text: s
     for path in (tmp_path / name, tmp_path):
         with pytest.raises(DataError) as error:
             list(open_corpus(path, ReadOptions(format=wrong)))
-        assert str(error.value).endswith(f"\nFix: the file seems to be {right}: leave out --format")
+        assert str(error.value).endswith(f"\nFix: the file seems to be {right}: leave out `format`")
 
 
 @pytest.mark.parametrize(

@@ -30,7 +30,7 @@ def test_without_pyarrow_the_extra_is_named(tmp_path: Path, monkeypatch: pytest.
 def test_one_file_of_it_cannot_be_written() -> None:
     with pytest.raises(
         SettingsError,
-        match=r"in shards only, by `nersery augment`.*`crosslingual project` with --shards\. Choose \.jsonl",
+        match=r"in shards only, by `nersery augment`.*`crosslingual project` with `shards`\. Choose \.jsonl",
     ):
         io.writer("parquet")
 

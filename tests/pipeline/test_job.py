@@ -214,7 +214,7 @@ class TestJournal:
             job(tmp_path, seed=1).run(ITEMS, step)
         assert str(caught.value) == (
             f"{job(tmp_path).part} holds an unfinished job with other settings:\n  seed: was 0, now 1\n"
-            "Repeat the command with those settings to resume, choose another output, or start over (--force)"
+            "Repeat the command with those settings to resume, choose another output, or start over (force=True)"
         )
 
 

@@ -115,7 +115,7 @@ class TestResume:
         folder = tmp_path / "killed"
         part = start_and_kill(folder, 12).part
         (part / "journal.json").write_text(content)
-        with pytest.raises(NerseryError, match=r"journal\.json is broken.*or use --force") as caught:
+        with pytest.raises(NerseryError, match=r"journal\.json is broken.*or use force=True") as caught:
             job(folder).run(ITEMS, step)
         assert str(pickle.loads(pickle.dumps(caught.value))) == str(caught.value), "a job may be in another process"
         job(folder).run(ITEMS, step, overwrite=True)

@@ -95,7 +95,7 @@ class TestResume:
     ) -> None:
         part = start_and_kill(tmp_path, 4)
         (part / MANIFEST).write_text(content)
-        with pytest.raises(NerseryError, match=r"manifest\.jsonl is broken.*or use --force"):
+        with pytest.raises(NerseryError, match=r"manifest\.jsonl is broken.*or use force=True"):
             job(tmp_path).run(ROWS, answers)
         job(tmp_path).run(ROWS, answers, overwrite=True)
         assert files(tmp_path / "out") == undisturbed_shards

@@ -48,7 +48,7 @@ def test_an_input_that_changes_during_the_job_is_an_error(
     io.write(GOLD, file)
     with monkeypatch.context() as patch:
         patch.setattr(stage_module, "_count", count_and_cut)
-        with pytest.raises(NerseryError, match=r"the input .*gold\.jsonl changed while the job ran.*--force"):
+        with pytest.raises(NerseryError, match=r"the input .*gold\.jsonl changed while the job ran.*force=True"):
             stage_job(STAGE, io.open_corpus(file), output, JobOptions(shards, quiet=True)).run()
     assert not output.exists()
     forced = JobOptions(shards, quiet=True, force=True)

@@ -258,7 +258,7 @@ def test_a_folder_of_somebody_else_is_never_overwritten(tmp_path: Path):
     check_folder(folder, force=True)
     (tmp_path / "thesis").mkdir()
     (tmp_path / "thesis/thesis.tex").write_text("precious")
-    with pytest.raises(SettingsError, match="even --force does not overwrite"):
+    with pytest.raises(SettingsError, match="even force=True does not overwrite"):
         check_folder(tmp_path / "thesis", force=True)
     with pytest.raises(SettingsError, match="is a file"):
         check_folder(tmp_path / "thesis/thesis.tex", force=True)

@@ -19,6 +19,7 @@ from typer.core import TyperCommand, TyperGroup, TyperOption
 from nersery.core.errors import NerseryError, SettingsError, printable
 from nersery.core.files import os_message
 from nersery.core.version import __version__
+from nersery.core.wording import command_line
 
 DISK_EXIT_CODE = 5
 INTERRUPTED_CODE = 130
@@ -73,7 +74,7 @@ class Commands(TyperGroup):
         if not args and not ctx.resilient_parsing:
             print(ctx.get_help(), file=sys.stderr)
             raise typer.Exit(2)
-        with _errors_as_messages():  # help and version are printed here
+        with command_line(), _errors_as_messages():  # help and version are printed here
             return super().parse_args(ctx, args)
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
@@ -100,7 +101,7 @@ class Commands(TyperGroup):
 
     def invoke(self, ctx: Any) -> Any:
         """Run a command. An error that the user can fix is printed without a traceback."""
-        with _errors_as_messages():
+        with command_line(), _errors_as_messages():
             return super().invoke(ctx)
 
 

@@ -17,11 +17,12 @@ from nersery.core.errors import SettingsError
 from nersery.core.training_context import Training
 from nersery.core.typed_settings import build
 from nersery.core.warnings import note, remark
-from nersery.crosslingual.aligner_checkpoint import check_keep, keep_learnt
 from nersery.crosslingual.aligners.base import AlignStage
-from nersery.crosslingual.bitext import Bitext, PairedBy, WholePairs
+from nersery.crosslingual.bitext import Bitext, PairedBy
+from nersery.crosslingual.keep_lexicon import check_keep, keep_learnt
 from nersery.crosslingual.projection import Projection, Voting
 from nersery.crosslingual.sides import open_side
+from nersery.crosslingual.whole_pairs import WholePairs
 from nersery.experiments.recipe_file.overrides import settings_from
 from nersery.io.pharaoh import AlignmentFile, check_output
 from nersery.io.repairs import DROP_SENTENCE
@@ -118,7 +119,8 @@ def project(
     """Project labels onto translations. Sentences with an entity that cannot be projected whole are rejected."""
     reading = options.shared(io.ReadOptions)
     job = options.shared(JobOptions)
-    from nersery.crosslingual.projection_tasks import ProjectionTasks, ProjectStage
+    from nersery.crosslingual.project_stage import ProjectStage
+    from nersery.crosslingual.projection_tasks import ProjectionTasks
 
     sources = [source, *(also or [])]
     options.refuse_same_file(output, target, *sources, *alignments)

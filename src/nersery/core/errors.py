@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
+from nersery.core.wording import worded
+
 SHOWN_ISSUES = 20
 """How many issues of one file a message prints; the rest is counted."""
 
@@ -20,6 +22,10 @@ class NerseryError(Exception):
     """An issue that the user can mend; its text is meant to be read by them."""
 
     exit_code = 1
+
+    def __str__(self) -> str:
+        """The text in the words of its reader; `args` and the parts of a `DataError` keep those of the commands."""
+        return worded(super().__str__())
 
 
 class SettingsError(NerseryError):

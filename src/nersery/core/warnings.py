@@ -10,6 +10,7 @@ from functools import cache
 from typing import TypeVar
 
 from nersery.core.errors import printable
+from nersery.core.wording import worded
 
 T = TypeVar("T")
 
@@ -23,7 +24,7 @@ _HEARD: ContextVar[list[str] | None] = ContextVar("_HEARD", default=None)
 def print_error(text: str, end: str = "\n") -> None:
     """Print on standard error. If nobody reads there, or its disk is full, that ends no job and fails no item."""
     with suppress(OSError):
-        print(text, end=end, file=sys.stderr, flush=True)
+        print(worded(text), end=end, file=sys.stderr, flush=True)
 
 
 def remark(text: str) -> None:

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from nersery.core.errors import MissingResourceError, NerseryError
 from nersery.core.warnings import warn
-from nersery.crosslingual.hmm.lexicon import pair_keys
+from nersery.crosslingual.hmm.lexicon import looked_up, pair_keys
 from nersery.crosslingual.symmetrization import LEAST, Point, Points
 from nersery.io.pharaoh import parse_alignment
 
@@ -228,19 +228,14 @@ def _read(path: Path, sources: Corpus, targets: Corpus) -> list[Points]:
             f"{path.name} has {len(lines)} lines, expected {len(sources)}, one a pair",
             min(len(lines), len(sources)) + 1,
         )
-    return [
-        _points(text, len(source), len(target), line)
-        for line, (text, source, target) in enumerate(zip(lines, sources, targets, strict=True), start=1)
-    ]
-
-
-def _points(text: str, source: int, target: int, line: int) -> Points:
-    try:
-        points = {(link.source, link.target) for link in parse_alignment(text)}
-    except ValueError as error:
-        raise AnswerError(str(error), line) from error
-    _refuse_far(points, source, target, line)
-    return points
+    answer: list[Points] = []
+    for line, (text, source, target) in enumerate(zip(lines, sources, targets, strict=True), start=1):
+        try:
+            answer.append({(link.source, link.target) for link in parse_alignment(text)})
+        except ValueError as error:
+            raise AnswerError(str(error), line) from error
+        _refuse_far(answer[-1], len(source), len(target), line)
+    return answer
 
 
 def _refuse_far(points: Points, source: int, target: int, line: int) -> None:
@@ -312,8 +307,6 @@ class TranslationTable:
         Shape: (words, translation). The rest of each column is the empty word's.
         """
         left, right = np.array([*words, 0], np.int64), np.array(translation, np.int64)
-        wanted = pair_keys(left[:, None], right)
-        places = np.minimum(np.searchsorted(self.keys, wanted), len(self.keys) - 1)
-        chances = np.where(self.keys[places] == wanted, self.values[places], 0.0)
+        chances, _ = looked_up(self.keys, self.values, pair_keys(left[:, None], right))
         origins: NDArray[np.float64] = chances / np.maximum(chances.sum(0), np.finfo(float).tiny)
         return origins[:-1]

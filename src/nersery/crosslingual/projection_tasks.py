@@ -5,26 +5,19 @@ from __future__ import annotations
 from collections import Counter, deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from pathlib import Path
-from typing import Any, ClassVar, get_args, overload
+from typing import Any
 
 from nersery import io
 from nersery.core.alignments import Alignment
 from nersery.core.errors import DataError, Issue, SettingsError, did_you_mean
-from nersery.core.outcome import Outcome, Reject, Result, Step, Tally
-from nersery.core.progress import Progress
+from nersery.core.outcome import Reject, Tally
 from nersery.core.sentence import Sentence
-from nersery.core.typed_settings import build
-from nersery.core.warnings import warn
-from nersery.crosslingual.bitext import Bitext, PairedBy, ShiftWatch, reject_of
-from nersery.crosslingual.projection import Projection, Task, Translation, Voting, alignment_issue, vote
-from nersery.crosslingual.sides import opened_side
+from nersery.core.wording import either
+from nersery.crosslingual.bitext import Bitext, ShiftWatch
+from nersery.crosslingual.projection import Projection, Task, Translation, alignment_issue
+from nersery.crosslingual.whole_pairs import reject_of
 from nersery.io.pharaoh import AlignmentFile
-from nersery.pipeline.stage import Stage
-from nersery.pipeline.stage_job import Sentences, run_stage, split_options
 
-ROWS_AT_ONCE = 16
-"""With more, their words and links no longer fit into the processor's cache."""
 Alignments = AlignmentFile | Sequence[Alignment | Reject]
 """Those of the pairs of a text, in order: a file, or in memory."""
 
@@ -122,7 +115,8 @@ class ProjectionTasks:
             yield f'no source entity has the type "{unknown[0]}", which keep, drop or rename names; {hint}'
         from_zero = any(isinstance(file, AlignmentFile) and not file.first for file in self.files)
         if self._outside and from_zero and not self._has_first_word:
-            yield "links point outside their sentences, none to word 0: do the files count from 1 (--first 1)?"
+            from_one = f"do the files count from 1{either(' (--first 1)', '')}?"
+            yield f"links point outside their sentences, none to word 0: {from_one}"
             return
         for number, (lines, first) in sorted(self._outside.items()):
             yield (
@@ -140,120 +134,3 @@ def _translation(source: Sentence | Reject, alignment: Alignment | Reject, targe
         comments = alignment.sentence.comments if alignment.sentence is not None else ()
         return replace(alignment, sentence=replace(target, comments=(*target.comments, *comments)))
     return Translation(source, alignment)
-
-
-def project_step(projection: Projection, voting: Voting = "majority") -> Step[Task]:
-    """The step of the loop: a batch of sentences, each labelled by what it is a translation of."""
-
-    def run_batch(batch: Sequence[Task]) -> list[Outcome]:
-        return [
-            vote(
-                [
-                    t if isinstance(t, Reject) else projection.project(t.source, target, t.alignment)
-                    for t in translations
-                ],
-                voting,
-            )
-            for target, translations in batch
-        ]
-
-    return run_batch
-
-
-@dataclass(frozen=True)
-class ProjectStage(Stage[Task, Task]):
-    """Labels of sentences on their translations.
-
-    Args:
-        voting: How several sources vote.
-    """
-
-    batch_size: ClassVar[int] = ROWS_AT_ONCE
-
-    projection: Projection
-    voting: Voting = "majority"
-
-    def __post_init__(self) -> None:
-        if self.voting not in get_args(Voting):
-            raise SettingsError(f'voting is "{self.voting}"; {did_you_mean(self.voting, get_args(Voting))}')
-
-    def load(self) -> Projection:
-        """See `Stage`."""
-        return self.projection
-
-    def fit(self, method: Projection, folder: Path | None, progress: Progress | None) -> Step[Task]:
-        """There is nothing to learn; see `Stage`."""
-        return project_step(method, self.voting)
-
-    def files(self) -> dict[str, str]:
-        """It reads none; see `Stage`."""
-        return {}
-
-    def sentence_of(self, row: Task) -> Sentence:
-        """The sentence to be labelled."""
-        return row.target
-
-
-def _checked(alignments: Any) -> Sequence[Alignment | Reject]:
-    """Alignments in memory; a `SettingsError` if they are something else."""
-    if not isinstance(alignments, Sequence) or isinstance(alignments, str):
-        raise SettingsError(f"the alignments are {alignments!r:.60}, expected a list with the alignment of each pair")
-    for number, alignment in enumerate(alignments, start=1):
-        if isinstance(alignment, Reject):
-            continue
-        if not isinstance(alignment, list | tuple) or any(not isinstance(x, tuple) or len(x) != 3 for x in alignment):
-            raise SettingsError(f"alignment {number} is {alignment!r:.60}, expected links such as (Link(0, 0, 0.8),)")
-    return alignments
-
-
-@overload
-def project(
-    source: Sentences, target: Sentences, alignments: Any, *, output: None = None, **options: Any
-) -> Result: ...
-
-
-@overload
-def project(source: Sentences, target: Sentences, alignments: Any, *, output: str | Path, **options: Any) -> Tally: ...
-
-
-def project(
-    source: Sentences,
-    target: Sentences,
-    alignments: Alignments | str | Path,
-    *,
-    output: str | Path | None = None,
-    also: Sequence[tuple[Sentences, Alignments | str | Path]] = (),
-    voting: Voting = "majority",
-    pair_by: PairedBy = "auto",
-    **options: Any,
-) -> Result | Tally:
-    """Put the labels of sentences on their translations.
-
-    Args:
-        source: Labelled sentences, or a file of them.
-        target: Their translations: sentences, or a file of them.
-        alignments: What `nersery.align` made of the two: in memory or in a file.
-        output: A file to write, or with ``shards`` a folder; the same call resumes after a kill. None returns the
-            result in memory.
-        also: Further labelled sources, each with its alignments to the target.
-        voting: How several sources vote.
-        pair_by: See `nersery.crosslingual.bitext.Bitext`.
-        options: Fields of `nersery.pipeline.stage_job.JobOptions`; all others are settings of
-            `nersery.crosslingual.projection.Projection`.
-
-    Returns:
-        The corpus, the rejects and their counts; with ``output`` the counts alone.
-    """
-    job, settings = split_options(options)
-    projection: Projection = build(Projection, "project", settings)
-    sources, found = zip((source, alignments), *also, strict=True)
-    files = [AlignmentFile(file) if isinstance(file, str | Path) else _checked(file) for file in found]
-    rows = ProjectionTasks(
-        Bitext(opened_side(target, "target"), tuple(opened_side(one, "source") for one in sources), pair_by), files
-    )
-    if output is None:  # else the job counts
-        rows.count()
-    result = run_stage(ProjectStage(projection, voting), rows, output, job)
-    for note in () if job.quiet else rows.notes(result.tally if isinstance(result, Result) else result, projection):
-        warn(note)
-    return result

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from itertools import islice
 from pathlib import Path
-from typing import NamedTuple
 
 from nersery import io
 from nersery.core.errors import SettingsError
@@ -13,8 +11,7 @@ from nersery.core.outcome import Reject
 from nersery.core.sentence import Sentence
 from nersery.io.base import Pass, ReadOptions, Source
 from nersery.io.folder import FolderSource
-from nersery.io.jsonl import JsonlSource
-from nersery.io.text import TextSource, is_blank
+from nersery.io.text import TextSource
 from nersery.io.text_file import TextFile
 from nersery.pipeline.stage_job import Sentences, opened
 
@@ -98,36 +95,6 @@ def is_empty(side: Side) -> bool:
 def words_of(side: Side) -> Sequence[str]:
     """The words of a sentence; a reject has none."""
     return side.words if isinstance(side, Sentence) else ()
-
-
-class Extent(NamedTuple):
-    """The number of the last row of a side, of the last one with words, of blank ones before it, and of the first."""
-
-    rows: int
-    last: int
-    blank: int = 0
-    first_blank: int = 0
-
-
-def extent(source: Source) -> Extent:
-    """How long a side is; text is only counted, not parsed."""
-    if isinstance(source, JsonlSource):
-        rows = sum(1 for _ in source.values())
-        return Extent(rows, rows)
-    rows = last = words = first_blank = 0
-    sides = source.file.lines() if isinstance(source, Lines) else in_order(source)
-    for rows, side in enumerate(sides, start=1):
-        if is_blank(side) if isinstance(side, str) else is_empty(side):
-            first_blank = first_blank or rows
-        else:
-            last, words = rows, words + 1
-    return Extent(rows, last, last - words, first_blank)
-
-
-def excerpt(source: Source, number: int) -> str:
-    """The beginning of a sentence, in quotation marks."""
-    side = next(islice(in_order(source), number - 1, None), None)
-    return quoted(words_of(side) if side is not None else ())
 
 
 def quoted(words: Sequence[str]) -> str:

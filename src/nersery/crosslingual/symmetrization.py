@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Collection
+from functools import partial
 from typing import Literal
 
 import numpy as np
@@ -88,10 +90,11 @@ def _grow_diag(forward: Points, backward: Points) -> Points:
     return alignment
 
 
-def _final(alignment: Points, directions: tuple[Points, Points], needed: Callable[[tuple[bool, bool]], bool]) -> Points:
-    """The links, and those of each direction in turn whose words are free as far as is needed."""
+def _grow_diag_final(forward: Points, backward: Points, needed: Callable[[tuple[bool, bool]], bool]) -> Points:
+    """As `_grow_diag`, then the links of each direction in turn whose words are free as far as is needed."""
+    alignment = _grow_diag(forward, backward)
     sources, targets = {source for source, _ in alignment}, {target for _, target in alignment}
-    for direction in directions:
+    for direction in (forward, backward):
         for source, target in sorted(direction - alignment):
             if needed((source not in sources, target not in targets)):
                 alignment.add((source, target))
@@ -101,9 +104,9 @@ def _final(alignment: Points, directions: tuple[Points, Points], needed: Callabl
 
 
 _HEURISTICS: dict[Heuristic, Callable[[Points, Points], Points]] = {
-    "intersection": lambda forward, backward: forward & backward,
-    "union": lambda forward, backward: forward | backward,
+    "intersection": operator.and_,
+    "union": operator.or_,
     "grow-diag": _grow_diag,
-    "grow-diag-final": lambda forward, backward: _final(_grow_diag(forward, backward), (forward, backward), any),
-    "grow-diag-final-and": lambda forward, backward: _final(_grow_diag(forward, backward), (forward, backward), all),
+    "grow-diag-final": partial(_grow_diag_final, needed=any),
+    "grow-diag-final-and": partial(_grow_diag_final, needed=all),
 }

@@ -26,7 +26,6 @@ SHOWN_CHANGES = 10
 """Fixed entities, and as many broken ones."""
 AVERAGED = "test sentences, F1 averaged over seeds"
 
-
 Predictions = Sequence[tuple[Corpus, Corpus]]
 """Gold and what a system predicts, for each seed."""
 

@@ -19,8 +19,6 @@ CLEAR_DIFFERENCE = 0.6
 """Of two shares of such signs."""
 PARAGRAPH = 100
 """Words that no text has in its sentences on average."""
-
-
 FEWEST = 3
 """Sentences whose mean length means something."""
 

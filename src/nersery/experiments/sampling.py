@@ -14,7 +14,7 @@ from types import MappingProxyType
 
 from nersery.core.errors import SettingsError, did_you_mean
 from nersery.core.random import checked_seed, is_whole, item_seed
-from nersery.core.sentence import Corpus, Sentence
+from nersery.core.sentence import Corpus, Sentence, types_in
 from nersery.pipeline.stage_job import Sentences, opened
 
 Protocol = Callable[[Sequence[Sentence], int], Iterable[Sentence]]
@@ -125,7 +125,7 @@ def every_type(shuffled: Sequence[Sentence], size: int) -> Iterable[Sentence]:
     if len(cover) > size:
         cover = _densest_cover(shuffled)
     if len(cover) > size:
-        types = {type_ for sentence in cover for type_ in _types(sentence)}
+        types = types_in(cover)
         raise SettingsError(
             f"no sample of {size} with a mention of each of {len(types)} types ({', '.join(sorted(types))}) was found: "
             f"{len(cover)} sentences are enough. "
@@ -158,7 +158,7 @@ def _first_of_each_type(shuffled: Sequence[Sentence]) -> list[Sentence]:
 
 def _densest_cover(shuffled: Sequence[Sentence]) -> list[Sentence]:
     """Greedily, the first sentence with the most missing types."""
-    missing = {type_ for sentence in shuffled for type_ in _types(sentence)}
+    missing = types_in(shuffled)
     cover: list[Sentence] = []
     while missing:
         cover.append(max(shuffled, key=lambda sentence: len(_types(sentence) & missing)))

@@ -99,8 +99,9 @@ def expanded(table: Mapping[str, Any]) -> tuple[Mapping[str, Any], list[Settings
             continue
         lists = {key: values for key, values in swept.items() if key != SYSTEM}
         entry, names = entries[swept[SYSTEM]], []
+        current = {**_defaults(table, entry)[1], **entry}
         for settings in combinations(lists):
-            changed = {key: value for key, value in settings.items() if value != _now(table, entry, key)}
+            changed = {key: value for key, value in settings.items() if value != current.get(key)}
             name = " ".join([swept[SYSTEM], *(f"{key}={value}" for key, value in changed.items())])
             if changed:
                 changed_entry = {**entry, **changed}
@@ -131,11 +132,6 @@ def _unknown_setting(table: Mapping[str, Any], entry: Mapping[str, Any], swept: 
     unknown = [key for key in swept if key != SYSTEM and key not in entry and key not in defaults]
     settings = registry.defaults(kind_of(entry.get("method")), method) if method else {}
     return f'{method} has no setting "{unknown[0]}"; {did_you_mean(unknown[0], settings)}' if method and unknown else ""
-
-
-def _now(table: Mapping[str, Any], entry: Mapping[str, Any], key: str) -> Any:
-    """The value that a setting of a system has."""
-    return entry.get(key, _defaults(table, entry)[1].get(key))
 
 
 def _defaults(table: Mapping[str, Any], entry: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:

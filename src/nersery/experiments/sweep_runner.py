@@ -258,7 +258,8 @@ class Sweep:
             ]
             averages = [average.mean if average else None for average in map(_measure, zip(*by_language, strict=True))]
             measures = [*map(_measure, by_language), *([_measure(averages)] if len(languages) > 1 else [])]
-            rows.append((str(size or self.recipe.sample.size or "all"), _label(system), *measures))
+            name = "gold only" if system.is_baseline else system.name
+            rows.append((str(size or self.recipe.sample.size or "all"), name, *measures))
         headings = [*(languages or ["F1"]), *([AVERAGE] if len(languages) > 1 else [])]
         columns = [Column("Sentences", TEXT), Column("Method", NAME), *(Column(name, MEASURE) for name in headings)]
         return ReportTable("systems", self._caption, columns, rows)
@@ -297,10 +298,6 @@ class Sweep:
             return TrainingReport.model_validate(result["training"]).dev_f1
         group = result["scores"].get("per_language", {}).get(language) if language else result["scores"]["micro"]
         return float(group["f1"]) if group else None
-
-
-def _label(system: System) -> str:
-    return "gold only" if system.is_baseline else system.name
 
 
 def _measure(values: Sequence[float | None]) -> Measure | None:

@@ -20,6 +20,7 @@ from nersery.core.random import is_whole
 from nersery.core.sentence import UNKNOWN_COLUMN, Entity, Sentence, checked_sentences
 from nersery.core.tags import TagIssue
 from nersery.core.validation import CONTROL, without_control
+from nersery.core.wording import as_parameters, either
 from nersery.io import repairs
 from nersery.io.formats import Format, readable
 from nersery.io.ids import Ids
@@ -31,8 +32,6 @@ MOST_ISSUES = 10_000
 """After this many issues in one file, the rest is not read."""
 MOST_PAIRS = 100_000
 """So many different pairs of neighbouring tags show that they are no tags at all."""
-_ARGUMENTS = {"--repair": "repair", "--scheme-in": "scheme"}
-_OPTION = re.compile(rf"({'|'.join(_ARGUMENTS)}) ([\w-]+)")
 _BYTE_OF_WINDOWS = re.compile(rf"{CONTROL} U\+00(8[02-9A-CE]|9[1-9A-CEF])")
 WINDOWS_HINT = "--encoding cp1252 if the file is from Windows, where these are quotes, dashes or letters"
 _WORD = re.compile(r"word (\d+)\b")
@@ -192,11 +191,6 @@ def repair_hint(name: str) -> str:
     return f"--repair {name} ({repairs.REPAIRS[name].summary})"
 
 
-def _as_arguments(fix: str) -> str:
-    """What to do, with arguments of the library in place of options of commands."""
-    return _OPTION.sub(lambda option: f'{_ARGUMENTS[option[1]]}="{option[2]}"', fix)
-
-
 class Pass:
     """The findings of one pass over a file."""
 
@@ -278,11 +272,12 @@ class Pass:
     def error(self) -> DataError:
         """All issues of the file, and what can be done about them."""
         fixes = [fix for fix in self._fixes if fix not in self.overruled]
+        drop = f"--repair {repairs.DROP_SENTENCE}"
         if self.file.in_memory:
-            drop = f'repair="{repairs.DROP_SENTENCE}" leaves each broken sentence out'
-            return DataError(self.issues, fix="; ".join(["correct the sentences", *map(_as_arguments, fixes), drop]))
-        drop = f"--repair {repairs.DROP_SENTENCE} moves each broken sentence to the rejects"
-        return DataError(self.issues, fix="; ".join(["correct the file", *fixes, drop]))
+            fix = "; ".join(["correct the sentences", *fixes, f"{drop} leaves each broken sentence out"])
+            return DataError(self.issues, fix=as_parameters(fix))
+        does = either("moves each broken sentence to the rejects", "of nersery.read leaves each broken sentence out")
+        return DataError(self.issues, fix="; ".join(["correct the file", *fixes, f"{drop} {does}"]))
 
 
 class Source(ABC):

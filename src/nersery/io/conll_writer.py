@@ -7,6 +7,7 @@ from itertools import chain
 from nersery.core import tags
 from nersery.core.errors import DataError, FormatError, Issue, SettingsError
 from nersery.core.sentence import Sentence
+from nersery.core.wording import either
 from nersery.io.base import Writer
 from nersery.io.columns import DOCUMENT_MARK, MARKS, TAG_MARK, WORD_MARK, Layout, last_looks_inner
 from nersery.io.text_file import BYTE_ORDER_MARK
@@ -60,7 +61,8 @@ def _refuse_spaces(sentence: Sentence, text: str) -> None:
         return
     if type_ := next((entity.type for entity in sentence.entities if " " in entity.type), ""):
         issue = Issue(f"the type {type_!r} cannot stand between spaces", sentence=sentence.id or None)
-        fix = f"write columns parted by tabs, or rename it: --type '{type_}={type_.replace(' ', '_')}'"
+        option = either(f": --type '{type_}={type_.replace(' ', '_')}'", "")
+        fix = f"write columns parted by tabs, or rename it{option}"
         raise FormatError(issue, fix=fix)
     values = (*sentence.words, *chain.from_iterable(sentence.columns))
     odd = next(value for value in values if not value or " " in value)

@@ -129,7 +129,7 @@ def test_ids_that_cannot_be_shown_are_named_together():
 
 
 def test_a_file_without_entities():
-    with pytest.raises(DataError, match=r"f: no sentence of 1 has an entity[^\n]*\nFix: .*--tag-column"):
+    with pytest.raises(DataError, match=r"f: no sentence of 1 has an entity[^\n]*\nFix: .*`tag_column`"):
         choose(Corpus([sentence("nobody came")]), [], 1, "f")
 
 

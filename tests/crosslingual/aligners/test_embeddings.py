@@ -18,8 +18,8 @@ from nersery.core.outcome import Reject
 from nersery.core.training_context import Training
 from nersery.crosslingual.aligners import embeddings
 from nersery.crosslingual.aligners.base import Alignment, Pair
-from nersery.crosslingual.aligners.embeddings import TOO_LONG, TOO_MUCH, Embeddings
-from nersery.crosslingual.embedding.extraction import Extraction, both_directions
+from nersery.crosslingual.aligners.embeddings import TOO_LONG, TOO_MUCH, Embeddings, Extraction
+from nersery.crosslingual.embedding.probabilities import both_directions
 from nersery.io.tokenization import follows_without_space
 from nersery.models.loading import ModelSource
 from tests.conftest import TEXT, TINY

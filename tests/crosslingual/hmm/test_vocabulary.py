@@ -4,7 +4,7 @@ import pytest
 
 from nersery.crosslingual.hmm import vocabulary as module
 from nersery.crosslingual.hmm.texts import UNKNOWN
-from nersery.crosslingual.hmm.vocabulary import Vocabulary, WordCounts, stem
+from nersery.crosslingual.hmm.vocabulary import Vocabulary, stem
 
 
 @pytest.mark.parametrize(
@@ -41,21 +41,10 @@ def test_settings():
 
 @pytest.mark.parametrize("known", [1, 1 << 14])
 def test_a_vocabulary_grows_and_looks_up(monkeypatch, known):
-    monkeypatch.setattr(module, "_KNOWN", known)
+    monkeypatch.setattr(module, "KNOWN", known)
     vocabulary = Vocabulary()
     assert vocabulary.look_up(["tree"]).tolist() == [UNKNOWN]
     assert vocabulary.grow(("House", "houses", "tree")) == [0, 0, 1]
     assert vocabulary.grow(("tree",)) == [1]
     assert vocabulary.look_up(["housing", "river", "Tree"]).tolist() == [0, UNKNOWN, 1]
     assert len(vocabulary) == 2
-
-
-@pytest.mark.parametrize("known", [1, 1 << 14])
-def test_the_commonest_word_of_each_stem(monkeypatch, known):
-    monkeypatch.setattr(module, "_KNOWN", known)
-    vocabulary, words = Vocabulary(), WordCounts()
-    vocabulary.grow(("Earlier",))
-    for sentence in (("houses", "House", "tree"), ("House", "tree", "river"), ("Trees", "Tree", "Tree")):
-        vocabulary.grow(sentence)
-        words.update(sentence)
-    assert [*words.commonest(vocabulary)] == ["earl", "House", "tree", "river"], "of equals the last"

@@ -311,7 +311,7 @@ def test_raw_text_is_no_labelled_file(raw: str | None, tmp_path: Path, monkeypat
     io.write(sentences(9), "train.jsonl")
     for name in ("raw.txt", "more.txt"):
         Path(name).write_text("Ada went to Oslo\n")
-    with pytest.raises(DataError, match=r"more\.txt: this is plain text, which has no labels\nFix: .*--raw"):
+    with pytest.raises(DataError, match=r"more\.txt: this is plain text, which has no labels\nFix: .*by `raw`"):
         read_material(["train.jsonl", "more.txt"], raw, None, io.ReadOptions(), 30)
 
 

@@ -137,7 +137,9 @@ def test_too_little_time_for_one_tagger_is_an_error(folder: Path, monkeypatch: p
         grow(minutes=0.001)
     monkeypatch.setattr(session, "SCHEDULES", (Schedule(12, 4), Schedule(8, 4)))
     monkeypatch.setattr(session, "POOR", 1)
-    with pytest.raises(NerseryError, match=r"another folder \(--out\): this one keeps .* of 8 steps with 4 sentences"):
+    with pytest.raises(
+        NerseryError, match=r"another folder \(`output`\): this one keeps .* of 8 steps with 4 sentences"
+    ):
         grow(minutes=0.001)
 
 
@@ -155,7 +157,7 @@ def test_a_missing_file_is_named_before_anything_else(grown: Harvest) -> None:
 def test_without_a_found_entity_there_is_no_best_and_test_says_why_it_has_no_score(grown: Harvest) -> None:
     nothing = str(replace(grown, best="self-training", dev_f1=(0.0, 0.0), test_f1=None))
     assert nothing.startswith("best: none, because no tagger found a correct entity")
-    assert "allow more --minutes, with another --out" in nothing
+    assert "allow more `minutes`, with another `output`" in nothing
     assert "test: no test file" in nothing
     later = "The final tagger, trained on all sentences, finds some. Training was too short"
     assert later not in nothing

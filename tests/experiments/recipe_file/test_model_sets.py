@@ -9,7 +9,8 @@ import pytest
 
 from nersery.core.errors import MissingResourceError, SettingsError
 from nersery.experiments.recipe import load, shipped_recipes
-from nersery.experiments.recipe_file.model_sets import CHECKPOINTS, MODELS, PAPER, conversion, with_models
+from nersery.experiments.recipe_file.model_sets import MODELS, PAPER, with_models
+from nersery.experiments.recipe_file.paper_models import CHECKPOINTS, conversion
 from nersery.experiments.run_state.prerequisites import check_prerequisites
 from tests.experiments.asking import GOOD, Write
 
@@ -107,7 +108,7 @@ def test_steps_may_be_set_where_the_preset_has_epochs() -> None:
 
 
 def test_an_unknown_set() -> None:
-    with pytest.raises(SettingsError, match=r'--models "bundle" is unknown; did you mean "bundled"'):
+    with pytest.raises(SettingsError, match=r'`models` "bundle" is unknown; did you mean "bundled"'):
         load("demo", models="bundle")
 
 
@@ -124,7 +125,7 @@ def test_missing_models_are_listed_with_size_and_remedy(monkeypatch: pytest.Monk
     assert "6.2 GB of disk" in message
     assert "All need" in message
     assert conversion("facebook/mbart-large-50", "mbart-large-50") in message
-    assert '--models bundled runs it with the small models that come with nersery, and leaves out "mulda"' in message
+    assert 'models="bundled" runs it with the small models that come with nersery, and leaves out "mulda"' in message
 
 
 def test_the_papers_models_are_known() -> None:

@@ -41,7 +41,7 @@ def test_a_document_is_read_by_either_name_or_with_its_folder(folder: Path, name
 def test_a_text_whose_labels_are_lost_is_an_error_among_others(folder: Path) -> None:
     (folder / "b.txt").write_text("plain, here\n", "utf-8")
     for options in ({}, {"format": "brat"}):
-        with pytest.raises(DataError, match=r"b\.txt: there is no b\.ann .*: make an empty one if .*--format text"):
+        with pytest.raises(DataError, match=r'b\.txt: there is no b\.ann .*: make an empty one if .*format="text"'):
             read(folder, **options)
     assert read(folder / "b.txt")[0].words == ("plain,", "here")
     assert [s.entities for s in read(folder, format="text")] == [()] * 3
@@ -84,7 +84,7 @@ def test_words_that_trigger_an_event_are_no_entities(folder: Path) -> None:
 
 def test_a_file_of_other_kind_beside_a_text_is_told(folder: Path) -> None:
     (folder / "a.ann").write_text("notes on the text\n", "utf-8")
-    with pytest.raises(DataError, match=r"a\.ann:1 .*expected e\.g\. T1(.|\n)*--format text"):
+    with pytest.raises(DataError, match=r'a\.ann:1 .*expected e\.g\. T1(.|\n)*format="text"'):
         read(folder / "a.txt")
     assert len(read(folder / "a.txt", format="text")) == 2
     (folder / "a.txt").write_text("Ada B-PER\n", "utf-8")

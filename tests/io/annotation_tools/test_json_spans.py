@@ -291,7 +291,7 @@ def test_no_letter_is_cut_from_its_marks(tmp_path: Path, text: str) -> None:
 def test_labels_that_are_off_by_one_cover_whole_words_when_asked_for(tmp_path: Path) -> None:
     near = [[1, 12, "PER"], [13, 17, "X"], [22, 27, "LOC"]]
     path = save(tmp_path / "a.jsonl", {**DOCCANO, "label": near}, {"text": "a b", "label": [[2, 3, "X"]]})
-    with pytest.raises(DataError, match="--repair whole-words"):
+    with pytest.raises(DataError, match='repair="whole-words"'):
         read(path)
     corpus = open_corpus(path, ReadOptions(repair=("whole-words",)))
     assert [s.labels for s in corpus] == [((0, 2, "PER"), (2, 3, "X"), (4, 5, "LOC")), ((1, 2, "X"),)]
@@ -302,7 +302,7 @@ def test_labels_that_are_off_by_one_cover_whole_words_when_asked_for(tmp_path: P
 
 def test_characters_of_scripts_without_spaces_are_parted_when_asked_for(tmp_path: Path) -> None:
     path = save(tmp_path / "a.jsonl", {"text": "王小明在北京工作", "label": [[0, 3, "PER"], [4, 6, "LOC"]]})
-    with pytest.raises(DataError, match="--split characters"):
+    with pytest.raises(DataError, match='split="characters"'):
         read(path)
     [sentence] = read(path, split="characters")
     assert (len(sentence), sentence.labels) == (8, ((0, 3, "PER"), (4, 6, "LOC")))

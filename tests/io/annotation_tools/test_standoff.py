@@ -121,7 +121,7 @@ def test_a_repair_that_does_not_suit_is_to_be_left_out_or_replaced(tmp_path: Pat
 def test_labels_that_are_stretched_and_should_be_moved_are_noted(tmp_path: Path, repair: str, capsys) -> None:
     forget_notes()
     read(counted(tmp_path, "utf-16-le", names=("Ada",)), repair=(repair,))
-    assert f"counted otherwise. Try --repair utf16-offsets in place of --repair {repair}" in capsys.readouterr().err
+    assert f'counted otherwise. Try repair="utf16-offsets" in place of repair="{repair}"' in capsys.readouterr().err
 
 
 def test_labels_that_fit_however_an_emoji_counts_are_noted(tmp_path: Path, capsys) -> None:

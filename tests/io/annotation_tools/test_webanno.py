@@ -59,7 +59,7 @@ def test_the_labels_are_in_the_only_layer_of_spans_or_in_the_named_column(tmp_pa
     both = ("T_SP=webanno.custom.Who|kind|sure", "T_SP=webanno.custom.Where|")
     path = save(tmp_path, *both, rest=tokens("PER\tyes\t_", "_\t_\t_", "_\t_\t*"))
     with pytest.raises(
-        DataError, match=r"columns 4 \(Who\.kind\), 5 \(Who\.sure\), 6 \(Where\), expected one\n.*--tag-column"
+        DataError, match=r"columns 4 \(Who\.kind\), 5 \(Who\.sure\), 6 \(Where\), expected one\n.*`tag_column`"
     ):
         read(path)
     assert [s.labels for s in read(path, tag_column=4)] == [((0, 1, "PER"),)]

@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol
+from typing import Any, ClassVar, Protocol
 
 from nersery.core.alignments import Alignment, Link, Pair
 from nersery.core.files import as_path
@@ -16,21 +16,15 @@ from nersery.core.progress import Progress
 from nersery.core.registry import name_of
 from nersery.core.sentence import Sentence
 from nersery.core.training_context import NO_TRAINING, Training, in_job
-from nersery.crosslingual.bitext import Bitext, PairedBy, Row, WholePairs, pair_of
+from nersery.crosslingual.bitext import Bitext, PairedBy, Row
 from nersery.crosslingual.sides import opened_side
+from nersery.crosslingual.whole_pairs import WholePairs, pair_of
 from nersery.io.pharaoh import check_first, check_output, format_alignment
 from nersery.pipeline.error_policy import one_for_each
 from nersery.pipeline.stage import Stage
 from nersery.pipeline.stage_job import Sentences, in_memory, run_stage, split_options
 
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
 __all__ = ["Aligner", "Alignment", "Link", "Pair", "Pairs", "Suggestions"]
-
-UNSUGGESTED = 1e-3
-"""How likely words without a suggested link are, compared with chance."""
 
 
 class Pairs(Protocol):
@@ -58,21 +52,6 @@ class Suggestions:
     counts: float
     trust: float
     learn_from: int
-
-    def weights(self, pair: Pair, alignment: Alignment) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """How much likelier each pair of words is than by chance, in both directions.
-
-        Shape: twice (target words, source words).
-        """
-        import numpy as np
-
-        probabilities = np.zeros((len(pair.target), len(pair.source)))
-        for source, target, probability in alignment:
-            probabilities[target, source] = probability
-        forward, backward = (
-            (probabilities * len(words) + UNSUGGESTED) ** self.trust for words in (pair.source, pair.target)
-        )
-        return forward, backward
 
 
 class Aligner(Method, ABC):
@@ -105,16 +84,6 @@ class Aligner(Method, ABC):
 def aligned(aligner: Aligner, pairs: Sequence[Pair]) -> Sequence[Alignment | Reject]:
     """The outcome of each pair; a `ContractError` if the aligner has more or fewer of them."""
     return one_for_each(name_of(aligner), pairs, aligner.align(pairs), "alignments")
-
-
-def align_step(aligner: Aligner) -> Callable[[Sequence[Row]], list[Alignment | Reject]]:
-    """The step of the loop: a batch of whole rows of parallel text, each with the links of its words."""
-
-    def run_batch(rows: Sequence[Row]) -> list[Alignment | Reject]:
-        outcomes = aligned(aligner, [pair_of(row) for row in rows])
-        return [_with_target(outcome, row) for outcome, row in zip(outcomes, rows, strict=True)]
-
-    return run_batch
 
 
 def _with_target(outcome: Alignment | Reject, row: Row) -> Alignment | Reject:
@@ -156,7 +125,12 @@ class AlignStage(Stage[Row, Row]):
     def fit(self, method: Aligner, folder: Path | None, progress: Progress | None) -> Step[Row]:
         """See `Stage`."""
         method.fit(self.pairs, in_job(self.training, folder, progress))
-        return align_step(method)  # type: ignore[return-value]  # the job asks only that it can be encoded
+
+        def align_rows(rows: Sequence[Row]) -> list[Alignment | Reject]:
+            outcomes = aligned(method, [pair_of(row) for row in rows])
+            return [_with_target(outcome, row) for outcome, row in zip(outcomes, rows, strict=True)]
+
+        return align_rows  # type: ignore[return-value]  # the job asks only that it can be encoded
 
     def sentence_of(self, row: Row) -> Sentence | None:
         """The target of a pair that failed."""

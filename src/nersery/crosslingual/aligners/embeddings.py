@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
-from typing import Any
+from typing import Any, Literal
 from weakref import WeakValueDictionary
 
 import torch
@@ -19,18 +19,9 @@ from nersery.core.training_context import NO_TRAINING, Training
 from nersery.core.typed_settings import ModelName, build
 from nersery.core.warnings import warn
 from nersery.crosslingual.aligners.base import Aligner, Alignment, Link, Pair, Pairs
-from nersery.crosslingual.embedding.extraction import (
-    NORMALIZERS,
-    Extraction,
-    argmax,
-    both_directions,
-    by_probability,
-    cosines,
-    itermax,
-    match,
-    word_states,
-)
 from nersery.crosslingual.embedding.fine_tuning import FineTuning, fine_tune
+from nersery.crosslingual.embedding.probabilities import NORMALIZERS, both_directions, by_probability, word_states
+from nersery.crosslingual.embedding.similarities import argmax, cosines, itermax, match
 from nersery.crosslingual.padded_shapes import padded_shapes
 from nersery.models import bundled
 from nersery.models.hidden_states import HiddenStates, LayerEncoder
@@ -38,6 +29,8 @@ from nersery.models.loading import pick_device, refuse_nan
 from nersery.models.model_settings import ModelSettings
 from nersery.models.multilingual_e5 import ON_THE_HUB
 from nersery.models.text_encoder import Text
+
+Extraction = Literal["softmax", "entmax", "argmax", "itermax", "match"]
 
 TOO_LONG = "a word is longer than the model can read"
 SUBWORDS = 2**16
@@ -168,8 +161,8 @@ class Embeddings(Aligner, ModelSettings):
             refuse_nan(states.values, self.source)
             if self.temperature is not None:
                 states = word_states(states)
-            for numbers, left, right in _batches(states):
-                linked, probability = self._linked(left, right)
+            for numbers, left, right, mask in _batches(states):
+                linked, probability = self._linked(left, right, mask)
                 for number, alignment in zip(
                     numbers, _word_alignments(linked, probability, numbers, states), strict=True
                 ):
@@ -177,14 +170,13 @@ class Embeddings(Aligner, ModelSettings):
         return alignments
 
     @torch.no_grad()
-    def _linked(self, left: _Side, right: _Side) -> tuple[Tensor, Tensor]:
+    def _linked(self, left: Tensor, right: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
         """Which subwords are linked, and how sure that is. Shape: twice (pairs, source subwords, target subwords)."""
-        mask = left.mask[:, :, None] & right.mask[:, None, :]
         if self._extraction in NORMALIZERS:
-            scores = left.states @ right.states.transpose(1, 2) / (self.temperature or 1.0)
+            scores = left @ right.transpose(1, 2) / (self.temperature or 1.0)
             directions = both_directions(scores, mask, NORMALIZERS[self._extraction])
             return by_probability(*directions, self.threshold)
-        similarities = cosines(left.states, right.states, mask, self.distortion)
+        similarities = cosines(left, right, mask, self.distortion)
         if self._extraction == "match":
             return match(similarities, mask), similarities
         return (argmax if self._extraction == "argmax" else itermax)(similarities), similarities
@@ -204,19 +196,6 @@ class _SharedEncoder(LayerEncoder):
 _OPEN: WeakValueDictionary[tuple[Any, ...], _SharedEncoder] = WeakValueDictionary()
 
 
-@dataclass(frozen=True, slots=True)
-class _Side:
-    """The sources of some pairs, or their targets.
-
-    Args:
-        states: Zero where there is no subword. Shape: (pairs, subwords, dimension).
-        mask: Whether there is a subword. Shape: (pairs, subwords).
-    """
-
-    states: Tensor
-    mask: Tensor
-
-
 def _chunks(numbers: Sequence[int], sizes: Sequence[int]) -> Iterator[list[int]]:
     """Pairs that have at most `SUBWORDS` subwords together, or one pair that has more."""
     chunk: list[int] = []
@@ -231,12 +210,17 @@ def _chunks(numbers: Sequence[int], sizes: Sequence[int]) -> Iterator[list[int]]
         yield chunk
 
 
-def _batches(states: HiddenStates) -> Iterator[tuple[list[int], _Side, _Side]]:
-    """Pairs of one padded shape: their numbers and both sides; the texts are a source and a target by turns."""
+def _batches(states: HiddenStates) -> Iterator[tuple[list[int], Tensor, Tensor, Tensor]]:
+    """Pairs of one padded shape: their numbers, the states of both sides, and a mask of what is no padding.
+
+    The texts are a source and a target by turns. Shapes: twice (pairs, subwords, dimension), and (pairs, source
+    subwords, target subwords).
+    """
     lengths = [len(owners) for owners in states.owners]
     for part, rows, (source, target) in padded_shapes(enumerate(zip(lengths[::2], lengths[1::2], strict=True)), CELLS):
-        left = _side(states, [2 * number for number in part], rows, source)
-        yield part, left, _side(states, [2 * number + 1 for number in part], rows, target)
+        left, is_left = _padded(states, [2 * number for number in part], rows, source)
+        right, is_right = _padded(states, [2 * number + 1 for number in part], rows, target)
+        yield part, left, right, is_left[:, :, None] & is_right[:, None, :]
 
 
 def _reject_of(encoder: LayerEncoder, pair: Pair) -> Reject | None:
@@ -247,14 +231,15 @@ def _reject_of(encoder: LayerEncoder, pair: Pair) -> Reject | None:
     return Reject(TOO_MUCH) if too_much else None
 
 
-def _side(states: HiddenStates, texts: Sequence[int], rows: int, length: int) -> _Side:
+def _padded(states: HiddenStates, texts: Sequence[int], rows: int, length: int) -> tuple[Tensor, Tensor]:
+    """The states of some texts, zero where there is no subword, and where there is one."""
     nothing = len(states.values) - 1
     index = torch.full((rows, length), nothing)
     for row, text in enumerate(texts):
         count = len(states.owners[text])
         index[row, :count] = torch.arange(states.starts[text], states.starts[text] + count)
     index = index.to(states.values.device)
-    return _Side(states.values[index], index != nothing)
+    return states.values[index], index != nothing
 
 
 def _word_alignments(

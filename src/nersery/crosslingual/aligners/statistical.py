@@ -20,15 +20,17 @@ from nersery.core.training_context import NO_TRAINING, Training
 from nersery.core.typed_settings import FileName
 from nersery.crosslingual.aligner_checkpoint import place_for
 from nersery.crosslingual.aligners.base import Aligner, Alignment, Link, Pair, Pairs, Suggestions
-from nersery.crosslingual.hmm.batches import PADDING, Batch, Batches, Stemmed, padded
-from nersery.crosslingual.hmm.expectation_maximization import Posteriors, Rates, Steps, by_places, learn
+from nersery.crosslingual.hmm.batches import PADDING, Batch, Batches, padded
+from nersery.crosslingual.hmm.expectation_maximization import Emissions, Posteriors, Rates, Steps, by_places, learn
 from nersery.crosslingual.hmm.hidden_markov import Array
 from nersery.crosslingual.hmm.lexicon import Lexicon, check_folder, empty_lexicon, is_saved, pair_keys
 from nersery.crosslingual.hmm.prior_counts import DEFAULT_PRIOR, PriorCounts
 from nersery.crosslingual.hmm.sliced_lexicon import SlicedLexicon
+from nersery.crosslingual.hmm.stemmed import Stemmed
 from nersery.crosslingual.hmm.string_similarity import WordFeatures
 from nersery.crosslingual.hmm.texts import TextNumbers
-from nersery.crosslingual.hmm.vocabulary import Numbers, Vocabulary, WordCounts
+from nersery.crosslingual.hmm.vocabulary import Numbers, Vocabulary
+from nersery.crosslingual.hmm.word_counts import WordCounts
 from nersery.crosslingual.padded_shapes import Shape, padded_shapes
 from nersery.crosslingual.symmetrization import LEAST, Heuristic, Point, mutually_best, symmetrize
 from nersery.models.training.memory import give_back
@@ -40,6 +42,8 @@ MOST_STEPS = 1000
 """Of learning; a handful is enough."""
 SUGGESTED_AT_ONCE = 256
 """Pairs whose suggested links are held in memory while learning."""
+UNSUGGESTED = 1e-3
+"""How likely words without a suggested link are, compared with chance."""
 
 
 @dataclass
@@ -157,7 +161,7 @@ class Statistical(Aligner):
         lexicon = SlicedLexicon(Batches(sources, targets), known, prior_counts.counts, stems)
         del prior_counts  # what it knows of each word is large
         give_back()
-        steps = Steps(self.ibm1_steps, self.hmm_steps, self.null, 2 * DEFAULT_PRIOR)  # of most pairs nothing was learnt
+        steps = Steps(self.ibm1_steps, self.hmm_steps, self.null)
         return learn(sources, targets, known, lexicon, steps, progress)
 
     def _examples(self, pairs: Pairs) -> Iterator[Pair]:
@@ -235,18 +239,13 @@ class Statistical(Aligner):
         source = padded([*(self._source.look_up(pair.source) for pair in pairs), *nothing], shape[0])
         target = padded([*(self._target.look_up(pair.target) for pair in pairs), *nothing], shape[1])
         batch = Batch(source, target)
-        places = self._lexicon.find(source, target)
-        counts, is_known = np.zeros(places.shape), places < len(self._lexicon.keys)
-        counts[is_known] = self._lexicon.counts[places[is_known]]
+        counts, is_known = self._lexicon.look_up(source, target)
         is_new = ~is_known & (target != PADDING).T[:, :, None] & (source != PADDING)
         self._preset(counts, is_new, pairs, features)
         emissions = self._rates.emissions(batch, counts)
         for row, (pair, alignment) in enumerate(zip(pairs, suggested, strict=True)):
             if alignment and self._suggestions is not None:
-                forward, backward = self._suggestions.weights(pair, alignment)
-                cells = np.s_[: len(pair.target), row, : len(pair.source)]
-                emissions.forward[cells] *= forward
-                emissions.backward[cells] *= backward
+                _prefer(alignment, pair, row, emissions, self._suggestions.trust)
         return by_places(emissions, batch, self._lexicon)
 
     def _preset(self, counts: Array, is_new: NDArray[np.bool_], pairs: Sequence[Pair], features: WordFeatures) -> None:
@@ -277,6 +276,16 @@ class Statistical(Aligner):
         return tuple(
             Link(source, target, min(max(float(agreed[source, target]), LEAST), 1.0)) for source, target in points
         )
+
+
+def _prefer(alignment: Alignment, pair: Pair, row: int, emissions: Emissions, trust: float) -> None:
+    """Weigh the words of a row by how much likelier suggested links make them than chance, in both directions."""
+    probabilities = np.zeros((len(pair.target), len(pair.source)))
+    for source, target, probability in alignment:
+        probabilities[target, source] = probability
+    cells = np.s_[: len(pair.target), row, : len(pair.source)]
+    emissions.forward[cells] *= (probabilities * len(pair.source) + UNSUGGESTED) ** trust
+    emissions.backward[cells] *= (probabilities * len(pair.target) + UNSUGGESTED) ** trust
 
 
 def _most_probable(probabilities: Array) -> list[Point]:

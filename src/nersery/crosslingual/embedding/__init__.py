@@ -1,1 +1,1 @@
-"""Alignment by contextual embeddings: extraction from similarities, fine-tuning, matching."""
+"""Alignment by contextual embeddings: links by probability, by similarity and by matching, and fine-tuning."""

@@ -22,7 +22,7 @@ from nersery.core.training_context import NO_TRAINING, Training
 from nersery.core.warnings import warn
 from nersery.crosslingual.aligner_checkpoint import pairs_digest
 from nersery.crosslingual.aligners.base import Pairs
-from nersery.crosslingual.embedding.extraction import both_directions, by_probability
+from nersery.crosslingual.embedding.probabilities import both_directions, by_probability
 from nersery.models.hidden_states import LayerEncoder
 from nersery.models.loading import autocast
 from nersery.models.masked.masked_inputs import MaskedInput, Token

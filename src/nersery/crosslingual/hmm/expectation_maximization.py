@@ -9,10 +9,12 @@ from numpy.typing import NDArray
 
 from nersery.core.progress import Progress
 from nersery.crosslingual.hmm import hidden_markov
-from nersery.crosslingual.hmm.batches import PADDING, Batch, Stemmed, Stems
+from nersery.crosslingual.hmm.batches import PADDING, Batch
 from nersery.crosslingual.hmm.hidden_markov import Array
-from nersery.crosslingual.hmm.lexicon import Lexicon, Values
+from nersery.crosslingual.hmm.lexicon import Lexicon, Parameters, Values
+from nersery.crosslingual.hmm.prior_counts import DEFAULT_PRIOR
 from nersery.crosslingual.hmm.sliced_lexicon import SlicedLexicon
+from nersery.crosslingual.hmm.stemmed import Stemmed, Stems
 from nersery.crosslingual.hmm.texts import UNKNOWN
 from nersery.models.training.memory import give_back
 
@@ -28,13 +30,11 @@ class Steps:
         ibm1: By words alone.
         hmm: With the places of the words.
         null: Probability in (0, 1) that a word comes from none.
-        least: Pairs of stems with a lower count are forgotten at the end.
     """
 
     ibm1: int
     hmm: int
     null: float
-    least: float
 
 
 @dataclass(frozen=True)
@@ -71,32 +71,11 @@ class Emissions:
     source_alone: Array
 
 
-@dataclass(frozen=True)
-class Parameters:
-    """What is learnt besides the counts, see `Lexicon`; or while a step lasts how often each was seen, added up."""
-
-    source_alone: Values
-    target_alone: Values
-    forward: Values
-    backward: Values
-
-    def add(self, batch: Batch, posteriors: Posteriors) -> None:
-        """Count what a batch shows."""
-        for alone, words, rest in (
-            (self.source_alone, batch.source, 1 - posteriors.backward.sum(0)),
-            (self.target_alone, batch.target, 1 - posteriors.forward.sum(2).T),
-        ):
-            real = words >= 0
-            np.add.at(alone, words[real], np.clip(rest[real], 0, 1).astype(np.float64))
-        np.add(self.forward, posteriors.forward_jumps, out=self.forward)
-        np.add(self.backward, posteriors.backward_jumps, out=self.backward)
-
-
 class Rates:
     """What turns counts into probabilities, and what is taken for unknown stems and for padding."""
 
     def __init__(
-        self, totals: tuple[Values, Values], parameters: Parameters | Lexicon, null: float, kind: type[np.floating]
+        self, totals: tuple[Values, Values], parameters: Parameters, null: float, kind: type[np.floating]
     ) -> None:
         self._totals, self._null, self._kind = totals, null, kind
         self._alone = parameters.source_alone, parameters.target_alone
@@ -143,7 +122,7 @@ def by_words(emissions: Emissions, batch: Batch) -> Posteriors:
     )
 
 
-def by_places(emissions: Emissions, batch: Batch, jumps: Parameters | Lexicon) -> Posteriors:
+def by_places(emissions: Emissions, batch: Batch, jumps: Parameters) -> Posteriors:
     """The hidden Markov model, in both directions."""
     sources, targets = batch.lengths
     forward, forward_jumps = hidden_markov.posteriors(emissions.forward, emissions.target_alone, jumps.forward, sources)
@@ -179,7 +158,8 @@ def learn(
             parameters.backward if step < steps.ibm1 else hidden_markov.normalized(seen.backward),
         )
         del seen  # the next step begins with what takes the most memory
-    return Lexicon(*lexicon.frequent(steps.least, is_linked=count > 0), *uses, **vars(parameters))
+    keys, counts = lexicon.frequent(2 * DEFAULT_PRIOR, is_linked=count > 0)  # of most pairs nothing was learnt
+    return Lexicon(**vars(parameters), keys=keys, counts=counts, source_uses=uses[0], target_uses=uses[1])
 
 
 def _seen(
@@ -196,10 +176,21 @@ def _seen(
         else:
             posteriors = by_places(emissions, batch, parameters)
             lexicon.link(parts, posteriors.forward * posteriors.backward)  # a rare word collects no leftovers alone
-        seen.add(batch, posteriors)
+        _add(seen, batch, posteriors)
         if progress is not None:
             progress.advance(len(batch.source), note=f"step {step + 1} of {steps.ibm1 + steps.hmm}")
     return seen
+
+
+def _add(seen: Parameters, batch: Batch, posteriors: Posteriors) -> None:
+    for alone, words, rest in (
+        (seen.source_alone, batch.source, 1 - posteriors.backward.sum(0)),
+        (seen.target_alone, batch.target, 1 - posteriors.forward.sum(2).T),
+    ):
+        real = words >= 0
+        np.add.at(alone, words[real], np.clip(rest[real], 0, 1).astype(np.float64))
+    np.add(seen.forward, posteriors.forward_jumps, out=seen.forward)
+    np.add(seen.backward, posteriors.backward_jumps, out=seen.backward)
 
 
 def _smoothed(alone: NDArray[np.float64], uses: NDArray[np.float64]) -> NDArray[np.float64]:

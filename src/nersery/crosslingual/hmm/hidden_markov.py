@@ -49,10 +49,11 @@ def posteriors(
     """
     words, _, origins = emissions.shape
     kind = emissions.dtype
-    distances = _distances(origins)
+    places = np.arange(origins)
+    distances = np.clip(places - places[:, None], -FURTHEST, FURTHEST) + FURTHEST  # the number of each jump
     leap = jumps.astype(kind)[distances]
     back = np.ascontiguousarray(leap.T)
-    real = (np.arange(origins) < lengths[:, None]).astype(kind)
+    real = (places < lengths[:, None]).astype(kind)
     # Sentences differ in length, so the jumps out of each place are made to add up to 1 over the places that there are.
     weight = real / np.maximum(real @ back, _TINY)
     empty = nothing[:, :, None]
@@ -79,10 +80,3 @@ def posteriors(
     departures = (reached[:-1] * weight).reshape(-1, origins)
     taken = leap * (departures.T @ arrivals[1:].reshape(-1, origins))
     return linked, np.asarray(np.bincount(distances.ravel(), taken.ravel(), len(jumps)), np.float64)
-
-
-def _distances(origins: int) -> NDArray[np.int64]:
-    """The number of the jump from each place to each other one. Shape: (origins, origins)."""
-    places = np.arange(origins)
-    distances: NDArray[np.int64] = np.clip(places - places[:, None], -FURTHEST, FURTHEST) + FURTHEST
-    return distances

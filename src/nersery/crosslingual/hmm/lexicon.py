@@ -5,8 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields
-from functools import partial
-from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +13,7 @@ from numpy.typing import NDArray
 from safetensors import SafetensorError
 from safetensors.numpy import load_file, save_file
 
+from nersery.core.batched import batched
 from nersery.core.errors import MissingResourceError, SettingsError
 from nersery.core.files import differences, os_errors, write_atomic
 from nersery.crosslingual.hmm import hidden_markov
@@ -30,8 +29,25 @@ _CHUNK = 1 << 18
 """So many pairs of stems are added up at once."""
 
 
-@dataclass
-class Lexicon:
+@dataclass(frozen=True)
+class Parameters:
+    """What is learnt besides counts; or while a step lasts how often each was seen, added up.
+
+    Args:
+        source_alone: Probability of each source stem among words that come from no target word. Shape: (source stems).
+        target_alone: The same of target stems. Shape: (target stems).
+        forward: Probabilities of jumps among source words, from one target word to the next. Shape: as in `hmm`.
+        backward: Probabilities of jumps among target words, from one source word to the next. Shape: as in `hmm`.
+    """
+
+    source_alone: Values
+    target_alone: Values
+    forward: Values
+    backward: Values
+
+
+@dataclass(frozen=True)
+class Lexicon(Parameters):
     """Counts of what was linked, and what follows from them.
 
     Args:
@@ -39,20 +55,12 @@ class Lexicon:
         counts: How often the stems of each pair were linked, with the prior counts. Shape: (pairs).
         source_uses: How often each source stem was read. Shape: (source stems).
         target_uses: The same of target stems. Shape: (target stems).
-        source_alone: Probability of each source stem among words that come from no target word. Shape: (source stems).
-        target_alone: The same of target stems. Shape: (target stems).
-        forward: Probabilities of jumps among source words, from one target word to the next. Shape: as in `hmm`.
-        backward: Probabilities of jumps among target words, from one source word to the next. Shape: as in `hmm`.
     """
 
     keys: Numbers
     counts: Values
     source_uses: Values
     target_uses: Values
-    source_alone: Values
-    target_alone: Values
-    forward: Values
-    backward: Values
 
     @property
     def totals(self) -> tuple[Values, Values]:
@@ -61,22 +69,17 @@ class Lexicon:
         add_up(self.keys, self.counts, sources, targets)
         return sources, targets
 
-    def find(self, source: Numbers, target: Numbers) -> Numbers:
-        """Where each pair of stems stands among the keys, and how many there are where it is not among them.
+    def look_up(self, source: Numbers, target: Numbers) -> tuple[Values, NDArray[np.bool_]]:
+        """The count of each pair of stems, 0 where there is none; and whether there is one.
 
         Args:
             source: Below 0 where there is no stem. Shape: (sentences, source words).
             target: The same. Shape: (sentences, target words).
 
-        Shape: (target words, sentences, source words).
+        Shape: twice (target words, sentences, source words).
         """
         wanted = pair_keys(source[:, :, None], target[:, None, :])
-        places = np.searchsorted(self.keys, wanted)
-        if len(self.keys):
-            clipped = np.minimum(places, len(self.keys) - 1)
-            real = (source >= 0)[:, :, None] & (target >= 0)[:, None, :]
-            places = np.where(real & (self.keys[clipped] == wanted), places, len(self.keys))
-        return np.ascontiguousarray(places.transpose(2, 0, 1))
+        return looked_up(self.keys, self.counts, np.ascontiguousarray(wanted.transpose(2, 0, 1)))
 
     def save(self, folder: Path, facts: Mapping[str, Any]) -> None:
         """Write it into a folder; what lay there is replaced.
@@ -133,19 +136,13 @@ def _json(facts: Mapping[str, Any]) -> Iterator[str]:
         yield f"{before}{json.dumps(key)}: "
         before = ", "
         if isinstance(value, TextNumbers):
-            texts = iter(value)
-            parts = iter(partial(_items, texts), "")
             yield "["
-            yield from (part if number == 0 else f", {part}" for number, part in enumerate(parts))
+            for number, texts in enumerate(batched(value, 1000)):
+                yield (", " if number else "") + json.dumps(texts)[1:-1]
             yield "]"
         else:
             yield json.dumps(value)
     yield "}"
-
-
-def _items(texts: Iterator[str]) -> str:
-    """The next texts of a list in JSON, without its brackets; empty at the end."""
-    return json.dumps([*islice(texts, 1000)])[1:-1]
 
 
 def is_saved(folder: Path) -> bool:
@@ -172,7 +169,21 @@ def empty_lexicon() -> Lexicon:
     """One that knows no stem."""
     nothing = np.zeros(0)
     jumps = hidden_markov.first_jumps()
-    return Lexicon(np.zeros(0, np.int64), nothing, nothing, nothing, nothing, nothing, jumps, jumps)
+    return Lexicon(nothing, nothing, jumps, jumps, np.zeros(0, np.int64), nothing, nothing, nothing)
+
+
+def looked_up(keys: Numbers, values: Values, wanted: Numbers) -> tuple[Values, NDArray[np.bool_]]:
+    """The value of each wanted key, 0 where there is none; and whether there is one. Shape: twice as wanted.
+
+    Args:
+        keys: Sorted. Shape: (keys).
+        values: Shape: (keys).
+    """
+    if not len(keys):
+        return np.zeros(wanted.shape), np.zeros(wanted.shape, bool)
+    places = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
+    is_known = keys[places] == wanted
+    return np.where(is_known, values[places], 0.0), is_known
 
 
 def pair_keys(source: Numbers, target: Numbers) -> Numbers:

@@ -171,9 +171,10 @@ class WordFeatures:
             (close_by & ~same & (shorter >= SHORTEST_SKELETON), self._skeletons),
         ):
             if chosen.any():
-                similarity[close[chosen]] = _closeness(
-                    *([texts[row] for row in side[chosen].tolist()] for side in (left, right))
-                )
+                words = ([texts[row] for row in side[chosen].tolist()] for side in (left, right))
+                equal_part = cpdist(*words, scorer=Levenshtein.normalized_similarity, dtype=np.float64)
+                # Half of the letters of two words agree by chance, so this much similarity counts as none.
+                similarity[close[chosen]] = np.clip(2 * equal_part - 1, 0, 1)
         return similarity
 
 
@@ -185,10 +186,3 @@ def _digest(text: str) -> int:
 @lru_cache(64)
 def _sound(letter: str) -> int:
     return _digest(f"sound {letter}")
-
-
-def _closeness(left: Sequence[str], right: Sequence[str]) -> NDArray[np.float64]:
-    similarity = cpdist(left, right, scorer=Levenshtein.normalized_similarity, dtype=np.float64)
-    # Half of the letters of two words agree by chance, so this much similarity counts as none.
-    closeness: NDArray[np.float64] = np.clip(2 * similarity - 1, 0, 1)
-    return closeness

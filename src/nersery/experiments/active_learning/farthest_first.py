@@ -35,7 +35,11 @@ def farthest_first(
     >>> farthest_first([0.9, 1.0, 0.5], vectors, vectors[:0], 2)
     [1, 2]
     """
-    vectors, known = _centred(vectors, known)
+    mean = np.concatenate([vectors, known]).mean(0)
+    vectors, known = (
+        centred / np.linalg.norm(centred, axis=1, keepdims=True).clip(1e-9)
+        for centred in (vectors - mean, known - mean)
+    )
     weights = np.asarray(worth, dtype=np.float64)
     distances = np.full(len(weights), 2.0)  # the largest between two directions, where nothing is known
     for vector in known:
@@ -48,10 +52,3 @@ def farthest_first(
         is_left[best] = False
         distances = np.minimum(distances, np.linalg.norm(vectors - vectors[best], axis=1))
     return chosen
-
-
-def _centred(vectors: NDArray[np.float32], known: NDArray[np.float32]) -> tuple[NDArray[np.float32], ...]:
-    """Both seen from the mean of all, at length 1."""
-    mean = np.concatenate([vectors, known]).mean(0)
-    centred = vectors - mean, known - mean
-    return tuple(part / np.linalg.norm(part, axis=1, keepdims=True).clip(1e-9) for part in centred)

@@ -12,6 +12,7 @@ from typing import Any
 from nersery import io
 from nersery.core.files import remove_folder, replaced_folder, write_atomic
 from nersery.core.sentence import UNKNOWN_COLUMN, Corpus, Sentence
+from nersery.core.wording import worded
 from nersery.evaluate.significance import Comparison, paired_bootstrap
 from nersery.experiments.active_learning.next_sentences import SCORE, next_sentences
 from nersery.experiments.analysis import counts_on_test, pooled_f1
@@ -81,13 +82,13 @@ class Harvest:
                 f"gold only {gold:.1f} ({self.dev}); "
                 f"expected gain on others: {100 * self.expected:+.1f}"
             )
-        return "\n".join([
+        return worded("\n".join([
             best_line,
             f"test: {self._test()}",
             f"tagger: {self.folder / 'tagger'} (nersery predict {self.folder / 'tagger'} TEXT OUTPUT)",
             f"corpus: {self.folder / 'corpus.jsonl'}; to repeat: nersery run {self.folder / 'recipe.toml'}",
             f"report: {self.folder / 'report.html'}",
-        ])  # fmt: skip
+        ]))  # fmt: skip
 
     def _test(self) -> str:
         if self.test_f1 is None:

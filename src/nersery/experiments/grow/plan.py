@@ -14,6 +14,7 @@ from nersery.core.errors import MissingResourceError, printable
 from nersery.core.random import item_seed
 from nersery.core.sentence import Corpus
 from nersery.core.warnings import without_notes
+from nersery.core.wording import either
 from nersery.experiments.execution.run_time import RunTime
 from nersery.experiments.folds import note_of_documents
 from nersery.experiments.grow.budget import CAUTION, Budget
@@ -158,9 +159,11 @@ def _undefined(material: Material, table: Mapping[str, Any]) -> list[str]:
     if not unknown:
         return []
     listed = ", ".join(map(printable, unknown[:SHOWN_TYPES])) + (", …" if len(unknown) > SHOWN_TYPES else "")
+    name = printable(unknown[0])
+    definition = either(f"--define {shlex.quote(name)}='…'", f'definitions={{"{name}": "…"}}')
     return [
         f'no definition is known of {listed}: questions ask by the bare name, "{printable(question(unknown[0], {}))}" '
-        f"Say what is meant: --define {shlex.quote(printable(unknown[0]))}='…'"
+        f"Say what is meant: {definition}"
     ]
 
 

@@ -41,6 +41,7 @@ from nersery.core.ranges import Range
 from nersery.core.sentence import Sentence
 from nersery.core.version import __version__
 from nersery.core.warnings import print_error, without_advice
+from nersery.core.wording import either
 from nersery.experiments.execution.run_time import RunTime
 from nersery.experiments.grow.budget import CAUTION, Budget, noted_seconds
 from nersery.experiments.grow.expectation import better_encoders
@@ -218,7 +219,8 @@ class GrowJob:
         if "recipe" not in record and old != json.loads(json.dumps(fingerprint)):  # nothing has begun
             return {"fingerprint": fingerprint, "spent": record.get("spent", 0.0)}
         if difference := self._differences(old, json.loads(json.dumps(fingerprint))):
-            fix = f"Choose another folder, e.g. --out {self._free_folder()}"
+            free = self._free_folder()
+            fix = "Choose another folder, e.g. " + either(f"--out {free}", f'output="{free}"')
             raise SettingsError(other_settings(self.folder, "a job", difference, fix))
         return record
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from nersery.core.errors import SettingsError, did_you_mean
+from nersery.core.wording import either
 from nersery.experiments.recipe_file.data_files import SPLITS
 from nersery.experiments.recipe_file.table_methods import entry_name
 from nersery.io.shipped import EXAMPLE_PREFIX
@@ -92,10 +93,12 @@ def _issue(pair: str, example: str) -> str:
     brackets = text.strip()[:1] + text.strip()[-1:]
     if brackets in IN_BRACKETS and toml_value(text) == text:
         shape, example = IN_BRACKETS[brackets]
-        return (
-            f"--set {pair}: this {shape} cannot be read. Put text in double quotes, and the whole in single ones, "
-            f"or the shell takes the double quotes away: --set '{key.strip()}={example}'"
+        in_shell = (
+            ", and the whole in single ones, or the shell takes the double quotes away: "
+            f"--set '{key.strip()}={example}'"
         )
+        hint = either(in_shell, f": {key.strip()}={example}")
+        return f"--set {pair}: this {shape} cannot be read. Put text in double quotes{hint}"
     return ""
 
 

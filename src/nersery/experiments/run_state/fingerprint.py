@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-import glob
 import json
-import os
-from collections.abc import Mapping, Sequence
-from itertools import chain
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from nersery.core import file_settings, registry
 from nersery.core.errors import SettingsError
-from nersery.core.files import content_hash, differences, refuse_unwritable, remove_folder
+from nersery.core.files import content_hash, differences, refuse_unwritable
 from nersery.core.other_jobs import other_settings, refuse_occupied
 from nersery.core.version import __version__
 from nersery.experiments.recipe import Recipe
 from nersery.experiments.recipe_file.data_files import SPLITS
-from nersery.experiments.run_state.teachers import TEACHER_FILE
-from nersery.experiments.systems import MADE_FROM
+from nersery.experiments.run_state.abandoned_systems import has_results
 
 
 def fingerprint_of(recipe: Recipe) -> dict[str, Any]:
@@ -58,48 +54,13 @@ def check_folder(folder: Path, fingerprint: dict[str, Any]) -> list[str]:
     new = comparable(json.loads(json.dumps(fingerprint)))  # as if read: tuples become lists
     systems = old["recipe"]["systems"]
     removed = [name for name in systems if name not in new["recipe"]["systems"]]
-    abandoned = [name for name in removed if not _is_finished(folder, name)]
+    abandoned = [name for name in removed if not has_results(folder, name)]
     for name in abandoned:
         del systems[name]
     if difference := differences(old, without_additions(new, old)):
         fix = "Choose another folder (--out), or restore settings and files to resume this one"
         raise SettingsError(other_settings(folder, "a run", difference, fix))
     return abandoned
-
-
-def _is_finished(folder: Path, system: str) -> bool:
-    """Whether a run, or one of a sweep, has results of a system."""
-    results = f"seed-*/{glob.escape(system)}/result.json"
-    return any(chain(folder.glob(results), folder.glob(f"*/{results}")))
-
-
-def remove_abandoned(folder: Path, names: Sequence[str]) -> list[str]:
-    """Remove the files of unfinished systems, so that no later system of that name takes them for its own.
-
-    Other systems with the same method may share the generated sentences. The files move to the first such system.
-
-    Returns:
-        A note on each.
-    """
-    for leftover in folder.rglob("nersery-*.tmp"):  # a kill while `io.write` ran
-        leftover.unlink()
-    if not names:
-        return []
-    recipe = json.loads((folder / "run.json").read_text("utf-8"))["recipe"]
-    systems = {system["name"]: system for system in recipe["systems"]}
-    for name in names:
-        keys = (*MADE_FROM, "copies")
-        same = [other for other in systems if all(systems[other][key] == systems[name][key] for key in keys)]
-        for old_folder in sorted(folder.glob(f"seed-*/{glob.escape(name)}")):
-            for heir in (old_folder.with_name(other) for other in same if old_folder.with_name(other).is_dir()):
-                for file in (*old_folder.glob("generated.jsonl*"), old_folder / TEACHER_FILE):
-                    if heir != old_folder and file.is_file() and not (heir / file.name).exists():
-                        os.replace(file, heir / file.name)
-            remove_folder(old_folder)
-        (folder / "grid" / f"{name}.json").unlink(missing_ok=True)
-    return [
-        f'the system "{name}" had not finished and is no longer in the recipe: its files were removed' for name in names
-    ]
 
 
 def hashes(recipe: Recipe, split: str) -> str | dict[str, str]:
@@ -134,7 +95,6 @@ def _by_content(method: dict[str, Any], files: Mapping[str, str]) -> dict[str, A
     kind, name, settings = method["kind"], method["method"], method["settings"]
     if name not in registry.names(kind):  # of another package, which is no longer installed
         return method
-
     names = file_settings.names_in(registry.get(kind, name), settings)
     contents = {keys: f"a file with the SHA-256 {files[path]}" for keys, _, path in names if path in files}
     return {**method, "settings": file_settings.replaced(settings, contents)}

@@ -13,7 +13,9 @@ from nersery.core.files import content_hash
 from nersery.core.sentence import Corpus, Sentence
 from nersery.experiments.recipe import Recipe, shipped_recipes
 from nersery.experiments.recipe_file.data_files import SPLITS, DataFile
-from nersery.experiments.run_state.input_checks import input_issues, input_notes, sentences_of
+from nersery.experiments.run_state.data_parts import sentences_of
+from nersery.experiments.run_state.input_issues import input_issues
+from nersery.experiments.run_state.input_notes import input_notes
 from nersery.io.shipped import EXAMPLE_PREFIX
 
 OPTIONS_HINT = 'in a recipe, set these options in [data], e.g. instead of --repair NAME repair = ["NAME"]'

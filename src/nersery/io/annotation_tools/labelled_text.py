@@ -5,6 +5,7 @@ Offsets count code points. Some tools count otherwise, which is seen by how many
 
 from __future__ import annotations
 
+import json
 from bisect import bisect_left, bisect_right
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -13,6 +14,7 @@ from itertools import pairwise
 
 from nersery.core.errors import Issue
 from nersery.core.sentence import Entity
+from nersery.core.wording import either
 from nersery.io.base import repair_hint
 from nersery.io.repairs import CRLF_OFFSETS, CUT_WORDS, UTF8_OFFSETS, UTF16_OFFSETS, WHOLE_WORDS
 from nersery.io.tokenization import Splitter, is_joined, is_mark, lacks_spaces, runs_on
@@ -298,7 +300,9 @@ class Line:
 
 def options_of(repairs: Iterable[str]) -> str:
     """The options that name repairs."""
-    return " ".join(f"--repair {name}" for name in repairs)
+    names = [*repairs]
+    options = " ".join(f"--repair {name}" for name in names)
+    return options if len(names) == 1 else either(options, f"repair={json.dumps(names)}")
 
 
 def _same(span: Span, other: Span, text: str) -> bool:

@@ -9,7 +9,7 @@ import shutil
 import tempfile
 import traceback
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Generic
 
@@ -20,6 +20,7 @@ from nersery.core.outcome import Reject, Tally
 from nersery.core.own_process import THREADS
 from nersery.core.progress import Progress
 from nersery.core.warnings import NO_NOTES
+from nersery.core.wording import is_command_line, set_command_line
 from nersery.pipeline.error_policy import ErrorPolicy
 from nersery.pipeline.job import BATCH_SIZE, outcomes_of
 from nersery.pipeline.stage import Answer, Item, Message, Ready, Row, Stage
@@ -36,6 +37,7 @@ class WorkerTask(Generic[Row, Item]):
             copy of its state, so that no worker waits for another.
         label: Label of the training's progress.
         quiet: Show no progress and no notes.
+        of_command: Whether a command makes the task; its messages name options, see `nersery.core.wording`.
     """
 
     stage: Stage[Row, Item]
@@ -44,6 +46,7 @@ class WorkerTask(Generic[Row, Item]):
     is_first: bool = True
     label: str = "learn"
     quiet: bool = False
+    of_command: bool = field(default_factory=is_command_line)
 
 
 class BatchRunner(Generic[Row, Item]):
@@ -51,6 +54,7 @@ class BatchRunner(Generic[Row, Item]):
 
     def __init__(self, task: WorkerTask[Row, Item]) -> None:
         self._stage, self._batch_size = task.stage, task.batch_size
+        set_command_line(task.of_command)
         NO_NOTES.set(task.quiet or not task.is_first)
         with _training(task) as folder, Progress(task.label, quiet=NO_NOTES.get()) as progress:
             step = self._stage.fit(self._stage.load(), folder, progress)

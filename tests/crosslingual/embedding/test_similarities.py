@@ -1,10 +1,8 @@
-"""Each extraction against its definition, written out in loops."""
+"""Each way from similarities to links against its definition, written out in loops."""
 
 from __future__ import annotations
 
 import itertools
-import math
-from collections.abc import Sequence
 
 import numpy as np
 import pytest
@@ -12,37 +10,11 @@ import torch
 from scipy.optimize import linear_sum_assignment
 from torch import Tensor
 
-from nersery.crosslingual.embedding.extraction import (
-    argmax,
-    both_directions,
-    by_probability,
-    cosines,
-    entmax,
-    itermax,
-    match,
-    softmax,
-)
 from nersery.crosslingual.embedding.matching import best_matching
+from nersery.crosslingual.embedding.similarities import argmax, cosines, itermax, match
+from tests.crosslingual.embedding.padding import SHAPES, padded
 
-SHAPES = [(1, 1), (1, 4), (3, 1), (3, 5), (5, 3), (6, 6)]
 Matrix = list[list[float]]
-
-
-def padded(matrices: Sequence[Tensor], junk: float) -> tuple[Tensor, Tensor]:
-    """Matrices side by side, with something large where there is nothing, and which cells there are."""
-    values = torch.full((len(matrices) + 1, 8, 7), junk)
-    mask = torch.zeros_like(values, dtype=torch.bool)
-    for number, matrix in enumerate(matrices):
-        rows, columns = matrix.shape
-        values[number, :rows, :columns] = matrix
-        mask[number, :rows, :columns] = True
-    return values, mask
-
-
-@pytest.fixture(scope="module")
-def scores() -> list[Tensor]:
-    generator = torch.Generator().manual_seed(0)
-    return [3 * torch.randn(shape, generator=generator) for shape in SHAPES]
 
 
 @pytest.fixture(scope="module")
@@ -53,54 +25,6 @@ def similarities() -> list[Tensor]:
 
 def alignment(linked: Tensor) -> set[tuple[int, ...]]:
     return {tuple(place) for place in linked.nonzero().tolist()}
-
-
-def softmax_by_hand(row: Sequence[float]) -> list[float]:
-    powers = [math.exp(score) for score in row]
-    return [power / sum(powers) for power in powers]
-
-
-def entmax_by_hand(row: Sequence[float]) -> list[float]:
-    """By halving the interval in which the threshold lies."""
-    low, high = max(row) / 2 - 1, max(row) / 2
-    for _ in range(60):
-        middle = (low + high) / 2
-        low, high = (middle, high) if sum(max(score / 2 - middle, 0) ** 2 for score in row) > 1 else (low, middle)
-    return [max(score / 2 - low, 0) ** 2 for score in row]
-
-
-@pytest.mark.parametrize(("normalizer", "by_hand"), [(softmax, softmax_by_hand), (entmax, entmax_by_hand)])
-def test_probabilities_of_both_directions(scores: list[Tensor], normalizer: object, by_hand: object) -> None:
-    values, mask = padded(scores, 1e4)
-    forward, backward = both_directions(values, mask, normalizer)  # type: ignore[arg-type]
-    for number, matrix in enumerate(scores):
-        rows, columns = matrix.shape
-        for row in range(rows):
-            expected = by_hand(matrix[row].tolist())  # type: ignore[operator]
-            assert forward[number, row, :columns].tolist() == pytest.approx(expected, abs=1e-5)
-        for column in range(columns):
-            expected = by_hand(matrix[:, column].tolist())  # type: ignore[operator]
-            assert backward[number, :rows, column].tolist() == pytest.approx(expected, abs=1e-5)
-    assert not forward[~mask].any()
-    assert not backward[~mask].any()
-
-
-def test_entmax_of_large_scores_among_much_padding() -> None:
-    row = torch.full((2000,), -1e30)
-    row[[3, 700, 1999]] = torch.tensor([1000.0, 999.5, 990.0])
-    found = entmax(row)
-    assert found[[3, 700, 1999]].tolist() == pytest.approx(entmax_by_hand([10.0, 9.5, 0.0]), abs=1e-4)
-    assert found.sum().item() == pytest.approx(1, abs=1e-4)
-    assert entmax(torch.tensor([2.0, 2.0])).tolist() == pytest.approx([0.5, 0.5])
-
-
-def test_linked_is_what_is_probable_both_ways() -> None:
-    forward, backward = torch.tensor([[[0.5, 0.1, 0.3]]]), torch.tensor([[[0.02, 0.5, 0.1]]])
-    linked, probability = by_probability(forward, backward, 0.1)
-    assert linked.tolist() == [[[False, False, False]]]
-    linked, probability = by_probability(forward, backward, 0.05)
-    assert linked.tolist() == [[[False, True, True]]]
-    assert probability[0, 0].tolist() == pytest.approx([0.1, 0.05**0.5, 0.03**0.5])
 
 
 def argmax_by_hand(matrix: Matrix) -> set[tuple[int, int]]:

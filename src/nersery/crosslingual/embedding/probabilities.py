@@ -1,0 +1,82 @@
+"""From scores of subwords to how probably each is linked to each, and what counts as linked.
+
+Scores are of shape (pairs, source subwords, target subwords), padded; a mask of that shape marks what is no padding.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable
+
+import torch
+from torch import Tensor
+
+from nersery.models.hidden_states import HiddenStates
+
+Normalizer = Callable[[Tensor], Tensor]
+"""Turns scores into probabilities along the last dimension."""
+
+FEW_SUBWORDS = 2
+"""Added to the number of subwords when their mean is computed."""
+
+
+def softmax(scores: Tensor) -> Tensor:
+    """The probabilities of the last dimension."""
+    return scores.softmax(-1)
+
+
+def entmax(scores: Tensor) -> Tensor:
+    """Probabilities of the last dimension, many of which are 0: the 1.5-entmax.
+
+    It is ``max(score / 2 - t, 0) ** 2`` with the ``t`` at which the sum is 1, found exactly by sorting.
+
+    Reference:
+        Ben Peters, Vlad Niculae and André F. T. Martins (2019). Sparse Sequence-to-Sequence Models. ACL.
+    """
+    halves = scores / 2 - scores.amax(-1, keepdim=True) / 2
+    halves = halves.clamp(min=-2.0)  # t is -1 or more; without this, sums of padding would swallow the rest
+    ordered = halves.sort(-1, descending=True).values
+    counts = torch.arange(1, scores.shape[-1] + 1, device=scores.device, dtype=scores.dtype)
+    means = ordered.cumsum(-1) / counts
+    squares = (ordered**2).cumsum(-1) / counts
+    thresholds = means - ((1 - counts * (squares - means**2)) / counts).clamp(min=0).sqrt()
+    support = (thresholds <= ordered).sum(-1, keepdim=True)
+    return (halves - thresholds.gather(-1, support - 1)).clamp(min=0) ** 2
+
+
+NORMALIZERS: dict[str, Normalizer] = {"softmax": softmax, "entmax": entmax}
+
+
+def both_directions(scores: Tensor, mask: Tensor, normalizer: Normalizer = softmax) -> tuple[Tensor, Tensor]:
+    """Probabilities of target subwords for each source subword, and the other way round.
+
+    Shape: twice (pairs, source subwords, target subwords).
+    """
+    scores = scores.masked_fill(~mask, torch.finfo(scores.dtype).min / 4)
+    forward = normalizer(scores)
+    backward = normalizer(scores.transpose(1, 2).contiguous()).transpose(1, 2)
+    return forward * mask, backward * mask
+
+
+def by_probability(forward: Tensor, backward: Tensor, threshold: float) -> tuple[Tensor, Tensor]:
+    """Linked is what has a probability above the threshold both ways; how sure that is, is their geometric mean."""
+    return (forward > threshold) & (backward > threshold), (forward.sqrt() * backward.sqrt()).clamp(max=1)
+
+
+def word_states(states: HiddenStates) -> HiddenStates:
+    """Unit vectors of words: the mean of their subwords, without what the subwords of the text have in common.
+
+    Of short texts less than the mean is subtracted, since little would be left of their words.
+    """
+    values: list[Tensor] = []
+    owners: list[tuple[int, ...]] = []
+    for start, text_owners in zip(states.starts, states.owners, strict=True):
+        subwords = states.values[start : start + len(text_owners)]
+        subwords = torch.nn.functional.normalize(subwords - subwords.sum(0) / (len(text_owners) + FEW_SUBWORDS), dim=-1)
+        words = sorted(set(text_owners))
+        index = torch.tensor([words.index(word) for word in text_owners], device=subwords.device, dtype=torch.long)
+        sums = subwords.new_zeros(len(words), subwords.shape[1]).index_add_(0, index, subwords)
+        values.append(torch.nn.functional.normalize(sums, dim=-1))
+        owners.append(tuple(words))
+    starts = itertools.accumulate(map(len, owners[:-1]), initial=0)
+    return HiddenStates(torch.cat([*values, states.values[-1:]]), tuple(starts), tuple(owners))

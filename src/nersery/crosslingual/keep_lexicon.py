@@ -1,0 +1,84 @@
+"""What an aligner has learnt, kept in a folder of the user's choice (``--keep``), for the setting ``priors``."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from dataclasses import replace
+from pathlib import Path
+
+from nersery.core.errors import DiskError, SettingsError
+from nersery.core.files import check_replaceable, replaced_folder
+from nersery.core.outcome import Tally
+from nersery.core.registry import name_of
+from nersery.core.typed_settings import settings_of
+from nersery.crosslingual.aligner_checkpoint import PLACE, RECORD, training_fingerprint
+from nersery.crosslingual.aligners.base import Aligner, AlignStage
+from nersery.pipeline.job import rejects_of
+from nersery.pipeline.stage_job import StageJob
+
+
+def check_keep(folder: Path, aligner: Aligner, output: Path, *, force: bool) -> None:
+    """Raise `SettingsError` if what an aligner learns cannot be kept in a folder."""
+    from nersery.crosslingual.hmm.lexicon import RECORD as FACTS
+    from nersery.crosslingual.hmm.lexicon import TENSORS
+
+    settings = settings_of(aligner)
+    if "priors" not in settings:
+        raise SettingsError(
+            f"--keep {folder}: {name_of(aligner)} cannot reuse what it learnt, because it has no setting priors"
+        )
+    if settings.get("learn") is False:
+        raise SettingsError(f"--keep {folder}: with learn = false, nothing is learnt. Leave out --keep")
+    taken = (output, rejects_of(output), output.with_name(f"{output.name}.training"))
+    if folder.resolve() in [path.resolve() for path in taken]:
+        raise SettingsError(
+            f"--keep {folder}: the alignments, or files that belong to them, are written there. Choose another folder"
+        )
+    check_replaceable(folder, FACTS, "priors", (FACTS, TENSORS), force=force)
+
+
+def keep_learnt(job: StageJob, keep: Path) -> Tally:
+    """Run a job of an aligner, and save what it learnt in a folder.
+
+    After an earlier call ended between the two, the pairs are aligned once more with what it had learnt.
+
+    Raises:
+        DiskError: If what was learnt cannot be copied; it is then still in the folder of the training.
+    """
+    learnt = job.training / PLACE
+    if _only_copy_is_missing(job, keep):
+        job = replace(job, options=replace(job.options, force=True))
+    with replaced_folder(keep) as folder:
+        tally = job.run(keep_training=True)
+        try:
+            shutil.copytree(learnt, folder, dirs_exist_ok=True)
+        except (OSError, shutil.Error) as error:
+            raise DiskError(
+                f"{job.target} is written, but what was learnt could not be saved in {keep}: {_reason(error)}. "
+                f"It is in {learnt}. Run the same command again, or set priors to that folder"
+            ) from None
+    shutil.rmtree(job.training, ignore_errors=True)
+    return tally
+
+
+def _only_copy_is_missing(job: StageJob, keep: Path) -> bool:
+    """Whether an earlier call of the same job has learnt and then aligned everything, but has kept nothing."""
+    learnt = job.training / PLACE
+    if keep.exists() or not job.target.exists() or not learnt.is_dir():
+        return False
+    if job.target.stat().st_mtime_ns < learnt.stat().st_mtime_ns:  # the alignments of another job
+        return False
+    assert isinstance(job.stage, AlignStage)
+    try:
+        record = json.loads((job.training / RECORD).read_text("utf-8"))
+    except (OSError, ValueError):
+        return False
+    return bool(record == {"fingerprint": training_fingerprint(job.stage.create_method(), job.stage.pairs)})
+
+
+def _reason(error: OSError) -> str:
+    """Why a folder could not be copied; the standard library lists the files with the error of each."""
+    if isinstance(error, shutil.Error) and error.args and error.args[0]:
+        return str(error.args[0][0][-1])
+    return error.strerror or str(error)

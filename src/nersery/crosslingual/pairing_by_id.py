@@ -1,0 +1,92 @@
+"""Sentences and their translations paired by id: whether the files have the same ids, and which are left over."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from nersery.core.errors import SettingsError
+from nersery.core.outcome import Reject
+from nersery.core.sentence import Sentence
+from nersery.crosslingual.sides import Lines, in_order
+from nersery.io.base import Pass, Source
+from nersery.io.folder import FolderSource
+from nersery.io.ids import Ids
+from nersery.io.sentence_table import SentenceTable
+
+UNPAIRED = "the other side has no sentence of that id"
+
+
+def have_equal_ids(sides: Sequence[Source]) -> bool:
+    """Whether all files have ids of their own, and begin with the same one or contain the same ones.
+
+    Raises:
+        SettingsError: If only some ids are shared.
+    """
+    first = [_first_own_id(side) for side in sides]
+    if not all(first):
+        return False
+    if len({*first}) == 1:
+        return True
+    ids, distinct, sizes, shared = Ids(), 0, [0] * len(sides), ""
+    for number, source in enumerate(sides):
+        for side in in_order(source):
+            if isinstance(side, Sentence):
+                earlier = ids.add(side.id, number)
+                distinct += earlier is None
+                sizes[number] += 1
+                if earlier not in (None, (number, "")):
+                    shared = shared or side.id
+    if {*sizes} == {distinct}:
+        return True
+    if shared:
+        names = " and ".join(side.file.name for side in sides)
+        raise SettingsError(
+            f"{names} have some ids in common, e.g. {shared}, but not all, so pairs are ambiguous: choose "
+            "--pair-by id or --pair-by order"
+        )
+    return False
+
+
+def _first_own_id(source: Source) -> str:
+    """The id of the first sentence, if the file brings ids other than those that reading it would give."""
+    if isinstance(source, FolderSource):
+        reading = Pass(source.file, source.options)
+        head = next(source.sentences(reading), None)
+        return "" if head is None or head.id.startswith(f"{reading.file.stem}:") else head.id
+    first = ""
+    for number, side in enumerate(() if isinstance(source, Lines) else in_order(source), start=1):
+        if isinstance(side, Sentence):
+            first = first or side.id
+            if side.id != f"{source.file.stem}:{number}":
+                return first
+    return ""
+
+
+class Unpaired:
+    """The sentences of a corpus by their ids, and which of them nobody has taken."""
+
+    def __init__(self, source: Source) -> None:
+        self._rejects: list[Reject] = []
+        self._table = SentenceTable(self._sentences(source))
+        self._taken = bytearray(len(self._table))
+
+    def _sentences(self, source: Source) -> Iterator[Sentence]:
+        for side in in_order(source):
+            if isinstance(side, Reject):
+                self._rejects.append(side)
+            else:
+                yield side
+
+    def take(self, id: str) -> Sentence | None:
+        """The sentence of an id, if there is one."""
+        if (number := self._table.number_of(id)) is None:
+            return None
+        self._taken[number] = True
+        return self._table[number]
+
+    def rest(self) -> Iterator[Reject]:
+        """What nobody has taken, first the rejects of the file."""
+        yield from self._rejects
+        for number, is_taken in enumerate(self._taken):
+            if not is_taken:
+                yield Reject(UNPAIRED, self._table[number])

@@ -1,0 +1,94 @@
+"""Rows of parallel text with words on both sides, and why nothing can be done with the others."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
+from hashlib import sha256
+from json import dumps
+from typing import Any
+
+from nersery.core.alignments import Pair
+from nersery.core.outcome import Reject
+from nersery.core.sentence import Sentence
+from nersery.core.warnings import warn
+from nersery.crosslingual.bitext import Bitext, Row, ShiftWatch
+from nersery.crosslingual.sides import Side, is_empty
+
+EMPTY_SOURCE = "empty line in the source"
+EMPTY_TARGET = "empty line in the target"
+EMPTY_BOTH = "empty line on both sides"
+
+
+@dataclass
+class WholePairs:
+    """The complete rows of parallel text with one source, as pairs of words. Each iteration reads the text again.
+
+    Args:
+        quiet: Do not note where the sides seem to run apart.
+    """
+
+    bitext: Bitext
+    quiet: bool = False
+    _whole: int | None = field(default=None, init=False, repr=False)
+
+    @cached_property
+    def digest(self) -> str:
+        """Tells this text, and how it is read, from any other."""
+        return sha256(dumps(self.fingerprint(), sort_keys=True).encode()).hexdigest()
+
+    def fingerprint(self) -> Any:
+        """See `nersery.pipeline.stage_job.Rows`."""
+        return self.bitext.fingerprint()
+
+    def count(self) -> int:
+        """The number of rows, whole or not; all of them are looked at."""
+        rows = self._whole = 0
+        watch = ShiftWatch(self.bitext)
+        for rows, row in enumerate(self.bitext, start=1):  # noqa: B007 - it is counted
+            self._whole += reject_of(row) is None
+            watch.add(row)
+        for note in () if self.quiet else watch.notes():
+            warn(note)
+        return rows
+
+    def __len__(self) -> int:
+        """The number of pairs, for which the text is read once."""
+        if self._whole is None:
+            self.count()
+        assert self._whole is not None
+        return self._whole
+
+    def __iter__(self) -> Iterator[Pair]:
+        """The pairs in order."""
+        return (pair_of(row) for row in self.bitext if reject_of(row) is None)
+
+    def outcomes(self) -> Iterator[Row | Reject]:
+        """The rows in order, and in the places of those that have not both sides why nothing can be done with them."""
+        return (reject_of(row) or row for row in self.bitext)
+
+
+def reject_of(row: Row) -> Reject | None:
+    """Why nothing can be done with a row: it has no target, or no source; None where it has both."""
+    target, sources, _ = row
+    present = [source for source in sources if isinstance(source, Sentence)]
+    if isinstance(target, Sentence):
+        return None if present else _named(sources[0], Reject(EMPTY_SOURCE, target), target)
+    if present:
+        return _named(target, Reject(EMPTY_TARGET, present[0]), present[0])
+    return Reject(EMPTY_BOTH) if all(map(is_empty, row.sources)) and is_empty(target) else target
+
+
+def _named(side: Side, blank: Reject, other: Sentence) -> Reject:
+    """The reject of a side that is not there; ``blank``, which names the side, if its line is empty."""
+    assert isinstance(side, Reject)
+    return blank if is_empty(side) else Reject(side.reason, side.sentence or other)
+
+
+def pair_of(row: Row) -> Pair:
+    """The words of a whole row, under the id of its target."""
+    target, (source,), _ = row
+    assert isinstance(target, Sentence)
+    assert isinstance(source, Sentence)
+    return Pair(source.words, target.words, target.id)

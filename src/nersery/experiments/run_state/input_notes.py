@@ -1,0 +1,106 @@
+"""Notes on data files of a recipe that are suspicious, each alone or beside the others."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from itertools import chain
+from typing import Any
+
+from nersery.core.registry import BUNDLED
+from nersery.core.sentence import Corpus, types_in
+from nersery.experiments.corpus_notes import note_of_length, note_of_overlap, note_of_punctuation, note_of_types
+from nersery.experiments.folds import note_of_documents
+from nersery.experiments.recipe import Recipe
+from nersery.experiments.run_state.data_parts import Parts, parts_of, sentences_of
+from nersery.experiments.systems import System
+from nersery.experiments.text_profile import note_of_language
+from nersery.models.bundled_heads import TOKEN_CLASSIFICATION
+from nersery.models.question_text import CORPORA, count_known
+
+
+def input_notes(recipe: Recipe, parts: Parts) -> list[str]:
+    """Notes on suspicious data."""
+    train, folds = [*sentences_of(parts, "train")], recipe.sample.folds
+    known = types_in(train)
+    notes = [
+        *_size_notes(recipe, parts),
+        note_of_documents(Corpus(train), folds) if folds else "",
+        *(note_of_types(file.label, part, known) for file, part in parts_of(parts, "train", "dev", "test")),
+        *_overlap_notes(parts),
+        *(note_of_language(file.label, part) for file, part in parts.items()),
+        *(note_of_length(file.label, sum(map(len, part)), len(part)) for file, part in parts_of(parts, "train", "raw")),
+        *_punctuation_notes(parts),
+        *_question_notes(recipe, parts),
+    ]
+    return [note for note in notes if note]
+
+
+def _size_notes(recipe: Recipe, parts: Parts) -> list[str]:
+    """A small sample with a large dev, which a low-resource setting would not have."""
+    size = recipe.sample.size
+    if size is None or recipe.sample.dev_size is not None:
+        return []
+    return [
+        f"{file.label} keeps all its {len(part)} sentences, but train is a sample of {size}; "
+        f"the papers draw as many from dev (sample.dev_size = {size})"
+        for file, part in parts_of(parts, "dev")
+        if len(part) > 2 * size
+    ]
+
+
+WHY_NOT = {
+    "dev": "the best weights are chosen on them, so F1 on test will be too high",
+    "raw": "a tagger trained on them gets too high an F1; the selector duplicates rejects them",
+}
+"""Why sentences of a split should not occur in test."""
+
+
+def _overlap_notes(parts: Parts) -> list[str]:
+    train, test = ([*sentences_of(parts, split)] for split in ("train", "test"))
+    notes = [note_of_overlap(file.label, part, "train", train) for file, part in parts_of(parts, "dev", "test", "raw")]
+    for file, part in parts_of(parts, *WHY_NOT):
+        if note := note_of_overlap(file.label, part, "test", test):
+            notes.append(f"{note}: {WHY_NOT[file.split]}")
+    return notes
+
+
+def _punctuation_notes(parts: Parts) -> Iterator[str]:
+    """Where words are split otherwise in raw text than in the labelled sentences of its language."""
+    for file, raw in parts_of(parts, "raw"):
+        labelled = parts_of(parts, "train")
+        train = [part for other, part in labelled if not file.language or other.language in ("", file.language)]
+        if text := note_of_punctuation(chain.from_iterable(train), raw):
+            yield f"{file.label}: {text}" if file.language else text
+
+
+def _question_notes(recipe: Recipe, parts: Parts) -> list[str]:
+    """How many sentences bundled models were trained on, if a system uses one of them."""
+    users = [system.name for system in recipe.systems if _uses_labelled_text(recipe, system)]
+    if not users:
+        return []
+    counted = ((file, part, count_known(sentence.words for sentence in part)) for file, part in parts.items())
+    return [
+        f"{count} of {len(part)} {file.label} sentences are from {CORPORA}, on which bundled models were trained: "
+        f"the scores of {', '.join(users)} may be too high"
+        for file, part, count in counted
+        if count
+    ]
+
+
+def _uses_labelled_text(recipe: Recipe, system: System) -> bool:
+    """Whether the system, or one that its sentences come from, uses a bundled model trained on labelled text."""
+    method = system.method
+    if method and method.method == "qa_prompting" and method.settings.get("model") in BUNDLED:
+        return True
+    settings = [recipe.tagger_of(system).settings, method.settings if method else {}]
+    others = [recipe.system(name) for name in (system.base, *system.merge) if name]
+    return any(_names(settings, model) for model in TOKEN_CLASSIFICATION) or any(
+        _uses_labelled_text(recipe, other) for other in others
+    )
+
+
+def _names(value: Any, name: str) -> bool:
+    """Whether a setting has this value, at any depth."""
+    if isinstance(value, Mapping):
+        return any(_names(part, name) for part in value.values())
+    return any(_names(part, name) for part in value) if isinstance(value, list) else bool(value == name)

@@ -1,0 +1,18 @@
+"""The commonest word of each stem."""
+
+import pytest
+
+from nersery.crosslingual.hmm import word_counts
+from nersery.crosslingual.hmm.vocabulary import Vocabulary
+from nersery.crosslingual.hmm.word_counts import WordCounts
+
+
+@pytest.mark.parametrize("known", [1, 1 << 14])
+def test_the_commonest_word_of_each_stem(monkeypatch, known):
+    monkeypatch.setattr(word_counts, "KNOWN", known)
+    vocabulary, words = Vocabulary(), WordCounts()
+    vocabulary.grow(("Earlier",))
+    for sentence in (("houses", "House", "tree"), ("House", "tree", "river"), ("Trees", "Tree", "Tree")):
+        vocabulary.grow(sentence)
+        words.update(sentence)
+    assert [*words.commonest(vocabulary)] == ["earl", "House", "tree", "river"], "of equals the last"
