@@ -213,11 +213,18 @@ def test_a_port_that_is_taken_is_named() -> None:
     assert "cannot be used" in result.err
 
 
+def _listen_to_hangups() -> None:
+    """Under nohup, the tests and all that they start ignore them."""
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="needs signals")
 def test_a_kill_loses_no_decision_and_an_interrupt_writes_them() -> None:
     command = [sys.executable, "-m", "nersery", "label", "review", "in.jsonl", "out.jsonl"]
     for number, end, code in ((0, signal.SIGKILL, -signal.SIGKILL), (1, signal.SIGHUP, 129), (1, signal.SIGINT, 0)):
-        process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env=environment())
+        process = subprocess.Popen(
+            command, stderr=subprocess.PIPE, text=True, env=environment(), preexec_fn=_listen_to_hangups
+        )
         assert process.stderr is not None
         address = next(line for line in process.stderr if line.startswith("review at ")).split()[-1]
         said = json.dumps({"verdict": "accept", "labels": [], "version": int(end == signal.SIGINT)}).encode()
