@@ -16,11 +16,13 @@ from typing import Any, ClassVar
 import pytest
 
 import nersery
-from nersery.core.errors import DataError, SettingsError
+from nersery.core.errors import DataError, SettingsError, UnfittedError
 from nersery.core.warnings import note
 from nersery.core.wording import PARAMETERS, as_parameters, command_line, either, is_command_line
+from nersery.experiments.execution.jobs import failure_text
 from nersery.io.base import ReadOptions
 from nersery.pipeline.engines.worker import BatchRunner, WorkerTask
+from nersery.pipeline.error_policy import reason_of
 from nersery.pipeline.stage_job import JobOptions
 from tests.cli.calls import call
 
@@ -99,6 +101,9 @@ def test_each_parameter_exists(parameter: str) -> None:
         ("see `nersery run --out X` or --out", "see `nersery run --out X` or `output`"),
         ("pip install --force-reinstall x", "pip install --force-reinstall x"),
         ('the word "--force" of a/--out and --outer', 'the word "--force" of a/--out and --outer'),
+        ('"push --force now" is no model; --force', '"push --force now" is no model; force=True'),
+        ("use --force to start over", "use force=True to start over"),
+        ("--force --workers 2", "force=True workers=2"),
     ],
 )
 def test_options_become_parameters(of_command: str, of_library: str) -> None:
@@ -161,7 +166,8 @@ def test_a_bad_line(broken: Path) -> None:
         nersery.read(broken)
     text = str(caught.value)
     assert "--" not in text
-    assert 'repair="drop-sentence" of nersery.read leaves each broken sentence out' in text
+    assert "correct the file, or read it with other arguments of nersery.read: " in text
+    assert 'repair="drop-sentence" leaves each broken sentence out' in text
     assert (
         "--repair drop-sentence moves each broken sentence to the rejects" in call("inspect", "stats", str(broken)).err
     )
@@ -194,6 +200,13 @@ def test_too_little_data() -> None:
         nersery.augment(empty, "mention_replacement")
     with pytest.raises(DataError, match=r"name the column of their tags \(`tag_column`\)$"):
         nersery.train(empty)
+
+
+def test_files_are_the_same_for_both() -> None:
+    error = SettingsError("give --format text")
+    assert (str(error), error.text) == ('give format="text"', "give --format text")
+    assert reason_of(UnfittedError("give --format text")) == "failed: UnfittedError: give --format text"
+    assert failure_text(error) == "give --format text"
 
 
 def test_what_differs_in_more_than_a_name() -> None:

@@ -12,7 +12,7 @@ from safetensors import SafetensorError
 
 from nersery.core.errors import SettingsError
 from nersery.core.training_context import Training
-from nersery.crosslingual.aligner_checkpoint import PLACE, RECORD, pairs_digest
+from nersery.crosslingual.aligner_checkpoint import PLACE, STATE, pairs_digest
 from nersery.crosslingual.aligners.base import Pair, Pairs
 from nersery.crosslingual.aligners.external import External
 from nersery.crosslingual.aligners.statistical import Statistical
@@ -96,7 +96,7 @@ def test_a_full_disk_is_told_as_everywhere(tmp_path: Path, monkeypatch: pytest.M
 
 
 def test_a_record_that_a_loss_of_power_has_emptied(tmp_path: Path) -> None:
-    (tmp_path / RECORD).touch()
+    (tmp_path / STATE).touch()
     (tmp_path / PLACE).mkdir()
     with pytest.raises(BrokenStateError, match="cannot be read"):
         Statistical().fit(PAIRS, Training(folder=tmp_path))

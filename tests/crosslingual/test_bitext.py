@@ -15,7 +15,7 @@ from nersery.core.outcome import Reject
 from nersery.crosslingual.bitext import Bitext, PairedBy, Row
 from nersery.crosslingual.divergence import Features, where_apart
 from nersery.crosslingual.pairing_by_id import UNPAIRED
-from nersery.crosslingual.sides import open_side
+from nersery.crosslingual.sides import open_side, opened_side
 from nersery.crosslingual.whole_pairs import EMPTY_BOTH, EMPTY_SOURCE, EMPTY_TARGET, WholePairs, reject_of
 from nersery.io.base import ReadOptions
 from nersery.io.text_file import TextFile
@@ -49,6 +49,13 @@ def test_the_same_ids_in_any_order_pair_by_ids(order: str, paired_by: str):
     rows = bitext("t.jsonl", "s.jsonl")
     assert rows.paired_by == paired_by
     assert [texts(row) for row in rows] == ([["a", "A"], ["b", "B"]] if paired_by == "id" else [["a", "C"], ["b", "D"]])
+
+
+@pytest.mark.parametrize(("left", "right"), [("ab", "bb"), ("abcd", "dccb")])
+def test_repeated_ids_are_not_the_same_ids(left: str, right: str) -> None:
+    target, source = (opened_side([Sentence((id,), id=id) for id in ids], "side") for ids in (left, right))
+    with pytest.raises(SettingsError, match=r"have some ids in common, e\.g\. \w, but not all"):
+        _ = Bitext(target, (source,)).paired_by
 
 
 def test_ids_that_are_the_same_in_part_need_a_word_on_how_to_pair():

@@ -23,8 +23,8 @@ from transformers import (
 from nersery.core.errors import MissingResourceError, SettingsError
 from nersery.core.warnings import forget_notes
 from nersery.models import bundled_heads, question_answering
-from nersery.models.inference import WINDOWS
 from nersery.models.loading import ModelSource
+from nersery.models.passes import WINDOWS
 from nersery.models.question_answering import ExtractedAnswer, QuestionAnswerer, best_spans
 from nersery.models.subwords.pair_inputs import PairEncoder, SpecialTokens
 from nersery.models.subwords.subwords import SubwordEncoder

@@ -24,8 +24,13 @@ class NerseryError(Exception):
     exit_code = 1
 
     def __str__(self) -> str:
-        """The text in the words of its reader; `args` and the parts of a `DataError` keep those of the commands."""
-        return worded(super().__str__())
+        """The text in the words of its reader."""
+        return worded(self.text)
+
+    @property
+    def text(self) -> str:
+        """The text for files, which are the same for a command and the library: it names options of commands."""
+        return super().__str__()
 
 
 class SettingsError(NerseryError):

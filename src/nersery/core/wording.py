@@ -1,7 +1,7 @@
 """Messages in the words of their reader: options for users of the commands, parameters for users of the library.
 
 Messages are written for the commands, such as ``give --format text``. Where the library is called, `worded` turns that
-into ``give format="text"``. It leaves whole commands as they are, and options that no function has.
+into ``give format="text"``. It leaves commands and what is quoted as they are, and options that no function has.
 """
 
 from __future__ import annotations
@@ -24,11 +24,12 @@ PARAMETERS = {
     **{f"--{name}": name.replace("-", "_") for name in _SAME.split()},
 }
 """The parameter of the library for each option that a message outside `nersery.cli` names."""
+_QUOTED = r"\"[^\"\n]*\""
 _COMMAND = r"\b(?:nersery [a-z]+|pip install|rasa data|hf upload)\b[^`(),;\n]*"
-_VALUE = r"(?!(?:and|chooses|does|is|names|or)\b)[\w-]+(?!\.?\w|[=/'-])"
+_VALUE = r"(?!(?:and|chooses|does|is|names|or)\b)\w[\w-]*(?!\.?\w|[=/'-])"
 _NAMES = "|".join(re.escape(option) for option in sorted(PARAMETERS, reverse=True))
 _OPTION = re.compile(
-    rf"{_COMMAND}|(?<![\w\"'=/-])(?P<option>{_NAMES})(?![\w=-])(?: (?P<value>{_VALUE}))?(?P<next> (?=--))?"
+    rf"{_QUOTED}|{_COMMAND}|(?<![\w\"'=/-])(?P<option>{_NAMES})(?![\w=-])(?: (?P<value>{_VALUE}))?(?P<next> (?=--))?"
 )
 _at_command_line = False
 
@@ -78,11 +79,13 @@ def as_parameters(text: str) -> str:
 
 def _as_parameter(found: re.Match[str]) -> str:
     option, value = found["option"], found["value"]
-    if option is None:  # a command
+    if option is None:  # a command, or a text of the user
         return found[0]
     parameter = PARAMETERS[option]
+    if "=" in parameter:  # a flag, and the next word is not its value
+        return parameter + found[0].removeprefix(option)
     if value is not None:
         parameter += f"={value}" if value.isdecimal() else f'="{value}"'
-    elif "=" not in parameter:
+    else:
         parameter = f"`{parameter}`"
     return parameter + (", " if found["next"] else "")

@@ -13,7 +13,7 @@ from nersery.core.typed_settings import settings_of
 from nersery.crosslingual.aligners.base import Aligner, Pairs
 from nersery.crosslingual.whole_pairs import WholePairs
 
-RECORD = "state.json"
+STATE = "state.json"
 """As `nersery.models.training.checkpoint` calls it, so that the folder is known as that of a training."""
 PLACE = "learnt"
 
@@ -33,7 +33,7 @@ def place_for(aligner: Aligner, pairs: Pairs, folder: Path | None) -> Path | Non
     if folder is None:
         return None
     folder.mkdir(parents=True, exist_ok=True)
-    record = folder / RECORD
+    record = folder / STATE
     wanted = training_fingerprint(aligner, pairs)
     if record.exists() and any(path != record for path in folder.iterdir()):
         from nersery.models.training.checkpoint import read_state  # imports torch, which takes seconds

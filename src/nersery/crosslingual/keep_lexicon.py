@@ -12,7 +12,7 @@ from nersery.core.files import check_replaceable, replaced_folder
 from nersery.core.outcome import Tally
 from nersery.core.registry import name_of
 from nersery.core.typed_settings import settings_of
-from nersery.crosslingual.aligner_checkpoint import PLACE, RECORD, training_fingerprint
+from nersery.crosslingual.aligner_checkpoint import PLACE, STATE, training_fingerprint
 from nersery.crosslingual.aligners.base import Aligner, AlignStage
 from nersery.pipeline.job import rejects_of
 from nersery.pipeline.stage_job import StageJob
@@ -20,8 +20,7 @@ from nersery.pipeline.stage_job import StageJob
 
 def check_keep(folder: Path, aligner: Aligner, output: Path, *, force: bool) -> None:
     """Raise `SettingsError` if what an aligner learns cannot be kept in a folder."""
-    from nersery.crosslingual.hmm.lexicon import RECORD as FACTS
-    from nersery.crosslingual.hmm.lexicon import TENSORS
+    from nersery.crosslingual.hmm.lexicon import FACTS, TENSORS
 
     settings = settings_of(aligner)
     if "priors" not in settings:
@@ -71,7 +70,7 @@ def _only_copy_is_missing(job: StageJob, keep: Path) -> bool:
         return False
     assert isinstance(job.stage, AlignStage)
     try:
-        record = json.loads((job.training / RECORD).read_text("utf-8"))
+        record = json.loads((job.training / STATE).read_text("utf-8"))
     except (OSError, ValueError):
         return False
     return bool(record == {"fingerprint": training_fingerprint(job.stage.create_method(), job.stage.pairs)})

@@ -276,8 +276,10 @@ class Pass:
         if self.file.in_memory:
             fix = "; ".join(["correct the sentences", *fixes, f"{drop} leaves each broken sentence out"])
             return DataError(self.issues, fix=as_parameters(fix))
-        does = either("moves each broken sentence to the rejects", "of nersery.read leaves each broken sentence out")
-        return DataError(self.issues, fix="; ".join(["correct the file", *fixes, f"{drop} {does}"]))
+        does = either("moves each broken sentence to the rejects", "leaves each broken sentence out")
+        advice = "; ".join([*fixes, f"{drop} {does}"])
+        start = either("correct the file; ", "correct the file, or read it with other arguments of nersery.read: ")
+        return DataError(self.issues, fix=start + advice)
 
 
 class Source(ABC):

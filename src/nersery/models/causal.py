@@ -10,9 +10,9 @@ import torch
 from torch import Tensor, nn
 
 from nersery.core.typed_settings import Precision
-from nersery.models.inference import Shape, window_passes
 from nersery.models.likelihood import Likelihood, Text
 from nersery.models.loading import ModelSource, autocast, pick_device, positions, quiet_transformers, refuse_nan
+from nersery.models.passes import PassShape, window_passes
 from nersery.models.subwords.collation import collate
 from nersery.models.subwords.subwords import SubwordEncoder
 from nersery.models.subwords.windows import MAX_SUBWORDS, Window
@@ -68,7 +68,7 @@ class CausalLM:
         """Signs that the model was made for other languages; see `SubwordEncoder.vocabulary_issue`."""
         return SubwordEncoder(self.tokenizer).vocabulary_issue(words)
 
-    def _passes(self, texts: Sequence[Text]) -> Iterator[tuple[list[int], list[Window], Shape]]:
+    def _passes(self, texts: Sequence[Text]) -> Iterator[tuple[list[int], list[Window], PassShape]]:
         if not texts:
             return
         with quiet_transformers():  # it warns about texts longer than the model, which we split
@@ -81,7 +81,7 @@ class CausalLM:
         yield from window_passes(owned, _rows, LENGTH_MULTIPLE)
 
     @torch.no_grad()
-    def _scores(self, windows: Sequence[Window], shape: Shape) -> list[list[float]]:
+    def _scores(self, windows: Sequence[Window], shape: PassShape) -> list[list[float]]:
         """Log probabilities of the subwords of each window, given those before; 0 for the first."""
         pad = int(self.tokenizer.pad_token_id or 0)  # at the end, where causal attention does not see it
         batch = collate(windows, pad, longest=self.max_subwords, **shape).to(self.device)

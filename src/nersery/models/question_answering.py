@@ -14,9 +14,9 @@ from torch import Tensor, nn
 from nersery.core.typed_settings import Precision
 from nersery.core.warnings import advise, warn
 from nersery.models import bundled, known_languages
-from nersery.models.inference import Shape, windows_at_once
 from nersery.models.loading import ModelSource, autocast, pick_device, positions, refuse_nan
 from nersery.models.packed.packed_encoder import can_pack, in_one_row
+from nersery.models.passes import PassShape, windows_at_once
 from nersery.models.subwords.pair_inputs import PairBatch, PairEncoder, Reading
 from nersery.models.subwords.subwords import SubwordEncoder
 
@@ -120,7 +120,9 @@ class QuestionAnswerer:
         return [_apart(answers, limit) for answers, limit in zip(candidates, most, strict=True)]
 
     @torch.no_grad()
-    def _best(self, readings: Sequence[Reading], shape: Shape, top: int, longest: int) -> list[list[ExtractedAnswer]]:
+    def _best(
+        self, readings: Sequence[Reading], shape: PassShape, top: int, longest: int
+    ) -> list[list[ExtractedAnswer]]:
         """The best answers in each window; rows that only fill up the pass come last."""
         batch = self.pairs.collate(readings, **shape).to(self.device)
         forward = self.network if shape else partial(in_one_row, self.network)

@@ -12,8 +12,8 @@ from torch import Tensor
 
 from nersery.core.errors import SettingsError
 from nersery.core.typed_settings import Precision
-from nersery.models.inference import Shape, window_passes, windows_at_once
 from nersery.models.loading import ModelSource, autocast, pick_device, positions
+from nersery.models.passes import PassShape, window_passes, windows_at_once
 from nersery.models.subwords.collation import collate
 from nersery.models.subwords.subwords import SubwordEncoder
 from nersery.models.subwords.windows import Window
@@ -75,7 +75,7 @@ class TextEncoder:
             )
         return (rows / np.where(norms > 0, norms, 1)).astype(np.float32)
 
-    def _passes(self, texts: Sequence[Text]) -> Iterator[tuple[list[int], list[Window], Shape]]:
+    def _passes(self, texts: Sequence[Text]) -> Iterator[tuple[list[int], list[Window], PassShape]]:
         for start in range(0, len(texts), CHUNK):
             chunk = enumerate(texts[start : start + CHUNK], start)
             owned = [(number, window) for number, text in chunk for window in self.subwords.windows(text)]
@@ -90,7 +90,7 @@ class TextEncoder:
         return [*range(front), *range(core[0][0] if core else 0, core[-1][1] if core else 0), *range(back, length)]
 
     @torch.no_grad()
-    def _hidden(self, windows: Sequence[Window], shape: Shape) -> Tensor:
+    def _hidden(self, windows: Sequence[Window], shape: PassShape) -> Tensor:
         """The last layer. Shape: (windows at once, subwords, dimension)."""
         batch = collate(windows, self.subwords.pad, longest=self.subwords.max_subwords, **shape).to(self.device)
         with autocast(self.device, self.precision):

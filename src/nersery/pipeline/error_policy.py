@@ -35,7 +35,9 @@ STOPPING = (SettingsError, MissingResourceError, DiskError, FormatError, Contrac
 
 def reason_of(error: Exception) -> str:
     """The reason for rejecting an item, on one line, and without its place, so that it is equal for others."""
-    message = "; ".join(issue.message for issue in error.issues) if isinstance(error, DataError) else error
+    message: object = error.text if isinstance(error, NerseryError) else error
+    if isinstance(error, DataError):
+        message = "; ".join(issue.message for issue in error.issues)
     text = printable(f"{type(error).__name__}: {message}")
     return FAILED + (text if len(text) <= LONGEST_REASON else f"{text[:LONGEST_REASON]}…")
 

@@ -25,8 +25,8 @@ from nersery.core.sentence import Sentence, types_in
 from nersery.core.training_context import NO_TRAINING, Training
 from nersery.core.typed_settings import FileName, Precision, settings_of
 from nersery.core.warnings import warn
-from nersery.models.inference import Shape
 from nersery.models.loading import ModelSource, autocast, pick_device, refuse_nan
+from nersery.models.passes import PassShape
 from nersery.models.sizes import parameters_of
 from nersery.models.subwords.collation import collate
 from nersery.models.subwords.windows import Window
@@ -199,7 +199,7 @@ class BiLSTMCRF(Decoding, Tagger, TrainingSettings):
         network, passes = self.network.eval(), thinned_passes or 1
         table = WordTable((word for sentence in sentences for word in sentence.words), self._known_words, self._given)
 
-        def score(windows: Sequence[Window], shape: Shape) -> Tensor:
+        def score(windows: Sequence[Window], shape: PassShape) -> Tensor:
             batch = collate(windows, 0, **shape)
             places, lengths = batch.input_ids.repeat(passes, 1), batch.attention_mask.sum(1).repeat(passes)
             scores = self._scores(table, places, spelled[places.to(network.device)], lengths)

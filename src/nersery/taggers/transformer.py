@@ -27,10 +27,10 @@ from nersery.core.training_context import NO_TRAINING, Training
 from nersery.core.typed_settings import settings_of
 from nersery.core.warnings import advise, warn
 from nersery.models import bundled, known_languages
-from nersery.models.inference import Shape
 from nersery.models.loading import ModelSource, autocast, pick_device, positions, quiet_transformers, refuse_nan
 from nersery.models.model_settings import ModelSettings
 from nersery.models.packed.packed_encoder import can_pack, in_one_row
+from nersery.models.passes import PassShape
 from nersery.models.sizes import parameters_of
 from nersery.models.subwords.collation import collate
 from nersery.models.subwords.subwords import SubwordEncoder
@@ -282,7 +282,7 @@ class TransformerTagger(Decoding, Tagger, ModelSettings, TrainingSettings):
         network.eval()
         packed, passes = not thinned_passes and can_pack(network), thinned_passes or 1
 
-        def score(windows: Sequence[Window], shape: Shape) -> Tensor:
+        def score(windows: Sequence[Window], shape: PassShape) -> Tensor:
             scores, _ = self._scores(windows, passes, packed=packed, **shape)
             refuse_nan(scores, self.source)
             return scores.view(passes, -1, *scores.shape[1:])

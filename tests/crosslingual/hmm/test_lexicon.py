@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from nersery.crosslingual.hmm.lexicon import FORMAT, RECORD, empty_lexicon
+from nersery.crosslingual.hmm.lexicon import FACTS, FORMAT, empty_lexicon
 from nersery.crosslingual.hmm.texts import TextNumbers
 
 
@@ -14,4 +14,4 @@ def test_the_record_is_written_in_parts_as_if_it_were_written_whole(tmp_path, co
     facts = {"lower": True, "prefix": 4, "source": TextNumbers(stems), "target": TextNumbers(["a"])}
     empty_lexicon().save(tmp_path, facts)
     expected = json.dumps({"format": FORMAT, **facts, "source": stems, "target": ["a"]})
-    assert (tmp_path / RECORD).read_text("utf-8") == expected
+    assert (tmp_path / FACTS).read_text("utf-8") == expected

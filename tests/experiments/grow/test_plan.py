@@ -52,7 +52,7 @@ def test_types_without_a_definition_are_named(monkeypatch: pytest.MonkeyPatch) -
     assert any(
         """no definition is known of MY TYPE: questions ask by the bare name, "Which my type is""" in n for n in notes
     )
-    assert any('definitions={"MY TYPE": "…"}' in note for note in notes)
+    assert any("--define 'MY TYPE'='…'" in note for note in notes)
     told = replace(material, definitions={"MY TYPE": 'a "🧪" \\ \x7f thing\nof mine'})
     found = plan.make_plan(told, "", Budget(300.0), lambda _: None)
     assert not any("no definition" in note for note in found.notes)

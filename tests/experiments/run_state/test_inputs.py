@@ -81,7 +81,7 @@ class TestInputs:
         assert message.startswith("3 issues:")
         for part in ("train.conll:2", "dev.conll: there is no such file", "test.conll:2"):
             assert part in message
-        assert 'in a recipe, set these options in [data], e.g. instead of repair="NAME" repair = ["NAME"]' in message
+        assert 'in a recipe, set them in [data], e.g. repair = ["NAME"]' in message
 
     def test_repairs_are_noted(self):
         Path("train.conll").write_text(Path("train.conll").read_text().replace("B-PER", "B_PER"))

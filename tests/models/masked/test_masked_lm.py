@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 import torch
 
-from nersery.models.inference import WINDOWS
 from nersery.models.masked.masked_inputs import OWN, Drawing, MaskedInput
 from nersery.models.masked.masked_lm import MaskedLM, logits_at_masks
+from nersery.models.passes import WINDOWS
 from nersery.models.subwords.subword_vocabulary import BEHIND_BORDER, JOINED, OPENING
 from tests.models.masked_texts import KINDS, MARKS, TEXTS, masked_inputs_of_all_sorts, opened, plan, rngs
 

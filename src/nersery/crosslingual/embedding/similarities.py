@@ -23,7 +23,7 @@ def cosines(left: Tensor, right: Tensor, mask: Tensor, distortion: float) -> Ten
     multiplied by ``1 - distortion * d ** 2``.
 
     Args:
-        left: HiddenStates of source subwords. Shape: (pairs, source subwords, dimension).
+        left: Hidden states of source subwords. Shape: (pairs, source subwords, dimension).
         right: The same of target subwords.
         distortion: In [0, 1].
     """

@@ -22,7 +22,7 @@ from nersery.crosslingual.hmm.vocabulary import Numbers
 
 Values = NDArray[np.float64]
 
-TENSORS, RECORD = "lexicon.safetensors", "lexicon.json"
+TENSORS, FACTS = "lexicon.safetensors", "lexicon.json"
 FORMAT = 1
 _SHIFT = 32
 _CHUNK = 1 << 18
@@ -94,9 +94,9 @@ class Lexicon(Parameters):
             save_file(
                 {field.name: np.ascontiguousarray(getattr(self, field.name)) for field in fields(self)}, temporary
             )
-        (folder / RECORD).unlink(missing_ok=True)  # without it, what a kill leaves is no lexicon
+        (folder / FACTS).unlink(missing_ok=True)  # without it, what a kill leaves is no lexicon
         temporary.replace(folder / TENSORS)
-        write_atomic(folder / RECORD, _json({"format": FORMAT, **facts}))
+        write_atomic(folder / FACTS, _json({"format": FORMAT, **facts}))
 
     @classmethod
     def load(cls, folder: Path, settings: Mapping[str, Any]) -> tuple[Lexicon, dict[str, Any]]:
@@ -111,11 +111,11 @@ class Lexicon(Parameters):
         """
         check_folder(folder)
         try:
-            facts = json.loads((folder / RECORD).read_text("utf-8"))
+            facts = json.loads((folder / FACTS).read_text("utf-8"))
             tensors = load_file(folder / TENSORS)
             lexicon = cls(**{field.name: tensors[field.name] for field in fields(cls)})
             if [len(facts["source"]), len(facts["target"])] != [len(lexicon.source_uses), len(lexicon.target_uses)]:
-                raise ValueError(f"{RECORD} and {TENSORS} do not belong together")
+                raise ValueError(f"{FACTS} and {TENSORS} do not belong together")
         except (OSError, ValueError, LookupError, SafetensorError) as error:
             raise SettingsError(
                 f"the learnt lexicon in {folder} cannot be read ({error}). Learn and save it again"
@@ -147,7 +147,7 @@ def _json(facts: Mapping[str, Any]) -> Iterator[str]:
 
 def is_saved(folder: Path) -> bool:
     """Whether a folder holds a lexicon that was saved whole."""
-    return all((folder / name).is_file() for name in (RECORD, TENSORS))
+    return all((folder / name).is_file() for name in (FACTS, TENSORS))
 
 
 def check_folder(folder: Path) -> None:
@@ -156,7 +156,7 @@ def check_folder(folder: Path) -> None:
     Raises:
         MissingResourceError: When there is none.
     """
-    missing = [name for name in (RECORD, TENSORS) if not (folder / name).is_file()]
+    missing = [name for name in (FACTS, TENSORS) if not (folder / name).is_file()]
     if missing:
         raise MissingResourceError(
             f"there is no learnt lexicon in {folder}, which lacks {' and '.join(missing)}. "

@@ -146,7 +146,7 @@ def failure_text(error: Exception) -> str:
     """An error on which the others do not depend, for notes."""
     if isinstance(error, OSError):
         return os_message(error)
-    return str(error) if isinstance(error, NerseryError) else f"{type(error).__name__}: {error}"
+    return error.text if isinstance(error, NerseryError) else f"{type(error).__name__}: {error}"
 
 
 def _error_in(answer: Answer) -> Exception | None:

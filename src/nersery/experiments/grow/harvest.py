@@ -61,6 +61,17 @@ class Harvest:
 
     def __str__(self) -> str:
         """Five lines for readers."""
+        return worded("\n".join([
+            self.verdict,
+            f"test: {self._test()}",
+            f"tagger: {self.folder / 'tagger'} (nersery predict {self.folder / 'tagger'} TEXT OUTPUT)",
+            f"corpus: {self.folder / 'corpus.jsonl'}; to repeat: nersery run {self.folder / 'recipe.toml'}",
+            f"report: {self.folder / 'report.html'}",
+        ]))  # fmt: skip
+
+    @property
+    def verdict(self) -> str:
+        """The first line, as the report has it."""
         gold, best = (100 * value for value in self.dev_f1)
         reason = (
             "No other system is expected to be better"
@@ -69,26 +80,18 @@ class Harvest:
         )
         if not best:
             finds_some = self.test_f1 is not None and self.test_f1[1]
-            best_line = (
+            return (
                 "best: none, because no tagger found a correct entity (F1 0.0 on held-out sentences). "
                 + ("The final tagger, trained on all sentences, finds some. " if finds_some else "")
                 + "Training was too short: allow more --minutes, with another --out"
             )
-        elif self.best == GOLD:
-            best_line = f"best: gold only, F1 {best:.1f} on held-out sentences. {reason}"
-        else:
-            best_line = (
-                f"best: {label_of(self.best)}, F1 {best:.1f} on held-out sentences, "
-                f"gold only {gold:.1f} ({self.dev}); "
-                f"expected gain on others: {100 * self.expected:+.1f}"
-            )
-        return worded("\n".join([
-            best_line,
-            f"test: {self._test()}",
-            f"tagger: {self.folder / 'tagger'} (nersery predict {self.folder / 'tagger'} TEXT OUTPUT)",
-            f"corpus: {self.folder / 'corpus.jsonl'}; to repeat: nersery run {self.folder / 'recipe.toml'}",
-            f"report: {self.folder / 'report.html'}",
-        ]))  # fmt: skip
+        if self.best == GOLD:
+            return f"best: gold only, F1 {best:.1f} on held-out sentences. {reason}"
+        return (
+            f"best: {label_of(self.best)}, F1 {best:.1f} on held-out sentences, "
+            f"gold only {gold:.1f} ({self.dev}); "
+            f"expected gain on others: {100 * self.expected:+.1f}"
+        )
 
     def _test(self) -> str:
         if self.test_f1 is None:
@@ -179,7 +182,7 @@ def _report(search: Search, folder: Path, system: System, seed: int | None, resu
     systems = [search.run.recipe.baseline, *search.chain(system)]
     part = search.run.part(seeds, systems)
     report = build_report(part, fingerprint_of(search.run.recipe)["inputs"])
-    report.name, report.description = "grow", str(result).split("\n")[0]
+    report.name, report.description = "grow", result.verdict
     report.command, report.run_time = "", {}  # the search measures what it tried
     report.files = _files(report.files)
     report.notes = [*dict.fromkeys([*result.notes, *report.notes])]

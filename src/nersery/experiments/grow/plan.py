@@ -14,7 +14,6 @@ from nersery.core.errors import MissingResourceError, printable
 from nersery.core.random import item_seed
 from nersery.core.sentence import Corpus
 from nersery.core.warnings import without_notes
-from nersery.core.wording import either
 from nersery.experiments.execution.run_time import RunTime
 from nersery.experiments.folds import note_of_documents
 from nersery.experiments.grow.budget import CAUTION, Budget
@@ -159,11 +158,9 @@ def _undefined(material: Material, table: Mapping[str, Any]) -> list[str]:
     if not unknown:
         return []
     listed = ", ".join(map(printable, unknown[:SHOWN_TYPES])) + (", …" if len(unknown) > SHOWN_TYPES else "")
-    name = printable(unknown[0])
-    definition = either(f"--define {shlex.quote(name)}='…'", f'definitions={{"{name}": "…"}}')
     return [
         f'no definition is known of {listed}: questions ask by the bare name, "{printable(question(unknown[0], {}))}" '
-        f"Say what is meant: {definition}"
+        f"Say what is meant: --define {shlex.quote(printable(unknown[0]))}='…'"
     ]
 
 
@@ -206,7 +203,7 @@ def _available(models: list[str], named: str) -> tuple[list[str], list[str]]:
         except MissingResourceError as error:
             if model == named or (model == models[-1] and not available):
                 raise
-            notes.append(f"{model} is not tried: {error}")
+            notes.append(f"{model} is not tried: {error.text}")
     return available, notes
 
 

@@ -325,7 +325,7 @@ class Search:
         except (DataError, SettingsError, MissingResourceError) as error:
             if system.name == GOLD:
                 raise
-            return self._failed(tried, f"failed: {error}")
+            return self._failed(tried, f"failed: {error.text}")
         seconds = time.monotonic() - began
         if is_new:  # the rest of an interrupted training says nothing of the whole
             self.budget.learn(estimate, seconds)

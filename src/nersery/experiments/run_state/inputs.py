@@ -11,14 +11,13 @@ from nersery import io
 from nersery.core.errors import ChangedInputError, DataError, Issue
 from nersery.core.files import content_hash
 from nersery.core.sentence import Corpus, Sentence
+from nersery.core.wording import either
 from nersery.experiments.recipe import Recipe, shipped_recipes
 from nersery.experiments.recipe_file.data_files import SPLITS, DataFile
 from nersery.experiments.run_state.data_parts import sentences_of
 from nersery.experiments.run_state.input_issues import input_issues
 from nersery.experiments.run_state.input_notes import input_notes
 from nersery.io.shipped import EXAMPLE_PREFIX
-
-OPTIONS_HINT = 'in a recipe, set these options in [data], e.g. instead of --repair NAME repair = ["NAME"]'
 
 
 def read_inputs(recipe: Recipe, say: Callable[[str], None]) -> tuple[dict[str, Corpus], list[str]]:
@@ -45,7 +44,8 @@ def read_inputs(recipe: Recipe, say: Callable[[str], None]) -> tuple[dict[str, C
         issues = input_issues(recipe, parts)
     if issues:
         if any("--" in fix for fix in fixes):
-            fixes.append(OPTIONS_HINT)
+            these = either("these options in [data], e.g. instead of --repair NAME", "them in [data], e.g.")
+            fixes.append(f'in a recipe, set {these} repair = ["NAME"]')
         raise DataError(issues, fix="; ".join(dict.fromkeys(filter(None, fixes))))
     return {split: Corpus(sentences_of(parts, split)) for split in SPLITS}, [*notes, *input_notes(recipe, parts)]
 

@@ -25,10 +25,10 @@ from nersery.core.typed_settings import Precision
 from nersery.core.warnings import advise, warn
 from nersery.io.tokenization import is_character
 from nersery.models import bundled, known_languages
-from nersery.models.inference import WINDOWS, windows_at_once
 from nersery.models.loading import ModelSource, autocast, pick_device, positions, refuse_nan
 from nersery.models.masked.masked_inputs import Drawing, MaskedInput
 from nersery.models.masked.masked_subwords import MaskedInputEncoder, MaskedWindow, Place
+from nersery.models.passes import WINDOWS, windows_at_once
 from nersery.models.subwords.collation import collate
 from nersery.models.subwords.subword_vocabulary import (
     BEHIND_BORDER,

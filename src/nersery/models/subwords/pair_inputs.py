@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from nersery.core.errors import MissingResourceError, SettingsError
-from nersery.models.inference import Shape, by_length
+from nersery.models.passes import PassShape, by_length
 from nersery.models.subwords.subwords import SubwordEncoder
 from nersery.models.subwords.windows import window_spans
 
@@ -89,7 +89,7 @@ class PairBatch(NamedTuple):
     """Readings as tensors.
 
     Args:
-        inputs: Arguments of the model. Shape of each: (readings, subwords).
+        inputs: Arguments of the model. PassShape of each: (readings, subwords).
         owners: The word of each subword of the sentence; elsewhere the number of subwords. Shape: (readings, subwords).
         summaries: Position of the class token. Shape: (readings,).
     """
@@ -173,7 +173,7 @@ class PairEncoder:
 
     def batches(
         self, readings: Sequence[Reading], rows: int, multiple: int, *, packed: bool = False
-    ) -> Iterator[tuple[list[Reading], Shape]]:
+    ) -> Iterator[tuple[list[Reading], PassShape]]:
         """The readings of each forward pass and its shape; see `by_length`."""
         lengths = list(map(self._length, readings))
         for part, shape in by_length(lengths, lambda _: rows, multiple, packed=packed):

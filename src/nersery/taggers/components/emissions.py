@@ -9,10 +9,10 @@ import torch
 from torch import Tensor
 
 from nersery.core.progress import Progress
-from nersery.models.inference import Shape, window_passes, windows_at_once
+from nersery.models.passes import PassShape, window_passes, windows_at_once
 from nersery.models.subwords.windows import Window
 
-Scorer = Callable[[Sequence[Window], Shape], Tensor]
+Scorer = Callable[[Sequence[Window], PassShape], Tensor]
 """Scores windows in a pass of the given shape. Shape: (passes, rows, words, tags), with rows and words beyond those of
 the windows."""
 LENGTH_MULTIPLE = 4

@@ -11,9 +11,9 @@ from torch import Tensor
 
 from nersery.core.errors import SettingsError
 from nersery.core.warnings import warn
-from nersery.models.inference import WINDOWS, Shape, window_passes
 from nersery.models.loading import eager_attention, refuse_nan
 from nersery.models.packed.packed_encoder import attention_in_one_row, can_pack
+from nersery.models.passes import WINDOWS, PassShape, window_passes
 from nersery.models.subwords.collation import collate
 from nersery.models.subwords.windows import Window
 from nersery.taggers.components.emissions import LENGTH_MULTIPLE
@@ -56,7 +56,7 @@ def _rows(length: int) -> int:
     return max(1, min(WINDOWS, MOST_PAIRS // length**2))
 
 
-def _padded(tagger: TransformerTagger, windows: Sequence[Window], shape: Shape, layers: int) -> Tensor:
+def _padded(tagger: TransformerTagger, windows: Sequence[Window], shape: PassShape, layers: int) -> Tensor:
     """Shape: (rows, subwords, subwords), with more rows than windows."""
     network, encoder = tagger.parts
     shape = {**shape, "rows": shape["rows"] + 1}

@@ -91,7 +91,8 @@ class TagSet:
 
     @cached_property
     def _index(self) -> dict[str, int]:
-        return {name: index for index, name in enumerate(self.names)}
+        """By tag of IOB2 or BIOES; the names may have other letters."""
+        return {f"{letter}-{type_}" if type_ else letter: index for index, (letter, type_) in enumerate(self.parts)}
 
     def indices(self, entities: Iterable[Entity], length: int) -> list[int]:
         """Labels as tag indices, one a word; a `KeyError` for a type that the tag set lacks."""

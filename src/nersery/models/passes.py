@@ -15,7 +15,7 @@ from nersery.models.subwords.windows import Window
 WINDOWS, WINDOWS_ON_GPU = 16, 128
 """Windows in one forward pass. A GPU takes as long for its kernels' starts as for their work on fewer."""
 Owner = TypeVar("Owner")
-Shape = dict[str, int]
+PassShape = dict[str, int]
 """How a pass is padded: ``rows`` and ``multiple`` of `nersery.models.subwords.collation.collate`; empty if packed."""
 
 
@@ -26,7 +26,7 @@ def windows_at_once(device: torch.device) -> int:
 
 def by_length(
     lengths: Sequence[int], rows: Callable[[int], int], multiple: int, *, packed: bool = False
-) -> Iterator[tuple[list[int], Shape]]:
+) -> Iterator[tuple[list[int], PassShape]]:
     """Split inputs into forward passes of one padded length each, the longest first.
 
     A product of matrices rounds differently for other shapes. Passes therefore have a shape that follows from each of
@@ -54,7 +54,7 @@ def by_length(
 
 def window_passes(
     owned: Sequence[tuple[Owner, Window]], rows: Callable[[int], int], multiple: int, *, packed: bool = False
-) -> Iterator[tuple[list[Owner], list[Window], Shape]]:
+) -> Iterator[tuple[list[Owner], list[Window], PassShape]]:
     """Split windows into forward passes; see `by_length`.
 
     Args:
