@@ -47,6 +47,16 @@ def test_english_is_asked_in_the_multilingual_model_where_capitals_help() -> Non
     assert "model" not in systems(ENGLISH, ["bundled", *first])["questions"]
 
 
+def test_two_encoders_relabel_english_by_turns() -> None:
+    found = systems(LOWER_CASE, ["bundled", "bundled-multilingual"], are_names=True)
+    other, back = found["questions, other encoder"], found["questions, other encoder and back"]
+    assert (other["base"], other["tagger_settings"]) == ("questions", {"model": "bundled-multilingual-ner"})
+    assert (back["base"], back["tagger_settings"]) == (other["name"], {"model": "bundled-ner"})
+    assert found["questions, relabelled"]["base"] == "questions"
+    assert not any("other" in name for name in systems(LOWER_CASE, ["bundled"]))
+    assert not any("other" in name for name in systems(HINDI, ["bundled-multilingual"]))
+
+
 def test_without_raw_text_nothing_is_labelled() -> None:
     methods = {entry.get("method") for entry in systems(ENGLISH, ["bundled"], raw=0).values()}
     assert methods == {"melm", "mention_replacement"}

@@ -9,7 +9,15 @@ import pytest
 
 from nersery.evaluate.significance import Comparison
 from nersery.experiments.grow.candidates import systems_for
-from nersery.experiments.grow.expectation import CASED, STARTED, USUAL, better_encoders, expected_gain, usual_gain
+from nersery.experiments.grow.expectation import (
+    CASED,
+    STARTED,
+    TWO_ENCODERS,
+    USUAL,
+    better_encoders,
+    expected_gain,
+    usual_gain,
+)
 from nersery.experiments.grow.search import Search
 from nersery.experiments.recipe import parse_recipe
 from nersery.experiments.text_profile import TextProfile
@@ -92,6 +100,13 @@ def test_the_multilingual_encoder_is_known_to_suit_english_with_capitals() -> No
     assert gains_of(ENGLISH, models, are_names=True)["gold, bundled-multilingual"] == added(CASED, USUAL["start"])
     for text in (TextProfile("LATIN", "en", cased=False), TextProfile("LATIN", "de", cased=True)):
         assert gains_of(text, models)["gold, bundled-multilingual"] is None
+
+
+def test_two_encoders_are_expected_to_gain_more_than_one() -> None:
+    gains = gains_of(TextProfile("LATIN", "en", cased=False), ["bundled", "bundled-multilingual"], are_names=True)
+    for name in ("questions, other encoder", "questions, other encoder and back"):
+        assert gains[name] == added(USUAL["questions again"], TWO_ENCODERS, STARTED)
+    assert gains["questions, bundled-multilingual"] is None
 
 
 def test_a_method_is_expected_to_gain_more_from_a_better_start() -> None:

@@ -115,10 +115,10 @@ def test_a_better_encoder_does_not_wait(monkeypatch: pytest.MonkeyPatch) -> None
 
 def test_it_is_tried_after_the_methods_if_they_were_quicker_than_estimated(monkeypatch: pytest.MonkeyPatch) -> None:
     said: list[str] = []
-    search = searched(monkeypatch, 6.6, takes=20, said=said)
+    search = searched(monkeypatch, 6.6, takes=17, said=said)
     assert search.tried["gold, bundled-multilingual"].folds[0] == 0
     lines = [line for line in said if "gold only, bundled-multilingual" in line]
-    assert "more promising systems and the training on all sentences leave 56 s" in lines[0]
+    assert "more promising systems and the training on all sentences leave 59 s" in lines[0]
     assert said.index(lines[1]) > said.index(next(line for line in said if "mention replacement" in line))
 
 
@@ -131,6 +131,15 @@ def test_labels_of_a_tagger_worse_than_gold_only_are_not_used_again(monkeypatch:
     worse = {"gold": 0.6, "questions": 0.5, "self-training": 0.4}
     assert not [name for name in order(monkeypatch, 30, f1=worse) if "relabelled" in name]
     assert "questions, relabelled" in order(monkeypatch, 30, f1=worse | {"questions": 0.6})
+
+
+def test_two_encoders_take_turns_and_one_alone_goes_on_if_that_does_not_help(monkeypatch: pytest.MonkeyPatch) -> None:
+    f1 = {"questions": 0.6, "questions, other encoder": 0.65, "questions, other encoder and back": 0.7}
+    rounds = [name for name in order(monkeypatch, 60, f1=f1) if name.startswith("questions, ")]
+    assert rounds == ["questions, other encoder", "questions, other encoder and back"]
+    alone = {"questions": 0.6, "questions, relabelled": 0.65}
+    rounds = [name for name in order(monkeypatch, 60, f1=alone) if name.startswith("questions, ")]
+    assert rounds == ["questions, other encoder", "questions, relabelled", "questions, relabelled twice"]
 
 
 @pytest.mark.parametrize(("minutes", "folds"), [(4, {0}), (6, {0, 1})])
@@ -211,7 +220,7 @@ def test_a_system_that_was_stopped_races_again(monkeypatch: pytest.MonkeyPatch) 
 def test_a_resumed_search_keeps_the_encoder_of_the_methods(monkeypatch: pytest.MonkeyPatch) -> None:
     """The other one is better, but was tried after them."""
     f1 = {"gold, bundled-multilingual": 0.9}
-    search = searched(monkeypatch, 6.6, f1=f1, takes=20)
+    search = searched(monkeypatch, 6.6, f1=f1, takes=17)
     first = [*search.tried["questions"].folds]
     assert search.tried["gold, bundled-multilingual"].folds
     search.budget.seconds = 1800

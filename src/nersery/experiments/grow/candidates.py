@@ -15,6 +15,8 @@ STARTS = {encoder: tagger for tagger, encoder in ENCODERS.items()}
 HEAD_RATE = 1e-3
 """In a second training on gold; half of the first one's."""
 ROUNDS = ("relabelled", "relabelled twice", "relabelled three times")
+OTHER, BACK = "other encoder", "other encoder and back"
+"""Two rounds in which another encoder's tagger learns the labels, and the first one's learns those of that tagger."""
 ENOUGH_FOR_CONTEXT = 300
 """From this number of sentences on, new context around known names can help; see docs/results.md."""
 LONGEST_NAME = 60
@@ -59,7 +61,11 @@ def systems_for(
             entries.append({"name": f"gold{suffix or f', {start}'}", **tagger})
         if raw:
             second_stage = {"steps": stage_steps, "head_learning_rate": HEAD_RATE}
-            entries += _with_raw_text(annotator, suffix, tagger, "" if is_first else f"gold{suffix}", second_stage)
+            other: Entry = {}
+            if model == ENGLISH and MULTILINGUAL in models:
+                other = {"tagger_settings": {"model": STARTS[MULTILINGUAL] if are_names else MULTILINGUAL}}
+            base = "" if is_first else f"gold{suffix}"
+            entries += _with_raw_text(annotator, suffix, tagger, base, second_stage, other)
         entries += _from_gold(text, suffix, tagger, gold)
     return entries
 
@@ -87,24 +93,36 @@ def _questions(text: TextProfile, types: Sequence[str], models: Sequence[str], d
     return {**entry, "model": ANSWERS_IN_MANY_LANGUAGES} if ANSWERS_IN_MANY_LANGUAGES in models else {}
 
 
-def _with_raw_text(annotator: Entry, suffix: str, tagger: Entry, base: str, second_stage: Entry) -> list[Entry]:
+def _with_raw_text(
+    annotator: Entry, suffix: str, tagger: Entry, base: str, second_stage: Entry, other: Entry
+) -> list[Entry]:
     stage = {"second_stage": second_stage}
     base_entry = {"base": base} if base else {}
     firsts = [{"name": f"questions{suffix}", **annotator, **tagger, **stage}] if annotator else []
     firsts.append({"name": f"self-training{suffix}", **base_entry, "method": "tagger_labels", **tagger, **stage})
-    return [entry for first in firsts for entry in _rounds(first, tagger, stage, suffix)]
+    return [entry for first in firsts for entry in _rounds(first, tagger, stage, suffix, other)]
 
 
-def _rounds(first: Entry, tagger: Entry, second_stage: Entry, suffix: str) -> list[Entry]:
+def _rounds(first: Entry, tagger: Entry, second_stage: Entry, suffix: str, other: Entry) -> list[Entry]:
     """A system, and others that label the raw text again with its tagger.
 
     The last round has no second stage: its labels are good enough without one.
+
+    Args:
+        other: The tagger on another encoder, which makes other errors; empty if there is none.
     """
-    entries, name = [first], first["name"].removesuffix(suffix)
+    name, entries = first["name"].removesuffix(suffix), [first]
+
+    def add(label: str, base: Entry, **settings: Any) -> Entry:
+        entry = {"name": f"{name}, {label}{suffix}", "base": base["name"], "method": "tagger_labels", **settings}
+        entries.append(entry)
+        return entry
+
+    if other:
+        add(BACK, add(OTHER, first, **other, **second_stage), **tagger, **second_stage)
+    latest = first
     for number, label in enumerate(ROUNDS):
-        stage = second_stage if number + 1 < len(ROUNDS) else {}
-        entry = {"name": f"{name}, {label}{suffix}", "base": entries[-1]["name"], "method": "tagger_labels"}
-        entries.append({**entry, **tagger, **stage})
+        latest = add(label, latest, **tagger, **(second_stage if number + 1 < len(ROUNDS) else {}))
     return entries
 
 

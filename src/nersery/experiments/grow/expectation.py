@@ -26,6 +26,8 @@ USUAL = {
     "start": (0.05, 0.04),
 }
 """The `Gain` of systems with the encoder of gold only; see docs/results.md."""
+TWO_ENCODERS: Gain = (0.015, 0.015)
+"""What labels usually gain more if taggers on two encoders relabel them by turns."""
 STARTED: Gain = (0.03, 0.03)
 """What a method usually gains more where its tagger starts from the bundled one."""
 CASED: Gain = (0.065, 0.05)
@@ -86,14 +88,16 @@ def usual_gain(chain: Sequence[System], encoder: str, better: Mapping[str, Gain]
         better: Of `better_encoders`; nothing is known of others.
     """
     system, methods = chain[-1], [s.method.method for s in chain if s.method is not None]
-    model = system.tagger_settings.get("model", encoder)
-    system_encoder = ENCODERS.get(model, model)
-    if system_encoder != encoder and system_encoder not in better:
+    models = [str(s.tagger_settings.get("model", encoder)) for s in chain]
+    encoders = [ENCODERS.get(model, model) for model in models]
+    if encoders[0] != encoder and encoders[0] not in better:
         return None
-    gains = [better[system_encoder]] if system_encoder != encoder else []
+    gains = [better[encoders[0]]] if encoders[0] != encoder else []
     if system.method is not None:
         gains.append(USUAL[_kind(system, methods)])
-    starts_from_tagger = model not in (encoder, system_encoder)
+    if len({*encoders}) > 1:
+        gains.append(TWO_ENCODERS)
+    starts_from_tagger = models[-1] not in (encoder, encoders[-1])
     if starts_from_tagger:
         gains.append(USUAL["start"] if system.method is None else STARTED)
     return sum(mean for mean, _ in gains), math.hypot(*(spread for _, spread in gains))

@@ -158,10 +158,18 @@ class Search:
         return sum(self.cost(system, 0) for system in once) + max(map(self.final_cost, once), default=0.0)
 
     def _methods(self, encoder: System) -> list[System]:
-        """The systems that make sentences, and whose tagger has that encoder, or else starts from a tagger on it."""
+        """The systems that make sentences, and whose tagger has that encoder, or else starts from a tagger on it.
+
+        Of rounds, the first tagger counts.
+        """
         systems = [system for system in self.run.recipe.systems if system.makes_sentences]
-        same = [system for system in systems if system.tagger_settings == encoder.tagger_settings]
-        return same or [system for system in systems if self._encoder(system) == self._encoder(encoder)]
+        roots = [(system, self._root(system)) for system in systems]
+        same = [system for system, root in roots if root.tagger_settings == encoder.tagger_settings]
+        return same or [system for system, root in roots if self._encoder(root) == self._encoder(encoder)]
+
+    def _root(self, system: System) -> System:
+        """The first of the systems that it goes on from, or itself."""
+        return self._root(self.run.recipe.system(system.base)) if system.base else system
 
     def _encoder(self, system: System) -> str:
         """The encoder of a system's tagger; a bundled tagger's own, if it starts from that."""
@@ -206,14 +214,19 @@ class Search:
         started = [self.tried[s.name] for s in methods if not self._is_round(s) and self.tried[s.name].folds]
         if not started:
             return
-        leader = max(started, key=lambda tried: self.gain(tried, 1))
-        if self.gain(leader, 1) < 0:
-            return
+        leader: Tried | None = max(started, key=lambda tried: self.gain(tried, 1))
+        if leader and self.gain(leader, 1) >= 0:
+            while leader:
+                leader = self._better_round(methods, leader)
+
+    def _better_round(self, methods: Sequence[System], leader: Tried) -> Tried | None:
+        """The first system that labels the raw text with the leader's tagger and is better on the first fold."""
         for system in methods:
-            if self._is_round(system) and system.base == leader.name:
-                if not self.attempt(system, 0) or self.f1(self.tried[system.name], 1) <= self.f1(leader, 1):
-                    return
-                leader = self.tried[system.name]
+            if self._is_round(system) and system.base == leader.name and self.attempt(system, 0):
+                tried = self.tried[system.name]
+                if self.f1(tried, 1) > self.f1(leader, 1):
+                    return tried
+        return None
 
     def _racing(self, fold_count: int) -> list[Tried]:
         """The systems that were scored on the first folds, that many, and not dropped; others cannot be compared."""
