@@ -13,8 +13,8 @@ from nersery.core.progress import Progress
 from nersery.core.random import checked_seed, is_whole, item_seed
 from nersery.core.sentence import Corpus, Entity, Sentence
 from nersery.core.warnings import warn
+from nersery.experiments.active_learning.expected_errors import expected_errors
 from nersery.experiments.active_learning.farthest_first import farthest_first
-from nersery.experiments.active_learning.worth import expected_errors, worth
 from nersery.pipeline.stage_job import Sentences, opened, opened_if_given
 from nersery.taggers.base import Tagger, load_tagger
 from nersery.taggers.components.description import read_description
@@ -74,8 +74,7 @@ def next_sentences(
 ) -> NextSentences:
     """Choose the sentences whose labels would teach a tagger most.
 
-    Taggers are uncertain of them, and expect many entities (see `worth`). They are unlike each other and the labelled
-    ones (see `farthest_first`).
+    They are uncertain (see `expected_errors`) and unlike each other and the labelled ones (see `farthest_first`).
 
     Args:
         raw: Sentences, or a file of them; their labels are ignored.
@@ -107,13 +106,13 @@ def next_sentences(
     if not drawn:
         raise DataError("every raw sentence is labelled already, or there is none", fix="give more raw text")
     readings, types = _readings(drawn, names, quiet=quiet)
-    values = list(map(worth, readings))
-    order = sorted(range(len(drawn)), key=values.__getitem__, reverse=True)[: CANDIDATES * count]
+    worth = list(map(expected_errors, readings))
+    order = sorted(range(len(drawn)), key=worth.__getitem__, reverse=True)[: CANDIDATES * count]
     encoder = _encoder(names)
     vectors = encoder.sentences([drawn[position].words for position in order])
     known_vectors = encoder.sentences(known_words)
-    chosen = [order[row] for row in farthest_first([values[p] for p in order], vectors, known_vectors, count)]
-    scored = [_shown(readings[p]).with_scores(**{SCORE: expected_errors(readings[p])}) for p in chosen]
+    chosen = [order[row] for row in farthest_first([worth[p] for p in order], vectors, known_vectors, count)]
+    scored = [_shown(readings[position]).with_scores(**{SCORE: worth[position]}) for position in chosen]
     return NextSentences(Corpus(scored), read, known, len(drawn), types)
 
 

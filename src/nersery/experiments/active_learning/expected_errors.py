@@ -1,4 +1,4 @@
-"""What the labels of a sentence would teach, by the entity errors that taggers are expected to make on it.
+"""What the labels of a sentence would teach: the entity errors that taggers are expected to make on it.
 
 Whole entities are counted. So a long sentence without entities, of which a tagger is sure, is worth nothing; averaging
 the uncertainty of words would hide one doubtful mention among twenty certain words.
@@ -12,8 +12,6 @@ Departures:
       missed entities is expected, because F1 counts entities.
     - Their committee votes on each word's tag; here it votes on whole entities, each vote as strong as the tagger's
       probability.
-    - A tagger that was trained on few sentences is surer than it should be, and an entity teaches also if it was right.
-      So `worth` adds half of the entities that are expected; see docs/results.md.
 """
 
 from __future__ import annotations
@@ -22,20 +20,6 @@ from collections import defaultdict
 from collections.abc import Sequence
 
 from nersery.core.sentence import Sentence
-
-ENTITY = 0.5
-"""What an expected entity is worth, beside the errors."""
-
-
-def worth(readings: Sequence[Sentence]) -> float:
-    """The errors that a tagger is expected to make, see `expected_errors`, and half of the entities that are expected.
-
-    >>> from nersery import Entity
-    >>> worth([Sentence(("Ada", "wrote"), (Entity(0, 1, "PER", 0.8),))])
-    0.6
-    """
-    entities = sum(_probabilities(readings).values()) + sum(map(_unpredicted, readings)) / len(readings)
-    return expected_errors(readings) + ENTITY * entities
 
 
 def expected_errors(readings: Sequence[Sentence]) -> float:
@@ -53,24 +37,13 @@ def expected_errors(readings: Sequence[Sentence]) -> float:
     >>> expected_errors([sure]), expected_errors([doubtful]), expected_errors([sure, Sentence(("Ada", "wrote"))])
     (0.0, 0.4, 0.5)
     """
-    probabilities, errors = _probabilities(readings), 0.0
-    for reading in readings:
-        labels = {*reading.labels}
-        errors += sum(1 - share if label in labels else share for label, share in probabilities.items())
-        errors += _unpredicted(reading)
-    return errors / len(readings)
-
-
-def _probabilities(readings: Sequence[Sentence]) -> dict[tuple[int, int, str], float]:
-    """How likely each entity is that a tagger predicts, by all taggers together."""
     probabilities: defaultdict[tuple[int, int, str], float] = defaultdict(float)
     for reading in readings:
         for entity, label in zip(reading.entities, reading.labels, strict=True):
             probabilities[label] += (1.0 if entity.score is None else entity.score) / len(readings)
-    return probabilities
-
-
-def _unpredicted(reading: Sentence) -> float:
-    """The number of entities that are expected to begin outside the predicted ones."""
-    inside = reading.inside
-    return sum(label.begin for label in reading.soft_labels if label.word not in inside)
+    errors = 0.0
+    for reading in readings:
+        labels, inside = {*reading.labels}, reading.inside
+        errors += sum(1 - share if label in labels else share for label, share in probabilities.items())
+        errors += sum(label.begin for label in reading.soft_labels if label.word not in inside)
+    return errors / len(readings)

@@ -7,8 +7,8 @@ import pytest
 
 from nersery import Entity, Sentence
 from nersery.core.sentence import SoftLabel
+from nersery.experiments.active_learning.expected_errors import expected_errors
 from nersery.experiments.active_learning.farthest_first import farthest_first
-from nersery.experiments.active_learning.worth import expected_errors, worth
 
 WORDS = ("Ada", "Lovelace", "met", "Bo")
 
@@ -39,15 +39,6 @@ def test_disagreement_counts_though_every_tagger_is_sure() -> None:
     assert expected_errors([reading(whole), reading(other)]) == pytest.approx(1.0)
     two_of_three = expected_errors([reading(whole), reading(whole), reading()])
     assert 0 < two_of_three < expected_errors([reading(whole), reading()])
-
-
-def test_entities_are_worth_something_even_without_doubt() -> None:
-    ada, bo = Entity(0, 2, "PER", 1.0), Entity(3, 4, "PER", 1.0)
-    assert worth([reading()]) == 0
-    assert 0 < worth([reading(ada)]) < worth([reading(ada, bo)])
-    missed = SoftLabel(3, "PER", 0.3, 0.0)
-    assert worth([reading(ada, soft=(missed,))]) == pytest.approx(0.3 + (1.0 + 0.3) / 2)
-    assert worth([reading(ada), reading(ada, bo)]) == pytest.approx(0.5 + (1.0 + 0.5) / 2), "of two taggers the mean"
 
 
 def test_the_farthest_come_first_weighted_by_worth() -> None:
