@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from nersery.core.sentence import Sentence
-from nersery.experiments.grow.candidates import _suffixes, models_for, systems_for
+from nersery.experiments.grow.candidates import _suffixes, models_for, other_encoder, systems_for
 from nersery.experiments.systems import folder_name
 from nersery.experiments.text_profile import TextProfile, profile
 
@@ -17,7 +17,8 @@ HINDI = profile([Sentence(("राम", "दिल्ली", "में", "र�
 
 
 def systems(text: TextProfile, models: list[str], **sizes: int) -> dict[str, dict[str, Any]]:
-    found = systems_for(text, ["PER"], models, **{"gold": 100, "raw": 100, "stage_steps": 50, **sizes})
+    other = other_encoder(text, models, has_english=True)
+    found = systems_for(text, ["PER"], models, other=other, **{"gold": 100, "raw": 100, "stage_steps": 50, **sizes})
     return {entry["name"]: entry for entry in found}
 
 
@@ -55,6 +56,14 @@ def test_two_encoders_relabel_english_by_turns() -> None:
     assert found["questions, relabelled"]["base"] == "questions"
     assert not any("other" in name for name in systems(LOWER_CASE, ["bundled"]))
     assert not any("other" in name for name in systems(HINDI, ["bundled-multilingual"]))
+
+
+def test_the_english_encoder_reads_no_capitals_so_it_takes_turns_with_the_multilingual_one_only_without_them() -> None:
+    found = systems(LOWER_CASE, ["bundled-multilingual"], are_names=True)
+    assert found["self-training, other encoder"]["tagger_settings"] == {"model": "bundled-ner"}
+    assert found["self-training, other encoder and back"]["tagger_settings"] == {"model": "bundled-multilingual-ner"}
+    assert not any("other" in name for name in systems(ENGLISH, ["bundled-multilingual"]))
+    assert other_encoder(LOWER_CASE, ["bundled-multilingual"], has_english=False) == ""
 
 
 def test_without_raw_text_nothing_is_labelled() -> None:

@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import pytest
 
 from nersery.evaluate.significance import Comparison
-from nersery.experiments.grow.candidates import systems_for
+from nersery.experiments.grow.candidates import other_encoder, systems_for
 from nersery.experiments.grow.expectation import (
     CASED,
     STARTED,
@@ -55,7 +55,8 @@ def test_it_grows_with_the_difference() -> None:
 def gains_of(text: TextProfile, models: list[str], *, are_names: bool = False) -> dict[str, tuple[float, float] | None]:
     """The usual gain of each system."""
     sizes = {"gold": 400, "raw": 100, "stage_steps": 50}
-    entries = systems_for(text, ["PER"], models, **sizes, are_names=are_names)
+    other = other_encoder(text, models, has_english=False)
+    entries = systems_for(text, ["PER"], models, **sizes, are_names=are_names, other=other)
     table = {
         "name": "grow", "seeds": [0], "data": {"train": "x.conll", "raw": "y.txt"}, "sample": {"folds": 2},
         "tagger": {"model": "bundled"}, "systems": entries,

@@ -32,6 +32,14 @@ def models_for(text: TextProfile, named: str = "") -> list[str]:
     return list(dict.fromkeys([suited[0], *filter(None, [named]), *suited[1:]]))
 
 
+def other_encoder(text: TextProfile, models: Sequence[str], *, has_english: bool) -> str:
+    """The bundled encoder whose tagger takes turns with that of the first one; empty if none suits the text."""
+    if models[0] == ENGLISH:
+        return MULTILINGUAL if MULTILINGUAL in models else ""
+    suits = models[0] == MULTILINGUAL and has_english and text.is_english and not text.cased
+    return ENGLISH if suits else ""
+
+
 def systems_for(
     text: TextProfile,
     types: Sequence[str],
@@ -42,6 +50,7 @@ def systems_for(
     stage_steps: int,
     definitions: Mapping[str, str] | None = None,
     are_names: bool = False,
+    other: str = "",
 ) -> list[Entry]:
     """All systems that might be tried, the most promising first, as entries of ``[[systems]]``.
 
@@ -50,6 +59,7 @@ def systems_for(
         are_names: Whether the mentions are mostly names, so that taggers with a bundled encoder, but that of gold only,
             start from the bundled tagger.
         definitions: The user's own, of some of them.
+        other: The bundled encoder that relabels raw text by turns with the first one; empty: none does.
     """
     entries: list[Entry] = []
     annotator = _questions(text, types, models, definitions or {})
@@ -61,11 +71,10 @@ def systems_for(
             entries.append({"name": f"gold{suffix or f', {start}'}", **tagger})
         if raw:
             second_stage = {"steps": stage_steps, "head_learning_rate": HEAD_RATE}
-            other: Entry = {}
-            if model == ENGLISH and MULTILINGUAL in models:
-                other = {"tagger_settings": {"model": STARTS[MULTILINGUAL] if are_names else MULTILINGUAL}}
+            turn = other if is_first else ""
+            turns: Entry = {"tagger_settings": {"model": STARTS[turn] if are_names else turn}} if turn else {}
             base = "" if is_first else f"gold{suffix}"
-            entries += _with_raw_text(annotator, suffix, tagger, base, second_stage, other)
+            entries += _with_raw_text(annotator, suffix, tagger, base, second_stage, turns)
         entries += _from_gold(text, suffix, tagger, gold)
     return entries
 

@@ -41,6 +41,7 @@ class Material:
         notes: What the user should know of it.
         definitions: The user's own, of some types.
         are_names: Whether the labelled mentions are mostly names, as far as a bundled tagger knows.
+        has_english: Whether the text is English and the encoder for English is installed.
     """
 
     gold: Corpus
@@ -50,6 +51,7 @@ class Material:
     notes: tuple[str, ...]
     definitions: Mapping[str, str] = field(default_factory=dict)
     are_names: bool = False
+    has_english: bool = False
 
 
 def read_material(

@@ -17,13 +17,13 @@ from nersery.core.warnings import without_notes
 from nersery.experiments.execution.run_time import RunTime
 from nersery.experiments.folds import note_of_documents
 from nersery.experiments.grow.budget import CAUTION, Budget
-from nersery.experiments.grow.candidates import STARTS, models_for, systems_for
+from nersery.experiments.grow.candidates import STARTS, models_for, other_encoder, systems_for
 from nersery.experiments.grow.expectation import better_encoders
 from nersery.experiments.grow.material import Material
 from nersery.experiments.grow.schedules import ENOUGH, FEWEST_STEPS, POOR, SCHEDULES, STAGE_STEPS, Schedule
 from nersery.experiments.grow.zero_shot import are_names
 from nersery.experiments.recipe import Recipe, parse_recipe
-from nersery.models.bundled import MULTILINGUAL
+from nersery.models.bundled import ENGLISH, MULTILINGUAL
 from nersery.models.loading import ModelSource
 
 SEARCH_SHARE = 0.4
@@ -91,7 +91,9 @@ def make_plan(
     models, notes = _available(models_for(material.text, named), named)
     notes += filter(None, [note_of_documents(material.gold, _folds(material))])
     start = "" if named in STARTS.values() else STARTS.get(models[0], "")
-    material = replace(material, are_names=bool(start) and are_names(start, material.gold))
+    material = replace(
+        material, are_names=bool(start) and are_names(start, material.gold), has_english=ENGLISH in models
+    )
     recipe = _parsed(_table(material, models, SCHEDULES[0]))
     times = RunTime(recipe, material.gold.sentences, speeds={} if speeds is None else speeds, timed=timed)
     with without_notes():  # on encoders that are timed and then not used
@@ -226,6 +228,7 @@ def _table(material: Material, models: list[str], schedule: Schedule, *, asks: b
             **sizes,
             definitions=material.definitions,
             are_names=material.are_names,
+            other=other_encoder(material.text, models, has_english=material.has_english),
         ),
     }
 
