@@ -102,7 +102,9 @@ def make_plan(
             stronger_plan = _plan_with([stronger], material, times, named, budget)
             if SCHEDULES.index(stronger_plan.last) <= SCHEDULES.index(ENOUGH):
                 plan = stronger_plan
-                notes.append(f"{models[0]} is not tried: the time is enough for {stronger}, which suits English better")
+                notes.append(
+                    f"{models[0]} is not tried alone: the time is enough for {stronger}, which suits English better"
+                )
     if material.are_names:
         models = [entry.get("tagger_settings", {}).get("model") for entry in plan.table["systems"]]
         starts = " or ".join(start for start in STARTS.values() if start in models)
