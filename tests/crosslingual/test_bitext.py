@@ -53,8 +53,10 @@ def test_the_same_ids_in_any_order_pair_by_ids(order: str, paired_by: str):
 
 @pytest.mark.parametrize(("left", "right"), [("ab", "bb"), ("abcd", "dccb")])
 def test_repeated_ids_are_not_the_same_ids(left: str, right: str) -> None:
-    target, source = (opened_side([Sentence((id,), id=id) for id in ids], "side") for ids in (left, right))
-    with pytest.raises(SettingsError, match=r"have some ids in common, e\.g\. \w, but not all"):
+    target, source = (
+        opened_side([Sentence((id,), id=id) for id in ids], name) for ids, name in ((left, "target"), (right, "source"))
+    )
+    with pytest.raises(SettingsError, match=r"target and source have some ids in common, e\.g\. \w, but not all"):
         _ = Bitext(target, (source,)).paired_by
 
 

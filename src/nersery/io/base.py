@@ -361,7 +361,7 @@ class InMemory(Source):
     stems = frozenset[str]()
 
     def __init__(self, rows: Iterable[Sentence], name: str = "the corpus") -> None:
-        super().__init__(TextFile("memory"), ReadOptions())
+        super().__init__(TextFile(name), ReadOptions())
         self._rows, self._name = rows, name
 
     def sentences(self, findings: Pass) -> Iterator[Sentence]:
