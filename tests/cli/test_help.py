@@ -122,6 +122,16 @@ class TestHelp:
         for option in COMMANDS["augment"].params:
             assert all(name in shown for name in option.opts if name.startswith("--"))
 
+    @pytest.mark.parametrize(
+        ("name", "arguments"),
+        [("grow", "TRAIN..."), ("predict", "TAGGER INPUT OUTPUT"), ("train", "INPUT... FOLDER"), ("list", "[WHAT]")],
+    )
+    def test_the_usage_names_arguments_as_other_tools_do(self, name: str, arguments: str):
+        assert f"Usage: nersery {name} [OPTIONS] {arguments} " in call(name, "--help").out
+
+    def test_options_without_a_value_show_no_type(self):
+        assert "<bool>" not in call("grow", "--help").out
+
     def test_without_a_command_it_helps(self):
         assert "Usage" in call().out + call().err
 

@@ -7,6 +7,7 @@ a file could not be written, 130 interrupted, 141 nobody reads the results, 143 
 from __future__ import annotations
 
 import os
+import re
 import sys
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -116,6 +117,17 @@ class Command(TyperCommand):
             if takes_one and count > 1:
                 raise SettingsError(f"{option.opts[0]} is given {count} times, expected once")
         return super().parse_args(ctx, args)
+
+    def collect_usage_pieces(self, ctx: Any) -> list[str]:
+        """Arguments as most tools show them; Typer 0.29 writes ``{INPUT...}...``."""
+        return [re.sub(r"^\{(.+)\}(\.\.\.)?$", r"\1", piece) for piece in super().collect_usage_pieces(ctx)]
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        """Options that take no value show no type; Typer 0.29 writes ``--quiet <bool>``."""
+        for parameter in self.get_params(ctx):
+            if getattr(parameter, "is_flag", False):
+                parameter.metavar = ""
+        super().format_help(ctx, formatter)
 
 
 @contextmanager

@@ -27,7 +27,8 @@ def list_(
         str | None,
         Argument(
             help="augment, annotate, align, select, tagger, recipes, presets, protocols, repairs, types, examples, or "
-            "a method."
+            "a method.",
+            metavar="WHAT",
         ),
     ] = None,
     json: options.AsJson = False,
@@ -103,7 +104,7 @@ def _print_method(description: dict[str, Any]) -> None:
 
 @app.command(epilog="Examples:\n\n  nersery copy demo my-recipe.toml\n\n  nersery copy example:train.conll train.conll")
 def copy(
-    name: Annotated[str, Argument(help="A shipped recipe, or an example file.")],
+    name: Annotated[str, Argument(help="A shipped recipe, or an example file.", metavar="NAME")],
     target: Annotated[Path, Argument(help="Where to write it.", metavar="OUTPUT")],
     force: options.Force = False,
 ) -> None:

@@ -122,7 +122,7 @@ def _note_oddities(files: Mapping[str, Sequence[Sentence]], dev: Sequence[Senten
     "  nersery predict my-tagger test.conll predicted.conll",
 )
 def predict(
-    tagger: Annotated[str, Argument(help="A folder, or a Hugging Face token-classification model.")],
+    tagger: Annotated[str, Argument(help="A folder, or a Hugging Face token-classification model.", metavar="TAGGER")],
     source: options.Source,
     target: options.Target,
     backend: Annotated[Backend, Option(help="What runs the network; `onnx` needs `train --onnx`.")] = "torch",
