@@ -29,7 +29,7 @@ def test_only_so_many_ids_are_kept_in_memory() -> None:
     ids = Ids(in_memory=10)
     for line in range(100):
         assert ids.add(str(line), line) is None
-    assert len(ids._lines) == 10
+    assert len(ids._lines) <= 10
     assert [ids.add(str(line), 0) for line in (5, 50)] == [(5, ""), (50, "")]
 
 

@@ -11,7 +11,9 @@ if TYPE_CHECKING:
     import sqlite3
 
 IN_MEMORY = 20_000
-"""How many ids are kept in memory; the rest goes to a temporary file."""
+"""How many ids are kept in memory before they go to a temporary file."""
+FLAGS = 1 << 24
+"""One byte for each value of a hash: few new ids are looked for in the file."""
 
 
 class Ids:
@@ -26,31 +28,41 @@ class Ids:
         self._in_memory = in_memory
         self._lines: dict[str, tuple[int, str]] = {}
         self._table: sqlite3.Connection | None = None
+        self._flags = bytearray()
 
     def add(self, id: str, line: int, file: str = "") -> tuple[int, str] | None:
         """Note an id; the line and the file where it stood before, or None when it is new."""
-        if id in self._lines:
-            return self._lines[id]
-        if len(self._lines) < self._in_memory:
-            self._lines[id] = line, file
-            return None
-        key, name = id.encode("utf-8", "surrogatepass"), file.encode("utf-8", "surrogatepass")
+        if earlier := self.find(id):
+            return earlier
+        self._lines[id] = line, file
+        if len(self._lines) > self._in_memory:
+            self._store()
+        return None
+
+    def find(self, id: str) -> tuple[int, str] | None:
+        """The line and the file where an id stood; None if it was not seen."""
+        if self._table is None or id in self._lines or not self._flags[hash(id) % FLAGS]:
+            return self._lines.get(id)
+        with naming_the_temporary_folder():
+            row = self._table.execute("select line, file from ids where id = ?", (_bytes(id),)).fetchone()
+        return row and (row[0], row[1].decode("utf-8", "surrogatepass"))
+
+    def _store(self) -> None:
+        """Move what is in memory to the file."""
+        self._flags = self._flags or bytearray(FLAGS)
+        for id in self._lines:
+            self._flags[hash(id) % FLAGS] = True
+        rows = sorted((_bytes(id), line, _bytes(file)) for id, (line, file) in self._lines.items())
         with naming_the_temporary_folder():
             self._table = self._table or temporary_table(
                 "ids (id blob primary key, line integer, file blob) without rowid"
             )
-            if self._table.execute("insert or ignore into ids values (?, ?, ?)", (key, line, name)).rowcount:
-                return None
-        return self.find(id)
+            self._table.executemany("insert into ids values (?, ?, ?)", rows)
+        self._lines.clear()
 
-    def find(self, id: str) -> tuple[int, str] | None:
-        """The line and the file where an id stood; None if it was not seen."""
-        if id in self._lines or self._table is None:
-            return self._lines.get(id)
-        with naming_the_temporary_folder():
-            key = id.encode("utf-8", "surrogatepass")
-            row = self._table.execute("select line, file from ids where id = ?", (key,)).fetchone()
-        return row and (row[0], row[1].decode("utf-8", "surrogatepass"))
+
+def _bytes(text: str) -> bytes:
+    return text.encode("utf-8", "surrogatepass")
 
 
 def temporary_table(columns: str) -> sqlite3.Connection:

@@ -202,17 +202,19 @@ class FileJob:
             _cut_to(self.part / OUTPUT, journal.output_bytes) as output,
             _cut_to(self.part / REJECTS, journal.reject_bytes) as rejects,
         ):
-            saved = time.monotonic()
+            saved, begins = time.monotonic(), not output.tell()
             for number, result in enumerate(outcomes, start=1):
                 line, outcome = policy.encoded(result, self.encode, io.reject_line)
                 journal.tally.add(outcome)
                 if isinstance(outcome, Reject):
                     rejects.write(line.encode())
-                    output.write(self.blank.encode())
+                    written = self.blank
                 else:
-                    output.write((line if output.tell() else as_beginning(line)).encode())
+                    written = as_beginning(line) if begins else line
                     if self.losses is not None:
                         self.losses.see(outcome)
+                output.write(written.encode())
+                begins = begins and not written
                 # After a failed item all others may fail, too: the corrected command then processes these again.
                 has_failed = isinstance(outcome, Reject) and outcome.error is not None
                 if number % batch_size == 0 and not has_failed and time.monotonic() - saved >= CHECKPOINT_SECONDS:
