@@ -9,7 +9,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nersery.core.errors import SettingsError
-from nersery.io.tokenization import BEFORE_NAMES, CONTRACTING, ELIDING, ORDINALS, TWO_LETTERS, splitter
+from nersery.io.tokenization import (
+    BEFORE_NAMES,
+    CONTRACTING,
+    ELIDING,
+    ORDINALS,
+    TWO_LETTERS,
+    is_character,
+    lacks_spaces,
+    splitter,
+)
 from tests.io.strategies import AWKWARD
 
 LINES = st.one_of(
@@ -109,6 +118,7 @@ def test_languages(language: str, line: str, words: str):
 )
 def test_characters(line: str, words: str):
     assert splitter("characters")(line) == words.split(" ")
+    assert all(map(is_character, filter(lacks_spaces, words.split(" "))))
 
 
 def test_spaces_are_taken_as_given():

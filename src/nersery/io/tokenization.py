@@ -139,12 +139,13 @@ def attached_signs(sentences: Iterable[Sequence[str]]) -> tuple[float | None, st
 
 
 def is_character(word: str) -> bool:
-    """Whether a word is one character, with its marks, of a script without spaces.
+    """Whether a word is one character, with its marks and what stands under it, of a script without spaces.
 
-    >>> is_character("京"), is_character("北京"), is_character("a")
-    (True, False, False)
+    >>> is_character("京"), is_character("ភ្នំ"), is_character("北京"), is_character("a")
+    (True, True, False, False)
     """
-    return bool(_NO_SPACES.match(word)) and all(map(is_mark, word[1:]))
+    below = (is_mark(after) or before in STACKERS for before, after in itertools.pairwise(word))
+    return bool(_NO_SPACES.match(word)) and all(below)
 
 
 def in_characters(words: Iterable[str]) -> bool:
