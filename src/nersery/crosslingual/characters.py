@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from unicodedata import category, normalize
 
 from nersery.core.alignments import Alignment, Link, Pair
 from nersery.crosslingual.aligners.base import Pairs
@@ -56,17 +57,23 @@ def spans(words: Sequence[str], tokenize: Tokenize) -> Spans:
 
 
 def _cut(run: Sequence[int], words: Sequence[str], tokenize: Tokenize) -> list[tuple[int, ...]]:
-    text = "".join(words[place] for place in run)
+    texts = [_normalized(words[place]) for place in run]
+    text = "".join(texts)
     subwords = [subword.removeprefix(SPACE) for subword in tokenize(text)]
-    if "".join(subwords) != text:  # normalized, or unknown to the vocabulary
+    if "".join(subwords) != text:  # unknown to the vocabulary
         return [(place,) for place in run]
     ends = {*itertools.accumulate(map(len, subwords))}
     groups: list[list[int]] = [[]]
-    for place, end in zip(run, itertools.accumulate(len(words[place]) for place in run), strict=True):
+    for place, end in zip(run, itertools.accumulate(map(len, texts)), strict=True):
         groups[-1].append(place)
         if end in ends:
             groups.append([])
     return [tuple(group) for group in groups if group]
+
+
+def _normalized(word: str) -> str:
+    """A word as SentencePiece normalizes it: Thai *ำ* is two characters, and a zero width space is none."""
+    return "".join(character for character in normalize("NFKC", word) if category(character) != "Cf")
 
 
 def taken_apart(alignment: Alignment, source: Spans, target: Spans) -> Alignment:

@@ -1,0 +1,26 @@
+"""Characters as words that are joined while they are aligned."""
+
+import pytest
+
+from nersery.crosslingual.characters import spans
+from nersery.io.tokenization import splitter
+
+TEXTS = {  # with the subwords of multilingual E5
+    "Thai": ("เขาทำงาน", ["▁เขา", "ท\u0e4d\u0e32งาน"], ["เขา", "ทำงาน"]),
+    "Lao": ("ນ້ຳຢູ່", ["▁", "ນ້\u0ecd\u0eb2", "ຢູ່"], ["ນ້ຳ", "ຢູ່"]),
+    "half width": ("東京ﾃｽﾄ", ["▁", "東京", "テスト"], ["東京", "ﾃｽﾄ"]),
+    "zero width spaces": ("ភាសា\u200bខ្មែរ\u200b", ["▁ភាសា", "ខ្មែរ"], ["ភាសា\u200b", "ខ្មែរ\u200b"]),
+    "letters below": ("នៅភ្នំពេញ", ["▁នៅ", "ភ្នំពេញ"], ["នៅ", "ភ្នំពេញ"]),
+}
+
+
+@pytest.mark.parametrize("name", TEXTS)
+def test_characters_are_joined_although_the_vocabulary_normalizes_them(name: str) -> None:
+    text, subwords, joined = TEXTS[name]
+    words = splitter("characters")(text)
+    assert len(words) > len(joined)
+    assert ["".join(words[place] for place in span) for span in spans(words, lambda _: subwords)] == joined
+
+
+def test_characters_that_the_vocabulary_does_not_know_stay_alone() -> None:
+    assert spans(("北", "京"), lambda _: ["▁", "<unk>"]) == ((0,), (1,))
