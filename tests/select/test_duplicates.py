@@ -1,5 +1,6 @@
 import random
 from dataclasses import replace
+from time import process_time
 
 import pytest
 from hypothesis import given, settings
@@ -149,6 +150,13 @@ def test_the_index_misses_nothing_among_longer_sentences():
     ]
     assert sum(value > 0 for value in alike) > 80
     assert selector.score(new) == pytest.approx([1 - value for value in alike])
+
+
+def test_many_sentences_without_a_common_word_take_no_time():
+    new = corpus("new", *map(str, range(5000)))
+    began = process_time()
+    assert not any(reasons(new, similarity=0.9))
+    assert process_time() - began < 10, "with an index for each of them it took a minute"
 
 
 def test_can_be_fitted_again():

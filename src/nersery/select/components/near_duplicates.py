@@ -46,7 +46,7 @@ class NearDuplicates:
         self._numbers: dict[str, int] = {}
         self._frequency = array("L")
         self._words, self._ends = array("L"), array("L", [0])
-        self._index: dict[int, array[int]] = {}
+        self._index: dict[int, array[int]] | None = None
         self._found: dict[int, Found] = {}
 
     def __len__(self) -> int:
@@ -61,7 +61,7 @@ class NearDuplicates:
             self._frequency[number] += 1
             self._words.append(number)
         self._ends.append(len(self._words))
-        self._index, self._found = {}, {}
+        self._index, self._found = None, {}
 
     def nearest(self, number: int) -> Found:
         """The most similar of the texts before one; of several the first."""
@@ -111,8 +111,8 @@ class NearDuplicates:
 
     def _comparable(self, number: int) -> list[int]:
         """The earlier texts that share a rare word and are not too short or long, each once."""
-        if not self._index:
-            self._build_index()
+        if self._index is None:
+            self._index = self._new_index()
         text = self._text(number)
         earlier: set[int] = set()
         for word in self._rarest(text):
@@ -125,12 +125,12 @@ class NearDuplicates:
         ends = self._ends
         return [number for number in numbers if shortest <= ends[number + 1] - ends[number] <= longest]
 
-    def _build_index(self) -> None:
+    def _new_index(self) -> dict[int, array[int]]:
         index: dict[int, array[int]] = defaultdict(lambda: array("L"))
         for number in range(len(self)):
             for word in self.rare_words(number):
                 index[word].append(number)
-        self._index = index
+        return index
 
     def _rarest(self, text: Sequence[int]) -> set[int]:
         """The words of which a similar text must have one; those of a single text are left out."""
