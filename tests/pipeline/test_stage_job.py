@@ -19,6 +19,8 @@ from nersery.io.base import InMemory
 from nersery.pipeline import stage_job as stage_module
 from nersery.pipeline.stage import Stage
 from nersery.pipeline.stage_job import JobOptions, Rows, stage_job
+from nersery.select.base import select
+from nersery.select.duplicates import Duplicates
 from tests.standins import sentences
 
 GOLD = Corpus(sentences(24))
@@ -32,6 +34,15 @@ def test_three_lines_write_what_is_made_in_memory(tmp_path: Path, shards: int | 
     made = augment(GOLD, STAGE.load(), copies=2, seed=3)
     assert [*io.read(tmp_path / "more.jsonl")] == [*made.corpus]
     assert tally == made.tally
+
+
+@pytest.mark.parametrize("shards", [None, 10])
+def test_a_method_that_has_been_used_can_be_used_again(tmp_path: Path, shards: int | None) -> None:
+    method = Duplicates()
+    before = select(GOLD, method, quiet=True)
+    tally = select(GOLD, method, output=tmp_path / "kept.jsonl", shards=shards, quiet=True)
+    assert [*io.read(tmp_path / "kept.jsonl")] == [*before.corpus]
+    assert tally == before.tally
 
 
 @pytest.mark.parametrize("shards", [None, 10])

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, is_dataclass, replace
 from pathlib import Path
 from typing import Any, ClassVar, Generic, Protocol, TypeVar
 
@@ -55,6 +55,13 @@ class Stage(ABC, Generic[Row, Item]):
             is_registered = name in names(self.kind) and get(self.kind, name) is method
             object.__setattr__(self, "method", name if is_registered else instance(self.kind, method, self.settings))
             object.__setattr__(self, "settings", self.settings if is_registered else {})
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Its fields; a method goes to workers without what it has learnt, which they learn themselves."""
+        method = vars(self).get("method")
+        if not is_dataclass(method) or isinstance(method, type):
+            return vars(self)
+        return {**vars(self), "method": replace(method)}
 
     @property
     def label(self) -> str:
