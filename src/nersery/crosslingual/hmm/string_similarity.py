@@ -26,20 +26,26 @@ SHORTEST_SKELETON = 3
 
 _VOWELS = frozenset("aeiouy")
 _NAME = re.compile(
-    r"(?:LETTER|SYLLABLE|CHARACTER|SIGN)(?: (?:SMALL|CAPITAL|SHORT|FARSI|INDEPENDENT|VOWEL|FINAL|SIGN))* ([A-Z]+)"
+    r"(?:LETTER|SYLLABLE|CHARACTER|SIGN)"
+    r"(?: (?:SMALL|CAPITAL|SHORT|FARSI|INDEPENDENT|VOWEL|FINAL|SIGN|SARA|GLOTTAL|PHARYNGEAL))* ([A-Z]+)"
 )
 _LATIN_NAME = re.compile(r"LETTER (?:\w+ )*?([A-Z]{1,2})\b")
 _NASALS = frozenset({"anusvara", "candrabindu"})
-_SILENT = frozenset({"virama", "nukta", "visarga", "pulli", "soft", "hard"})
+_SILENT = frozenset(
+    {
+        *("virama", "nukta", "visarga", "pulli", "soft", "hard", "mai", "maitaikhu", "thanthakhat"),
+        *("coeng", "triisap", "muusikatoan"),
+    }
+)
 _SAME_SOUND = str.maketrans("cqzwxj", "kksvky")
 _MARKS = {
-    **dict.fromkeys("।॥。．…", "."),
-    **dict.fromkeys("،、，", ","),
+    **dict.fromkeys("।॥。．…۔።။។", "."),
+    **dict.fromkeys("،、，፣၊", ","),
     **dict.fromkeys("？؟", "?"),
     **dict.fromkeys("！", "!"),
     **dict.fromkeys("；؛", ";"),
     **dict.fromkeys("：", ":"),
-    **dict.fromkeys("'`´", '"'),
+    **dict.fromkeys("'`´„‚「」『』", '"'),
 }
 _KINDS_OF_MARKS = {"Pi": '"', "Pf": '"', "Ps": "(", "Pe": ")", "Pd": "-"}
 
