@@ -103,6 +103,12 @@ def test_how_accents_are_encoded_does_not_matter(tmp_path: Path):
     assert Thesaurus(read_table(path), frozenset([composed])).of(decomposed) == ()
 
 
+def test_stop_words_are_no_synonyms():
+    thesaurus = Thesaurus({"car": ("THE", "auto"), "an": ("the",)}, frozenset(["the"]))
+    assert thesaurus.of("car") == ("auto",)
+    assert thesaurus.of("an") == ()
+
+
 @pytest.mark.parametrize("method", ["synonym_replacement", "eda"])
 @pytest.mark.parametrize(("languages", "table", "told"), [
     (("", "en", "EN-gb"), "", ""), (("hi", "en", "de"), "", "there is text in de, hi"), (("de",), "table.tsv", ""),

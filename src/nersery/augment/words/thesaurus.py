@@ -39,7 +39,7 @@ class Thesaurus:
     """The synonyms of the words that may give way to one; upper and lower case do not matter.
 
     Args:
-        stop_words: Words, as `key` writes them, that have none whatever the synonyms say.
+        stop_words: Words, as `key` writes them, that have no synonyms and are none, whatever the synonyms say.
     """
 
     synonyms: Synonyms
@@ -48,7 +48,8 @@ class Thesaurus:
     def of(self, word: str) -> tuple[str, ...]:
         """The synonyms of a word; how its accents are encoded does not matter."""
         form = key(word)
-        return () if form in self.stop_words else self.synonyms.get(form, ())
+        synonyms = () if form in self.stop_words else self.synonyms.get(form, ())
+        return tuple(s for s in synonyms if key(s) not in self.stop_words) if self.stop_words else synonyms
 
     def draw(self, word: str, rng: random.Random) -> list[str]:
         """The words of one of its synonyms, each as likely as the next; a word that has none gives no words."""
