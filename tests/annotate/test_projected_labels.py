@@ -232,3 +232,9 @@ def test_a_tagger_that_labels_nothing_is_refused(source: str) -> None:
 def test_asked_before_it_has_seen(source: str) -> None:
     with pytest.raises(NerseryError, match="call fit_candidates first"):
         ProjectedLabels(source).annotate(RAW)
+
+
+def test_sentences_without_ids_are_refused(source: str) -> None:
+    raw = [replace(sentence, id="") for sentence in RAW]
+    with pytest.raises(NerseryError, match="take sentences of a Corpus"):
+        annotate(raw, ProjectedLabels(source))

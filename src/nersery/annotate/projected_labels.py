@@ -110,8 +110,13 @@ class ProjectedLabels(Annotator):
 
         Raises:
             DataError: When there are more or fewer translations than sentences.
+            NerseryError: When a sentence has no id.
         """
         targets = list(corpus)
+        if not all(target.id for target in targets):
+            raise NerseryError(
+                "projected_labels finds translations by ids: take sentences of a Corpus, which gives ids"
+            )
         sources = self._labelled(self._read(self.source, targets))
         pairs = [Pair(s.words, t.words, t.id) for s, t in zip(sources, targets, strict=True)]
         aligner = self._new_aligner()
