@@ -11,7 +11,7 @@ import pytest
 
 from nersery import io
 from nersery.augment.base import AugmentStage, augment
-from nersery.core.errors import NerseryError, SettingsError
+from nersery.core.errors import DataError, NerseryError, SettingsError
 from nersery.core.own_process import THREADS
 from nersery.core.sentence import Corpus
 from nersery.core.training_context import Training
@@ -43,6 +43,14 @@ def test_a_method_that_has_been_used_can_be_used_again(tmp_path: Path, shards: i
     tally = select(GOLD, method, output=tmp_path / "kept.jsonl", shards=shards, quiet=True)
     assert [*io.read(tmp_path / "kept.jsonl")] == [*before.corpus]
     assert tally == before.tally
+
+
+@pytest.mark.parametrize("output", [None, "more.jsonl"])
+def test_sentences_in_memory_that_share_an_id_are_refused_before_any_work(output: str | None, tmp_path: Path) -> None:
+    rows = [*GOLD, replace(GOLD[0], words=GOLD[1].words, entities=())]
+    with pytest.raises(DataError, match="another sentence has the same id"):
+        augment(rows, "mention_replacement", output=output and tmp_path / output, quiet=True)
+    assert not [*tmp_path.iterdir()]
 
 
 @pytest.mark.parametrize("shards", [None, 10])

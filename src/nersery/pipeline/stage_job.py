@@ -14,7 +14,7 @@ from types import MappingProxyType, NoneType
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Protocol, TypeVar
 
 from nersery import io
-from nersery.core.errors import NerseryError, SettingsError, did_you_mean
+from nersery.core.errors import DataError, Issue, NerseryError, SettingsError, did_you_mean
 from nersery.core.files import as_path, refuse_unwritable
 from nersery.core.other_jobs import foreign_files
 from nersery.core.outcome import Reject, Result, Tally, collect
@@ -25,6 +25,7 @@ from nersery.core.registry import check_values
 from nersery.core.sentence import Sentence
 from nersery.core.version import __version__
 from nersery.core.warnings import print_error
+from nersery.io.ids import Ids
 from nersery.pipeline.job import FileJob, run
 from nersery.pipeline.stage import Stage
 
@@ -145,11 +146,24 @@ def run_stage(stage: Stage[Any, Any], rows: Rows, output: str | Path | None, opt
     """Run a stage into a file or a folder of shards, or in memory, where ``output`` is None.
 
     Raises:
+        DataError: If two sentences in memory share an id; files have been checked.
         Exception: The first one, if every row fails.
     """
+    if isinstance(rows, io.InMemory):
+        _refuse_shared_ids(rows)
     if output is not None:
         return stage_job(stage, rows, as_path(output, "output"), options).run()
     return collect(in_memory(stage, rows, options))
+
+
+def _refuse_shared_ids(rows: Iterable[Sentence]) -> None:
+    ids = Ids()
+    for number, sentence in enumerate(rows, start=1):
+        if sentence.id and ids.add(sentence.id, number) is not None:
+            raise DataError(
+                Issue("another sentence has the same id", sentence=sentence.id),
+                fix="give every sentence an id of its own",
+            )
 
 
 def stage_job(stage: Stage[Any, Any], rows: Rows, output: Path, options: JobOptions) -> StageJob:
