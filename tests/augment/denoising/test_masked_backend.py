@@ -93,6 +93,7 @@ def test_entities_and_keywords_stay_and_all_gaps_are_filled() -> None:
     ("text", "former"),
     [
         ("The Cat saw Jo TODAY", "The cat saw today today today"),
+        ("He saw Jo .", "He saw he he saw jo"),
         ("2019 : Jo war in Genf", "jo war in war in genf"),
         ("कल , 7 Jo में है ।", "कल कल कल में है में"),  # in place of a sign could stand a word of any script
         ("मैंने कल Jo को देखा", "मैंने कल मैंने को देखा को"),

@@ -124,13 +124,16 @@ class _Draft:
 
 def _draft(template: Template, lengths: GapLengths, rng: random.Random) -> _Draft:
     """A template whose gaps have lengths; the model sees no word of theirs, but writes in their script."""
-    first, *others = template.sentence.words
-    words = [first, *map(str.lower, others)]  # an uncased model gives its words the capitals of those they replace
+    # An uncased model gives its words the capitals of those they replace: only the first word of a sentence has some.
+    words = [*map(str.lower, template.sentence.words)]
     written = [*filter(script_of, words)] or words
     edits = []
     for start, end in template.gaps():
         former = [*filter(script_of, words[start:end])] or written
-        edits.append((start, end, tuple(islice(cycle(former), lengths.draw(template, (start, end), rng)))))
+        hidden = [*islice(cycle(former), lengths.draw(template, (start, end), rng))]
+        if start == 0 and former[0] == words[0]:
+            hidden[0] = template.sentence.words[0]
+        edits.append((start, end, tuple(hidden)))
     gaps: list[int] = []
     grown = 0
     for start, end, empty in edits:
