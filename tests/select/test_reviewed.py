@@ -11,7 +11,9 @@ from nersery import Corpus, Entity, Sentence, io
 from nersery.core.errors import DataError, MissingResourceError, SettingsError
 from nersery.core.outcome import REJECTED_BY_HAND, Reject
 from nersery.core.sentence import Origin
+from nersery.pipeline.engines.worker import BatchRunner, WorkerTask
 from nersery.pipeline.job import rejects_of
+from nersery.select.base import SelectStage
 from tests.cli.calls import call
 from tests.standins import write_recipe
 
@@ -49,6 +51,14 @@ def test_it_waits_until_all_are_decided(tmp_path: Path) -> None:
         nersery.select(MADE, "reviewed", Corpus(), output=output, quiet=True)
     decide(checked, a=MADE.by_id["a"], b=None, c=None)
     assert nersery.select(MADE, "reviewed", Corpus(), output=output, quiet=True).written == 1
+
+
+@pytest.mark.parametrize("is_first", [True, False])
+def test_each_worker_finds_the_decisions(is_first: bool, tmp_path: Path) -> None:
+    decide(tmp_path / "out.checked.jsonl", a=MADE.by_id["a"], b=None, c=MADE.by_id["c"])
+    stage = SelectStage("reviewed", candidates=MADE)
+    runner = BatchRunner(WorkerTask(stage, folder=tmp_path / "out.training", is_first=is_first, quiet=True))
+    assert runner.answer(MADE).tally.reasons == {"rejected by hand": 1}
 
 
 def test_a_decision_about_other_words_is_none(tmp_path: Path) -> None:

@@ -75,14 +75,16 @@ class BatchRunner(Generic[Row, Item]):
 
 @contextlib.contextmanager
 def _training(task: WorkerTask[Any, Any]) -> Iterator[Path | None]:
-    """The folder of a worker's training: the shared one for the first worker, a copy for the others."""
-    if task.is_first or task.folder is None:
+    """The folder of a worker's training: the shared one for the first worker, a copy for the others.
+
+    Where the first has left no folder, the method keeps no state there, but may look for files beside it.
+    """
+    if task.is_first or task.folder is None or not task.folder.is_dir():
         yield task.folder
         return
     with tempfile.TemporaryDirectory(prefix="nersery-") as name:
         copy = Path(name) / "training"
-        if task.folder.is_dir():
-            shutil.copytree(task.folder, copy, copy_function=_link, ignore=shutil.ignore_patterns(LOCK))
+        shutil.copytree(task.folder, copy, copy_function=_link, ignore=shutil.ignore_patterns(LOCK))
         yield copy
 
 
