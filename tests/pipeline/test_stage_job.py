@@ -15,6 +15,7 @@ from nersery.core.errors import DataError, NerseryError, SettingsError
 from nersery.core.own_process import THREADS
 from nersery.core.sentence import Corpus
 from nersery.core.training_context import Training
+from nersery.crosslingual.project_stage import project
 from nersery.io.base import InMemory
 from nersery.pipeline import stage_job as stage_module
 from nersery.pipeline.stage import Stage
@@ -50,6 +51,8 @@ def test_sentences_in_memory_that_share_an_id_are_refused_before_any_work(output
     rows = [*GOLD, replace(GOLD[0], words=GOLD[1].words, entities=())]
     with pytest.raises(DataError, match="another sentence has the same id"):
         augment(rows, "mention_replacement", output=output and tmp_path / output, quiet=True)
+    with pytest.raises(DataError, match="another sentence has the same id"):
+        project(rows, rows, [()] * len(rows), output=output and tmp_path / output, quiet=True)
     assert not [*tmp_path.iterdir()]
 
 

@@ -20,7 +20,7 @@ from nersery.crosslingual.projection_tasks import Alignments, ProjectionTasks
 from nersery.crosslingual.sides import opened_side
 from nersery.io.pharaoh import AlignmentFile
 from nersery.pipeline.stage import Stage
-from nersery.pipeline.stage_job import Sentences, run_stage, split_options
+from nersery.pipeline.stage_job import Sentences, refuse_shared_ids, run_stage, split_options
 
 ROWS_AT_ONCE = 16
 """With more, their words and links no longer fit into the processor's cache."""
@@ -135,6 +135,7 @@ def project(
     rows = ProjectionTasks(
         Bitext(opened_side(target, "target"), tuple(opened_side(one, "source") for one in sources), pair_by), files
     )
+    refuse_shared_ids(rows.bitext.target)
     if output is None:  # else the job counts
         rows.count()
     result = run_stage(ProjectStage(projection, voting), rows, output, job)

@@ -146,19 +146,19 @@ def run_stage(stage: Stage[Any, Any], rows: Rows, output: str | Path | None, opt
     """Run a stage into a file or a folder of shards, or in memory, where ``output`` is None.
 
     Raises:
-        DataError: If two sentences in memory share an id; files have been checked.
+        DataError: See `refuse_shared_ids`.
         Exception: The first one, if every row fails.
     """
-    if isinstance(rows, io.InMemory):
-        _refuse_shared_ids(rows)
+    refuse_shared_ids(rows)
     if output is not None:
         return stage_job(stage, rows, as_path(output, "output"), options).run()
     return collect(in_memory(stage, rows, options))
 
 
-def _refuse_shared_ids(rows: Iterable[Sentence]) -> None:
+def refuse_shared_ids(rows: Rows) -> None:
+    """Raise `DataError` if two sentences in memory share an id; those of files have been checked."""
     ids = Ids()
-    for number, sentence in enumerate(rows, start=1):
+    for number, sentence in enumerate(rows if isinstance(rows, io.InMemory) else (), start=1):
         if sentence.id and ids.add(sentence.id, number) is not None:
             raise DataError(
                 Issue("another sentence has the same id", sentence=sentence.id),
