@@ -264,13 +264,17 @@ def test_a_word_of_a_script_without_spaces_is_filled_by_such_words(tiny_masked_l
     assert {word for word, _ in characters} == {word for word in joined if len(word) == 1}
     (signs,) = model.guesses([MaskedInput(("東京", "は"), (0,))], 500, signs=True)[0]
     assert {word for word, _ in signs} == joined | set(vocabulary.signs.values())
+    (alone,) = model.guesses([MaskedInput(("東", "は"), (0,))], 500, signs=True)[0]
+    assert {word for word, _ in alone} == {word for word, _ in characters} | set(vocabulary.signs.values())
 
 
 def test_a_place_in_a_word_takes_subwords_of_its_script() -> None:
-    texts = ("ada", "राम", "ि", "1843", "東京", "カナ")
+    texts = ("ada", "राम", "ि", "1843", "東京", "カナ", "東", "ที่", "ที่ดิน")
     vocabulary = SubwordVocabulary(texts, (True,) * len(texts))
     assert [texts[subword] for subword in vocabulary.allowed(OPENING, "LATIN")] == ["ada", "1843"]
     assert [texts[subword] for subword in vocabulary.allowed(OPENING, "DEVANAGARI")] == ["राम", "ि", "1843"]
-    assert [texts[subword] for subword in vocabulary.allowed(OPENING, "CJK")] == ["1843", "東京", "カナ"]
-    assert vocabulary.allowed(OPENING, "TAMIL") == vocabulary.allowed(OPENING) == list(range(6))
-    assert [texts[subword] for subword in vocabulary.allowed(OPENING, "LATIN", single=True)] == ["ि"]
+    assert [texts[subword] for subword in vocabulary.allowed(OPENING, "CJK")] == ["1843", "東京", "カナ", "東"]
+    assert vocabulary.allowed(OPENING, "TAMIL") == vocabulary.allowed(OPENING) == list(range(9))
+    assert [texts[subword] for subword in vocabulary.allowed(OPENING, "CJK", single=True)] == ["東"]
+    assert [texts[subword] for subword in vocabulary.allowed(OPENING, "THAI", single=True)] == ["ที่"]
+    assert SubwordVocabulary(("ada",), (True,)).allowed(OPENING, "CJK", single=True) == [0]

@@ -12,7 +12,7 @@ from typing import Any
 from nersery.core.errors import MissingResourceError
 from nersery.core.scripts import script_of
 from nersery.core.text_forms import composed
-from nersery.io.tokenization import follows_without_space
+from nersery.io.tokenization import follows_without_space, is_character
 from nersery.models.subwords.subwords import WORD_BORDER, SubwordEncoder
 
 PLACEHOLDER = re.compile(r"[\[<(]?(unused|extra_id_|madeupword|reserved|placeholder)[_ ]?\d+[\]>)]?", re.IGNORECASE)
@@ -103,11 +103,11 @@ class SubwordVocabulary:
 
         Args:
             script: Leave out those of other scripts, unless none is left. Empty keeps all.
-            single: Leave out those of several characters, unless none is left.
+            single: Leave out words of several characters, unless none is left; signs stay.
         """
         fit = self._fit(place)
-        if single:
-            fit = [subword for subword in fit if len(self.texts[subword]) == 1] or fit
+        if single and any(is_character(self.texts[subword]) for subword in fit):
+            fit = [subword for subword in fit if subword in self.signs or is_character(self.texts[subword])]
         same = [subword for subword in fit if self.scripts[subword] in ("", script)] if script else fit
         return same if any(self.scripts[subword] for subword in same) else fit
 
