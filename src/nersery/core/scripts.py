@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from functools import cache
 
 SHARED = ("", "COMBINING", "MODIFIER", "VARIATION")
 """Names of letters and marks of several scripts begin with these."""
-KANA = ("HIRAGANA", "KATAKANA")
+KANA = ("HIRAGANA", "KATAKANA", "IDEOGRAPHIC")
+WIDTHS = re.compile(r"(?:HALF|FULL)WIDTH ")
 
 
 def script_of(word: str) -> str:
@@ -17,6 +19,8 @@ def script_of(word: str) -> str:
 
     >>> script_of("2nd"), script_of("दिल्ली"), script_of("ி"), script_of("カナ"), script_of("1,000")
     ('LATIN', 'DEVANAGARI', 'TAMIL', 'CJK', '')
+    >>> script_of("ﾃ"), script_of("ＮＨＫ"), script_of("々")
+    ('CJK', 'LATIN', 'CJK')
     """
     for character in word:
         if script := _script_of_character(character):
@@ -28,7 +32,7 @@ def script_of(word: str) -> str:
 def _script_of_character(character: str) -> str:
     if unicodedata.category(character)[0] not in "LM":
         return ""
-    first = unicodedata.name(character, "").split(" ", 1)[0].split("-")[0]
+    first = WIDTHS.sub("", unicodedata.name(character, "")).split(" ", 1)[0].split("-")[0]
     if first in SHARED:
         return ""
     return "CJK" if first in KANA else first

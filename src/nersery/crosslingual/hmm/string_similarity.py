@@ -139,7 +139,7 @@ class WordFeatures:
     def added(self, words: Iterable[str]) -> range:
         """New rows for words; `rows` does not know of them, which saves much memory with many different words."""
         first, scripts = len(self._cores), self._scripts_seen
-        for word in words:
+        for word in (unicodedata.normalize("NFKC", word) for word in words):
             word_kind = kind(word)
             roman, core = romanized(word), essence(word, word_kind)
             bones = skeleton(roman)
