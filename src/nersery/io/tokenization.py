@@ -23,6 +23,8 @@ REGIONS = "".join(map(chr, range(0x1F1E6, 0x1F200)))
 """Symbols of which two make a flag."""
 STACKERS = "\N{MYANMAR SIGN VIRAMA}\N{KHMER SIGN COENG}"
 """Marks that put the next letter under the one before them."""
+SPACING_MARKS = "\N{THAI CHARACTER SARA AM}\N{LAO VOWEL SIGN AM}\uff9e\uff9f"
+"""Marks that Unicode calls letters: *ำ* of Thai and Lao, and the voice marks of half-width kana."""
 ELIDING = ("fr", "it", "ca", "oc")
 """Languages whose articles and pronouns lose their vowel before another: *l'Italie*."""
 CONTRACTING = ("", "en", "de")
@@ -318,4 +320,4 @@ def _is_sign(character: str) -> bool:
 @lru_cache(maxsize=10_000)
 def is_mark(character: str) -> bool:
     """Whether a character only changes or joins the one before it."""
-    return category(character) in ("Mn", "Mc", "Me", "Cf")
+    return category(character) in ("Mn", "Mc", "Me", "Cf") or character in SPACING_MARKS
