@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 
@@ -95,6 +96,16 @@ def test_a_run_says_that_documents_are_divided(folder: Path) -> None:
     run = RunFolder(load("recipe.toml"), Path("run"), quiet=True)
     run.read_corpora()
     assert [note for note in run.notes if "documents" in note] == [note_of_documents(run.corpora["train"], 3)]
+
+
+def test_a_type_is_scored_on_the_folds_that_have_it(folder: Path) -> None:
+    cross_validated()
+    dogs = [Sentence(("Rex", "barks", str(n)), (Entity(0, 1, "DOG"),)) for n in range(2)]
+    io.write([*io.read("train.conll"), *dogs], "train.conll")
+    types = system(execute(), "gold")["per_type"]
+    assert types["DOG"]["f1"] == {"mean": 1.0, "std": 0.0, "values": [1.0, 1.0]}
+    mentions = [entity.type for sentence in io.read("train.conll") for entity in sentence.entities]
+    assert {type_: scores["gold"] for type_, scores in types.items()} == Counter(mentions)
 
 
 def test_more_folds_than_different_sentences(folder: Path) -> None:

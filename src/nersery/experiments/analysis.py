@@ -48,8 +48,8 @@ def analyse(run: RunFolder, system: System, baseline: Predictions) -> dict[str, 
     lengths = [score_groups(*pair, length_group) for pair in predicted]
     return {
         "f1_interval": {"low": low, "high": high},
-        "per_novelty": group_scores(map(_as_dicts, novelty), NOVELTY),
-        "per_length": group_scores(map(_as_dicts, lengths), LENGTHS),
+        "per_novelty": group_scores(run, map(_as_dicts, novelty), NOVELTY),
+        "per_length": group_scores(run, map(_as_dicts, lengths), LENGTHS),
         "errors": _errors(predicted),
         "against_gold": None if system.is_baseline else _against_gold(run, predicted, baseline),
         **({} if system.is_baseline else {"changes": _changes(predicted, baseline)}),
@@ -60,17 +60,19 @@ def _as_dicts(groups: Mapping[str, Counts]) -> dict[str, Any]:
     return {name: counts.as_dict() for name, counts in groups.items()}
 
 
-def group_scores(groups: Iterable[Mapping[str, Any]], order: Sequence[str] = ()) -> dict[str, Any]:
-    """The scores of each type, language or other group over seeds.
+def group_scores(run: RunFolder, groups: Iterable[Mapping[str, Any]], order: Sequence[str] = ()) -> dict[str, Any]:
+    """The scores of each type, language or other group over the seeds that have it, and its gold mentions.
 
     Args:
         groups: For each seed, counts by group.
         order: Of the groups; sorted by name if empty.
     """
-    groups, none = list(groups), Counts().as_dict()
+    groups, all_mentions = list(groups), sum if run.recipe.sample.folds else max  # folds are one test set
     names = {name for one in groups for name in one}
-    rows = {name: [one.get(name, none) for one in groups] for name in order or sorted(names) if name in names}
-    return {name: {**measures(counts), "gold": max(one["gold"] for one in counts)} for name, counts in rows.items()}
+    rows = {name: [one[name] for one in groups if name in one] for name in order or sorted(names) if name in names}
+    return {
+        name: {**measures(counts), "gold": all_mentions(one["gold"] for one in counts)} for name, counts in rows.items()
+    }
 
 
 def measures(scores: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
