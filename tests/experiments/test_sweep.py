@@ -191,6 +191,12 @@ class TestLanguages:
         assert heading[2::2] == ["en", "hi", "Avg"]
         assert all(rows[0][2::2])
 
+    def test_one_language_is_scored_too(self):
+        sweep(ONE, "sweep.sizes=[8]", 'data.test={ hi = "hi/test.conll" }').execute()
+        heading, *rows = table("systems")
+        assert heading[2::2] == ["hi"]
+        assert all(row[2] for row in rows)
+
     def test_a_language_without_a_test_set(self):
         with pytest.raises(SettingsError, match=r'"ta" has no train set: .*\n.*sweep.languages: "ta" has no test set'):
             load("recipe.toml", ['sweep.languages=["en", "ta"]'])

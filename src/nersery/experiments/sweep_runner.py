@@ -296,7 +296,9 @@ class Sweep:
         result = self._results[path]
         if self.settings.score == "dev":
             return TrainingReport.model_validate(result["training"]).dev_f1
-        group = result["scores"].get("per_language", {}).get(language) if language else result["scores"]["micro"]
+        scores = result["scores"]
+        by_language = scores.get("per_language", {language: scores["micro"]})  # one language alone has none
+        group = by_language.get(language) if language else scores["micro"]
         return float(group["f1"]) if group else None
 
 
