@@ -201,6 +201,13 @@ class TestLanguages:
         with pytest.raises(SettingsError, match=r'"ta" has no train set: .*\n.*sweep.languages: "ta" has no test set'):
             load("recipe.toml", ['sweep.languages=["en", "ta"]'])
 
+    def test_a_language_without_raw_text_that_a_system_labels(self):
+        overrides = ['data.raw={ en = "en/test.conll" }', 'sweep.languages=["en", "hi"]']
+        load("recipe.toml", overrides)
+        with pytest.raises(SettingsError, match=r'"hi" has no raw set: name a file as data\.raw\.hi'):
+            load("recipe.toml", [*overrides, 'systems=[{ method = "tagger_labels" }]'])
+        load("recipe.toml", ["data.raw=test.conll", *overrides[1:], 'systems=[{ method = "tagger_labels" }]'])
+
     def test_cross_validation_needs_no_test_set_and_dev_scores_a_dev_set(self):
         train = 'data={ train = { en = "en/train.conll", hi = "hi/train.conll" } }'
         load("recipe.toml", [train, "sample={ folds = 2 }", 'sweep.languages=["en"]'])

@@ -236,7 +236,7 @@ def parse_recipe(table: Mapping[str, Any]) -> tuple[Recipe | None, list[str]]:
     issues += data.issues() if data else []
     if sweep:
         sweep.tables = tables
-        issues += sweep.issues(data)
+        issues += sweep.issues(data, systems)
     grid = section(table, "tagger").get("grid", {})
     issues += at("tagger.grid", grid_issues(grid, tagger, section(table, "data")))
     issues += [issue for system in systems for issue in system.issues(tagger, data)]

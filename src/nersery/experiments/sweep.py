@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Annotated, Any, Literal
 
@@ -48,7 +48,7 @@ class SweepSettings:
     score: Literal["test", "dev"] = "test"
     tables: list[SettingsTable] = field(default_factory=list, init=False)
 
-    def issues(self, data: DataSettings | None) -> list[str]:
+    def issues(self, data: DataSettings | None, systems: Sequence[System]) -> list[str]:
         """Conflicts with the rest of the recipe; None stands for data that were refused."""
         issues = [
             f"sweep.{name} is {values!r:.60}, expected different values"
@@ -59,9 +59,10 @@ class SweepSettings:
             issues.append('sweep.score is "dev", and [data] has no dev: name a file as dev')
         if not data or not self.languages:
             return issues
-        for split in ("train", "dev", "test") if self.score == "dev" else ("train", "test"):
+        needed = {"dev": self.score == "dev", "raw": any(system.labels_raw_text for system in systems)}
+        for split in (split for split in SPLITS if needed.get(split, True)):
             files = getattr(data, split)
-            if isinstance(files, str) and split != "dev":
+            if isinstance(files, str) and split not in needed:
                 issues.append(f"sweep.languages: data.{split} is one file, expected a file for each language")
             elif isinstance(files, Mapping):
                 issues += [
