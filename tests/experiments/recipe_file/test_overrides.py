@@ -195,6 +195,9 @@ class TestPaths:
         assert data.train == {"de": str(elsewhere / "de.conll")}
         assert data.test == str(elsewhere / "new.conll")
         assert load(path, ["data.train=one.conll"]).data.train == str(elsewhere / "one.conll")
+        data = load(path, ['data={ train = "a.conll", test = { ta = "ta.conll" }, encoding = "latin-1" }']).data
+        assert (data.train, data.test) == (str(elsewhere / "a.conll"), {"ta": str(elsewhere / "ta.conll")})
+        assert data.encoding == "latin-1"
         assert issue(path, "data.train.hi=") == "data.train.hi is '': expected a file"
         assert "data.train is ['a.conll', 'b.conll']: expected a string" in issue(
             path, 'data.train=["a.conll", "b.conll"]'

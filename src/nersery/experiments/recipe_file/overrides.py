@@ -78,7 +78,10 @@ def apply(table: dict[str, Any], override: str) -> str:
     except LookupError as error:
         return f'--set "{override}": {error.args[0]}'
     is_file = keys[0] == "data" and len(keys) in (2, 3) and keys[1] in SPLITS  # the third is a language
-    parent[keys[-1]] = _absolute(text) if is_file else toml_value(text)
+    value = toml_value(text)
+    if keys == ["data"] and isinstance(value, dict):
+        value = {key: _absolute(part) if key in SPLITS else part for key, part in value.items()}
+    parent[keys[-1]] = _absolute(value if isinstance(value, str | dict | list) else text) if is_file else value
     return ""
 
 
@@ -136,20 +139,16 @@ def _entry(entries: Sequence[Any], keys: Sequence[str]) -> tuple[dict[str, Any],
     raise LookupError(f'no entry "{keys[0]}"; {did_you_mean(keys[0], names)}')
 
 
-def _absolute(text: str) -> str | dict[str, Any] | list[Any]:
-    """A data file, or a table of them; paths on the command line start from the working directory."""
-    value = toml_value(text)
-    if isinstance(value, list):  # which the recipe's check refuses
-        return value
+def _absolute(value: Any) -> Any:
+    """A data file, or a table of them; paths on the command line start from the working directory.
+
+    What is neither stays as it is, and the recipe's check refuses it.
+    """
     if isinstance(value, dict):
-        return {key: _absolute_path(name) if isinstance(name, str) else name for key, name in value.items()}
-    return _absolute_path(value if isinstance(value, str) else text)
-
-
-def _absolute_path(name: str) -> str:
-    if not name or name.startswith(EXAMPLE_PREFIX):
-        return name
-    return str(Path(os.path.expanduser(name)).absolute())
+        return {key: _absolute(name) for key, name in value.items()}
+    if not isinstance(value, str) or not value or value.startswith(EXAMPLE_PREFIX):
+        return value
+    return str(Path(os.path.expanduser(value)).absolute())
 
 
 def toml_value(text: str) -> Any:
