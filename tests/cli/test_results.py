@@ -103,7 +103,19 @@ def test_an_unfinished_run_is_named(runs: Path):
     assert "nersery run" in result.err
 
 
-@pytest.mark.parametrize("content", ["{", "[]", '{"systems": 3}', "\x00"])
+def test_unfinished_runs_of_a_sweep_are_counted(runs: Path):
+    Path("sweep").mkdir()
+    cells = [{"size": size, "language": "", "seed": seed} for size in (10, 20) for seed in (0, 1)]
+    Path("sweep/report.json").write_text(json.dumps({"cells": cells}))
+    none = call("inspect", "results", "sweep")
+    assert (none.code, "sweep: no run of the sweep is finished" in none.err) == (3, True)
+    Path("one").rename("sweep/10")
+    some = call("inspect", "results", "sweep", "--json")
+    assert len(json.loads(some.out)) == 4
+    assert "note: sweep: 1 of 2 runs of the sweep are not finished, and left out" in some.err
+
+
+@pytest.mark.parametrize("content", ["{", "[]", '{"systems": 3}', '{"cells": [3]}', "\x00"])
 def test_what_is_no_report_is_refused(runs: Path, content: str):
     Path("one/report.json").write_text(content)
     result = call("inspect", "results", "one")

@@ -12,6 +12,7 @@ from types import SimpleNamespace
 from pydantic import ValidationError
 
 from nersery.core.errors import DataError, Issue
+from nersery.core.warnings import note
 from nersery.report.model import Report
 from nersery.report.tables.table_columns import (
     COUNTS,
@@ -26,10 +27,11 @@ from nersery.report.tables.table_columns import (
 )
 
 REPORT_FILE = "report.json"
+FINISH = "name the folder of a finished run, e.g. runs/demo; nersery run with its recipe finishes it"
 
 
 def reports_in(folder: str | Path) -> Iterator[Report]:
-    """The report of a finished run, or those of a sweep's runs by name.
+    """The report of a finished run, or those of a sweep's finished runs by name.
 
     Raises:
         DataError: If the folder has none.
@@ -40,13 +42,17 @@ def reports_in(folder: str | Path) -> Iterator[Report]:
         if "cells" not in content:
             yield Report.model_validate(content, extra="ignore")  # another version may have written other keys
             return
+        run_count = len({(cell["size"], cell["language"]) for cell in content["cells"]})
     except FileNotFoundError:
-        fix = "name the folder of a finished run, e.g. runs/demo; nersery run with its recipe finishes it"
-        raise DataError(Issue(f"there is no {REPORT_FILE}", str(folder)), fix=fix) from None
-    except (ValueError, TypeError, ValidationError):
+        raise DataError(Issue(f"there is no {REPORT_FILE}", str(folder)), fix=FINISH) from None
+    except (ValueError, LookupError, TypeError, ValidationError):
         issue = Issue("this is not the report of a run", str(file))
         raise DataError(issue, fix="write it again with nersery run") from None
     runs = [file.parent for file in Path(folder).glob(f"*/{REPORT_FILE}")]
+    if run_count and not runs:
+        raise DataError(Issue("no run of the sweep is finished", str(folder)), fix=FINISH)
+    if len(runs) < run_count:
+        note(f"{folder}: {run_count - len(runs)} of {run_count} runs of the sweep are not finished, and left out")
     for run in sorted(runs, key=lambda run: (int((re.match(r"\d+", run.name) or ["0"])[0]), run.name)):
         for report in reports_in(run):
             yield report.model_copy(update={"name": f"{report.name} {run.name}" if len(runs) > 1 else report.name})
