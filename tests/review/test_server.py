@@ -16,6 +16,7 @@ import pytest
 from nersery import Entity, Sentence, io
 from nersery.core.entity import Origin
 from nersery.io.sentence_table import SentenceTable
+from nersery.review import server as review_server
 from nersery.review.decisions import VERDICTS, Decision, Decisions
 from nersery.review.review_loader import ReviewLoader
 from nersery.review.server import HOST, LONGEST_BODY, PAGE, Review, ReviewServer
@@ -187,11 +188,18 @@ def test_a_search_gives_places_in_the_order_shown(server: ReviewServer) -> None:
     assert ask(server, f"/{server.secret}/search?text=%FF")[0] == 200
 
 
+def test_browsers_leave_the_port_of_http_out(server: ReviewServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(review_server, "HTTP_PORT", server.server_port)
+    for host in ("127.0.0.1", "localhost", f"127.0.0.1:{server.server_port}"):
+        assert ask(server, f"/{server.secret}/overview", Host=host)[0] == 200
+
+
 def test_strangers_get_nothing(server: ReviewServer) -> None:
     said = {"verdict": "reject", "labels": []}
     for path in ("/", "//[", "/overview", "/wrong/overview", f"/{server.secret[:-1]}/overview"):
         assert ask(server, path)[0] == 404
     assert ask(server, f"/{server.secret}/overview", Host=f"evil.example:{server.server_port}")[0] == 404
+    assert ask(server, f"/{server.secret}/overview", Host="127.0.0.1")[0] == 404
     assert ask(server, "/wrong/sentence/0", said)[0] == 404
     plain = {"Content-Type": "text/plain"}  # which another site's form could send
     assert ask(server, f"/{server.secret}/sentence/0", said, **plain)[0] == 400

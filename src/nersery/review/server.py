@@ -19,6 +19,8 @@ from nersery.review.decisions import Decision, Decisions, OutdatedError, whole
 from nersery.review.review_loader import ReviewLoader
 
 HOST = "127.0.0.1"
+HTTP_PORT = 80
+"""That of addresses without one; browsers leave it out."""
 POLL_SECONDS = 0.05
 """So long the end may wait."""
 PAGE: Mapping[str, tuple[str, str]] = {
@@ -220,7 +222,8 @@ class _Handler(BaseHTTPRequestHandler):
         _, secret, requested = (*self.path.split("?", 1)[0].split("/", 2), "", "")[:3]
         is_known = secrets.compare_digest(secret.encode(), self.server.secret.encode())
         # Under another name it is somebody else's page, whose address points to this machine.
-        hosts = {f"{name}:{self.server.server_port}" for name in (HOST, "localhost")}
+        names, port = (HOST, "localhost"), self.server.server_port
+        hosts = {f"{name}:{port}" for name in names} | ({*names} if port == HTTP_PORT else set())
         return requested if is_known and self.headers.get("Host") in hosts else None
 
     def _number(self, requested: str | None, prefix: str) -> int | None:
