@@ -21,7 +21,7 @@ from nersery.experiments.system_run import SystemRun
 from nersery.report.tables.table_columns import NAME, POINTS, Column, ReportTable
 from nersery.select.base import SelectStage
 from tests.experiments.trying import Trainings, execute
-from tests.standins import files
+from tests.standins import Memory, files
 
 SETTINGS = (
     'sweep.settings=[{ system = "one", copies = [1, 2, 3] }, { system = "one", rate = [0.5, 1.0], copies = [1, 2] }]'
@@ -219,6 +219,19 @@ class TestLanguages:
         result = json.loads(Path("sweep/run/seed-0/gold/result.json").read_text("utf-8"))["training"]
         known = [e["score"] for e in result.get("evaluations", []) if e["step"] == result["best_step"]]
         assert [cell.f1 for cell in report.cells][:1] == (known or [None])
+
+    def test_dev_scores_are_those_of_the_second_stage(self, monkeypatch: pytest.MonkeyPatch):
+        fit, scores = Memory.fit, iter([0.25, 0.5, 0.75])
+
+        def scored(self: Memory, *arguments: Any, **options: Any) -> dict[str, Any]:
+            fit(self, *arguments, **options)
+            self.history |= {"evaluations": [{"step": 1, "score": next(scores)}]}
+            return self.history
+
+        monkeypatch.setattr(Memory, "fit", scored)
+        system = 'systems=[{ method = "mention_replacement", second_stage = { steps = 1 } }]'
+        report = sweep(system, 'sweep.score="dev"').execute()
+        assert [cell.f1 for cell in report.cells] == [0.25, 0.75]
 
 
 @pytest.mark.usefixtures("folder")

@@ -165,7 +165,7 @@ def _system(run: RunFolder, system: System, baseline: Predictions) -> SystemRepo
         method_parameters=parameters_of_method(method.kind, method.method, method.settings) if method else None,
         **_added(run, system),
         grid=_grid(run, system),
-        training=[_both_trainings(result["training"]) for result in results],
+        training=[both_trainings(result["training"]) for result in results],
         self_training=_self_training(run, system),
         **analyse(run, system, baseline),
         **(_generated(run, system) if system.makes_sentences else {}),
@@ -173,7 +173,7 @@ def _system(run: RunFolder, system: System, baseline: Predictions) -> SystemRepo
     )
 
 
-def _both_trainings(training: Mapping[str, Any]) -> TrainingReport:
+def both_trainings(training: Mapping[str, Any]) -> TrainingReport:
     """The curve of a training, followed by that of the second stage if there was one."""
     second = training.get("second_stage")
     if not second:

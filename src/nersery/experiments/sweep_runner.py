@@ -29,7 +29,7 @@ from nersery.experiments.execution.jobs import CellRunner, failure_text, threads
 from nersery.experiments.execution.run_time import estimates
 from nersery.experiments.recipe import Recipe, load
 from nersery.experiments.recipe_file.data_files import DataSettings
-from nersery.experiments.results import build_report
+from nersery.experiments.results import both_trainings, build_report
 from nersery.experiments.run_state.fingerprint import check_folder, fingerprint_of
 from nersery.experiments.run_state.run_folder import read_record
 from nersery.experiments.runner import Run
@@ -41,7 +41,6 @@ from nersery.report.parts import Measure, SweepCell
 from nersery.report.rendering import write_report
 from nersery.report.sweep_report import SweepReport, write_sweep
 from nersery.report.tables.table_columns import MEASURE, NAME, TEXT, Column, ReportTable
-from nersery.report.training_parts import TrainingReport
 
 AVERAGE = "Avg"
 
@@ -295,7 +294,7 @@ class Sweep:
             self._results[path] = read_record(path)
         result = self._results[path]
         if self.settings.score == "dev":
-            return TrainingReport.model_validate(result["training"]).dev_f1
+            return both_trainings(result["training"]).dev_f1
         scores = result["scores"]
         by_language = scores.get("per_language", {language: scores["micro"]})  # one language alone has none
         group = by_language.get(language) if language else scores["micro"]
