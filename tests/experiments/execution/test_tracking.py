@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import re
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,6 +15,7 @@ import pytest
 from nersery.core.errors import MissingResourceError, SettingsError
 from nersery.experiments.execution import tracking
 from nersery.report.model import Report, SystemReport
+from nersery.report.parts import Measure
 
 REPORT = Report(name="mine", recipe={"tagger": {"steps": 3}, "seeds": [0, 1]}, systems=[SystemReport(name="gold only")])
 
@@ -50,6 +52,17 @@ def test_recipe_scores_and_report_are_logged(name: str, tmp_path: Path, monkeypa
     assert "0.5" in said
     assert "report.json" in said
     assert "report.html" not in said
+
+
+def test_mlflow_gets_names_that_it_takes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    recorder = Recorder()
+    monkeypatch.setitem(sys.modules, "mlflow", recorder)
+    names = ("melm + agreement", "melm = agreement", "first, v1.5", "हिन्दी")
+    systems = [SystemReport(name=name, f1=Measure(mean=0.5)) for name in names]
+    tracking.log_run("mlflow", REPORT.model_copy(update={"systems": systems}), tmp_path)
+    [metrics] = next(values for name, values in recorder.calls if name == "log_metrics")
+    assert len(metrics) == len(names)
+    assert all(re.fullmatch(r"[/\w.\- :]*", name) for name in metrics)  # the rule of mlflow 3
 
 
 def test_wrong_and_missing_trackers_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:

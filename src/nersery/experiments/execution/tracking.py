@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -40,9 +41,24 @@ def log_run(name: str, report: Report, folder: Path) -> None:
     tracker.set_experiment("nersery")
     with tracker.start_run(run_name=report.name):
         tracker.log_params(settings)
-        tracker.log_metrics({key.replace("/", "."): value for key, value in scores.items()})
+        tracker.log_metrics(_named_as_allowed(scores))
         for path in files:
             tracker.log_artifact(str(path))
+
+
+def _named_as_allowed(scores: Mapping[str, float]) -> dict[str, float]:
+    """The scores under names that mlflow takes, which stay distinct.
+
+    >>> _named_as_allowed({"a + b/f1": 0.5, "a = b/f1": 0.6})
+    {'a _ b.f1': 0.5, 'a _ b.f1_': 0.6}
+    """
+    named: dict[str, float] = {}
+    for key, score in scores.items():
+        name = re.sub(r"[^\w.\- ]", "_", key.replace("/", "."))
+        while name in named:
+            name += "_"
+        named[name] = score
+    return named
 
 
 def _flat(values: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
