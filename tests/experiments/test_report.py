@@ -161,7 +161,7 @@ class TestReport:
     def test_a_method_whose_sentences_are_all_rejected(self, capsys: pytest.CaptureFixture[str]):
         report = Run(load("recipe.toml", ["systems.one.rate=0.0"]), Path("run")).execute().as_dict()
         assert "note: one, seed 0: no sentence was kept" in capsys.readouterr().err
-        assert report["notes"] == ["one: no sentence was kept, so this equals gold only (seed 0)"]
+        assert report["notes"] == ["one: no sentence was kept, so it trains on those of gold only (seed 0)"]
         assert system(report, "one")["generation"]["written"] == 0
         assert files(Path("run/seed-0/one/tagger")) == files(Path("run/seed-0/gold/tagger"))
         assert Path("run/seed-0/one/train.jsonl").read_bytes() == Path("run/seed-0/gold/train.jsonl").read_bytes()

@@ -94,14 +94,14 @@ class TestOn:
     def test_one_that_keeps_nothing_of_its_own(self, capsys: pytest.CaptureFixture[str]):
         append_system('name = "idle"\nbase = "more"\nmethod = "label_wise_token_replacement"\nrate = 0.0')
         report = Run(load("recipe.toml", ["systems.idle.gold_copies=2"]), Path("run")).execute().as_dict()
-        assert "note: idle, seed 0: no sentence was kept, so this equals more" in capsys.readouterr().err
-        assert report["notes"] == ["idle: no sentence was kept, so this equals more (seed 0)"]
+        assert "note: idle, seed 0: no sentence was kept, so it trains on those of more" in capsys.readouterr().err
+        assert report["notes"] == ["idle: no sentence was kept, so it trains on those of more (seed 0)"]
         assert trained_on(report)[-1] == trained_on(report)[-2] + 16
 
     def test_one_whose_other_keeps_nothing(self):
         report = execute("systems.one.rate=0.0", "systems.both.rate=0.0")
         assert report["notes"] == [
-            f"{name}: no sentence was kept, so this equals gold only (seed 0)" for name in ("both", "one")
+            f"{name}: no sentence was kept, so it trains on those of gold only (seed 0)" for name in ("both", "one")
         ]
         assert trained_on(report)[3] > 16
 

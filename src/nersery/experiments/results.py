@@ -95,8 +95,10 @@ def _empty_notes(recipe: Recipe, systems: Sequence[SystemReport]) -> list[str]:
     for settings, system in list(zip(recipe.systems, systems, strict=True))[1:]:
         seeds = [str(seed) for seed, kept in zip(recipe.seeds, system.kept_sentences, strict=True) if not kept]
         if seeds and settings.gold_copies and settings.makes_sentences:
-            equal = settings.base or "gold only"
-            notes.append(f"{system.name}: no sentence was kept, so this equals {equal} (seed {', '.join(seeds)})")
+            base = settings.base or "gold only"
+            notes.append(
+                f"{system.name}: no sentence was kept, so it trains on those of {base} (seed {', '.join(seeds)})"
+            )
         if untrained := [str(training.seed) for training in system.training if training.untrained]:
             notes.append(f"{system.name}: {NOTHING_LEARNT} (seed {', '.join(untrained)})")
     return notes

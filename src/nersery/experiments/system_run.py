@@ -125,7 +125,7 @@ class SystemRun:
         of_base, own_sentences = self.parts()
         kept, own_count = each_once(of_base, own_sentences), len(own_sentences)
         if not own_count and system.makes_sentences and system.gold_copies:
-            self._note(f"no sentence was kept, so this equals {system.base or 'gold only'}")
+            self._note(f"no sentence was kept, so it trains on those of {system.base or 'gold only'}")
         train = system.weigh(self.gold, kept)
         io.write([*(self.gold if system.gold_copies else ()), *kept], self.path("train.jsonl"))
         if any(sentence.entities for sentence in train):
