@@ -44,6 +44,11 @@ def test_the_given_tagger_keeps_its_settings(monkeypatch: pytest.MonkeyPatch) ->
     assert tagger.steps == 1
 
 
+def test_numbers_have_the_types_of_the_settings() -> None:
+    steps = fit_second_stage(trained(), GOLD, {"steps": 4.0}, Training()).history["second_stage"]["steps"]
+    assert (steps, type(steps)) == (4, int)
+
+
 def test_wrong_settings_are_refused() -> None:
     with pytest.raises(SettingsError, match='emory has no setting "stpes"; did you mean "steps"'):
         fit_second_stage(trained(), GOLD, {"stpes": 4}, Training())

@@ -39,8 +39,8 @@ def fit_second_stage(
     require_known_types(gold, tagger.types)
     first_settings = settings_of(tagger)
     changes = changed(first_settings, settings)
-    build(type(tagger), name_of(tagger), {**first_settings, **changes})  # checks them
-    second_tagger = _with_settings(tagger, changes)
+    checked = build(type(tagger), name_of(tagger), {**first_settings, **changes})
+    second_tagger = _with_settings(tagger, {key: getattr(checked, key) for key in changes})
     history = second_tagger.fit(gold, training, warm=True)
     result = _with_settings(second_tagger, {key: first_settings[key] for key in changes})
     result.history = {**tagger.history, "second_stage": history}
