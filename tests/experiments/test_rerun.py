@@ -13,6 +13,7 @@ import pytest
 from nersery import io
 from nersery.core.errors import NerseryError, SettingsError
 from nersery.core.locks import locked
+from nersery.experiments import runner
 from nersery.experiments.recipe import load
 from nersery.experiments.runner import Run
 from tests.experiments.trying import KilledError, Trainings, append_system, each_or_some, execute, killing
@@ -66,6 +67,19 @@ class TestAgain:
         assert not Path("run/seed-0/late").exists()
         append_system('name = "late"\nmethod = "shuffle_within_segments"\nrate = 0.9')
         assert execute()["systems"][-1]["settings"]["rate"] == 0.9, "nothing of the first one is in its way"
+
+    def test_a_system_that_another_process_finishes_meanwhile_stays(self, monkeypatch: pytest.MonkeyPatch):
+        append_system('name = "late"\nmethod = "shuffle_within_segments"')
+        execute()
+        result = Path("run/seed-0/late/result.json")
+        content = result.read_bytes()
+        result.unlink()
+        Path("recipe.toml").write_text(Path("recipe.toml").read_text("utf-8").rpartition("[[systems]]")[0], "utf-8")
+        with monkeypatch.context() as patch:
+            patch.setattr(runner, "check_prerequisites", lambda *_: [result.write_bytes(content)][1:])
+            with pytest.raises(SettingsError, match="holds a run with other settings"):
+                execute()
+        assert result.read_bytes() == content
 
     def test_what_a_removed_system_generated_stays_with_its_twin(self, memory: Trainings):
         twin = 'method = "shuffle_within_segments"\nselect = []'

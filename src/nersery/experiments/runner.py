@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from nersery.core.files import remove_folder, write_json
@@ -30,8 +30,6 @@ from nersery.report.rendering import write_report
 @dataclass
 class Run(RunFolder):
     """Runs a recipe in its folder."""
-
-    _abandoned: list[str] = field(default_factory=list, init=False)
 
     def __post_init__(self) -> None:
         if self.threads is None:
@@ -70,7 +68,8 @@ class Run(RunFolder):
         fingerprint = self.check()
         self.folder.mkdir(parents=True, exist_ok=True)
         with locked(self.folder):
-            for note in remove_abandoned(self.folder, self._abandoned):
+            abandoned = check_folder(self.folder, fingerprint)  # another process may have worked here since the check
+            for note in remove_abandoned(self.folder, abandoned):
                 self.say(f"note: {note}")
             Clock(self.folder).resume()
             current = versions(self.threads)
@@ -93,7 +92,7 @@ class Run(RunFolder):
             NerseryError: Of the kind that fits what is wrong.
         """
         self.read_corpora()
-        self._abandoned = check_folder(self.folder, fingerprint := fingerprint_of(self.recipe))
+        check_folder(self.folder, fingerprint := fingerprint_of(self.recipe))
         self.inputs = fingerprint["inputs"]
         cells = (SystemRun(self, seed, system) for seed in self.recipe.seeds for system in self.recipe.systems)
         if not all(cell.is_done for cell in cells):
