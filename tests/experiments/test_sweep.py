@@ -276,7 +276,7 @@ class TestFailures:
         assert len(memory) == trained  # the taggers were there
         before = files(Path("sweep"))
         written = list[object]()
-        monkeypatch.setattr(sweep_runner, "write_sweep", lambda report, _: written.append(report))
+        monkeypatch.setattr(sweep_runner, "write_sweep", lambda report, *_, **__: written.append(report))
         sweep(ONE, "sweep.sizes=[8, 16]").execute()
         assert len(written) == 2  # when it begins and when it ends
         after = files(Path("sweep"))
@@ -296,6 +296,7 @@ class TestFailures:
     def test_too_large_a_size_fails_alone(self):
         report = sweep(ONE, "sweep.sizes=[8, 999]").execute()
         assert [*report.failures] == ["999"]
+        assert 'http-equiv="refresh"' not in Path("sweep/report.html").read_text("utf-8")
         assert "sample.size is 999" in report.failures["999"]
         with pytest.raises(DataError, match=r"sample.size is 999 by sweep.sizes, but train has .* lower it there"):
             sweep(ONE, "sweep.sizes=[8, 999]", out="other").check()

@@ -160,3 +160,9 @@ def test_rendering_leaves_the_report_as_it_was():
     report = build()
     render_html(report)
     assert report == build()
+
+
+@pytest.mark.parametrize("is_over", [True, False])
+def test_the_page_of_a_sweep_loads_itself_again_until_it_is_over(tmp_path: Path, is_over: bool):
+    write_sweep(SweepReport("s", "", [SweepCell()], [], {}), tmp_path, is_over=is_over)
+    assert ('http-equiv="refresh"' in (tmp_path / "report.html").read_text("utf-8")) != is_over

@@ -196,7 +196,7 @@ class Sweep:
                     failed.add(number)
                     self._note_failure(f"{names[number]}, {cell}", error)
                 if (report := self.report()) != shown:  # a cell of an earlier call says nothing new
-                    write_sweep(shown := report, self.folder)
+                    write_sweep(shown := report, self.folder, is_over=False)
                 if number not in failed and cells.is_over(number, cell.seed):
                     run.remove_taggers(cell.seed)
                 if cells.is_over(number):

@@ -54,14 +54,19 @@ class SweepReport:
         }
 
 
-def write_sweep(report: SweepReport, folder: Path) -> None:
-    """Write ``report.json``, ``report.md``, ``report.html``, ``tables/*.csv`` and ``tables/*.tex``."""
+def write_sweep(report: SweepReport, folder: Path, *, is_over: bool = True) -> None:
+    """Write ``report.json``, ``report.md``, ``report.html``, ``tables/*.csv`` and ``tables/*.tex``.
+
+    Args:
+        is_over: Whether nothing follows; else the page loads itself again now and then.
+    """
     readable: dict[str, Any] = {name: visible(getattr(report, name)) for name in ("description", "failures", "notes")}
     report = replace(report, **readable)
     write_atomic(folder / "report.json", json.dumps(report.as_dict(), ensure_ascii=False, indent=1) + "\n")
     tables_by_name = {table.name: table for table in report.tables}
     context = {
         "charts": charts,
+        "is_over": is_over,
         "report": report,
         "tables": tables_by_name,
         "hues": {},
