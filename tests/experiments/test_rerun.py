@@ -68,6 +68,18 @@ class TestAgain:
         append_system('name = "late"\nmethod = "shuffle_within_segments"\nrate = 0.9')
         assert execute()["systems"][-1]["settings"]["rate"] == 0.9, "nothing of the first one is in its way"
 
+    def test_what_people_decided_about_a_removed_system_stays(self, memory: Trainings):
+        append_system('name = "late"\nmethod = "shuffle_within_segments"\nselect = ["reviewed"]')
+        with pytest.raises(NerseryError, match="wait for a decision") as waiting:
+            execute()
+        decisions = Path(f"{str(waiting.value).split()[-1]}.review", "decisions.jsonl")
+        decisions.parent.mkdir()
+        decisions.write_text("what a person has decided\n")
+        Path("recipe.toml").write_text(Path("recipe.toml").read_text("utf-8").replace('"late"', '"later"'), "utf-8")
+        with pytest.raises(SettingsError, match=r"holds a run with other settings:\n.*systems\.late"):
+            execute()
+        assert decisions.exists()
+
     def test_a_system_that_another_process_finishes_meanwhile_stays(self, monkeypatch: pytest.MonkeyPatch):
         append_system('name = "late"\nmethod = "shuffle_within_segments"')
         execute()

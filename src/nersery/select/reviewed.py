@@ -26,6 +26,8 @@ Shown = tuple[str, tuple[str, ...]]
 
 
 JSONL = ".jsonl"
+CHECKED = f".checked{JSONL}"
+"""The end of the name of what `nersery label review` writes of a run."""
 
 
 @dataclass
@@ -65,7 +67,7 @@ class Reviewed(Selector):
         elif training.folder is not None:
             name = training.folder.name.removesuffix(".training").removesuffix(".jsonl")
             self._to_review = training.folder.with_name(f"{name}.to-review.jsonl")
-            self._decisions = training.folder.with_name(f"{name}.checked.jsonl")
+            self._decisions = training.folder.with_name(f"{name}{CHECKED}")
         else:
             raise SettingsError(
                 "reviewed does not know where to write the sentences to review: name an output, or set file"

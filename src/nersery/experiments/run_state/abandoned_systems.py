@@ -12,12 +12,13 @@ from pathlib import Path
 from nersery.core.files import remove_folder
 from nersery.experiments.run_state.teachers import TEACHER_FILE
 from nersery.experiments.systems import MADE_FROM
+from nersery.select.reviewed import CHECKED
 
 
 def has_results(folder: Path, system: str) -> bool:
-    """Whether a run, or one of a sweep, has results of a system."""
-    results = f"seed-*/{glob.escape(system)}/result.json"
-    return any(chain(folder.glob(results), folder.glob(f"*/{results}")))
+    """Whether a run, or one of a sweep, has results of a system, or what people have decided about its sentences."""
+    paths = [f"seed-*/{glob.escape(system)}/{name}" for name in ("result.json", f"*{CHECKED}*")]
+    return any(chain(*(folder.glob(path) for path in paths), *(folder.glob(f"*/{path}") for path in paths)))
 
 
 def remove_abandoned(folder: Path, names: Sequence[str]) -> list[str]:
