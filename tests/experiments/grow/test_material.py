@@ -7,13 +7,16 @@ from pathlib import Path
 
 import pytest
 
-from nersery import Entity, Sentence, io
+import nersery
+from nersery import Corpus, Entity, Sentence, io
 from nersery.core.errors import DataError, SettingsError
 from nersery.experiments.execution.run_time import RunTime
 from nersery.experiments.grow.budget import Budget
 from nersery.experiments.grow.candidates import models_for, systems_for
 from nersery.experiments.grow.material import read_material
 from nersery.experiments.recipe import parse_recipe
+from nersery.experiments.recipe_file.data_files import DataFile
+from nersery.experiments.run_state.input_issues import input_issues
 from nersery.experiments.text_profile import data_notes, note_of_language, profile, refuse_other_language
 from nersery.report.number_format import in_minutes
 from tests.standins import sentences
@@ -163,6 +166,21 @@ def test_files_labelled_since_join_and_the_last_labels_of_a_text_hold(tmp_path: 
     note = "4 sentences left out, because a later train file has the same text: its labels are used"
     assert note in material.notes
     assert read_material([files[0], files[0], files[0]], None, None, io.ReadOptions(), 30).gold.types == ("LOC", "PER")
+
+
+def test_generated_sentences_get_ids_that_methods_do_not_give(tmp_path: Path) -> None:
+    gold, more, whole = (str(tmp_path / f"{name}.jsonl") for name in ("gold", "more", "whole"))
+    io.write(Corpus(sentences(8)), gold)
+    made = nersery.augment(gold, "mention_replacement").corpus
+    io.write(made, more)
+    io.write([*io.read(gold), *made], whole)
+    for train in ([gold, more], [whole]):
+        material = read_material(train, None, None, io.ReadOptions(), 9)
+        systems = [{"method": "mention_replacement"}]
+        recipe, _ = parse_recipe({"name": "x", "data": {"train": "t", "test": "t"}, "systems": systems})
+        assert recipe is not None
+        assert len(material.gold) == 8 + len(made) > 8
+        assert not input_issues(recipe, {DataFile("train", "train.jsonl"): material.gold})
 
 
 def test_repeats_are_left_out_only_for_a_later_file(tmp_path: Path) -> None:

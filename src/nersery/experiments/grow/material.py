@@ -8,6 +8,7 @@ from itertools import chain, count
 from pathlib import Path
 
 from nersery import io
+from nersery.augment.base import made_from
 from nersery.core.definitions import check_texts
 from nersery.core.errors import DataError, Issue, SettingsError, did_you_mean, printable
 from nersery.core.random import item_seed
@@ -144,7 +145,7 @@ def _tested(test: str | Path, options: io.ReadOptions, gold: Corpus) -> Corpus:
 
 
 def _joined(train: Sequence[str], options: io.ReadOptions) -> tuple[Corpus, list[str]]:
-    """The sentences of all files; an id that an earlier file has gets the name of its file in front.
+    """The sentences of all files; ids that an earlier file has, or a method would give, get their file's name in front.
 
     Raises:
         DataError: If a file is plain text.
@@ -154,12 +155,14 @@ def _joined(train: Sequence[str], options: io.ReadOptions) -> tuple[Corpus, list
     if issues := [Issue("this is plain text, which has no labels", name) for name in texts]:
         raise DataError(issues, fix="give labelled sentences, and raw text as one file by --raw")
     corpora = [*map(Corpus, sources)]
+    known_ids = {sentence.id for corpus in corpora for sentence in corpus}
     last_file = {composed(sentence.text): number for number, corpus in enumerate(corpora) for sentence in corpus}
     kept: dict[str, Sentence] = {}
     ids: set[str] = set()
     for number, (name, corpus) in enumerate(zip(train, corpora, strict=True)):
         for sentence in corpus:
-            id = next(id for id in (_renamed(sentence.id, name, n) for n in count()) if id not in ids)
+            free = (_renamed(sentence.id, name, n) for n in count())
+            id = next(id for id in free if id not in ids and made_from(id)[0] not in known_ids)
             ids.add(id)
             if last_file[composed(sentence.text)] == number:
                 kept[id] = sentence if id == sentence.id else replace(sentence, id=id)
