@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from nersery import Corpus, Entity, Sentence, io
+from nersery.core.entity import Origin
 from nersery.core.errors import DataError, OutOfTimeError, SettingsError
 from nersery.core.progress import Progress, time_limit
 from nersery.experiments.folds import fold, note_of_documents
@@ -70,6 +71,15 @@ def test_documents_stay_whole_where_there_are_enough() -> None:
     assert "9 of 9 documents of train are divided between folds" in note_of_documents(corpus, 4)
     plain = written([f"text {number}" for number in range(45)])
     assert [*map(ids, folds_of(corpus, 4))] == [*map(ids, folds_of(plain, 4))]
+
+
+def test_generated_sentences_are_held_out_with_their_parents() -> None:
+    gold = written([f"text {number}" for number in range(12)])
+    made = [replace(s, words=("new", *s.words[1:]), id=f"{s.id}~x-1", origin=Origin("x", (s.id,))) for s in gold]
+    for part in folds_of(Corpus([*gold, *made]), 3):
+        assert {f"{id}~x-1" for id in ids(part) if "~" not in id} == {id for id in ids(part) if "~" in id}
+    of_one = [replace(s, origin=Origin("x", ("s0",))) for s in made]
+    assert all(len(part) == 8 for part in folds_of(Corpus([*gold, *of_one]), 3))
 
 
 def test_documents_with_a_sentence_in_common_or_one_large_one_are_divided() -> None:

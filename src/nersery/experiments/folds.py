@@ -11,14 +11,14 @@ from nersery.core.sentence import Corpus, Sentence, types_in
 from nersery.core.text_forms import composed
 
 GROUPS_A_FOLD = 3
-"""Documents stay whole if there are at least this many groups of them for each fold."""
+"""Documents, and parents with what was made from them, stay whole if there are this many groups for each fold."""
 
 
 def fold(corpus: Corpus, folds: int, number: int) -> Corpus:
     """One of several parts of a corpus, for cross-validation; all sets of types are spread over the folds.
 
-    Equal sentences are in one fold, and those of a document too, if there are enough documents; see
-    `note_of_documents`.
+    Equal sentences are in one fold. So are those of a document, and generated ones with what they were made from, if
+    that leaves enough groups; see `note_of_documents`.
 
     Args:
         number: From 0; the parts of all numbers below ``folds`` are the corpus, and that of any other is empty.
@@ -68,11 +68,14 @@ def _order(group: Sequence[Sentence]) -> tuple[list[str], int]:
 
 
 def _groups(corpus: Corpus, *, whole: bool) -> dict[object, list[Sentence]]:
-    """Sentences that stay together: equal ones, and with ``whole`` those of a document."""
+    """Sentences that stay together: equal ones, and with ``whole`` those of a document and of their parents."""
     joined = DisjointSets()
-    for sentence in corpus:
-        if whole and sentence.document:
+    for sentence in corpus if whole else ():
+        if sentence.document:
             joined.join(_text(sentence), (sentence.document,))
+        for parent in sentence.origin.parents if sentence.origin else ():
+            if parent in corpus.by_id:
+                joined.join(_text(sentence), _text(corpus.by_id[parent]))
     groups = defaultdict[object, list[Sentence]](list)
     for sentence in corpus:
         groups[joined.root(_text(sentence))].append(sentence)
