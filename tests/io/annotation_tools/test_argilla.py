@@ -25,10 +25,10 @@ def columns(*responses: tuple[str, Any], **more: Any) -> dict[str, Any]:
     return {"id": "r", "status": "completed", "text": TEXT, **dict(zip(names, answers, strict=True)), **more}
 
 
-def record(*responses: tuple[str, Any], **more: Any) -> dict[str, Any]:
-    """A record as the JSON of Argilla 2 has it."""
-    given = [{"value": answer, "status": status, "user_id": "u"} for status, answer in responses]
-    return {"id": "r", "fields": {"body": TEXT}, "suggestions": {}, "responses": {"ner": given, **more}}
+def record(*answers: Any, status: str | None = "completed", **more: Any) -> dict[str, Any]:
+    """A record as `to_json` of Argilla 2 writes it, without a status of each response."""
+    given = {name: [{"value": a, "user_id": "u"} for a in each] for name, each in {"ner": answers, **more}.items()}
+    return {"id": "r", "fields": {"body": TEXT}, "suggestions": {}, "responses": given, "vectors": {}, "status": status}
 
 
 def of_argilla_1(annotation: Any, status: str = "Validated") -> dict[str, Any]:
@@ -51,8 +51,9 @@ def save(path: Path, value: dict[str, Any]) -> Path:
         columns(("draft", WRONG), ("submitted", SPANS)),
         columns(("submitted", SPANS), ("submitted", SPANS[::-1])),
         columns(("submitted", SPANS), **{"mood.responses": [["sad"]], "mood.responses.status": ["submitted"]}),
-        record(("submitted", SPANS), ("discarded", WRONG)),
-        record(("submitted", SPANS), mood=[{"value": "sad", "status": "submitted"}]),
+        record(SPANS),
+        record(SPANS, status=None),
+        record(SPANS, SPANS[::-1], mood=["sad"]),
         of_argilla_1([["PER", 0, 12], ["LOC", 22, 28]]),
     ],
 )
@@ -61,7 +62,7 @@ def test_submitted_responses_are_the_labels(tmp_path: Path, value: dict[str, Any
     assert (sentence.id, sentence.text, sentence.labels) == ("r", TEXT.replace(".", " ."), LABELS)
 
 
-@pytest.mark.parametrize("value", [columns(("submitted", [])), record(("submitted", [])), of_argilla_1([])])
+@pytest.mark.parametrize("value", [columns(("submitted", [])), record([]), of_argilla_1([])])
 def test_a_response_without_labels_says_that_there_are_none(tmp_path: Path, value: dict[str, Any]) -> None:
     [sentence] = read(save(tmp_path / "a.jsonl", value))
     assert not sentence.labels
@@ -75,6 +76,7 @@ def test_a_response_without_labels_says_that_there_are_none(tmp_path: Path, valu
         columns(**SUGGESTION),
         {**columns(**SUGGESTION), "ner.responses": None},
         {**record(), "responses": {}},
+        record(SPANS, status="pending"),
         of_argilla_1(None),
         of_argilla_1([["PER", 0, 12]], "Discarded"),
     ],
@@ -91,7 +93,7 @@ def test_what_nobody_has_submitted_is_no_label(tmp_path: Path, value: dict[str, 
     ("value", "expected"),
     [
         (columns(("submitted", SPANS), ("submitted", WRONG)), "2 responses in Argilla that differ, expected one"),
-        (record(("submitted", SPANS), x=[{"value": WRONG, "status": "submitted"}]), "answers to ner and x in Argilla"),
+        (record(SPANS, x=[WRONG]), "answers to ner and x in Argilla"),
         ({"text": TEXT, "ner-suggestion": WRONG}, '"ner-suggestion" has .*, which seems to be a label'),
         ({"text": TEXT, "answers": [SPANS]}, '"answers" has .*, which seems to be a label'),
     ],

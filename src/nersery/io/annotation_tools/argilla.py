@@ -1,7 +1,7 @@
 """Records of Argilla. The responses that people have submitted are the labels; the suggestions of models are not.
 
 - Argilla 2 as a dataset: columns ``Q.responses``, ``Q.responses.status`` and ``Q.suggestion`` for a question ``Q``
-- Argilla 2 as JSON: ``fields``, ``responses`` with a ``value`` and a ``status`` each, and ``suggestions``
+- Argilla 2 as JSON: ``fields``, ``responses`` with a ``value`` each, ``suggestions``, and a ``status`` of the record
 - Argilla 1: ``annotation``, with labels ``[type, start, end]``, and ``prediction``
 """
 
@@ -59,11 +59,15 @@ def agreed(label_lists: Sequence[list[Any]], description: str, line: int, fix: s
 
 
 def _all(value: Object) -> list[tuple[str, list[tuple[Any, Any]]]]:
-    """The responses to each question of Argilla 2, as status and answer."""
+    """The responses to each question of Argilla 2, as status and answer; JSON says only whether the record is done."""
     if isinstance(responses := value.get("responses"), dict):
+        default = "submitted" if value.get("status") in (None, "completed") else None
         each = {name: values for name, values in responses.items() if isinstance(values, list)}
         return [
-            (name, [(answer.get("status"), answer.get("value")) for answer in values if isinstance(answer, dict)])
+            (
+                name,
+                [(answer.get("status", default), answer.get("value")) for answer in values if isinstance(answer, dict)],
+            )
             for name, values in each.items()
         ]
     columns = [(key, values) for key, values in value.items() if key.endswith(_RESPONSES) and isinstance(values, list)]
