@@ -166,6 +166,33 @@ def test_places_inside_a_label_of_an_unknown_form_are_no_reason_to_lose_it(tmp_p
         read(path)
 
 
+@pytest.mark.parametrize(
+    ("key", "content"),
+    [
+        ("annotations", {"entities": [[0, 3, "PER"]]}),
+        ("ner", {"annotations": {"entities": [{"label": "PER", "startOffset": 0, "endOffset": 3}]}}),
+        ("ner", {"PER": [[0, 3]], "LOC": [[7, 11]]}),
+        ("mentions", {"T1": {"start": 0, "end": 3, "type": "PER"}}),
+        ("annotations", [{"type": "PER", "spans": [[0, 3]]}]),
+        ("ner", ["B-PER", "O", "B-LOC"]),
+    ],
+)
+def test_labels_deeper_in_an_object_are_an_error_instead_of_no_labels(tmp_path: Path, key: str, content: Any) -> None:
+    path = tmp_path / "a.jsonl"
+    path.write_text(json.dumps({"text": "Ada in Oslo", key: content}), "utf-8")
+    with pytest.raises(DataError, match=f'"{key}" has .*, which seems to be a label'):
+        read(path)
+
+
+@pytest.mark.parametrize(
+    "content", [{"start": 0, "end": 9}, {"input_ids": [1, 2], "offset_mapping": [[0, 3]]}, ["B-52"]]
+)
+def test_other_objects_are_no_labels(tmp_path: Path, content: Any) -> None:
+    path = tmp_path / "a.jsonl"
+    path.write_text(json.dumps({"text": "Ada in Oslo", "more": content}), "utf-8")
+    assert read(path)[0].labels == ()
+
+
 def test_of_several_texts_of_a_task_the_one_is_read_in_which_the_labels_stand(tmp_path: Path) -> None:
     value = {"start": 4, "end": 10, "text": "London", "labels": ["LOC"]}
     data = {"title": "London today", "body": "In, London.", "date": "1843"}

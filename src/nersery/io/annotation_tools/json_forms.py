@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
+from nersery.core.tags import OUTSIDE, looks_like_tag
 from nersery.io.annotation_tools.argilla import is_record
 from nersery.io.objects import Object, array_values, inner_values
 
@@ -18,6 +19,7 @@ TEXTS = ("text", "data", "sentence", "content")
 """Keys of a text; ``data`` is an object in Label Studio."""
 LABEL_KEYS = ("label", "labels", "entities", "spans")
 ANNOTATIONS = ("annotations", "completions")
+STARTS, ENDS, TYPES = ("start", "start_offset", "begin"), ("end", "end_offset"), ("label", "labels", "type")
 _START_KEY, _END_KEY = re.compile("start|begin|offset", re.IGNORECASE), re.compile("end|stop|length", re.IGNORECASE)
 _PLACE_KEY = re.compile("span|pos|offset|range|location", re.IGNORECASE)
 
@@ -127,17 +129,42 @@ def is_place(value: Any) -> bool:
     return isinstance(value, list) and [*map(type, value)] == [int, int]
 
 
-def seems_label(value: Any) -> bool:
+def is_label(value: Any) -> bool:
+    """Whether a value looks like a label, under whatever key it stands."""
+    if isinstance(value, list):
+        return len(value) == 3 and [*map(type, value)] == [int, int, str]
+    return isinstance(value, dict) and all(value.keys() & {*keys} for keys in (STARTS, ENDS, TYPES))
+
+
+def seeming_label(content: Any) -> Any:
+    """What seems to be a label in a list, or in an object at any depth, or a tag of a word; None where nothing does.
+
+    >>> seeming_label({"entities": [[0, 4, "LOC"]]}), seeming_label({"LOC": [[0, 4]]}), seeming_label({"start": 0})
+    ([0, 4, 'LOC'], {'LOC': [[0, 4]]}, None)
+    """
+    if isinstance(content, list):
+        are_tags = OUTSIDE in content and all(isinstance(tag, str) and looks_like_tag(tag) for tag in content)
+        return next((item for item in content if are_tags or _seems_label(item)), None)
+    if not isinstance(content, dict) or is_label(content) or (content and all(map(_are_places, content.values()))):
+        return content if isinstance(content, dict) else None
+    return next((label for inner in content.values() if (label := seeming_label(inner)) is not None), None)
+
+
+def _seems_label(value: Any) -> bool:
     """Whether a value has two places and, in a list, a text, as labels of any form do; or is a list with such one."""
     if isinstance(value, list):
         types = [*map(type, value)]
-        return (str in types and types.count(int) > 1) or any(map(seems_label, value))
+        return (str in types and types.count(int) > 1) or any(map(_seems_label, value))
     if not isinstance(value, dict):
         return False
     inner = [part for content in value.values() for part in (content if isinstance(content, list) else [content])]
-    if any(is_place(content) for key, content in value.items() if _PLACE_KEY.search(key)):
+    if any(is_place(content) or _are_places(content) for key, content in value.items() if _PLACE_KEY.search(key)):
         return True
     return any(_has_places(part) for part in (value, *inner) if isinstance(part, dict))
+
+
+def _are_places(value: Any) -> bool:
+    return isinstance(value, list) and value != [] and all(map(is_place, value))
 
 
 def _has_places(value: Object) -> bool:

@@ -21,12 +21,16 @@ from nersery.core.sentence import Sentence
 from nersery.io.annotation_tools.argilla import agreed, is_record, of_record
 from nersery.io.annotation_tools.json_forms import (
     ANNOTATIONS,
+    ENDS,
     LABEL_KEYS,
+    STARTS,
+    TYPES,
     has_text,
     holds_texts,
+    is_label,
     is_pair,
     is_place,
-    seems_label,
+    seeming_label,
     texts_in,
     usual_form,
 )
@@ -41,7 +45,6 @@ from nersery.io.text_file import BLANKS, MOST_CHARACTERS, TextFile
 ARRAYS = (".json", ".jsonl", "")
 """Extensions of files that may be one array."""
 _ARRAY = re.compile(r'\s*\[\s*(?:[{\]]|\[\s*")')
-STARTS, ENDS, TYPES = ("start", "start_offset", "begin"), ("end", "end_offset"), ("label", "labels", "type")
 OTHER_PLACES = ("tokens", "relations", "sents", "sentences", "segments", "paragraphs", "chunks")
 """Keys of lists that have places in the text, and are not its labels."""
 SOURCE: Mapping[str, type] = {"id": str, "language": str, "document": str, "start": int, "words": list}
@@ -262,7 +265,7 @@ def _labels(value: Object, line: int) -> Sequence[Any]:
     """
     labels_by_key = {key: value[key] for key in LABEL_KEYS if value.get(key) not in (None, [])}
     lists = {key: content for key, content in value.items() if isinstance(content, list) and "suggestion" not in key}
-    labels_by_key |= {key: content for key, content in lists.items() if any(map(_is_label, content))}
+    labels_by_key |= {key: content for key, content in lists.items() if any(map(is_label, content))}
     if len(labels_by_key) > 1:
         raise _broken(line, f"labels stand under {' and '.join(labels_by_key)}, expected one of them")
     for key, labels in labels_by_key.items():
@@ -276,20 +279,11 @@ def _labels(value: Object, line: int) -> Sequence[Any]:
 
 def _refuse_other_forms(value: Object, line: int) -> None:
     """Raise `BrokenError` for labels in an unknown form, without which the text would seem to have no entities."""
-    lists = {key: content for key, content in value.items() if isinstance(content, list) and key not in OTHER_PLACES}
-    seeming = ((key, item) for key, content in lists.items() for item in content if seems_label(item))
-    if (first := next(seeming, None)) is not None:
-        key, item = first
+    seeming = ((key, seeming_label(content)) for key, content in value.items() if key not in OTHER_PLACES)
+    for key, item in ((key, item) for key, item in seeming if item is not None):
         fix = f'write these labels as "label": [[start, end, type], …]; if "{key}" has no labels, remove it'
         message = f'"{key}" has {item!r:.60}, which seems to be a label, expected {EXPECTED_LABEL}'
         raise BrokenError(Issue(message, line=line, kind="labels of unknown form", fixes=(fix,)))
-
-
-def _is_label(value: Any) -> bool:
-    """Whether a value looks like a label, under whatever key it stands."""
-    if isinstance(value, list):
-        return len(value) == 3 and [*map(type, value)] == [int, int, str]
-    return isinstance(value, dict) and all(value.keys() & {*keys} for keys in (STARTS, ENDS, TYPES))
 
 
 def _spans(label: Any, line: int) -> Iterator[Span]:
