@@ -107,6 +107,28 @@ def test_the_repair_with_which_labels_fit_is_the_only_one_that_is_named(tmp_path
     assert [sentence.mention(entity) for entity in sentence.entities] == [("Ada",), ("Bo",)]
 
 
+@pytest.mark.parametrize(
+    ("text", "mention", "start"), [("😀😀😀 no no", "no", 4), ("Hi Bob😀", "Bob😀", 3), ("😀", "😀", 0)]
+)
+def test_a_moved_label_that_fits_counts_before_its_old_place(
+    tmp_path: Path, text: str, mention: str, start: int
+) -> None:
+    units = [len(part.encode("utf-16-le")) // 2 for part in (text[:start], mention)]
+    label = {"start": units[0], "end": sum(units), "label": "X", "text": mention}
+    path = tmp_path / "a.jsonl"
+    path.write_text(json.dumps({"text": text, "label": [label]}), "utf-8")
+    [sentence] = read(path, repair=("utf16-offsets",), split="signs")
+    assert sentence.character_spans == ((start, start + len(mention), "X"),)
+
+
+def test_a_label_past_the_end_of_its_text_is_told_how_its_tool_counts(tmp_path: Path) -> None:
+    path = tmp_path / "a.jsonl"
+    path.write_text(json.dumps({"text": "Bob😀", "label": [{"start": 0, "end": 5, "label": "X", "text": "Bob😀"}]}))
+    with pytest.raises(DataError, match=r"X \[0, 5\) does not lie within the 4 characters") as caught:
+        read(path)
+    assert "--repair utf16-offsets" in caught.value.fix
+
+
 def test_a_repair_that_does_not_suit_is_to_be_left_out_or_replaced(tmp_path: Path) -> None:
     with pytest.raises(DataError) as caught:
         read(counted(tmp_path, "characters"), repair=("utf16-offsets",))

@@ -48,7 +48,8 @@ class Span:
 
     def fits(self, text: str) -> bool:
         """Whether it covers what the file says it does, if it says anything."""
-        return self.text is None or text[self.start : self.end].split() == self.text.split()
+        is_within = 0 <= self.start <= self.end <= len(text)
+        return self.text is None or (is_within and text[self.start : self.end].split() == self.text.split())
 
     def inner(self, text: str) -> Place:
         """The place without the white space at its ends; an empty one where nothing else is there."""
@@ -138,7 +139,7 @@ class Document:
         return not any(all(c.isalnum() or is_mark(c) for c in pair) and not lacks_spaces(pair) for pair in around)
 
     def moved(self, repairs: Collection[str]) -> Document:
-        """Convert offsets in UTF-16 (as in JavaScript), in bytes or without CR. Labels whose text fits stay."""
+        """Convert offsets in UTF-16 (as in JavaScript), in bytes or without CR. Labels that only fit unmoved stay."""
         units = [0]  # the number of units before each character; those above U+FFFF take two in UTF-16
         for character, after in zip(self.text, f"{self.text[1:]} ", strict=False):
             size = 1 + (UTF16_OFFSETS in repairs and character > LAST_OF_PLANE)
@@ -149,8 +150,9 @@ class Document:
 
         def place(span: Span) -> Span:
             start, end = (character_of_unit.get(unit, -1) for unit in (span.start, span.end))
-            is_right = (start, end) == (span.start, span.end) or (span.text is not None and span.fits(self.text))
-            return span if is_right else replace(span, start=start, end=end, written=(span.start, span.end))
+            moved = replace(span, start=start, end=end, written=(span.start, span.end))
+            stays = span.text is not None and span.fits(self.text) and not moved.fits(self.text)
+            return span if stays or (start, end) == (span.start, span.end) else moved
 
         return replace(self, spans=[*map(place, self.spans)], unmoved=self, repairs=[*repairs])
 
