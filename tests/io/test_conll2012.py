@@ -73,3 +73,9 @@ def test_columns_cannot_be_named(tmp_path: Path) -> None:
 
 def test_a_file_without_sentences(tmp_path: Path) -> None:
     assert list(read(save(tmp_path))) == []
+
+
+@pytest.mark.parametrize("word", ["1\u00a01/2", "\u3000"])
+def test_only_spaces_and_tabs_part_columns(tmp_path: Path, word: str) -> None:
+    [sentence] = read(save(tmp_path, ((word, "CD", "(CARDINAL)", "*"), ("pounds", "NNS", "*", "*"))))
+    assert (sentence.words, sentence.labels) == ((word, "pounds"), ((0, 1, "CARDINAL"),))

@@ -14,6 +14,7 @@ from functools import partial
 from nersery.core.errors import DataError, Issue
 from nersery.core.tags import OUTSIDE
 from nersery.io.base import ReadOptions
+from nersery.io.columns import split_line
 from nersery.io.conll import ConllSource
 from nersery.io.formats import Format
 from nersery.io.text_file import TextFile, with_changed_words
@@ -25,14 +26,19 @@ _BRACKETS = re.compile(r"(?:\((?P<type>[^()*]+))?\*?(?P<end>\))?")
 
 def _as_columns(lines: Sequence[str]) -> Iterator[str]:
     """The words of a sentence with three columns between tabs: word, part of speech and tag."""
-    rows = [*map(str.split, lines)]
+    rows = [*map(_values, lines)]
     for row, tag in zip(rows, _tags([row[_ENTITY] for row in rows]), strict=True):
         yield f"{row[_WORD]}\t{row[_POS]}\t{tag}\n"
 
 
 def _is_word(line: str) -> bool:
     """Whether a line has a word; reading it reports one that is too short."""
-    return not line.startswith("#") and len(line.split()) > _ENTITY
+    return not line.startswith("#") and len(_values(line)) > _ENTITY
+
+
+def _values(line: str) -> list[str]:
+    """What stands between spaces or tabs; other white space, such as a no-break space, belongs to words."""
+    return split_line(line.replace("\t", " "))
 
 
 def _tags(entities: Sequence[str]) -> list[str]:
