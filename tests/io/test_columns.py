@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from nersery.core.errors import DataError
-from nersery.io import read
+from nersery.core.sentence import Entity, Sentence
+from nersery.io import read, write
 from nersery.io.base import ReadOptions
 from nersery.io.columns import TAG_MARK, WORD_MARK, Layout, detect_layout, paragraphs, split_line
 from nersery.io.text_file import TextFile
@@ -252,3 +253,11 @@ def test_a_tag_with_spaces_between_spaces_is_told_once(tmp_path: Path, text: str
     assert "export JSON" in caught.value.fix
     path.write_text(text.replace("New Person", "Person").replace("in (old)", "in"), "utf-8")
     assert [s.words for s in read(path)] == [("Ada", "Lovelace", "saw"), ("Oslo",)]
+
+
+@pytest.mark.parametrize("word", ["#MH17", "# id 3", "-DOCSTART-"])
+def test_words_that_may_be_comments_are_words_by_their_tags(tmp_path: Path, word: str) -> None:
+    corpus = [Sentence((word,), (Entity(0, 1, "MISC"),), document="d", comments=("# from a tweet",))]
+    write(corpus, tmp_path / "a.conll")
+    [sentence] = read(tmp_path / "a.conll")
+    assert (sentence.words, sentence.labels) == ((word,), ((0, 1, "MISC"),))

@@ -248,8 +248,7 @@ class _Sample:
         self.is_conllu |= self.width == CONLLU_WIDTH and "\t" in self.lines[0]
 
     def _sentences(self, lines: Iterable[str]) -> list[list[str]]:
-        sentences: list[list[str]] = [[]]
-        doubtful: list[str] = []
+        sentences, doubtful = [list[str]()], list[str]()
         line_count, marked = 0, False
         for line in lines:
             if not line.strip(BLANKS):
@@ -264,7 +263,8 @@ class _Sample:
                 line_count, marked = line_count + 1, False
                 if line_count == SAMPLE_LINES:
                     break
-        return [sentence for sentence in sentences if sentence] or [[line] for line in doubtful]
+        words = [line for line in doubtful if any(map(looks_like_tag, split_line(line)[1:]))]
+        return [sentence for sentence in sentences if sentence] or [[line] for line in words or doubtful]
 
 
 _SURE_SIGNS = ((NEARLY_ALL, False), (NEARLY_ALL, True))
