@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import csv
+import json
 import re
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -63,6 +66,17 @@ def test_tables_that_say_the_same(tmp_path: Path, text: str, description: str) -
     found = read(path)
     assert tuple(s.words for s in found) == WORDS
     assert tuple(s.labels for s in found) == LABELS
+
+
+@pytest.mark.parametrize("dump", [repr, json.dumps])
+@pytest.mark.parametrize("word", ["Oslo", "😀", "it's", '"\\', "a\u200b"])
+def test_escapes_in_lists_are_characters(
+    tmp_path: Path, dump: Callable[[list[str]], str], word: str
+) -> None:
+    with (tmp_path / "a.csv").open("w", encoding="utf-8") as stream:
+        csv.writer(stream).writerows([["tokens", "ner_tags"], [dump([word, "is"]), dump(["B-LOC", "O"])]])
+    [sentence] = read(tmp_path / "a.csv")
+    assert (sentence.words, sentence.labels) == ((word, "is"), ((0, 1, "LOC"),))
 
 
 @pytest.mark.parametrize(

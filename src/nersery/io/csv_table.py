@@ -10,8 +10,10 @@ from __future__ import annotations
 
 import ast
 import csv
+import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from itertools import groupby, islice, pairwise
 from typing import Any, Literal, NamedTuple
@@ -254,11 +256,11 @@ def _holds_tags(cell: str) -> bool:
 
 
 def _item(written: str) -> str:
-    """A word or tag as it stands in a list."""
-    try:
-        return str(ast.literal_eval(written)) if written[0] in "'\"" else written
-    except (ValueError, SyntaxError):
-        return written
+    """A word or tag as it stands in a list; JSON writes an emoji in two escapes, which Python would take for two."""
+    for read in (json.loads, ast.literal_eval) if written[0] in "'\"" else ():
+        with suppress(ValueError, SyntaxError):
+            return str(read(written))
+    return written
 
 
 def _layout(rows: Sequence[_TableRow], options: ReadOptions, file: TextFile) -> _Table:
