@@ -70,13 +70,17 @@ def test_tables_that_say_the_same(tmp_path: Path, text: str, description: str) -
 
 @pytest.mark.parametrize("dump", [repr, json.dumps])
 @pytest.mark.parametrize("word", ["Oslo", "😀", "it's", '"\\', "a\u200b"])
-def test_escapes_in_lists_are_characters(
-    tmp_path: Path, dump: Callable[[list[str]], str], word: str
-) -> None:
+def test_escapes_in_lists_are_characters(tmp_path: Path, dump: Callable[[list[str]], str], word: str) -> None:
     with (tmp_path / "a.csv").open("w", encoding="utf-8") as stream:
         csv.writer(stream).writerows([["tokens", "ner_tags"], [dump([word, "is"]), dump(["B-LOC", "O"])]])
     [sentence] = read(tmp_path / "a.csv")
     assert (sentence.words, sentence.labels) == ((word, "is"), ((0, 1, "LOC"),))
+
+
+@pytest.mark.parametrize("rows", ["['Oslo'],['B-LOC']\n", "['Oslo'],[\"B-LOC\"]\n['is'],['O']\n"])
+def test_a_list_of_one_word_is_a_list(tmp_path: Path, rows: str) -> None:
+    first, *_ = read(save(tmp_path, f"tokens,ner_tags\n{rows}"))
+    assert (first.words, first.labels) == (("Oslo",), ((0, 1, "LOC"),))
 
 
 @pytest.mark.parametrize(

@@ -242,9 +242,9 @@ def listed(cell: Any, item: Callable[[str], Any] = str) -> Any:
 
 
 def _holds_several(cell: str) -> bool:
-    """Whether a cell holds several tags; a type may have spaces, as in ``B-New Person``."""
-    parts = parts_of(cell)
-    return len(parts) > 1 and (parts != cell.split() or _are_tags(parts))
+    """Whether a cell holds a list or several tags; a type may have spaces, as in ``B-New Person``."""
+    parts = cell.split()
+    return is_list(cell) or (len(parts) > 1 and _are_tags(parts))
 
 
 def _are_tags(parts: Sequence[str]) -> bool:
