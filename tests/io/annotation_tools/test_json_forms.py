@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from nersery.core.errors import DataError
-from nersery.io import open_corpus, read
+from nersery.io import open_corpus, open_text, read
 
 TEXT = "Ada Lovelace lived in London."
 LABELS = ((0, 2, "PER"), (4, 5, "LOC"))
@@ -191,6 +191,15 @@ def test_other_objects_are_no_labels(tmp_path: Path, content: Any) -> None:
     path = tmp_path / "a.jsonl"
     path.write_text(json.dumps({"text": "Ada in Oslo", "more": content}), "utf-8")
     assert read(path)[0].labels == ()
+
+
+@pytest.mark.parametrize(("key", "classes"), [("label", 2), ("label", "news"), ("labels", ["news", "sport"])])
+def test_classes_of_a_text_are_left_out_where_labels_do_not_count(tmp_path: Path, key: str, classes: Any) -> None:
+    path = tmp_path / "a.jsonl"
+    path.write_text(json.dumps({"text": "Ada in Oslo", key: classes}), "utf-8")
+    assert [sentence.text for sentence in open_text(path)] == ["Ada in Oslo"]
+    with pytest.raises(DataError, match="expected"):
+        read(path)
 
 
 def test_of_several_texts_of_a_task_the_one_is_read_in_which_the_labels_stand(tmp_path: Path) -> None:

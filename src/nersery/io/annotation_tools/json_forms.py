@@ -136,6 +136,11 @@ def is_label(value: Any) -> bool:
     return isinstance(value, dict) and all(value.keys() & {*keys} for keys in (STARTS, ENDS, TYPES))
 
 
+def has_parts(labels: Any) -> bool:
+    """Whether labels are not words or numbers alone, as classes of a whole text are."""
+    return any(isinstance(label, list | dict) for label in (labels if isinstance(labels, list) else [labels]))
+
+
 def seeming_label(content: Any) -> Any:
     """What seems to be a label in a list, or in an object at any depth, or a tag of a word; None where nothing does.
 

@@ -25,6 +25,7 @@ from nersery.io.annotation_tools.json_forms import (
     LABEL_KEYS,
     STARTS,
     TYPES,
+    has_parts,
     has_text,
     holds_texts,
     is_label,
@@ -195,7 +196,7 @@ def _document(value: Object, id: str, line: int, *, labelled: bool, split: str |
     if value.get("_is_binary") is True:
         message = "its answer judges one label and says nothing of others, expected all labels of the text"
         raise BrokenError(Issue(message, line=line, kind="a single label judged"))
-    spans = [span for label in _labels(value, line) for span in _spans(label, line)]
+    spans = [span for label in _labels(value, line, labelled=labelled) for span in _spans(label, line)]
     language = value.get("language", written.get("language"))
     if not isinstance(language, str | None):
         raise _broken(line, f'"language" is {language!r:.60}, expected a BCP 47 tag such as en or hi')
@@ -257,13 +258,16 @@ def _covers(text: str, label: Object) -> bool:
     return type(start) is int and type(end) is int and text[start:end].split() == label["text"].split()
 
 
-def _labels(value: Object, line: int) -> Sequence[Any]:
+def _labels(value: Object, line: int, *, labelled: bool) -> Sequence[Any]:
     """The labels as they stand; none where there is no key for them, as in text that nobody has labelled.
+
+    Unless it has to be ``labelled``, classes of the whole text are left out.
 
     Raises:
         BrokenError: If two keys have labels, or none has them and one seems to, in a form that is unknown.
     """
     labels_by_key = {key: value[key] for key in LABEL_KEYS if value.get(key) not in (None, [])}
+    labels_by_key = {key: content for key, content in labels_by_key.items() if labelled or has_parts(content)}
     lists = {key: content for key, content in value.items() if isinstance(content, list) and "suggestion" not in key}
     labels_by_key |= {key: content for key, content in lists.items() if any(map(is_label, content))}
     if len(labels_by_key) > 1:
