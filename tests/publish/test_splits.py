@@ -118,6 +118,14 @@ def test_the_seed_decides_and_the_order_does_not():
     assert ids(one) != ids(divide(made, {}, Division(seed=2)))
 
 
+def test_the_order_does_not_matter_where_equal_sentences_have_two_languages():
+    made = [
+        sentence(f"{n} {language}", f"only {n} says this", language) for n in range(30) for language in ("en", "hi")
+    ]
+    one, other = (divide(order, {}, Division(0.2, 0.2, 1.0)) for order in (made, random.Random(0).sample(made, 60)))
+    assert {k: sorted(v) for k, v in ids(one).items()} == {k: sorted(v) for k, v in ids(other).items()}
+
+
 def test_splits_without_a_share_are_left_out():
     assert list(divide(many(20), {}, Division(0, 0.2)).splits) == ["train", "test"]
     assert list(divide(many(20), {}, Division(0, 0)).splits) == ["train"]

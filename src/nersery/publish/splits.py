@@ -205,7 +205,8 @@ def _dealt(
     shares = {TRAIN: 1 - sum(shares.values()), **shares}
     languages: dict[str, list[Sequence[int]]] = defaultdict(list)
     for group in free:
-        languages[sentences[group[0]].language].append(group)
+        _, language = min((sentences[number].id, sentences[number].language) for number in group)
+        languages[language].append(group)
     lacks = dict.fromkeys(shares, 0.0)
     for language in sorted(languages):
         language_groups = languages[language]
