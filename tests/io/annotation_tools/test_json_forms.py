@@ -202,6 +202,17 @@ def test_classes_of_a_text_are_left_out_where_labels_do_not_count(tmp_path: Path
         read(path)
 
 
+@pytest.mark.parametrize("key", ["text", "body"])
+def test_label_studio_writes_a_line_end_in_a_label_as_two_characters(tmp_path: Path, key: str) -> None:
+    text = "In Oslo\nand \\nabla Rome"
+    labels = [{"start": 3, "end": 8, "text": r"Oslo\n"}, {"start": 12, "end": 18, "text": r"\nabla"}]
+    results = [{"type": "labels", "value": {**label, "labels": ["LOC"]}} for label in labels]
+    task = {"data": {key: text, "title": "a"}, "annotations": [{"result": results}]}
+    path = tmp_path / "a.json"
+    path.write_text(json.dumps([task]), "utf-8")
+    assert [s.mention(e) for s in read(path, split="spaces") for e in s.entities] == [("Oslo",), (r"\nabla",)]
+
+
 def test_of_several_texts_of_a_task_the_one_is_read_in_which_the_labels_stand(tmp_path: Path) -> None:
     value = {"start": 4, "end": 10, "text": "London", "labels": ["LOC"]}
     data = {"title": "London today", "body": "In, London.", "date": "1843"}

@@ -35,7 +35,7 @@ from nersery.io.annotation_tools.json_forms import (
     texts_in,
     usual_form,
 )
-from nersery.io.annotation_tools.labelled_text import Document, Place, Span
+from nersery.io.annotation_tools.labelled_text import Document, Place, Span, apart
 from nersery.io.annotation_tools.standoff import StandoffSource, layout, refuse_outer_space, splits_alike
 from nersery.io.base import Pass, Writer, unread
 from nersery.io.formats import Beginning, Format
@@ -242,7 +242,8 @@ def _text_of(data: Object, labels: Sequence[Object], line: int) -> Any:
         return data["text"]
     texts = {key: value for key, value in data.items() if isinstance(value, str)}
     if labels and all(isinstance(label["text"], str) for label in labels):
-        having = {key: text for key, text in texts.items() if all(label["text"] in text for label in labels)}
+        mentions = [" ".join(apart(label["text"])) for label in labels]
+        having = {key: text for key, text in texts.items() if all(m in " ".join(apart(text)) for m in mentions)}
         placed = {key: text for key, text in having.items() if all(_covers(text, label) for label in labels)}
         texts = placed or having  # an emoji may count for two
     elif len(data) > 1:
@@ -255,7 +256,7 @@ def _text_of(data: Object, labels: Sequence[Object], line: int) -> Any:
 def _covers(text: str, label: Object) -> bool:
     """Whether a label stands where it says."""
     start, end = label["start"], label["end"]
-    return type(start) is int and type(end) is int and text[start:end].split() == label["text"].split()
+    return type(start) is int and type(end) is int and apart(text[start:end]) == apart(label["text"])
 
 
 def _labels(value: Object, line: int, *, labelled: bool) -> Sequence[Any]:

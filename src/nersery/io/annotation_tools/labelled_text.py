@@ -49,7 +49,7 @@ class Span:
     def fits(self, text: str) -> bool:
         """Whether it covers what the file says it does, if it says anything."""
         is_within = 0 <= self.start <= self.end <= len(text)
-        return self.text is None or (is_within and text[self.start : self.end].split() == self.text.split())
+        return self.text is None or (is_within and apart(text[self.start : self.end]) == apart(self.text))
 
     def inner(self, text: str) -> Place:
         """The place without the white space at its ends; an empty one where nothing else is there."""
@@ -298,6 +298,15 @@ class Line:
         """The words of which a label covers something."""
         first = max(0, bisect_right(places, (start, len(self.document.text))) - 1)
         return [place for place in places[first : bisect_left(places, (end,))] if place[1] > start]
+
+
+def apart(text: str) -> list[str]:
+    r"""What stands between white space; a line end is ``\n`` in what Label Studio says that a label covers.
+
+    >>> apart("Ada\n"), apart("Ada\\n")
+    (['Ada'], ['Ada'])
+    """
+    return text.replace(r"\n", " ").split()
 
 
 def options_of(repairs: Iterable[str]) -> str:
