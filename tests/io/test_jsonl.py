@@ -298,6 +298,18 @@ def test_a_part_of_another_shape_is_named_with_the_shape_that_it_should_have(par
     assert ", expected a" in issue or ', expected {"method": string' in issue
 
 
+def test_what_is_null_is_absent_but_labels_are_not(path: Path) -> None:
+    nulls = dict.fromkeys(
+        ("id", "language", "origin", "columns", "comments", "soft_labels", "document", "offsets", "x")
+    )
+    labels = entity(score=None)
+    [sentence] = opened(path, {"words": ["a"], **labels, **nulls, "scores": {"certainty": 0.5, "perplexity": None}})
+    assert (sentence.labels, sentence.scores) == (((0, 1, "X"),), {"certainty": 0.5})
+    for key in ("entities", "ner_tags"):
+        (issue,) = issues(path, {"words": ["a"], key: None})
+        assert f'"{key}" is None, expected a list' in issue
+
+
 def test_the_least_and_the_most_that_a_part_may_say(path: Path) -> None:
     lines = [
         {"words": ["a"], "origin": {"method": "m"}, **entity(score=None), **soft_label(begin=1)},

@@ -527,3 +527,10 @@ def test_a_missing_library_is_named(monkeypatch: pytest.MonkeyPatch, library: st
 def test_words_that_pandas_keeps_as_categories() -> None:
     frame = pd.DataFrame({"sentence": [1, 2], "word": ["Oslo"] * 2, "tag": ["B-LOC"] * 2}).astype({"word": "category"})
     assert [sentence.labels for sentence in Corpus.from_pandas(frame)] == [((0, 1, "LOC"),)] * 2
+
+
+def test_scores_of_other_sentences_are_absent() -> None:
+    rows = [{"words": ["a"], "entities": [], "scores": {name: 0.5}} for name in ("certainty", "perplexity")]
+    dataset = datasets.Dataset.from_list(rows)
+    assert None in dataset[0]["scores"].values()
+    assert [sentence.scores for sentence in Corpus.from_dataset(dataset)] == [row["scores"] for row in rows]

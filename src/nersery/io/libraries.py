@@ -22,7 +22,8 @@ from nersery.io.base import read_options
 from nersery.io.csv_table import is_list, listed
 from nersery.io.jsonl import JsonlSource
 from nersery.io.objects import BrokenError, Object, json_value
-from nersery.io.parquet import with_names, without_nulls
+from nersery.io.parquet import with_names
+from nersery.io.rows import without_nulls
 from nersery.io.spacy_documents import spacy_sentences as spacy_sentences
 from nersery.io.spacy_documents import to_spacy as to_spacy
 from nersery.io.text_file import TextFile

@@ -19,6 +19,7 @@ from nersery.io.conll import TAG_NAMES, WORD_NAMES
 from nersery.io.formats import EVERYTHING, Format
 from nersery.io.jsonl import JsonlSource
 from nersery.io.objects import Object, json_value
+from nersery.io.rows import without_nulls
 from nersery.io.text_file import TextFile
 
 READ_ROWS = 1024
@@ -122,15 +123,6 @@ def _decoded(value: Any) -> Any:
         with suppress(UnicodeDecodeError):
             return value.decode()
     return value
-
-
-def without_nulls(row: Object) -> Object:
-    """The row without what is null, and scores as an object."""
-    row = {key: value for key, value in row.items() if value is not None}
-    scores = row.get("scores")
-    if isinstance(scores, list) and all(isinstance(s, dict) and s.keys() == {"name", "value"} for s in scores):
-        row["scores"] = {score["name"]: score["value"] for score in scores}
-    return row
 
 
 def _names(metadata: Mapping[bytes, bytes] | None) -> Names:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import Any
 
 from nersery.core.errors import Issue, did_you_mean
@@ -119,8 +119,9 @@ def usual_row(row: Any, line: int) -> tuple[Object, list[str]]:
     """
     if is_plain(row):
         return row, []
-    if isinstance(row, dict) and type(row.get("id")) is int:
-        row = {**row, "id": str(row["id"])}
+    if isinstance(row, dict):
+        row = without_nulls(row, kept=("entities", *_TAGS))  # null labels may mean that nobody has labelled the words
+        row |= {"id": str(row["id"])} if type(row.get("id")) is int else {}
     if messages := [*_issues(row)]:
         raise BrokenError(*(Issue(message, line=line, kind="wrong object") for message in messages))
     others = _others(row)
@@ -129,6 +130,21 @@ def usual_row(row: Any, line: int) -> tuple[Object, list[str]]:
     if columns:
         usual["columns"] = [[*map(str, row[key])] for key in columns]
     return usual, [key for key in others if key not in columns]
+
+
+def without_nulls(row: Object, kept: Collection[str] = ()) -> Object:
+    """The row without what is null, as data sets have for keys of other rows, and scores as an object.
+
+    Args:
+        kept: Keys that stay.
+    """
+    row = {key: value for key, value in row.items() if value is not None or key in kept}
+    scores = row.get("scores")
+    if isinstance(scores, list) and all(isinstance(s, dict) and s.keys() == {"name", "value"} for s in scores):
+        scores = {score["name"]: score["value"] for score in scores}
+    if isinstance(scores, dict):
+        row["scores"] = {name: score for name, score in scores.items() if score is not None}
+    return row
 
 
 def key_of_tags(row: Object) -> str:
