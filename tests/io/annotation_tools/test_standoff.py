@@ -121,6 +121,15 @@ def test_a_moved_label_that_fits_counts_before_its_old_place(
     assert sentence.character_spans == ((start, start + len(mention), "X"),)
 
 
+@pytest.mark.parametrize("text", ["Zoe\u0301 ran", "Zo\xe9 ran"])
+@pytest.mark.parametrize("mention", ["Zoe\u0301", "Zo\xe9"])
+def test_a_label_may_write_its_text_in_another_unicode_form(tmp_path: Path, text: str, mention: str) -> None:
+    label = {"start": 0, "end": text.index(" "), "label": "PER", "text": mention}
+    path = tmp_path / "a.jsonl"
+    path.write_text(json.dumps({"text": text, "label": [label]}), "utf-8")
+    assert read(path)[0].labels == ((0, 1, "PER"),)
+
+
 def test_a_label_past_the_end_of_its_text_is_told_how_its_tool_counts(tmp_path: Path) -> None:
     path = tmp_path / "a.jsonl"
     path.write_text(json.dumps({"text": "Bob😀", "label": [{"start": 0, "end": 5, "label": "X", "text": "Bob😀"}]}))

@@ -14,6 +14,7 @@ from itertools import pairwise
 
 from nersery.core.errors import Issue
 from nersery.core.sentence import Entity
+from nersery.core.text_forms import composed
 from nersery.core.wording import either
 from nersery.io.base import repair_hint
 from nersery.io.repairs import CRLF_OFFSETS, CUT_WORDS, UTF8_OFFSETS, UTF16_OFFSETS, WHOLE_WORDS
@@ -306,7 +307,7 @@ def apart(text: str) -> list[str]:
     >>> apart("Ada\n"), apart("Ada\\n")
     (['Ada'], ['Ada'])
     """
-    return text.replace(r"\n", " ").split()
+    return composed(text).replace(r"\n", " ").split()
 
 
 def options_of(repairs: Iterable[str]) -> str:
