@@ -162,12 +162,12 @@ def at_words(issues: Iterable[Issue], line_of: Callable[[int], int]) -> list[Iss
     return [replace(issue, line=line_of(int(match[1]))) if match else issue for issue, match in matches]
 
 
-def lone_return(text: str, line: int) -> Issue | None:
+def lone_return(text: str, line: int, fix: str = RETURN_HINT) -> Issue | None:
     """What is wrong with a line that has a carriage return before its end, as in files of old Macs; else None."""
     if "\r" not in text.rstrip("\r\n"):
         return None
     message = "there is a carriage return inside the line, expected line feeds at the ends of lines"
-    return Issue(message, line=line, kind="carriage return", fixes=(RETURN_HINT,))
+    return Issue(message, line=line, kind="carriage return", fixes=(fix,))
 
 
 def detect_scheme(sequences: Iterable[Sequence[str]]) -> str:

@@ -198,3 +198,13 @@ def test_types_that_seem_to_be_tags_are_noted(tmp_path: Path, capsys: pytest.Cap
     forget_notes()
     assert read(path)[0].labels == ((3, 4, "B-cell"),)
     assert capsys.readouterr().err == ""
+
+
+@pytest.mark.parametrize(("name", "fix"), [("a.jsonl", "jq -c 'walk("), ("a.pubtator", r"tr '\r' '\n'")])
+def test_carriage_returns_are_replaced_by_a_tool_that_finds_them(tmp_path: Path, name: str, fix: str) -> None:
+    text = "Ada in\rOslo"
+    path = tmp_path / name  # JSON escapes the character, so tr would find none
+    path.write_text(json.dumps({"text": text}) if name == "a.jsonl" else f"1|t|{text}\n1|a|\n", "utf-8", newline="\n")
+    with pytest.raises(DataError, match="carriage return inside the line") as caught:
+        read(path)
+    assert fix in caught.value.fix

@@ -77,6 +77,10 @@ def holds_spans(line: str) -> bool | None:
 class SpansSource(StandoffSource):
     """Sentences from texts with labels by characters, in JSON."""
 
+    return_hint = (
+        r"""convert the line ends: jq -c 'walk(if type == "string" then gsub("\r"; "\n") else . end)' old > new"""
+    )
+
     @property
     def description(self) -> str:
         """The format, and what is left out of the first object: values that are neither text nor labels."""

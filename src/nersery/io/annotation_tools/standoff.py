@@ -16,7 +16,7 @@ from nersery.core.errors import DataError, Issue
 from nersery.core.sentence import Sentence
 from nersery.core.warnings import warn
 from nersery.io.annotation_tools.labelled_text import Document, Line, Place, Span, options_of
-from nersery.io.base import Pass, Source, issues_in, lone_return, repair_hint, unread
+from nersery.io.base import RETURN_HINT, Pass, Source, issues_in, lone_return, repair_hint, unread
 from nersery.io.repairs import CRLF_OFFSETS, CUT_WORDS, UTF8_OFFSETS, UTF16_OFFSETS, WHOLE_WORDS
 from nersery.io.text import LONGEST, SPLIT_HINT
 from nersery.io.tokenization import splitter, touch
@@ -71,6 +71,8 @@ class StandoffSource(Source):
     is_split = True
     splitting = "punctuation"
     """How words are split unless the options say otherwise."""
+    return_hint = RETURN_HINT
+    """What to do about carriage returns inside lines."""
     numbers_lines = False
     """Whether the id of a sentence has the number of its line even where there is one line alone."""
 
@@ -122,7 +124,11 @@ class StandoffSource(Source):
 
     def _sentence(self, line: Line, id: str, findings: Pass) -> Sentence | None:
         document = line.document
-        possible = (*document.issues.get(line.number, ()), _too_long(line), lone_return(line.text, document.line))
+        possible = (
+            *document.issues.get(line.number, ()),
+            _too_long(line),
+            lone_return(line.text, document.line, self.return_hint),
+        )
         issues = [issue for issue in possible if issue]
         if clash := findings.clash(id, document.line):
             issues.append(clash)
