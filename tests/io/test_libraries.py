@@ -21,6 +21,7 @@ import spacy.tokens
 from nersery import Corpus, Entity, Sentence
 from nersery.core.errors import DataError, MissingResourceError, SettingsError
 from nersery.core.tags import SCHEMES
+from nersery.io import open_text, read
 
 FAMILY = "👩\u200d👩\u200d👧"
 CORPUS = Corpus(
@@ -534,3 +535,16 @@ def test_scores_of_other_sentences_are_absent() -> None:
     dataset = datasets.Dataset.from_list(rows)
     assert None in dataset[0]["scores"].values()
     assert [sentence.scores for sentence in Corpus.from_dataset(dataset)] == [row["scores"] for row in rows]
+
+
+def test_rows_that_nobody_has_labelled_are_no_sentences_without_entities(tmp_path: Path) -> None:
+    parts = [{"tokens": [["Oslo"]], "ner_tags": [["B-LOC"]]}, {"tokens": [["Rome"]]}]
+    dataset = datasets.concatenate_datasets([*map(datasets.Dataset.from_dict, parts)])
+    with pytest.raises(DataError, match='"ner_tags" is None, expected a list'):
+        Corpus.from_dataset(dataset)
+    dataset.to_parquet(str(tmp_path / "a.parquet"))
+    dataset.to_json(str(tmp_path / "a.jsonl"))
+    for path in tmp_path.iterdir():
+        with pytest.raises(DataError, match='"ner_tags" is None, expected a list'):
+            read(path)
+        assert [sentence.labels for sentence in open_text(path)] == [((0, 1, "LOC"),), ()]

@@ -21,7 +21,7 @@ from nersery.core.warnings import warn
 from nersery.io.base import Pass, ReadOptions, Source, Writer, detect_scheme, issues_in, tag_issue, unread
 from nersery.io.formats import EVERYTHING, Beginning, Format
 from nersery.io.objects import ENCODER, BrokenError, Object, parsed
-from nersery.io.rows import MARKS_OF_TAGS, key_of_tags, usual_row, words_of
+from nersery.io.rows import MARKS_OF_TAGS, key_of_tags, usual_row, without_nulls, words_of
 from nersery.io.text_file import BLANKS, TextFile
 
 FIRST_ROWS = 100
@@ -86,7 +86,10 @@ class JsonlSource(Source):
 
     def load(self, given: Any, line: int) -> Object:
         """The object of a line, with its keys and the shapes of its values checked; else a `BrokenError`."""
-        value, left_out = usual_row(parsed(given, line), line)
+        row = parsed(given, line)
+        if not self.labels_count and isinstance(row, dict):
+            row = without_nulls(row, labelled=False)
+        value, left_out = usual_row(row, line)
         if left_out:
             self._left_out |= dict.fromkeys(left_out)
         return value

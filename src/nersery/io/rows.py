@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import sys
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from nersery.core.errors import Issue, did_you_mean
@@ -68,6 +68,7 @@ def _text(value: Any) -> bool:
 
 
 _TAGS = ("tags", "ner_tags")
+_LABELS = ("entities", *_TAGS)
 _NUMBERS = 'numbers must be turned into them first, in Python by Corpus.from_dataset(rows, names=["O", "B-PER", …])'
 _SHAPES: Mapping[str, tuple[Callable[[Any], bool], str]] = {
     "id": (_text, "a string"),
@@ -120,7 +121,7 @@ def usual_row(row: Any, line: int) -> tuple[Object, list[str]]:
     if is_plain(row):
         return row, []
     if isinstance(row, dict):
-        row = without_nulls(row, kept=("entities", *_TAGS))  # null labels may mean that nobody has labelled the words
+        row = without_nulls(row)
         row |= {"id": str(row["id"])} if type(row.get("id")) is int else {}
     if messages := [*_issues(row)]:
         raise BrokenError(*(Issue(message, line=line, kind="wrong object") for message in messages))
@@ -132,13 +133,13 @@ def usual_row(row: Any, line: int) -> tuple[Object, list[str]]:
     return usual, [key for key in others if key not in columns]
 
 
-def without_nulls(row: Object, kept: Collection[str] = ()) -> Object:
+def without_nulls(row: Object, *, labelled: bool = True) -> Object:
     """The row without what is null, as data sets have for keys of other rows, and scores as an object.
 
     Args:
-        kept: Keys that stay.
+        labelled: Null labels stay, for an error: perhaps nobody has labelled the words.
     """
-    row = {key: value for key, value in row.items() if value is not None or key in kept}
+    row = {key: value for key, value in row.items() if value is not None or (labelled and key in _LABELS)}
     scores = row.get("scores")
     if isinstance(scores, list) and all(isinstance(s, dict) and s.keys() == {"name", "value"} for s in scores):
         scores = {score["name"]: score["value"] for score in scores}
@@ -214,8 +215,8 @@ def _issues(row: Any) -> Iterator[str]:
                 yield f'"{key}" is {content!r:.60}, expected {expected}'
     if ("words" in row) is ("tokens" in row):
         yield 'expected exactly one of "words" and "tokens"'
-    if len(row.keys() & {"entities", *_TAGS}) > 1:
-        yield f"expected only one of {', '.join(('entities', *_TAGS))}"
+    if len(row.keys() & {*_LABELS}) > 1:
+        yield f"expected only one of {', '.join(_LABELS)}"
     if "entities" in row and (doubled := [key for key in _OTHER_TAGS if _seem_tags(row.get(key), row)]):
         yield f"expected only one of entities, {', '.join(doubled)}"
 
