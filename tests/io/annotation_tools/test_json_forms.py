@@ -213,6 +213,15 @@ def test_label_studio_writes_a_line_end_in_a_label_as_two_characters(tmp_path: P
     assert [s.mention(e) for s in read(path, split="spaces") for e in s.entities] == [("Oslo",), (r"\nabla",)]
 
 
+def test_json_min_tells_tasks_without_an_annotation_from_those_without_labels(tmp_path: Path) -> None:
+    path = tmp_path / "a.json"
+    tasks = [{"text": "Ada", "id": n, "annotator": n, "annotation_id": id} for n, id in enumerate((7, None))]
+    path.write_text(json.dumps(tasks), "utf-8")
+    assert [sentence.labels for sentence in open_text(path)] == [(), ()]
+    with pytest.raises(DataError, match=r"\(sentence 1\): nobody has annotated this task"):
+        read(path)
+
+
 def test_of_several_texts_of_a_task_the_one_is_read_in_which_the_labels_stand(tmp_path: Path) -> None:
     value = {"start": 4, "end": 10, "text": "London", "labels": ["LOC"]}
     data = {"title": "London today", "body": "In, London.", "date": "1843"}

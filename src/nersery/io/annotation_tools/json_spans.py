@@ -200,6 +200,9 @@ def _document(value: Object, id: str, line: int, *, labelled: bool, split: str |
     if value.get("_is_binary") is True:
         message = "its answer judges one label and says nothing of others, expected all labels of the text"
         raise BrokenError(Issue(message, line=line, kind="a single label judged"))
+    if labelled and value.get("annotation_id", "") is None:  # in Label Studio's JSON-MIN
+        issue = Issue("nobody has annotated this task", line=line, kind="not annotated", fixes=("annotate it",))
+        raise BrokenError(issue)
     spans = [span for label in _labels(value, line, labelled=labelled) for span in _spans(label, line)]
     language = value.get("language", written.get("language"))
     if not isinstance(language, str | None):
@@ -265,8 +268,6 @@ def _covers(text: str, label: Object) -> bool:
 
 def _labels(value: Object, line: int, *, labelled: bool) -> Sequence[Any]:
     """The labels as they stand; none where there is no key for them, as in text that nobody has labelled.
-
-    Unless it has to be ``labelled``, classes of the whole text are left out.
 
     Raises:
         BrokenError: If two keys have labels, or none has them and one seems to, in a form that is unknown.
