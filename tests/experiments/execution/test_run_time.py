@@ -6,7 +6,9 @@ from typing import Any
 
 import pytest
 
-from nersery.experiments.execution.run_time import annotator_speed, steps_of
+from nersery.experiments.execution import run_time
+from nersery.experiments.execution.run_time import RunTime, Speed, annotator_speed, steps_of
+from nersery.experiments.recipe import parse_recipe
 from nersery.experiments.systems import MethodSettings
 from nersery.models.llm.chat_client import ChatClient
 from tests.standins import sentences
@@ -31,3 +33,25 @@ def test_no_sentence_is_sent_to_a_server(monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setattr(ChatClient, "ask", lambda *_, **__: pytest.fail("asked"))
     settings = {"model": "m", "server": "http://127.0.0.1:9/v1", "types": ["PER"]}
     assert annotator_speed(MethodSettings("llm_labels", settings, "annotate"), [], sentences(4)) == 0
+
+
+@pytest.mark.parametrize(
+    ("entry", "seconds"),
+    [
+        ({}, 1 + 50 * 0.1),
+        ({"teacher": {"steps": 30}}, 1 + 30 * 2 + 1 + 50 * 0.1),
+        ({"select": ["certainty"]}, 2 * (1 + 50 * 0.1)),
+        (
+            {"select": [{"method": "self_training", "steps": 3, "passes": 4}]},
+            (1 + 50 * 0.1) + 3 * (20 * 2 + 4 * (1 + 50 * 0.1)),
+        ),
+    ],
+)
+def test_all_trainings_count(entry: dict[str, Any], seconds: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(run_time, "tagger_speed", lambda *_: Speed(start=1.0, step=2.0, sentence=0.1))
+    system = {"name": "labels", "method": "tagger_labels", **entry}
+    table = {"name": "x", "data": {"train": "t", "test": "u", "raw": "r"}, "tagger": {"steps": 20}, "systems": [system]}
+    recipe, issues = parse_recipe(table)
+    assert recipe is not None, issues
+    times = RunTime(recipe, sentences(8), sentences(50))
+    assert times.making(recipe.system("labels")) == pytest.approx(seconds)

@@ -130,8 +130,10 @@ class RunTime:
 
     def speed(self, system: System) -> Speed:
         """The speed of a system's tagger, timed once."""
-        settings = self.recipe.tagger_of(system)
-        return Speed(**self._once(settings, lambda: asdict(tagger_speed(settings, self.gold))))
+        return self._speed(self.recipe.tagger_of(system))
+
+    def _speed(self, tagger: MethodSettings) -> Speed:
+        return Speed(**self._once(tagger, lambda: asdict(tagger_speed(tagger, self.gold))))
 
     def _once(self, settings: MethodSettings, measure: Callable[[], Any]) -> Any:
         """What was measured of a method with these settings, measured now if it was not."""
@@ -163,22 +165,49 @@ class RunTime:
         return system.labels_raw_text or any(self.labels_raw_text(self.recipe.system(name)) for name in others)
 
     def making(self, system: System) -> float:
-        """Seconds to make and select its sentences."""
+        """Seconds to make and select its sentences, at most."""
         if system.method is None:
             return 0.0
-        method = system.method
-        speed = self.speed(self.recipe.system(system.base or GOLD))
+        tagger = self.recipe.system(system.base or GOLD)
+        candidates = len(self.raw) if system.labels_raw_text else len(self.gold) * system.copies
+        seconds = sum(self._selecting(selector, candidates, tagger) for selector in system.select)
         if system.labels_raw_text:
-            if "model" not in method.settings:  # it labels with a tagger
-                return speed.start + len(self.raw) * speed.sentence
-            sentence_seconds = self._once(method, lambda: annotator_speed(method, self.gold, self.raw))
-            return len(self.raw) * float(sentence_seconds)
-        attempts = len(self.gold) * system.copies
-        seconds = attempts * SECONDS_TO_MAKE + len(system.select) * (speed.start + attempts * speed.sentence)
-        if epochs := method.settings.get("epochs"):
-            steps = int(epochs) * math.ceil(len(self.gold) / BATCH)
-            seconds += LANGUAGE_MODEL_STEP * (steps * speed.step + attempts * speed.sentence) + 2 * speed.start
+            return seconds + self._labelling(system.method, self.speed(tagger))
+        seconds += candidates * SECONDS_TO_MAKE
+        if epochs := system.method.settings.get("epochs"):
+            speed, steps = self.speed(tagger), int(epochs) * math.ceil(len(self.gold) / BATCH)
+            seconds += LANGUAGE_MODEL_STEP * (steps * speed.step + candidates * speed.sentence) + 2 * speed.start
         return seconds
+
+    def _labelling(self, method: MethodSettings, speed: Speed) -> float:
+        """Seconds to label the raw text, and to train the teacher that does it, if there is one.
+
+        Args:
+            speed: Of the tagger that labels if the method names neither a model nor a teacher.
+        """
+        if "model" in method.settings:
+            return len(self.raw) * float(self._once(method, lambda: annotator_speed(method, self.gold, self.raw)))
+        seconds = 0.0
+        if settings := dict(method.settings.get("teacher", {})):
+            name = settings.pop("method", registry.DEFAULTS["tagger"])
+            teacher = MethodSettings(name, registry.defaults("tagger", name), "tagger").with_changes(settings)
+            speed = self._speed(teacher)
+            seconds = speed.start + _seconds(speed, teacher, len(self.gold))
+        return seconds + speed.start + len(self.raw) * speed.sentence
+
+    def _selecting(self, selector: MethodSettings, candidates: int, system: System) -> float:
+        """Seconds of a selector, at most: self-training may stop before its last step.
+
+        Args:
+            system: Its tagger judges the candidates.
+        """
+        speed = self.speed(system)
+        pass_seconds = speed.start + candidates * speed.sentence
+        if selector.method != "self_training":
+            return pass_seconds
+        settings = {**registry.defaults("select", selector.method), **selector.settings}
+        training_seconds = _seconds(speed, self.recipe.tagger_of(system), len(self.gold))
+        return float(settings["steps"] * (training_seconds + settings["passes"] * pass_seconds))
 
     def total(self, system: System) -> float:
         """Seconds of `making` and `training`, without those of its base."""
