@@ -42,6 +42,10 @@ BY_WORD, BY_SENTENCE = "IOB2, a row for each word: word ", "IOB2, a row for each
             "id;word;tag\n1;Ada;B-PER\n1;Lovelace;I-PER\n1;,;O\n1;too;O\n2;Oslo;B-LOC\n",
             f"{BY_WORD}2, tag 3, sentence 1",
         ),
+        (
+            "\ufeffsep=;\r\nword;tag\r\nAda;B-PER\r\nLovelace;I-PER\r\n,;O\r\ntoo;O\r\n\r\nOslo;B-LOC\r\n",
+            f"{BY_WORD}1, tag 2",
+        ),
         (f"{ROWS},O\nOslo,B-LOC\n", f"{BY_WORD}1, tag 2"),
         (f"{ROWS}\nOslo,B-LOC\n", f"{BY_WORD}1, tag 2"),
         ('id,tag,word\n1,B-PER,Ada\n2,I-PER,Lovelace\n3,O,","\n4,O,too\n\n5,B-LOC,Oslo\n', f"{BY_WORD}3, tag 2"),

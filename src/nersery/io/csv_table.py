@@ -35,6 +35,8 @@ _NUMBER = r"[ _.-]*(?:#|idx?|index|no|nr|num|number)\.?"
 _SENTENCE = re.compile(rf"sentence(?:{_NUMBER})?|sent{_NUMBER}")
 _DOCUMENT = re.compile(rf"(?:doc|document|file)(?:{_NUMBER}|[ _]?name)?")
 """What columns are called that name the sentences, and the documents in which these are numbered."""
+_SEPARATOR = re.compile(r"sep=(.)\s*", re.IGNORECASE)
+"""A first line that Excel writes for itself."""
 _ENCLOSED = re.compile(r'"(?:[^"]|"")*"')
 """A cell in quotation marks."""
 _LIST, _ITEM = re.compile(r"""\[\s*['"\d\]]"""), re.compile(r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|[^\s,'"]+""")
@@ -96,7 +98,9 @@ class CsvSource(JsonlSource):
     def __init__(self, file: TextFile, options: ReadOptions) -> None:
         refuse_foreign(Beginning(file, options), sure=True)
         first = next(iter(file.lines()), "")
-        self._delimiter, self.file = max(",;\t|", key=first.count), file
+        separator = _SEPARATOR.fullmatch(first)
+        self._delimiter, self.file = separator[1] if separator else max(",;\t|", key=first.count), file
+        self._skipped = 1 if separator else 0
         self._quoting: Literal[0, 3] = (
             csv.QUOTE_NONE if self._delimiter == TAB and not _encloses(file) else csv.QUOTE_MINIMAL
         )
@@ -118,12 +122,12 @@ class CsvSource(JsonlSource):
 
     def _rows(self) -> Iterator[tuple[int, list[str]]]:
         """The rows with the lines on which they begin."""
-        lines, line = self.file.lines(), 1
+        lines, line = islice(self.file.lines(), self._skipped, None), self._skipped + 1
         reader = csv.reader(lines, delimiter=self._delimiter, quoting=self._quoting, strict=True)
         try:
             for row in reader:
                 yield line, row
-                line = reader.line_num + 1
+                line = self._skipped + reader.line_num + 1
         except csv.Error as error:
             issue = Issue(f"not CSV: {error}; a quotation mark in this row may have no end", self.file.name, line)
             raise DataError(issue, fix="export the table again, or correct it") from None
