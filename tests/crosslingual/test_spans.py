@@ -338,3 +338,20 @@ def test_punctuation(word: str):
 @pytest.mark.parametrize("word", ["a", "7", "U.S.", "'s", "के", "の", "\u200d", "-7"])
 def test_what_is_no_punctuation(word: str):
     assert not is_punctuation(word)
+
+
+@pytest.mark.parametrize(
+    ("words", "link", "span"),
+    [
+        ([*"北ウェールズ議会"], 2, (1, 6)),
+        ([*"北ｳｪｰﾙｽ議会"], 5, (1, 6)),
+        (["北", "ウェールズ", "ニュース"], 1, (1, 2)),  # words are no characters
+        ([*"エリン・ジョーンズ"], 6, (4, 9)),
+        ([*"威尔士议会"], 1, (1, 2)),
+    ],
+)
+def test_a_span_takes_all_of_a_foreign_name_in_katakana(words: list[str], link: int, span: tuple[int, int]):
+    source = Sentence(("Wales",), (Entity(0, 1, "LOC"),), id="s")
+    outcome = Projection().project(source, Sentence(tuple(words), id="t"), (Link(0, link),))
+    assert isinstance(outcome, Sentence)
+    assert outcome.labels == ((*span, "LOC"),)

@@ -8,6 +8,8 @@ from functools import cache
 
 SHARED = ("", "COMBINING", "MODIFIER", "VARIATION")
 """Names of letters and marks of several scripts begin with these."""
+KATAKANA = ("KATAKANA LETTER", "KATAKANA-HIRAGANA")
+"""How the names of its letters begin, and that of the sign for a long vowel."""
 KANA = ("HIRAGANA", "KATAKANA", "IDEOGRAPHIC")
 WIDTHS = re.compile(r"(?:HALF|FULL)WIDTH ")
 
@@ -36,3 +38,13 @@ def _script_of_character(character: str) -> str:
     if first in SHARED:
         return ""
     return "CJK" if first in KANA else first
+
+
+def is_katakana(text: str) -> bool:
+    """Whether all characters are katakana, in which Japanese writes foreign names.
+
+    >>> [is_katakana(text) for text in ("ウェールズ", "ﾄﾞ", "の", "・", "")]
+    [True, True, False, False, False]
+    """
+    names = (unicodedata.name(character, "") for character in unicodedata.normalize("NFKC", text))
+    return bool(text) and all(name.startswith(KATAKANA) for name in names)

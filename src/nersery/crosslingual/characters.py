@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from unicodedata import category, normalize
 
 from nersery.core.alignments import Alignment, Link, Pair
+from nersery.core.scripts import is_katakana
 from nersery.crosslingual.aligners.base import Pairs
 from nersery.io.tokenization import is_character
 
@@ -62,7 +63,8 @@ def _cut(run: Sequence[int], words: Sequence[str], tokenize: Tokenize) -> list[t
     subwords = [subword.removeprefix(SPACE) for subword in tokenize(text)]
     if "".join(subwords) != text:  # unknown to the vocabulary
         return [(place,) for place in run]
-    ends = {*itertools.accumulate(map(len, subwords))}
+    ends = {end for end in itertools.accumulate(map(len, subwords)) if not is_katakana(text[end - 1 : end + 1])}
+    ends.add(len(text))
     groups: list[list[int]] = [[]]
     for place, end in zip(run, itertools.accumulate(map(len, texts)), strict=True):
         groups[-1].append(place)

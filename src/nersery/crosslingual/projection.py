@@ -17,10 +17,12 @@ from nersery.core.majority import elected
 from nersery.core.outcome import Outcome, Reject
 from nersery.core.ranges import CountOrZero, Rate, RateAboveZero
 from nersery.core.registry import check_values
+from nersery.core.scripts import is_katakana
 from nersery.core.sentence import Entity, Origin, Sentence
 from nersery.core.text_forms import folded, is_invisible
 from nersery.core.validation import TYPE_RULE, is_type_name
 from nersery.io.base import storable
+from nersery.io.tokenization import is_character
 
 METHOD = "project"
 QUALITY = "alignment_quality"
@@ -65,7 +67,8 @@ class Projection:
     Entities stay whole, and neighbouring entities of one type stay separate. A sentence is *incomplete* if an entity
     has no linked word, is linked to words far apart, or overlaps another. It is then rejected, with the lost entities
     in its comments. Punctuation is recognised in every script, by Unicode's categories. Words of invisible characters,
-    such as zero width spaces, neither begin nor end a span.
+    such as zero width spaces, neither begin nor end a span. Nor does a span end within katakana, in which Japanese
+    writes foreign names, where words are characters.
 
     The score ``alignment_quality`` is the geometric mean, over the words of both sentences, of the probability of a
     word's best link, or ``unaligned`` without one. ``entity_quality`` is the same over the words of entities. Entities
@@ -209,7 +212,7 @@ class Projection:
             after - before - 1 > self.max_gap for before, after in pairwise(places)
         ):
             return FAR_APART
-        return places[0], places[-1] + 1
+        return _without_cut_loanwords(words, places[0], places[-1] + 1)
 
     def _is_stripped(self, word: str, entity_word: str) -> bool:
         """Whether a word is taken off an end of a span, where the entity has a word of its own."""
@@ -221,6 +224,19 @@ class Projection:
         if self._strip and folded(word) in self._strip:
             return True
         return self.strip_punctuation and not word[0].isalnum() and is_punctuation(word)
+
+
+def _without_cut_loanwords(words: Sequence[str], start: int, end: int) -> Span:
+    """The span, with all katakana before and behind it where it cuts them and words are characters."""
+    while start > 0 and _is_in_loanword(words[start - 1]) and _is_in_loanword(words[start]):
+        start -= 1
+    while end < len(words) and _is_in_loanword(words[end - 1]) and _is_in_loanword(words[end]):
+        end += 1
+    return start, end
+
+
+def _is_in_loanword(word: str) -> bool:
+    return not word.isascii() and is_character(word) and is_katakana(word)
 
 
 UNSEEN = ("Cf", "Mn", "Me")
