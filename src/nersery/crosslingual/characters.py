@@ -14,6 +14,16 @@ from nersery.io.tokenization import is_character
 
 SPACE = "▁"
 """Stands for a space in SentencePiece vocabularies."""
+OF_FOREIGN_NAMES = frozenset(
+    "亚阿艾埃爱奥巴班邦贝本比宾波伯博布查达代戴丹道德登迪蒂丁东杜厄恩尔法凡范菲芬弗夫佛福盖甘戈格根古哈海汉翰"
+    "赫亨胡华霍基吉加贾杰金卡凯坎康考科克肯库奎拉莱赖兰朗劳勒雷黎里理利莉立列林琳卢鲁伦罗洛吕马迈麦曼芒毛梅门"
+    "蒙孟米密明缪莫默姆木穆那纳娜奈南内尼妮涅宁纽农努诺欧帕潘庞培佩彭皮平珀普其奇契恰强乔切钦琼丘热日荣茹瑞萨塞"
+    "森桑瑟沙莎珊山尚舍申圣施史舒斯丝松苏索塔泰坦汤唐陶特腾提田廷通图土托瓦万旺威韦维魏温文翁沃乌伍武西希锡夏"
+    "谢辛欣休许逊雅娅扬尧耶叶伊英尤约云赞泽扎詹章芝朱兹宗佐"
+    "亞愛貝賓達東鄧爾範費蓋漢華賈傑凱庫萊賴蘭勞麗盧魯倫羅呂馬邁麥繆納紐寧農諾歐龐齊強喬欽瓊熱榮薩聖師絲蘇鬆湯"
+    "騰圖烏維溫韋衛錫謝興許遜婭揚堯葉約贊澤紮張莊裡"
+)
+"""Characters that write the sounds of foreign names in Chinese, in simplified and traditional forms."""
 Tokenize = Callable[[str], Sequence[str]]
 Spans = tuple[tuple[int, ...], ...]
 """For each joined word the words that it is made of."""
@@ -70,7 +80,27 @@ def _cut(run: Sequence[int], words: Sequence[str], tokenize: Tokenize) -> list[t
         groups[-1].append(place)
         if end in ends:
             groups.append([])
-    return [tuple(group) for group in groups if group]
+    return _with_whole_names([tuple(group) for group in groups if group], words)
+
+
+def _with_whole_names(groups: Sequence[tuple[int, ...]], words: Sequence[str]) -> list[tuple[int, ...]]:
+    """The groups, with lone characters of foreign names joined to those beside them: vocabularies have few such names.
+
+    >>> _with_whole_names([(0, 1), (2,), (3,), (4,)], "亚利桑那州")
+    [(0, 1, 2, 3), (4,)]
+    """
+    joined: list[tuple[int, ...]] = []
+    for group in groups:
+        around = (*joined[-1:], group)
+        if (
+            len(around) == 2
+            and 1 in map(len, around)
+            and OF_FOREIGN_NAMES.issuperset(words[i] for i in itertools.chain(*around))
+        ):
+            joined[-1] += group
+        else:
+            joined.append(group)
+    return joined
 
 
 def _normalized(word: str) -> str:
