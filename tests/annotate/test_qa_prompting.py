@@ -166,6 +166,10 @@ class TestEntities:
         }
         assert [e.type for e in asking(found, ADA.text)] == ["A", "C"]
 
+    def test_an_answer_takes_all_of_a_name_in_katakana(self) -> None:
+        (entity,) = asking({"LOC": [ExtractedAnswer(1, 3, 0.9)]}, "北 ウ ェ ー ル ズ 議 会")
+        assert (entity.start, entity.end) == (1, 6)
+
     def test_signs_alone_are_no_mention(self) -> None:
         words = ". \u200b 5 % क । 京"
         found = {"X": [ExtractedAnswer(place, place + 1, 0.9) for place in range(7)]}

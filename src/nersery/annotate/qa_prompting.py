@@ -16,6 +16,7 @@ from nersery.core.registry import unfitted
 from nersery.core.sentence import Entity, Sentence
 from nersery.core.training_context import NO_TRAINING, Training
 from nersery.core.warnings import warn
+from nersery.io.tokenization import with_whole_loanwords
 from nersery.models.masked.masked_inputs import is_replaceable
 from nersery.models.model_settings import ModelSettings
 
@@ -52,7 +53,7 @@ class QaPrompting(TypeSettings, Annotator, ModelSettings):
           compared with "no answer".
         - The paper does not say which of two types gets a mention; here the higher score decides.
         - The paper shows questions for two types. The others, and that for places, are ours.
-        - Answers become whole words; those without a letter or digit are dropped.
+        - Answers become whole words, or katakana as a whole; those without a letter or digit are dropped.
         - The paper uses BERT fine-tuned on SQuAD 2.0; the bundled model, a fifth of its size, is trained on questions
           about types of names.
     """
@@ -108,7 +109,7 @@ class QaPrompting(TypeSettings, Annotator, ModelSettings):
     def _entities(self, sentence: Sentence, answers_by_type: Sequence[Sequence[ExtractedAnswer]]) -> list[Entity]:
         """The mentions among the answers for each type, without those that overlap a better one."""
         return best_apart(
-            Entity(answer.start, answer.end, type_, answer.score)
+            Entity(*with_whole_loanwords(sentence.words, answer.start, answer.end), type_, answer.score)
             for type_, answers in zip(self._questions, answers_by_type, strict=True)
             for answer in answers
             if answer.score >= self.threshold and any(map(is_replaceable, sentence.words[answer.start : answer.end]))

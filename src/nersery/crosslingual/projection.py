@@ -17,12 +17,11 @@ from nersery.core.majority import elected
 from nersery.core.outcome import Outcome, Reject
 from nersery.core.ranges import CountOrZero, Rate, RateAboveZero
 from nersery.core.registry import check_values
-from nersery.core.scripts import is_katakana
 from nersery.core.sentence import Entity, Origin, Sentence
 from nersery.core.text_forms import folded, is_invisible
 from nersery.core.validation import TYPE_RULE, is_type_name
 from nersery.io.base import storable
-from nersery.io.tokenization import is_character
+from nersery.io.tokenization import with_whole_loanwords
 
 METHOD = "project"
 QUALITY = "alignment_quality"
@@ -212,7 +211,7 @@ class Projection:
             after - before - 1 > self.max_gap for before, after in pairwise(places)
         ):
             return FAR_APART
-        return _without_cut_loanwords(words, places[0], places[-1] + 1)
+        return with_whole_loanwords(words, places[0], places[-1] + 1)
 
     def _is_stripped(self, word: str, entity_word: str) -> bool:
         """Whether a word is taken off an end of a span, where the entity has a word of its own."""
@@ -224,19 +223,6 @@ class Projection:
         if self._strip and folded(word) in self._strip:
             return True
         return self.strip_punctuation and not word[0].isalnum() and is_punctuation(word)
-
-
-def _without_cut_loanwords(words: Sequence[str], start: int, end: int) -> Span:
-    """The span, with all katakana before and behind it where it cuts them and words are characters."""
-    while start > 0 and _is_in_loanword(words[start - 1]) and _is_in_loanword(words[start]):
-        start -= 1
-    while end < len(words) and _is_in_loanword(words[end - 1]) and _is_in_loanword(words[end]):
-        end += 1
-    return start, end
-
-
-def _is_in_loanword(word: str) -> bool:
-    return not word.isascii() and is_character(word) and is_katakana(word)
 
 
 UNSEEN = ("Cf", "Mn", "Me")

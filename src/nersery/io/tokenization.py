@@ -10,6 +10,7 @@ from typing import Literal, get_args
 from unicodedata import category
 
 from nersery.core.errors import SettingsError, did_you_mean
+from nersery.core.scripts import is_katakana
 
 Splitting = Literal["spaces", "punctuation", "signs", "characters"]
 SPLITTINGS: tuple[str, ...] = get_args(Splitting)
@@ -148,6 +149,23 @@ def is_character(word: str) -> bool:
     """
     below = (is_mark(after) or before in STACKERS for before, after in itertools.pairwise(word))
     return bool(_NO_SPACES.match(word)) and all(below)
+
+
+def with_whole_loanwords(words: Sequence[str], start: int, end: int) -> tuple[int, int]:
+    """The span ``[start, end)``, made longer where it ends within katakana whose characters are words of their own.
+
+    >>> with_whole_loanwords("北ウェールズ議会", 3, 7)
+    (1, 7)
+    """
+    while start > 0 and _is_in_loanword(words[start - 1]) and _is_in_loanword(words[start]):
+        start -= 1
+    while end < len(words) and _is_in_loanword(words[end - 1]) and _is_in_loanword(words[end]):
+        end += 1
+    return start, end
+
+
+def _is_in_loanword(word: str) -> bool:
+    return not word.isascii() and is_character(word) and is_katakana(word)
 
 
 def in_characters(words: Iterable[str]) -> bool:
