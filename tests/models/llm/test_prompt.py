@@ -31,6 +31,10 @@ def test_json_is_found_in_prose_and_markdown(text: str) -> None:
         (Completion("[" * 10_000), "no JSON"),
         (Completion('{"a":' * 5_000), "no JSON"),
         (Completion(ENTITIES[:20], "length"), "cut off"),
+        (Completion('<think>Perhaps {"entities": []}? Ada', "length"), "cut off"),
+        (Completion('Perhaps {"entities": []}? Ada', "length"), "cut off"),
+        (Completion(f'{{"entities": []}} or {ENTITIES[:-2]}', "length"), "cut off"),
+        (Completion('<think>Perhaps {"entities": []}? Ada'), "no JSON"),
         (Completion("", "refusal"), "refused"),
         (Completion(ENTITIES, "content_filter"), "refused"),
     ],
@@ -39,6 +43,10 @@ def test_an_answer_without_a_result_is_rejected(answer: Completion, reason: str)
     found = answer.content("entities")
     assert isinstance(found, Reject)
     assert reason in found.reason
+
+
+def test_blanks_behind_an_answer_may_fill_it_up_to_max_tokens() -> None:
+    assert Completion(f"```{ENTITIES}\n```\n\n  ", "length").content("entities") == [{"text": "Ada", "type": "PER"}]
 
 
 def test_objects_within_objects_are_found_once() -> None:

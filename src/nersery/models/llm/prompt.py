@@ -17,7 +17,8 @@ Message = tuple[str, str]
 SEED_BITS = 31
 """Bits of the seed of a request."""
 WRONG_FORM = Reject("the answer has no JSON of the expected form")
-_THOUGHTS = re.compile(r".*</think>", re.DOTALL)
+_THOUGHTS = re.compile(r".*</think>|\A\s*<think>.*", re.DOTALL)
+"""Thoughts may have drafts of the answer; they need not end if the answer is cut off."""
 
 
 @dataclass(frozen=True)
@@ -60,7 +61,11 @@ class Completion:
         """The value of a key in the JSON object of the answer, or why there is none."""
         if self.finish in ("refusal", "content_filter"):
             return Reject("the model refused to answer")
-        for answer in reversed(json_objects(_THOUGHTS.sub("", self.text))):
+        text = _THOUGHTS.sub("", self.text)
+        objects = json_objects(text)
+        if self.finish == "length":  # what is before the end may be a draft
+            objects = objects[-1:] if text.rstrip("` \t\r\n").endswith("}") else []
+        for answer in reversed(objects):
             if key in answer:
                 return answer[key]
         if self.finish == "length":
