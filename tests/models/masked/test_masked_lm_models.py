@@ -41,20 +41,31 @@ ARCHITECTURES: dict[str, dict[str, Any]] = {
 }
 
 
+FIXED: dict[str, dict[str, Any]] = {
+    "IBert": SMALL,
+    "MobileBert": {**SMALL, "embedding_size": 16, "true_hidden_size": 16, "intra_bottleneck_size": 16},
+}
+"""Those whose vocabulary cannot grow."""
+
+
+def untrained(name: str, settings: dict[str, Any], tokenizer: str, folder: Path) -> MaskedLM:
+    import transformers
+
+    config = getattr(transformers, f"{name}Config")(**settings)
+    torch.manual_seed(0)
+    transformers.AutoModelForMaskedLM.from_config(config).save_pretrained(folder)
+    for path in Path(tokenizer).glob("token*.json"):
+        shutil.copy(path, folder)
+    return opened(folder)
+
+
 @pytest.mark.parametrize("name", ARCHITECTURES)
 class TestArchitectures:
     """What the tests above do with BERT holds for its kin."""
 
     @pytest.fixture
     def kin(self, name: str, tiny_masked_lm: str, tmp_path: Path) -> MaskedLM:
-        import transformers
-
-        config = getattr(transformers, f"{name}Config")(**ARCHITECTURES[name])
-        torch.manual_seed(0)
-        transformers.AutoModelForMaskedLM.from_config(config).save_pretrained(tmp_path)
-        for path in Path(tiny_masked_lm).glob("token*.json"):
-            shutil.copy(path, tmp_path)
-        return opened(tmp_path)
+        return untrained(name, ARCHITECTURES[name], tiny_masked_lm, tmp_path)
 
     def test_the_output_layer_gives_the_same_where_it_sees_the_masks_alone(self, kin: MaskedLM, name: str) -> None:
         masked_inputs = [MaskedInput(tuple(text.split()), (0, 1)) for text in TEXTS[:3]]
@@ -118,6 +129,13 @@ class TestRefusals:
         monkeypatch.setattr(fresh.network, "get_output_embeddings", lambda: None)
         with pytest.raises(SettingsError, match="cannot be given new tokens"):
             fresh.add_tokens({f"{OWN}<x>": "person"})
+
+    @pytest.mark.parametrize("name", FIXED)
+    def test_a_model_whose_vocabulary_cannot_grow(self, name: str, tiny_masked_lm: str, tmp_path: Path) -> None:
+        model = untrained(name, FIXED[name], tiny_masked_lm, tmp_path)
+        assert len(model.fill([MaskedInput(("Ada", "won"), (0,))], rngs(1), Drawing())[0]) == 1
+        with pytest.raises(SettingsError, match="cannot be given new tokens"):
+            model.add_tokens({f"{OWN}<x>": "person"})
 
     def test_weights_that_are_no_numbers(self, fresh: MaskedLM) -> None:
         with torch.no_grad():

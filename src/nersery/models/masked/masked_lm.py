@@ -320,7 +320,7 @@ class MaskedLM:
     def _allowed_at(self, *key: *_AllowedKey) -> Tensor:
         """0 for subwords that may stand at a place in a word like that, else minus infinity. Shape: (subwords)."""
         if key not in self._allowed:
-            scores = torch.full((self.network.get_input_embeddings().num_embeddings,), -torch.inf)
+            scores = torch.full((len(self.network.get_input_embeddings().weight),), -torch.inf)
             scores[self.vocabulary.allowed(*key)] = 0.0
             self._allowed[key] = scores.to(self.network.device)
         return self._allowed[key]

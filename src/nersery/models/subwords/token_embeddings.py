@@ -28,15 +28,18 @@ def add_rows(network: Any, encoder: SubwordEncoder, descriptions: Mapping[str, s
     Raises:
         SettingsError: If the model cannot be extended.
     """
-    first = network.get_input_embeddings().num_embeddings
+    first = len(network.get_input_embeddings().weight)
     new = {token: number for number, token in enumerate((t for t in descriptions if t not in encoder.token_ids), first)}
     if not new:
         return new
     output = network.get_output_embeddings()
     if output is None or len(output.weight) != first:
         raise SettingsError(f"the model {instead}")
-    with seeded(0):  # resizing draws random rows, which are overwritten below
-        network.resize_token_embeddings(first + len(new), mean_resizing=False)
+    try:
+        with seeded(0):  # resizing draws random rows, which are overwritten below
+            network.resize_token_embeddings(first + len(new), mean_resizing=False)
+    except (TypeError, NotImplementedError):  # MobileBERT has further weights for each subword, I-BERT integers
+        raise SettingsError(f"the model {instead}") from None
     vectors = [layer.weight for layer in (network.get_input_embeddings(), network.get_output_embeddings())]
     with torch.no_grad():
         for token, number in new.items():

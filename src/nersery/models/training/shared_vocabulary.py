@@ -49,7 +49,6 @@ class _PartlyTrainedEmbedding(SomeRows):
 
     def __init__(self, table: nn.Embedding, subwords: list[int]) -> None:
         super().__init__(table, subwords)
-        self.num_embeddings = table.num_embeddings
         self.register_buffer("frozen", table.weight.detach(), persistent=False)
 
     def forward(self, ids: Tensor) -> Tensor:
