@@ -128,9 +128,10 @@ class Handler(BaseHTTPRequestHandler):
         if wanted == "!refusal":
             text, refusal = "", "I cannot help with that."
         usage = {"prompt_tokens": len(asked), "completion_tokens": len(text)}
+        parts = [{"type": "thinking", "thinking": [{"type": "text", "text": "Hm."}]}, {"type": "text", "text": text}]
         choice = {
             "index": 0,
-            "message": {"role": "assistant", "content": text, "refusal": refusal},
+            "message": {"role": "assistant", "content": parts if wanted == "!parts" else text, "refusal": refusal},
             "finish_reason": finish,
         }
         self.log(key, asked)

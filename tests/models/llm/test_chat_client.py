@@ -105,6 +105,10 @@ def test_what_passes_is_repeated_until_it_does(
     assert found(result) == {"1": ["PER PER.1"], "2": ["PER PER.3"]}
 
 
+def test_an_answer_in_parts_is_the_text_among_them(server: Running, tmp_path: Path) -> None:
+    assert found(labelled(["PER.'1\"2 o.1 !parts"], server.url, tmp_path)) == {"1": ["PER PER.'1\"2"]}
+
+
 def test_a_server_that_dies_stops_the_job_which_resumes(tmp_path: Path) -> None:
     method = {"retries": 1, "concurrency": 1}
     texts = [f"PER.{n}" for n in range(20)]

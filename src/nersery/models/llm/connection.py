@@ -174,10 +174,10 @@ class Connection:
             content = json.loads(body)
             choice = content["choices"][0]
             message, usage = choice["message"], content.get("usage") or {}
-            text, refusal = message.get("content") or "", message.get("refusal")
+            text, refusal = _text(message.get("content")), message.get("refusal")
             sent, received = map(_tokens, (usage.get("prompt_tokens"), usage.get("completion_tokens")))
             finish = "refusal" if refusal else str(choice.get("finish_reason") or "stop")
-            cleaned = self._without_key(str(text))[:LONGEST_ANSWER].encode("utf-8", "replace").decode()
+            cleaned = self._without_key(text)[:LONGEST_ANSWER].encode("utf-8", "replace").decode()
         except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
             raise ServerError(f"it answered {self._shown(body)}", "the response is no chat completion", 200) from None
         return Completion(cleaned, finish, sent, received)
@@ -244,6 +244,17 @@ def _limited_client(most_bytes: int) -> Any:
             )
 
     return LimitedClient()
+
+
+def _text(content: Any) -> str:
+    """The text of an answer; Mistral's models that reason answer in parts, some of which are thoughts.
+
+    >>> _text([{"type": "thinking", "thinking": []}, {"type": "text", "text": "{}"}]), _text(None)
+    ('{}', '')
+    """
+    if isinstance(content, list):
+        return "".join(part["text"] for part in content if part["type"] == "text")
+    return str(content or "")
 
 
 def _tokens(count: Any) -> int:
