@@ -125,6 +125,8 @@ class Handler(BaseHTTPRequestHandler):
         text = self.changed(wanted, text)
         if wanted == "!truncated":
             text, finish = text[: len(text) // 2], "length"
+        if wanted == "!broken" and times < 2:
+            text, finish = text[: len(text) // 2], "error"
         if wanted == "!refusal":
             text, refusal = "", "I cannot help with that."
         usage = {"prompt_tokens": len(asked), "completion_tokens": len(text)}

@@ -95,7 +95,7 @@ def test_what_cannot_be_used_is_rejected_with_a_reason(
     assert found(result) == {"2": ["PER PER.3"]}
 
 
-@pytest.mark.parametrize("word", ["!429", "!nan", "!500", "!markdown", "!silence", "!huge"])
+@pytest.mark.parametrize("word", ["!429", "!nan", "!500", "!markdown", "!silence", "!huge", "!broken"])
 def test_what_passes_is_repeated_until_it_does(
     word: str, server: Running, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -33,6 +33,8 @@ MOST_PROBES = 6
 """Times that a busy server is asked, whatever the retries of requests: without an answer, the job cannot start."""
 REFUSED = (400, 415, 422, 501)
 """Statuses of a request that the server does not understand."""
+BROKEN_OFF = ("error", "abort", "insufficient_system_resource")
+"""How OpenRouter, vLLM and DeepSeek say that the server, and not the model, ended an answer."""
 NO_KEY = "none"
 """Sent to servers without keys, because the client insists on one."""
 LONGEST_MESSAGE = 300
@@ -180,6 +182,8 @@ class Connection:
             cleaned = self._without_key(text)[:LONGEST_ANSWER].encode("utf-8", "replace").decode()
         except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
             raise ServerError(f"it answered {self._shown(body)}", "the response is no chat completion", 200) from None
+        if finish in BROKEN_OFF:
+            raise ServerError(f'it ended an answer by "{finish}"', "the answer broke off", 200)
         return Completion(cleaned, finish, sent, received)
 
     def _translated(self, error: Exception) -> ServerError:
