@@ -56,18 +56,23 @@ def test_a_tagger_goes_on_from_what_it_knows(trained: str, tmp_path: Path) -> No
     assert again.predict(GOLD) == before.predict(GOLD)
 
 
-def test_outputs_that_are_no_tags_are_refused_when_the_model_is_loaded(trained: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("name", "number", "shown"), [("LABEL_{0}", 0, "LABEL_0"), ("B-T{0}", 1, "")])
+def test_outputs_that_are_no_tags_are_refused_when_the_model_is_loaded(
+    name: str, number: int, shown: str, trained: str, tmp_path: Path
+) -> None:
     folder = tmp_path / "foreign"
     shutil.copytree(trained, folder)
-    for name in ("nersery.json", "crf.safetensors"):
-        (folder / name).unlink()
+    for file in ("nersery.json", "crf.safetensors"):
+        (folder / file).unlink()
     config = json.loads((folder / "config.json").read_text())
-    config["id2label"] = {number: f"LABEL_{number}" for number in range(len(config["id2label"]))}
-    config["label2id"] = {name: number for number, name in config["id2label"].items()}
+    config["id2label"] = {n: name.format(n) for n in range(number, number + len(config["id2label"]))}
+    config["label2id"] = {label: n for n, label in config["id2label"].items()}
     (folder / "config.json").write_text(json.dumps(config))
     for load in (TransformerTagger.load, lambda name: TaggerLabels(tagger=str(name)).check()):
-        with pytest.raises(MissingResourceError, match=r'"LABEL_0", which is not a tag.*"id2label": \{"0": "O"'):
+        with pytest.raises(MissingResourceError, match=rf'"{shown}", which is not a tag.*"id2label": \{{"0": "O"'):
             load(folder)
+    if number:
+        built(str(folder), "LOC").predict(GOLD)
 
 
 def test_tags_that_it_knows_keep_their_weights_and_others_are_new(trained: str, tmp_path: Path) -> None:

@@ -51,10 +51,10 @@ def outline(source: ModelSource) -> Any:
 
 
 def known_tags(source: ModelSource) -> list[str]:
-    """The tags that a token-classification model was trained on; none for any other model."""
+    """The tags that a token-classification model was trained on, "" for those without a name; none for other models."""
     config = source.config()
     is_tagger = any("TokenClassification" in name for name in config.architectures or ())
-    return [config.id2label[index] for index in range(config.num_labels)] if is_tagger else []
+    return [config.id2label.get(index, "") for index in range(config.num_labels)] if is_tagger else []
 
 
 def set_dropout(network: Any, rate: float, model: str) -> None:
