@@ -128,11 +128,11 @@ class TestOpening:
         assert type(model) is CausalLM
         assert model.likelihoods([["Ada", "wrote"]])[0].subwords > 0
 
-    def test_an_encoder_decoder_is_refused(self, tmp_path: Path) -> None:
-        from transformers import BartConfig
-
-        BartConfig(d_model=16).save_pretrained(tmp_path)
-        with pytest.raises(SettingsError, match="encoder-decoder"):
+    @pytest.mark.parametrize(("name", "kind"), [("Bart", "an encoder-decoder"), ("XLNet", "an XLNet")])
+    def test_a_model_without_probabilities_is_refused(self, tmp_path: Path, name: str, kind: str) -> None:
+        settings = getattr(transformers, f"{name}Config")(d_model=16, architectures=[f"{name}LMHeadModel"])
+        settings.save_pretrained(tmp_path)
+        with pytest.raises(SettingsError, match=kind):
             open_scorer(ModelSource(str(tmp_path)))
 
     def test_a_model_without_a_head_is_refused(self, tiny_model: str) -> None:

@@ -33,7 +33,7 @@ def open_scorer(source: ModelSource, *, device: str = "auto", precision: Precisi
 
     Raises:
         MissingResourceError: If there is no such model.
-        SettingsError: If it is an encoder-decoder.
+        SettingsError: If it is an encoder-decoder or an XLNet.
     """
     scorer = CausalLM if is_causal(source) else PseudoLM
     return scorer(source, device=device, precision=precision)
@@ -44,14 +44,16 @@ def is_causal(source: ModelSource) -> bool:
 
     Raises:
         MissingResourceError: If there is no such model.
-        SettingsError: If it is an encoder-decoder.
+        SettingsError: If it is an encoder-decoder or an XLNet.
     """
     if source.name in BUNDLED:
         return False
     config = source.config()
-    if getattr(config, "is_encoder_decoder", False):
+    kind = "an encoder-decoder" if getattr(config, "is_encoder_decoder", False) else ""
+    kind = "an XLNet" if config.model_type == "xlnet" else kind  # it would see the word that it predicts
+    if kind:
         raise SettingsError(
-            f'the model "{source.name}" is an encoder-decoder, which gives a text no probability of its own. '
+            f'the model "{source.name}" is {kind}, which gives a text no probability of its own. '
             "Expected a causal language model, e.g. gpt2, or a masked one, e.g. xlm-roberta-base"
         )
     causal, masked = CAUSAL.get(config.model_type), MASKED.get(config.model_type)
