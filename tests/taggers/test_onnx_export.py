@@ -3,6 +3,7 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
+import torch
 
 from nersery.annotate.tagger_labels import TaggerLabels
 from nersery.core.errors import MissingResourceError, SettingsError
@@ -46,6 +47,21 @@ def test_what_is_missing_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     monkeypatch.setitem(sys.modules, "onnxruntime", None)
     with pytest.raises(MissingResourceError, match=r"onnxruntime is not installed.*nersery\[onnx\]"):
         onnx_network.OnnxNetwork(tmp_path)
+
+
+def test_a_network_that_cannot_be_exported_is_named(
+    tiny_model: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def export(*inputs: object, **options: object) -> None:
+        raise torch.onnx.OnnxExporterError("step 2 of 3")
+
+    tagger = small(tiny_model, steps=1)
+    tagger.fit(GOLD)
+    tagger.save(tmp_path)
+    monkeypatch.setattr(onnx_export, "PACKAGES", ())
+    monkeypatch.setattr(torch.onnx, "export", export)
+    with pytest.raises(SettingsError, match=r"cannot export a BertForTokenClassification.*works without it"):
+        onnx_export.export_onnx(tmp_path)
 
 
 def test_a_folder_without_an_export_and_taggers_that_have_none_are_refused(

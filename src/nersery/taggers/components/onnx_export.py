@@ -38,7 +38,7 @@ def export_onnx(folder: str | Path) -> Path:
 
     Raises:
         MissingResourceError: If the extra is not installed.
-        SettingsError: If it is no transformer tagger.
+        SettingsError: If it is no transformer tagger, or one that PyTorch cannot export.
     """
     check_onnx()
     tagger = load_tagger(folder, device="cpu")
@@ -49,19 +49,25 @@ def export_onnx(folder: str | Path) -> Path:
     ids = torch.full((2, 8), encoder.pad)
     sizes = {0: torch.export.Dim("rows", max=MOST), 1: torch.export.Dim("subwords", min=2, max=encoder.max_subwords)}
     logging.getLogger("torch.onnx").setLevel(logging.ERROR)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        torch.onnx.export(
-            _Logits(network.float().cpu()),
-            (ids, torch.ones_like(ids)),
-            unfinished_path(path),
-            input_names=["input_ids", "attention_mask"],
-            output_names=["logits"],
-            dynamic_shapes={"input_ids": sizes, "attention_mask": sizes},
-            dynamo=True,
-            external_data=False,
-            verbose=False,
-        )
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            torch.onnx.export(
+                _Logits(network.float().cpu()),
+                (ids, torch.ones_like(ids)),
+                unfinished_path(path),
+                input_names=["input_ids", "attention_mask"],
+                output_names=["logits"],
+                dynamic_shapes={"input_ids": sizes, "attention_mask": sizes},
+                dynamo=True,
+                external_data=False,
+                verbose=False,
+            )
+    except torch.onnx.OnnxExporterError as error:
+        raise SettingsError(
+            f"PyTorch cannot export a {type(network).__name__} as ONNX. The tagger in {folder} works without it; leave "
+            "out --onnx, or train on another model"
+        ) from error
     os.replace(unfinished_path(path), path)
     return path
 
