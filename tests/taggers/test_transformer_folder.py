@@ -38,10 +38,11 @@ def test_the_saved_folder_opens_as_a_pipeline(tiny_model, tmp_path: Path) -> Non
     assert [(entity["entity_group"], entity["word"]) for entity in found] == [("PER", "grace"), ("LOC", "oslo")]
 
 
-def test_the_pipeline_in_the_folder_decodes_with_the_crf(tiny_model, tmp_path: Path) -> None:
+@pytest.mark.parametrize("kind", ["wordpiece", "bytes", "unigram"])
+def test_the_pipeline_in_the_folder_decodes_with_the_crf(kind: str, tiny_models, tmp_path: Path) -> None:
     from transformers import pipeline
 
-    tagger = small(tiny_model, precision="fp32")
+    tagger = small(str(tiny_models[kind]), precision="fp32")
     tagger.fit(GOLD)
     tagger.save(tmp_path / "tagger")
     crf = load_file(tmp_path / "tagger" / CRF_FILE)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import cached_property
 from typing import Any
 
 import torch
@@ -31,8 +32,9 @@ class CrfTokenClassificationPipeline(TokenClassificationPipeline):  # type: igno
 
     def preprocess(self, sentence: str, *args: Any, **options: Any) -> Iterator[dict[str, Any]]:
         """The windows of a text."""
-        for inputs in super().preprocess(sentence, *args, **options):
-            yield _without_borders(inputs, sentence, self.tokenizer)
+        text = self._lead + sentence
+        for inputs in super().preprocess(text, *args, **options):
+            yield _without_borders(inputs, text, self.tokenizer)
 
     def postprocess(self, all_outputs: Any, *args: Any, **options: Any) -> list[dict[str, Any]]:
         """The entities of one text, from the scores of its subwords."""
@@ -50,7 +52,13 @@ class CrfTokenClassificationPipeline(TokenClassificationPipeline):  # type: igno
             (spans[place], labels[tag], float(row[tag]))
             for place, tag, row in zip(read, path, probabilities, strict=True)
         ]
-        return [_entity(text, group) for group in _groups(tagged)]
+        return [_entity(text, group, len(self._lead)) for group in _groups(tagged)]
+
+    @cached_property
+    def _lead(self) -> str:
+        """The space that the first word needs in front to get the subwords it has within a sentence."""
+        alone, behind, inside = self.tokenizer(["a", " a", "a a"], add_special_tokens=False)["input_ids"]
+        return " " if alone != behind == inside[-len(behind) :] else ""
 
     def _emissions(self, text: str, all_outputs: Any) -> dict[int, Tensor]:
         """The scores of each word: those of its first subword in the first window that has it."""
@@ -59,11 +67,15 @@ class CrfTokenClassificationPipeline(TokenClassificationPipeline):  # type: igno
         for outputs in all_outputs:
             logits, offsets = outputs["logits"][0].float(), outputs["offset_mapping"][0].tolist()
             special = outputs["special_tokens_mask"][0].tolist()
-            for row, ((start, end), is_special) in enumerate(zip(offsets, special, strict=True)):
+            border: int | None = None  # a border that is a subword of its own is the first of the word behind it
+            for row, ((begin, end), is_special) in enumerate(zip(offsets, special, strict=True)):
+                start = begin
                 while start < end and text[start].isspace():
                     start += 1
                 if not is_special and start < end:
-                    found.setdefault(word_at[start], logits[row].cpu())
+                    first = row if border is None or begin < start else border
+                    found.setdefault(word_at[start], logits[first].cpu())
+                border = row if not is_special and start == end else None
         return found
 
     def _transitions(self, labels: list[str]) -> list[Tensor]:
@@ -143,7 +155,8 @@ def _groups(tagged: list[tuple[tuple[int, int], str, float]]) -> list[list[tuple
     return groups
 
 
-def _entity(text: str, group: list[tuple[tuple[int, int], str, float]]) -> dict[str, Any]:
+def _entity(text: str, group: list[tuple[tuple[int, int], str, float]], lead: int) -> dict[str, Any]:
     (start, _), end = group[0][0], group[-1][0][1]
     score = sum(probability for _, _, probability in group) / len(group)
-    return {"entity_group": group[0][1][2:], "score": score, "word": text[start:end], "start": start, "end": end}
+    place = {"start": start - lead, "end": end - lead}
+    return {"entity_group": group[0][1][2:], "score": score, "word": text[start:end], **place}
