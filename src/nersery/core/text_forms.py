@@ -1,11 +1,12 @@
 """Forms of a text in which equal texts compare equal. What nersery writes keeps the form of its input.
 
-Use `composed` to look up words and to find the same text elsewhere, and `folded` where case must not matter either.
+Use `composed` to look up words, `unspaced` to find the same text elsewhere, and `folded` where case must not matter.
 Code with another form needs that one: dictionaries are lower-cased, and lexicons of aligners also ignore width (NFKC).
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from unicodedata import category, normalize
 
 
@@ -16,6 +17,15 @@ def composed(text: str) -> str:
     True
     """
     return text if text.isascii() else normalize("NFC", text)
+
+
+def unspaced(words: Iterable[str]) -> str:
+    """A text in NFC without spaces, so that it compares equal where it was split into other words.
+
+    >>> unspaced(["Oslo-based", "firm."]) == unspaced(["Oslo", "-based", "firm", "."])
+    True
+    """
+    return composed("".join(words))
 
 
 def folded(text: str) -> str:

@@ -8,7 +8,7 @@ from itertools import islice
 
 from nersery.core.errors import printable
 from nersery.core.sentence import Sentence, types_in
-from nersery.core.text_forms import composed
+from nersery.core.text_forms import unspaced
 from nersery.evaluate.score_notes import RENAME
 from nersery.io.tokenization import attached_signs
 from nersery.taggers.components.description import read_description
@@ -70,8 +70,8 @@ def note_of_length(label: str, words: int, sentences: int) -> str:
 
 def note_of_overlap(label: str, part: Collection[Sentence], other: str, sentences: Iterable[Sentence]) -> str:
     """A note on how many sentences also occur in another part, which has these; empty if none does."""
-    known = {composed(sentence.text) for sentence in sentences}
-    shared = sum(composed(sentence.text) in known for sentence in part)
+    known = {unspaced(sentence.words) for sentence in sentences}
+    shared = sum(unspaced(sentence.words) in known for sentence in part)
     return f"{shared} of {len(part)} {label} sentences also occur in {other}, word for word" if shared else ""
 
 

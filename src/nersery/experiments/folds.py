@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from nersery.core.disjoint_sets import DisjointSets
 from nersery.core.random import item_seed
 from nersery.core.sentence import Corpus, Sentence, types_in
-from nersery.core.text_forms import composed
+from nersery.core.text_forms import unspaced
 
 GROUPS_A_FOLD = 3
 """Documents, and parents with what was made from them, stay whole if there are this many groups for each fold."""
@@ -83,4 +83,4 @@ def _groups(corpus: Corpus, *, whole: bool) -> dict[object, list[Sentence]]:
 
 
 def _text(sentence: Sentence) -> str:
-    return composed(sentence.text)
+    return unspaced(sentence.words)

@@ -72,6 +72,11 @@ def test_what_is_labelled_or_repeated_is_not_chosen(tagger: Path) -> None:
         chosen(RAW, tagger, 5, labelled=RAW)
 
 
+def test_what_is_labelled_may_be_split_into_other_words(tagger: Path) -> None:
+    labelled = [Sentence(tuple("".join(sentence.words)), id=sentence.id) for sentence in RAW[:30]]
+    assert nersery.next_sentences(RAW, tagger, 80, labelled=labelled, quiet=True).known == 30
+
+
 def test_a_large_file_is_drawn_from_in_flat_memory(tagger: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     raw = [Sentence(("word", str(number % 5000))) for number in range(10_000)]
     kept, read, _ = module._drawn(raw, set(), 100, 0)

@@ -53,6 +53,15 @@ def test_raw_text_may_have_the_test_sentences_in_another_unicode_form(tmp_path: 
     assert len(read_material([str(train)], raw, test, io.ReadOptions(), 30).raw) == 9
 
 
+def test_raw_text_may_have_the_labelled_and_test_sentences_in_other_words(tmp_path: Path) -> None:
+    train, test, raw = (tmp_path / name for name in ("train.conll", "test.brat", "raw.txt"))
+    io.write([*sentences(20), Sentence(("Oslo", "-based", "firms"), (Entity(0, 1, "LOC"),), id="x")], train)
+    io.write([Sentence(("Dr.", "Ada", "isn't", "in"), (Entity(1, 2, "PER"),), id="y")], test, format="brat")
+    raw.write_text("Oslo-based firms\nDr. Ada isn't in\nDr. Ada is in\n")
+    material = read_material([str(train)], raw, str(test), io.ReadOptions(language="xx"), 30)
+    assert [sentence.text for sentence in material.raw] == ["Dr. Ada is in"]
+
+
 def test_a_file_without_entities_is_named(tmp_path: Path) -> None:
     io.write([Sentence(("Ada", "wrote"), id=str(number)) for number in range(9)], tmp_path / "bare.conll")
     with pytest.raises(DataError, match=r"bare\.conll: no training sentence of 9 has an entity"):

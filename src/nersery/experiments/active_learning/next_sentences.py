@@ -12,6 +12,7 @@ from nersery.core.files import as_path
 from nersery.core.progress import Progress
 from nersery.core.random import checked_seed, is_whole, item_seed
 from nersery.core.sentence import Corpus, Entity, Sentence
+from nersery.core.text_forms import unspaced
 from nersery.core.warnings import warn
 from nersery.experiments.active_learning.expected_errors import expected_errors
 from nersery.experiments.active_learning.farthest_first import farthest_first
@@ -102,7 +103,7 @@ def next_sentences(
     if not names:
         raise SettingsError("there is no tagger, expected one or more")
     known_words = [sentence.words for sentence in opened_if_given(labelled, "labelled")]
-    drawn, read, known = _drawn(opened(raw, "raw", raw=True), {*known_words}, most, seed)
+    drawn, read, known = _drawn(opened(raw, "raw", raw=True), {*map(unspaced, known_words)}, most, seed)
     if not drawn:
         raise DataError("every raw sentence is labelled already, or there is none", fix="give more raw text")
     readings, types = _readings(drawn, names, quiet=quiet)
@@ -116,9 +117,7 @@ def next_sentences(
     return NextSentences(Corpus(scored), read, known, len(drawn), types)
 
 
-def _drawn(
-    raw: Iterable[Sentence], labelled: set[tuple[str, ...]], most: int, seed: int
-) -> tuple[list[Sentence], int, int]:
+def _drawn(raw: Iterable[Sentence], labelled: set[str], most: int, seed: int) -> tuple[list[Sentence], int, int]:
     """Distinct sentences without labels in the order of the file, how many were read, and how many of these are known.
 
     The sentences with the smallest random numbers are kept. The number depends on the words, so that a repeated
@@ -130,7 +129,7 @@ def _drawn(
     for sentence in raw:
         read += 1
         key = item_seed(seed, "next", *sentence.words)
-        if sentence.words in labelled or key in kept:
+        if unspaced(sentence.words) in labelled or key in kept:
             known += 1
         elif key < limit:
             kept[key] = read, replace(sentence, id=sentence.id or str(read), entities=(), soft_labels=(), scores={})

@@ -13,7 +13,7 @@ from nersery.core.definitions import check_texts
 from nersery.core.errors import DataError, Issue, SettingsError, did_you_mean, printable
 from nersery.core.random import item_seed
 from nersery.core.sentence import Corpus, Sentence
-from nersery.core.text_forms import composed
+from nersery.core.text_forms import unspaced
 from nersery.experiments.corpus_notes import (
     note_of_length,
     note_of_overlap,
@@ -77,7 +77,7 @@ def read_material(
         message = "the file is empty" if len(train) == 1 else "the files are empty"
         raise DataError(Issue(message, ", ".join(train)), fix="give labelled sentences")
     require_labels(gold.sentences, ", ".join(train))
-    texts = [composed(sentence.text) for sentence in gold if sentence.entities]
+    texts = [unspaced(sentence.words) for sentence in gold if sentence.entities]
     if (useful := len({*texts})) < LEAST_SENTENCES:
         noun = "sentences" if useful == len(texts) else "different sentences"
         raise DataError(
@@ -98,7 +98,7 @@ def read_material(
     if definitions and not raw:
         notes.append("there is no raw text to ask questions about: definitions are not used")
     if raw:
-        known = {composed(sentence.text) for corpus in (gold, test_corpus) for sentence in corpus}
+        known = {unspaced(sentence.words) for corpus in (gold, test_corpus) for sentence in corpus}
         raw_options = replace(options, format=io.AUTO)  # the user names the format of the labelled sentences
         unlabelled, raw_notes = _raw(io.open_text(raw, raw_options), known, most_raw, {*gold.by_id, *test_corpus.by_id})
         notes += raw_notes
@@ -156,7 +156,7 @@ def _joined(train: Sequence[str], options: io.ReadOptions) -> tuple[Corpus, list
         raise DataError(issues, fix="give labelled sentences, and raw text as one file by --raw")
     corpora = [*map(Corpus, sources)]
     known_ids = {sentence.id for corpus in corpora for sentence in corpus}
-    last_file = {composed(sentence.text): number for number, corpus in enumerate(corpora) for sentence in corpus}
+    last_file = {unspaced(sentence.words): number for number, corpus in enumerate(corpora) for sentence in corpus}
     kept: dict[str, Sentence] = {}
     ids: set[str] = set()
     for number, (name, corpus) in enumerate(zip(train, corpora, strict=True)):
@@ -164,7 +164,7 @@ def _joined(train: Sequence[str], options: io.ReadOptions) -> tuple[Corpus, list
             free = (_renamed(sentence.id, name, n) for n in count())
             id = next(id for id in free if id not in ids and made_from(id)[0] not in known_ids)
             ids.add(id)
-            if last_file[composed(sentence.text)] == number:
+            if last_file[unspaced(sentence.words)] == number:
                 kept[id] = sentence if id == sentence.id else replace(sentence, id=id)
     notes = []
     if left_out := len(ids) - len(kept):
@@ -190,7 +190,7 @@ def _raw(source: Iterable[Sentence], known_texts: set[str], most: int, ids: set[
     total = 0
     for number, sentence in enumerate(source):
         total += 1
-        if composed(sentence.text) not in known_texts:
+        if unspaced(sentence.words) not in known_texts:
             distinct.setdefault(sentence.words, (number, sentence.id))
     shuffled = sorted(distinct.items(), key=lambda pair: item_seed(0, "raw", str(pair[1][0])))
     drawn = sorted(shuffled[:most], key=lambda pair: pair[1])

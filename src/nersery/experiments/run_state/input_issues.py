@@ -5,7 +5,7 @@ from __future__ import annotations
 from nersery.augment.base import made_from
 from nersery.core.errors import Issue, SettingsError
 from nersery.core.sentence import types_in
-from nersery.core.text_forms import composed
+from nersery.core.text_forms import unspaced
 from nersery.experiments.recipe import Recipe
 from nersery.experiments.run_state.data_parts import Parts, parts_of, sentences_of
 from nersery.experiments.sampling import sample
@@ -32,7 +32,7 @@ def _label_issues(parts: Parts) -> list[Issue]:
 def _size_issues(recipe: Recipe, parts: Parts) -> list[Issue]:
     issues: list[Issue] = []
     folds = recipe.sample.folds or 0
-    texts = [composed(sentence.text) for sentence in sentences_of(parts, "train")]
+    texts = [unspaced(sentence.words) for sentence in sentences_of(parts, "train")]
     if folds > (count := len({*texts})):
         noun = "sentences" if count == len(texts) else "different sentences"
         issues.append(Issue(f"sample.folds is {folds}, but train has {count} {noun}; lower it"))
