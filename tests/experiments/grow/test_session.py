@@ -52,9 +52,16 @@ def test_the_recipe_repeats_the_best_system(grown: Harvest) -> None:
     assert recipe.systems[-1].name == grown.best
     steps = {name: load(f"out/{name}").tagger.settings["steps"] for name in ("search.toml", "recipe.toml")}
     assert steps == {"search.toml": 8, "recipe.toml": 12}, "the time that was left makes the last training longer"
+    assert recipe.name != load("out/search.toml").name, "the folder of the job itself may have that one"
     report = Run(recipe, Path("again"), quiet=True).execute()
     again = {system.name: system.f1.mean for system in report.systems}
     assert (again["gold"], again[grown.best]) == pytest.approx(grown.test_f1)
+
+
+def test_the_commands_that_it_names_quote_the_folder(grown: Harvest) -> None:
+    lines = str(replace(grown, folder=Path("my run"))).split("\n")
+    assert "(nersery predict 'my run/tagger' TEXT OUTPUT)" in lines[2]
+    assert lines[3].endswith("nersery run 'my run/recipe.toml'")
 
 
 @pytest.mark.torture

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import shutil
 import tomllib
 from collections.abc import Sequence
@@ -31,6 +32,8 @@ SHOWN = 20
 """Raw sentences that the report lists as worth labelling."""
 PREDICTED = 1000
 """Sentences of raw text and of gold that are read for that."""
+REPEATED = "grow-repeated"
+"""Name of the recipe and so of its run's folder; `runs/grow` is the default folder of the job itself."""
 
 
 @dataclass(frozen=True)
@@ -61,11 +64,12 @@ class Harvest:
 
     def __str__(self) -> str:
         """Five lines for readers."""
+        tagger, recipe = (shlex.quote(str(self.folder / name)) for name in ("tagger", "recipe.toml"))
         return worded("\n".join([
             self.verdict,
             f"test: {self._test()}",
-            f"tagger: {self.folder / 'tagger'} (nersery predict {self.folder / 'tagger'} TEXT OUTPUT)",
-            f"corpus: {self.folder / 'corpus.jsonl'}; to repeat: nersery run {self.folder / 'recipe.toml'}",
+            f"tagger: {self.folder / 'tagger'} (nersery predict {tagger} TEXT OUTPUT)",
+            f"corpus: {self.folder / 'corpus.jsonl'}; to repeat: nersery run {recipe}",
             f"report: {self.folder / 'report.html'}",
         ]))  # fmt: skip
 
@@ -240,6 +244,7 @@ def _tried(search: Search, tried: Tried, best: Tried | None) -> TriedReport:
 def _winning_recipe(search: Search, folder: Path, system: System) -> str:
     """The recipe of the search with the best system and those that it goes on from."""
     table = tomllib.loads((folder / "search.toml").read_text("utf-8"))
+    table["name"] = REPEATED
     names = {s.name for s in search.chain(system)}
     table["systems"] = [entry for entry in table["systems"] if entry["name"] in names]
     used = search.run.recipe.tagger.settings  # the training on all sentences may have had more steps than the search
