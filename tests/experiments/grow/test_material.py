@@ -62,6 +62,14 @@ def test_raw_text_may_have_the_labelled_and_test_sentences_in_other_words(tmp_pa
     assert [sentence.text for sentence in material.raw] == ["Dr. Ada is in"]
 
 
+def test_raw_sentences_keep_their_language(tmp_path: Path) -> None:
+    train, raw = tmp_path / "train.jsonl", tmp_path / "raw.jsonl"
+    io.write([replace(sentence, language="de") for sentence in sentences(20)], train)
+    io.write([replace(sentence, language="de" if n else "nl") for n, sentence in enumerate(sentences(3, 100))], raw)
+    material = read_material([str(train)], raw, None, io.ReadOptions(), 30)
+    assert [sentence.language for sentence in material.raw] == ["nl", "de", "de"]
+
+
 def test_a_file_without_entities_is_named(tmp_path: Path) -> None:
     io.write([Sentence(("Ada", "wrote"), id=str(number)) for number in range(9)], tmp_path / "bare.conll")
     with pytest.raises(DataError, match=r"bare\.conll: no training sentence of 9 has an entity"):

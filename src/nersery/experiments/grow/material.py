@@ -186,12 +186,12 @@ def _raw(source: Iterable[Sentence], known_texts: set[str], most: int, ids: set[
 
     A comment keeps the id that the user knows.
     """
-    distinct: dict[tuple[str, ...], tuple[int, str]] = {}
+    distinct: dict[tuple[str, ...], tuple[int, str, str]] = {}
     total = 0
     for number, sentence in enumerate(source):
         total += 1
         if unspaced(sentence.words) not in known_texts:
-            distinct.setdefault(sentence.words, (number, sentence.id))
+            distinct.setdefault(sentence.words, (number, sentence.id, sentence.language))
     shuffled = sorted(distinct.items(), key=lambda pair: item_seed(0, "raw", str(pair[1][0])))
     drawn = sorted(shuffled[:most], key=lambda pair: pair[1])
     notes = []
@@ -202,8 +202,8 @@ def _raw(source: Iterable[Sentence], known_texts: set[str], most: int, ids: set[
     taken = {id.partition("/")[0] for id in ids}
     folder = next(name for name in chain(["raw"], (f"raw{n}" for n in count(2))) if name not in taken)
     renamed = (
-        Sentence(words, id=f"{folder}/{number}", comments=(f"{RAW_ID}{printable(id)}",))
-        for words, (number, id) in drawn
+        Sentence(words, id=f"{folder}/{number}", language=language, comments=(f"{RAW_ID}{printable(id)}",))
+        for words, (number, id, language) in drawn
     )
     return Corpus(renamed), notes
 
