@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from nersery.core.errors import MissingResourceError, SettingsError
 from nersery.experiments.recipe import load
+from nersery.experiments.run_state import prerequisites
 from nersery.experiments.run_state.prerequisites import check_prerequisites
 from tests.experiments.trying import append_system, execute
 
@@ -55,6 +57,24 @@ def test_a_second_training_has_settings_of_the_run_s_tagger() -> None:
     ):
         check_prerequisites(load("recipe.toml", ["tagger.method=bilstm_crf"]))
     check_prerequisites(load("recipe.toml", ["tagger.method=transformer", "tagger.model=bundled"]))
+
+
+def test_what_systems_have_in_common_is_checked_once_and_told_of_each(monkeypatch: pytest.MonkeyPatch) -> None:
+    checked: list[str] = []
+
+    def check(method: Any, *_: object) -> None:
+        checked.append(method.method)
+        if method.method == "duplicates":
+            raise SettingsError("does not suit")
+
+    monkeypatch.setattr(prerequisites, "_check", check)
+    for name in ("a", "b"):
+        append_system(f'name = "{name}"\nmethod = "eda"\nselect = ["duplicates"]')
+    with pytest.raises(
+        SettingsError, match=r'(?s)system "a", select "duplicates": .*system "b", select "duplicates": '
+    ):
+        check_prerequisites(load("recipe.toml"))
+    assert checked.count("eda") == checked.count("duplicates") == 1
 
 
 def test_what_a_method_notes_is_in_the_report(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -35,9 +35,13 @@ def check_prerequisites(recipe: Recipe, types: Collection[str] = ()) -> list[str
         raise MissingResourceError(_advice(recipe, lacking))
     errors: list[tuple[str, NerseryError]] = []
     notes: list[str] = []
+    findings: dict[str, tuple[NerseryError | None, list[str]]] = {}
     for label, system, method in recipe.methods():
-        with heard() as messages:
-            error = _error(partial(_check, method, recipe.tagger_of(system), types))
+        tagger = recipe.tagger_of(system)
+        if (key := repr((method, tagger))) not in findings:  # loading a large tokenizer takes seconds
+            with heard() as messages:
+                findings[key] = _error(partial(_check, method, tagger, types)), messages
+        error, messages = findings[key]
         notes += [f"{label}: {message}" for message in messages]
         if error is not None:
             errors.append((label, error))
