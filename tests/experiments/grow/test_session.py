@@ -220,7 +220,8 @@ def test_pipes_are_refused(folder: Path) -> None:
             grow(**given)
 
 
-def test_a_model_in_a_folder_stays_the_same_folder(grown: Harvest, folder: Path) -> None:
+@pytest.mark.parametrize("name", ["my-tagger", "bundled-mine"])
+def test_a_model_in_a_folder_stays_the_same_folder(folder: Path, name: str) -> None:
     """The job's folder may have one of that name, too."""
-    job = GrowJob(("train.conll",), folder / "new", model="out/tagger")
-    assert job.model == str(folder / "out" / "tagger")
+    Path(name).mkdir()
+    assert GrowJob(("train.conll",), folder / "new", model=name).model == str(folder / name)

@@ -38,6 +38,7 @@ from nersery.core.locks import locked
 from nersery.core.other_jobs import other_settings, refuse_occupied
 from nersery.core.progress import time_limit
 from nersery.core.ranges import Range
+from nersery.core.registry import BUNDLED
 from nersery.core.sentence import Sentence
 from nersery.core.version import __version__
 from nersery.core.warnings import print_error, without_advice
@@ -143,7 +144,7 @@ class GrowJob:
                 raise SettingsError(f"{path} is a pipe, expected a file: a resumed job reads it again")
             if not Path(path).exists():
                 next(TextFile(path).lines())  # which says so
-        if self.model and not self.model.startswith("bundled") and Path(self.model).is_dir():
+        if self.model and self.model not in BUNDLED and Path(self.model).is_dir():
             self.model = str(Path(self.model).resolve())  # the job's own folder has a `tagger`, too
         if isinstance(self.minutes, bool) or self.minutes not in Range(0, without=(0,)):
             raise SettingsError(f"minutes is {self.minutes!r:.60}, expected {Range(0, without=(0,))}")
