@@ -23,5 +23,6 @@ def test_few_mentions_say_nothing_of_questions(mentions: int, drawn: int) -> Non
     ],
 )
 def test_mentions_are_names_if_the_bundled_tagger_finds_most_of_them(text: str, entity: Entity, expected: bool) -> None:
-    gold = [Sentence(tuple(text.split()), (entity,), id=str(number)) for number in range(6)]
+    without_entities = [Sentence(("he", "wrote"), id=f"x{number}") for number in range(100)]
+    gold = [*without_entities, *(Sentence(tuple(text.split()), (entity,), id=str(number)) for number in range(6))]
     assert are_names("bundled-ner", Corpus(gold)) == expected

@@ -53,7 +53,7 @@ def are_names(tagger: str, gold: Corpus) -> bool:
     Args:
         tagger: A key of `NAMES`.
     """
-    labelled = asked(gold) or gold.sentences[:ASKED]
+    labelled = asked(gold) or [sentence for sentence in gold if sentence.entities][:ASKED]
     predicted = load_tagger(tagger).predict(labelled)
     touched = [
         any(map(entity.overlaps, prediction.entities))
