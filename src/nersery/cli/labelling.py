@@ -109,6 +109,7 @@ def _options_for_grow(run: Path | None) -> list[str]:
         earlier = read_record(record).get("fingerprint", {})
     given = {"language": reading_options.language, "split": reading_options.split}
     values = {name: value or earlier.get("reading", {}).get(name) for name, value in given.items()}
+    values["model"] = earlier.get("model")
     option_pairs = [(f"--{name}", value) for name, value in values.items() if value]
     defined = [("--define", f"{type_}={words}") for type_, words in earlier.get("definitions", {}).items()]
     return [part for pair in (*option_pairs, *defined) for part in pair]
