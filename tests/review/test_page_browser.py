@@ -91,6 +91,21 @@ def test_keys_label_words_and_accept(review) -> None:
     assert page.inner_text("#counts") == "1 accepted, 0 rejected, 2 to go"
 
 
+@pytest.mark.parametrize(
+    ("digit", "letter"), [("2", "A"), ("2", "ф"), ("२", "\N{DEVANAGARI VOWEL SIGN O}")], ids=["Caps Lock", "ru", "hi"]
+)
+def test_keys_work_on_every_keyboard(review, digit: str, letter: str) -> None:
+    page, decisions = review
+    press(page, *["ArrowRight"] * 3)
+    for key, code in ((digit, "Digit2"), (letter, "KeyA")):
+        page.evaluate(
+            "pressed => document.dispatchEvent(new KeyboardEvent('keydown', {...pressed, bubbles: true}))",
+            {"key": key, "code": code},
+        )
+        page.evaluate(SETTLED)
+    assert decisions[EVIL] == Decision("accept", ((2, 3, "PER"),))
+
+
 def test_arrows_follow_the_script(review) -> None:
     page, decisions = review
     press(page, "j", "ArrowLeft", "ArrowLeft", "1")

@@ -260,25 +260,34 @@ function restore() {
   save(one.verdict);
 }
 
+// The key under its name on a Latin keyboard: others have no "a", and Caps Lock writes "A".
+function keyOf({ key, code }) {
+  const [, letter, digit] = /^(?:Key(.)|Digit(.))$/.exec(code) ?? [];
+  if (/^[a-z]$/i.test(key)) return key.toLowerCase();
+  if (letter && /^[\p{L}\p{M}]+$/u.test(key)) return letter.toLowerCase();
+  return digit && /^\p{Nd}$/u.test(key) ? digit : key;
+}
+
 document.addEventListener("keydown", (event) => {
+  const key = keyOf(event);
   if (!one || event.altKey || document.querySelector("dialog[open]")) return;
   const isText = event.target.tagName === "INPUT";
   if (event.ctrlKey || event.metaKey) {
-    if (event.key.toLowerCase() !== "z" || event.shiftKey || isText) return;  // in a text the browser has its own
+    if (key !== "z" || event.shiftKey || isText) return;  // in a text the browser has its own
     event.preventDefault();
     undo();
     return;
   }
-  if (event.repeat && /^([aruco]|Enter)$/.test(event.key)) return;  // a key held down decides one sentence, not many
+  if (event.repeat && /^([aruco]|Enter)$/.test(key)) return;  // a key held down decides one sentence, not many
   const tag = event.target.tagName;
   if (isText) {
-    if (event.key === "Escape" || event.key === "Enter") $("sentence").focus();
+    if (key === "Escape" || key === "Enter") $("sentence").focus();
     return;
   }
-  if (tag === "SELECT" || (event.key === "Enter" && (tag === "BUTTON" || tag === "SUMMARY"))) return;
-  if (event.key === "ArrowLeft" || event.key === "ArrowRight") step(event.key === "ArrowRight" ? 1 : -1, event.shiftKey);
-  else if (/^[1-9]$/.test(event.key)) { if (all.types[event.key - 1]) label(all.types[event.key - 1]); }
-  else if (Object.hasOwn(KEYS, event.key)) KEYS[event.key]();
+  if (tag === "SELECT" || (key === "Enter" && (tag === "BUTTON" || tag === "SUMMARY"))) return;
+  if (key === "ArrowLeft" || key === "ArrowRight") step(key === "ArrowRight" ? 1 : -1, event.shiftKey);
+  else if (/^[1-9]$/.test(key)) { if (all.types[key - 1]) label(all.types[key - 1]); }
+  else if (Object.hasOwn(KEYS, key)) KEYS[key]();
   else return;
   event.preventDefault();
 });
