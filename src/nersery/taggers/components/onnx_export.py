@@ -65,8 +65,8 @@ def export_onnx(folder: str | Path) -> Path:
             )
     except torch.onnx.OnnxExporterError as error:
         raise SettingsError(
-            f"PyTorch cannot export a {type(network).__name__} as ONNX. The tagger in {folder} works without it; leave "
-            "out --onnx, or train on another model"
+            f"PyTorch cannot export a {type(network).__name__} as ONNX. The tagger in {folder} works without it; to "
+            "export one, train on another model"
         ) from error
     os.replace(unfinished_path(path), path)
     return path
