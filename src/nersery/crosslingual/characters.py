@@ -57,6 +57,8 @@ def _texts(words: Sequence[str], spans: Spans) -> tuple[str, ...]:
 def spans(words: Sequence[str], tokenize: Tokenize) -> Spans:
     """Which words to join: runs of characters of a script without spaces, cut as the vocabulary of a model cuts them.
 
+    But foreign names in Japanese and Chinese stay whole.
+
     >>> spans(("我", "在", "北", "京", "a"), lambda text: ["▁我", "在", "北京"])
     ((0,), (1,), (2, 3), (4,))
     """

@@ -63,8 +63,8 @@ class Ensemble(Aligner, ModelSettings):
         counts: Observations that a suggested link is worth in learning, at least 0.
         trust: Weight of suggestions when a pair is aligned: the exponent of their probabilities, at least 0.
         learn_from: Maximum pairs with suggestions in learning; 0: all. One core handles about 40 pairs a second.
-        join: In scripts without spaces, align words of `model`'s vocabulary, not characters; all characters of a word
-            get its links.
+        join: In scripts without spaces, align words of `model`'s vocabulary and foreign names, not characters; all
+            characters of a word get its links.
         model: Encoder of members that need one and name none.
 
     Reference:
