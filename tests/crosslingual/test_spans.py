@@ -355,3 +355,28 @@ def test_a_span_takes_all_of_a_foreign_name_in_katakana(words: list[str], link: 
     outcome = Projection().project(source, Sentence(tuple(words), id="t"), (Link(0, link),))
     assert isinstance(outcome, Sentence)
     assert outcome.labels == ((*span, "LOC"),)
+
+
+GREECE = labelled("from Spain and Greece", (1, 2, "LOC"), (3, 4, "LOC"))
+
+
+@pytest.mark.parametrize(
+    ("target", "aligned", "mentions"),
+    [
+        ("từ Tây Ban Nha và Hy Lạp", "0-0 1-3 2-4 3-6", ["Tây Ban Nha", "Hy Lạp"]),  # on the left
+        ("từ Tây Ban Nha và Hy Lạp", "0-0 1-1 2-4 3-5", ["Tây Ban Nha", "Hy Lạp"]),  # on the right
+        ("từ Tây Ban Nha và Hy Lạp", "0-1 1-3 2-4 3-6", ["Ban Nha", "Hy Lạp"]),  # one has another link
+        ("từ Tây Ban Nha Hy Lạp rồi", "0-0 1-2 3-5", ["Tây Ban Nha Hy", "Lạp"]),  # between two, the first takes it
+        ("Ban Nha và Hy Lạp , rồi", "1-1 2-2 3-4", ["Nha", "Hy Lạp"]),  # not the first word
+        ("có: « Ban Nha và Hy Lạp »", "1-3 2-4 3-6", ["Nha", "Hy Lạp"]),  # nor that of a quotation
+        ("có , Ban Nha và Hy Lạp", "1-3 2-4 3-6", ["Ban Nha", "Hy Lạp"]),
+        ("ông Dr. Nha và thấy Lạp", "1-2 2-3 3-5", ["Nha", "Lạp"]),
+        ("Tây Ban Nha Và Hy Lạp", "1-2 2-3 3-5", ["Nha", "Lạp"]),  # a headline
+        ("từ Tây, Nha và Hy Lạp", "1-2 2-3 3-5", ["Nha", "Hy Lạp"]),
+    ],
+)
+def test_a_span_takes_words_beside_it_with_capitals_and_no_links(target: str, aligned: str, mentions: list[str]):
+    outcome = projected(GREECE, target, aligned)
+    assert [" ".join(outcome.mention(entity)) for entity in outcome.entities] == mentions
+    as_linked = projected(GREECE, target, aligned, take_capitals=False)
+    assert [entity.end - entity.start for entity in as_linked.entities] == [1, 1]

@@ -20,6 +20,7 @@ from nersery.core.registry import check_values
 from nersery.core.sentence import Entity, Origin, Sentence
 from nersery.core.text_forms import folded, is_invisible
 from nersery.core.validation import TYPE_RULE, is_type_name
+from nersery.crosslingual.whole_names import with_unlinked_capitals
 from nersery.io.base import storable
 from nersery.io.tokenization import with_whole_loanwords
 
@@ -67,7 +68,8 @@ class Projection:
     has no linked word, is linked to words far apart, or overlaps another. It is then rejected, with the lost entities
     in its comments. Punctuation is recognised in every script, by Unicode's categories. Words of invisible characters,
     such as zero width spaces, neither begin nor end a span. Nor does a span end within katakana, in which Japanese
-    writes foreign names, where words are characters.
+    writes foreign names, where words are characters. A span also takes the words beside it that have capitals but no
+    links.
 
     The score ``alignment_quality`` is the geometric mean, over the words of both sentences, of the probability of a
     word's best link, or ``unaligned`` without one. ``entity_quality`` is the same over the words of entities. Entities
@@ -78,6 +80,8 @@ class Projection:
         max_gap: Maximum number of consecutive words within a span that are not linked to the entity, such as articles
             and prepositions. With more, the entity counts as linked to two places.
         strip_punctuation: Remove punctuation and symbols from the ends of a span, unless the entity has them there too.
+        take_capitals: Add words with capitals and without links to the entity beside them, but not the first word of a
+            sentence, and none in headlines: aligners often miss a part of a name.
         strip: Words to remove from the ends of a span, in any case, e.g. articles, unless the entity has one there too.
         keep: Types to project; None projects all. Entities of other types are ignored.
         drop: Types not to project.
@@ -96,13 +100,15 @@ class Projection:
         - The paper's "product of the probability of each aligned word pair, normalized by the number of words" grows
           when fewer words are linked. We also count words without a link (``unaligned = 1`` ignores them), and only the
           best link of each word. As in the paper, a link less probable than ``unaligned`` is worse than none.
-        - The paper does not say what happens to lost entities, and has no rules for gaps and punctuation. Ours are on
-          by default; a ``max_gap`` longer than any sentence and ``strip_punctuation = False`` turn them off.
+        - The paper does not say what happens to lost entities, and has no rules for gaps, punctuation and capitals. Ours
+          are on by default; a ``max_gap`` longer than any sentence, ``strip_punctuation = False`` and
+          ``take_capitals = False`` turn them off.
     """
 
     threshold: Rate = 0.0
     max_gap: CountOrZero = 3
     strip_punctuation: bool = True
+    take_capitals: bool = True
     strip: tuple[str, ...] = ()
     keep: tuple[str, ...] | None = None
     drop: tuple[str, ...] = ()
@@ -195,6 +201,13 @@ class Projection:
                 spans[last] = spans[number] = OVERLAP
             if end > furthest:
                 furthest, last = end, number
+        return self._with_capitals(spans, target.words, alignment) if self.take_capitals else spans
+
+    def _with_capitals(self, spans: list[Span | str], words: Sequence[str], alignment: Alignment) -> list[Span | str]:
+        placed = sorted((span, number) for number, span in enumerate(spans) if not isinstance(span, str))
+        longer = with_unlinked_capitals([span for span, _ in placed], words, {end for _, end, _ in alignment})
+        for (_, number), span in zip(placed, longer, strict=True):
+            spans[number] = span
         return spans
 
     def _span(self, places: list[int], mention: Sequence[str], words: Sequence[str]) -> Span | str:
