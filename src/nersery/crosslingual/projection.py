@@ -100,8 +100,8 @@ class Projection:
         - The paper's "product of the probability of each aligned word pair, normalized by the number of words" grows
           when fewer words are linked. We also count words without a link (``unaligned = 1`` ignores them), and only the
           best link of each word. As in the paper, a link less probable than ``unaligned`` is worse than none.
-        - The paper does not say what happens to lost entities, and has no rules for gaps, punctuation and capitals. Ours
-          are on by default; a ``max_gap`` longer than any sentence, ``strip_punctuation = False`` and
+        - The paper does not say what happens to lost entities, and has no rules for gaps, punctuation and capitals.
+          Ours are on by default; a ``max_gap`` longer than any sentence, ``strip_punctuation = False`` and
           ``take_capitals = False`` turn them off.
     """
 
