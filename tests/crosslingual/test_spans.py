@@ -371,6 +371,8 @@ GREECE = labelled("from Spain and Greece", (1, 2, "LOC"), (3, 4, "LOC"))
         ("có: « Ban Nha và Hy Lạp »", "1-3 2-4 3-6", ["Nha", "Hy Lạp"]),  # nor that of a quotation
         ("có , Ban Nha và Hy Lạp", "1-3 2-4 3-6", ["Ban Nha", "Hy Lạp"]),
         ("ông Dr. Nha và thấy Lạp", "1-2 2-3 3-5", ["Nha", "Lạp"]),
+        ("and Mr Aznar saw that Greece", "1-2 3-5", ["Aznar", "Greece"]),
+        ("where in Spain I met Greece", "1-2 3-5", ["Spain", "Greece"]),
         ("Tây Ban Nha Và Hy Lạp", "1-2 2-3 3-5", ["Nha", "Lạp"]),  # a headline
         ("từ Tây, Nha và Hy Lạp", "1-2 2-3 3-5", ["Nha", "Hy Lạp"]),
     ],

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from unicodedata import category
 
+from nersery.io.tokenization import ABBREVIATIONS
+
 Span = tuple[int, int]
 COMMAS = ",،、"
 
@@ -13,7 +15,7 @@ def with_unlinked_capitals(spans: Sequence[Span], words: Sequence[str], linked: 
     """The spans ``[start, end)``, in order, with the words beside them that have capitals but no links.
 
     Aligners often miss a word of a name, above all in Vietnamese, which writes spaces between syllables: *Tây Ban Nha*
-    is Spain. Capitals say nothing where a sentence begins, in titles such as *Dr.*, and in headlines.
+    is Spain. Capitals say nothing where a sentence begins, in headlines, titles such as *Mr*, and the word *I*.
 
     >>> with_unlinked_capitals([(5, 6)], "họ đến từ Tây Ban Nha .".split(), {0, 1, 2, 5, 6})
     [(3, 6)]
@@ -40,7 +42,8 @@ def _is_of_name(place: int, words: Sequence[str]) -> bool:
     """Whether a word seems to have its capital as part of a name."""
     word, previous = words[place], words[place - 1]
     begins = place == 0 or not (_ends_in_letter(previous) or previous in COMMAS)
-    return word[0].isupper() and _ends_in_letter(word) and not begins
+    is_name = len(word) > 1 and word.lower() not in ABBREVIATIONS and _ends_in_letter(word)
+    return word[0].isupper() and is_name and not begins
 
 
 def _ends_in_letter(word: str) -> bool:
