@@ -1,14 +1,16 @@
 """How well an aligner carries labels to a translation, and how fast and in how much memory the statistical one learns.
 
-    python benchmarks/alignment.py quality [DATA] [--aligner NAME] [--set KEY=VALUE …] [--no-more] [--quick]
+    python benchmarks/alignment.py quality [DATA] [--aligner NAME] [--set KEY=VALUE …] [--no-more] [--quick] [--reverse]
+        [--no-capitals]
     python benchmarks/alignment.py error_rate [DATA] [--aligner NAME] [--set KEY=VALUE …] [--no-more] [--quick]
     python benchmarks/alignment.py speed [--pairs N …] [--quick]
 
 ``quality`` needs sentences with labels on both sides and more bitext, in the folders ``parallel_ner`` and ``bitext`` of
 DATA (../shared/data). It learns from all of them (``--no-more``: not from the bitext), projects the labels of the
 sources, and scores them strictly against those of the targets, all sentences: each found entity counts, each lost one
-is a miss. It also prints the precision of the best 40 % of the sentences that have labels. The goal is an F1 of 0.90 on
-Europarl en-es and of 0.72 on PUD en-de, and a precision of 0.95 on the best sentences of Europarl.
+is a miss. ``--reverse`` projects into English, and ``--no-capitals`` turns `Projection.take_capitals` off. It also
+prints the precision of the best 40 % of the sentences that have labels. The goal is an F1 of 0.90 on Europarl en-es and
+of 0.72 on PUD en-de, and a precision of 0.95 on the best sentences of Europarl.
 
 ``error_rate`` learns from NTREX (``--no-more``: from its first 450 lines), and compares the links of 57 lines in
 Chinese, French and Polish with those in ``ntrex_alignments.txt``; ``--quick`` takes French alone. Chinese is cut into
@@ -65,8 +67,11 @@ def bitext(folder: Path, source: str, target: str) -> list[Pair]:
     return [Pair(left, right) for left, right in zip(*sides, strict=True)]
 
 
-def quality(data: Path, name: str, settings: Sequence[str], *, more: bool) -> None:
-    for title, (left, right, *languages) in LABELLED.items():
+def quality(
+    data: Path, name: str, settings: Sequence[str], projection: Projection, *, more: bool, reverse: bool
+) -> None:
+    for title, files in LABELLED.items():
+        left, right, *languages = files if not reverse else (*files[1::-1], *files[:1:-1])
         source, target = (io.read(data / "parallel_ner" / file) for file in (left, right))
         pairs = [Pair(one.words, other.words) for one, other in zip(source, target, strict=True)]
         aligner: Aligner = registry.create("align", name, settings_from(settings))
@@ -74,14 +79,17 @@ def quality(data: Path, name: str, settings: Sequence[str], *, more: bool) -> No
         aligner.fit([*pairs, *(bitext(data / "bitext", *languages) if more else ())])
         alignments = aligner.align(pairs)
         seconds = time.process_time() - start
-        report(title, list(source), list(target), alignments)
+        report(title, list(source), list(target), alignments, projection)
         print(f"  {seconds:.1f} s of processor time for all of it")
 
 
 def report(
-    title: str, source: list[Sentence], target: list[Sentence], alignments: Sequence[Alignment | Reject]
+    title: str,
+    source: list[Sentence],
+    target: list[Sentence],
+    alignments: Sequence[Alignment | Reject],
+    projection: Projection,
 ) -> None:
-    projection = Projection(keep_incomplete=True)
     projected = []
     for one, other, alignment in zip(source, target, alignments, strict=True):
         outcome = Reject("not aligned") if isinstance(alignment, Reject) else projection.project(one, other, alignment)
@@ -206,6 +214,8 @@ def main() -> None:
     parser.add_argument("--aligner", default="statistical")
     parser.add_argument("--set", dest="settings", action="append", default=[], metavar="KEY=VALUE")
     parser.add_argument("--more", action=argparse.BooleanOptionalAction, default=True, help="learn from more bitext")
+    parser.add_argument("--reverse", action="store_true", help="project into English")
+    parser.add_argument("--capitals", action=argparse.BooleanOptionalAction, default=True, help="see take_capitals")
     parser.add_argument("--pairs", nargs="+", type=int, default=[3000, 30_000])
     parser.add_argument("--in-this-process", action="store_true", help="measure the first number of pairs only")
     options = parser.parse_args()
@@ -213,12 +223,13 @@ def main() -> None:
         measure(options.pairs[0])
         return
     measuring.print_machine()
-    if options.command == "quality" and options.quick:
+    if options.command == "quality":
+        projection = Projection(keep_incomplete=True, take_capitals=options.capitals)
         with tempfile.TemporaryDirectory() as folder:
-            tiny.write_data(Path(folder))
-            quality(Path(folder), options.aligner, options.settings, more=options.more)
-    elif options.command == "quality":
-        quality(options.data, options.aligner, options.settings, more=options.more)
+            if options.quick:
+                tiny.write_data(Path(folder))
+            data = Path(folder) if options.quick else options.data
+            quality(data, options.aligner, options.settings, projection, more=options.more, reverse=options.reverse)
     elif options.command == "error_rate":
         languages = ("fra",) if options.quick else ("zho", "fra", "pol")
         error_rate(options.data, options.aligner, options.settings, languages, more=options.more)
