@@ -76,13 +76,17 @@ class TestWithPyarrow:
         assert [(s.id, s.labels) for s in corpus] == [("a:1", ((0, 1, "PER"),)), ("a:2", ((0, 1, "PER"),))]
         assert corpus.description == "parquet, IOB2"
 
-    @pytest.mark.parametrize("wrapped", [{"_type": "List"}, {"_type": "Sequence", "length": -1}])
-    def test_numbers_are_the_names_that_the_metadata_gives_them(self, tmp_path: Path, wrapped: dict[str, Any]) -> None:
+    @pytest.mark.parametrize("wrapped", [{"_type": "List"}, {"_type": "Sequence", "length": -1}, None])
+    def test_numbers_are_the_names_that_the_metadata_gives_them(
+        self, tmp_path: Path, wrapped: dict[str, Any] | None
+    ) -> None:
         import pyarrow
         from pyarrow import parquet as format
 
         label = {"names": ["O", "B-PER", "I-PER"], "_type": "ClassLabel"}
-        features = {"tokens": {"_type": "Value"}, "ner_tags": {"feature": label, **wrapped}}
+        of_rows = [{"head": {"_type": "Value"}}]  # datasets before version 4 describes lists by lists
+        features = {"relations": of_rows, "tokens": {"_type": "Value"},
+                    "ner_tags": {"feature": label, **wrapped} if wrapped else [label]}  # fmt: skip
         rows = [{"tokens": ["a", "b"], "ner_tags": [1, 2]}, {"tokens": ["a"], "ner_tags": [0]},
                 {"tokens": ["a"], "ner_tags": [-1]}, {"tokens": ["a"], "ner_tags": [3]}]  # fmt: skip
         table = pyarrow.Table.from_pylist(rows).replace_schema_metadata(

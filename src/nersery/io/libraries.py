@@ -91,7 +91,8 @@ def dataset_sentences(
     numbers = _numbered(names)
     labels = {"ner_tags": numbers} if numbers else {}
     for column, feature in (getattr(rows, "features", None) or {}).items():
-        class_names = getattr(getattr(feature, "feature", feature), "names", None)
+        of_items = feature[0] if isinstance(feature, list) else getattr(feature, "feature", feature)
+        class_names = getattr(of_items, "names", None)
         if class_names and column not in unread:
             labels.setdefault(renamed.get(column, column), dict(enumerate(class_names)))
 

@@ -129,11 +129,16 @@ def _names(metadata: Mapping[bytes, bytes] | None) -> Names:
     """What numbers stand for in columns of class labels, or of lists of them; nothing where no metadata says it."""
     try:
         features = json.loads((metadata or {})[FEATURES])["info"]["features"].items()
-        labels = {name: feature.get("feature", feature) for name, feature in features}
-        names_by_column = {name: label["names"] for name, label in labels.items() if label.get("_type") == "ClassLabel"}
+        labels = {name: feature[0] if isinstance(feature, list) else feature for name, feature in features}
+        labels = {name: label.get("feature", label) for name, label in labels.items()}
+        names_by_column = {name: label["names"] for name, label in labels.items() if _is_class(label)}
         return {name: dict(enumerate(names)) for name, names in names_by_column.items()}
     except (ValueError, LookupError, TypeError, AttributeError):
         return {}
+
+
+def _is_class(feature: Any) -> bool:
+    return isinstance(feature, dict) and feature.get("_type") == "ClassLabel"
 
 
 def with_names(row: Object, names: Names) -> Object:
