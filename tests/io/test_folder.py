@@ -130,3 +130,12 @@ def test_plain_text_beside_labelled_files_is_noted(tmp_path: Path, capsys: pytes
     forget_notes()
     assert len(list(open_text(folder))) == 2
     assert capsys.readouterr().err == ""
+
+
+@pytest.mark.parametrize(("mark", "split"), [("dataset_info.json", ""), ("dataset_dict.json", "['train']")])
+def test_what_datasets_has_saved_is_to_be_saved_as_parquet(tmp_path: Path, mark: str, split: str) -> None:
+    folder = write(tmp_path / "in", state_json="{}")
+    (folder / mark).write_text("{}", "utf-8")
+    with pytest.raises(DataError, match="has saved, in Arrow") as caught:
+        open_corpus(folder)
+    assert f"datasets.load_from_disk({str(folder)!r}){split}.to_parquet('train.parquet')" in str(caught.value)

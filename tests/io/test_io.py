@@ -263,6 +263,15 @@ def test_standard_input_is_read_as_often_as_needed(monkeypatch: pytest.MonkeyPat
         read("-")
 
 
+@pytest.mark.parametrize("encoding", ["utf-8", "cp1252"])
+def test_arrow_is_called_so_and_not_text_in_another_encoding(tmp_path: Path, encoding: str) -> None:
+    path = tmp_path / "data-00000-of-00001.arrow"
+    path.write_bytes(b"\xff\xff\xff\xff\x10\x01\x00\x00")
+    with pytest.raises(DataError, match=r"this is Arrow\nFix: .*from_file\('.*\.arrow'\)\.to_parquet") as caught:
+        read(path, encoding=encoding)
+    assert "encoding" not in str(caught.value)
+
+
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="the system has no named pipes")
 def test_a_pipe_is_read_as_often_as_needed(tmp_path: Path) -> None:
     path = tmp_path / "pipe"

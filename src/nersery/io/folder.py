@@ -20,6 +20,8 @@ TOTAL = "total"
 """The key in its last line, which a finished folder has."""
 MODEL = "config.json"
 """The file by which a model of transformers is known."""
+SAVED, SPLITS = "dataset_info.json", "dataset_dict.json"
+"""The files by which a data set is known that Hugging Face's datasets has saved, and one in several splits."""
 SPANS = "spans"
 """The folder in it that has all of its sentences in JSONL."""
 CARD = "README.md"
@@ -36,8 +38,8 @@ class FolderSource(Source):
     files are read, all splits together.
 
     Raises:
-        DataError: If it is a model's folder, or if there is no file, a subfolder, two files with one name, an
-            unfinished job, or in a folder of brat a text without its labels.
+        DataError: If it is a model's folder or one of Arrow files, or if there is no file, a subfolder, two files with
+            one name, an unfinished job, or in a folder of brat a text without its labels.
     """
 
     def __init__(self, file: TextFile, options: ReadOptions, open_file: Open) -> None:
@@ -47,6 +49,7 @@ class FolderSource(Source):
                 Issue("the folder holds a model, expected a corpus", file.name),
                 fix="name a file or folder of sentences; `nersery predict` takes the tagger first, then the sentences",
             )
+        _refuse_saved(file)
         self._open = open_file
         try:
             listed = _listed(file.path)
@@ -140,6 +143,16 @@ def _is_left_out(path: Path) -> bool:
 
 def _is_model(folder: Path) -> bool:
     return (folder / MODEL).is_file() or ((folder / DESCRIPTION).is_file() and not (folder / SPANS).is_dir())
+
+
+def _refuse_saved(folder: TextFile) -> None:
+    """Raise `DataError` for what ``save_to_disk`` of Hugging Face's datasets has written."""
+    has_splits = (folder.path / SPLITS).is_file()
+    if has_splits or (folder.path / SAVED).is_file():
+        split = "['train']" * has_splits
+        code = f"datasets.load_from_disk({folder.name!r}){split}.to_parquet('train.parquet')"
+        issue = Issue("the folder is a data set that Hugging Face's datasets has saved, in Arrow", folder.name)
+        raise DataError(issue, fix=f"save it as Parquet, in Python: {code}")
 
 
 def _is_unfinished(manifest: Path) -> bool:

@@ -53,6 +53,8 @@ _COMPRESSED = {
     b"(\xb5/\xfd": "zstandard",
 }
 """What some compressed files begin with."""
+_ARROW = b"\xff\xff\xff\xff"
+"""What the files begin with that Hugging Face's datasets keeps."""
 
 
 class TextFile:
@@ -197,9 +199,12 @@ class TextFile:
             return DataError(Issue("this is a folder, expected a file", self.name), fix="name a file in it")
         return DataError(Issue(f"cannot be read: {error.strerror}", self.name))
 
-    def refuse_compressed(self) -> None:
-        """Raise `DataError` if the file is compressed."""
+    def refuse_binary(self) -> None:
+        """Raise `DataError` if the file is compressed, or Arrow."""
         beginning = self._bytes(8)
+        if beginning.startswith(_ARROW):
+            code = f"datasets.Dataset.from_file({self.name!r}).to_parquet({f'{self.path.stem}.parquet'!r})"
+            raise DataError(Issue("this is Arrow", self.name), fix=f"save it as Parquet, in Python: {code}")
         if kind := next((_COMPRESSED[mark] for mark in _COMPRESSED if beginning.startswith(mark)), None):
             raise DataError(Issue(f"this is compressed ({kind})", self.name), fix="unpack it first")
 
@@ -224,7 +229,7 @@ class TextFile:
     def _wrong_bytes(self) -> DataError:
         encoding = self.encoding.removesuffix("-sig")
         try:
-            self.refuse_compressed()
+            self.refuse_binary()
         except DataError as error:
             return error
         bad, bad_count, is_windows = list[tuple[int, str]](), 0, False
