@@ -325,3 +325,9 @@ def test_what_is_wrong_with_a_word_is_told_in_its_line(tmp_path: Path) -> None:
     with pytest.raises(DataError) as error:
         read(path, repair=["blank-words"])
     assert [issue.line for issue in error.value.issues] == [5]  # of a tag, behind a row that is left out
+
+
+def test_carriage_returns_alone_as_excel_for_the_mac_writes_them_are_called_so(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_bytes(b"sentence,word,tag\r1,Ada,B-PER\r1,runs,O\r")
+    with pytest.raises(DataError, match=r"end with carriage returns, expected line feeds\nFix: .*tr '.r' '.n'"):
+        read(tmp_path / "a.csv")

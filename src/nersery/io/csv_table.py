@@ -21,7 +21,7 @@ from typing import Any, Literal, NamedTuple
 from nersery.core.errors import DataError, Issue
 from nersery.core.sentence import UNKNOWN_COLUMN
 from nersery.core.tags import UNKNOWN_TAG, looks_like_tag
-from nersery.io.base import ReadOptions, at_words, repair_hint
+from nersery.io.base import RETURN_HINT, ReadOptions, at_words, repair_hint
 from nersery.io.columns import DOCUMENT_MARK, NEARLY_ALL, SAMPLE_LINES, check_named_columns
 from nersery.io.conll import TAB, TAG_NAMES, WORD_NAMES
 from nersery.io.foreign import refuse_foreign
@@ -129,6 +129,9 @@ class CsvSource(JsonlSource):
                 yield line, row
                 line = self._skipped + reader.line_num + 1
         except csv.Error as error:
+            if "new-line character" in str(error):
+                message = "its lines end with carriage returns, expected line feeds"
+                raise DataError(Issue(message, self.file.name), fix=RETURN_HINT) from None
             issue = Issue(f"not CSV: {error}; a quotation mark in this row may have no end", self.file.name, line)
             raise DataError(issue, fix="export the table again, or correct it") from None
 
