@@ -331,3 +331,9 @@ def test_carriage_returns_alone_as_excel_for_the_mac_writes_them_are_called_so(t
     (tmp_path / "a.csv").write_bytes(b"sentence,word,tag\r1,Ada,B-PER\r1,runs,O\r")
     with pytest.raises(DataError, match=r"end with carriage returns, expected line feeds\nFix: .*tr '.r' '.n'"):
         read(tmp_path / "a.csv")
+
+
+@pytest.mark.parametrize("first", ["sentence", '"sentence"'])
+def test_a_second_byte_order_mark_is_no_part_of_a_name(tmp_path: Path, first: str) -> None:
+    path = save(tmp_path, f"\ufeff\ufeff{first},word,tag\n1,Ada,B-PER\n2,runs,O\n")
+    assert [(s.id, s.words, s.columns) for s in read(path)] == [("1", ("Ada",), ()), ("2", ("runs",), ())]

@@ -29,7 +29,7 @@ from nersery.io.formats import Beginning, Format
 from nersery.io.jsonl import JsonlSource
 from nersery.io.objects import Object
 from nersery.io.repairs import BLANK_WORDS
-from nersery.io.text_file import TextFile
+from nersery.io.text_file import BYTE_ORDER_MARK, TextFile
 
 _NUMBER = r"[ _.-]*(?:#|idx?|index|no|nr|num|number)\.?"
 _SENTENCE = re.compile(rf"sentence(?:{_NUMBER})?|sent{_NUMBER}")
@@ -97,9 +97,10 @@ class CsvSource(JsonlSource):
 
     def __init__(self, file: TextFile, options: ReadOptions) -> None:
         refuse_foreign(Beginning(file, options), sure=True)
-        first = next(iter(file.lines()), "")
+        self.file = file
+        first = next(self._lines(), "")
         separator = _SEPARATOR.fullmatch(first)
-        self._delimiter, self.file = separator[1] if separator else max(",;\t|", key=first.count), file
+        self._delimiter = separator[1] if separator else max(",;\t|", key=first.count)
         self._skipped = 1 if separator else 0
         self._quoting: Literal[0, 3] = (
             csv.QUOTE_NONE if self._delimiter == TAB and not _encloses(file) else csv.QUOTE_MINIMAL
@@ -120,9 +121,15 @@ class CsvSource(JsonlSource):
         columns = ", ".join(f"{name} {at + 1}" for name, at in places.items() if at is not None)
         return f"csv, {self.scheme}, a row for each {'sentence' if table.by_sentence else 'word'}: {columns}"
 
+    def _lines(self) -> Iterator[str]:
+        """The lines of the file, which may begin with two byte order marks."""
+        lines = self.file.lines()
+        yield from (line.removeprefix(BYTE_ORDER_MARK) for line in islice(lines, 1))
+        yield from lines
+
     def _rows(self) -> Iterator[tuple[int, list[str]]]:
         """The rows with the lines on which they begin."""
-        lines, line = islice(self.file.lines(), self._skipped, None), self._skipped + 1
+        lines, line = islice(self._lines(), self._skipped, None), self._skipped + 1
         reader = csv.reader(lines, delimiter=self._delimiter, quoting=self._quoting, strict=True)
         try:
             for row in reader:
