@@ -153,3 +153,10 @@ def test_a_word_is_cut_where_a_label_ends_if_that_is_asked_for(tmp_path: Path) -
     rest = tokens("_", "_", "_\n1-3.1\t8-11\tBer\tX")
     [sentence] = read(save(tmp_path, "T_SP=webanno.custom.X|value", rest=rest), repair="cut-words")
     assert (sentence.words, sentence.labels) == (("Ada", "saw", "Ber", "lin"), ((2, 3, "X"),))
+
+
+def test_carriage_returns_alone_make_no_comment_of_the_whole_file(tmp_path: Path) -> None:
+    path = save(tmp_path, f"T_SP={ENTITY}")
+    path.write_bytes(path.read_bytes().replace(b"\n", b"\r"))
+    with pytest.raises(DataError, match=r"end with carriage returns, expected line feeds\nFix: .*tr "):
+        read(path)

@@ -17,7 +17,7 @@ from nersery.core.errors import DataError, Issue
 from nersery.core.warnings import warn
 from nersery.io.annotation_tools.labelled_text import Document, Place, Span
 from nersery.io.annotation_tools.standoff import StandoffSource
-from nersery.io.base import Pass, ReadOptions
+from nersery.io.base import RETURN_HINT, Pass, ReadOptions, lone_return
 from nersery.io.formats import Format
 from nersery.io.text import LONGEST
 from nersery.io.text_file import TextFile
@@ -99,6 +99,9 @@ class WebannoSource(StandoffSource):
     def _read_header(self) -> None:
         """Find the columns that may have the labels: not those of parts of speech, chains, relations and links."""
         for line in self.file.lines():
+            if line.startswith(MARK) and lone_return(line, 1):
+                issue = Issue("its lines end with carriage returns, expected line feeds", self.file.name)
+                raise DataError(issue, fix=RETURN_HINT)
             if line.strip() and not line.startswith("#"):
                 return
             if (layer := _LAYER.match(line.rstrip("\r\n"))) is None:
