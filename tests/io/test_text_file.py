@@ -89,6 +89,18 @@ def test_a_link_to_a_missing_file_is_called_so(tmp_path: Path) -> None:
     )
 
 
+def test_a_file_that_is_cut_within_a_character_need_not_have_another_encoding(tmp_path: Path) -> None:
+    path = tmp_path / "x"
+    cut = [("the file ends within a character", str(path), 3)]
+    path.write_bytes("Zoë\n\nKö".encode()[:-1])
+    assert issues(path) == (cut, "copy the file again")
+    path.write_bytes("Ada\n\ncafé".encode("latin-1"))
+    assert issues(path)[0] == cut
+    assert issues(path)[1].startswith("copy the file again if it is cut off, or name the encoding")
+    path.write_bytes("Zoë".encode("utf-16")[:-1])
+    assert issues(path, "utf-16")[1] == "copy the file again"
+
+
 def test_only_so_many_lines_are_searched(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "x"
     path.write_bytes(b"\xe9\n\xe9\n")

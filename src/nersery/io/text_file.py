@@ -40,6 +40,8 @@ LEAST_UTF_8 = 0.1
 """Of the lines with characters beyond ASCII."""
 _CONSUMED = WeakSet[TextIO]()
 """What was standard input when it was read; the second time it would be empty."""
+_CUT = ("unexpected end of data", "truncated data", "incomplete multibyte sequence")
+"""What Python says of a file whose last character lacks bytes."""
 _BAD_BYTE = re.compile("[\udc80-\udcff]")
 _BYTE_OF_WINDOWS = re.compile("[\udc80\udc82-\udc8c\udc8e\udc91-\udc9c\udc9e\udc9f]")
 """A quote, dash or letter in Windows-1252 where Latin-1 has a control character."""
@@ -164,8 +166,8 @@ class TextFile:
         try:
             with self.path.open(encoding=self.encoding, newline="\n") as stream:
                 yield stream
-        except UnicodeError:
-            raise self._wrong_bytes() from None
+        except UnicodeError as error:
+            raise self._wrong_bytes(getattr(error, "reason", "")) from None
         except OSError as error:
             raise self.unreadable(error) from None
 
@@ -226,7 +228,7 @@ class TextFile:
         with self.path.open("rb") as stream:
             return stream.read(most)
 
-    def _wrong_bytes(self) -> DataError:
+    def _wrong_bytes(self, reason: str) -> DataError:
         encoding = self.encoding.removesuffix("-sig")
         try:
             self.refuse_binary()
@@ -249,6 +251,11 @@ class TextFile:
         fix = f"name the encoding that the file was written in, e.g. --encoding {likely}"
         if bad and encoding == "utf-8" and self.seems_utf_8():
             fix = f"write these lines in utf-8 as others are; --encoding {likely} would garble those"
+        if reason in _CUT:
+            line = bad[-1][0] if bad else None
+            is_right = likely == encoding or (encoding == "utf-8" and self.seems_utf_8())
+            fix = "copy the file again" if is_right else f"copy the file again if it is cut off, or {fix}"
+            return DataError(Issue("the file ends within a character", self.name, line), fix=fix)
         issues = [
             Issue(f"the byte 0x{ord(byte) - 0xDC00:02x} is not {encoding}", self.name, number) for number, byte in bad
         ]
