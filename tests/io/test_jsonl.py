@@ -231,6 +231,7 @@ def test_tags_are_repaired_and_counted(path: Path) -> None:
         ({"words": ["a"], "entities": [{"start": 0, "end": 1, "type": "X", "score": 10**400}]}, '"entities" is'),
         ({"words": ["a"], "comments": ["x\ny"]}, "the comment 'x\\ny' has a line break in it"),
         ('{"words": ["a"]}\r{"words": ["b"]}', "there is a carriage return inside the line"),
+        ('\ufeff{"words": ["a"]}', "there is a byte order mark (U+FEFF) inside the file, expected none: were files"),
     ],
 )
 def test_issues(path: Path, line: Any, message: str) -> None:

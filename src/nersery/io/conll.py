@@ -46,7 +46,7 @@ from nersery.io.repairs import (
     REPAIRS,
     WORD_DIGIT,
 )
-from nersery.io.text_file import BLANKS, BYTE_ORDER_MARK, TextFile
+from nersery.io.text_file import BLANKS, BYTE_ORDER_MARK, TextFile, inner_mark
 
 TAB = "\t"
 WORD_NAMES = frozenset({"form", "text", "token", "tokens", "word", "words"})
@@ -94,10 +94,7 @@ class Paragraph(NamedTuple):
     @property
     def mark_issue(self) -> Issue | None:
         """What is wrong with a byte order mark in front; behind a comment or `WORD_MARK` it belongs to the word."""
-        if self.skipped or not self.rows[0][0].startswith(BYTE_ORDER_MARK):
-            return None
-        message = "there is a byte order mark (U+FEFF) inside the file, expected none: were files joined here?"
-        return Issue(message, line=self.line, kind="byte order mark", fixes=(base.repair_hint(INNER_MARK),))
+        return None if self.skipped else inner_mark(self.rows[0][0], self.line, base.repair_hint(INNER_MARK))
 
 
 class ConllSource(base.Source):

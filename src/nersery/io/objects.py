@@ -12,7 +12,7 @@ from uuid import UUID
 
 from nersery.core.errors import DataError, Issue
 from nersery.io.base import lone_return
-from nersery.io.text_file import BLANKS
+from nersery.io.text_file import BLANKS, inner_mark
 
 Object = dict[str, Any]
 _PLAIN = frozenset({str, int, float, bool, type(None)})
@@ -58,7 +58,8 @@ def parsed(given: Any, line: int) -> Any:
     try:
         return _decoded(given)
     except ValueError as error:
-        raise BrokenError(lone_return(given, line) or Issue(_reason(error), line=line, kind="not JSON")) from None
+        known = lone_return(given, line) or inner_mark(given, line)
+        raise BrokenError(known or Issue(_reason(error), line=line, kind="not JSON")) from None
 
 
 def json_value(value: Any) -> Any:

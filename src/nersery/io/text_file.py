@@ -22,6 +22,7 @@ STANDARD_INPUT = "-"
 DESCRIPTORS = ("/dev/fd/", "/proc/self/fd/")
 """Names of pipes, whose numbers are chance."""
 BYTE_ORDER_MARK = "\ufeff"
+MARK_HINT = r"delete it: sed 's/^\xEF\xBB\xBF//' old > new"
 BLANKS = " \t\r\n"
 """What a blank line may hold; other white space can be a word."""
 MOST_CHARACTERS = 10_000_000
@@ -271,6 +272,14 @@ def as_beginning(text: str) -> str:
     ('Ada', True)
     """
     return BYTE_ORDER_MARK + text if text.startswith(BYTE_ORDER_MARK) else text
+
+
+def inner_mark(text: str, line: int, fix: str = MARK_HINT) -> Issue | None:
+    """What is wrong with a line that begins with a byte order mark, behind that of the file; else None."""
+    if not text.startswith(BYTE_ORDER_MARK):
+        return None
+    message = "there is a byte order mark (U+FEFF) inside the file, expected none: were files joined here?"
+    return Issue(message, line=line, kind="byte order mark", fixes=(fix,))
 
 
 def is_utf_8(line: bytes) -> bool:
