@@ -115,10 +115,13 @@ def test_standard_input_is_one_file(folder: Path, monkeypatch: pytest.MonkeyPatc
             open_corpus("-", ReadOptions(format="brat"))
 
 
-def test_a_missing_half_is_told(folder: Path) -> None:
-    (folder / "a.txt").unlink()
-    with pytest.raises(DataError, match=r"a\.txt: there is no such file"):
-        read(folder / "a.ann")
+@pytest.mark.parametrize(("half", "other"), [("a.txt", "a.ann"), ("a.ann", "a.txt")])
+def test_a_missing_half_is_told(folder: Path, half: str, other: str) -> None:
+    (folder / other).unlink()
+    with pytest.raises(DataError, match=rf"{half}: {other} is missing beside it.*\nFix: copy it there"):
+        read(folder / half, format="brat")
+    with pytest.raises(DataError, match="there is no such file"):
+        read(folder / "b.ann")
 
 
 def test_a_blank_document_has_no_sentence(folder: Path) -> None:

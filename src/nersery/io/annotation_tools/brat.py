@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
-from nersery.core.errors import Issue, SettingsError
+from nersery.core.errors import DataError, Issue, SettingsError
 from nersery.core.files import LABELS, TEXT, files_of
 from nersery.io.annotation_tools.labelled_text import Document, Span
 from nersery.io.annotation_tools.standoff import StandoffSource
@@ -39,6 +39,10 @@ class BratSource(StandoffSource):
             raise SettingsError(f"{file.name}: brat keeps a document in two files, name one of them")
         self._text = TextFile(file.path.with_suffix(TEXT), options.encoding)
         super().__init__(TextFile(file.path.with_suffix(LABELS), options.encoding), options)
+        for half, other in ((self.file, self._text), (self._text, self.file)):
+            if half.path.exists() and not other.path.exists():
+                issue = Issue(f"{other.path.name} is missing beside it, the other half of the document", str(half.path))
+                raise DataError(issue, fix="copy it there, or name another file")
 
     def documents(self, findings: Pass) -> Iterator[Document]:
         """The document, if its labels can be read."""
