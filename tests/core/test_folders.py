@@ -44,6 +44,14 @@ class TestNames:
             unset()
             assert cache_folder() == Path("/home/ada/.cache/nersery")
 
+    @pytest.mark.skipif(os.name == "nt", reason="Windows asks no table of users")
+    def test_of_the_cache_without_a_home_folder(self, monkeypatch: pytest.MonkeyPatch):
+        for name in ("HOME", "XDG_CACHE_HOME"):
+            monkeypatch.delenv(name, raising=False)
+        monkeypatch.setattr("os.getuid", lambda: 2**31 - 7)
+        with pytest.raises(SettingsError, match=r"no home folder.*XDG_CACHE_HOME"):
+            cache_folder()
+
     def test_of_folders_that_others_can_be_made_beside(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
         (tmp_path / "real/deep").mkdir(parents=True)
         (tmp_path / "link").symlink_to("real")

@@ -142,9 +142,17 @@ def write_json(path: Path, content: Any) -> None:
 
 
 def cache_folder() -> Path:
-    """Where nersery keeps what it can make again; as its specification says, a relative XDG_CACHE_HOME is ignored."""
+    """Where nersery keeps what it can make again; as its specification says, a relative XDG_CACHE_HOME is ignored.
+
+    Raises:
+        SettingsError: If the user has no home folder, as some users of containers.
+    """
     named = Path(os.environ.get("XDG_CACHE_HOME", ""))
-    return (named if named.is_absolute() else Path.home() / ".cache") / "nersery"
+    try:
+        return (named if named.is_absolute() else Path.home() / ".cache") / "nersery"
+    except RuntimeError:
+        message = "the user has no home folder to keep a cache in. Set the environment variable XDG_CACHE_HOME"
+        raise SettingsError(f"{message} to the full name of a folder that can be written") from None
 
 
 def unfinished_path(path: Path) -> Path:
