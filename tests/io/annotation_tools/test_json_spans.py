@@ -232,6 +232,14 @@ def test_an_array_of_words_and_tags_must_be_lines(tmp_path: Path) -> None:
         read(tmp_path / "a.json")
 
 
+def test_an_array_whose_tokens_are_labels_has_no_text_for_them(tmp_path: Path) -> None:
+    """As UBIAI exports it; a line for each object would not help."""
+    tokens = [{"text": "Ada", "start": 0, "end": 3, "entityLabel": "PER"}]
+    (tmp_path / "a.json").write_text(json.dumps([{"document": "Ada met Bob", "tokens": tokens, "relations": []}]))
+    with pytest.raises(DataError, match="no \"text\" beside 'document', 'tokens', 'relations', expected a \"text\""):
+        read(tmp_path / "a.json")
+
+
 def test_the_first_line_that_can_be_read_tells_the_format(tmp_path: Path) -> None:
     path = tmp_path / "a.jsonl"
     path.write_text(f"{{broken\n{json.dumps(DOCCANO)}\n", "utf-8")

@@ -185,7 +185,7 @@ def _document(value: Object, id: str, line: int, *, labelled: bool, split: str |
     else:
         value = usual_form(of_record(value, line, labelled=labelled) if is_record(value) else value)
     text = value.get("text")
-    if text is None and value.keys() & {"words", "tokens"}:
+    if text is None and value.keys() & {"words", "tokens"} and not has_parts(value.get("tokens")):
         message = "an array holds words with their tags, expected such objects on a line each"
         fix = 'jq -c ".[]" array.json > new.jsonl'
         raise BrokenError(Issue(message, line=line, kind="an array of words", fixes=(fix,)))
