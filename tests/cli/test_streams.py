@@ -139,6 +139,14 @@ class TestStreams:
         assert (result.code, result.out) == (2, "")
         assert "standard input (-) is named twice" in result.err
 
+    @pytest.mark.skipif(not Path("/dev/stdin").exists(), reason="the system has no name for standard input")
+    def test_standard_input_named_twice_by_its_file(self):
+        script = 'cat train.conll | "$0" -m nersery evaluate /dev/stdin "$1"'
+        for other in ("/dev/stdin", "-"):
+            command = ["bash", "-c", script, sys.executable, other]
+            result = subprocess.run(command, env=environment(), capture_output=True, text=True, check=False)
+            assert (result.returncode, "standard input (-) is named twice" in result.stderr) == (2, True)
+
     def test_closed_streams_are_no_bug(self):
         command = ["bash", "-c", 'exec "$0" -m nersery inspect stats - <&- >&-', sys.executable]
         assert subprocess.run(command, env=environment(), check=False).returncode == 0

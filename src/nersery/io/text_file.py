@@ -21,6 +21,7 @@ from nersery.core.errors import DataError, Issue, SettingsError
 STANDARD_INPUT = "-"
 DESCRIPTORS = ("/dev/fd/", "/proc/self/fd/")
 """Names of pipes, whose numbers are chance."""
+_NAMES_OF_STANDARD_INPUT = [Path("/dev/stdin"), *(Path(descriptor, "0") for descriptor in DESCRIPTORS)]
 BYTE_ORDER_MARK = "\ufeff"
 MARK_HINT = r"delete it: sed 's/^\xEF\xBB\xBF//' old > new"
 BLANKS = " \t\r\n"
@@ -82,16 +83,13 @@ class TextFile:
         self.path, self.name, self.stem = Path(path), str(path), Path(path).stem
         if self.name == STANDARD_INPUT:
             self.name, self.stem = "<stdin>", "stdin"
-            if sys.stdin in _CONSUMED:
-                raise SettingsError(
-                    "standard input (-) is named twice, but can be read only once: save it to a file, and name that "
-                    "file"
-                )
-            _CONSUMED.add(sys.stdin)
+            _consume_standard_input()
             self._spool(sys.stdin.buffer)
         elif self.path.is_fifo():
             if self.name.startswith(DESCRIPTORS):
                 self.stem = "stdin"
+            if self.path in _NAMES_OF_STANDARD_INPUT:
+                _consume_standard_input()
             with self.path.open("rb") as stream:
                 self._spool(stream)
         self.stem = self.stem.encode("utf-8", "replace").decode()
@@ -263,6 +261,14 @@ class TextFile:
         if bad_count > len(bad) > 0:
             issues.append(Issue(f"{bad_count - len(bad):,} more lines have such bytes", self.name))
         return DataError(issues or Issue(f"the bytes are not {encoding}", self.name), fix=fix)
+
+
+def _consume_standard_input() -> None:
+    if sys.stdin in _CONSUMED:
+        raise SettingsError(
+            "standard input (-) is named twice, but can be read only once: save it to a file, and name that file"
+        )
+    _CONSUMED.add(sys.stdin)
 
 
 def as_beginning(text: str) -> str:
