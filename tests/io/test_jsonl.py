@@ -82,6 +82,11 @@ def test_a_line_of_a_dataset_may_have_other_keys(path: Path) -> None:
     assert source.description == "jsonl, IOB2, left out: spans, odd"
 
 
+def test_a_document_may_have_a_number_for_a_name_as_a_sentence_may(path: Path) -> None:
+    (sentence,) = opened(path, {"document": 7, "tokens": ["Ada"], "trailing_whitespace": [False], "labels": ["B-PER"]})
+    assert (sentence.document, sentence.labels) == ("7", ((0, 1, "PER"),))
+
+
 @pytest.mark.parametrize("key", ["ner", "labels", "ner_labels"])
 @pytest.mark.parametrize("words", ["words", "tokens"])
 def test_tags_may_have_another_name(path: Path, words: str, key: str) -> None:
@@ -252,7 +257,7 @@ def soft_label(**changes: Any) -> dict[str, Any]:
     "part",
     [
         {"language": 7},
-        {"document": 7},
+        {"document": [7]},
         {"entities": {"start": 0, "end": 1, "type": "X"}},
         {"entities": [[0, 1, "X"]]},
         {"entities": [{"start": 0, "end": 1}]},

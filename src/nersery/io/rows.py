@@ -110,7 +110,8 @@ def is_plain(row: Any) -> bool:
 
 
 def usual_row(row: Any, line: int) -> tuple[Object, list[str]]:
-    """A row with its id as text and, if it has labels, with columns in place of other keys that have a value a word.
+    """A row with its id and document as text and, if it has labels, with columns in place of other keys that have a
+    value a word.
 
     Returns:
         The row, and the keys that are left out.
@@ -122,7 +123,7 @@ def usual_row(row: Any, line: int) -> tuple[Object, list[str]]:
         return row, []
     if isinstance(row, dict):
         row = without_nulls(row)
-        row |= {"id": str(row["id"])} if type(row.get("id")) is int else {}
+        row |= {key: str(row[key]) for key in ("id", "document") if type(row.get(key)) is int}
     if messages := [*_issues(row)]:
         raise BrokenError(*(Issue(message, line=line, kind="wrong object") for message in messages))
     others = _others(row)
