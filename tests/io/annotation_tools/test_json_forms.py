@@ -175,6 +175,8 @@ def test_places_inside_a_label_of_an_unknown_form_are_no_reason_to_lose_it(tmp_p
         ("mentions", {"T1": {"start": 0, "end": 3, "type": "PER"}}),
         ("annotations", [{"type": "PER", "spans": [[0, 3]]}]),
         ("ner", ["B-PER", "O", "B-LOC"]),
+        ("sentences", [{"tokens": [{"id": 1, "text": "Ada", "span": [0, 3], "ner": "S-PER"}], "dspan": [0, 11]}]),
+        ("sentences", [{"start": 0, "end": 11, "entities": [{"start": 0, "end": 3, "label": "PER"}]}]),
     ],
 )
 def test_labels_deeper_in_an_object_are_an_error_instead_of_no_labels(tmp_path: Path, key: str, content: Any) -> None:

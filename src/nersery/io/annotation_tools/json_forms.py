@@ -155,6 +155,24 @@ def seeming_label(content: Any) -> Any:
     return next((label for inner in content.values() if (label := seeming_label(inner)) is not None), None)
 
 
+def inner_label(content: Any) -> Any:
+    """What stands for an entity below sentences or words: an object with a tag under ``ner``, as in Trankit's output, or
+    a label in a list of labels; None where nothing does.
+
+    >>> inner_label([{"tokens": [{"text": "Oslo", "ner": "S-LOC"}]}]), inner_label([{"text": "Oslo"}])
+    ({'text': 'Oslo', 'ner': 'S-LOC'}, None)
+    """
+    if isinstance(content, dict):
+        if isinstance(content.get("ner"), str):
+            return content
+        lists = [content[key] for key in LABEL_KEYS if isinstance(content.get(key), list)]
+        if label := next((label for labels in lists for label in labels if is_label(label)), None):
+            return label
+        content = [*content.values()]
+    inner = map(inner_label, content) if isinstance(content, list) else ()
+    return next((label for label in inner if label is not None), None)
+
+
 def _seems_label(value: Any) -> bool:
     """Whether a value has two places and, in a list, a text, as labels of any form do; or is a list with such one."""
     if isinstance(value, list):

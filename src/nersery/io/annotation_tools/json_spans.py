@@ -28,6 +28,7 @@ from nersery.io.annotation_tools.json_forms import (
     has_parts,
     has_text,
     holds_texts,
+    inner_label,
     is_label,
     is_pair,
     is_place,
@@ -289,7 +290,7 @@ def _labels(value: Object, line: int, *, labelled: bool) -> Sequence[Any]:
 
 def _refuse_other_forms(value: Object, line: int) -> None:
     """Raise `BrokenError` for labels in an unknown form, without which the text would seem to have no entities."""
-    seeming = ((key, seeming_label(content)) for key, content in value.items() if key not in OTHER_PLACES)
+    seeming = ((key, (inner_label if key in OTHER_PLACES else seeming_label)(part)) for key, part in value.items())
     for key, item in ((key, item) for key, item in seeming if item is not None):
         fix = f'write these labels as "label": [[start, end, type], …]; if "{key}" has no labels, remove it'
         message = f'"{key}" has {item!r:.60}, which seems to be a label, expected {EXPECTED_LABEL}'
