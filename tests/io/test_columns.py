@@ -96,6 +96,26 @@ def test_the_word_is_not_the_document(text: str, word: int, number: int | None, 
     assert (layout.word, layout.number) == (word, number)
 
 
+OFFSETS = "0 3 Ada\n4 8 went\n9 11 to\n12 16 Oslo\n16 17 .\n"
+
+
+@pytest.mark.parametrize(("before", "word"), [("{tag} ", 3), ("", 2), ("doc1 ", 3), ("{tag} NN ", 4)])
+def test_the_word_stands_behind_the_numbers_of_its_characters(tmp_path: Path, before: str, word: int) -> None:
+    """As in the output of brat's anntoconll.py, which begins with the tag."""
+    rows = [f"{before}{row} {{tag}}" if "{tag}" not in before else f"{before}{row}" for row in OFFSETS.splitlines()]
+    tags = ["B-PER", "O", "O", "B-LOC", "O"]
+    layout = found(tmp_path, "\n".join(row.format(tag=tag) for row, tag in zip(rows, tags, strict=True)))
+    assert layout is not None
+    assert layout.word == word
+
+
+def test_what_is_as_long_as_the_word_does_not_take_its_place(tmp_path: Path) -> None:
+    rows = [" ".join([row.split()[2], row.upper(), "O"]) for row in OFFSETS.splitlines()]
+    layout = found(tmp_path, "\n".join([*rows, "Bob 18 21 BOB B-PER"]))
+    assert layout is not None
+    assert layout.word == 0
+
+
 @pytest.mark.parametrize(
     ("inner", "outer", "tag"),
     [

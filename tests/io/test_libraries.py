@@ -8,7 +8,7 @@ from datetime import date
 from decimal import Decimal
 from enum import Enum
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 from uuid import UUID
 
 import datasets
@@ -141,7 +141,10 @@ def test_numbers_have_the_names_of_the_column_that_is_read() -> None:
 
 def test_numbers_have_their_names_where_datasets_before_version_4_describes_lists_by_lists() -> None:
     class Rows(list[Any]):
-        features = {"ner_tags": [datasets.ClassLabel(names=["O", "B-LOC"])], "tokens": [datasets.Value("string")]}
+        features: ClassVar = {
+            "ner_tags": [datasets.ClassLabel(names=["O", "B-LOC"])],
+            "tokens": [datasets.Value("string")],
+        }
 
     (sentence,) = Corpus.from_dataset(Rows([{"tokens": ["in", "Oslo"], "ner_tags": [0, 1]}]))
     assert sentence.labels == ((1, 2, "LOC"),)

@@ -6,7 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import chain, pairwise
+from itertools import chain
 
 from nersery.core.errors import DataError, Issue
 from nersery.core.sentence import UNKNOWN_COLUMN
@@ -14,19 +14,16 @@ from nersery.core.tags import ONE_LEVEL, OUTSIDE, holds_several, looks_like_tag
 from nersery.io.base import RETURN_HINT, ReadOptions, lone_return
 from nersery.io.repairs import LANGUAGE_PREFIX, RAGGED_LINES, WORD_DIGIT
 from nersery.io.text_file import BLANKS, TextFile
+from nersery.io.word_column import FEWEST_ROWS, NEARLY_ALL, word_and_number
 
 SAMPLE_LINES = 1000
 MOST_ROWS = 1_000_000
-NEARLY_ALL = 0.9
-FEWEST_ROWS = 5
 DOCUMENT_MARK = "-DOCSTART-"
 WORD_MARK = "# nersery: the next line is a word"
 """Written in front of a sentence that would else begin like a document mark or a byte order mark."""
 TAG_MARK = "# nersery: the last column is the tag"
 """Written in front of a sentence by whose columns another would be read, see `last_looks_inner`."""
 MARKS = (WORD_MARK, TAG_MARK)
-NUMBER = re.compile(r"(\d{1,9})(?:[-.](\d{1,9}))?")
-"""Of a word, or of words as in CoNLL-U: ``3``, the range ``3-4``, and ``3.1`` for a word that is not in the text."""
 _NAMES_ID = re.compile(r"#[ \t]*(?:sent_id|id)[ \t]*[=:]")
 AFFIXES: Mapping[str, re.Pattern[str]] = {
     LANGUAGE_PREFIX: re.compile(r"^[a-z]{2,3}(?:-[a-z]+)*:"),  # WikiANN
@@ -185,7 +182,8 @@ def detect_layout(file: TextFile, options: ReadOptions, *, sure: bool = False) -
         raise _no_tags(file, columns)
     is_last = sample.last_is_tag or len(columns) == 2 or not _is_sparse(columns[tags[0]])
     tag = tags[0] if is_last else _outer(columns, tags)
-    word, number = _word_and_number(sample, [tag, *tags], options)
+    named = None if options.word_column is None else options.word_column - 1
+    word, number = word_and_number(sample.by_sentence, [tag, *tags], named, is_conllu=sample.is_conllu)
     tabs = 2 * sum("\t" in line for line in sample.lines) > len(sample.rows)
     rivals = tuple(at for at in tags if at not in (tag, word))
     words = columns[word]
@@ -320,66 +318,6 @@ def _is_sparse(tags: Sequence[str]) -> bool:
 
 def _tagged(column: Sequence[str]) -> list[str]:
     return [tag for tag in column if tag != OUTSIDE]
-
-
-_BySentence = Sequence[Sequence[str]]
-"""The values of a column in each sentence."""
-
-
-def _word_and_number(sample: _Sample, tags: Sequence[int], options: ReadOptions) -> tuple[int, int | None]:
-    """The column of the words, and the one that numbers them, if there is one.
-
-    Args:
-        tags: Columns of tags, first the one that is read.
-    """
-    sentences = sample.by_sentence
-    named_column = None if options.word_column is None else options.word_column - 1
-    others = [at for at in range(sample.width) if at not in (tags[0], named_column)]
-    numbers = [at for at in others if _numbers_words(_column(sentences, at), is_conllu=sample.is_conllu)]
-    number = numbers[0] if numbers else None
-    if named_column is not None:
-        return named_column, number
-    first, *rest = [at for at in others if at not in numbers] or others[-1:]
-    varied = [at for at in rest if at not in tags and not _names_document(_column(sentences, at))]
-    word = varied[0] if varied and _names_document(_column(sentences, first)) else first
-    return word, None if word == number else number
-
-
-def _column(sentences: Sequence[Sequence[Sequence[str]]], at: int) -> _BySentence:
-    return [[row[at] for row in rows] for rows in sentences]
-
-
-def _names_document(values: _BySentence) -> bool:
-    """Whether a column says the same of all words in nearly every sentence of several words."""
-    several = [sentence for sentence in values if len(sentence) > 1]
-    return bool(several) and sum(len(set(sentence)) == 1 for sentence in several) >= NEARLY_ALL * len(several)
-
-
-def _numbers_words(values: _BySentence, *, is_conllu: bool) -> bool:
-    """Whether nearly all values of a column are numbers, and nearly all within a sentence follow the one before.
-
-    Sentences of one word prove nothing; those of CoNLL-U are known to be numbered.
-    """
-    everything = [value for sentence in values for value in sentence]
-    steps = [step for sentence in values for step in pairwise(sentence)]
-    if is_conllu and not steps:
-        return set(everything) == {"1"}
-    numbers = sum(NUMBER.fullmatch(value) is not None for value in everything)
-    follow = sum(_follows(*step) for step in steps)
-    return bool(steps) and numbers >= NEARLY_ALL * len(everything) and follow >= NEARLY_ALL * len(steps)
-
-
-def _follows(before: str, after: str) -> bool:
-    """Whether a number can stand in the line after another.
-
-    >>> _follows("3", "4"), _follows("1-2", "1"), _follows("1-2", "3"), _follows("8", "8.1"), _follows("3", "3")
-    (True, True, True, True, False)
-    """
-    old, new = NUMBER.fullmatch(before), NUMBER.fullmatch(after)
-    if old is None or new is None:
-        return False
-    first, last, number = int(old[1]), int(old[2] or old[1]), int(new[1])
-    return number in (first + 1, last + 1) or (number == first and bool(old[2] or new[2]))
 
 
 def _no_tags(file: TextFile, columns: Sequence[Sequence[str]]) -> DataError:

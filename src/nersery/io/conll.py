@@ -24,7 +24,6 @@ from nersery.io.columns import (
     AFFIXES,
     DOCUMENT_MARK,
     MARKS,
-    NUMBER,
     SAMPLE_LINES,
     Layout,
     detect_layout,
@@ -47,6 +46,7 @@ from nersery.io.repairs import (
     WORD_DIGIT,
 )
 from nersery.io.text_file import BLANKS, BYTE_ORDER_MARK, TextFile, inner_mark
+from nersery.io.word_column import NUMBER
 
 TAB = "\t"
 WORD_NAMES = frozenset({"form", "text", "token", "tokens", "word", "words"})

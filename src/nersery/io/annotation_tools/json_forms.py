@@ -156,8 +156,9 @@ def seeming_label(content: Any) -> Any:
 
 
 def inner_label(content: Any) -> Any:
-    """What stands for an entity below sentences or words: an object with a tag under ``ner``, as in Trankit's output, or
-    a label in a list of labels; None where nothing does.
+    """What stands for an entity below sentences or words, None where nothing does.
+
+    It is an object with a tag under ``ner``, as in Trankit's output, or a label in a list of labels.
 
     >>> inner_label([{"tokens": [{"text": "Oslo", "ner": "S-LOC"}]}]), inner_label([{"text": "Oslo"}])
     ({'text': 'Oslo', 'ner': 'S-LOC'}, None)
