@@ -32,6 +32,8 @@ from nersery.io import open_corpus, open_text, read
         ("a.txt", "<START:person> Ada <END> wrote .\nNobody else did .\n", r"marks in it.*<START:person> Ada <END>"),
         ("a.txt", "Ada|NNP|I-PER ran|VBD|O\n\nBo|PRP|O saw|VBD|O Rome|NNP|I-LOC\n", r"WikiNER.*\n.*sed 's/\$/\\n/'"),
         ("a.train", "In <START> Rome <END> too .\n", "marks in it"),
+        ("a.txt", "Sentence #,Word,POS,Tag\n1,Ada,NNP,B-per\n,ran,VB,O\n,.,.,O\n", "a table.*\n.*\"csv\""),
+        ("a.train", "Ada|B-PER\nran|O\n.|O\n\nBo|O\n", "a table of words and tags without the extension"),
         ("a.txt", 'In <ENAMEX TYPE="LOCATION">New York</ENAMEX> .\n', r'marks in it.*\n.*format="text"'),
     ],
 )  # fmt: skip
@@ -54,6 +56,7 @@ def test_what_they_are_and_what_to_do(tmp_path: Path, name: str, text: str, mess
         ("a.jsonl", '{"words": ["<LOC>x</LOC>", "\\"infons\\":", "<collection>"]}\n'),
         ("a.conll", "<LOC>x</LOC>\tB-LOC\nis\tO\n"),
         ("a.txt", "<LOC>x</LOC>\tB-LOC\nis\tO\n"),
+        ("a.txt", "Blood of group A,B or,O\nThe groups are A, B or O\nGive me an O\n"),
     ],
 )
 def test_signs_in_words_are_no_marks(tmp_path: Path, name: str, text: str) -> None:

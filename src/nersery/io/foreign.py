@@ -76,6 +76,11 @@ FOREIGN = (
         r"make columns of it: sed 's/$/\n/' old.txt | tr ' |' '\n\t' > new.conll",
     ),
     Foreign(
+        "a table of words and tags without the extension .csv",
+        re.compile(r"(?:^(?:.*[,;]|\S*\|)(?:O|[BI]-[^\s,;|]+)\r?\n){3}", re.MULTILINE),
+        "read it as a table: --format csv",
+    ),
+    Foreign(
         "text with labels as marks in it",
         re.compile(r"<START(?::\w+)?> .+? <END>|<(?P<tag>[A-Z][A-Z_]{2,})(?: [^<>]*)?>[^<>]+</(?P=tag)>"),
         _BY_CHARACTERS,
