@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import io
 import os
 import pickle
@@ -140,6 +141,16 @@ def test_a_file_from_standard_input_can_be_read_by_another_process(monkeypatch: 
     assert vars(again) == {name: value for name, value in vars(file).items() if name != "_folder"}
     del again
     assert list(file.lines()) == ["a\n", "b\n"]
+
+
+def test_the_full_disk_of_the_copy_of_standard_input_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(source: object, target: object) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"a\n")))
+    monkeypatch.setattr("shutil.copyfileobj", full)
+    with pytest.raises(OSError, match=r"No space left on device: '.*nersery-.*spool'"):
+        TextFile("-")
 
 
 def test_a_name_need_not_be_text() -> None:

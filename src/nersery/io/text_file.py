@@ -17,6 +17,7 @@ from typing import Any, BinaryIO, TextIO
 from weakref import WeakSet
 
 from nersery.core.errors import DataError, Issue, SettingsError
+from nersery.core.files import naming_the_full_disk
 
 STANDARD_INPUT = "-"
 DESCRIPTORS = ("/dev/fd/", "/proc/self/fd/")
@@ -104,7 +105,7 @@ class TextFile:
     def _spool(self, stream: BinaryIO) -> None:
         self._folder = tempfile.TemporaryDirectory(prefix="nersery-")
         self.path = Path(self._folder.name) / "spool"
-        with self.path.open("wb") as copy:
+        with naming_the_full_disk(self.path), self.path.open("wb") as copy:
             shutil.copyfileobj(stream, copy)
 
     def lines(self) -> Iterator[str]:
