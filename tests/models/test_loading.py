@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -36,6 +37,17 @@ def test_a_folder_without_weights_is_refused_before_they_are_needed(tiny_model: 
     (folder / "model.safetensors").rename(folder / "pytorch_model.bin")
     with pytest.raises(MissingResourceError, match=r"has no weights as safetensors\. .* Pickled weights"):
         ModelSource(str(folder)).tokenizer()
+
+
+@pytest.mark.parametrize("odd", [{"layer_norm_eps": "1e-12"}, {"id2label": ["O", "B-PER"]}])
+def test_a_configuration_with_values_of_other_types_is_no_bug_of_ours(
+    tiny_model: str, tmp_path: Path, odd: dict[str, Any]
+) -> None:
+    folder = shutil.copytree(tiny_model, tmp_path / "model")
+    config = json.loads((folder / "config.json").read_text("utf-8"))
+    (folder / "config.json").write_text(json.dumps(config | odd), "utf-8")
+    with pytest.raises(MissingResourceError, match=r"model\" cannot be loaded\."):
+        ModelSource(str(folder)).config()
 
 
 def test_a_model_of_another_kind_is_named_in_a_line(tiny_seq2seq: str) -> None:

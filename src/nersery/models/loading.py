@@ -19,7 +19,6 @@ from urllib.parse import urlsplit
 from urllib.request import getproxies
 
 import torch
-from safetensors import SafetensorError
 
 from nersery.core.errors import MissingResourceError, SettingsError
 from nersery.core.file_settings import paths_in
@@ -216,7 +215,7 @@ class ModelSource:
             with ONE_AT_A_TIME, quiet_transformers():
                 _check_hub(location)
                 return loader(location, trust_remote_code=self.trust_remote_code, **settings)
-        except (OSError, ValueError, LookupError, TypeError, RuntimeError, SafetensorError) as error:
+        except Exception as error:  # of any kind, as for a configuration whose values have other types
             if unfit := re.match(r"Unrecognized configuration class <class '[\w.]+\.(\w+)'>", str(error)):
                 raise MissingResourceError(
                     f'the model "{self.name}" has a {unfit[1]}, a kind that cannot be used for this. '
