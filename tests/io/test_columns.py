@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import subprocess
 from pathlib import Path
 
 import pytest
 
 from nersery.core.errors import DataError
 from nersery.core.sentence import Entity, Sentence
+from nersery.core.warnings import forget_notes
 from nersery.io import read, write
 from nersery.io.base import ReadOptions
 from nersery.io.columns import TAG_MARK, WORD_MARK, Layout, detect_layout, paragraphs, split_line
@@ -281,3 +283,21 @@ def test_words_that_may_be_comments_are_words_by_their_tags(tmp_path: Path, word
     write(corpus, tmp_path / "a.conll")
     [sentence] = read(tmp_path / "a.conll")
     assert (sentence.words, sentence.labels) == ((word,), ((0, 1, "MISC"),))
+
+
+def test_a_file_without_blank_lines_is_noted_with_a_way_to_part_its_sentences(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+):
+    rows = ["Ada B-PER", "came O", ". O"] * 200
+    path = tmp_path / "anercorp.txt"
+    path.write_text("\n".join(rows) + "\n", "utf-8")
+    forget_notes()
+    assert [len(sentence) for sentence in read(path)] == [600]
+    note = capsys.readouterr().err
+    assert "the first 600 words are one sentence, because there is no blank line" in note
+    command = note.partition("awk '")[2].partition("'")[0]
+    parted = subprocess.run(["awk", command, path], capture_output=True, text=True, check=True).stdout
+    path.write_text(parted, "utf-8")
+    forget_notes()
+    assert [len(sentence) for sentence in read(path)] == [3] * 200
+    assert not capsys.readouterr().err

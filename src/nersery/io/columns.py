@@ -11,6 +11,7 @@ from itertools import chain
 from nersery.core.errors import DataError, Issue
 from nersery.core.sentence import UNKNOWN_COLUMN
 from nersery.core.tags import ONE_LEVEL, OUTSIDE, holds_several, looks_like_tag
+from nersery.core.warnings import warn
 from nersery.io.base import RETURN_HINT, ReadOptions, lone_return
 from nersery.io.repairs import LANGUAGE_PREFIX, RAGGED_LINES, WORD_DIGIT
 from nersery.io.text_file import BLANKS, TextFile
@@ -18,6 +19,8 @@ from nersery.io.word_column import FEWEST_ROWS, NEARLY_ALL, word_and_number
 
 SAMPLE_LINES = 1000
 MOST_ROWS = 1_000_000
+MOST_WORDS = 500
+"""Of a sentence; if the first one of a file is longer, blank lines seem to be missing."""
 DOCUMENT_MARK = "-DOCSTART-"
 WORD_MARK = "# nersery: the next line is a word"
 """Written in front of a sentence that would else begin like a document mark or a byte order mark."""
@@ -184,6 +187,9 @@ def detect_layout(file: TextFile, options: ReadOptions, *, sure: bool = False) -
     tag = tags[0] if is_last else _outer(columns, tags)
     named = None if options.word_column is None else options.word_column - 1
     word, number = word_and_number(sample.by_sentence, [tag, *tags], named, is_conllu=sample.is_conllu)
+    if len(sample.by_sentence) == 1 and len(sample.rows) > MOST_WORDS and not sure:
+        first = f"{file.name}: the first {len(sample.rows):,} words are one sentence, because there is no blank line"
+        warn(f'{first}. If full stops end sentences: awk \'{{print}} ${word + 1}=="."{{print ""}}\' old > new')
     tabs = 2 * sum("\t" in line for line in sample.lines) > len(sample.rows)
     rivals = tuple(at for at in tags if at not in (tag, word))
     words = columns[word]
