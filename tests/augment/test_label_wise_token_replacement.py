@@ -98,3 +98,18 @@ def test_nothing_to_learn_from():
 def test_missing_file_of_stop_words():
     with pytest.raises(MissingResourceError, match=r"nowhere\.txt"):
         LabelWiseTokenReplacement(stop_words="nowhere.txt")
+
+
+def test_words_stay_in_their_language():
+    gold = [
+        Sentence(("she", "left", "Oslo"), (Entity(2, 3, "LOC"),), id="1", language="en"),
+        Sentence(("in", "Rome"), (Entity(1, 2, "LOC"),), id="2", language="en"),
+        Sentence(("वह", "दिल्ली", "गई"), (Entity(1, 2, "LOC"),), id="3", language="hi"),
+    ]
+    method = LabelWiseTokenReplacement(rate=1.0)
+    method.fit(gold)
+    english = {word for words in draws(method, gold[0], 200) for word in words}
+    assert english == {"she", "left", "in", "Rome"}
+    assert set(draws(method, gold[2], 50)) == {("गई", "दिल्ली", "वह")}
+    french = Sentence(("elle",), language="fr")
+    assert len(set(draws(method, french, 300))) == 5, "gold has no French, so all languages count"

@@ -70,3 +70,15 @@ def test_a_sentence_without_entities_is_rejected(method: MentionReplacement):
 def test_nothing_to_learn_from(sentences: list[Sentence]):
     with pytest.raises(DataError, match="no training sentence has an entity"):
         MentionReplacement().fit(sentences)
+
+
+def test_mentions_stay_in_their_language():
+    names = [("en", "Ada"), ("en", "Alan"), ("hi", "राम"), ("hi", "सीता"), ("ta", "குமார்")]
+    gold = [Sentence((name,), (Entity(0, 1, "PER"),), id=name, language=language) for language, name in names]
+    method = MentionReplacement(rate=1.0)
+    method.fit(gold)
+    assert set(drawn(method, gold[0], 100)) == {("Alan",)}
+    assert set(drawn(method, gold[2], 100)) == {("सीता",)}
+    assert set(drawn(method, gold[4], 100)) == {("குமார்",)}, "the only one of its language"
+    french = Sentence(("Marie",), (Entity(0, 1, "PER"),), language="fr")
+    assert set(drawn(method, french, 300)) == {(name,) for _, name in names}, "gold has none of its language"

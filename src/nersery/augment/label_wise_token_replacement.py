@@ -26,7 +26,7 @@ from nersery.core.typed_settings import FileName
 class LabelWiseTokenReplacement(Augmenter):
     """Replaces words by training words with the same tag.
 
-    A word is drawn in proportion to its frequency with the same IOB2 tag.
+    Words are drawn in proportion to their frequency with the IOB2 tag in the language.
 
     Args:
         rate: Probability of replacing a word.
@@ -43,7 +43,8 @@ class LabelWiseTokenReplacement(Augmenter):
 
     rate: Rate = 0.3
     stop_words: FileName = ""
-    _words: dict[str, _Distribution] = field(default_factory=dict, init=False, repr=False)
+    _words: dict[tuple[str, str], _Distribution] = field(default_factory=dict, init=False, repr=False)
+    _languages: frozenset[str] = field(default=frozenset(), init=False, repr=False)
     _stop_words: frozenset[str] = field(default=frozenset(), init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -51,34 +52,39 @@ class LabelWiseTokenReplacement(Augmenter):
         check_file(self.stop_words)
 
     def fit(self, sentences: Iterable[Sentence], training: Training = NO_TRAINING) -> None:
-        """Count how often each word stands under each tag.
+        """Count how often each word stands under each tag, in each language and, for sentences in another, in all.
 
         Raises:
             DataError: When there is no sentence, or the file of stop words is broken.
             MissingResourceError: When the file of stop words is not there.
         """
         self._stop_words = frozenset(map(key, read_words(self.stop_words))) if self.stop_words else frozenset()
-        counts: dict[str, Counter[str]] = {}
+        counts: dict[tuple[str, str], Counter[str]] = {}
+        languages: set[str] = set()
         for sentence in sentences:
+            languages.add(sentence.language)
             for word, tag in zip(sentence.words, _tags(sentence), strict=True):
-                counts.setdefault(tag, Counter())[word] += 1
+                for language in {"", sentence.language}:
+                    counts.setdefault((language, tag), Counter())[word] += 1
         if not counts:
             raise no_sentences(self)
         self._words = {
-            tag: _Distribution.of({word: count for word, count in words.items() if not self._is_stop_word(word)})
-            for tag, words in counts.items()
+            place: _Distribution.of({word: count for word, count in words.items() if not self._is_stop_word(word)})
+            for place, words in counts.items()
         }
+        self._languages = frozenset(languages)
 
     def generate(self, sentence: Sentence, rng: random.Random) -> Sentence | Reject:
         """The sentence with some words replaced."""
         if not self._words:
             raise unfitted(self, "generate")
         words, tags = sentence.words, _tags(sentence)
+        language = sentence.language if sentence.language in self._languages else ""
         edits: list[Edit] = []
         for position in [place for place in range(len(words)) if rng.random() < self.rate]:
-            word, tag = words[position], tags[position]
-            if tag in self._words and not self._is_stop_word(word):
-                replacement = self._words[tag].draw_other(word, rng)
+            word, place = words[position], (language, tags[position])
+            if place in self._words and not self._is_stop_word(word):
+                replacement = self._words[place].draw_other(word, rng)
                 if replacement is not None:
                     edits.append((position, position + 1, (replacement,)))
         return sentence.replace_spans(edits)

@@ -18,9 +18,9 @@ from nersery.core.training_context import NO_TRAINING, Training
 
 @dataclass
 class MentionReplacement(Augmenter):
-    """Replaces mentions by other mentions of their type from the training sentences.
+    """Replaces mentions by others of their type and language from training sentences.
 
-    The new mention always differs, possibly also in length. The only mention of a type stays.
+    The new mention always differs, perhaps in length. The only mention of a type stays.
 
     Args:
         rate: Probability of replacing a mention.
@@ -34,19 +34,23 @@ class MentionReplacement(Augmenter):
     """
 
     rate: Rate = 0.3
-    _gazetteers: dict[str, Gazetteer] = field(default_factory=dict, init=False, repr=False)
+    _gazetteers: dict[tuple[str, str], Gazetteer] = field(default_factory=dict, init=False, repr=False)
+    _languages: frozenset[str] = field(default=frozenset(), init=False, repr=False)
 
     def fit(self, sentences: Iterable[Sentence], training: Training = NO_TRAINING) -> None:
-        """Learn the distinct mentions of each type.
+        """Learn the distinct mentions of each type, of each language and, for sentences in another, of all.
 
         Raises:
             DataError: When no sentence has an entity.
         """
-        seen: dict[str, set[Mention]] = {}
-        for sentence in sentences_with_entities(self, sentences):
+        seen: dict[tuple[str, str], set[Mention]] = {}
+        labelled = sentences_with_entities(self, sentences)
+        for sentence in labelled:
             for entity in sentence.entities:
-                seen.setdefault(entity.type, set()).add(sentence.mention(entity))
-        self._gazetteers = {type_: Gazetteer.of(sorted(mentions), None) for type_, mentions in seen.items()}
+                for language in ("", sentence.language):
+                    seen.setdefault((language, entity.type), set()).add(sentence.mention(entity))
+        self._gazetteers = {place: Gazetteer.of(sorted(mentions), None) for place, mentions in seen.items()}
+        self._languages = frozenset(sentence.language for sentence in labelled)
 
     def generate(self, sentence: Sentence, rng: random.Random) -> Sentence | Reject:
         """The sentence with some mentions replaced."""
@@ -54,10 +58,11 @@ class MentionReplacement(Augmenter):
             raise unfitted(self, "generate")
         if not sentence.entities:
             return Reject(NO_ENTITIES)
+        language = sentence.language if sentence.language in self._languages else ""
         edits: list[Edit] = []
         for entity in sentence.entities:
             if rng.random() < self.rate:
-                gazetteer, mention = self._gazetteers.get(entity.type), sentence.mention(entity)
+                gazetteer, mention = self._gazetteers.get((language, entity.type)), sentence.mention(entity)
                 if gazetteer is not None and gazetteer.has_other(mention):
                     edits.append((entity.start, entity.end, gazetteer.draw_other(mention, rng)))
         return sentence.replace_spans(edits)
