@@ -71,6 +71,12 @@ class TestFilling:
         assert len(number) > 1
         assert number == emoji, "they have no script, and may become any word"
 
+    def test_a_word_that_the_tokenizer_parts_is_not_drawn_by_subword(self, model: MaskedLM) -> None:
+        """Its parts would be glued: tokenizers read the Persian half space, and a space within a word, as a border."""
+        words = ("Ada", "Ada\u200cwon", "Ada won")
+        options = model._options([MaskedInput(words, (1, 2))], Drawing(5, by_subword=True))[0]
+        assert [*options] == [(1, 0), (2, 0)]
+
     def test_a_word_of_too_many_subwords_is_filled_all_the_same(self, model: MaskedLM) -> None:
         masked_input = MaskedInput(("Ada", "abcdefghik" * 60, "won"), (1,))
         for by_subword in (False, True):

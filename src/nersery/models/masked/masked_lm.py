@@ -310,7 +310,8 @@ class MaskedLM:
         """
         subwords = self.encoder.subwords([word])[0]
         places = self.vocabulary.places(subwords)[: self.encoder.max_subwords // 4]
-        if not drawing.by_subword:
+        # The tokenizer reads spaces and zero width characters as borders, and the subwords beside them as words.
+        if not (drawing.by_subword and word.isprintable() and " " not in word):
             first = places[0] if places[0] in (BEHIND_BORDER, JOINED) else OPENING
             places = [(JOINED_OR_SIGN if first == JOINED else WORD_OR_SIGN) if drawing.signs else first]
         border = subwords[: self.vocabulary.border(subwords)] if places[0] == BEHIND_BORDER else ()
