@@ -61,15 +61,21 @@ class TestFilling:
 
     @pytest.mark.parametrize("by_subword", [False, True])
     def test_a_word_is_replaced_by_one_of_its_script(self, model: MaskedLM, by_subword: bool) -> None:
-        words = ("Ada", "राम", "أحمد", "1843", "🎉")
+        words = ("Ada", "राम", "أحمد", "1843", "🎉", "won")
         options = model._options([MaskedInput(words, tuple(range(5)))], Drawing(10_000, by_subword=by_subword))[0]
         found = [set[str]() for _ in words]
         for (gap, _), (subwords, _) in options.items():
             found[gap] |= {model.vocabulary.scripts[subword] for subword in subwords}
-        latin, _, _, number, emoji = found
+        latin, _, _, number, emoji, _ = found
         assert latin - {""} == {"LATIN"}
-        assert len(number) > 1
-        assert number == emoji, "they have no script, and may become any word"
+        assert number == emoji
+        assert number - {""} == {"LATIN"}, "they have no script, and may become a word of the sentence's"
+
+    def test_a_text_without_capitals_gets_none(self, tiny_masked_lms: dict[str, Path]) -> None:
+        model = opened(tiny_masked_lms["bytes"])
+        for text, lower in (("ada won in london", True), ("Ada won in london", False)):
+            ((guesses,),) = model.guesses([MaskedInput(tuple(text.split()), (3,))], 10_000)
+            assert all(word == word.lower() for word, _ in guesses) == lower
 
     def test_a_word_that_the_tokenizer_parts_is_not_drawn_by_subword(self, model: MaskedLM) -> None:
         """Its parts would be glued: tokenizers read the Persian half space, and a space within a word, as a border."""
@@ -230,11 +236,15 @@ class TestLogProbabilities:
     def test_no_gap_is_seen_from_a_neighbouring_window(self, model: MaskedLM) -> None:
         """Whatever stands in the other gaps changes nothing, as with `guesses`."""
         names = ("Ada", "Grace", "Oslo", "Paris", "Lima", "won", "there", "today")
+
+        def template(word: str) -> object:
+            return model._template(word, ("LATIN", False), Drawing())
+
         subwords = dict(zip(names, model.encoder.subwords(names), strict=True))
         one, two = next(
             (a, b)
             for a, b in itertools.combinations(names, 2)
-            if len(subwords[a]) == len(subwords[b]) and model._template(a, Drawing()) == model._template(b, Drawing())
+            if len(subwords[a]) == len(subwords[b]) and template(a) == template(b)
         )
         gaps = tuple(range(0, 200, 3))
         long = [one, "won", "there"] * 67

@@ -278,3 +278,9 @@ def test_a_place_in_a_word_takes_subwords_of_its_script() -> None:
     assert [texts[subword] for subword in vocabulary.allowed(OPENING, "CJK", single=True)] == ["東"]
     assert [texts[subword] for subword in vocabulary.allowed(OPENING, "THAI", single=True)] == ["ที่"]
     assert SubwordVocabulary(("ada",), (True,)).allowed(OPENING, "CJK", single=True) == [0]
+
+
+def test_where_capitals_are_left_out_others_remain() -> None:
+    vocabulary = SubwordVocabulary(("oslo", "Rome", "राम"), (True,) * 3)
+    assert vocabulary.allowed(OPENING, "LATIN", lower=True) == [0]
+    assert SubwordVocabulary(("Rome",), (True,)).allowed(OPENING, lower=True) == [0], "there is no other word"

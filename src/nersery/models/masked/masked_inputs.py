@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import unicodedata
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+
+from nersery.core.scripts import script_of
 
 OWN = "\t"
 """Begins a word that names a token of a model, such as a tag token, in place of text; corpora cannot contain it."""
@@ -29,6 +32,13 @@ class MaskedInput:
     words: tuple[Token, ...]
     gaps: tuple[int, ...]
     condition: tuple[str, ...] = ()
+
+    @property
+    def style(self) -> tuple[str, bool]:
+        """The script of most words, empty if none has one, and whether no word has a capital."""
+        texts = [word for word in self.words if isinstance(word, str) and not word.startswith(OWN)]
+        counts = Counter(filter(None, map(script_of, texts)))
+        return max(counts, key=counts.__getitem__, default=""), all(word == word.lower() for word in texts)
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,6 @@ import itertools
 import random
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from functools import cached_property, partial
 from typing import Any, TypeVar
 
@@ -48,8 +47,8 @@ from nersery.models.training.trainer import History, TrainingPlan, seeded, train
 Example = TypeVar("Example")
 Guess = tuple[str, float]
 """A word and its probability."""
-_AllowedKey = tuple[int, str, bool]
-"""Arguments of `SubwordVocabulary.allowed`: the place, the script, and whether a single character is asked for."""
+_AllowedKey = tuple[int, str, bool, bool]
+"""Arguments of `SubwordVocabulary.allowed`."""
 
 LENGTH_MULTIPLE = 8
 """For filling, a pass is padded to a shape that follows from each of its windows alone, in subwords and masks, so that
@@ -211,7 +210,7 @@ class MaskedLM:
                 wanted = [
                     place * masks + mask for place, n in enumerate(part) for mask in range(len(rows[n].positions))
                 ]
-                filled = [_with_masks(row, masks) for row in padded]
+                filled = [row.with_masks(masks) for row in padded]
                 yield part, logits_at_masks(self.network, self.encoder, filled, LENGTH_MULTIPLE)[wanted]
 
     # --- filling ----------------------------------------------------------------------------------------------------
@@ -282,8 +281,8 @@ class MaskedLM:
     ) -> list[dict[Place, tuple[list[int], list[float]]]]:
         """For each place of each input, in order, the best subwords and their probabilities."""
         gaps = [
-            {gap: self._template(str(masked_input.words[gap]), drawing) for gap in masked_input.gaps}
-            for masked_input in masked_inputs
+            {gap: self._template(str(each.words[gap]), each.style, drawing) for gap in each.gaps}
+            for each in masked_inputs
         ]
         rows = [
             (number, row, gaps[number])
@@ -303,10 +302,13 @@ class MaskedLM:
                     options[number].update((place, _possible(*next(values))) for place in row.places)
         return [dict(sorted(by_place.items())) for by_place in options]
 
-    def _template(self, word: str, drawing: Drawing) -> tuple[tuple[int, ...], list[_AllowedKey]]:
+    def _template(
+        self, word: str, style: tuple[str, bool], drawing: Drawing
+    ) -> tuple[tuple[int, ...], list[_AllowedKey]]:
         """The masks that replace a word, and for each of them what tells the subwords that may stand there.
 
-        If a subword of its own marks the border of the word, it is not masked.
+        If a subword of its own marks the border of the word, it is not masked. A word without a script, such as a
+        number, becomes one of the script of the text.
         """
         subwords = self.encoder.subwords([word])[0]
         places = self.vocabulary.places(subwords)[: self.encoder.max_subwords // 4]
@@ -315,7 +317,7 @@ class MaskedLM:
             first = places[0] if places[0] in (BEHIND_BORDER, JOINED) else OPENING
             places = [(JOINED_OR_SIGN if first == JOINED else WORD_OR_SIGN) if drawing.signs else first]
         border = subwords[: self.vocabulary.border(subwords)] if places[0] == BEHIND_BORDER else ()
-        like = script_of(word), is_character(word)
+        like = script_of(word) or style[0], is_character(word), style[1]
         return (*border, *[self.mask] * len(places)), [(place, *like) for place in places]
 
     def _allowed_at(self, *key: *_AllowedKey) -> Tensor:
@@ -381,11 +383,6 @@ def tokenizer_with_mask(source: ModelSource) -> Any:
         )
     check_decoder(tokenizer)
     return tokenizer
-
-
-def _with_masks(row: MaskedWindow, count: int) -> MaskedWindow:
-    """The row with its first mask repeated, so that it has ``count`` masks."""
-    return replace(row, positions=row.positions + row.positions[:1] * (count - len(row.positions)))
 
 
 def _possible(subwords: list[int], chances: list[float]) -> tuple[list[int], list[float]]:

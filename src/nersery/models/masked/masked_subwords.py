@@ -30,6 +30,10 @@ class MaskedWindow:
     targets: tuple[int, ...]
     places: tuple[Place, ...]
 
+    def with_masks(self, count: int) -> MaskedWindow:
+        """The window with its first mask repeated, so that it has ``count`` masks."""
+        return replace(self, positions=self.positions + self.positions[:1] * (count - len(self.positions)))
+
 
 class MaskedInputEncoder:
     """Turns masked inputs into windows of subwords.

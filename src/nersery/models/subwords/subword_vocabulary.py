@@ -98,18 +98,21 @@ class SubwordVocabulary:
         """The script of each subword; see `nersery.core.scripts.script_of`."""
         return tuple(map(script_of, self.texts))
 
-    def allowed(self, place: int, script: str = "", single: bool = False) -> list[int]:
+    def allowed(self, place: int, script: str = "", single: bool = False, lower: bool = False) -> list[int]:
         """The subwords that may stand at a place.
 
         Args:
             script: Leave out those of other scripts, unless none is left. Empty keeps all.
             single: Leave out words of several characters, unless none is left; signs stay.
+            lower: Leave out words with capitals, unless none is left.
         """
         fit = self._fit(place)
         if single and any(is_character(self.texts[subword]) for subword in fit):
             fit = [subword for subword in fit if subword in self.signs or is_character(self.texts[subword])]
         same = [subword for subword in fit if self.scripts[subword] in ("", script)] if script else fit
-        return same if any(self.scripts[subword] for subword in same) else fit
+        same = same if any(self.scripts[subword] for subword in same) else fit
+        small = [subword for subword in same if self.texts[subword] == self.texts[subword].lower()] if lower else []
+        return small if any(self.texts[subword] for subword in small) else same
 
     def _fit(self, place: int) -> list[int]:
         opens = place in (OPENING, WORD_OR_SIGN)
