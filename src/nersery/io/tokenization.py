@@ -141,6 +141,25 @@ def attached_signs(sentences: Iterable[Sequence[str]]) -> tuple[float | None, st
     return len(longer) / len(signs) if len(signs) >= LEAST_SIGNS else None, longer[0] if longer else ""
 
 
+def outer_signs(word: str, *, ends: bool = True) -> tuple[str, str]:
+    """The punctuation that is glued to a word, before and behind it; none where there is some within it, too.
+
+    Args:
+        ends: Whether a full stop counts; within a sentence it belongs to an abbreviation.
+
+    >>> outer_signs("(Oslo),"), outer_signs("है।"), outer_signs("bis(s)"), outer_signs("50%,"), outer_signs("U.S.")
+    (('(', '),'), ('', '।'), ('', ''), ('', ','), ('', ''))
+    """
+    if not (_is_punctuation(word[0]) or _is_punctuation(word[-1])):
+        return "", ""
+    parts = _words(word, "", apart=False)
+    kept = [place for place, part in enumerate(parts) if not all(map(_is_punctuation, part))]
+    if not kept or kept != [*range(kept[0], kept[-1] + 1)] or "".join(parts) != word:
+        return "", ""
+    before, behind = "".join(parts[: kept[0]]), "".join(parts[kept[-1] + 1 :])
+    return before, "" if behind.startswith(".") and not ends else behind
+
+
 def is_character(word: str) -> bool:
     """Whether a word is one character, with its marks and what stands under it, of a script without spaces.
 
@@ -333,6 +352,11 @@ def _without_clitic(word: str, language: str) -> list[str]:
 @lru_cache(maxsize=10_000)
 def _is_sign(character: str) -> bool:
     return category(character)[0] in "PS" and character not in RAISED
+
+
+def _is_punctuation(character: str) -> bool:
+    """Whether it is punctuation, and never part of a word as *%*, *#* and apostrophes are."""
+    return category(character)[0] == "P" and character not in "%‰#&@*/_" + APOSTROPHES
 
 
 @lru_cache(maxsize=10_000)

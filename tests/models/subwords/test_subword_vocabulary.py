@@ -280,6 +280,11 @@ def test_a_place_in_a_word_takes_subwords_of_its_script() -> None:
     assert SubwordVocabulary(("ada",), (True,)).allowed(OPENING, "CJK", single=True) == [0]
 
 
+def test_words_that_punctuation_is_glued_to_are_none() -> None:
+    vocabulary = SubwordVocabulary(("2018", "2018.", "(1)", "50%", "U.S.", "ہے۔"), (True,) * 6)
+    assert vocabulary.allowed(OPENING) == [0, 3, 4]
+
+
 def test_where_capitals_are_left_out_others_remain() -> None:
     vocabulary = SubwordVocabulary(("oslo", "Rome", "राम"), (True,) * 3)
     assert vocabulary.allowed(OPENING, "LATIN", lower=True) == [0]

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from nersery.core.scripts import script_of
+from nersery.io.tokenization import outer_signs
 
 OWN = "\t"
 """Begins a word that names a token of a model, such as a tag token, in place of text; corpora cannot contain it."""
@@ -40,6 +41,12 @@ class MaskedInput:
         counts = Counter(filter(None, map(script_of, texts)))
         return max(counts, key=counts.__getitem__, default=""), all(word == word.lower() for word in texts)
 
+    def with_signs(self, gap: int, word: str) -> str:
+        """A word for a gap with the punctuation that is glued to the old word."""
+        is_last = all(not isinstance(after, str) or after.startswith(OWN) for after in self.words[gap + 1 :])
+        before, behind = outer_signs(str(self.words[gap]), ends=is_last)
+        return before + word + behind
+
 
 @dataclass(frozen=True, slots=True)
 class Drawing:
@@ -66,3 +73,17 @@ def is_replaceable(word: str) -> bool:
 def replaceable_places(words: Sequence[str]) -> list[int]:
     """The places of such words."""
     return [place for place, word in enumerate(words) if is_replaceable(word)]
+
+
+def in_case_of(word: str, original: str) -> str:
+    """A lower-case word with the capitals of another one.
+
+    >>> [in_case_of("oslo", original) for original in ("in", "Rome", "(Rome", "NATO", "A")]
+    ['oslo', 'Oslo', 'Oslo', 'OSLO', 'Oslo']
+    """
+    if original == original.lower():
+        return word
+    if len(original) > 1 and original == original.upper():
+        return word.upper()
+    first = next(filter(str.isalnum, original), "")
+    return word[:1].upper() + word[1:] if first != first.lower() else word

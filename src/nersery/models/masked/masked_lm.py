@@ -25,7 +25,7 @@ from nersery.core.warnings import advise, warn
 from nersery.io.tokenization import is_character
 from nersery.models import bundled, known_languages
 from nersery.models.loading import ModelSource, autocast, pick_device, positions, refuse_nan
-from nersery.models.masked.masked_inputs import Drawing, MaskedInput
+from nersery.models.masked.masked_inputs import Drawing, MaskedInput, in_case_of
 from nersery.models.masked.masked_subwords import MaskedInputEncoder, MaskedWindow, Place
 from nersery.models.passes import WINDOWS, windows_at_once
 from nersery.models.subwords.collation import collate
@@ -232,7 +232,11 @@ class MaskedLM:
             drawn: dict[int, list[int]] = defaultdict(list)
             for (gap, _), (subwords, chances) in options.items():
                 drawn[gap].append(rng.choices(subwords, chances if drawing.weighted else None)[0])
-            words.append(tuple(self._word(masked_input, gap, drawn[gap]) for gap in masked_input.gaps))
+            words.append(
+                tuple(
+                    masked_input.with_signs(gap, self._word(masked_input, gap, drawn[gap])) for gap in masked_input.gaps
+                )
+            )
         return words
 
     def guesses(
@@ -330,12 +334,8 @@ class MaskedLM:
 
     def _word(self, masked_input: MaskedInput, gap: int, subwords: Sequence[int]) -> str:
         """The text of subwords; an uncased model gets the capitals of the replaced word."""
-        word, original = self.vocabulary.word(subwords), str(masked_input.words[gap])
-        if not self.folds_case or original == original.lower():
-            return word
-        if len(original) > 1 and original == original.upper():
-            return word.upper()
-        return word[:1].upper() + word[1:] if original[:1] != original[:1].lower() else word
+        word = self.vocabulary.word(subwords)
+        return in_case_of(word, str(masked_input.words[gap])) if self.folds_case else word
 
 
 def masked_loss(network: Any, encoder: SubwordEncoder, rows: Sequence[MaskedWindow]) -> Tensor:

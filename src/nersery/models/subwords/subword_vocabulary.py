@@ -12,7 +12,7 @@ from typing import Any
 from nersery.core.errors import MissingResourceError
 from nersery.core.scripts import script_of
 from nersery.core.text_forms import composed
-from nersery.io.tokenization import follows_without_space, is_character
+from nersery.io.tokenization import follows_without_space, is_character, outer_signs
 from nersery.models.subwords.subwords import WORD_BORDER, SubwordEncoder
 
 PLACEHOLDER = re.compile(r"[\[<(]?(unused|extra_id_|madeupword|reserved|placeholder)[_ ]?\d+[\]>)]?", re.IGNORECASE)
@@ -98,6 +98,11 @@ class SubwordVocabulary:
         """The script of each subword; see `nersery.core.scripts.script_of`."""
         return tuple(map(script_of, self.texts))
 
+    @cached_property
+    def _with_signs(self) -> frozenset[int]:
+        """Subwords that punctuation is glued to, such as "2018." and "(1)"."""
+        return frozenset(subword for subword, text in enumerate(self.texts) if text and any(outer_signs(text)))
+
     def allowed(self, place: int, script: str = "", single: bool = False, lower: bool = False) -> list[int]:
         """The subwords that may stand at a place.
 
@@ -117,6 +122,8 @@ class SubwordVocabulary:
     def _fit(self, place: int) -> list[int]:
         opens = place in (OPENING, WORD_OR_SIGN)
         fit = [subword for subword, text in enumerate(self.texts) if text and self.begins[subword] == opens]
+        if place != INSIDE:
+            fit = [subword for subword in fit if subword not in self._with_signs]
         if place in (JOINED, JOINED_OR_SIGN):
             fit = [subword for subword in fit if follows_without_space(self.texts[subword])]
         if place in (WORD_OR_SIGN, JOINED_OR_SIGN):
