@@ -9,6 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from unicodedata import category, normalize
 
+DOTTED_I = "i\N{COMBINING DOT ABOVE}"
+"""What Unicode makes of *İ* in lower case; Turkish writes *i*."""
+
 
 def composed(text: str) -> str:
     """A text in NFC: a letter with its marks is one character, if Unicode has one.

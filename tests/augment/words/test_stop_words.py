@@ -24,7 +24,8 @@ def untold() -> None:
     ("word", "expected"),
     [("The", "the"), ("।", ""), ("،。", ""), ("$+<=>^~", ""), ("है।", "है"), ("STRASSE", "strasse"),
      ("Straße", "strasse"), ("don't", "don't"), ("'s", "s"), ("مدينةً", "مدينةً"), ("(a)b", "a)b"),
-     ("E\u0301te\u0301!", "\u00e9t\u00e9"), ("\u0958", "\u0915\u093c")],
+     ("E\u0301te\u0301!", "\u00e9t\u00e9"), ("\u0958", "\u0915\u093c"),
+     ("İçin", "için"), ("i\u0307çin", "için")],
 )  # fmt: skip
 def test_words_without_case_and_punctuation(word: str, expected: str) -> None:
     assert bare(word) == expected

@@ -103,6 +103,11 @@ def test_how_accents_are_encoded_does_not_matter(tmp_path: Path):
     assert Thesaurus(read_table(path), frozenset([composed])).of(decomposed) == ()
 
 
+def test_a_turkish_capital_finds_its_small_letter(tmp_path: Path):
+    thesaurus = Thesaurus(read_table(write(tmp_path, "iyi\tgüzel\n")))
+    assert thesaurus.of("İyi") == thesaurus.of("İYİ".lower()) == ("güzel",)
+
+
 def test_stop_words_are_no_synonyms():
     thesaurus = Thesaurus({"car": ("THE", "auto"), "an": ("the",)}, frozenset(["the"]))
     assert thesaurus.of("car") == ("auto",)

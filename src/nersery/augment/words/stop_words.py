@@ -15,7 +15,7 @@ from pathlib import Path
 from nersery.augment.words.thesaurus import FUNCTION_WORDS
 from nersery.augment.words.word_lists import read_words
 from nersery.core.sentence import Sentence
-from nersery.core.text_forms import composed
+from nersery.core.text_forms import DOTTED_I, composed
 from nersery.core.warnings import warn
 
 COMMON = 1 / 1000
@@ -67,7 +67,7 @@ def bare(word: str) -> str:
     ('der', 'है', 'c', '')
     """
     kept = [place for place, character in enumerate(word) if unicodedata.category(character)[0] not in "PS"]
-    return composed(word[kept[0] : kept[-1] + 1].casefold()) if kept else ""
+    return composed(word[kept[0] : kept[-1] + 1].casefold().replace(DOTTED_I, "i")) if kept else ""
 
 
 def _common(gold: Iterable[Sentence], language: str) -> frozenset[str]:

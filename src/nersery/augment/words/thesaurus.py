@@ -12,7 +12,7 @@ from nersery.augment.words.word_lists import check_file, read_lines, read_words
 from nersery.core.errors import DataError, Issue, MissingResourceError
 from nersery.core.method import Method
 from nersery.core.sentence import Sentence
-from nersery.core.text_forms import composed
+from nersery.core.text_forms import DOTTED_I, composed
 from nersery.core.training_context import NO_TRAINING, Training
 from nersery.core.typed_settings import FileName
 from nersery.core.validation import edit_issue
@@ -105,7 +105,7 @@ class SynonymSettings(Method):
 
 def key(word: str) -> str:
     """What a word is looked up by: without its case, in NFC."""
-    return composed(word.lower())
+    return composed(word.lower().replace(DOTTED_I, "i"))
 
 
 def read_wordnet(folder: str | Path) -> Synonyms:
