@@ -26,6 +26,8 @@ INSIDE, OPENING, BEHIND_BORDER, JOINED, WORD_OR_SIGN, JOINED_OR_SIGN = PLACES = 
 start in a script without spaces, and where a word or a sign may start."""
 HANGUL_LETTER = re.compile("[\u1100-\u11ff]")
 """Part of a syllable that a tokenizer took apart, as those for uncased text do."""
+VIRAMA = 9
+"""Unicode's combining class of the mark that takes the vowel of a letter."""
 LONGEST_SIGN = 3
 """In characters, as in "..."; longer ones are decoration."""
 
@@ -99,9 +101,10 @@ class SubwordVocabulary:
         return tuple(map(script_of, self.texts))
 
     @cached_property
-    def _with_signs(self) -> frozenset[int]:
-        """Subwords that punctuation is glued to, such as "2018." and "(1)"."""
-        return frozenset(subword for subword, text in enumerate(self.texts) if text and any(outer_signs(text)))
+    def _no_words(self) -> frozenset[int]:
+        """Subwords that punctuation is glued to, such as "2018." and "(1)", and consonants without a vowel: *स्*."""
+        texts = ((subword, text) for subword, text in enumerate(self.texts) if text)
+        return frozenset(subword for subword, text in texts if any(outer_signs(text)) or _lacks_vowel(text))
 
     def allowed(self, place: int, script: str = "", single: bool = False, lower: bool = False) -> list[int]:
         """The subwords that may stand at a place.
@@ -123,7 +126,7 @@ class SubwordVocabulary:
         opens = place in (OPENING, WORD_OR_SIGN)
         fit = [subword for subword, text in enumerate(self.texts) if text and self.begins[subword] == opens]
         if place != INSIDE:
-            fit = [subword for subword in fit if subword not in self._with_signs]
+            fit = [subword for subword in fit if subword not in self._no_words]
         if place in (JOINED, JOINED_OR_SIGN):
             fit = [subword for subword in fit if follows_without_space(self.texts[subword])]
         if place in (WORD_OR_SIGN, JOINED_OR_SIGN):
@@ -170,6 +173,11 @@ def check_decoder(tokenizer: Any) -> None:
 
 def _decode(tokenizer: Any, rows: list[list[int]]) -> list[str]:
     return list(tokenizer.batch_decode(rows, skip_special_tokens=False, clean_up_tokenization_spaces=False))
+
+
+def _lacks_vowel(text: str) -> bool:
+    """Whether each letter has the mark of scripts of India that takes its vowel, as only a part of a word has."""
+    return len(text) % 2 == 0 and all(unicodedata.combining(mark) == VIRAMA for mark in text[1::2])
 
 
 def _is_sign(text: str) -> bool:
