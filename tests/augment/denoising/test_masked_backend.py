@@ -197,3 +197,20 @@ def test_words_are_drawn_by_their_probability() -> None:
     made = infill(cast(Any, Torn()), [apart] * 400, rngs, GapLengths([apart]), **settings)
     words = [word for sentence in made for word in sentence.words]
     assert words.count("often") / (words.count("often") + words.count("seldom")) == pytest.approx(0.75, abs=0.03)
+
+
+@pytest.mark.parametrize(("gold", "written"), [("May.", "Jo w? w Li w."), ("May .", "Jo w ? w Li w .")])
+def test_signs_are_glued_to_words_where_gold_has_them_so(gold: str, written: str) -> None:
+    class Punctuating:
+        def guesses(
+            self, masked_inputs: list[MaskedInput], top_k: int, *, signs: bool
+        ) -> list[list[list[tuple[str, float]]]]:
+            return [[[({4: "?", 10: "."}.get(gap, "w"), 1.0)] for gap in c.gaps] for c in masked_inputs]
+
+    template = Template(Sentence(tuple("Jo a b c Li d e".split()), (Entity(0, 1, "PER"), Entity(4, 5, "PER"))))
+    lengths = GapLengths([template, *[Template(Sentence(("in", *gold.split())))] * 10])
+    lengths.draw = lambda template, gap, rng: gap[1] - gap[0]  # type: ignore[method-assign]
+    settings = {"top_k": 1, "candidates": 1, "passes": 1}
+    ((made),) = infill(cast(Any, Punctuating()), [template], [random.Random(0)], lengths, **settings)
+    assert made.text == written
+    assert [made.mention(entity) for entity in made.entities] == [("Jo",), ("Li",)]

@@ -17,7 +17,11 @@ from nersery.core.random import item_rng
 from nersery.core.scripts import script_of
 from nersery.core.sentence import Sentence, types_in
 from nersery.core.training_context import Training
-from nersery.models.masked.masked_inputs import MaskedInput
+from nersery.io.tokenization import SIGNS, attached_signs
+from nersery.models.masked.masked_inputs import MaskedInput, is_replaceable
+
+MOST_GLUED = 0.5
+"""Share of signs that end longer words, above which the signs that are written are glued to words, too."""
 
 
 class MaskedBackEnd(BackEnd):
@@ -54,7 +58,8 @@ class MaskedBackEnd(BackEnd):
             guesses = dict(zip(distinct, self._model.guesses(distinct, settings.top_k, signs=True), strict=True))
             for (draft, rng), masked_input in zip(due, masked_inputs, strict=True):
                 draft.write(guesses[masked_input], -(-len(draft.gaps) // left), rng)
-        return [max(made, key=lambda draft: draft.certainty).sentence for made in drafts]
+        best = [max(made, key=lambda draft: draft.certainty).sentence for made in drafts]
+        return [*map(signs_glued, best)] if self._lengths.glues else best
 
     def _add_tokens(self, sentences: Iterable[Sentence]) -> None:
         """Tag tokens for the types; those that gold lacks get them from their descriptions when they come."""
@@ -64,14 +69,21 @@ class MaskedBackEnd(BackEnd):
 
 
 class GapLengths:
-    """How many words the gaps of the training data held: those at the beginning, the end, and within a sentence."""
+    """How many words the gaps of the training data held: those at the beginning, the end, and within a sentence.
+
+    Attributes:
+        glues: Whether commas and full stops are glued to words there.
+    """
 
     def __init__(self, templates: Iterable[Template]) -> None:
         self._lengths: dict[tuple[bool, bool], list[int]] = defaultdict(list)
+        texts: list[tuple[str, ...]] = []
         for template in templates:
+            texts.append(template.sentence.words)
             for gap in template.gaps():
                 self._lengths[_kind(template, gap)].append(gap[1] - gap[0])
         self._all = [length for lengths in self._lengths.values() for length in lengths]
+        self.glues = (attached_signs(texts)[0] or 0.0) > MOST_GLUED
 
     def draw(self, template: Template, gap: Span, rng: random.Random) -> int:
         """A number of words for a gap; the number it held if the training data has no gap at all."""
@@ -120,6 +132,18 @@ class _Draft:
             self.probabilities.append(probability)
             self.gaps.remove(gap)
         self.sentence = self.sentence.replace_spans(edits)
+
+
+def signs_glued(sentence: Sentence) -> Sentence:
+    """The sentence with commas and full stops glued to the words before them, unless these are in entities.
+
+    >>> signs_glued(Sentence(("it", "rained", ",", "then", "stopped", "."))).text
+    'it rained, then stopped.'
+    """
+    words, outside = sentence.words, set(sentence.outside)
+    places = [place for place in sentence.outside if place - 1 in outside and words[place] in (*SIGNS, ".")]
+    edits = [(p - 1, p + 1, (words[p - 1] + words[p],)) for p in places if is_replaceable(words[p - 1])]
+    return sentence.replace_spans(edits)
 
 
 def _draft(template: Template, lengths: GapLengths, rng: random.Random) -> _Draft:
