@@ -16,7 +16,8 @@ Splitting = Literal["spaces", "punctuation", "signs", "characters"]
 SPLITTINGS: tuple[str, ...] = get_args(Splitting)
 Splitter = Callable[[str], list[str]]
 
-APOSTROPHES = "'’"
+APOSTROPHES = "'’‘´"
+"""With two signs that are typed for it: *d‘Or*."""
 JOINER = "\N{ZERO WIDTH JOINER}"
 SKIN_TONES = "\U0001f3fb\U0001f3fc\U0001f3fd\U0001f3fe\U0001f3ff"
 """Symbols that colour the emoji before them."""
