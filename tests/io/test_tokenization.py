@@ -54,6 +54,7 @@ def test_splitting_again_changes_nothing_where_no_language_is_known(line: str):
         ("1,000 or 10:30, 5%", "1,000 or 10:30 , 5 %"),
         ("Obama's don't O’Brien’s", "Obama 's don't O’Brien ’s"),
         ("Brink‘s d‘Or O´Neill (‘so‘) ‘no’", "Brink ‘s d‘Or O´Neill ( ‘ so ‘ ) ‘ no ’"),
+        ("'왕좌의 게임'에서 ’Town’에서 他说'北京'很好", "' 왕좌의 게임 ' 에서 ’ Town ’ 에서 他说 ' 北京 ' 很好"),
         ("(AT&T) semi-final a_b", "( AT&T ) semi-final a_b"),
         ('"Wait ..." -- he said', '" Wait ... " -- he said'),
         ("See https://a.b/c?d=e, or x.y@z.org.", "See https://a.b/c?d=e , or x.y@z.org ."),

@@ -65,6 +65,8 @@ _NO_SPACES = re.compile(
     "\U00020000-\U0003ffff])"
 )
 """A character of Thai, Lao, Burmese, Khmer, Chinese or Japanese."""
+_NO_APOSTROPHE = re.compile(f"{_NO_SPACES.pattern}|[\u1100-\u11ff\u3130-\u318f\uac00-\ud7a3]")
+"""A character of these scripts or of Hangul, where such a sign is a quotation mark: *'게임'에서*."""
 _FULL_WIDTH = re.compile("[\u3000-\u303f\uff00-\uff65]")
 """Punctuation, digits and Latin letters as Chinese and Japanese print them."""
 LONGEST_MEAN = 6
@@ -308,7 +310,9 @@ def _goes_on(chunk: str, place: int, token: str) -> bool:
         return False
     if character in ",:٫٬":
         return before.isdecimal() and after.isdecimal()
-    return character in ".-&\N{HYPHEN}\N{NON-BREAKING HYPHEN}" or character in APOSTROPHES
+    if character in APOSTROPHES:
+        return not _NO_APOSTROPHE.search(before + after)
+    return character in ".-&\N{HYPHEN}\N{NON-BREAKING HYPHEN}"
 
 
 def _base(chunk: str, place: int) -> str:
