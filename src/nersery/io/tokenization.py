@@ -57,8 +57,13 @@ LONGEST_INITIAL = 3
 _URL = re.compile(r"(?:https?://|www\.)\S+|(?<![\w.+-])[\w.+-]+@[\w-]+\.[\w.-]+")
 _AFTER_URL = ".,;:!?)]}\"'»”’।"
 _CLITIC = re.compile(rf"[{APOSTROPHES}](?:s|ll|re|ve|d|m)$", re.IGNORECASE)
-_HEBREW_ACRONYM = re.compile(r"[א-ת]\"[א-ת](?![א-ת])")
-"""A quotation mark that stands for a gershayim, which comes before the last letter: *ארה"ב*."""
+_HEBREW = re.compile("[א-ת]")
+HEBREW_PREFIXES = "משהוכלב"
+"""Letters that join the next word, also one in quotation marks: *ב'הארץ'*."""
+WITH_GERESH = "גזצץ"
+"""Letters with another sound before an apostrophe, also at the end of a word: *ג'ורג'*."""
+QUOTATION_MARKS = "\"“”"
+"""Signs that also stand for a gershayim, which Hebrew acronyms have before their last letter: *ארה"ב*, *דו"חות*."""
 _ELISION = re.compile(rf"^(?:\w{{1,3}}|\w+(?:ll|qu))[{APOSTROPHES}](?=\w)", re.IGNORECASE)
 _NO_SPACES = re.compile(
     "([\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff々-〇\u3040-\u30ff\uff66-\uff9d\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
@@ -304,8 +309,11 @@ def _goes_on(chunk: str, place: int, token: str) -> bool:
     if _is_sign(before):
         return False
     after = chunk[place + 1 : place + 2]
-    if character in "॰·׳״_" or (character == '"' and _HEBREW_ACRONYM.match(chunk, place - 1)):
+    if character in "॰·׳״_":
         return True
+    if _HEBREW.match(before) and character in QUOTATION_MARKS + APOSTROPHES:
+        is_quoted = chunk[: place - len(token)].endswith((*QUOTATION_MARKS, *APOSTROPHES, *"‚„"))
+        return _is_in_hebrew_word(token, character, chunk[place + 1 : place + 3], is_quoted=is_quoted)
     if not after or _is_sign(after):
         return False
     if character in ",:٫٬":
@@ -313,6 +321,22 @@ def _goes_on(chunk: str, place: int, token: str) -> bool:
     if character in APOSTROPHES:
         return not _NO_APOSTROPHE.search(before + after)
     return character in ".-&\N{HYPHEN}\N{NON-BREAKING HYPHEN}"
+
+
+def _is_in_hebrew_word(token: str, sign: str, following: str, *, is_quoted: bool) -> bool:
+    """Whether a sign after a Hebrew letter is no quotation mark.
+
+    Args:
+        token: The word before it.
+        following: The next two characters.
+        is_quoted: Whether the word follows a quotation mark.
+    """
+    is_stem = bool(token.strip(HEBREW_PREFIXES))
+    if sign in APOSTROPHES:
+        return is_stem if _HEBREW.match(following) else token[-1] in WITH_GERESH and not is_quoted
+    if not _HEBREW.match(following):
+        return False
+    return not _HEBREW.match(following, 1) or (is_stem and not is_quoted)
 
 
 def _base(chunk: str, place: int) -> str:
