@@ -13,6 +13,7 @@ from nersery.io.tokenization import (
     BEFORE_NAMES,
     CONTRACTING,
     ELIDING,
+    ENDING,
     ORDINALS,
     TWO_LETTERS,
     is_character,
@@ -81,10 +82,10 @@ def test_punctuation(line: str, words: str):
 
 
 def test_codes_of_three_letters_split_as_those_of_two():
-    special = {*ELIDING, *CONTRACTING, *ORDINALS, *BEFORE_NAMES} - {""}
+    special = {*ELIDING, *CONTRACTING, *ENDING, *ORDINALS, *BEFORE_NAMES} - {""}
     assert {*TWO_LETTERS.values()} == special
     for long, short in TWO_LETTERS.items():
-        for line in ("l'Italie, dell'arte", "geht's", "3. lokakuuta", "Me Dupont"):
+        for line in ("l'Italie, dell'arte", "geht's", "3. lokakuuta", "Me Dupont", "EU:n"):
             assert splitter("punctuation", long)(line) == splitter("punctuation", short)(line)
     assert splitter("punctuation", "fin-FI")("3. lokakuuta") == ["3.", "lokakuuta"]
     assert splitter("punctuation", "swa")("3. lokakuuta") == ["3", ".", "lokakuuta"]
@@ -102,6 +103,10 @@ def test_codes_of_three_letters_split_as_those_of_two():
         ("en", "Follow me. Durand", "Follow me . Durand"),
         ("en-GB", "Anna's", "Anna 's"),
         ("nl", "Anna's foto's", "Anna's foto's"),
+        ("fi", "YK:n, C-SPAN:n ja 12:sta klo 12:30: Huom:", "YK:n , C-SPAN:n ja 12:sta klo 12:30 : Huom :"),
+        ("sv-SE", "USA:s 7:e, S:t Petersburg", "USA:s 7:e , S:t Petersburg"),
+        ("mr", "स्वत:ला म्हणाले:", "स्वत:ला म्हणाले :"),
+        ("en", "Note:this", "Note : this"),
         ("de-AT", "Der 3. Mann 2019.", "Der 3. Mann 2019 ."),
     ],
 )

@@ -31,14 +31,17 @@ ELIDING = ("fr", "it", "ca", "oc")
 """Languages whose articles and pronouns lose their vowel before another: *l'Italie*."""
 CONTRACTING = ("", "en", "de")
 """Languages, one that is not told among them, that join a short word by an apostrophe: *she's*, *geht's*."""
+ENDING = ("fi", "sv", "hi", "mr", "ne")
+"""Languages with a colon within words: before an ending, *EU:n*, or in place of a visarga, *स्वत:ला*."""
 ORDINALS = ("de", "da", "nb", "nn", "no", "fi", "cs", "sk", "sl", "hr", "hu", "pl", "et", "lv")
 """Languages that write an ordinal number with a full stop: *3. Oktober*."""
 RAISED = "⁺⁻⁼⁽⁾₊₋₌₍₎"
 """Signs of exponents, charges and indices, which belong to the word as raised digits do: *Fe³⁺*, *10⁻³*."""
 TWO_LETTERS = {
-    "cat": "ca", "ces": "cs", "cze": "cs", "dan": "da", "deu": "de", "ekk": "et", "eng": "en", "est": "et", "fin": "fi",
-    "fra": "fr", "fre": "fr", "ger": "de", "hrv": "hr", "hun": "hu", "ita": "it", "lav": "lv", "lvs": "lv", "nno": "nn",
-    "nob": "nb", "nor": "no", "oci": "oc", "pol": "pl", "slk": "sk", "slo": "sk", "slv": "sl",
+    "cat": "ca", "ces": "cs", "cze": "cs", "dan": "da", "deu": "de", "ekk": "et", "eng": "en", "est": "et",
+    "fin": "fi", "fra": "fr", "fre": "fr", "ger": "de", "hin": "hi", "hrv": "hr", "hun": "hu", "ita": "it",
+    "lav": "lv", "lvs": "lv", "mar": "mr", "nep": "ne", "nno": "nn", "nob": "nb", "nor": "no", "npi": "ne",
+    "oci": "oc", "pol": "pl", "slk": "sk", "slo": "sk", "slv": "sl", "swe": "sv",
 }  # fmt: skip
 """The codes of these languages in ISO 639-3 and 639-2, and as they are written above."""
 ABBREVIATIONS = frozenset(
@@ -285,7 +288,7 @@ def _parted(chunk: str, following: str, language: str) -> Iterator[str]:
     """The words of a text without white space, before another one."""
     tokens: list[str] = []
     for place, character in enumerate(chunk):
-        if tokens and _goes_on(chunk, place, tokens[-1]):
+        if tokens and _goes_on(chunk, place, tokens[-1], language):
             tokens[-1] += character
         else:
             tokens.append(character)
@@ -295,7 +298,7 @@ def _parted(chunk: str, following: str, language: str) -> Iterator[str]:
         yield from _without_clitic(token, language)
 
 
-def _goes_on(chunk: str, place: int, token: str) -> bool:
+def _goes_on(chunk: str, place: int, token: str, language: str) -> bool:
     """Whether a character belongs to the word before it."""
     if is_joined(chunk, place):
         return True
@@ -316,6 +319,8 @@ def _goes_on(chunk: str, place: int, token: str) -> bool:
         return _is_in_hebrew_word(token, character, chunk[place + 1 : place + 3], is_quoted=is_quoted)
     if not after or _is_sign(after):
         return False
+    if character == ":" and language in ENDING and after.isalpha() and not after.isupper():
+        return True
     if character in ",:٫٬":
         return before.isdecimal() and after.isdecimal()
     if character in APOSTROPHES:
