@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from nersery.core.errors import SettingsError
 from nersery.io.tokenization import (
     BEFORE_NAMES,
+    COMMON_WORDS,
     CONTRACTING,
     ELIDING,
     ENDING,
@@ -82,10 +83,10 @@ def test_punctuation(line: str, words: str):
 
 
 def test_codes_of_three_letters_split_as_those_of_two():
-    special = {*ELIDING, *CONTRACTING, *ENDING, *ORDINALS, *BEFORE_NAMES} - {""}
+    special = {*ELIDING, *CONTRACTING, *ENDING, *ORDINALS, *BEFORE_NAMES, *COMMON_WORDS} - {""}
     assert {*TWO_LETTERS.values()} == special
     for long, short in TWO_LETTERS.items():
-        for line in ("l'Italie, dell'arte", "geht's", "3. lokakuuta", "Me Dupont", "EU:n"):
+        for line in ("l'Italie, dell'arte", "geht's", "3. lokakuuta", "Me Dupont", "EU:n", "sen."):
             assert splitter("punctuation", long)(line) == splitter("punctuation", short)(line)
     assert splitter("punctuation", "fin-FI")("3. lokakuuta") == ["3.", "lokakuuta"]
     assert splitter("punctuation", "swa")("3. lokakuuta") == ["3", ".", "lokakuuta"]
@@ -105,6 +106,9 @@ def test_codes_of_three_letters_split_as_those_of_two():
         ("nl", "Anna's foto's", "Anna's foto's"),
         ("fi", "YK:n, C-SPAN:n ja 12:sta klo 12:30: Huom:", "YK:n , C-SPAN:n ja 12:sta klo 12:30 : Huom :"),
         ("sv-SE", "USA:s 7:e, S:t Petersburg", "USA:s 7:e , S:t Petersburg"),
+        ("sv", "Tack, sade hon. Dr. Berg lär sig.", "Tack , sade hon . Dr. Berg lär sig ."),
+        ("nl", "Hij komt uit de VS. Dr. Jansen", "Hij komt uit de VS . Dr. Jansen"),
+        ("en", "Inc. vs. Sen. Hon.", "Inc. vs. Sen. Hon."),
         ("mr", "स्वत:ला म्हणाले:", "स्वत:ला म्हणाले :"),
         ("en", "Note:this", "Note : this"),
         ("de-AT", "Der 3. Mann 2019.", "Der 3. Mann 2019 ."),

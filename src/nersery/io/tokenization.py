@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache, partial
 from typing import Literal, get_args
 from unicodedata import category
@@ -38,10 +38,11 @@ ORDINALS = ("de", "da", "nb", "nn", "no", "fi", "cs", "sk", "sl", "hr", "hu", "p
 RAISED = "⁺⁻⁼⁽⁾₊₋₌₍₎"
 """Signs of exponents, charges and indices, which belong to the word as raised digits do: *Fe³⁺*, *10⁻³*."""
 TWO_LETTERS = {
-    "cat": "ca", "ces": "cs", "cze": "cs", "dan": "da", "deu": "de", "ekk": "et", "eng": "en", "est": "et",
-    "fin": "fi", "fra": "fr", "fre": "fr", "ger": "de", "hin": "hi", "hrv": "hr", "hun": "hu", "ita": "it",
-    "lav": "lv", "lvs": "lv", "mar": "mr", "nep": "ne", "nno": "nn", "nob": "nb", "nor": "no", "npi": "ne",
-    "oci": "oc", "pol": "pl", "slk": "sk", "slo": "sk", "slv": "sl", "swe": "sv",
+    "cat": "ca", "ces": "cs", "cze": "cs", "dan": "da", "deu": "de", "dut": "nl", "ekk": "et", "eng": "en",
+    "est": "et", "fin": "fi", "fra": "fr", "fre": "fr", "ger": "de", "hin": "hi", "hrv": "hr", "hun": "hu",
+    "ita": "it", "lav": "lv", "lvs": "lv", "mar": "mr", "nep": "ne", "nld": "nl", "nno": "nn", "nob": "nb",
+    "nor": "no", "npi": "ne", "oci": "oc", "pol": "pl", "slk": "sk", "slo": "sk", "slv": "sl", "swe": "sv",
+    "tur": "tr", "vie": "vi",
 }  # fmt: skip
 """The codes of these languages in ISO 639-3 and 639-2, and as they are written above."""
 ABBREVIATIONS = frozenset(
@@ -51,6 +52,12 @@ ABBREVIATIONS = frozenset(
     पू""".split()  # noqa: SIM905
 )
 """Words that a full stop belongs to, in lower case."""
+COMMON_WORDS: Mapping[str, Collection[str]] = {
+    "cs": ("co",), "da": ("sen", "sig"), "fi": ("sen",), "fr": ("col", "vol"), "it": ("col", "mio"), "nb": ("av", "sen"),
+    "nl": ("vs",), "nn": ("av", "sen"), "no": ("av", "sen"), "pl": ("co", "sen"), "sk": ("co", "sen"),
+    "sv": ("av", "hon", "sen", "sig"), "tr": ("sen",), "vi": ("ca",),
+}  # fmt: skip
+"""Those of them that are words of a language, such as *she* in Swedish and the USA, *VS*, in Dutch."""
 BEFORE_NUMBERS = frozenset("no nos art fig abs mar".split())  # noqa: SIM905
 """Words that it belongs to where a number follows: *no. 5*, but *he said no.*"""
 BEFORE_NAMES = {"fr": frozenset(("me", "mm"))}
@@ -354,7 +361,7 @@ def _base(chunk: str, place: int) -> str:
 def _is_abbreviation(word: str, following: str, language: str) -> bool:
     """Whether a full stop behind a word belongs to it."""
     lower = word.lower()
-    if lower in ABBREVIATIONS or _is_initials(word):
+    if (lower in ABBREVIATIONS and lower not in COMMON_WORDS.get(language, ())) or _is_initials(word):
         return True
     if not following or _is_sign(word[0]):
         return False
