@@ -60,7 +60,7 @@ COMMON_WORDS: Mapping[str, Collection[str]] = {
 """Those of them that are words of a language, such as *she* in Swedish and the USA, *VS*, in Dutch."""
 BEFORE_NUMBERS = frozenset("no nos art fig abs mar".split())  # noqa: SIM905
 """Words that it belongs to where a number follows: *no. 5*, but *he said no.*"""
-BEFORE_NAMES = {"fr": frozenset(("me", "mm"))}
+BEFORE_NAMES = {"fr": frozenset(("me", "mm")), "pl": frozenset(("ds", "im"))}
 """Words that it belongs to, by language, where anything follows."""
 LONGEST_INITIAL = 3
 """In letters, as *Ges* in *Ges.m.b.H.*"""
@@ -328,7 +328,7 @@ def _goes_on(chunk: str, place: int, token: str, language: str) -> bool:
         return False
     if character == ":" and language in ENDING and after.isalpha() and not after.isupper():
         return True
-    if character in ",:٫٬":
+    if character in ",:٫٬،":
         return before.isdecimal() and after.isdecimal()
     if character in APOSTROPHES:
         return not _NO_APOSTROPHE.search(before + after)
