@@ -110,6 +110,7 @@ def test_codes_of_three_letters_split_as_those_of_two():
         ("sv", "Tack, sade hon. Dr. Berg lär sig.", "Tack , sade hon . Dr. Berg lär sig ."),
         ("nl", "Hij komt uit de VS. Dr. Jansen", "Hij komt uit de VS . Dr. Jansen"),
         ("pl", "Komisja ds. Sądownictwa, im. Kopernika; dał im.", "Komisja ds. Sądownictwa , im. Kopernika ; dał im ."),
+        ("tr", "Bugün 3. gün, 125. cadde, 21. Yüzyıl. 2019. Sonra", "Bugün 3. gün , 125. cadde , 21. Yüzyıl . 2019 . Sonra"),
         ("en", "Inc. vs. Sen. Hon.", "Inc. vs. Sen. Hon."),
         ("mr", "स्वत:ला म्हणाले:", "स्वत:ला म्हणाले :"),
         ("en", "Note:this", "Note : this"),

@@ -33,15 +33,16 @@ CONTRACTING = ("", "en", "de")
 """Languages, one that is not told among them, that join a short word by an apostrophe: *she's*, *geht's*."""
 ENDING = ("fi", "sv", "hi", "mr", "ne")
 """Languages with a colon within words: before an ending, *EU:n*, or in place of a visarga, *स्वत:ला*."""
-ORDINALS = ("de", "da", "nb", "nn", "no", "fi", "cs", "sk", "sl", "hr", "hu", "pl", "et", "lv")
+ORDINALS = frozenset("bs cs da de et eu fi fo hr hu is lb lv nb nn no pl sk sl sr tr".split())
 """Languages that write an ordinal number with a full stop: *3. Oktober*."""
 RAISED = "⁺⁻⁼⁽⁾₊₋₌₍₎"
 """Signs of exponents, charges and indices, which belong to the word as raised digits do: *Fe³⁺*, *10⁻³*."""
 TWO_LETTERS = {
-    "cat": "ca", "ces": "cs", "cze": "cs", "dan": "da", "deu": "de", "dut": "nl", "ekk": "et", "eng": "en",
-    "est": "et", "fin": "fi", "fra": "fr", "fre": "fr", "ger": "de", "hin": "hi", "hrv": "hr", "hun": "hu",
-    "ita": "it", "lav": "lv", "lvs": "lv", "mar": "mr", "nep": "ne", "nld": "nl", "nno": "nn", "nob": "nb",
-    "nor": "no", "npi": "ne", "oci": "oc", "pol": "pl", "slk": "sk", "slo": "sk", "slv": "sl", "swe": "sv",
+    "baq": "eu", "bos": "bs", "cat": "ca", "ces": "cs", "cze": "cs", "dan": "da", "deu": "de", "dut": "nl",
+    "ekk": "et", "eng": "en", "est": "et", "eus": "eu", "fao": "fo", "fin": "fi", "fra": "fr", "fre": "fr",
+    "ger": "de", "hin": "hi", "hrv": "hr", "hun": "hu", "ice": "is", "isl": "is", "ita": "it", "lav": "lv",
+    "ltz": "lb", "lvs": "lv", "mar": "mr", "nep": "ne", "nld": "nl", "nno": "nn", "nob": "nb", "nor": "no",
+    "npi": "ne", "oci": "oc", "pol": "pl", "slk": "sk", "slo": "sk", "slv": "sl", "srp": "sr", "swe": "sv",
     "tur": "tr", "vie": "vi",
 }  # fmt: skip
 """The codes of these languages in ISO 639-3 and 639-2, and as they are written above."""
@@ -370,7 +371,7 @@ def _is_abbreviation(word: str, following: str, language: str) -> bool:
     if lower in BEFORE_NAMES.get(language, ()):
         return True
     if word.isdecimal():
-        return len(word) <= 2 and language in ORDINALS
+        return language in ORDINALS and (len(word) <= 2 or following[0].islower())
     return (len(word) == 1 and word.isalpha()) or following[0].islower()
 
 
