@@ -73,7 +73,7 @@ HEBREW_PREFIXES = "משהוכלב"
 """Letters that join the next word, also one in quotation marks: *ב'הארץ'*."""
 WITH_GERESH = "גזצץ"
 """Letters with another sound before an apostrophe, also at the end of a word: *ג'ורג'*."""
-QUOTATION_MARKS = "\"“”"
+QUOTATION_MARKS = '"“”'
 """Signs that also stand for a gershayim, which Hebrew acronyms have before their last letter: *ארה"ב*, *דו"חות*."""
 _ELISION = re.compile(rf"^(?:\w{{1,3}}|\w+(?:ll|qu))[{APOSTROPHES}](?=\w)", re.IGNORECASE)
 _NO_SPACES = re.compile(
