@@ -14,6 +14,7 @@ TEXTS = {  # with subwords as multilingual E5 has them
     "and in traditional signs": ("在瓊斯的", ["▁在", "瓊", "斯", "的"], ["在", "瓊斯", "的"]),
     "words beside each other": ("华尔街日报", ["▁华尔街", "日报"], ["华尔街", "日报"]),
     "foreign names": ("ウェールズ・リバ", ["▁ウ", "ェール", "ズ", "・リ", "バ"], ["ウェールズ", "・リバ"]),
+    "particles after them": ("パルの状況", ["▁", "パ", "ルの", "状況"], ["パル", "の", "状況"]),
     "zero width spaces": ("ភាសា\u200bខ្មែរ\u200b", ["▁ភាសា", "ខ្មែរ"], ["ភាសា\u200b", "ខ្មែរ\u200b"]),
     "letters below": ("នៅភ្នំពេញ", ["▁នៅ", "ភ្នំពេញ"], ["នៅ", "ភ្នំពេញ"]),
 }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from unicodedata import category, normalize
@@ -25,6 +26,8 @@ OF_FOREIGN_NAMES = frozenset(
     "騰圖烏維溫韋衛錫謝興許遜婭揚堯葉約贊澤紮張莊裡頓諸懷靈岡馮謨緬臘"
 )
 """Characters that write the sounds of foreign names in Chinese, in simplified and traditional forms."""
+_BEFORE_PARTICLE = re.compile("[\u30a1-\u30fa\u30fc](?=[\u3041-\u3096])")
+"""Katakana before hiragana: vocabularies have words such as *ルの*, which would add a particle to a name."""
 Tokenize = Callable[[str], Sequence[str]]
 Spans = tuple[tuple[int, ...], ...]
 """For each joined word the words that it is made of."""
@@ -77,7 +80,7 @@ def _cut(run: Sequence[int], words: Sequence[str], tokenize: Tokenize) -> list[t
     if "".join(subwords) != text:  # unknown to the vocabulary
         return [(place,) for place in run]
     ends = {end for end in itertools.accumulate(map(len, subwords)) if not is_katakana(text[end - 1 : end + 1])}
-    ends.add(len(text))
+    ends |= {len(text), *(match.end() for match in _BEFORE_PARTICLE.finditer(text))}
     groups: list[list[int]] = [[]]
     for place, end in zip(run, itertools.accumulate(map(len, texts)), strict=True):
         groups[-1].append(place)
