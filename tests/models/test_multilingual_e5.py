@@ -297,6 +297,19 @@ def test_the_tagger_finds_names_in_other_languages(real: str) -> None:
 
 
 @needs_package
+def test_the_tagger_reads_words_where_they_are_given_as_characters(real: str) -> None:
+    tagger = load_tagger(bundled.MULTILINGUAL_NER, device="cpu")
+    texts = ["习近平在华盛顿会见特朗普。", "トランプ大統領は北朝鮮と会談した。"]
+    labelled = tagger.predict([Sentence(tuple(text)) for text in texts])
+    names = [[("".join(one.words[e.start : e.end]), e.type) for e in one.entities] for one in labelled]
+    assert names == [
+        [("习近平", "PER"), ("华盛顿", "LOC"), ("特朗普", "PER")],
+        [("トランプ", "PER"), ("北朝鮮", "LOC")],
+    ]
+    assert [one.words for one in labelled] == [tuple(text) for text in texts]
+
+
+@needs_package
 def test_the_question_answering_model_finds_names_in_other_languages(real: str) -> None:
     assert bundled_heads.QUESTION_ANSWERING[real].stat().st_size <= MOST_BYTES
     answerer = QuestionAnswerer(ModelSource(real), device="cpu", precision="fp32")

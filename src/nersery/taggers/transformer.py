@@ -44,6 +44,7 @@ from nersery.taggers.components.crf_file import CRF_FILE, fit_transitions, load_
 from nersery.taggers.components.decoding import Decoding
 from nersery.taggers.components.description import DESCRIPTION, from_settings, read_description, write_description
 from nersery.taggers.components.emissions import emissions
+from nersery.taggers.components.joined_characters import joined, taken_apart
 from nersery.taggers.components.onnx_network import ONNX_FILE, OnnxNetwork
 from nersery.taggers.components.pretrained_head import known_tags, network_with_head, outline, set_dropout
 from nersery.taggers.components.tag_set import TagSet
@@ -106,6 +107,7 @@ class TransformerTagger(Decoding, Tagger, ModelSettings, TrainingSettings):
     _crf: ConditionalRandomField | None = field(default=None, init=False, repr=False, compare=False)
     _encoder: SubwordEncoder | None = field(default=None, init=False, repr=False, compare=False)
     _tags: TagSet = field(default=TagSet(("O",)), init=False, repr=False, compare=False)
+    _joins_characters: bool = field(default=False, init=False, repr=False, compare=False)
     history: dict[str, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -209,6 +211,7 @@ class TransformerTagger(Decoding, Tagger, ModelSettings, TrainingSettings):
             crf = ConditionalRandomField(tags)
             fit_transitions(crf, tags.names, self.source)
         self._adopt(network, self.source.tokenizer(), tags, crf)
+        self._joins_characters = False
         return self._network
 
     def _new_network(self, tags: TagSet) -> Any:
@@ -270,6 +273,21 @@ class TransformerTagger(Decoding, Tagger, ModelSettings, TrainingSettings):
         logits = forward(input_ids=ids, attention_mask=attention_mask).logits
         rows = torch.arange(len(logits), device=logits.device).unsqueeze(1)
         return logits[rows, firsts], batch.word_mask
+
+    def predict(self, sentences: Sequence[Sentence], progress: Progress | None = None) -> list[Sentence]:
+        """Label sentences; see `Tagger.predict`.
+
+        Where words are characters of a script without spaces, a pretrained tagger reads the words of its vocabulary.
+        """
+        if not self._joins_characters:
+            return super().predict(sentences, progress)
+        _, encoder = self.parts
+        pairs = [joined(sentence, encoder.tokenizer.tokenize) for sentence in sentences]
+        labelled = super().predict([sentence for sentence, _ in pairs], progress)
+        return [
+            taken_apart(sentence, other, groups)
+            for sentence, other, (_, groups) in zip(sentences, labelled, pairs, strict=True)
+        ]
 
     @property
     def _scored_by(self) -> tuple[Any, ConditionalRandomField | None]:
@@ -336,5 +354,6 @@ class TransformerTagger(Decoding, Tagger, ModelSettings, TrainingSettings):
         if saved and tagger.dropout is not None:
             set_dropout(network, tagger.dropout, tagger.model)
         tagger._adopt(network, source.tokenizer(), tags, crf)
+        tagger._joins_characters = not saved
         tagger.history = saved.get("history", {})
         return tagger

@@ -1,0 +1,26 @@
+"""Characters that a tagger reads as longer words."""
+
+from nersery import Entity, Sentence
+from nersery.taggers.components.joined_characters import joined, taken_apart
+
+SENTENCE = Sentence(("a", "北", "京", "很"), (Entity(0, 1, "X"),), "one", language="zh", comments=("# kept",))
+
+
+def cut(text: str) -> list[str]:
+    return ["▁北京", "很"]
+
+
+def test_labels_of_longer_words_are_those_of_their_characters() -> None:
+    longer, groups = joined(SENTENCE, cut)
+    assert (longer.words, longer.entities, longer.language) == (("a", "北京", "很"), (), "zh")
+    labelled = taken_apart(SENTENCE, longer.with_entities([Entity(1, 2, "LOC", 0.9)]), groups)
+    assert labelled == SENTENCE.with_entities([Entity(1, 3, "LOC")])
+    assert labelled.entities[0].score == 0.9
+
+
+def test_other_words_stay() -> None:
+    words = Sentence(("北京", "Oslo"))
+    longer, groups = joined(words, cut)
+    assert longer is words
+    labelled = words.with_entities([Entity(1, 2, "LOC")])
+    assert taken_apart(words, labelled, groups) is labelled
