@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -26,6 +27,10 @@ class Script:
         self.written = answers
         self.calls: list[tuple[list[tuple[str, str]], dict[str, int]]] = []
         self.looked_at: list[set[str]] = []
+        self.subwords = SimpleNamespace(tokenizer=self)
+
+    def tokenize(self, text: str) -> list[str]:
+        return ["▁北京", "很"] if text == "北京很" else ["<unk>"]
 
     def warn_if_unsuited(self, words: Sequence[str], languages: set[str]) -> None:
         assert words
@@ -169,6 +174,13 @@ class TestEntities:
     def test_an_answer_takes_all_of_a_name_in_katakana(self) -> None:
         (entity,) = asking({"LOC": [ExtractedAnswer(1, 3, 0.9)]}, "北 ウ ェ ー ル ズ 議 会")
         assert (entity.start, entity.end) == (1, 6)
+
+    def test_a_model_reads_the_words_of_its_vocabulary_where_words_are_characters(self) -> None:
+        script = Script({("LOC?", "a 北京 很"): [ExtractedAnswer(1, 2, 0.9)]})
+        gold = [Sentence(tuple("北京很"), (Entity(0, 3, "LOC"),), id="g")] * 20
+        method = fitted(script, gold, definitions={"LOC": "LOC?"}, longest=2)
+        raw = Sentence(tuple("a北京很"), id="raw", comments=("# kept",))
+        assert method.annotate([raw]) == [raw.with_entities([Entity(1, 3, "LOC")])]
 
     def test_signs_alone_are_no_mention(self) -> None:
         words = ". \u200b 5 % क । 京"

@@ -19,6 +19,7 @@ from nersery.core.warnings import warn
 from nersery.io.tokenization import with_whole_loanwords
 from nersery.models.masked.masked_inputs import is_replaceable
 from nersery.models.model_settings import ModelSettings
+from nersery.taggers.components.joined_characters import joined, taken_apart
 
 if TYPE_CHECKING:
     from nersery.models.question_answering import ExtractedAnswer, QuestionAnswerer
@@ -53,7 +54,7 @@ class QaPrompting(TypeSettings, Annotator, ModelSettings):
           compared with "no answer".
         - The paper does not say which of two types gets a mention; here the higher score decides.
         - The paper shows questions for two types. The others, and that for places, are ours.
-        - Answers become whole words, or katakana as a whole; those without a letter or digit are dropped.
+        - Answers become whole words, not characters; those without a letter or digit are dropped.
         - The paper uses BERT fine-tuned on SQuAD 2.0; the bundled model, a fifth of its size, is trained on questions
           about types of names.
     """
@@ -82,7 +83,8 @@ class QaPrompting(TypeSettings, Annotator, ModelSettings):
                 f'"{question(unknown[0], {})}" Say what is meant: '
                 f'definitions = {{ {json.dumps(unknown[0], ensure_ascii=False)} = "..." }}'
             )
-        lengths = [len(entity.positions) for sentence in gold for entity in sentence.entities if entity.type in types]
+        mentions = (Sentence(s.mention(entity)) for s in gold for entity in s.entities if entity.type in types)
+        lengths = [len(joined(mention, self._tokenize)[0]) for mention in mentions]
         lost = sum(length > self.longest for length in lengths) / max(1, len(lengths))
         if lost >= LOST:
             warn(
@@ -98,13 +100,22 @@ class QaPrompting(TypeSettings, Annotator, ModelSettings):
             raise unfitted(self, "annotate")
         self._look_at(sentences)
         questions = list(self._questions.values()) * len(sentences)
-        texts = [sentence.words for sentence in sentences for _ in self._questions]
+        read = [joined(sentence, self._tokenize) for sentence in sentences]
+        texts = [longer.words for longer, _ in read for _ in self._questions]
         answers = self._model.answers(questions, texts, top=self.answers, longest=self.longest)
         type_count = len(self._questions)
-        return [
-            sentence.with_entities(self._entities(sentence, answers[number * type_count : (number + 1) * type_count]))
-            for number, sentence in enumerate(sentences)
+        labelled = [
+            longer.with_entities(self._entities(longer, answers[number * type_count : (number + 1) * type_count]))
+            for number, (longer, _) in enumerate(read)
         ]
+        return [
+            taken_apart(sentence, longer, groups)
+            for sentence, longer, (_, groups) in zip(sentences, labelled, read, strict=True)
+        ]
+
+    def _tokenize(self, text: str) -> Sequence[str]:
+        subwords: list[str] = self._model.subwords.tokenizer.tokenize(text)
+        return subwords
 
     def _entities(self, sentence: Sentence, answers_by_type: Sequence[Sequence[ExtractedAnswer]]) -> list[Entity]:
         """The mentions among the answers for each type, without those that overlap a better one."""
