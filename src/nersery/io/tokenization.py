@@ -33,7 +33,7 @@ CONTRACTING = ("", "en", "de")
 """Languages, one that is not told among them, that join a short word by an apostrophe: *she's*, *geht's*."""
 ENDING = ("fi", "sv", "hi", "mr", "ne")
 """Languages with a colon within words: before an ending, *EU:n*, or in place of a visarga, *स्वत:ला*."""
-ORDINALS = frozenset("bs cs da de et eu fi fo hr hu is lb lv nb nn no pl sk sl sr tr".split())
+ORDINALS = frozenset("bs cs da de et eu fi fo hr hu is lb lv nb nn no pl sk sl sr tr".split())  # noqa: SIM905
 """Languages that write an ordinal number with a full stop: *3. Oktober*."""
 RAISED = "⁺⁻⁼⁽⁾₊₋₌₍₎"
 """Signs of exponents, charges and indices, which belong to the word as raised digits do: *Fe³⁺*, *10⁻³*."""
@@ -54,9 +54,9 @@ ABBREVIATIONS = frozenset(
 )
 """Words that a full stop belongs to, in lower case."""
 COMMON_WORDS: Mapping[str, Collection[str]] = {
-    "cs": ("co",), "da": ("sen", "sig"), "fi": ("sen",), "fr": ("col", "vol"), "it": ("col", "mio"), "nb": ("av", "sen"),
-    "nl": ("vs",), "nn": ("av", "sen"), "no": ("av", "sen"), "pl": ("co", "sen"), "sk": ("co", "sen"),
-    "sv": ("av", "hon", "sen", "sig"), "tr": ("sen",), "vi": ("ca",),
+    "cs": ("co",), "da": ("sen", "sig"), "fi": ("sen",), "fr": ("col", "vol"), "it": ("col", "mio"),
+    "nb": ("av", "sen"), "nl": ("vs",), "nn": ("av", "sen"), "no": ("av", "sen"), "pl": ("co", "sen"),
+    "sk": ("co", "sen"), "sv": ("av", "hon", "sen", "sig"), "tr": ("sen",), "vi": ("ca",),
 }  # fmt: skip
 """Those of them that are words of a language, such as *she* in Swedish and the USA, *VS*, in Dutch."""
 BEFORE_NUMBERS = frozenset("no nos art fig abs mar".split())  # noqa: SIM905
