@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence
 from itertools import groupby
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 from nersery.core.definitions import question
@@ -26,6 +27,7 @@ class FakeAnswerer:
 
     def __init__(self, source: Any, *, device: str = "auto", precision: str = "auto") -> None:
         self.calls = []
+        self.subwords = SimpleNamespace(tokenizer=SimpleNamespace(tokenize=list))
         self._types = {question(type_, own): type_ for type_ in self.types for own in ({}, {type_: type_})}
 
     def warn_if_unsuited(self, words: Sequence[str], languages: Collection[str]) -> None:
