@@ -21,6 +21,7 @@ from nersery.core.random import item_rng
 from nersery.core.sentence import Sentence
 from nersery.core.training_context import Training
 from nersery.models import bundled, bundled_heads
+from nersery.taggers.components.joined_characters import joined_with_labels
 from nersery.taggers.components.tag_set import TagSet
 from nersery.taggers.transformer import TransformerTagger
 
@@ -104,7 +105,7 @@ def main() -> None:
     parser.add_argument("--texts", type=existing("agreed.jsonl", "plain.jsonl", "translated"), required=True)
     parser.add_argument("--work", type=Path, required=True, help="folder for the state and the results")
     parser.add_argument("--encoder", choices=(bundled.ENGLISH, bundled.MULTILINGUAL), default=bundled.ENGLISH)
-    parser.add_argument("--steps", type=int, default=2400, help="length of the training")
+    parser.add_argument("--steps", type=int, default=3600, help="length of the training")
     parser.add_argument("--seed", type=int, default=0)
     arguments = parser.parse_args()
     encoder, seed, steps = arguments.encoder, arguments.seed, arguments.steps
@@ -116,6 +117,8 @@ def main() -> None:
         "translated": [*translated(arguments.texts, "eng" if bundled.is_lower_case(encoder) else "???")],
     }
     copies = {"wikigold": COPIES}
+    tokenize = TransformerTagger(encoder).source.tokenizer().tokenize
+    parts["translated"] = [joined_with_labels(sentence, tokenize) for sentence in parts["translated"]]
     learnt = [s for name, part in parts.items() for s in chosen(part, name, copies.get(name, 1), seed)]
     print(f"{', '.join(f'{name} {len(part)}' for name, part in parts.items())}: {len(learnt)} sentences", flush=True)
     tagger = LowRankTagger(encoder, head="linear", learning_rate=RATE, steps=steps, evaluate_every=max(1, steps // 6))
