@@ -78,6 +78,12 @@ def test_generated_sentences_are_held_out_with_their_parents() -> None:
     made = [replace(s, words=("new", *s.words[1:]), id=f"{s.id}~x-1", origin=Origin("x", (s.id,))) for s in gold]
     for part in folds_of(Corpus([*gold, *made]), 3):
         assert {f"{id}~x-1" for id in ids(part) if "~" not in id} == {id for id in ids(part) if "~" in id}
+    more = [replace(s, words=("more", *s.words[1:]), id=f"{s.id}~y-1", origin=Origin("y", (s.id,))) for s in made]
+    for part in folds_of(Corpus([*made, *more]), 3):  # gold is in another file
+        assert {f"{id}~y-1" for id in ids(part) if "~y" not in id} == {id for id in ids(part) if "~y" in id}
+    siblings = [replace(s, words=("two", *s.words[1:]), id=f"{s.id}~x-2", origin=Origin("x", (s.id,))) for s in gold]
+    for part in folds_of(Corpus([*made, *siblings]), 3):
+        assert {id[:-1] for id in ids(part) if id.endswith("1")} == {id[:-1] for id in ids(part) if id.endswith("2")}
     of_one = [replace(s, origin=Origin("x", ("s0",))) for s in made]
     assert all(len(part) == 8 for part in folds_of(Corpus([*gold, *of_one]), 3))
 

@@ -157,6 +157,14 @@ def made_from(id: str) -> tuple[str, str]:
     return (match[1], match[2]) if match else ("", "")
 
 
+def ancestors(sentence: Sentence) -> Iterator[str]:
+    """The ids of what a sentence was made from, and of what these were made from, by origin and ids."""
+    for id_ in (made_from(sentence.id)[0], *(sentence.origin.parents if sentence.origin else ())):
+        while id_:
+            yield id_
+            id_, _ = made_from(id_)
+
+
 def _finished(task: Task, draft: Sentence | Reject, name: str) -> Outcome:
     """The draft with id and origin, without scores; a draft equal to its parent is a reject."""
     parent, copy = task

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Sequence
 
+from nersery.augment.base import ancestors
 from nersery.core.disjoint_sets import DisjointSets
 from nersery.core.random import item_seed
 from nersery.core.sentence import Corpus, Sentence, types_in
@@ -73,9 +74,8 @@ def _groups(corpus: Corpus, *, whole: bool) -> dict[object, list[Sentence]]:
     for sentence in corpus if whole else ():
         if sentence.document:
             joined.join(_text(sentence), (sentence.document,))
-        for parent in sentence.origin.parents if sentence.origin else ():
-            if parent in corpus.by_id:
-                joined.join(_text(sentence), _text(corpus.by_id[parent]))
+        for id in ancestors(sentence):
+            joined.join(_text(sentence), _text(corpus.by_id[id]) if id in corpus.by_id else ("id", id))
     groups = defaultdict[object, list[Sentence]](list)
     for sentence in corpus:
         groups[joined.root(_text(sentence))].append(sentence)

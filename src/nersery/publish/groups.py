@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 
-from nersery.augment.base import made_from
+from nersery.augment.base import ancestors
 from nersery.core.disjoint_sets import DisjointSets
 from nersery.core.sentence import Sentence
 from nersery.select.components.exact_duplicates import ExactDuplicates
@@ -45,18 +45,11 @@ def groups(sentences: Sequence[Sentence], similarity: float) -> list[array[int]]
 
 def _akin(sentences: Sequence[Sentence]) -> Iterator[tuple[int, object]]:
     """Each sentence with the ids of its parents and theirs, whether they are there or not, and they with their own."""
-    named = {id_ for sentence in sentences for id_ in _ancestors(sentence)}
+    named = {id_ for sentence in sentences for id_ in ancestors(sentence)}
     for number, sentence in enumerate(sentences):
-        for id_ in (sentence.id, *_ancestors(sentence)):
+        for id_ in (sentence.id, *ancestors(sentence)):
             if id_ in named:
                 yield number, ("id", id_)
-
-
-def _ancestors(sentence: Sentence) -> Iterator[str]:
-    for id_ in (made_from(sentence.id)[0], *(sentence.origin.parents if sentence.origin else ())):
-        while id_:
-            yield id_
-            id_, _ = made_from(id_)
 
 
 def _join_alike(joined: DisjointSets, sentences: Sequence[Sentence], similarity: float) -> None:
