@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import nersery
-from nersery import Corpus, Entity, Sentence, io
+from nersery import Corpus, Entity, Origin, Sentence, io
 from nersery.core.errors import DataError, SettingsError
 from nersery.experiments.execution.run_time import RunTime
 from nersery.experiments.grow.budget import Budget
@@ -357,3 +357,14 @@ def test_labelled_sentences_may_have_no_entity(tmp_path: Path) -> None:
     material = read_material(names, None, None, io.ReadOptions(), 30)
     assert len(material.gold) == 10
     assert any(f"no sentence of {names[1]} has an entity" in note for note in material.notes)
+
+
+def test_new_ids_hold_for_parents_in_the_same_file(tmp_path: Path) -> None:
+    gold = [replace(s, id=str(number)) for number, s in enumerate(sentences(9, 100))]
+    made = [replace(s, words=("new", *s.words[1:]), id=f"{s.id}~x-1", origin=Origin("x", (s.id,))) for s in gold]
+    names = [str(tmp_path / name) for name in ("train.jsonl", "more.jsonl")]
+    io.write([replace(s, id=str(number)) for number, s in enumerate(sentences(9))], names[0])
+    io.write([*gold, *made], names[1])
+    joined = read_material(names, None, None, io.ReadOptions(), 30).gold
+    origins = {sentence.id: sentence.origin.parents for sentence in joined if sentence.origin}
+    assert origins == {f"more/{s.id}~x-1": (f"more/{s.id}",) for s in gold}

@@ -160,12 +160,14 @@ def _joined(train: Sequence[str], options: io.ReadOptions) -> tuple[Corpus, list
     kept: dict[str, Sentence] = {}
     ids: set[str] = set()
     for number, (name, corpus) in enumerate(zip(train, corpora, strict=True)):
+        new_ids: dict[str, str] = {}
+        for id in corpus.by_id:
+            free = (_renamed(id, name, n) for n in count())
+            new_ids[id] = next(id for id in free if id not in ids and made_from(id)[0] not in known_ids)
+            ids.add(new_ids[id])
         for sentence in corpus:
-            free = (_renamed(sentence.id, name, n) for n in count())
-            id = next(id for id in free if id not in ids and made_from(id)[0] not in known_ids)
-            ids.add(id)
             if last_file[unspaced(sentence.words)] == number:
-                kept[id] = sentence if id == sentence.id else replace(sentence, id=id)
+                kept[new_ids[sentence.id]] = _with_new_ids(sentence, new_ids)
     notes = []
     if left_out := len(ids) - len(kept):
         counted = plural(left_out, "sentence")
@@ -173,6 +175,14 @@ def _joined(train: Sequence[str], options: io.ReadOptions) -> tuple[Corpus, list
     files = dict(zip(train, corpora, strict=True))
     notes += filter(None, [note_of_unlabelled(files), note_of_tag_sets(files)])
     return Corpus(kept.values()), notes
+
+
+def _with_new_ids(sentence: Sentence, new_ids: Mapping[str, str]) -> Sentence:
+    """The sentence with its new id, and those of its parents in its own file."""
+    origin = sentence.origin
+    if origin is not None:
+        origin = replace(origin, parents=tuple(new_ids.get(parent, parent) for parent in origin.parents))
+    return replace(sentence, id=new_ids[sentence.id], origin=origin)
 
 
 def _renamed(id: str, file: str, times: int) -> str:
