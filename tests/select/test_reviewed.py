@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,7 @@ import nersery
 from nersery import Corpus, Entity, Sentence, io
 from nersery.core.errors import DataError, MissingResourceError, SettingsError
 from nersery.core.outcome import REJECTED_BY_HAND, Reject
-from nersery.core.sentence import Origin
+from nersery.core.sentence import Origin, SoftLabel
 from nersery.pipeline.engines.worker import BatchRunner, WorkerTask
 from nersery.pipeline.job import rejects_of
 from nersery.select.base import SelectStage
@@ -37,6 +38,16 @@ def test_the_labels_of_the_person_hold(tmp_path: Path) -> None:
     assert [(s.id, s.labels) for s in result.corpus] == [("a", ((0, 1, "LOC"),)), ("b", ((0, 1, "PER"),))]
     assert result.tally.reasons == {"rejected by hand": 1}
     assert all(s.origin == Origin("melm") for s in result.corpus)
+
+
+def test_a_tagger_is_no_longer_in_doubt_about_what_a_person_has_accepted(tmp_path: Path) -> None:
+    """Also where the labels stay as they were, and the person's note is kept."""
+    doubtful = replace(MADE.by_id["a"], soft_labels=(SoftLabel(0, "LOC", 0.6, 0.0), SoftLabel(0, "PER", 0.4, 0.0)))
+    file = tmp_path / "checked.jsonl"
+    decide(file, a=replace(MADE.by_id["a"], comments=("# review: sure",)))
+    (accepted,) = nersery.select([doubtful], "reviewed", Corpus(), file=str(file)).corpus
+    assert (accepted.labels, accepted.soft_labels) == (doubtful.labels, ())
+    assert accepted.comments == ("# review: sure",)
 
 
 def test_it_waits_until_all_are_decided(tmp_path: Path) -> None:

@@ -103,7 +103,7 @@ class Reviewed(Selector):
 
     def _checked(self, sentence: Sentence) -> Sentence:
         checked = self._verdicts.get(_shown(sentence))
-        if checked is None or checked.labels == sentence.labels:
+        if checked is None:
             return sentence
         return replace(sentence.with_entities(checked.entities), comments=checked.comments)
 
