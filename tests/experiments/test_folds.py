@@ -13,6 +13,8 @@ from nersery import Corpus, Entity, Sentence, io
 from nersery.core.entity import Origin
 from nersery.core.errors import DataError, OutOfTimeError, SettingsError
 from nersery.core.progress import Progress, time_limit
+from nersery.evaluate.scores import Counts
+from nersery.experiments.analysis import group_scores
 from nersery.experiments.folds import fold, note_of_documents
 from nersery.experiments.recipe import load
 from nersery.experiments.run_state.run_folder import RunFolder
@@ -124,6 +126,16 @@ def test_a_type_is_scored_on_the_folds_that_have_it(folder: Path) -> None:
     assert {type_: scores["gold"] for type_, scores in types.items()} == Counter(mentions)
 
 
+def test_a_type_that_a_fold_lacks_is_not_scored_by_its_wrong_predictions(folder: Path) -> None:
+    cross_validated()
+    run = RunFolder(load("recipe.toml"), Path("run"), quiet=True)
+    right, wrong = Counts(5, 5, 5).as_dict(), Counts(0, 1, 0).as_dict()
+    scores = group_scores(run, [{"DOG": right, "CAT": wrong}, {"DOG": wrong}, {}])
+    assert scores["DOG"]["f1"].values == [1.0]
+    assert scores["DOG"]["gold"] == 5
+    assert scores["CAT"]["f1"].values == [0.0]
+
+
 def test_more_folds_than_different_sentences(folder: Path) -> None:
     cross_validated()
     one, *others = io.read("train.conll")
@@ -146,6 +158,16 @@ def test_conflicts_with_folds(folder: Path, override: str, message: str) -> None
     cross_validated()
     with pytest.raises(SettingsError, match=message):
         load("recipe.toml", [override])
+
+
+def test_a_type_that_a_fold_lacks_is_not_scored_by_its_wrong_predictions(folder: Path) -> None:
+    cross_validated()
+    run = RunFolder(load("recipe.toml"), Path("run"), quiet=True)
+    right, wrong = Counts(5, 5, 5).as_dict(), Counts(0, 1, 0).as_dict()
+    scores = group_scores(run, [{"DOG": right, "CAT": wrong}, {"DOG": wrong}, {}])
+    assert scores["DOG"]["f1"].values == [1.0]
+    assert scores["DOG"]["gold"] == 5
+    assert scores["CAT"]["f1"].values == [0.0]
 
 
 def test_more_folds_than_sentences(folder: Path) -> None:

@@ -63,6 +63,8 @@ def _as_dicts(groups: Mapping[str, Counts]) -> dict[str, Any]:
 def group_scores(run: RunFolder, groups: Iterable[Mapping[str, Any]], order: Sequence[str] = ()) -> dict[str, Any]:
     """The scores of each type, language or other group over the seeds that have it, and its gold mentions.
 
+    A fold that has predictions alone does not count, for one of them would make its F1 0.
+
     Args:
         groups: For each seed, counts by group.
         order: Of the groups; sorted by name if empty.
@@ -71,7 +73,11 @@ def group_scores(run: RunFolder, groups: Iterable[Mapping[str, Any]], order: Seq
     names = {name for one in groups for name in one}
     rows = {name: [one[name] for one in groups if name in one] for name in order or sorted(names) if name in names}
     return {
-        name: {**measures(counts), "gold": all_mentions(one["gold"] for one in counts)} for name, counts in rows.items()
+        name: {
+            **measures([one for one in counts if one["gold"]] or counts),
+            "gold": all_mentions(one["gold"] for one in counts),
+        }
+        for name, counts in rows.items()
     }
 
 
