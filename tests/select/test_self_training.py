@@ -14,6 +14,7 @@ from nersery import Corpus, Entity, Sentence
 from nersery.core.errors import DataError, NerseryError, SettingsError
 from nersery.core.progress import Progress
 from nersery.core.training_context import NO_TRAINING, Training
+from nersery.pipeline.stage_job import check_training
 from nersery.select import self_training
 from nersery.select.base import select
 from nersery.select.self_training import SelfTraining
@@ -311,6 +312,23 @@ class TestResume:
         assert again == whole
         assert self.tagger.trainings[: len(done)] == done
         assert len(self.tagger.trainings) == 4, "no finished step was trained again"
+
+    def test_a_kill_while_the_first_tagger_is_saved_leaves_a_folder_of_its_own(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        def killed(tagger: Scripted, folder: Path) -> None:
+            folder.mkdir(parents=True)
+            (folder / "half").touch()
+            raise KeyboardInterrupt
+
+        self.tagger = Scripted(self.SCRIPT)
+        with monkeypatch.context() as patch:
+            patch.setattr(Scripted, "save", killed)
+            with pytest.raises(KeyboardInterrupt):
+                chosen(self.tagger, POOL, folder=tmp_path, **self.SETTINGS)
+        check_training(tmp_path)
+        again = chosen(self.tagger, POOL, folder=tmp_path, **self.SETTINGS)
+        assert again == chosen(Scripted(self.SCRIPT), POOL, **self.SETTINGS)
 
     def test_history_tells_of_all_steps(self, tmp_path: Path) -> None:
         self.tagger = Scripted(self.SCRIPT)

@@ -311,6 +311,9 @@ class SelfTraining(Selector):
         folder, number = self._training.folder, len(self._finished_steps)
         if folder is None:
             return
+        if number == 1:  # without a record, what a kill leaves would be taken for somebody else's files
+            folder.mkdir(parents=True, exist_ok=True)
+            write_checkpoint(folder, self._fingerprint, [])
         # First the tagger, then the record that names it, then the old ones go: a kill leaves one whole pair.
         unfinished = tagger_folder(folder, number).with_suffix(".part")
         shutil.rmtree(unfinished, ignore_errors=True)
