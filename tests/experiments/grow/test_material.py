@@ -31,7 +31,7 @@ def test_raw_text_is_drawn_and_cleaned(tmp_path: Path) -> None:
     assert not any(sentence.words in known or sentence.entities for sentence in material.raw)
     assert [note for note in material.notes if "drawn at random" in note or "left out" in note] == [
         "8 raw sentences are repeated or also in train or test, and were left out",
-        "30 of 50 raw sentences were drawn at random: the time allows no more",
+        "30 of 50 raw sentences were drawn at random: grow uses no more",
     ]
 
 

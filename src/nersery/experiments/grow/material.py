@@ -208,7 +208,7 @@ def _raw(source: Iterable[Sentence], known_texts: set[str], most: int, ids: set[
     if len(distinct) < total:
         notes.append(f"{total - len(distinct)} raw sentences are repeated or also in train or test, and were left out")
     if len(drawn) < len(distinct):
-        notes.append(f"{len(drawn):,} of {len(distinct):,} raw sentences were drawn at random: the time allows no more")
+        notes.append(f"{len(drawn):,} of {len(distinct):,} raw sentences were drawn at random: grow uses no more")
     taken = {id.partition("/")[0] for id in ids}
     folder = next(name for name in chain(["raw"], (f"raw{n}" for n in count(2))) if name not in taken)
     renamed = (
