@@ -107,10 +107,12 @@ def _options_for_grow(run: Path | None) -> list[str]:
     reading_options, earlier = options.shared(io.ReadOptions), {}
     if run is not None and (record := run / "grow.json").exists():
         earlier = read_record(record).get("fingerprint", {})
-    given = {"language": reading_options.language, "split": reading_options.split}
-    values = {name: value or earlier.get("reading", {}).get(name) for name, value in given.items()}
-    values["model"] = earlier.get("model")
-    option_pairs = [(f"--{name}", value) for name, value in values.items() if value]
+    given, reading = {"language": reading_options.language, "split": reading_options.split}, earlier.get("reading", {})
+    values = {name: value or reading.get(name) for name, value in given.items()}
+    of_labelled = {"scheme-in": "scheme", "word-column": "word_column", "tag-column": "tag_column"}
+    values |= {option: reading.get(name) for option, name in of_labelled.items()} | {"model": earlier.get("model")}
+    option_pairs = [(f"--{name}", str(value)) for name, value in values.items() if value]
+    option_pairs += [("--repair", name) for name in reading.get("repair", ())]
     defined = [("--define", f"{type_}={words}") for type_, words in earlier.get("definitions", {}).items()]
     return [part for pair in (*option_pairs, *defined) for part in pair]
 

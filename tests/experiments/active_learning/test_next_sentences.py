@@ -210,11 +210,14 @@ def test_the_command_it_suggests_has_the_types_of_the_labelled_and_the_options_o
     grow = f"nersery grow known.jsonl labelled.jsonl --raw {raw} --language en --split punctuation --out runs/grow-2"
     assert f"then: {grow}\n" in result.out
     shutil.copytree(tagger, "job/tagger")
-    reading = {"language": "de", "split": "signs", "encoding": "utf-8"}
+    reading = {"language": "de", "split": "signs", "encoding": "utf-8", "repair": ["bare-dash"], "tag_column": 3}
     settings = {"model": "my-encoder", "reading": reading, "definitions": {"PER": "named person"}}
     write_json(Path("job/grow.json"), {"fingerprint": settings})
     result = call("label", "next", raw, "next.jsonl", "--run", "job", "-n", "7", "--force", "--split", "punctuation")
-    options = "--language de --split punctuation --model my-encoder --define 'PER=named person' --out runs/grow-2"
+    options = (
+        "--language de --split punctuation --tag-column 3 --model my-encoder --repair bare-dash "
+        "--define 'PER=named person' --out runs/grow-2"
+    )
     assert f"labelled.jsonl --raw {raw} {options}\n" in result.out
 
 
