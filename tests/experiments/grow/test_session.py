@@ -200,6 +200,14 @@ def test_growing_on_with_more_labels_names_a_new_folder(grown: Harvest) -> None:
     assert len([s for s in io.read("out-2/corpus.jsonl") if s.origin is None]) == 30
 
 
+def test_another_job_in_the_folder_of_the_user_is_refused(grown: Harvest, monkeypatch: pytest.MonkeyPatch) -> None:
+    train = Path("train.conll").resolve()
+    monkeypatch.chdir("out")
+    with pytest.raises(SettingsError, match="other settings") as refused:
+        nersery.grow(train, output=".", language="yy")
+    assert f"{Path.cwd()}-2" in str(refused.value)
+
+
 def test_gold_with_more_columns_than_raw_text(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(candidates, "ROUNDS", ())  # which play no part here
     gold = [replace(one, columns=(("NN",) * len(one),)) for one in io.read("train.conll")]

@@ -226,7 +226,8 @@ class GrowJob:
         return record
 
     def _free_folder(self) -> Path:
-        names = (self.folder.with_name(f"{self.folder.name}-{number}") for number in count(2))
+        folder = self.folder if self.folder.name.strip(".") else self.folder.resolve()  # . has no name
+        names = (folder.with_name(f"{folder.name}-{number}") for number in count(2))
         return next(path for path in names if not path.exists())
 
     def _begin(self, budget: Budget) -> None:
