@@ -139,3 +139,14 @@ def test_what_datasets_has_saved_is_to_be_saved_as_parquet(tmp_path: Path, mark:
     with pytest.raises(DataError, match="has saved, in Arrow") as caught:
         open_corpus(folder)
     assert f"datasets.load_from_disk({str(folder)!r}){split}.to_parquet('train.parquet')" in str(caught.value)
+
+
+def test_splits_that_are_read_together_are_noted(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Else a tagger learns from the test set of a dataset whose folder is named."""
+    forget_notes()
+    sentence = '{"words": ["a"]}\n'
+    read(write(tmp_path / "data", train_jsonl=sentence, test_jsonl=sentence, more_jsonl=sentence))
+    assert "data: test, train are read together; to keep them apart, name the files" in capsys.readouterr().err
+    list(open_text(tmp_path / "data"))
+    read(write(tmp_path / "raw", train_jsonl=sentence, more_jsonl=sentence))
+    assert not capsys.readouterr().err

@@ -26,6 +26,8 @@ SPANS = "spans"
 """The folder in it that has all of its sentences in JSONL."""
 CARD = "README.md"
 """What tells people about the files of a folder, as everywhere."""
+SPLITS = ("train", "dev", "valid", "validation", "test")
+"""What files of one dataset are called that should not be mixed."""
 READABLE = "allow to read it, or name another folder"
 
 Open = Callable[[Path, ReadOptions], Source]
@@ -121,6 +123,8 @@ class FolderSource(Source):
             findings.file, source.labels_count = source.file, self.labels_count
             texts += [path.name] if isinstance(source, TextSource) else []
             yield from source.sentences(findings)
+        if self.labels_count and len(splits := [path.stem for path in self.paths if path.stem in SPLITS]) > 1:
+            warn(f"{self.file.name}: {', '.join(splits)} are read together; to keep them apart, name the files")
         if self.labels_count and 0 < len(texts) < len(self.paths):
             warn(
                 f"{self.file.name}: {', '.join(texts)} is plain text beside labelled files, so its words count as "
