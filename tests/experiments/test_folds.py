@@ -160,16 +160,6 @@ def test_conflicts_with_folds(folder: Path, override: str, message: str) -> None
         load("recipe.toml", [override])
 
 
-def test_a_type_that_a_fold_lacks_is_not_scored_by_its_wrong_predictions(folder: Path) -> None:
-    cross_validated()
-    run = RunFolder(load("recipe.toml"), Path("run"), quiet=True)
-    right, wrong = Counts(5, 5, 5).as_dict(), Counts(0, 1, 0).as_dict()
-    scores = group_scores(run, [{"DOG": right, "CAT": wrong}, {"DOG": wrong}, {}])
-    assert scores["DOG"]["f1"].values == [1.0]
-    assert scores["DOG"]["gold"] == 5
-    assert scores["CAT"]["f1"].values == [0.0]
-
-
 def test_more_folds_than_sentences(folder: Path) -> None:
     cross_validated()
     with pytest.raises(DataError, match=r"sample\.folds is 30, but train has 24 sentences"):
