@@ -115,6 +115,7 @@ def test_a_final_training_that_cannot_be_scored_in_time_is_kept(
         assert (best is None) == (late == "best")
         expected = "too short to train gold only" if late == "gold" else "too short to train and score"
         assert expected in str(result)
+        assert "## Results on held-out sentences" in Path(late, "report.md").read_text("utf-8")
 
 
 def test_ctrl_c_leaves_the_best_so_far(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

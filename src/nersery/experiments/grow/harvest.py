@@ -189,6 +189,8 @@ def _report(search: Search, folder: Path, system: System, seed: int | None, resu
     report.name, report.description = "grow", result.verdict
     report.command, report.run_time = "", {}  # the search measures what it tried
     report.files = _files(report.files)
+    if seed is None:
+        report.data.pop("test", None)  # nothing in the report was scored on it
     report.notes = [*dict.fromkeys([*result.notes, *report.notes])]
     report.next_sentences = _valuable(search, folder)
     best, all_tried = search.best(), sorted(search.tried.values(), key=lambda tried: -len(tried.folds))
