@@ -74,7 +74,7 @@ def _groups(corpus: Corpus, *, whole: bool) -> dict[object, list[Sentence]]:
     for sentence in corpus if whole else ():
         if sentence.document:
             joined.join(_text(sentence), (sentence.document,))
-        for id in ancestors(sentence):
+        for id in ancestors(sentence) if sentence.origin else ():
             joined.join(_text(sentence), _text(corpus.by_id[id]) if id in corpus.by_id else ("id", id))
     groups = defaultdict[object, list[Sentence]](list)
     for sentence in corpus:
