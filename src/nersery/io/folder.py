@@ -26,7 +26,7 @@ SPANS = "spans"
 """The folder in it that has all of its sentences in JSONL."""
 CARD = "README.md"
 """What tells people about the files of a folder, as everywhere."""
-SPLITS = ("train", "dev", "valid", "validation", "test")
+SPLIT_NAMES = ("train", "dev", "valid", "validation", "test")
 """What files of one dataset are called that should not be mixed."""
 READABLE = "allow to read it, or name another folder"
 
@@ -123,7 +123,7 @@ class FolderSource(Source):
             findings.file, source.labels_count = source.file, self.labels_count
             texts += [path.name] if isinstance(source, TextSource) else []
             yield from source.sentences(findings)
-        if self.labels_count and len(splits := [path.stem for path in self.paths if path.stem in SPLITS]) > 1:
+        if self.labels_count and len(splits := [path.stem for path in self.paths if path.stem in SPLIT_NAMES]) > 1:
             warn(f"{self.file.name}: {', '.join(splits)} are read together; to keep them apart, name the files")
         if self.labels_count and 0 < len(texts) < len(self.paths):
             warn(
