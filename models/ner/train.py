@@ -21,7 +21,6 @@ from nersery.core.random import item_rng
 from nersery.core.sentence import Sentence
 from nersery.core.training_context import Training
 from nersery.models import bundled, bundled_heads
-from nersery.taggers.components.joined_characters import joined_with_labels
 from nersery.taggers.components.tag_set import TagSet
 from nersery.taggers.transformer import TransformerTagger
 
@@ -117,8 +116,6 @@ def main() -> None:
         "translated": [*translated(arguments.texts, "eng" if bundled.is_lower_case(encoder) else "???")],
     }
     copies = {"wikigold": COPIES}
-    tokenize = TransformerTagger(encoder).source.tokenizer().tokenize
-    parts["translated"] = [joined_with_labels(sentence, tokenize) for sentence in parts["translated"]]
     learnt = [s for name, part in parts.items() for s in chosen(part, name, copies.get(name, 1), seed)]
     print(f"{', '.join(f'{name} {len(part)}' for name, part in parts.items())}: {len(learnt)} sentences", flush=True)
     tagger = LowRankTagger(encoder, head="linear", learning_rate=RATE, steps=steps, evaluate_every=max(1, steps // 6))

@@ -6,7 +6,7 @@ It saves an ordinary Hugging Face token-classification model.
 from __future__ import annotations
 
 import shutil
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
 from functools import partial
@@ -26,6 +26,7 @@ from nersery.core.sentence import Sentence, types_in
 from nersery.core.training_context import NO_TRAINING, Training
 from nersery.core.typed_settings import settings_of
 from nersery.core.warnings import advise, warn
+from nersery.crosslingual.characters import Spans
 from nersery.models import bundled, known_languages
 from nersery.models.loading import ModelSource, autocast, pick_device, positions, quiet_transformers, refuse_nan
 from nersery.models.model_settings import ModelSettings
@@ -80,6 +81,7 @@ class TransformerTagger(Decoding, Tagger, ModelSettings, TrainingSettings):
         head_learning_rate: Peak rate of what was not pretrained. None: `learning_rate`.
         clip: Maximum norm of a step's gradient.
         dropout: Before the head, in [0, 1). None: the model's own.
+        join: In scripts without spaces whose words are characters, read the words of the encoder's vocabulary.
         max_subwords: Longest window that the model reads. None: its limit, at most 512.
         co_regularization: Weight with which two encoders learn to agree, so that wrong labels count less; 0: one
             encoder. Takes twice as long; only for a linear head.
@@ -102,12 +104,12 @@ class TransformerTagger(Decoding, Tagger, ModelSettings, TrainingSettings):
     dropout: RateBelowOne | None = None
     max_subwords: Annotated[int, Range(8)] | None = None
     co_regularization: NotNegative = 0.0
+    join: bool = True
     _network: Any = field(default=None, init=False, repr=False, compare=False)
     _peer: Any = field(default=None, init=False, repr=False, compare=False)
     _crf: ConditionalRandomField | None = field(default=None, init=False, repr=False, compare=False)
     _encoder: SubwordEncoder | None = field(default=None, init=False, repr=False, compare=False)
     _tags: TagSet = field(default=TagSet(("O",)), init=False, repr=False, compare=False)
-    _joins_characters: bool = field(default=False, init=False, repr=False, compare=False)
     history: dict[str, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -137,7 +139,8 @@ class TransformerTagger(Decoding, Tagger, ModelSettings, TrainingSettings):
             continues = warm and self._network is not None and self._tags.strict and types <= {*self._tags.types}
             network = self._network if continues else self._build(TagSet.of(types, self.scheme))
             self._warn_if_unsuited(gold)
-            labelled_windows = [example for sentence in gold for example in self._examples(sentence)]
+            read = [longer for longer, _ in self._read(gold, labelled=True)]
+            labelled_windows = [example for sentence in read for example in self._examples(sentence)]
             plan = self._plan(len(labelled_windows))
             with ExitStack() as pruned:
                 for learner in self._learners(continues):
@@ -178,6 +181,7 @@ class TransformerTagger(Decoding, Tagger, ModelSettings, TrainingSettings):
     def _subwords(self, labelled_windows: Sequence[LabelledWindow], dev: Sequence[Sentence]) -> set[int]:
         """All subwords that the network reads in training."""
         _, encoder = self.parts
+        dev = [longer for longer, _ in self._read(dev)]
         windows = [
             *(example.window for example in labelled_windows),
             *(w for sentence in dev for w in encoder.windows(sentence.words)),
@@ -211,7 +215,6 @@ class TransformerTagger(Decoding, Tagger, ModelSettings, TrainingSettings):
             crf = ConditionalRandomField(tags)
             fit_transitions(crf, tags.names, self.source)
         self._adopt(network, self.source.tokenizer(), tags, crf)
-        self._joins_characters = False
         return self._network
 
     def _new_network(self, tags: TagSet) -> Any:
@@ -274,19 +277,38 @@ class TransformerTagger(Decoding, Tagger, ModelSettings, TrainingSettings):
         rows = torch.arange(len(logits), device=logits.device).unsqueeze(1)
         return logits[rows, firsts], batch.word_mask
 
-    def predict(self, sentences: Sequence[Sentence], progress: Progress | None = None) -> list[Sentence]:
-        """Label sentences; see `Tagger.predict`.
-
-        Where words are characters of a script without spaces, a pretrained tagger reads the words of its vocabulary.
-        """
-        if not self._joins_characters:
-            return super().predict(sentences, progress)
+    def _read(self, sentences: Sequence[Sentence], *, labelled: bool = False) -> list[tuple[Sentence, Spans]]:
+        """Sentences as the network reads them, and of which words each of their words is made; see `joined`."""
         _, encoder = self.parts
-        pairs = [joined(sentence, encoder.tokenizer.tokenize) for sentence in sentences]
-        labelled = super().predict([sentence for sentence, _ in pairs], progress)
+        if not self.join:
+            return [(sentence, ()) for sentence in sentences]
+        return [joined(sentence, encoder.tokenizer.tokenize, labelled=labelled) for sentence in sentences]
+
+    def predict(self, sentences: Sequence[Sentence], progress: Progress | None = None) -> list[Sentence]:
+        """Label sentences; see `Tagger.predict`."""
+        return self._apart(sentences, partial(super().predict, progress=progress))
+
+    def predict_soft(self, sentences: Sequence[Sentence]) -> list[Sentence]:
+        """Label sentences with probabilities; see `Tagger.predict_soft`."""
+        return self._apart(sentences, super().predict_soft)
+
+    def _apart(
+        self, sentences: Sequence[Sentence], label: Callable[[Sequence[Sentence]], list[Sentence]]
+    ) -> list[Sentence]:
+        read = self._read(sentences)
+        labelled = label([longer for longer, _ in read])
         return [
-            taken_apart(sentence, other, groups)
-            for sentence, other, (_, groups) in zip(sentences, labelled, pairs, strict=True)
+            taken_apart(sentence, longer, groups)
+            for sentence, longer, (_, groups) in zip(sentences, labelled, read, strict=True)
+        ]
+
+    def certainty(self, sentences: Sequence[Sentence], *, passes: int = 10, seed: int = 0) -> list[tuple[float, ...]]:
+        """Judge labels; see `Tagger.certainty`."""
+        read = self._read(sentences, labelled=True)
+        values = super().certainty([longer for longer, _ in read], passes=passes, seed=seed)
+        return [
+            tuple(value for value, group in zip(of_words, groups, strict=True) for _ in group) if groups else of_words
+            for of_words, (_, groups) in zip(values, read, strict=True)
         ]
 
     @property
@@ -354,6 +376,5 @@ class TransformerTagger(Decoding, Tagger, ModelSettings, TrainingSettings):
         if saved and tagger.dropout is not None:
             set_dropout(network, tagger.dropout, tagger.model)
         tagger._adopt(network, source.tokenizer(), tags, crf)
-        tagger._joins_characters = not saved
         tagger.history = saved.get("history", {})
         return tagger
