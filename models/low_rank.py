@@ -129,7 +129,7 @@ def save_differences(model: Any, path: Path) -> None:
         if name.startswith((LAYERS, EMBEDDINGS)) and weight.ndim == 2:
             difference = weight - installed[name]
             rows = difference.any(dim=1).nonzero()[:, 0]
-            tensors |= _quantized(name, difference[rows], STEPS_OF_DIFFERENCES)
+            tensors |= quantized(name, difference[rows], STEPS_OF_DIFFERENCES)
             tensors[name + ROWS] = rows.int()
         elif is_learnt(name):
             tensors[name] = weight.half()
@@ -145,7 +145,7 @@ def save_adapters(model: Any, path: Path, skipped: Iterable[str] = ()) -> None:
     tensors: dict[str, Tensor] = {}
     adapted = dict(adapters(model))
     for name, module in adapted.items():
-        tensors |= _quantized(name + UP, module.up) | _quantized(name + DOWN, module.down)
+        tensors |= quantized(name + UP, module.up) | quantized(name + DOWN, module.down)
         if isinstance(module, LowRankEmbedding):
             tensors[name + ROWS] = module.rows.int()
     factors = {name.removesuffix("weight") + part for name in adapted for part in ("up", "down")}
@@ -177,7 +177,7 @@ def load_adapters(model: Any, path: Path) -> None:
         parameters[name].copy_(stored[name])
 
 
-def _quantized(name: str, weight: Tensor, steps: int = 127) -> dict[str, Tensor]:
+def quantized(name: str, weight: Tensor, steps: int = 127) -> dict[str, Tensor]:
     """A matrix as integers, up to ``steps`` for each row's largest value."""
     weight = weight.detach().cpu().float()
     scale = (weight.abs().amax(dim=1, keepdim=True) / steps).clamp(min=1e-7)

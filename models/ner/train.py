@@ -105,6 +105,7 @@ def main() -> None:
     parser.add_argument("--work", type=Path, required=True, help="folder for the state and the results")
     parser.add_argument("--encoder", choices=(bundled.ENGLISH, bundled.MULTILINGUAL), default=bundled.ENGLISH)
     parser.add_argument("--steps", type=int, default=3600, help="length of the training")
+    parser.add_argument("--join", action=argparse.BooleanOptionalAction, default=True, help="as the tagger's setting")
     parser.add_argument("--seed", type=int, default=0)
     arguments = parser.parse_args()
     encoder, seed, steps = arguments.encoder, arguments.seed, arguments.steps
@@ -118,7 +119,9 @@ def main() -> None:
     copies = {"wikigold": COPIES}
     learnt = [s for name, part in parts.items() for s in chosen(part, name, copies.get(name, 1), seed)]
     print(f"{', '.join(f'{name} {len(part)}' for name, part in parts.items())}: {len(learnt)} sentences", flush=True)
-    tagger = LowRankTagger(encoder, head="linear", learning_rate=RATE, steps=steps, evaluate_every=max(1, steps // 6))
+    tagger = LowRankTagger(
+        encoder, head="linear", learning_rate=RATE, steps=steps, evaluate_every=max(1, steps // 6), join=arguments.join
+    )
     training = Training(by_hand[-HELD_OUT:], seed, Progress("train"), arguments.work / "state")
     history = tagger.fit(learnt, training)
     curve = [json.dumps(point) for point in history["evaluations"]]

@@ -1,0 +1,57 @@
+"""Average taggers of names that train.py has written: ``python models/ner/average.py TAGGER... OUTPUT``.
+
+The mean labels better than each of them, mostly; README.md here has the figures.
+
+Reference:
+    Wortsman et al. 2022, Model soups: averaging weights of multiple fine-tuned models (uniform soup).
+
+Departures:
+    What adapters add is averaged, and cut back to the rank of the first by its largest singular values.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import torch
+from safetensors.torch import load_file, save_file
+from torch import Tensor
+
+from nersery.models.bundled_heads import DOWN, SCALE, UP
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+from low_rank import quantized
+
+
+def added(weights: dict[str, Tensor], name: str) -> Tensor:
+    """What an adapter adds to a matrix."""
+    up, down = (weights[name + part].float() * weights[name + part + SCALE].float() for part in (UP, DOWN))
+    return up @ down
+
+
+def mean(taggers: list[dict[str, Tensor]]) -> dict[str, Tensor]:
+    """The mean of taggers with the same encoder, as they are stored."""
+    result: dict[str, Tensor] = {}
+    for name, first in taggers[0].items():
+        if name.endswith(UP):
+            matrix = name.removesuffix(UP)
+            difference = torch.stack([added(weights, matrix) for weights in taggers]).mean(0)
+            left, values, right = torch.linalg.svd(difference, full_matrices=False)
+            rank = first.shape[1]
+            roots = values[:rank].sqrt()
+            result |= quantized(matrix + UP, left[:, :rank] * roots)
+            result |= quantized(matrix + DOWN, roots.unsqueeze(1) * right[:rank])
+        elif not name.endswith((DOWN, SCALE)):
+            result[name] = torch.stack([weights[name].float() for weights in taggers]).mean(0).half()
+    return {name: tensor.contiguous() for name, tensor in result.items()}
+
+
+def main() -> None:
+    """Write the mean."""
+    *paths, target = sys.argv[1:]
+    save_file(mean([load_file(path) for path in paths]), target)
+
+
+if __name__ == "__main__":
+    main()
