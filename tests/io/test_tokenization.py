@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nersery.core.errors import SettingsError
+from nersery.io.scripts_without_spaces import is_character, lacks_spaces
 from nersery.io.tokenization import (
     BEFORE_NAMES,
     COMMON_WORDS,
@@ -17,8 +18,6 @@ from nersery.io.tokenization import (
     ENDING,
     ORDINALS,
     TWO_LETTERS,
-    is_character,
-    lacks_spaces,
     splitter,
 )
 from tests.io.strategies import AWKWARD

@@ -16,7 +16,7 @@ from nersery.core.registry import unfitted
 from nersery.core.sentence import Entity, Sentence
 from nersery.core.training_context import NO_TRAINING, Training
 from nersery.core.warnings import warn
-from nersery.io.tokenization import with_whole_loanwords
+from nersery.io.scripts_without_spaces import with_whole_loanwords
 from nersery.models.masked.masked_inputs import is_replaceable
 from nersery.models.model_settings import ModelSettings
 from nersery.taggers.components.joined_characters import joined, taken_apart

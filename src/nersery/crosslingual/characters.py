@@ -11,7 +11,7 @@ from unicodedata import category, normalize
 from nersery.core.alignments import Alignment, Link, Pair
 from nersery.core.scripts import is_katakana
 from nersery.crosslingual.aligners.base import Pairs
-from nersery.io.tokenization import is_character
+from nersery.io.scripts_without_spaces import is_character
 
 SPACE = "▁"
 """Stands for a space in SentencePiece vocabularies."""

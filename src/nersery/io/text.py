@@ -13,8 +13,9 @@ from nersery.core.warnings import warn
 from nersery.io.base import Pass, ReadOptions, Source, Writer, issues_in, lone_return, unread
 from nersery.io.foreign import refuse_foreign
 from nersery.io.formats import WORDS, Beginning, Format
+from nersery.io.scripts_without_spaces import runs_on
 from nersery.io.text_file import TextFile
-from nersery.io.tokenization import attached_signs, runs_on, splitter
+from nersery.io.tokenization import attached_signs, splitter
 
 LONGEST = 100_000
 """Characters of a line; a book in one line would take the memory of thousands of sentences at every step."""

@@ -10,7 +10,7 @@ from typing import Literal, get_args
 from unicodedata import category
 
 from nersery.core.errors import SettingsError, did_you_mean
-from nersery.core.scripts import is_katakana
+from nersery.io.scripts_without_spaces import NO_SPACES, STACKERS, is_mark
 
 Splitting = Literal["spaces", "punctuation", "signs", "characters"]
 SPLITTINGS: tuple[str, ...] = get_args(Splitting)
@@ -23,10 +23,6 @@ SKIN_TONES = "\U0001f3fb\U0001f3fc\U0001f3fd\U0001f3fe\U0001f3ff"
 """Symbols that colour the emoji before them."""
 REGIONS = "".join(map(chr, range(0x1F1E6, 0x1F200)))
 """Symbols of which two make a flag."""
-STACKERS = "\N{MYANMAR SIGN VIRAMA}\N{KHMER SIGN COENG}"
-"""Marks that put the next letter under the one before them."""
-SPACING_MARKS = "\N{THAI CHARACTER SARA AM}\N{LAO VOWEL SIGN AM}\uff9e\uff9f"
-"""Marks that Unicode calls letters: *ำ* of Thai and Lao, and the voice marks of half-width kana."""
 ELIDING = ("fr", "it", "ca", "oc")
 """Languages whose articles and pronouns lose their vowel before another: *l'Italie*."""
 CONTRACTING = ("", "en", "de")
@@ -76,21 +72,8 @@ WITH_GERESH = "גזצץ"
 QUOTATION_MARKS = '"“”'
 """Signs that also stand for a gershayim, which Hebrew acronyms have before their last letter: *ארה"ב*, *דו"חות*."""
 _ELISION = re.compile(rf"^(?:\w{{1,3}}|\w+(?:ll|qu))[{APOSTROPHES}](?=\w)", re.IGNORECASE)
-_NO_SPACES = re.compile(
-    "([\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff々-〇\u3040-\u30ff\uff66-\uff9d\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
-    "\U00020000-\U0003ffff])"
-)
-"""A character of Thai, Lao, Burmese, Khmer, Chinese or Japanese."""
-_NO_APOSTROPHE = re.compile(f"{_NO_SPACES.pattern}|[\u1100-\u11ff\u3130-\u318f\uac00-\ud7a3]")
+_NO_APOSTROPHE = re.compile(f"{NO_SPACES.pattern}|[\u1100-\u11ff\u3130-\u318f\uac00-\ud7a3]")
 """A character of these scripts or of Hangul, where such a sign is a quotation mark: *'게임'에서*."""
-_FULL_WIDTH = re.compile("[\u3000-\u303f\uff00-\uff65]")
-"""Punctuation, digits and Latin letters as Chinese and Japanese print them."""
-LONGEST_MEAN = 6
-"""Letters of these scripts in a word, on average. Words that were cut out have 2 in Chinese and 4 in Thai."""
-LEAST_SHARE = 0.05
-"""Of the words in such scripts, so that a name among words of another script tells nothing."""
-MOST_ALONE = 0.9
-"""Share of single characters; among words that were cut out, half are in Chinese, fewer elsewhere."""
 SIGNS, LEAST_SIGNS = ",;:?!،؛؟।", 10
 """Signs that end words, and how many of them tell whether they are words of their own."""
 
@@ -122,26 +105,6 @@ def splitter(splitting: str, language: str = "") -> Splitter:
     if splitting == "signs":
         return _cut_signs
     raise SettingsError(f'there is no splitting "{splitting}"; {did_you_mean(splitting, SPLITTINGS)}')
-
-
-def lacks_spaces(text: str) -> bool:
-    """Whether it has characters of a script without spaces.
-
-    >>> lacks_spaces("北京"), lacks_spaces("Oslo")
-    (True, False)
-    """
-    return _NO_SPACES.search(text) is not None
-
-
-def runs_on(words: Sequence[str]) -> bool:
-    """Whether words look like whole phrases of a script without spaces.
-
-    >>> runs_on(["王小明在北京工作很多年"]), runs_on(["王小明", "在", "北京", "工作"])
-    (True, False)
-    """
-    letters = [itertools.filterfalse(is_mark, _NO_SPACES.findall(word)) for word in words]
-    counts = [count for characters in letters if (count := sum(1 for _ in characters))]
-    return len(counts) > LEAST_SHARE * len(words) and sum(counts) > LONGEST_MEAN * len(counts)
 
 
 def attached_signs(sentences: Iterable[Sequence[str]]) -> tuple[float | None, str]:
@@ -179,62 +142,6 @@ def outer_signs(word: str, *, ends: bool = True) -> tuple[str, str]:
     return before, "" if behind.startswith(".") and not ends else behind
 
 
-def is_character(word: str) -> bool:
-    """Whether a word is one character, with its marks and what stands under it, of a script without spaces.
-
-    >>> is_character("京"), is_character("ភ្នំ"), is_character("北京"), is_character("a")
-    (True, True, False, False)
-    """
-    below = (is_mark(after) or before in STACKERS for before, after in itertools.pairwise(word))
-    return bool(_NO_SPACES.match(word)) and all(below)
-
-
-def with_whole_loanwords(words: Sequence[str], start: int, end: int) -> tuple[int, int]:
-    """The span ``[start, end)``, made longer where it ends within katakana whose characters are words of their own.
-
-    >>> with_whole_loanwords("北ウェールズ議会", 3, 7)
-    (1, 7)
-    """
-    while start > 0 and _is_in_loanword(words[start - 1]) and _is_in_loanword(words[start]):
-        start -= 1
-    while end < len(words) and _is_in_loanword(words[end - 1]) and _is_in_loanword(words[end]):
-        end += 1
-    return start, end
-
-
-def _is_in_loanword(word: str) -> bool:
-    return not word.isascii() and is_character(word) and is_katakana(word)
-
-
-def in_characters(words: Iterable[str]) -> bool:
-    """Whether nearly all words of scripts without spaces are single characters.
-
-    >>> in_characters("東京へ"), in_characters(["東京", "へ"]), in_characters(["Oslo"])
-    (True, False, False)
-    """
-    alone = [is_character(word) for word in words if _NO_SPACES.match(word)]
-    return sum(alone) > MOST_ALONE * len(alone)
-
-
-def follows_without_space(word: str) -> bool:
-    """Whether a word begins with a character of a script without spaces, or with its punctuation.
-
-    >>> follows_without_space("京都"), follows_without_space("。"), follows_without_space("서울")
-    (True, True, False)
-    """
-    return bool(_NO_SPACES.match(word) or _FULL_WIDTH.match(word))
-
-
-def touch(word: str, following: str) -> bool:
-    """Whether no space is due between two words: those of a script without spaces, or its punctuation.
-
-    >>> touch("北京", "很"), touch("Oslo", "。"), touch("北京", "Oslo")
-    (True, True, False)
-    """
-    pair = word[-1] + following[0]
-    return bool(_FULL_WIDTH.search(pair)) or all(map(lacks_spaces, pair))
-
-
 def _cut_signs(text: str) -> list[str]:
     return [word for chunk in text.split() for word in _signs_apart(chunk)]
 
@@ -267,7 +174,7 @@ def _spaced(text: str) -> str:
     for character in text:
         if spread and (is_mark(character) or spread[-1][-1] in STACKERS):
             spread[-1] += character
-        elif _NO_SPACES.match(character) or (spread and _NO_SPACES.match(spread[-1])):
+        elif NO_SPACES.match(character) or (spread and NO_SPACES.match(spread[-1])):
             spread += " ", character
         else:
             spread.append(character)
@@ -399,9 +306,3 @@ def _is_sign(character: str) -> bool:
 def _is_punctuation(character: str) -> bool:
     """Whether it is punctuation, and never part of a word as *%*, *#* and apostrophes are."""
     return category(character)[0] == "P" and character not in "%‰#&@*/_" + APOSTROPHES
-
-
-@lru_cache(maxsize=10_000)
-def is_mark(character: str) -> bool:
-    """Whether a character only changes or joins the one before it."""
-    return category(character) in ("Mn", "Mc", "Me", "Cf") or character in SPACING_MARKS

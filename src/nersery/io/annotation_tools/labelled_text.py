@@ -18,7 +18,8 @@ from nersery.core.text_forms import composed
 from nersery.core.wording import either
 from nersery.io.base import repair_hint
 from nersery.io.repairs import CRLF_OFFSETS, CUT_WORDS, UTF8_OFFSETS, UTF16_OFFSETS, WHOLE_WORDS
-from nersery.io.tokenization import Splitter, is_joined, is_mark, lacks_spaces, runs_on
+from nersery.io.scripts_without_spaces import is_mark, lacks_spaces, runs_on
+from nersery.io.tokenization import Splitter, is_joined
 
 Place = tuple[int, int]
 """The characters ``[start, end)`` of a text."""

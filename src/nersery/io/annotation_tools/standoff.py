@@ -18,8 +18,9 @@ from nersery.core.warnings import warn
 from nersery.io.annotation_tools.labelled_text import Document, Line, Place, Span, options_of
 from nersery.io.base import RETURN_HINT, Pass, Source, issues_in, lone_return, repair_hint, unread
 from nersery.io.repairs import CRLF_OFFSETS, CUT_WORDS, UTF8_OFFSETS, UTF16_OFFSETS, WHOLE_WORDS
+from nersery.io.scripts_without_spaces import touch
 from nersery.io.text import LONGEST, SPLIT_HINT
-from nersery.io.tokenization import splitter, touch
+from nersery.io.tokenization import splitter
 
 
 def layout(sentence: Sentence, *, spaced: bool = False) -> tuple[str, list[Place]]:

@@ -22,7 +22,7 @@ from nersery.core.random import item_rng
 from nersery.core.scripts import script_of
 from nersery.core.typed_settings import Precision
 from nersery.core.warnings import advise, warn
-from nersery.io.tokenization import is_character
+from nersery.io.scripts_without_spaces import is_character
 from nersery.models import bundled, known_languages
 from nersery.models.loading import ModelSource, autocast, pick_device, positions, refuse_nan
 from nersery.models.masked.masked_inputs import Drawing, MaskedInput, in_case_of

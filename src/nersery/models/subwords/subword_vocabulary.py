@@ -12,7 +12,8 @@ from typing import Any
 from nersery.core.errors import MissingResourceError
 from nersery.core.scripts import script_of
 from nersery.core.text_forms import composed
-from nersery.io.tokenization import follows_without_space, is_character, outer_signs
+from nersery.io.scripts_without_spaces import follows_without_space, is_character
+from nersery.io.tokenization import outer_signs
 from nersery.models.subwords.subwords import WORD_BORDER, SubwordEncoder
 
 PLACEHOLDER = re.compile(r"[\[<(]?(unused|extra_id_|madeupword|reserved|placeholder)[_ ]?\d+[\]>)]?", re.IGNORECASE)

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from nersery.core.sentence import Sentence, SoftLabel
 from nersery.crosslingual.characters import Spans, Tokenize, spans
-from nersery.io.tokenization import is_character
+from nersery.io.scripts_without_spaces import is_character
 
 
 def joined(sentence: Sentence, tokenize: Tokenize, *, labelled: bool = False) -> tuple[Sentence, Spans]:
