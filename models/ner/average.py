@@ -1,4 +1,6 @@
-"""Average taggers of names that train.py has written: ``python models/ner/average.py TAGGER... OUTPUT``.
+"""Average taggers of names that train.py has written.
+
+    python models/ner/average.py TAGGER... OUTPUT
 
 The mean labels better than each of them, mostly; README.md here has the figures.
 
@@ -11,6 +13,7 @@ Departures:
 
 from __future__ import annotations
 
+import argparse
 import sys
 from pathlib import Path
 
@@ -21,6 +24,7 @@ from torch import Tensor
 from nersery.models.bundled_heads import DOWN, SCALE, UP
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
+from existing_path import existing
 from low_rank import quantized
 
 
@@ -49,8 +53,15 @@ def mean(taggers: list[dict[str, Tensor]]) -> dict[str, Tensor]:
 
 def main() -> None:
     """Write the mean."""
-    *paths, target = sys.argv[1:]
-    save_file(mean([load_file(path) for path in paths]), target)
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("taggers", type=existing(), nargs="+", help="ner.safetensors of each")
+    parser.add_argument("output", type=Path)
+    arguments = parser.parse_args()
+    taggers = [load_file(path) for path in arguments.taggers]
+    for path, weights in zip(arguments.taggers, taggers, strict=True):
+        if {name: w.shape for name, w in weights.items()} != {name: w.shape for name, w in taggers[0].items()}:
+            parser.error(f"{path} has other weights than {arguments.taggers[0]}, expected taggers on the same encoder")
+    save_file(mean(taggers), arguments.output)
 
 
 if __name__ == "__main__":

@@ -2,8 +2,8 @@
 
 import pytest
 
-from nersery.crosslingual.characters import spans
 from nersery.io.tokenization import splitter
+from nersery.models.subwords.joined_characters import spans
 
 TEXTS = {  # with subwords as multilingual E5 has them
     "Thai": ("เขาทำงาน", ["▁เขา", "ท\u0e4d\u0e32งาน"], ["เขา", "ทำงาน"]),

@@ -127,6 +127,7 @@ select = ["agrement", 5]
             ("sample = { sizes = 3 }", 'sample has no setting "sizes"; did you mean "size"'),
             ("tagger = 3", r"tagger is not a section \[tagger\]"),
             ("tagger = { steps = 0 }", "tagger: .*steps is 0, expected 1 or more"),
+            ("tagger = { join = 5 }", "tagger: .*join is 5: expected true or false"),
             ("tagger = { steps = true }", "tagger: transformer.steps is True"),
             ("tagger = { steps = 3, epochs = 3 }", "tagger: .*steps and epochs are both given"),
             ("tagger = { learning_rate = 'high' }", "tagger: transformer.learning_rate is 'high'"),

@@ -7,12 +7,17 @@ import sys
 from pathlib import Path
 
 import pytest
+import torch
+from safetensors.torch import load_file
+
+from nersery.models.bundled_heads import TOKEN_CLASSIFICATION
 
 MODELS = Path(__file__).parents[2] / "models"
 SCRIPTS = {
     "denoising/train.py": ["--data", "HERE", "--work", "out"],
     "masked_lm/train.py": ["--text", "HERE", "--work", "out"],
     "multilingual_masked_lm/train.py": ["--data", "HERE", "--work", "out"],
+    "ner/average.py": ["lost", "out"],
     "ner/train.py": ["--data", "HERE", "--texts", "HERE", "--work", "out"],
     "qa_head/train.py": ["--data", "HERE", "--work", "out"],
     "qa_head/average.py": ["lost", "lost", "out"],
@@ -57,3 +62,18 @@ def test_text_in_other_languages_is_needed_unless_english_is_wanted(
     arguments = ["--data", str(tmp_path), "--work", str(tmp_path / "out")]
     assert run("multilingual_masked_lm/train.py", arguments, monkeypatch) == 2
     assert "has not both bitext and qa" in capsys.readouterr().err
+
+
+def test_the_mean_of_equal_taggers_is_each_of_them_and_other_encoders_are_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    english, multilingual = (str(path) for path in TOKEN_CLASSIFICATION.values())
+    assert run("ner/average.py", [english, multilingual, str(tmp_path / "out")], monkeypatch) == 2
+    assert f"{multilingual} has other weights than {english}" in capsys.readouterr().err
+    assert not [*tmp_path.iterdir()]
+    average = runpy.run_path(str(MODELS / "ner/average.py"))
+    tagger = load_file(english)
+    mean = average["mean"]([tagger, tagger])
+    name = next(name.removesuffix(".up") for name in tagger if name.endswith(".up"))
+    expected = average["added"](tagger, name)
+    assert torch.allclose(average["added"](mean, name), expected, atol=0.02 * float(expected.abs().max()))

@@ -19,7 +19,7 @@ from nersery.core.warnings import warn
 from nersery.io.scripts_without_spaces import with_whole_loanwords
 from nersery.models.masked.masked_inputs import is_replaceable
 from nersery.models.model_settings import ModelSettings
-from nersery.taggers.components.joined_characters import joined, taken_apart
+from nersery.models.subwords.joined_characters import joined, taken_apart
 
 if TYPE_CHECKING:
     from nersery.models.question_answering import ExtractedAnswer, QuestionAnswerer

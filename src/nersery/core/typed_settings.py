@@ -16,6 +16,7 @@ _EXPECTED = {
     "list_type": 'expected a list, e.g. ["a", "b"]',
     "tuple_type": 'expected a list, e.g. ["a", "b"]',
     "bool_type": "expected true or false",
+    "bool_parsing": "expected true or false",
     "int_type": "expected a whole number",
     "int_from_float": "expected a whole number",
     "string_type": "expected a string",

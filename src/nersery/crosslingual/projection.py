@@ -20,7 +20,7 @@ from nersery.core.registry import check_values
 from nersery.core.sentence import Entity, Origin, Sentence
 from nersery.core.text_forms import folded, is_invisible
 from nersery.core.validation import TYPE_RULE, is_type_name
-from nersery.crosslingual.whole_names import with_unlinked_capitals
+from nersery.crosslingual.unlinked_capitals import with_unlinked_capitals
 from nersery.io.base import storable
 from nersery.io.scripts_without_spaces import with_whole_loanwords
 

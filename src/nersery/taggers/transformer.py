@@ -26,7 +26,6 @@ from nersery.core.sentence import Sentence, types_in
 from nersery.core.training_context import NO_TRAINING, Training
 from nersery.core.typed_settings import settings_of
 from nersery.core.warnings import advise, warn
-from nersery.crosslingual.characters import Spans
 from nersery.models import bundled, known_languages
 from nersery.models.loading import ModelSource, autocast, pick_device, positions, quiet_transformers, refuse_nan
 from nersery.models.model_settings import ModelSettings
@@ -34,6 +33,7 @@ from nersery.models.packed.packed_encoder import can_pack, in_one_row
 from nersery.models.passes import PassShape
 from nersery.models.sizes import parameters_of
 from nersery.models.subwords.collation import collate
+from nersery.models.subwords.joined_characters import Spans, joined, taken_apart
 from nersery.models.subwords.subwords import SubwordEncoder
 from nersery.models.subwords.windows import Window
 from nersery.models.training.dropout import dropout_layers
@@ -45,7 +45,6 @@ from nersery.taggers.components.crf_file import CRF_FILE, fit_transitions, load_
 from nersery.taggers.components.decoding import Decoding
 from nersery.taggers.components.description import DESCRIPTION, from_settings, read_description, write_description
 from nersery.taggers.components.emissions import emissions
-from nersery.taggers.components.joined_characters import joined, taken_apart
 from nersery.taggers.components.onnx_network import ONNX_FILE, OnnxNetwork
 from nersery.taggers.components.pretrained_head import known_tags, network_with_head, outline, set_dropout
 from nersery.taggers.components.tag_set import TagSet

@@ -21,12 +21,13 @@ from nersery.core.typed_settings import ModelName
 from nersery.core.warnings import warn
 from nersery.crosslingual.aligner_checkpoint import place_for
 from nersery.crosslingual.aligners.base import Aligner, Alignment, Link, Pair, Pairs, Suggestions, aligned
-from nersery.crosslingual.characters import JoinedPairs, Tokenize, joined_pair, taken_apart
+from nersery.crosslingual.characters import JoinedPairs, joined_pair, taken_apart
 from nersery.crosslingual.projection import alignment_issue
 from nersery.crosslingual.symmetrization import mutually_best
 from nersery.io.scripts_without_spaces import is_character
 from nersery.models.bundled import MULTILINGUAL
 from nersery.models.model_settings import ModelSettings
+from nersery.models.subwords.joined_characters import Tokenize
 
 Probabilities = NDArray[np.float64]
 

@@ -1,7 +1,7 @@
 """Characters that a tagger reads as longer words."""
 
 from nersery import Entity, Sentence
-from nersery.taggers.components.joined_characters import joined, taken_apart
+from nersery.models.subwords.joined_characters import joined, taken_apart
 
 SENTENCE = Sentence(("a", "北", "京", "很"), (Entity(0, 1, "X"),), "one", language="zh", comments=("# kept",))
 

@@ -1,0 +1,142 @@
+"""Characters as words, joined into the words of a vocabulary, as a pretrained encoder has learnt to read them."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import replace
+from unicodedata import category, normalize
+
+from nersery.core.scripts import is_katakana
+from nersery.core.sentence import Sentence, SoftLabel
+from nersery.io.scripts_without_spaces import is_character
+
+SPACE = "▁"
+"""Stands for a space in SentencePiece vocabularies."""
+OF_FOREIGN_NAMES = frozenset(
+    "亚阿艾埃爱奥巴班邦贝本比宾波伯博布查达代戴丹道德登迪蒂丁东杜厄恩尔法凡范菲芬弗夫佛福盖甘戈格根古哈海汉翰"
+    "赫亨胡华霍基吉加贾杰金卡凯坎康考科克肯库奎拉莱赖兰朗劳勒雷黎里理利莉立列林琳卢鲁伦罗洛吕马迈麦曼芒毛梅门"
+    "蒙孟米密明缪莫默姆木穆那纳娜奈南内尼妮涅宁纽农努诺欧帕潘庞培佩彭皮平珀普其奇契恰强乔切钦琼丘热日荣茹瑞萨"
+    "塞森桑瑟沙莎珊山尚舍申圣施史舒斯丝松苏索塔泰坦汤唐陶特腾提田廷通图土托瓦万旺威韦维魏温文翁沃乌伍武西希锡"
+    "夏谢辛欣休许逊雅娅扬尧耶叶伊英尤约云赞泽扎詹章芝朱兹宗佐顿汀士多安什堡思诸怀灵吞荷玻蓬易智壤哥邓柯柏俄亥"
+    "冈撒冯摩捷喀圭堪挪匈匹芭敦斐谟缅墨腊"
+    "亞愛貝賓達東鄧爾範費蓋漢華賈傑凱庫萊賴蘭勞麗盧魯倫羅呂馬邁麥繆納紐寧農諾歐龐齊強喬欽瓊熱榮薩聖師絲蘇鬆湯"
+    "騰圖烏維溫韋衛錫謝興許遜婭揚堯葉約贊澤紮張莊裡頓諸懷靈岡馮謨緬臘"
+)
+"""Characters that write the sounds of foreign names in Chinese, in simplified and traditional forms."""
+_BEFORE_PARTICLE = re.compile("[\u30a1-\u30fa\u30fc](?=[\u3041-\u3096])")
+"""Katakana before hiragana: vocabularies have words such as *ルの*, which would add a particle to a name."""
+Tokenize = Callable[[str], Sequence[str]]
+Spans = tuple[tuple[int, ...], ...]
+"""For each joined word the words that it is made of."""
+
+
+def spans(words: Sequence[str], tokenize: Tokenize) -> Spans:
+    """Which words to join: runs of characters of a script without spaces, cut as the vocabulary of a model cuts them.
+
+    But foreign names in Japanese and Chinese stay whole.
+
+    >>> spans(("我", "在", "北", "京", "a"), lambda text: ["▁我", "在", "北京"])
+    ((0,), (1,), (2, 3), (4,))
+    """
+    groups: list[tuple[int, ...]] = []
+    for is_run, places in itertools.groupby(range(len(words)), key=lambda place: is_character(words[place])):
+        run = list(places)
+        groups += _cut(run, words, tokenize) if is_run and len(run) > 1 else [(place,) for place in run]
+    return tuple(groups)
+
+
+def _cut(run: Sequence[int], words: Sequence[str], tokenize: Tokenize) -> list[tuple[int, ...]]:
+    texts = [_normalized(words[place]) for place in run]
+    text = "".join(texts)
+    subwords = [subword.removeprefix(SPACE) for subword in tokenize(text)]
+    if "".join(subwords) != text:  # unknown to the vocabulary
+        return [(place,) for place in run]
+    ends = {end for end in itertools.accumulate(map(len, subwords)) if not is_katakana(text[end - 1 : end + 1])}
+    ends |= {len(text), *(match.end() for match in _BEFORE_PARTICLE.finditer(text))}
+    groups: list[list[int]] = [[]]
+    for place, end in zip(run, itertools.accumulate(map(len, texts)), strict=True):
+        groups[-1].append(place)
+        if end in ends:
+            groups.append([])
+    return _with_whole_names([tuple(group) for group in groups if group], words)
+
+
+def _with_whole_names(groups: Sequence[tuple[int, ...]], words: Sequence[str]) -> list[tuple[int, ...]]:
+    """The groups, with lone characters of foreign names joined to those beside them: vocabularies have few such names.
+
+    >>> _with_whole_names([(0, 1), (2,), (3,), (4,)], "亚利桑那州")
+    [(0, 1, 2, 3), (4,)]
+    """
+    joined: list[tuple[int, ...]] = []
+    for group in groups:
+        around = (*joined[-1:], group)
+        if (
+            len(around) == 2
+            and 1 in map(len, around)
+            and OF_FOREIGN_NAMES.issuperset(words[i] for i in itertools.chain(*around))
+        ):
+            joined[-1] += group
+        else:
+            joined.append(group)
+    return joined
+
+
+def _normalized(word: str) -> str:
+    """A word as SentencePiece normalizes it: Thai *ำ* is two characters, and a zero width space is none."""
+    return "".join(character for character in normalize("NFKC", word) if category(character) != "Cf")
+
+
+def joined(sentence: Sentence, tokenize: Tokenize, *, labelled: bool = False) -> tuple[Sentence, Spans]:
+    """The sentence in words of a vocabulary, and the words that each of them is made of; none if nothing is joined.
+
+    Args:
+        labelled: Keep the labels, and part words of the vocabulary where an entity begins or ends.
+
+    >>> from nersery.core.sentence import Entity
+    >>> sentence = Sentence(tuple("在北京市"), (Entity(1, 3, "LOC"),))
+    >>> longer, groups = joined(sentence, lambda text: ["▁在", "北京市"], labelled=True)
+    >>> longer.words, longer.labels, groups
+    (('在', '北京', '市'), ((1, 2, 'LOC'),), ((0,), (1, 2), (3,)))
+    """
+    if not any(map(is_character, sentence.words)):
+        return sentence, ()
+    groups = spans(sentence.words, tokenize)
+    if labelled:
+        borders = {place for entity in sentence.entities for place in (entity.start, entity.end)}
+        groups = tuple(part for group in groups for part in _parted(group, borders))
+    words = tuple("".join(sentence.words[place] for place in group) for group in groups)
+    longer = Sentence(words, id=sentence.id, language=sentence.language)
+    if not labelled:
+        return longer, groups
+    starts = {group[0]: number for number, group in enumerate(groups)} | {len(sentence.words): len(groups)}
+    entities = [replace(e, start=starts[e.start], end=starts[e.end]) for e in sentence.entities]
+    soft = [replace(label, word=starts[label.word]) for label in sentence.soft_labels if label.word in starts]
+    return replace(longer, entities=tuple(entities), soft_labels=tuple(soft)), groups
+
+
+def taken_apart(sentence: Sentence, labelled: Sentence, groups: Spans) -> Sentence:
+    """The sentence with the labels of its joined form."""
+    if not groups:
+        return labelled
+    entities = (
+        replace(entity, start=groups[entity.start][0], end=groups[entity.end - 1][-1] + 1)
+        for entity in labelled.entities
+    )
+    soft = [label for joint in labelled.soft_labels for label in _of_words(joint, groups[joint.word])]
+    return replace(sentence, entities=tuple(entities), soft_labels=tuple(sorted(soft)))
+
+
+def _parted(group: tuple[int, ...], borders: Collection[int]) -> Iterator[tuple[int, ...]]:
+    """The parts of a group of places, of which the second and later ones begin at a border."""
+    starts = [at for at, place in enumerate(group) if at == 0 or place in borders]
+    return (group[start:end] for start, end in itertools.pairwise([*starts, len(group)]))
+
+
+def _of_words(label: SoftLabel, places: tuple[int, ...]) -> Iterator[SoftLabel]:
+    """A soft label for each of the words that were joined: only the first of them may begin a mention."""
+    first, *rest = places
+    yield replace(label, word=first)
+    for place in rest:
+        yield SoftLabel(place, label.type, 0.0, round(label.begin + label.inside, 4))
