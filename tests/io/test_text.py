@@ -106,6 +106,14 @@ def test_phrases_of_a_script_without_spaces_are_told_of(tmp_path: Path, text: st
     assert [description.partition(" cuts")[0] for description in opened] == [f"text{said}", f"text, line by line{said}"]
 
 
+def test_zero_width_spaces_are_where_phrases_are_to_be_cut(tmp_path: Path) -> None:
+    path = tmp_path / "raw.txt"
+    path.write_text("ខ្ញុំ\u200bរស់នៅ\u200bក្នុង\u200bទីក្រុង\u200bភ្នំពេញ\n", "utf-8")
+    as_given, parted = (open_corpus(path, ReadOptions(split=split)).description for split in ("spaces", "punctuation"))
+    assert as_given.endswith('(the split "punctuation" cuts them)')
+    assert parted == "text"
+
+
 @pytest.mark.parametrize(
     ("text", "split", "word"),
     [

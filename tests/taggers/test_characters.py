@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 from transformers import AutoModel, AutoTokenizer
 
 from nersery.core.sentence import Entity, Sentence
 from nersery.core.training_context import Training
 from nersery.taggers.base import load_tagger
+from nersery.taggers.components.word_attention import word_attention
 from nersery.taggers.transformer import TransformerTagger
 from tests.taggers.small_taggers import small
 
@@ -73,3 +75,11 @@ def test_soft_labels_are_those_of_characters_and_can_be_learnt_from(folder: str,
     assert begins[2] == pytest.approx(begins[3], abs=1e-3)
     assert [label.begin for label in soft[0].soft_labels if label.word == 3] == [0.0]
     small(folder, steps=2).fit(soft)
+
+
+def test_attention_is_that_of_the_words_of_the_vocabulary(tagger: TransformerTagger) -> None:
+    joined = Sentence(("我", "在", "北京", "很久"), (Entity(2, 3, "LOC"),), "joined")
+    characters = Sentence(tuple("我在北京很久"), (Entity(2, 4, "LOC"),), "characters")
+    of_words, of_characters = word_attention(tagger, [joined, characters])
+    joint = [0, 1, 2, 2, 3, 3]
+    assert of_characters.tolist() == of_words[np.ix_(joint, joint)].tolist()

@@ -15,14 +15,14 @@ from nersery.io.foreign import refuse_foreign
 from nersery.io.formats import WORDS, Beginning, Format
 from nersery.io.scripts_without_spaces import runs_on
 from nersery.io.text_file import TextFile
-from nersery.io.tokenization import attached_signs, splitter
+from nersery.io.tokenization import ZERO_WIDTH_SPACE, attached_signs, splitter
 
 LONGEST = 100_000
 """Characters of a line; a book in one line would take the memory of thousands of sentences at every step."""
 SAMPLE_LINES = 1000
 LABELS_FIX = "write .jsonl or .conll, or drop all labels on purpose: nersery dataset convert --to words"
 JSONL_FIX = "write .jsonl, which holds every word"
-PHRASES = '; its script has no spaces, so whole phrases are taken for words (the split "characters" cuts them)'
+PHRASES = '; its script has no spaces, so whole phrases are taken for words (the split "{}" cuts them)'
 ATTACHED = '; punctuation is in the words, as in "{}" (the split "punctuation" separates it, as in most labelled text)'
 MOST_ATTACHED = 0.5
 """Share of the signs; those of abbreviations and times always belong to words."""
@@ -48,8 +48,9 @@ class TextSource(Source):
     def _oddity(self) -> str:
         """What to say of words that are none, by the first lines; empty where they seem to be words."""
         lines = [*map(self.split, islice(self.file.beginnings(LONGEST), SAMPLE_LINES))]
-        if runs_on([*chain.from_iterable(lines)]):
-            return PHRASES
+        if runs_on(words := [*chain.from_iterable(lines)]):
+            has_borders = len([word for word in words if ZERO_WIDTH_SPACE in word]) > len(words) / 2
+            return PHRASES.format("punctuation" if has_borders else "characters")
         share, word = attached_signs(lines)
         return ATTACHED.format(printable(word)) if share and share > MOST_ATTACHED else ""
 

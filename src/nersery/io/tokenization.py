@@ -1,4 +1,4 @@
-"""Splits plain text into words. No character except white space is lost."""
+"""Splits plain text into words. No character is lost but white space, and zero width spaces beside Thai or Khmer."""
 
 from __future__ import annotations
 
@@ -74,6 +74,9 @@ QUOTATION_MARKS = '"“”'
 _ELISION = re.compile(rf"^(?:\w{{1,3}}|\w+(?:ll|qu))[{APOSTROPHES}](?=\w)", re.IGNORECASE)
 _NO_APOSTROPHE = re.compile(f"{NO_SPACES.pattern}|[\u1100-\u11ff\u3130-\u318f\uac00-\ud7a3]")
 """A character of these scripts or of Hangul, where such a sign is a quotation mark: *'게임'에서*."""
+ZERO_WIDTH_SPACE = "\u200b"
+_BETWEEN_WORDS = re.compile(f"(?<={NO_SPACES.pattern}){ZERO_WIDTH_SPACE}+|{ZERO_WIDTH_SPACE}+(?={NO_SPACES.pattern})")
+"""How Khmer, Thai, Lao and Burmese text may show where words end."""
 SIGNS, LEAST_SIGNS = ",;:?!،؛؟।", 10
 """Signs that end words, and how many of them tell whether they are words of their own."""
 
@@ -143,7 +146,7 @@ def outer_signs(word: str, *, ends: bool = True) -> tuple[str, str]:
 
 
 def _cut_signs(text: str) -> list[str]:
-    return [word for chunk in text.split() for word in _signs_apart(chunk)]
+    return [word for chunk in _BETWEEN_WORDS.sub(" ", text).split() for word in _signs_apart(chunk)]
 
 
 def _signs_apart(chunk: str) -> list[str]:
@@ -184,6 +187,7 @@ def _spaced(text: str) -> str:
 def _words(text: str, language: str, *, apart: bool) -> list[str]:
     """The words of a line, with ``apart`` each character of scripts without spaces."""
     words: list[str] = []
+    text = _BETWEEN_WORDS.sub(" ", text)
     chunks = (_spaced(text) if apart else text).split()
     for chunk, following in zip(chunks, [*chunks[1:], ""], strict=False):
         if chunk.isalnum() or not any(map(_is_sign, chunk)):

@@ -138,7 +138,7 @@ class TransformerTagger(Decoding, Tagger, ModelSettings, TrainingSettings):
             continues = warm and self._network is not None and self._tags.strict and types <= {*self._tags.types}
             network = self._network if continues else self._build(TagSet.of(types, self.scheme))
             self._warn_if_unsuited(gold)
-            read = [longer for longer, _ in self._read(gold, labelled=True)]
+            read = [longer for longer, _ in self.as_read(gold, labelled=True)]
             labelled_windows = [example for sentence in read for example in self._examples(sentence)]
             plan = self._plan(len(labelled_windows))
             with ExitStack() as pruned:
@@ -180,7 +180,7 @@ class TransformerTagger(Decoding, Tagger, ModelSettings, TrainingSettings):
     def _subwords(self, labelled_windows: Sequence[LabelledWindow], dev: Sequence[Sentence]) -> set[int]:
         """All subwords that the network reads in training."""
         _, encoder = self.parts
-        dev = [longer for longer, _ in self._read(dev)]
+        dev = [longer for longer, _ in self.as_read(dev)]
         windows = [
             *(example.window for example in labelled_windows),
             *(w for sentence in dev for w in encoder.windows(sentence.words)),
@@ -276,7 +276,7 @@ class TransformerTagger(Decoding, Tagger, ModelSettings, TrainingSettings):
         rows = torch.arange(len(logits), device=logits.device).unsqueeze(1)
         return logits[rows, firsts], batch.word_mask
 
-    def _read(self, sentences: Sequence[Sentence], *, labelled: bool = False) -> list[tuple[Sentence, Spans]]:
+    def as_read(self, sentences: Sequence[Sentence], *, labelled: bool = False) -> list[tuple[Sentence, Spans]]:
         """Sentences as the network reads them, and of which words each of their words is made; see `joined`."""
         _, encoder = self.parts
         if not self.join:
@@ -294,7 +294,7 @@ class TransformerTagger(Decoding, Tagger, ModelSettings, TrainingSettings):
     def _apart(
         self, sentences: Sequence[Sentence], label: Callable[[Sequence[Sentence]], list[Sentence]]
     ) -> list[Sentence]:
-        read = self._read(sentences)
+        read = self.as_read(sentences)
         labelled = label([longer for longer, _ in read])
         return [
             taken_apart(sentence, longer, groups)
@@ -303,7 +303,7 @@ class TransformerTagger(Decoding, Tagger, ModelSettings, TrainingSettings):
 
     def certainty(self, sentences: Sequence[Sentence], *, passes: int = 10, seed: int = 0) -> list[tuple[float, ...]]:
         """Judge labels; see `Tagger.certainty`."""
-        read = self._read(sentences, labelled=True)
+        read = self.as_read(sentences, labelled=True)
         values = super().certainty([longer for longer, _ in read], passes=passes, seed=seed)
         return [
             tuple(value for value, group in zip(of_words, groups, strict=True) for _ in group) if groups else of_words

@@ -13,6 +13,7 @@ from nersery.core.errors import SettingsError
 from nersery.core.registry import name_of
 from nersery.core.sentence import Sentence
 from nersery.models.loading import autocast
+from nersery.models.subwords.joined_characters import Spans
 from nersery.models.subwords.windows import Window
 from nersery.taggers.base import Tagger
 from nersery.taggers.components.subword_attention import OTHER_WAYS, subword_attention
@@ -23,9 +24,9 @@ def word_attention(tagger: Tagger, sentences: Sequence[Sentence], layers: int = 
     """For each sentence the attention from word (row) to word (column), summed over heads and layers.
 
     Attention to a word is the sum over its subwords, attention from it the mean over its subwords (Clark et al. 2019);
-    special tokens are left out. A word of a sentence longer than the model is decided on in the same window as in
-    prediction; its attention to words that this window does not show is 0. As in prediction, a sentence gets the same
-    numbers whatever stands beside it.
+    special tokens are left out. Characters that the tagger reads as one word all get its attention. A word of a
+    sentence longer than the model is decided on in the same window as in prediction; its attention to words that this
+    window does not show is 0. As in prediction, a sentence gets the same numbers whatever stands beside it.
 
     Args:
         layers: From how many layers, counted from the last; 0 takes all of them, and so do, with a note, more than
@@ -43,13 +44,14 @@ def word_attention(tagger: Tagger, sentences: Sequence[Sentence], layers: int = 
     """
     transformer = with_attention(tagger)
     network, encoder = transformer.parts
-    attentions = [np.zeros((len(sentence), len(sentence)), np.float32) for sentence in sentences]
-    windows = [(number, w) for number, sentence in enumerate(sentences) for w in encoder.windows(sentence.words)]
+    read = transformer.as_read(sentences, labelled=True)
+    attentions = [np.zeros((len(longer), len(longer)), np.float32) for longer, _ in read]
+    windows = [(number, w) for number, (longer, _) in enumerate(read) for w in encoder.windows(longer.words)]
     network.eval()
     with torch.no_grad(), autocast(network.device, transformer.precision):
         for number, window, subwords in subword_attention(transformer, windows, layers):
             _fill(attentions[number], window, subwords, len(encoder.suffix))
-    return attentions
+    return [_taken_apart(attention, groups) for attention, (_, groups) in zip(attentions, read, strict=True)]
 
 
 def with_attention(tagger: Tagger) -> TransformerTagger:
@@ -77,6 +79,12 @@ def between_words(subwords: NDArray[Any], firsts: Sequence[int], end: int) -> ND
     sizes = np.diff([*firsts, end]).astype(subwords.dtype)
     mean: NDArray[Any] = np.add.reduceat(to_words, firsts, axis=0) / sizes[:, None]
     return mean
+
+
+def _taken_apart(attention: NDArray[np.float32], groups: Spans) -> NDArray[np.float32]:
+    """Attention between words that were joined, for each of the words that they are made of."""
+    joint = [number for number, group in enumerate(groups) for _ in group]
+    return attention[np.ix_(joint, joint)] if groups else attention
 
 
 def _fill(attention: NDArray[np.float32], window: Window, subwords: NDArray[Any], suffix: int) -> None:
