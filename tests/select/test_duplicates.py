@@ -68,8 +68,11 @@ def test_labels_make_no_difference():
     assert reasons(other) == ["duplicate of gold"]
 
 
-def test_words_are_not_glued_together():
-    assert reasons(corpus("new", "ab c"), corpus("g", "a bc"), ()) == [None]
+@pytest.mark.parametrize("similarity", [1.0, 0.9])
+def test_a_text_split_into_other_words_is_the_same(similarity):
+    new = corpus("new", "Ada's firm (Oslo), 3 %", "東 京 へ")
+    gold = corpus("g", "Ada 's firm ( Oslo ) , 3%", "東京 へ")
+    assert reasons(new, gold, (), similarity=similarity) == ["duplicate of gold"] * 2
 
 
 def test_case_is_a_setting():

@@ -14,7 +14,7 @@ from nersery.core.training_context import NO_TRAINING, Training
 from nersery.io.ids import Ids
 from nersery.select.base import Selector
 from nersery.select.components.exact_duplicates import ExactDuplicates
-from nersery.select.components.near_duplicates import Found, NearDuplicates, Text, text_of
+from nersery.select.components.near_duplicates import NOTHING, Found, NearDuplicates, text_of
 
 SOURCES = ("held-out data", "gold", "another generated sentence")
 """What a sentence may be a duplicate of; of several that are equally near, the first counts."""
@@ -24,9 +24,9 @@ SOURCES = ("held-out data", "gold", "another generated sentence")
 class Duplicates(Selector):
     """Rejects sentences that repeat a sentence of gold, dev, test or an earlier generated sentence.
 
-    A duplicate scores 1 minus its similarity to the nearest earlier sentence, any other sentence 1. Labels are ignored:
-    the same words with other labels contradict each other. The reason names what a sentence repeats: dev or test (a
-    leak), gold, or another generated sentence.
+    A duplicate scores 1 minus its similarity to the nearest earlier sentence, any other sentence 1. A text that was
+    split into other words is the same text. Labels are ignored: the same words with other labels contradict each other.
+    The reason names what a sentence repeats: dev or test (a leak), gold, or another generated sentence.
 
     Args:
         similarity: Minimum similarity of duplicates, in (0, 1]: the share of both sentences' words in their longest
@@ -46,20 +46,21 @@ class Duplicates(Selector):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        self._earlier = self._memory()
+        self._forget()
 
-    def _memory(self) -> ExactDuplicates | NearDuplicates:
-        return ExactDuplicates() if self.similarity == 1 else NearDuplicates(self.similarity)
+    def _forget(self) -> None:
+        self._earlier, self._near = ExactDuplicates(), NearDuplicates(self.similarity)
+        self._candidates, self._starts = Ids(), []
 
     def fit(
         self, gold: Sequence[Sentence], training: Training = NO_TRAINING, *, held_out: Iterable[Sentence] = ()
     ) -> None:
         """Take note of what is there already."""
-        self._earlier, self._candidates, self._starts = self._memory(), Ids(), []
+        self._forget()
         for sentences in (held_out, gold):
             self._starts.append(len(self._earlier))
             for sentence in sentences:
-                self._earlier.add(self._text(sentence))
+                self._add(sentence)
         self._starts.append(len(self._earlier))
 
     def fit_candidates(self, candidates: Iterable[Sentence]) -> None:
@@ -68,7 +69,7 @@ class Duplicates(Selector):
         for sentence in candidates:
             if self._candidates.add(sentence.id, len(self._earlier)) is not None:
                 repeated.append(Issue("another candidate has the same id", sentence=sentence.id))
-            self._earlier.add(self._text(sentence))
+            self._add(sentence)
         if repeated:
             raise DataError(repeated, fix="give every sentence an id of its own")
 
@@ -89,7 +90,12 @@ class Duplicates(Selector):
                 f"duplicates cannot score sentence {sentence.id!r}, which is not among its candidates: "
                 "call fit, then fit_candidates with all candidates, then score"
             )
-        return self._earlier.nearest(entry[0])
+        number, _ = entry
+        same = self._earlier.nearest(number)
+        return same if same != NOTHING or self.similarity == 1 else self._near.nearest(number)
 
-    def _text(self, sentence: Sentence) -> Text:
-        return text_of(sentence, ignore_case=self.ignore_case)
+    def _add(self, sentence: Sentence) -> None:
+        text = text_of(sentence, ignore_case=self.ignore_case)
+        self._earlier.add(text)
+        if self.similarity < 1:
+            self._near.add(text)

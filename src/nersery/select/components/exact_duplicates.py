@@ -1,4 +1,4 @@
-"""Texts that are the same."""
+"""Texts that are the same, also where they were split into other words."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class ExactDuplicates:
     def add(self, text: Text) -> None:
         """Take note of one more text."""
         # 16 bytes: among a billion texts, two share a hash with a chance below 1 in 10^20.
-        hash = hashlib.blake2b("\n".join(text).encode(), digest_size=16).digest()
+        hash = hashlib.blake2b("".join(text).encode(), digest_size=16).digest()
         with naming_the_temporary_folder():
             self._table = self._table or temporary_table("texts (hash blob primary key, number integer) without rowid")
             if self._table.execute("insert or ignore into texts values (?, ?)", (hash, len(self))).rowcount:
