@@ -166,3 +166,14 @@ def test_rendering_leaves_the_report_as_it_was():
 def test_the_page_of_a_sweep_loads_itself_again_until_it_is_over(tmp_path: Path, is_over: bool):
     write_sweep(SweepReport("s", "", [SweepCell()], [], {}), tmp_path, is_over=is_over)
     assert ('http-equiv="refresh"' in (tmp_path / "report.html").read_text("utf-8")) != is_over
+
+
+def test_with_cross_validation_it_speaks_of_folds() -> None:
+    report = build() | {"recipe": {"sample": {"folds": 3}}}
+    page, markdown = Page(render_html(report)).text, render_markdown(report)
+    assert "over 3 folds" in markdown
+    assert "summed over folds" in page
+    for text in (page, markdown):
+        assert "Folds" in text
+        assert "over 3 seeds" not in text
+        assert "over seeds" not in text

@@ -289,6 +289,11 @@ class Report(ReportPart):
         return values
 
     @property
+    def repetition(self) -> str:
+        """What a system runs once for: a seed, or in cross-validation a fold, which has the number of its seed."""
+        return "fold" if dict(self.recipe.get("sample") or {}).get("folds") else "seed"
+
+    @property
     def reference(self) -> SystemReport | None:
         """The baseline, with which the other systems are compared."""
         return next((system for system in self.systems if system.is_baseline), None)

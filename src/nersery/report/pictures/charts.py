@@ -94,8 +94,9 @@ def f1_chart(
     seeds: Sequence[int] = (),
     scale: Scale | None = None,
     name: str = "f1",
+    repetition: str = "seed",
 ) -> Markup:
-    """F1 by system: a dot for each seed, a line at the mean, a bar over its interval.
+    """F1 by system: a dot for each seed or fold, a line at the mean, a bar over its interval.
 
     Lengths across are shares of the width, so text keeps its size on a narrow screen.
 
@@ -106,7 +107,9 @@ def f1_chart(
     rows = [(system, ROW * index, shortened(system.label)) for index, system in enumerate(systems)]
     bottom = ROW * len(systems) + 6
     scale = scale or f1_scale(systems)
-    return drawn("f1", rows=rows, reference=reference, seeds=seeds, scale=scale, name=name, bottom=bottom)
+    return drawn(
+        "f1", rows=rows, reference=reference, seeds=seeds, repetition=repetition, scale=scale, name=name, bottom=bottom
+    )
 
 
 def _extent(system: SystemReport) -> list[float]:

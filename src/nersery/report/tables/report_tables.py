@@ -158,7 +158,7 @@ def _groups(report: Report) -> Iterator[ReportTable]:
 
 
 def _mistakes(report: Report) -> Iterator[ReportTable]:
-    seeds = ", summed over seeds" if len(report.seeds) > 1 else ""
+    seeds = f", summed over {report.repetition}s" if len(report.seeds) > 1 else ""
     totals = f"Correct entities and mistakes on test, by method and kind{seeds}"
     by_type = f"The same by type: the gold type, of spurious entities the predicted one{seeds}"
     yield from _by_kind(report, "errors", (CORRECT, *KINDS), totals, by_type)
