@@ -70,7 +70,8 @@ def next_(
     options.refuse_existing_outputs(target, force=force)
     taggers = tagger or [str(path) for path in taggers_of(run or Path())]
     raw = options.open_corpus(source, raw=True)
-    labelled_sentences = [sentence for name in known for sentence in options.open_corpus(name, io.ReadOptions())]
+    of_labelled = replace(options.shared(io.ReadOptions), format=io.AUTO)
+    labelled_sentences = [sentence for name in known for sentence in options.open_corpus(name, of_labelled)]
     notes = [note_of_punctuation(labelled_sentences, raw)]
     if not any(notes):
         notes = [note_of_learnt_words(folder, raw) for folder in taggers]

@@ -195,6 +195,15 @@ def test_punctuation_in_the_words_of_raw_text_alone_is_noted(tagger: Path, raw: 
     assert "punctuation" not in call(*args, "--split", "punctuation", "--force").err
 
 
+def test_labelled_sentences_are_read_with_the_same_options(tagger: Path, raw: str) -> None:
+    Path("known.conll").write_text("Ada B-PER\nwrote -\n\nLondon I-LOC\n", "utf-8")
+    args = ("label", "next", raw, "next.jsonl", "--tagger", str(tagger), "-n", "2", "--labelled", "known.conll")
+    options = ("--repair", "bare-dash", "--repair", "orphan-inside")
+    result = call(*args, *options)
+    assert result.code == 0, result.err
+    assert "label review next.jsonl labelled.jsonl --types LOC,PER" in result.out
+
+
 def test_the_command_it_suggests_is_quoted(tagger: Path, raw: str) -> None:
     result = call("label", "next", raw, "my next.jsonl", "--tagger", str(tagger), "-n", "7")
     assert "nersery label review 'my next.jsonl' labelled.jsonl" in result.out
