@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 import torch
 
+from nersery.core.scripts import script_of
 from nersery.models.masked.masked_inputs import OWN, Drawing, MaskedInput
 from nersery.models.masked.masked_lm import MaskedLM, logits_at_masks
 from nersery.models.passes import WINDOWS
@@ -72,6 +73,14 @@ class TestFilling:
         assert latin - {""} == {"LATIN"}
         assert number == emoji
         assert number - {""} == {"LATIN"}, "they have no script, and may become a word of the sentence's"
+
+    def test_a_word_partly_in_the_script_of_the_text_becomes_one_of_it(self, tiny_masked_lms: dict[str, Path]) -> None:
+        """Such as a Latin name with a Korean particle."""
+        model = opened(tiny_masked_lms["unigram"])
+        words = ("Adaदिल्ली", "दिल्ली", "राम", "Ada", "दिल्ली")
+        (mixed, latin) = model.guesses([MaskedInput(words, (0, 3))], 10_000)[0]
+        assert {script_of(word) for word, _ in mixed} - {""} == {"DEVANAGARI"}
+        assert {script_of(word) for word, _ in latin} - {""} == {"LATIN"}
 
     def test_glued_punctuation_stays(self, model: MaskedLM) -> None:
         words = ("(Ada", "won,", "Mr.", "Hopper)", "it.")

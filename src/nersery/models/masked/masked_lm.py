@@ -312,7 +312,7 @@ class MaskedLM:
         """The masks that replace a word, and for each of them what tells the subwords that may stand there.
 
         If a subword of its own marks the border of the word, it is not masked. A word without a script, such as a
-        number, becomes one of the script of the text.
+        number, becomes one of the script of the text; so does one that is partly in it, such as Korean *EU가*.
         """
         subwords = self.encoder.subwords([word])[0]
         places = self.vocabulary.places(subwords)[: self.encoder.max_subwords // 4]
@@ -321,7 +321,8 @@ class MaskedLM:
             first = places[0] if places[0] in (BEHIND_BORDER, JOINED) else OPENING
             places = [(JOINED_OR_SIGN if first == JOINED else WORD_OR_SIGN) if drawing.signs else first]
         border = subwords[: self.vocabulary.border(subwords)] if places[0] == BEHIND_BORDER else ()
-        like = script_of(word) or style[0], is_character(word), style[1]
+        script = style[0] if style[0] in map(script_of, word) else script_of(word) or style[0]
+        like = script, is_character(word), style[1]
         return (*border, *[self.mask] * len(places)), [(place, *like) for place in places]
 
     def _allowed_at(self, *key: *_AllowedKey) -> Tensor:
