@@ -17,6 +17,7 @@ from nersery.models.subwords.subword_vocabulary import (
     INSIDE,
     JOINED,
     OPENING,
+    WORD_OR_SIGN,
     SubwordVocabulary,
     _is_clean,
     check_decoder,
@@ -293,5 +294,12 @@ def test_consonants_without_a_vowel_are_no_words() -> None:
 
 def test_where_capitals_are_left_out_others_remain() -> None:
     vocabulary = SubwordVocabulary(("oslo", "Rome", "राम"), (True,) * 3)
-    assert vocabulary.allowed(OPENING, "LATIN", lower=True) == [0]
-    assert SubwordVocabulary(("Rome",), (True,)).allowed(OPENING, lower=True) == [0], "there is no other word"
+    assert vocabulary.allowed(OPENING, "LATIN", capital=False) == [0]
+    assert SubwordVocabulary(("Rome",), (True,)).allowed(OPENING, capital=False) == [0], "there is no other word"
+
+
+def test_where_a_capital_is_due_only_words_and_signs_remain_that_may_stand_there() -> None:
+    vocabulary = SubwordVocabulary(("oslo", "Rome", "iPad", "राम", "12", ""), (True,) * 6, signs={5: "("})
+    assert vocabulary.allowed(OPENING, "LATIN", capital=True) == [1]
+    assert vocabulary.allowed(WORD_OR_SIGN, "LATIN", capital=True) == [1, 5]
+    assert vocabulary.allowed(OPENING, "DEVANAGARI", capital=True) == [3, 4], "the script has none"

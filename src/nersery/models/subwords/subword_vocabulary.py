@@ -107,21 +107,24 @@ class SubwordVocabulary:
         texts = ((subword, text) for subword, text in enumerate(self.texts) if text)
         return frozenset(subword for subword, text in texts if any(outer_signs(text)) or _lacks_vowel(text))
 
-    def allowed(self, place: int, script: str = "", single: bool = False, lower: bool = False) -> list[int]:
+    def allowed(self, place: int, script: str = "", single: bool = False, capital: bool | None = None) -> list[int]:
         """The subwords that may stand at a place.
 
         Args:
             script: Leave out those of other scripts, unless none is left. Empty keeps all.
             single: Leave out words of several characters, unless none is left; signs stay.
-            lower: Leave out words with capitals, unless none is left.
+            capital: Leave out words that do not begin with a capital, unless none is left; signs stay. False: leave out
+                those with capitals.
         """
         fit = self._fit(place)
         if single and any(is_character(self.texts[subword]) for subword in fit):
             fit = [subword for subword in fit if subword in self.signs or is_character(self.texts[subword])]
         same = [subword for subword in fit if self.scripts[subword] in ("", script)] if script else fit
         same = same if any(self.scripts[subword] for subword in same) else fit
-        small = [subword for subword in same if self.texts[subword] == self.texts[subword].lower()] if lower else []
-        return small if any(self.texts[subword] for subword in small) else same
+        if capital is None:
+            return same
+        alike = [subword for subword in same if _is_in_case(self.texts[subword], capital)]
+        return alike if any(self.texts[subword] for subword in alike) else same
 
     def _fit(self, place: int) -> list[int]:
         opens = place in (OPENING, WORD_OR_SIGN)
@@ -174,6 +177,12 @@ def check_decoder(tokenizer: Any) -> None:
 
 def _decode(tokenizer: Any, rows: list[list[int]]) -> list[str]:
     return list(tokenizer.batch_decode(rows, skip_special_tokens=False, clean_up_tokenization_spaces=False))
+
+
+def _is_in_case(text: str, capital: bool) -> bool:
+    if not text:  # a sign
+        return True
+    return text[0] != text[0].lower() if capital else text == text.lower()
 
 
 def _lacks_vowel(text: str) -> bool:
