@@ -33,7 +33,7 @@ class TestFilling:
 
     def test_every_word_that_could_be_drawn_is_clean(self, model: MaskedLM) -> None:
         ((guesses,),) = model.guesses([MaskedInput(("Ada", "won"), (1,))], 10_000)
-        assert len(guesses) == len(model.vocabulary.allowed(OPENING, "LATIN"))
+        assert len(guesses) == len(model.vocabulary.allowed(OPENING, ("LATIN",)))
         assert not [word for word, _ in guesses if not self.is_clean(word)]
 
     def test_whole_words_are_one_opening_subword(self, model: MaskedLM) -> None:
@@ -61,7 +61,8 @@ class TestFilling:
         assert [(1, number) for number in range(len(places))] == list(options)
         for (subwords, _), place in zip(options.values(), places, strict=True):
             capital = word[0].isupper() if place == OPENING and not model.folds_case else None
-            assert sorted(subwords) == vocabulary.allowed(place, "LATIN", capital=capital or None)
+            scripts = ("LATIN",) if place == OPENING else ("", "LATIN")
+            assert sorted(subwords) == vocabulary.allowed(place, scripts, capital=capital or None)
 
     @pytest.mark.parametrize("by_subword", [False, True])
     def test_a_word_is_replaced_by_one_of_its_script(self, model: MaskedLM, by_subword: bool) -> None:
@@ -74,6 +75,16 @@ class TestFilling:
         assert latin - {""} == {"LATIN"}
         assert number == emoji
         assert number - {""} == {"LATIN"}, "they have no script, and may become a word of the sentence's"
+
+    def test_a_word_with_letters_becomes_no_number(self, tiny_masked_lms: dict[str, Path]) -> None:
+        """A person must not be called 11; a number may become one."""
+        model = opened(tiny_masked_lms["bytes"])
+        masked_input = MaskedInput(("दिल्ली", "1843", "won"), (0, 1))
+        name, number = ({word for word, _ in at} for at in model.guesses([masked_input], 10_000)[0])
+        assert not any(word.isdecimal() for word in name)
+        assert any(word.isdecimal() for word in number)
+        (signs, _) = model.guesses([masked_input], 10_000, signs=True)[0]
+        assert any(word.isdecimal() for word, _ in signs), "a gap of a template may hold a number"
 
     def test_a_word_partly_in_the_script_of_the_text_becomes_one_of_it(self, tiny_masked_lms: dict[str, Path]) -> None:
         """Such as a Latin name with a Korean particle."""

@@ -47,7 +47,7 @@ from nersery.models.training.trainer import History, TrainingPlan, seeded, train
 Example = TypeVar("Example")
 Guess = tuple[str, float]
 """A word and its probability."""
-_AllowedKey = tuple[int, str, bool, bool | None]
+_AllowedKey = tuple[int, tuple[str, ...], bool, bool | None]
 """Arguments of `SubwordVocabulary.allowed`."""
 
 LENGTH_MULTIPLE = 8
@@ -313,7 +313,7 @@ class MaskedLM:
 
         If a subword of its own marks the border of the word, it is not masked. A word without a script, such as a
         number, becomes one of the script of the text; so does one that is partly in it, such as Korean *EU가*. A word
-        with a capital becomes another one, unless no word of the vocabulary has any.
+        with a capital becomes another one, unless no word of the vocabulary has any. No name becomes a number.
         """
         subwords = self.encoder.subwords([word])[0]
         places = self.vocabulary.places(subwords)[: self.encoder.max_subwords // 4]
@@ -323,9 +323,10 @@ class MaskedLM:
             places = [(JOINED_OR_SIGN if first == JOINED else WORD_OR_SIGN) if drawing.signs else first]
         border = subwords[: self.vocabulary.border(subwords)] if places[0] == BEHIND_BORDER else ()
         script = style[0] if style[0] in map(script_of, word) else script_of(word) or style[0]
-        like = script, is_character(word)
-        capital, later = (False, False) if style[1] else (has_capital(word) or None, None)
-        keys = [(place, *like, later if number else capital) for number, place in enumerate(places)]
+        single, case = is_character(word), False if style[1] else None
+        letters: tuple[str, ...] = (script,) if script_of(word) and not drawing.signs else ("", script)
+        keys = [(places[0], letters, single, True if case is None and has_capital(word) else case)]
+        keys += [(place, ("", script), single, case) for place in places[1:]]
         return (*border, *[self.mask] * len(places)), keys
 
     def _allowed_at(self, *key: *_AllowedKey) -> Tensor:

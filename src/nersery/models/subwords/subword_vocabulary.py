@@ -107,11 +107,13 @@ class SubwordVocabulary:
         texts = ((subword, text) for subword, text in enumerate(self.texts) if text)
         return frozenset(subword for subword, text in texts if any(outer_signs(text)) or _lacks_vowel(text))
 
-    def allowed(self, place: int, script: str = "", single: bool = False, capital: bool | None = None) -> list[int]:
+    def allowed(
+        self, place: int, scripts: Sequence[str] = (), single: bool = False, capital: bool | None = None
+    ) -> list[int]:
         """The subwords that may stand at a place.
 
         Args:
-            script: Leave out those of other scripts, unless none is left. Empty keeps all.
+            scripts: Leave out those of other scripts, unless none is left; that of numbers is "". Empty keeps all.
             single: Leave out words of several characters, unless none is left; signs stay.
             capital: Leave out words that do not begin with a capital, unless none is left; signs stay. False: leave out
                 those with capitals.
@@ -119,7 +121,7 @@ class SubwordVocabulary:
         fit = self._fit(place)
         if single and any(is_character(self.texts[subword]) for subword in fit):
             fit = [subword for subword in fit if subword in self.signs or is_character(self.texts[subword])]
-        same = [subword for subword in fit if self.scripts[subword] in ("", script)] if script else fit
+        same = [subword for subword in fit if self.scripts[subword] in scripts] if any(scripts) else fit
         same = same if any(self.scripts[subword] for subword in same) else fit
         if capital is None:
             return same
