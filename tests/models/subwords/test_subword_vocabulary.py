@@ -239,6 +239,12 @@ def test_korean_syllables_that_were_taken_apart_are_put_together(tmp_path: Path)
         assert vocabulary.word(subwords) == word
 
 
+def test_thai_and_lao_am_that_normalization_took_apart_are_put_together() -> None:
+    texts = tuple(unicodedata.normalize("NFKC", word) for word in ("น้ำ", "ຄຳ"))
+    vocabulary = SubwordVocabulary(texts, (True,) * 2)
+    assert [vocabulary.word([subword]) for subword in range(2)] == ["น้ำ", "ຄຳ"]
+
+
 def test_behind_a_border_mark_stands_what_goes_on_with_a_word(tiny_masked_lms: dict[str, Path]) -> None:
     """SentencePiece cuts rare words into a border mark and subwords that open no word."""
     vocabulary = MaskedLM(ModelSource(str(tiny_masked_lms["unigram"])), precision="fp32").vocabulary

@@ -11,7 +11,7 @@ from typing import Any
 
 from nersery.core.errors import MissingResourceError
 from nersery.core.scripts import script_of
-from nersery.core.text_forms import composed
+from nersery.core.text_forms import respelled
 from nersery.io.scripts_without_spaces import follows_without_space, is_character
 from nersery.io.tokenization import outer_signs
 from nersery.models.subwords.subwords import WORD_BORDER, SubwordEncoder
@@ -25,8 +25,6 @@ SPECIAL = re.compile(r"<[^<>]+>|\[[A-Z_]+\]|\|.+\|")
 INSIDE, OPENING, BEHIND_BORDER, JOINED, WORD_OR_SIGN, JOINED_OR_SIGN = PLACES = range(6)
 """Places of a subword: within a word, at its start, at its start after a border that is a subword of its own, at its
 start in a script without spaces, and where a word or a sign may start."""
-HANGUL_LETTER = re.compile("[\u1100-\u11ff]")
-"""Part of a syllable that a tokenizer took apart, as those for uncased text do."""
 VIRAMA = 9
 """Unicode's combining class of the mark that takes the vowel of a letter."""
 LONGEST_SIGN = 3
@@ -162,9 +160,8 @@ class SubwordVocabulary:
         return [first, *rest]
 
     def word(self, subwords: Sequence[int]) -> str:
-        """The word that subwords form, with composed syllables if it is Korean."""
-        word = "".join(self.texts[subword] or self.signs.get(subword, "") for subword in subwords)
-        return composed(word) if HANGUL_LETTER.search(word) else word
+        """The word that subwords form."""
+        return respelled("".join(self.texts[subword] or self.signs.get(subword, "") for subword in subwords))
 
 
 def check_decoder(tokenizer: Any) -> None:
