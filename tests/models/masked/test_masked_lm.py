@@ -86,6 +86,12 @@ class TestFilling:
         (signs, _) = model.guesses([masked_input], 10_000, signs=True)[0]
         assert any(word.isdecimal() for word, _ in signs), "a gap of a template may hold a number"
 
+    def test_a_number_gets_digits_of_the_text(self, tiny_masked_lms: dict[str, Path]) -> None:
+        """In Thai, 8 became a Bengali digit."""
+        model = opened(tiny_masked_lms["bytes"])
+        _, [(_, scripts, *_)] = model._template("1843", ("THAI", False), Drawing())
+        assert scripts == ("", "THAI DIGIT", "THAI")
+
     def test_a_word_partly_in_the_script_of_the_text_becomes_one_of_it(self, tiny_masked_lms: dict[str, Path]) -> None:
         """Such as a Latin name with a Korean particle."""
         model = opened(tiny_masked_lms["unigram"])

@@ -288,6 +288,12 @@ def test_a_place_in_a_word_takes_subwords_of_its_script() -> None:
     assert SubwordVocabulary(("ada",), (True,)).allowed(OPENING, ("", "CJK"), single=True) == [0]
 
 
+def test_a_number_has_no_digits_of_another_script() -> None:
+    vocabulary = SubwordVocabulary(("1843", "১৮", "១៨", "١٨", "۱۸", "রাম"), (True,) * 6)
+    assert vocabulary.scripts == ("", "BENGALI DIGIT", "KHMER DIGIT", "ARABIC DIGIT", "ARABIC DIGIT", "BENGALI")
+    assert vocabulary.allowed(OPENING, ("", "BENGALI DIGIT", "BENGALI")) == [0, 1, 5]
+
+
 def test_words_that_punctuation_is_glued_to_are_none() -> None:
     vocabulary = SubwordVocabulary(("2018", "2018.", "(1)", "50%", "U.S.", "ہے۔"), (True,) * 6)
     assert vocabulary.allowed(OPENING) == [0, 3, 4]

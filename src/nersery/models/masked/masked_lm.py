@@ -324,9 +324,10 @@ class MaskedLM:
         border = subwords[: self.vocabulary.border(subwords)] if places[0] == BEHIND_BORDER else ()
         script = style[0] if style[0] in map(script_of, word) else script_of(word) or style[0]
         single, case = is_character(word), False if style[1] else None
-        letters: tuple[str, ...] = (script,) if script_of(word) and not drawing.signs else ("", script)
+        scripts: tuple[str, ...] = ("", f"{script} DIGIT", script)
+        letters = scripts[-1:] if script_of(word) and not drawing.signs else scripts
         keys = [(places[0], letters, single, True if case is None and has_capital(word) else case)]
-        keys += [(place, ("", script), single, case) for place in places[1:]]
+        keys += [(place, scripts, single, case) for place in places[1:]]
         return (*border, *[self.mask] * len(places)), keys
 
     def _allowed_at(self, *key: *_AllowedKey) -> Tensor:

@@ -10,7 +10,7 @@ from functools import cached_property
 from typing import Any
 
 from nersery.core.errors import MissingResourceError
-from nersery.core.scripts import script_of
+from nersery.core.scripts import digits_of, script_of
 from nersery.core.text_forms import respelled
 from nersery.io.scripts_without_spaces import follows_without_space, is_character
 from nersery.io.tokenization import outer_signs
@@ -96,8 +96,8 @@ class SubwordVocabulary:
 
     @cached_property
     def scripts(self) -> tuple[str, ...]:
-        """The script of each subword; see `nersery.core.scripts.script_of`."""
-        return tuple(map(script_of, self.texts))
+        """The script of each subword, or its digits; see `nersery.core.scripts`."""
+        return tuple(script_of(text) or digits_of(text) for text in self.texts)
 
     @cached_property
     def _no_words(self) -> frozenset[int]:
@@ -111,7 +111,7 @@ class SubwordVocabulary:
         """The subwords that may stand at a place.
 
         Args:
-            scripts: Leave out those of other scripts, unless none is left; that of numbers is "". Empty keeps all.
+            scripts: Leave out those of other scripts, unless none is left; see `scripts`. Empty keeps all.
             single: Leave out words of several characters, unless none is left; signs stay.
             capital: Leave out words that do not begin with a capital, unless none is left; signs stay. False: leave out
                 those with capitals.
