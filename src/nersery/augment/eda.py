@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from nersery.augment.base import Augmenter
+from nersery.augment.components.gold_training import warn_of_characters
 from nersery.augment.words.segments import segments, shuffled
 from nersery.augment.words.thesaurus import WORDNET, SynonymSettings, Thesaurus, check_wordnet
 from nersery.core.errors import MissingResourceError, SettingsError
@@ -89,6 +90,8 @@ class Eda(SynonymSettings, Augmenter):
             MissingResourceError: When there is neither WordNet nor a table, and no operation does without.
         """
         self._thesaurus = Thesaurus({})
+        if "shuffle" in self.operations:
+            warn_of_characters(self, sentences)
         if not self._needs_synonyms:
             return
         try:
