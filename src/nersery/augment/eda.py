@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from nersery.augment.base import Augmenter
+from nersery.augment.components.gold_training import warn_of_characters
 from nersery.augment.words.segments import segments, shuffled
 from nersery.augment.words.thesaurus import WORDNET, SynonymSettings, Thesaurus, check_wordnet
 from nersery.core.errors import MissingResourceError, SettingsError
@@ -89,6 +90,8 @@ class Eda(SynonymSettings, Augmenter):
             MissingResourceError: When there is neither WordNet nor a table, and no operation does without.
         """
         self._thesaurus = Thesaurus({})
+        if "shuffle" in self.operations:
+            warn_of_characters(self, sentences)
         if not self._needs_synonyms:
             return
         try:
@@ -130,7 +133,8 @@ def _share(rate: float, number: int) -> int:
 def _with_synonyms(sentence: Sentence, count: int, thesaurus: Thesaurus, rng: random.Random) -> Sentence | None:
     known = [place for place, word in enumerate(sentence.words) if thesaurus.of(word)]
     chosen = rng.sample(known, min(count, len(known)))
-    edits: list[Edit] = [(place, place + 1, thesaurus.draw_like(sentence.words[place], rng)) for place in chosen]
+    words, language = sentence.words, sentence.language
+    edits: list[Edit] = [(place, place + 1, thesaurus.draw_like(words[place], rng, language)) for place in chosen]
     return sentence.replace_spans(edits) if edits else None
 
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from itertools import accumulate
 
 from nersery.augment.base import Augmenter
-from nersery.augment.components.gold_training import no_sentences
+from nersery.augment.components.gold_training import no_sentences, warn_of_characters
 from nersery.augment.words.thesaurus import key
 from nersery.augment.words.word_lists import check_file, read_words
 from nersery.core.outcome import Reject
@@ -68,6 +68,7 @@ class LabelWiseTokenReplacement(Augmenter):
                     counts.setdefault((language, tag), Counter())[word] += 1
         if not counts:
             raise no_sentences(self)
+        warn_of_characters(self, sentences)
         self._words = {
             place: _Distribution.of({word: count for word, count in words.items() if not self._is_stop_word(word)})
             for place, words in counts.items()

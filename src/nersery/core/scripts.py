@@ -30,6 +30,17 @@ def script_of(word: str) -> str:
     return ""
 
 
+def digits_of(text: str) -> str:
+    """The digits that a number has; empty for those of Europe, which all scripts use, and for a text that is no number.
+
+    >>> digits_of("২৯"), digits_of("۳"), digits_of("٣"), digits_of("1,000"), digits_of("１"), digits_of("ক২")
+    ('BENGALI DIGIT', 'ARABIC DIGIT', 'ARABIC DIGIT', '', '', '')
+    """
+    first = next((character for character in text if character.isdecimal() and not character.isascii()), "1")
+    script = re.split("[ -]", WIDTHS.sub("", unicodedata.name(first)).removeprefix("EXTENDED "))[0]
+    return "" if script == "DIGIT" or script_of(text) else f"{script} DIGIT"
+
+
 @cache
 def _script_of_character(character: str) -> str:
     if unicodedata.category(character)[0] not in "LM":

@@ -6,11 +6,15 @@ Code with another form needs that one: dictionaries are lower-cased, and lexicon
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from unicodedata import category, normalize
 
 DOTTED_I = "i\N{COMBINING DOT ABOVE}"
 """What Unicode makes of *İ* in lower case; Turkish writes *i*."""
+
+HANGUL_LETTER = re.compile("[\u1100-\u11ff]")
+"""Part of a Korean syllable."""
 
 
 def composed(text: str) -> str:
@@ -20,6 +24,16 @@ def composed(text: str) -> str:
     True
     """
     return text if text.isascii() else normalize("NFC", text)
+
+
+def respelled(text: str) -> str:
+    """A text that a model wrote, with the characters that tokenizers take apart: Thai and Lao *am*, Korean syllables.
+
+    >>> respelled("ท\u0e4d\u0e32") == "ท\N{THAI CHARACTER SARA AM}"
+    True
+    """
+    whole = text.replace("\u0e4d\u0e32", "\u0e33").replace("\u0ecd\u0eb2", "\u0eb3")
+    return composed(whole) if HANGUL_LETTER.search(whole) else whole
 
 
 def unspaced(words: Iterable[str]) -> str:

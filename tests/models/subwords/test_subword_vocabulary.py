@@ -17,6 +17,7 @@ from nersery.models.subwords.subword_vocabulary import (
     INSIDE,
     JOINED,
     OPENING,
+    WORD_OR_SIGN,
     SubwordVocabulary,
     _is_clean,
     check_decoder,
@@ -238,6 +239,12 @@ def test_korean_syllables_that_were_taken_apart_are_put_together(tmp_path: Path)
         assert vocabulary.word(subwords) == word
 
 
+def test_thai_and_lao_am_that_normalization_took_apart_are_put_together() -> None:
+    texts = tuple(unicodedata.normalize("NFKC", word) for word in ("น้ำ", "ຄຳ"))
+    vocabulary = SubwordVocabulary(texts, (True,) * 2)
+    assert [vocabulary.word([subword]) for subword in range(2)] == ["น้ำ", "ຄຳ"]
+
+
 def test_behind_a_border_mark_stands_what_goes_on_with_a_word(tiny_masked_lms: dict[str, Path]) -> None:
     """SentencePiece cuts rare words into a border mark and subwords that open no word."""
     vocabulary = MaskedLM(ModelSource(str(tiny_masked_lms["unigram"])), precision="fp32").vocabulary
@@ -271,13 +278,20 @@ def test_a_word_of_a_script_without_spaces_is_filled_by_such_words(tiny_masked_l
 def test_a_place_in_a_word_takes_subwords_of_its_script() -> None:
     texts = ("ada", "राम", "ि", "1843", "東京", "カナ", "東", "ที่", "ที่ดิน")
     vocabulary = SubwordVocabulary(texts, (True,) * len(texts))
-    assert [texts[subword] for subword in vocabulary.allowed(OPENING, "LATIN")] == ["ada", "1843"]
-    assert [texts[subword] for subword in vocabulary.allowed(OPENING, "DEVANAGARI")] == ["राम", "ि", "1843"]
-    assert [texts[subword] for subword in vocabulary.allowed(OPENING, "CJK")] == ["1843", "東京", "カナ", "東"]
-    assert vocabulary.allowed(OPENING, "TAMIL") == vocabulary.allowed(OPENING) == list(range(9))
-    assert [texts[subword] for subword in vocabulary.allowed(OPENING, "CJK", single=True)] == ["東"]
-    assert [texts[subword] for subword in vocabulary.allowed(OPENING, "THAI", single=True)] == ["ที่"]
-    assert SubwordVocabulary(("ada",), (True,)).allowed(OPENING, "CJK", single=True) == [0]
+    assert [texts[subword] for subword in vocabulary.allowed(OPENING, ("", "LATIN"))] == ["ada", "1843"]
+    assert [texts[subword] for subword in vocabulary.allowed(OPENING, ("", "DEVANAGARI"))] == ["राम", "ि", "1843"]
+    assert [texts[subword] for subword in vocabulary.allowed(OPENING, ("", "CJK"))] == ["1843", "東京", "カナ", "東"]
+    assert [texts[subword] for subword in vocabulary.allowed(OPENING, ("LATIN",))] == ["ada"]
+    assert vocabulary.allowed(OPENING, ("", "TAMIL")) == vocabulary.allowed(OPENING) == list(range(9))
+    assert [texts[subword] for subword in vocabulary.allowed(OPENING, ("", "CJK"), single=True)] == ["東"]
+    assert [texts[subword] for subword in vocabulary.allowed(OPENING, ("", "THAI"), single=True)] == ["ที่"]
+    assert SubwordVocabulary(("ada",), (True,)).allowed(OPENING, ("", "CJK"), single=True) == [0]
+
+
+def test_a_number_has_no_digits_of_another_script() -> None:
+    vocabulary = SubwordVocabulary(("1843", "১৮", "១៨", "١٨", "۱۸", "রাম"), (True,) * 6)
+    assert vocabulary.scripts == ("", "BENGALI DIGIT", "KHMER DIGIT", "ARABIC DIGIT", "ARABIC DIGIT", "BENGALI")
+    assert vocabulary.allowed(OPENING, ("", "BENGALI DIGIT", "BENGALI")) == [0, 1, 5]
 
 
 def test_words_that_punctuation_is_glued_to_are_none() -> None:
@@ -293,5 +307,12 @@ def test_consonants_without_a_vowel_are_no_words() -> None:
 
 def test_where_capitals_are_left_out_others_remain() -> None:
     vocabulary = SubwordVocabulary(("oslo", "Rome", "राम"), (True,) * 3)
-    assert vocabulary.allowed(OPENING, "LATIN", lower=True) == [0]
-    assert SubwordVocabulary(("Rome",), (True,)).allowed(OPENING, lower=True) == [0], "there is no other word"
+    assert vocabulary.allowed(OPENING, ("", "LATIN"), capital=False) == [0]
+    assert SubwordVocabulary(("Rome",), (True,)).allowed(OPENING, capital=False) == [0], "there is no other word"
+
+
+def test_where_a_capital_is_due_only_words_and_signs_remain_that_may_stand_there() -> None:
+    vocabulary = SubwordVocabulary(("oslo", "Rome", "iPad", "राम", "12", ""), (True,) * 6, signs={5: "("})
+    assert vocabulary.allowed(OPENING, ("", "LATIN"), capital=True) == [1]
+    assert vocabulary.allowed(WORD_OR_SIGN, ("", "LATIN"), capital=True) == [1, 5]
+    assert vocabulary.allowed(OPENING, ("", "DEVANAGARI"), capital=True) == [3, 4], "the script has none"

@@ -85,5 +85,14 @@ def in_case_of(word: str, original: str) -> str:
         return word
     if len(original) > 1 and original == original.upper():
         return word.upper()
-    first = next(filter(str.isalnum, original), "")
-    return word[:1].upper() + word[1:] if first != first.lower() else word
+    return word[:1].upper() + word[1:] if has_capital(original) else word
+
+
+def has_capital(word: str) -> bool:
+    """Whether the first letter or digit of a word is a capital letter.
+
+    >>> [has_capital(word) for word in ("(Rome", "iPhone", "Ünye", "3D", "ქართული")]
+    [True, False, True, False, False]
+    """
+    first = next(filter(str.isalnum, word), "")
+    return first != first.lower()

@@ -25,7 +25,7 @@ from nersery.core.warnings import advise, warn
 from nersery.io.scripts_without_spaces import is_character
 from nersery.models import bundled, known_languages
 from nersery.models.loading import ModelSource, autocast, pick_device, positions, refuse_nan
-from nersery.models.masked.masked_inputs import Drawing, MaskedInput, in_case_of
+from nersery.models.masked.masked_inputs import Drawing, MaskedInput, has_capital, in_case_of
 from nersery.models.masked.masked_subwords import MaskedInputEncoder, MaskedWindow, Place
 from nersery.models.passes import WINDOWS, windows_at_once
 from nersery.models.subwords.collation import collate
@@ -47,7 +47,7 @@ from nersery.models.training.trainer import History, TrainingPlan, seeded, train
 Example = TypeVar("Example")
 Guess = tuple[str, float]
 """A word and its probability."""
-_AllowedKey = tuple[int, str, bool, bool]
+_AllowedKey = tuple[int, tuple[str, ...], bool, bool | None]
 """Arguments of `SubwordVocabulary.allowed`."""
 
 LENGTH_MULTIPLE = 8
@@ -312,7 +312,8 @@ class MaskedLM:
         """The masks that replace a word, and for each of them what tells the subwords that may stand there.
 
         If a subword of its own marks the border of the word, it is not masked. A word without a script, such as a
-        number, becomes one of the script of the text.
+        number, becomes one of the script of the text; so does one that is partly in it, such as Korean *EU가*. A word
+        with a capital becomes another one, unless no word of the vocabulary has any. No name becomes a number.
         """
         subwords = self.encoder.subwords([word])[0]
         places = self.vocabulary.places(subwords)[: self.encoder.max_subwords // 4]
@@ -321,8 +322,13 @@ class MaskedLM:
             first = places[0] if places[0] in (BEHIND_BORDER, JOINED) else OPENING
             places = [(JOINED_OR_SIGN if first == JOINED else WORD_OR_SIGN) if drawing.signs else first]
         border = subwords[: self.vocabulary.border(subwords)] if places[0] == BEHIND_BORDER else ()
-        like = script_of(word) or style[0], is_character(word), style[1]
-        return (*border, *[self.mask] * len(places)), [(place, *like) for place in places]
+        script = style[0] if style[0] in map(script_of, word) else script_of(word) or style[0]
+        single, case = is_character(word), False if style[1] else None
+        scripts: tuple[str, ...] = ("", f"{script} DIGIT", script)
+        letters = scripts[-1:] if script_of(word) and not drawing.signs else scripts
+        keys = [(places[0], letters, single, True if case is None and has_capital(word) else case)]
+        keys += [(place, scripts, single, case) for place in places[1:]]
+        return (*border, *[self.mask] * len(places)), keys
 
     def _allowed_at(self, *key: *_AllowedKey) -> Tensor:
         """0 for subwords that may stand at a place in a word like that, else minus infinity. Shape: (subwords)."""

@@ -10,6 +10,7 @@ from typing import Any
 from unicodedata import category
 
 from nersery.core.errors import MissingResourceError, SettingsError
+from nersery.core.text_forms import respelled
 from nersery.models.masked.masked_inputs import GAP, OWN
 from nersery.models.seq2seq.seq2seq_inputs import BROKEN, UNKNOWN
 from nersery.models.subwords.subword_vocabulary import PLACEHOLDER, check_decoder
@@ -118,7 +119,8 @@ class Seq2SeqTokenization:
                 continue
             ids = list(run)
             text = self._tokenizer.decode(ids, skip_special_tokens=False, clean_up_tokenization_spaces=False)
-            written = [BROKEN if HALF_A_CHARACTER in word or _is_unseen(word) else word for word in text.split()]
+            new = respelled(text).split()
+            written = [BROKEN if HALF_A_CHARACTER in word or _is_unseen(word) else word for word in new]
             words += [BROKEN, *written[1:]] if self._continues(ids[0]) else written
         return tuple(words)
 

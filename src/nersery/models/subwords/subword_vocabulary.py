@@ -10,8 +10,8 @@ from functools import cached_property
 from typing import Any
 
 from nersery.core.errors import MissingResourceError
-from nersery.core.scripts import script_of
-from nersery.core.text_forms import composed
+from nersery.core.scripts import digits_of, script_of
+from nersery.core.text_forms import respelled
 from nersery.io.scripts_without_spaces import follows_without_space, is_character
 from nersery.io.tokenization import outer_signs
 from nersery.models.subwords.subwords import WORD_BORDER, SubwordEncoder
@@ -25,8 +25,6 @@ SPECIAL = re.compile(r"<[^<>]+>|\[[A-Z_]+\]|\|.+\|")
 INSIDE, OPENING, BEHIND_BORDER, JOINED, WORD_OR_SIGN, JOINED_OR_SIGN = PLACES = range(6)
 """Places of a subword: within a word, at its start, at its start after a border that is a subword of its own, at its
 start in a script without spaces, and where a word or a sign may start."""
-HANGUL_LETTER = re.compile("[\u1100-\u11ff]")
-"""Part of a syllable that a tokenizer took apart, as those for uncased text do."""
 VIRAMA = 9
 """Unicode's combining class of the mark that takes the vowel of a letter."""
 LONGEST_SIGN = 3
@@ -98,8 +96,8 @@ class SubwordVocabulary:
 
     @cached_property
     def scripts(self) -> tuple[str, ...]:
-        """The script of each subword; see `nersery.core.scripts.script_of`."""
-        return tuple(map(script_of, self.texts))
+        """The script of each subword, or its digits; see `nersery.core.scripts`."""
+        return tuple(script_of(text) or digits_of(text) for text in self.texts)
 
     @cached_property
     def _no_words(self) -> frozenset[int]:
@@ -107,21 +105,26 @@ class SubwordVocabulary:
         texts = ((subword, text) for subword, text in enumerate(self.texts) if text)
         return frozenset(subword for subword, text in texts if any(outer_signs(text)) or _lacks_vowel(text))
 
-    def allowed(self, place: int, script: str = "", single: bool = False, lower: bool = False) -> list[int]:
+    def allowed(
+        self, place: int, scripts: Sequence[str] = (), single: bool = False, capital: bool | None = None
+    ) -> list[int]:
         """The subwords that may stand at a place.
 
         Args:
-            script: Leave out those of other scripts, unless none is left. Empty keeps all.
+            scripts: Leave out those of other scripts, unless none is left; see `scripts`. Empty keeps all.
             single: Leave out words of several characters, unless none is left; signs stay.
-            lower: Leave out words with capitals, unless none is left.
+            capital: Leave out words that do not begin with a capital, unless none is left; signs stay. False: leave out
+                those with capitals.
         """
         fit = self._fit(place)
         if single and any(is_character(self.texts[subword]) for subword in fit):
             fit = [subword for subword in fit if subword in self.signs or is_character(self.texts[subword])]
-        same = [subword for subword in fit if self.scripts[subword] in ("", script)] if script else fit
+        same = [subword for subword in fit if self.scripts[subword] in scripts] if any(scripts) else fit
         same = same if any(self.scripts[subword] for subword in same) else fit
-        small = [subword for subword in same if self.texts[subword] == self.texts[subword].lower()] if lower else []
-        return small if any(self.texts[subword] for subword in small) else same
+        if capital is None:
+            return same
+        alike = [subword for subword in same if _is_in_case(self.texts[subword], capital)]
+        return alike if any(self.texts[subword] for subword in alike) else same
 
     def _fit(self, place: int) -> list[int]:
         opens = place in (OPENING, WORD_OR_SIGN)
@@ -157,9 +160,8 @@ class SubwordVocabulary:
         return [first, *rest]
 
     def word(self, subwords: Sequence[int]) -> str:
-        """The word that subwords form, with composed syllables if it is Korean."""
-        word = "".join(self.texts[subword] or self.signs.get(subword, "") for subword in subwords)
-        return composed(word) if HANGUL_LETTER.search(word) else word
+        """The word that subwords form."""
+        return respelled("".join(self.texts[subword] or self.signs.get(subword, "") for subword in subwords))
 
 
 def check_decoder(tokenizer: Any) -> None:
@@ -174,6 +176,12 @@ def check_decoder(tokenizer: Any) -> None:
 
 def _decode(tokenizer: Any, rows: list[list[int]]) -> list[str]:
     return list(tokenizer.batch_decode(rows, skip_special_tokens=False, clean_up_tokenization_spaces=False))
+
+
+def _is_in_case(text: str, capital: bool) -> bool:
+    if not text:  # a sign
+        return True
+    return text[0] != text[0].lower() if capital else text == text.lower()
 
 
 def _lacks_vowel(text: str) -> bool:
