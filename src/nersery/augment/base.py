@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import KW_ONLY, dataclass, field
+from dataclasses import KW_ONLY, dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, runtime_checkable
 
@@ -47,6 +47,10 @@ class Augmenter(Method):
     def fit(self, sentences: Iterable[Sentence], training: Training = NO_TRAINING) -> None:
         """Learn from the gold sentences; called once, before anything is generated."""
 
+    def reading(self, gold: Iterable[Sentence]) -> Reading | None:
+        """How it reads sentences and writes drafts, in a form of its own; None: as they are."""
+        return None
+
     def check_tagger(self, tagger: Tagger) -> None:
         """Raise `SettingsError` if the run's untrained tagger does not suit the method."""
 
@@ -65,6 +69,16 @@ class Augmenter(Method):
     ) -> Sequence[Sentence | Reject]:
         """One outcome for each sentence, in order; methods that run a model define this instead of `generate`."""
         return [_generated(self, sentence, rng) for sentence, rng in zip(sentences, rngs, strict=True)]
+
+
+class Reading(Protocol):
+    """How a method reads sentences in a form of its own; see `Augmenter.reading`."""
+
+    def read(self, sentence: Sentence) -> Sentence:
+        """A sentence as the method reads it."""
+
+    def written(self, draft: Sentence | Reject) -> Sentence | Reject:
+        """What the method made of such a sentence, in the form of the corpus."""
 
 
 @runtime_checkable
@@ -112,8 +126,11 @@ def _tasks(sentences: Iterable[Sentence | Reject], numbers: range) -> Iterator[T
                 yield sentence, copy
 
 
-def augment_step(method: Augmenter, seed: int) -> Step[Task]:
+def augment_step(method: Augmenter, seed: int, reading: Reading | None = None) -> Step[Task]:
     """The step of a fitted method over a batch of tasks.
+
+    Args:
+        reading: Of a method with `generate_batch`; see `Augmenter.reading`.
 
     Raises:
         NerseryError: In the step, if a sentence has no id, or an outcome is missing or invalid.
@@ -134,7 +151,9 @@ def augment_step(method: Augmenter, seed: int) -> Step[Task]:
             return [*one_by_one(batch)]
         rngs = [item_rng(seed, name, sentence.id, copy) for sentence, copy in batch]
         try:
-            drafts = one_for_each(name, batch, method.generate_batch([sentence for sentence, _ in batch], rngs))
+            sentences = [reading.read(sentence) if reading else sentence for sentence, _ in batch]
+            drafts = one_for_each(name, batch, method.generate_batch(sentences, rngs))
+            drafts = [*map(reading.written, drafts)] if reading else drafts
         except DataError as error:
             raise NerseryError(f"method {name} made an invalid sentence out of a batch: {error}") from error
         return [_finished(task, draft, name) for task, draft in zip(batch, drafts, strict=True)]
@@ -217,8 +236,13 @@ class AugmentStage(Stage[Sentence, Task]):
 
     def fit(self, method: Augmenter, folder: Path | None, progress: Progress | None) -> Step[Task]:
         """See `Stage`."""
-        method.fit(self.gold, in_job(self.training, folder, progress))
-        return augment_step(method, self.training.seed)
+        gold, training = self.gold, in_job(self.training, folder, progress)
+        reading = method.reading(gold)
+        if reading is not None:
+            gold = [*map(reading.read, gold)]
+            training = replace(training, dev=[*map(reading.read, training.dev)])
+        method.fit(gold, training)
+        return augment_step(method, self.training.seed, reading)
 
     @property
     def items_per_row(self) -> int:
