@@ -7,7 +7,7 @@ from nersery.core.errors import Issue, SettingsError
 from nersery.core.sentence import types_in
 from nersery.core.text_forms import unspaced
 from nersery.experiments.recipe import Recipe
-from nersery.experiments.run_state.data_parts import Parts, parts_of, sentences_of
+from nersery.experiments.recipe_file.data_files import Parts, parts_of, sentences_of
 from nersery.experiments.sampling import sample
 
 

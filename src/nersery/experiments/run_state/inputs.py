@@ -13,8 +13,7 @@ from nersery.core.files import content_hash
 from nersery.core.sentence import Corpus, Sentence
 from nersery.core.wording import either
 from nersery.experiments.recipe import Recipe, shipped_recipes
-from nersery.experiments.recipe_file.data_files import SPLITS, DataFile
-from nersery.experiments.run_state.data_parts import sentences_of
+from nersery.experiments.recipe_file.data_files import SPLITS, DataFile, sentences_of
 from nersery.experiments.run_state.input_issues import input_issues
 from nersery.experiments.run_state.input_notes import input_notes
 from nersery.io.shipped import EXAMPLE_PREFIX
