@@ -3,8 +3,8 @@
 import pytest
 
 from nersery.crosslingual.hmm import word_counts
+from nersery.crosslingual.hmm.prior_counts import WordCounts
 from nersery.crosslingual.hmm.vocabulary import Vocabulary
-from nersery.crosslingual.hmm.word_counts import WordCounts
 
 
 @pytest.mark.parametrize("known", [1, 1 << 14])
