@@ -16,8 +16,7 @@ from markupsafe import Markup
 
 from nersery.report.escaping import html_template
 from nersery.report.model import SystemReport
-from nersery.report.parts import AgainstGold
-from nersery.report.training_parts import TrainingReport
+from nersery.report.parts import AgainstGold, TrainingReport
 
 Systems = list[SystemReport]
 
