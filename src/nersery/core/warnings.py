@@ -34,8 +34,9 @@ def remark(text: str) -> None:
 
 
 def note(message: str) -> None:
-    """Print a note, each time; see `remark`."""
-    remark(f"note: {message}")
+    """Print a note, each time; see `remark`. An empty one is none."""
+    if message:
+        remark(f"note: {message}")
 
 
 _note_once = cache(note)

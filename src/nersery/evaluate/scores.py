@@ -197,8 +197,7 @@ def evaluate(gold: Iterable[Sentence] | str | Path, predicted: Iterable[Sentence
     """
     truth = Corpus(opened(gold, "gold"))
     scores = score(truth, paired_by_order(truth, Corpus(opened(predicted, "predicted"))))
-    if text := note_of_scores(scores.as_dict()):
-        note(text)
+    note(note_of_scores(scores.as_dict()))
     return scores
 
 
