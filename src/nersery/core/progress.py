@@ -51,7 +51,6 @@ class Progress:
         self._interval = 0.2 if sys.stderr.isatty() else LOG_SECONDS
 
     def __enter__(self) -> Progress:
-        """The progress itself."""
         return self
 
     def __exit__(self, *error: object) -> None:

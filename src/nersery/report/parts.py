@@ -202,7 +202,6 @@ class MistakeExample(LabelledExample):
     predicted_entity: ShownEntity | None = None
 
     def __str__(self) -> str:
-        """Both entities in words."""
         return mistake_text(self.words, self.gold_entity, self.predicted_entity)
 
 
@@ -219,7 +218,6 @@ class ChangeExample(LabelledExample):
     entity: ShownEntity | None = None
 
     def __str__(self) -> str:
-        """The entity in words."""
         return entity_text(self.words, self.entity) if self.entity else ""
 
 

@@ -26,7 +26,6 @@ class Stemmed:
         self._vocabulary, self._stored, self._lengths, self._size = vocabulary, TemporaryArray(np.int32), array("i"), 0
 
     def __len__(self) -> int:
-        """The number of sentences."""
         return len(self._lengths)
 
     def append(self, words: Sequence[str]) -> None:
