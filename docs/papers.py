@@ -8,8 +8,7 @@ from pathlib import Path
 from docstrings import table
 
 from nersery.experiments.recipe import PAPERS
-from nersery.experiments.recipe_file.model_sets import MODELS
-from nersery.experiments.recipe_file.paper_models import CHECKPOINTS
+from nersery.experiments.recipe_file.model_sets import CHECKPOINTS, MODELS
 
 ROWS = Path(__file__).with_name("papers.toml")
 HEAD = ("item", "what it shows", "command", "our result", "how it differs, and why")

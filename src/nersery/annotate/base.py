@@ -10,10 +10,9 @@ from typing import Any, ClassVar
 
 from nersery.core.definitions import check_texts, check_types
 from nersery.core.errors import NerseryError, SettingsError, did_you_mean
-from nersery.core.method import Method
 from nersery.core.outcome import Outcome, Reject, Result, Step, Tally
 from nersery.core.progress import Progress
-from nersery.core.registry import name_of
+from nersery.core.registry import Method, name_of
 from nersery.core.sentence import Entity, Origin, Sentence, types_in
 from nersery.core.training_context import NO_TRAINING, Training, in_job, training_from
 from nersery.core.warnings import warn

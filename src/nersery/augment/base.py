@@ -10,11 +10,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, runtime_checkable
 
 from nersery.core.errors import DataError, NerseryError, SettingsError
-from nersery.core.method import Method
 from nersery.core.outcome import Outcome, Reject, Result, Step, Tally
 from nersery.core.progress import Progress
 from nersery.core.random import is_whole, item_rng, item_seed
-from nersery.core.registry import name_of
+from nersery.core.registry import Method, name_of
 from nersery.core.sentence import Origin, Sentence
 from nersery.core.training_context import NO_TRAINING, Training, in_job
 from nersery.pipeline.error_policy import failure, one_for_each

@@ -43,15 +43,12 @@ class Terminated(KeyboardInterrupt):
 
 def stopped(error: KeyboardInterrupt) -> tuple[str, int]:
     """The message and exit code of a command that was stopped."""
-    how, code = (
-        ("terminated", 128 + error.number) if isinstance(error, Terminated) else ("interrupted", INTERRUPTED_CODE)
-    )
-    saved = (
-        ""
-        if sys.argv[1:2] and sys.argv[1] in SAVES_NOTHING
-        else " Finished work is saved: the same command resumes (a training loses a minute at most)"
-    )
-    return f"{how}.{saved}", code
+    message, code = "interrupted.", INTERRUPTED_CODE
+    if isinstance(error, Terminated):
+        message, code = "terminated.", 128 + error.number
+    if not sys.argv[1:2] or sys.argv[1] not in SAVES_NOTHING:
+        message += " Finished work is saved: the same command resumes (a training loses a minute at most)"
+    return message, code
 
 
 GROUPS: Mapping[str, Sequence[str]] = {

@@ -50,8 +50,7 @@ def agree(
         if not is_comparable(first_corpus, second_corpus):
             raise
         raise DataError(error.issues, fix=f"{error.fix}. If only one file has them: --missing leave-out") from None
-    if text := note_of_scores(result.entities.as_dict(), first, second):
-        note(text)
+    note(note_of_scores(result.entities.as_dict(), first, second))
     if json:
         options.print_json(result.as_dict())
     else:

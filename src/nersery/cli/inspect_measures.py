@@ -100,10 +100,14 @@ def _print_quality(rows: Sequence[Row], kind: str | None, model: str) -> None:
     head = ["file", "sentences", *(["without parent"] if orphans else []), "Diversity-E", "Diversity-N", "Diversity-L"]
     shown = tables.table(*head, "new entities", *([kind] if kind else []), figures_from=1)
     for row in rows:
-        figures = [_count(row["sentences"]), *([_count(row.get("orphans"))] if orphans else [])]
+        figures = [_figure(row["sentences"]), *([_figure(row.get("orphans"))] if orphans else [])]
         shares = row.get("diversity", {})
-        figures += [_share(shares.get("entity")), _share(shares.get("non_entity")), _figure(shares.get("length"), 2)]
-        figures += [_count(row.get("new_entities")), *([_figure(row["perplexity"], 1)] if kind else [])]
+        figures += [
+            _share(shares.get("entity")),
+            _share(shares.get("non_entity")),
+            _figure(shares.get("length"), ",.2f"),
+        ]
+        figures += [_figure(row.get("new_entities")), *([_figure(row["perplexity"], ",.1f")] if kind else [])]
         shown.add_row(tables.text(row["file"]), *figures)
     tables.show(shown)
     legend = "Diversity-E, -N: words in entities, and outside, that no parent has there; -L: difference in words"
@@ -120,16 +124,12 @@ def _note_orphans(row: Row, gold: str) -> None:
         )
 
 
-def _count(value: int | None) -> str:
-    return tables.NONE if value is None else f"{value:,}"
-
-
 def _share(value: float | None) -> str:
     return tables.NONE if value is None else f"{100 * value:.1f} %"
 
 
-def _figure(value: float | None, digits: int) -> str:
-    return tables.NONE if value is None else f"{value:,.{digits}f}"
+def _figure(value: float | None, form: str = ",") -> str:
+    return tables.NONE if value is None else format(value, form)
 
 
 @inspect_group.command(
@@ -216,8 +216,7 @@ def _print_stats(rows: list[dict[str, Any]]) -> None:
         for first, *others in row["similar_types"]:
             listed = " and ".join(f'"{other}"' for other in others)
             note(f'{listed} may be slips for "{first}"; to use one name: nersery dataset convert --type OLD=NEW')
-        if text := note_of_length(printable(row["file"]), row["words"], row["sentences"]):
-            note(text)
+        note(note_of_length(printable(row["file"]), row["words"], row["sentences"]))
         for title in ("generated_by", "repaired"):
             if row[title]:
                 counts = ", ".join(f"{key} {count:,}" for key, count in row[title].items())

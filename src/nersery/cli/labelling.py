@@ -75,7 +75,7 @@ def next_(
     notes = [note_of_punctuation(labelled_sentences, raw)]
     if not any(notes):
         notes = [note_of_learnt_words(folder, raw) for folder in taggers]
-    for text in dict.fromkeys(filter(None, notes)):
+    for text in dict.fromkeys(notes):
         note(text)
     result = next_sentences(raw, taggers, count, labelled=labelled_sentences, most=most, seed=seed, quiet=quiet)
     options.report_repairs(raw)

@@ -105,15 +105,11 @@ def _note_oddities(files: Mapping[str, Sequence[Sentence]], dev: Sequence[Senten
     from nersery.experiments import corpus_notes as notes
 
     gold = [sentence for part in files.values() for sentence in part]
-    texts = [
-        notes.note_of_unlabelled(files),
-        notes.note_of_tag_sets(files),
-        notes.note_of_length("train", sum(map(len, gold)), len(gold)),
-        notes.note_of_types("dev", dev, types_in(gold)),
-        notes.note_of_overlap("dev", dev, "train", gold),
-    ]
-    for text in filter(None, texts):
-        note(text)
+    note(notes.note_of_unlabelled(files))
+    note(notes.note_of_tag_sets(files))
+    note(notes.note_of_length("train", sum(map(len, gold)), len(gold)))
+    note(notes.note_of_types("dev", dev, types_in(gold)))
+    note(notes.note_of_overlap("dev", dev, "train", gold))
 
 
 @app.command(
@@ -134,8 +130,7 @@ def predict(
     job = options.shared(JobOptions)
     options.refuse_same_file(target, source)
     corpus = options.open_corpus(source, raw=True)
-    if text := note_of_learnt_words(tagger, corpus):
-        note(text)
+    note(note_of_learnt_words(tagger, corpus))
     run_job(PredictStage(tagger, backend), corpus, target, job, corpus, as_json=json)
 
 
@@ -170,8 +165,7 @@ def evaluate(
         result["against"] = {"file": against, **compared.as_dict()}
     if scored.errors is not None:
         result["errors"] = scored.errors.as_dict(SHOWN_MISTAKES)
-    for text in _score_notes(gold, names, scored, compared):
-        note(text)
+    _note_scores(gold, names, scored, compared)
     if json:
         options.print_json(result)
         return
@@ -198,8 +192,7 @@ def _scored(gold: str, names: Sequence[str], missing: Missing, *, errors: bool) 
     else:
         labelled = [Corpus(opened(name)) for name in names]
         for name, other in zip(names, labelled, strict=True):
-            if text := absence(gold_corpus, other, name):
-                note(text)
+            note(absence(gold_corpus, other, name))
         gold_corpus, labelled = with_some_missing(gold_corpus, [*zip(names, labelled, strict=True)], missing)
     for name, other in zip(names, labelled, strict=True):
         check_pairs(gold_corpus, other, name, missing)
@@ -209,14 +202,14 @@ def _scored(gold: str, names: Sequence[str], missing: Missing, *, errors: bool) 
     return result
 
 
-def _score_notes(gold: str, names: Sequence[str], scored: InStep, compared: Comparison | None) -> list[str]:
+def _note_scores(gold: str, names: Sequence[str], scored: InStep, compared: Comparison | None) -> None:
     from nersery.evaluate.score_notes import note_of_scores
     from nersery.evaluate.significance import caution
 
-    all_scores = (counter.scores.as_dict() for counter in scored.counters)
-    notes = [note_of_scores(scores, gold, name) for name, scores in zip(names, all_scores, strict=True)]
-    few = caution(compared.sentences) if compared is not None else ""
-    return [*filter(None, (*notes, few))]
+    for name, counter in zip(names, scored.counters, strict=True):
+        note(note_of_scores(counter.scores.as_dict(), gold, name))
+    if compared is not None:
+        note(caution(compared.sentences))
 
 
 def _print_scores(result: dict[str, Any], compared: Comparison | None) -> None:

@@ -85,7 +85,6 @@ class Result:
     tally: Tally
 
     def __iter__(self) -> Iterator[Sentence]:
-        """The sentences of the corpus."""
         return iter(self.corpus)
 
     def __add__(self, other: Iterable[Sentence]) -> Corpus:

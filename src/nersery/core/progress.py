@@ -4,26 +4,21 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from contextvars import ContextVar
 
 from nersery.core.errors import OutOfTimeError
-from nersery.core.warnings import print_error
+from nersery.core.warnings import print_error, setting
 
 LOG_SECONDS = 15.0
 _END: ContextVar[float] = ContextVar("_END", default=float("inf"))
 _SHOW: ContextVar[Callable[[str], None] | None] = ContextVar("_SHOW", default=None)
 
 
-@contextmanager
-def shown_by(show: Callable[[str], None]) -> Iterator[None]:
+def shown_by(show: Callable[[str], None]) -> AbstractContextManager[None]:
     """Within it, each line of progress goes to a function instead of standard error."""
-    token = _SHOW.set(show)
-    try:
-        yield
-    finally:
-        _SHOW.reset(token)
+    return setting(_SHOW, show)
 
 
 def print_line(text: str, end: str = "") -> None:
@@ -32,14 +27,9 @@ def print_line(text: str, end: str = "") -> None:
     print_error(f"{start}{text}", end)
 
 
-@contextmanager
-def time_limit(seconds: float) -> Iterator[None]:
+def time_limit(seconds: float) -> AbstractContextManager[None]:
     """Within it, a job stops with `OutOfTimeError` at its next step once the time is up."""
-    token = _END.set(min(_END.get(), time.monotonic() + seconds))
-    try:
-        yield
-    finally:
-        _END.reset(token)
+    return setting(_END, min(_END.get(), time.monotonic() + seconds))
 
 
 class Progress:
@@ -61,7 +51,6 @@ class Progress:
         self._interval = 0.2 if sys.stderr.isatty() else LOG_SECONDS
 
     def __enter__(self) -> Progress:
-        """The progress itself."""
         return self
 
     def __exit__(self, *error: object) -> None:

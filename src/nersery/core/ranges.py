@@ -28,7 +28,6 @@ class Range:
     without: tuple[float, ...] = ()
 
     def __contains__(self, value: object) -> bool:
-        """Whether a value is such a number."""
         if not isinstance(value, Real):
             return False
         try:
@@ -38,7 +37,6 @@ class Range:
         return math.isfinite(number) and self.low <= number <= self.high and value not in self.without
 
     def __str__(self) -> str:
-        """As in error messages."""
         if self.high == math.inf:
             return f"a number above {self.low:g}" if self.without else f"{self.low:g} or more"
         if self.low == -math.inf:

@@ -199,3 +199,18 @@ def check_values(method: object, name: str | None = None) -> None:
 def defaults(kind: str, name: str) -> dict[str, Any]:
     """A method's settings where the user says nothing."""
     return {setting.name: default_of(setting) for setting in setting_fields(get(kind, name))}
+
+
+class Method:
+    """Base of augmenters, annotators, selectors, aligners and taggers, and of settings with checks of their own."""
+
+    def __post_init__(self) -> None:
+        """Refuse values that their settings cannot have; a subclass with checks of its own calls this one first."""
+        check_values(self)
+
+    def check(self) -> None:
+        """Check that models, files and programs exist before other work starts.
+
+        Raises:
+            MissingResourceError: Naming what is missing.
+        """

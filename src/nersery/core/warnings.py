@@ -34,8 +34,9 @@ def remark(text: str) -> None:
 
 
 def note(message: str) -> None:
-    """Print a note, each time; see `remark`."""
-    remark(f"note: {message}")
+    """Print a note, each time; see `remark`. An empty one is none."""
+    if message:
+        remark(f"note: {message}")
 
 
 _note_once = cache(note)
@@ -61,14 +62,14 @@ def advise(message: str) -> None:
 
 def without_advice() -> AbstractContextManager[None]:
     """Print no advice within."""
-    return _set(NO_ADVICE, True)
+    return setting(NO_ADVICE, True)
 
 
 @contextmanager
 def heard() -> Iterator[list[str]]:
     """The messages of `warn` within, printed or not."""
     messages: list[str] = []
-    with _set(_HEARD, messages):
+    with setting(_HEARD, messages):
         yield messages
 
 
@@ -76,14 +77,15 @@ def heard() -> Iterator[list[str]]:
 def without_notes() -> Iterator[None]:
     """A context that prints no notes; they are printed if they are due again afterwards."""
     try:
-        with _set(NO_NOTES, True):
+        with setting(NO_NOTES, True):
             yield
     finally:
         forget_notes()
 
 
 @contextmanager
-def _set(variable: ContextVar[T], value: T) -> Iterator[None]:
+def setting(variable: ContextVar[T], value: T) -> Iterator[None]:
+    """Within it, a context variable has that value."""
     token = variable.set(value)
     try:
         yield

@@ -5,16 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import zip_longest
+from itertools import islice, zip_longest
 from typing import Any, Literal, NamedTuple, get_args
 
 from nersery.core.errors import DataError, Issue, SettingsError, did_you_mean
 from nersery.core.outcome import Reject
 from nersery.crosslingual.divergence import Features, where_apart
-from nersery.crosslingual.extents import excerpt, extent
 from nersery.crosslingual.pairing_by_id import UNPAIRED, Unpaired, have_equal_ids
-from nersery.crosslingual.sides import Lines, Side, in_order, is_empty, words_of
+from nersery.crosslingual.sides import Lines, Side, in_order, is_empty, quoted, words_of
 from nersery.io.base import Source
+from nersery.io.jsonl import JsonlSource
+from nersery.io.text import is_blank
 
 BLANK_FIX = (
     "if blank lines were left out when {} was made, leave them out too: nersery dataset convert {} NEW.txt --format "
@@ -162,3 +163,33 @@ class ShiftWatch:
             if (place := where_apart(features, self._features[0])) is not None:
                 counts = f"{source.file.name} has as many sentences as {self._bitext.target.file.name}"
                 yield f"{counts}, but {self._bitext.describe(source, place)}; if so, {LINE_BY_LINE}"
+
+
+class Extent(NamedTuple):
+    """The number of the last row of a side, of the last one with words, of blank ones before it, and of the first."""
+
+    rows: int
+    last: int
+    blank: int = 0
+    first_blank: int = 0
+
+
+def extent(source: Source) -> Extent:
+    """How long a side is; text is only counted, not parsed."""
+    if isinstance(source, JsonlSource):
+        rows = sum(1 for _ in source.values())
+        return Extent(rows, rows)
+    rows = last = words = first_blank = 0
+    sides = source.file.lines() if isinstance(source, Lines) else in_order(source)
+    for rows, side in enumerate(sides, start=1):
+        if is_blank(side) if isinstance(side, str) else is_empty(side):
+            first_blank = first_blank or rows
+        else:
+            last, words = rows, words + 1
+    return Extent(rows, last, last - words, first_blank)
+
+
+def excerpt(source: Source, number: int) -> str:
+    """The beginning of a sentence, in quotation marks."""
+    side = next(islice(in_order(source), number - 1, None), None)
+    return quoted(words_of(side) if side is not None else ())

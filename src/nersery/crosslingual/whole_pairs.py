@@ -61,7 +61,6 @@ class WholePairs:
         return self._whole
 
     def __iter__(self) -> Iterator[Pair]:
-        """The pairs in order."""
         return (pair_of(row) for row in self.bitext if reject_of(row) is None)
 
     def outcomes(self) -> Iterator[Row | Reject]:

@@ -26,7 +26,6 @@ class Acceptance:
     kappa: float | None
 
     def __str__(self) -> str:
-        """For readers."""
         total = self.accepted + self.rejected
         known = "" if self.kappa is None else f", kappa {self.kappa:.2f}"
         share = f"{self.accepted / total:.0%}" if total else "none"

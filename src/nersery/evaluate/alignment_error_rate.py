@@ -62,7 +62,6 @@ class AlignmentScores:
         return 1 - (self.sure + self.possible) / total if total else 0.0
 
     def __add__(self, other: AlignmentScores) -> AlignmentScores:
-        """Both together."""
         return AlignmentScores(
             self.links + other.links, self.possible + other.possible, self.sure + other.sure, self.gold + other.gold
         )

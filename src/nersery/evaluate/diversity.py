@@ -30,7 +30,6 @@ class Mean:
         return float(self.total / self.count) if self.count else None
 
     def __add__(self, other: Mean) -> Mean:
-        """The mean over both."""
         return Mean(self.total + other.total, self.count + other.count)
 
 
@@ -57,7 +56,6 @@ class Diversity:
         return self.length.count
 
     def __add__(self, other: Diversity) -> Diversity:
-        """Both together."""
         return Diversity(
             self.entity + other.entity,
             self.non_entity + other.non_entity,

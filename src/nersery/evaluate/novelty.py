@@ -35,7 +35,6 @@ class MentionCounts:
     valid: int | None = None
 
     def __add__(self, other: MentionCounts) -> MentionCounts:
-        """Both together."""
         valid = None if self.valid is None or other.valid is None else self.valid + other.valid
         return MentionCounts(self.distinct + other.distinct, self.new + other.new, valid)
 

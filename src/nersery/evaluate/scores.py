@@ -62,7 +62,6 @@ class Counts:
         return 2 * self.correct / (self.predicted + self.gold) if self.predicted + self.gold else 0.0
 
     def __add__(self, other: Counts) -> Counts:
-        """Both together."""
         return Counts(self.correct + other.correct, self.predicted + other.predicted, self.gold + other.gold)
 
     def as_dict(self) -> dict[str, float]:
@@ -103,7 +102,6 @@ class Scores:
         return f"F1 {100 * micro.f1:.1f}, {figures} ({micro.gold:,} gold entities)"
 
     def __add__(self, other: Scores) -> Scores:
-        """The counts of two corpora, or of two parts of one, together."""
         types = sorted({*self.per_type, *other.per_type})
         zero = Counts()
         return Scores({type_: self.per_type.get(type_, zero) + other.per_type.get(type_, zero) for type_ in types})
@@ -197,8 +195,7 @@ def evaluate(gold: Iterable[Sentence] | str | Path, predicted: Iterable[Sentence
     """
     truth = Corpus(opened(gold, "gold"))
     scores = score(truth, paired_by_order(truth, Corpus(opened(predicted, "predicted"))))
-    if text := note_of_scores(scores.as_dict()):
-        note(text)
+    note(note_of_scores(scores.as_dict()))
     return scores
 
 

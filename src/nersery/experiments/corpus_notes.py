@@ -26,12 +26,10 @@ FEWEST = 3
 def note_of_types(label: str, part: Iterable[Sentence], known: Collection[str]) -> str:
     """A note on types that occur in labelled sentences but not in the training data; empty if there are none."""
     counts = Counter(entity.type for sentence in part for entity in sentence.entities if entity.type not in known)
+    if not counts:
+        return ""
     listed = ", ".join(f"{type_} ({count} mentions)" for type_, count in sorted(counts.items()))
-    return (
-        f"{label} has types that do not occur in train, so all their mentions count as missed: {listed}"
-        if counts
-        else ""
-    )
+    return f"{label} has types that do not occur in train, so all their mentions count as missed: {listed}"
 
 
 def note_of_tag_sets(files: Mapping[str, Iterable[Sentence]]) -> str:
@@ -39,33 +37,27 @@ def note_of_tag_sets(files: Mapping[str, Iterable[Sentence]]) -> str:
     types = {name: types_in(part) for name, part in files.items()}
     distinct = {name: types[name].difference(*(types[other] for other in types if other != name)) for name in types}
     listed = [f"{', '.join(sorted(only))} only in {name}" for name, only in distinct.items() if only]
-    return (
-        f"the train files have different types ({'; '.join(listed)}): if they mean the same, {RENAME}"
-        if len(listed) > 1
-        else ""
-    )
+    if len(listed) < 2:
+        return ""
+    return f"the train files have different types ({'; '.join(listed)}): if they mean the same, {RENAME}"
 
 
 def note_of_unlabelled(files: Mapping[str, Iterable[Sentence]]) -> str:
     """A note on files without an entity beside others that have some, as raw text by mistake; else empty."""
     bare = [name for name, part in files.items() if not any(sentence.entities for sentence in part)]
-    return (
-        f"no sentence of {', '.join(bare)} has an entity, so all words there count as outside entities: leave out what "
-        "nobody has labelled"
-        if 0 < len(bare) < len(files)
-        else ""
-    )
+    if not 0 < len(bare) < len(files):
+        return ""
+    words = "so all words there count as outside entities: leave out what nobody has labelled"
+    return f"no sentence of {', '.join(bare)} has an entity, {words}"
 
 
 def note_of_length(label: str, words: int, sentences: int) -> str:
     """A note if what should be sentences are paragraphs, by their mean number of words; else empty."""
     mean = words / max(1, sentences)
-    return (
-        f"the sentences of {label} have {mean:.0f} words on average, as paragraphs do: put each sentence on a line of "
-        "its own, because methods keep, reject and choose whole ones"
-        if mean >= PARAGRAPH and sentences >= FEWEST
-        else ""
-    )
+    if mean < PARAGRAPH or sentences < FEWEST:
+        return ""
+    advice = "put each sentence on a line of its own, because methods keep, reject and choose whole ones"
+    return f"the sentences of {label} have {mean:.0f} words on average, as paragraphs do: {advice}"
 
 
 def note_of_overlap(label: str, part: Collection[Sentence], other: str, sentences: Iterable[Sentence]) -> str:

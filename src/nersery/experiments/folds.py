@@ -39,12 +39,11 @@ def note_of_documents(corpus: Corpus, folds: int) -> str:
         if sentence.document:
             folds_of_documents[sentence.document].add(numbers[sentence.id])
     divided = sum(len(numbers_of_document) > 1 for numbers_of_document in folds_of_documents.values())
-    return (
-        f"{divided} of {len(folds_of_documents)} documents of train are divided between folds, so F1 may be too high: "
-        f"for {folds} folds they are too few or too large, or have sentences in common"
-        if divided and len(folds_of_documents) > 1  # one mark at the start of a file says nothing
-        else ""
-    )
+    if not divided or len(folds_of_documents) < 2:  # one mark at the start of a file says nothing
+        return ""
+    counted = f"{divided} of {len(folds_of_documents)} documents of train are divided between folds"
+    why = f"for {folds} folds they are too few or too large, or have sentences in common"
+    return f"{counted}, so F1 may be too high: {why}"
 
 
 def _numbers(corpus: Corpus, folds: int) -> dict[str, int]:

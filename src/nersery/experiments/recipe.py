@@ -20,8 +20,7 @@ from nersery.experiments.grid import grid_issues
 from nersery.experiments.recipe_file.data_files import DataSettings
 from nersery.experiments.recipe_file.model_sets import with_models
 from nersery.experiments.recipe_file.overrides import apply
-from nersery.experiments.recipe_file.recipe_paths import with_paths
-from nersery.experiments.recipe_file.table_methods import presets, section
+from nersery.experiments.recipe_file.table_methods import presets, section, with_paths
 from nersery.experiments.sampling import PROTOCOLS
 from nersery.experiments.sweep import SweepSettings, expanded
 from nersery.experiments.systems import MethodSettings, System, folder_name, method_settings, parse_systems

@@ -26,8 +26,7 @@ from nersery.experiments.systems import GOLD, System
 from nersery.models.sizes import parameters_of_method
 from nersery.pipeline.job import rejects_of
 from nersery.report.model import DiversityReport, FileLink, Report, SampleReport, SplitReport, SystemReport
-from nersery.report.parts import Measure
-from nersery.report.training_parts import GridReport, SelfTrainingReport, TeacherReport, TrainingReport
+from nersery.report.parts import GridReport, Measure, SelfTrainingReport, TeacherReport, TrainingReport
 
 SHOWN_EXAMPLES = 20
 SHOWN_REJECTS = 12

@@ -13,9 +13,8 @@ from nersery.experiments.execution.cells import makespan
 from nersery.experiments.execution.jobs import CellRunner, failure_text, threads_of_jobs
 from nersery.experiments.execution.run_time import estimates
 from nersery.experiments.results import build_report
-from nersery.experiments.run_state.abandoned_systems import remove_abandoned
 from nersery.experiments.run_state.clock import Clock
-from nersery.experiments.run_state.fingerprint import check_folder, fingerprint_of
+from nersery.experiments.run_state.fingerprint import check_folder, fingerprint_of, remove_abandoned
 from nersery.experiments.run_state.prerequisites import check_prerequisites
 from nersery.experiments.run_state.run_folder import RunFolder
 from nersery.experiments.run_state.teachers import teachers_folder

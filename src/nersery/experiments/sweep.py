@@ -13,14 +13,8 @@ from pydantic import Field
 from nersery.core import registry
 from nersery.core.errors import did_you_mean
 from nersery.experiments.grid import combinations, is_varied
+from nersery.experiments.recipe_file import table_methods
 from nersery.experiments.recipe_file.data_files import SPLITS, DataSettings
-from nersery.experiments.recipe_file.table_methods import (
-    entry_name,
-    kind_of,
-    method_name,
-    swept_settings,
-    system_entries,
-)
 from nersery.experiments.systems import LONGEST_NAME, System, folder_key
 
 MOST_SETTINGS = 2
@@ -91,10 +85,10 @@ class SettingsTable:
 
 def expanded(table: Mapping[str, Any]) -> tuple[Mapping[str, Any], list[SettingsTable], list[str]]:
     """A recipe's table with a system for each combination of values, their tables, and the issues of the settings."""
-    entries = {entry_name(entry): entry for entry in system_entries(table)}
+    entries = {table_methods.entry_name(entry): entry for entry in table_methods.system_entries(table)}
     issues, tables, added_systems = list[str](), list[SettingsTable](), dict[str, dict[str, Any]]()
     entries_by_folder: dict[str, Mapping[str, Any]] = {folder_key(name): entry for name, entry in entries.items()}
-    for number, swept in enumerate(swept_settings(table), start=1):
+    for number, swept in enumerate(table_methods.swept_settings(table), start=1):
         if issue := _issue(swept, entries) or _unknown_setting(table, entries[swept[SYSTEM]], swept):
             issues.append(f"sweep.settings, entry {number}: {issue}")
             continue
@@ -131,14 +125,14 @@ def _unknown_setting(table: Mapping[str, Any], entry: Mapping[str, Any], swept: 
     """What is wrong if the system lacks a setting; nothing where its method is not known."""
     method, defaults = _defaults(table, entry)
     unknown = [key for key in swept if key != SYSTEM and key not in entry and key not in defaults]
-    settings = registry.defaults(kind_of(entry.get("method")), method) if method else {}
+    settings = registry.defaults(table_methods.kind_of(entry.get("method")), method) if method else {}
     return f'{method} has no setting "{unknown[0]}"; {did_you_mean(unknown[0], settings)}' if method and unknown else ""
 
 
 def _defaults(table: Mapping[str, Any], entry: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
     """A system's method, empty if unknown, and the values of all settings that its entry leaves out."""
-    kind = kind_of(entry.get("method"))
-    method = method_name(kind, entry)
+    kind = table_methods.kind_of(entry.get("method"))
+    method = table_methods.method_name(kind, entry)
     method_defaults = registry.defaults(kind, method) if method else {}
     return method, {**vars(System("")), "select": table.get("select", []), **method_defaults}
 

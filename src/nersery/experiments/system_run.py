@@ -26,16 +26,9 @@ from nersery.core.training_context import Training
 from nersery.evaluate.scores import all_scores
 from nersery.experiments.grid import Settings, choose, combinations, described, grid_record
 from nersery.experiments.results import NOTHING_LEARNT
+from nersery.experiments.run_state import sharing
 from nersery.experiments.run_state.clock import Clock
 from nersery.experiments.run_state.run_folder import RunFolder, damaged, read_made, read_record
-from nersery.experiments.run_state.sharing import (
-    history_of,
-    selected_name,
-    take_first_copies,
-    take_over_labels,
-    take_over_selection,
-    with_more_copies,
-)
 from nersery.experiments.run_state.teachers import trained_once, trained_teacher
 from nersery.experiments.run_state.versions import versions
 from nersery.experiments.systems import GOLD, System
@@ -103,7 +96,7 @@ class SystemRun:
         names, system = ["train.jsonl", "predicted.jsonl"], self.system
         if not system.makes_sentences:
             return [self.path(name) for name in names]
-        names += [selected_name(system, number) for number in range(1, len(system.select) + 1)]
+        names += [sharing.selected_name(system, number) for number in range(1, len(system.select) + 1)]
         return [*map(self.path, names), self.run.generated(self.seed, system)]
 
     def _sizes(self) -> dict[str, int]:
@@ -188,14 +181,14 @@ class SystemRun:
 
     def _take_over_shared(self, path: Path) -> bool:
         """Take the sentences of another seed or system that makes the same ones; whether there were any."""
-        if take_over_labels(self.run, self.seed, self.system):
+        if sharing.take_over_labels(self.run, self.seed, self.system):
             return True
-        if (larger := with_more_copies(self.run.recipe, self.system)) is None:
+        if (larger := sharing.with_more_copies(self.run.recipe, self.system)) is None:
             return False
         self.other(larger.name).generate()
         assert larger.method is not None
         larger_path = self.run.generated(self.seed, larger)
-        return take_first_copies(larger_path, path, larger.method.method, self.system.copies)
+        return sharing.take_first_copies(larger_path, path, larger.method.method, self.system.copies)
 
     def _stage(self, start: Corpus) -> tuple[Stage[Any, Any], Corpus]:
         """The stage of the system's method, and the rows that it starts from."""
@@ -221,8 +214,8 @@ class SystemRun:
         held_out = [*self.run.corpora["dev"], *self.run.test(self.seed)]
         for number, settings in enumerate(self.system.select, start=1):
             name = settings.method
-            path = self.path(selected_name(self.system, number))
-            if _must_make(path) and not take_over_selection(self.run, self.seed, self.system, number):
+            path = self.path(sharing.selected_name(self.system, number))
+            if _must_make(path) and not sharing.take_over_selection(self.run, self.seed, self.system, number):
                 gold = [s for s in self.start if s.id not in candidates.by_id]  # what is judged is not gold
                 stage = SelectStage(
                     name,
@@ -231,7 +224,7 @@ class SystemRun:
                     training=self._training(),
                     held_out=held_out,
                     candidates=candidates,
-                    report_history=partial(write_json, history_of(path)),
+                    report_history=partial(write_json, sharing.history_of(path)),
                 )
                 self._run_stage(path, stage, candidates, name, f"{name}: learn")
             remove_folder(training_folder(path))

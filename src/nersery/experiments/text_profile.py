@@ -42,7 +42,6 @@ class TextProfile:
         return self.language.split("-")[0].casefold() in ("en", "eng")
 
     def __str__(self) -> str:
-        """For readers."""
         name = "English" if self.is_english else self.language or f"not English ({self.script.capitalize()} script)"
         return f"{name}, {'upper and lower case' if self.cased else 'one case'}"
 

@@ -183,7 +183,8 @@ def detect_layout(file: TextFile, options: ReadOptions, *, sure: bool = False) -
         if all(_may_be_comment(row[0]) for row in sample.rows):
             return None
         raise _no_tags(file, columns)
-    is_last = sample.last_is_tag or len(columns) == 2 or not _is_sparse(columns[tags[0]])
+    is_sparse = len(_tagged(columns[tags[0]])) <= (1 - NEARLY_ALL) * len(columns[tags[0]])  # nearly always O
+    is_last = sample.last_is_tag or len(columns) == 2 or not is_sparse
     tag = tags[0] if is_last else _outer(columns, tags)
     named = None if options.word_column is None else options.word_column - 1
     word, number = word_and_number(sample.by_sentence, [tag, *tags], named, is_conllu=sample.is_conllu)
@@ -315,11 +316,6 @@ def _outer(columns: Sequence[Sequence[str]], tags: Sequence[int]) -> int:
         if 2 * len(inner) < len(tagged) <= len(columns[at]) / 2 and types <= {tag[2:] for tag in tagged}:
             return at
     return tags[0]
-
-
-def _is_sparse(tags: Sequence[str]) -> bool:
-    """Whether tags are nearly always ``O``."""
-    return len(_tagged(tags)) <= (1 - NEARLY_ALL) * len(tags)
 
 
 def _tagged(column: Sequence[str]) -> list[str]:

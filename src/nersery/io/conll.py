@@ -296,8 +296,10 @@ def _mended(
     were left out.
     """
     extras = _extras(rows, layout) if EXTRA_ROWS in names else []
-    unseen = [index for index, row in enumerate(rows) if CONTROL_CHARACTERS in names and _is_control(row, layout)]
-    blank = [index for index, row in enumerate(rows) if BLANK_WORDS in names and _is_blank(row, layout)]
+    words = [(index, row[layout.word]) for index, row in enumerate(rows) if len(row) == layout.width]
+    # of control characters alone, as a page break is
+    unseen = [at for at, word in words if CONTROL_CHARACTERS in names and word and not without_control(word)]
+    blank = [at for at, word in words if BLANK_WORDS in names and not word.strip(" ")]
     blank, unseen = (blank, unseen) if len(blank) + len(unseen) < len(rows) else ([], [])
     left_out = sorted({*extras, *blank, *unseen})
     mended, counts = [], Counter({EXTRA_ROWS: len(extras), BLANK_WORDS: len(blank), CONTROL_CHARACTERS: len(unseen)})
@@ -310,15 +312,6 @@ def _mended(
                 counts[name] += word != fitted[layout.word]
         mended.append(fitted)
     return mended, +counts, left_out
-
-
-def _is_blank(row: Sequence[str], layout: Layout) -> bool:
-    return len(row) == layout.width and not row[layout.word].strip(" ")
-
-
-def _is_control(row: Sequence[str], layout: Layout) -> bool:
-    """Whether the word is of control characters alone, as a page break is."""
-    return len(row) == layout.width and row[layout.word] != "" and without_control(row[layout.word]) == ""
 
 
 def _row_issues(paragraph: Paragraph, layout: Layout) -> Iterator[Issue]:

@@ -89,11 +89,9 @@ class ConlluSource(ConllSource):
     @property
     def description(self) -> str:
         """What was recognised."""
-        return (
-            f"conllu, {self.scheme}, tags from {self._key}= in column {CONLLU_WIDTH}"
-            if self._key
-            else super().description
-        )
+        if not self._key:
+            return super().description
+        return f"conllu, {self.scheme}, tags from {self._key}= in column {CONLLU_WIDTH}"
 
 
 def _recognises(start: Beginning) -> bool:

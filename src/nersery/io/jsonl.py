@@ -164,7 +164,9 @@ def to_object(sentence: Sentence) -> Object:
     value: Object = {"id": sentence.id, "words": list(sentence.words)}
     if sentence.language:
         value["language"] = sentence.language
-    value["entities"] = [_entity_object(entity) for entity in sentence.entities]
+    value["entities"] = [
+        entity.as_dict() | ({} if entity.score is None else {"score": entity.score}) for entity in sentence.entities
+    ]
     if sentence.origin is not None:
         origin = sentence.origin
         value["origin"] = {"method": origin.method, "parents": list(origin.parents), "copy": origin.copy}
@@ -181,11 +183,6 @@ def to_object(sentence: Sentence) -> Object:
     if sentence.offsets:
         value["offsets"] = [list(offset) for offset in sentence.offsets]
     return value
-
-
-def _entity_object(entity: Entity) -> Object:
-    value: Object = {"start": entity.start, "end": entity.end, "type": entity.type}
-    return value if entity.score is None else {**value, "score": entity.score}
 
 
 class JsonlWriter(Writer):

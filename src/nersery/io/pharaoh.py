@@ -159,7 +159,6 @@ class AlignmentFile:
         self.beside = None if probabilities is None else TextFile(probabilities)
 
     def __len__(self) -> int:
-        """The number of lines."""
         return sum(1 for _ in lines_of_links(self.file))
 
     def fingerprint(self) -> Any:

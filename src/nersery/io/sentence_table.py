@@ -54,7 +54,6 @@ class SentenceTable(Sequence[Sentence]):
         self._size += 1
 
     def __len__(self) -> int:
-        """The number of sentences."""
         return self._size
 
     @overload
@@ -72,7 +71,6 @@ class SentenceTable(Sequence[Sentence]):
         return _unpacked(row[0])
 
     def __iter__(self) -> Iterator[Sentence]:
-        """The sentences in order."""
         return map(self.__getitem__, range(self._size))
 
     def number_of(self, id: str) -> int | None:

@@ -150,7 +150,6 @@ class Answer:
     tally: Tally = field(default_factory=Tally)
 
     def __add__(self, other: Answer) -> Answer:
-        """The result of two consecutive batches."""
         tally = Tally(self.tally.read, self.tally.written, self.tally.reasons.copy())
         tally.include(other.tally)
         return Answer(self.rows + other.rows, self.output + other.output, self.rejects + other.rejects, tally)

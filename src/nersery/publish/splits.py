@@ -61,7 +61,6 @@ class SentenceSubset(Sequence[Sentence]):
         self._corpus, self._numbers = corpus, numbers
 
     def __len__(self) -> int:
-        """The number of sentences."""
         return len(self._numbers)
 
     @overload

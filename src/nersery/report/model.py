@@ -23,16 +23,19 @@ from nersery.report.parts import (
     AgainstGold,
     ChangeExample,
     Example,
+    GridReport,
     GroupScores,
     Interval,
     Measure,
     MistakeExample,
     RejectExample,
     ReportPart,
+    SelfTrainingReport,
     Table,
+    TeacherReport,
+    TrainingReport,
 )
 from nersery.report.tables.table_columns import COUNTS, Column
-from nersery.report.training_parts import GridReport, SelfTrainingReport, TeacherReport, TrainingReport
 
 NEW_ENTITIES = (
     "New entities: distinct mentions, by words and type, that occur in the training sentences but not in gold. "

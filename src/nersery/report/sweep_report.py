@@ -11,7 +11,7 @@ from nersery.core.files import replaced_folder, write_atomic
 from nersery.report.escaping import html_template, markdown_template
 from nersery.report.parts import SweepCell
 from nersery.report.pictures import charts
-from nersery.report.pictures.size_chart import size_panels
+from nersery.report.pictures.charts import size_panels
 from nersery.report.rendering import visible
 from nersery.report.tables.table_columns import ReportTable
 

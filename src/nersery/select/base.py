@@ -11,10 +11,9 @@ from types import MappingProxyType
 from typing import Any, ClassVar
 
 from nersery.core.errors import NerseryError, SettingsError
-from nersery.core.method import Method
 from nersery.core.outcome import Outcome, Reject, Result, Step, Tally
 from nersery.core.progress import Progress
-from nersery.core.registry import name_of, unfitted
+from nersery.core.registry import Method, name_of, unfitted
 from nersery.core.sentence import Sentence
 from nersery.core.training_context import NO_TRAINING, Training, in_job, training_from
 from nersery.core.typed_settings import ModelName

@@ -15,10 +15,9 @@ from typing import Any, ClassVar, Literal, Self, overload
 from nersery.core.errors import DataError, Issue, MissingResourceError, SettingsError
 from nersery.core.file_settings import files_in
 from nersery.core.files import as_path, check_replaceable, content_hash, replaced_folder
-from nersery.core.method import Method
 from nersery.core.outcome import Result, Step, Tally
 from nersery.core.progress import Progress
-from nersery.core.registry import get, instance, name_of
+from nersery.core.registry import Method, get, instance, name_of
 from nersery.core.sentence import Sentence, types_in
 from nersery.core.training_context import NO_TRAINING, Training, refuse_unsaved
 from nersery.core.typed_settings import settings_of

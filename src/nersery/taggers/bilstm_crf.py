@@ -107,7 +107,6 @@ class BiLSTMCRF(Decoding, Tagger, TrainingSettings):
     history: dict[str, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        """Refuse settings that cannot work."""
         super().__post_init__()
         if self.vectors == "":
             raise SettingsError("vectors is empty, expected the name of a file")

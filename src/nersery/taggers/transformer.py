@@ -112,7 +112,6 @@ class TransformerTagger(Decoding, Tagger, ModelSettings, TrainingSettings):
     history: dict[str, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        """Refuse settings that cannot work."""
         super().__post_init__()
         if self.co_regularization and self.head != "linear":
             raise SettingsError('co_regularization needs head = "linear", because the encoders agree about each word')

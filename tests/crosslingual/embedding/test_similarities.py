@@ -10,8 +10,7 @@ import torch
 from scipy.optimize import linear_sum_assignment
 from torch import Tensor
 
-from nersery.crosslingual.embedding.matching import best_matching
-from nersery.crosslingual.embedding.similarities import argmax, cosines, itermax, match
+from nersery.crosslingual.embedding.similarities import argmax, best_matching, cosines, itermax, match
 from tests.crosslingual.embedding.padding import SHAPES, padded
 
 Matrix = list[list[float]]

@@ -16,7 +16,7 @@ from nersery.experiments.grow.candidates import models_for, systems_for
 from nersery.experiments.grow.material import read_material
 from nersery.experiments.recipe import parse_recipe
 from nersery.experiments.recipe_file.data_files import DataFile
-from nersery.experiments.run_state.input_issues import input_issues
+from nersery.experiments.run_state.inputs import input_issues
 from nersery.experiments.text_profile import data_notes, note_of_language, profile, refuse_other_language
 from nersery.report.number_format import in_minutes
 from tests.standins import sentences

@@ -9,8 +9,7 @@ import pytest
 
 from nersery.core.errors import MissingResourceError, SettingsError
 from nersery.experiments.recipe import load, shipped_recipes
-from nersery.experiments.recipe_file.model_sets import MODELS, PAPER, with_models
-from nersery.experiments.recipe_file.paper_models import CHECKPOINTS, conversion
+from nersery.experiments.recipe_file.model_sets import CHECKPOINTS, MODELS, PAPER, conversion, with_models
 from nersery.experiments.run_state.prerequisites import check_prerequisites
 from tests.experiments.asking import GOOD, Write
 

@@ -3,7 +3,7 @@ from xml.etree import ElementTree
 import pytest
 
 from nersery.report.parts import SweepCell
-from nersery.report.pictures.size_chart import size_panels
+from nersery.report.pictures.charts import size_panels
 
 
 def cells(*rows):

@@ -6,8 +6,8 @@ from dataclasses import KW_ONLY, Field, dataclass, field
 from typing import Any, ClassVar, Protocol
 
 from nersery.core.definitions import check_texts
-from nersery.core.method import Method
 from nersery.core.ranges import Count, Positive
+from nersery.core.registry import Method
 from nersery.core.typed_settings import FileName, ModelName, Precision
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from nersery.augment.words.word_lists import check_file, read_lines, read_words
 from nersery.core.errors import DataError, Issue, MissingResourceError
-from nersery.core.method import Method
+from nersery.core.registry import Method
 from nersery.core.sentence import Sentence
 from nersery.core.text_forms import DOTTED_I, composed
 from nersery.core.training_context import NO_TRAINING, Training

@@ -10,10 +10,9 @@ from typing import Any, ClassVar, Protocol
 
 from nersery.core.alignments import Alignment, Link, Pair
 from nersery.core.files import as_path
-from nersery.core.method import Method
 from nersery.core.outcome import Reject, Step, Tally
 from nersery.core.progress import Progress
-from nersery.core.registry import name_of
+from nersery.core.registry import Method, name_of
 from nersery.core.sentence import Sentence
 from nersery.core.training_context import NO_TRAINING, Training, in_job
 from nersery.crosslingual.bitext import Bitext, PairedBy, Row

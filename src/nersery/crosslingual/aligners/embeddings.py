@@ -92,7 +92,6 @@ class Embeddings(Aligner, ModelSettings):
     _encoder: LayerEncoder | None = field(default=None, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        """Refuse settings that cannot work."""
         super().__post_init__()
         if self.distortion and self._extraction in NORMALIZERS:
             raise SettingsError(

@@ -20,17 +20,15 @@ from nersery.core.training_context import NO_TRAINING, Training
 from nersery.core.typed_settings import FileName
 from nersery.crosslingual.aligner_checkpoint import place_for
 from nersery.crosslingual.aligners.base import Aligner, Alignment, Link, Pair, Pairs, Suggestions
-from nersery.crosslingual.hmm.batches import PADDING, Batch, Batches, padded
+from nersery.crosslingual.hmm.batches import PADDING, Batch, Batches, Stemmed, padded
 from nersery.crosslingual.hmm.expectation_maximization import Emissions, Posteriors, Rates, Steps, by_places, learn
 from nersery.crosslingual.hmm.hidden_markov import Array
 from nersery.crosslingual.hmm.lexicon import Lexicon, check_folder, empty_lexicon, is_saved, pair_keys
-from nersery.crosslingual.hmm.prior_counts import DEFAULT_PRIOR, PriorCounts
+from nersery.crosslingual.hmm.prior_counts import DEFAULT_PRIOR, PriorCounts, WordCounts
 from nersery.crosslingual.hmm.sliced_lexicon import SlicedLexicon
-from nersery.crosslingual.hmm.stemmed import Stemmed
 from nersery.crosslingual.hmm.string_similarity import WordFeatures
 from nersery.crosslingual.hmm.texts import TextNumbers
 from nersery.crosslingual.hmm.vocabulary import Numbers, Vocabulary
-from nersery.crosslingual.hmm.word_counts import WordCounts
 from nersery.crosslingual.padded_shapes import Shape, padded_shapes
 from nersery.crosslingual.symmetrization import LEAST, Heuristic, Point, mutually_best, symmetrize
 from nersery.models.training.memory import give_back

@@ -75,7 +75,6 @@ class FineTuning:
     learning_rate: Positive = 2e-5
 
     def __post_init__(self) -> None:
-        """Refuse settings that cannot work."""
         check_values(self)
         if not any((self.tlm, self.mlm, self.so, self.co)):
             raise SettingsError("tlm, mlm, so and co are 0, expected one of them above 0: nothing would be learnt")

@@ -9,12 +9,11 @@ from numpy.typing import NDArray
 
 from nersery.core.progress import Progress
 from nersery.crosslingual.hmm import hidden_markov
-from nersery.crosslingual.hmm.batches import PADDING, Batch
+from nersery.crosslingual.hmm.batches import PADDING, Batch, Stemmed, Stems
 from nersery.crosslingual.hmm.hidden_markov import Array
 from nersery.crosslingual.hmm.lexicon import Lexicon, Parameters, Values
 from nersery.crosslingual.hmm.prior_counts import DEFAULT_PRIOR
 from nersery.crosslingual.hmm.sliced_lexicon import SlicedLexicon
-from nersery.crosslingual.hmm.stemmed import Stemmed, Stems
 from nersery.crosslingual.hmm.texts import UNKNOWN
 from nersery.models.training.memory import give_back
 

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from array import array
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 
 from nersery.crosslingual.hmm.lexicon import Values, stems_of
 from nersery.crosslingual.hmm.string_similarity import WordFeatures
-from nersery.crosslingual.hmm.vocabulary import Numbers
+from nersery.crosslingual.hmm.texts import UNKNOWN, TextNumbers
+from nersery.crosslingual.hmm.vocabulary import KNOWN, Numbers, Vocabulary
 
 DEFAULT_PRIOR = 1e-4
 """How often the stems of any pair count as linked."""
@@ -44,3 +47,40 @@ class PriorCounts:
         start, end = np.searchsorted(self._keys, keys[:1]).sum(), np.searchsorted(self._keys, keys[-1:], "right").sum()
         np.add.at(priors, np.searchsorted(keys, self._keys[start:end]), self._counts[start:end])
         return priors
+
+
+class WordCounts:
+    """How often each word of a language was read."""
+
+    def __init__(self) -> None:
+        self._words, self._counts = TextNumbers(), array("q")
+        self._latest: Counter[str] = Counter()
+
+    def update(self, words: Sequence[str]) -> None:
+        """Count some words."""
+        self._latest.update(words)
+        if len(self._latest) >= KNOWN:
+            self._put_away()
+
+    def _put_away(self) -> None:
+        for word, count in self._latest.items():
+            number = self._words.add(word)
+            if number == len(self._counts):
+                self._counts.append(0)
+            self._counts[number] += count
+        self._latest.clear()
+
+    def commonest(self, vocabulary: Vocabulary) -> Iterator[str]:
+        """The most frequent word of each stem, or the stem if no word of it was read.
+
+        Of equally frequent words it is the last in the order of characters.
+        """
+        self._put_away()
+        words, counts = self._words, self._counts
+        best = array("i", [UNKNOWN]) * len(vocabulary)
+        for number, word in enumerate(words):
+            (stem,) = vocabulary.grow((word,))
+            current = best[stem]
+            if current == UNKNOWN or (counts[number], word) > (counts[current], words[current]):
+                best[stem] = number
+        return (vocabulary.stems[stem] if number == UNKNOWN else words[number] for stem, number in enumerate(best))

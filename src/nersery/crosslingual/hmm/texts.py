@@ -22,11 +22,9 @@ class Texts:
         self._bytes, self._ends = bytearray(), array("I", [0])
 
     def __len__(self) -> int:
-        """The number of texts."""
         return len(self._ends) - 1
 
     def __getitem__(self, number: int) -> str:
-        """A text, by number."""
         return self.packed(number).decode("utf-8", "surrogatepass")
 
     def packed(self, number: int) -> bytearray:
@@ -63,15 +61,12 @@ class TextNumbers:
             self.add(text)
 
     def __len__(self) -> int:
-        """The number of texts."""
         return len(self._texts)
 
     def __iter__(self) -> Iterator[str]:
-        """The texts, by number."""
         return map(self._texts.__getitem__, range(len(self)))
 
     def __getitem__(self, number: int) -> str:
-        """A text, by number."""
         return self._texts[number]
 
     def find(self, text: str) -> int:

@@ -67,7 +67,6 @@ class Vocabulary:
     _known: dict[str, int] = field(default_factory=dict, repr=False)
 
     def __len__(self) -> int:
-        """The number of stems."""
         return len(self.stems)
 
     def grow(self, words: Sequence[str]) -> list[int]:

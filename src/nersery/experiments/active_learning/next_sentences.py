@@ -55,7 +55,6 @@ class NextSentences:
         return self.read - self.known - self.predicted
 
     def __str__(self) -> str:
-        """For readers."""
         drawn = f", {self.not_drawn:,} not drawn" if self.not_drawn else ""
         return (
             f"{len(self.corpus)} of {self.read:,} sentences: {self.predicted:,} predicted, {self.known:,} repeated or "

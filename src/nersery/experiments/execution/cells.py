@@ -24,7 +24,6 @@ class Cell:
     system: str
 
     def __str__(self) -> str:
-        """Its name in messages."""
         return f"{self.system}, seed {self.seed}"
 
 

@@ -77,11 +77,6 @@ class Harvest:
     def verdict(self) -> str:
         """The first line, as the report has it."""
         gold, best = (100 * value for value in self.dev_f1)
-        reason = (
-            "No other system is expected to be better"
-            if self.compared
-            else "The time was too short to try another system"
-        )
         if not best:
             finds_some = self.test_f1 is not None and self.test_f1[1]
             return (
@@ -90,6 +85,8 @@ class Harvest:
                 + "Training was too short: allow more --minutes, with another --out"
             )
         if self.best == GOLD:
+            too_short = "The time was too short to try another system"
+            reason = "No other system is expected to be better" if self.compared else too_short
             return f"best: gold only, F1 {best:.1f} on held-out sentences. {reason}"
         return (
             f"best: {label_of(self.best)}, F1 {best:.1f} on held-out sentences, "

@@ -14,14 +14,7 @@ from nersery.core.errors import DataError, Issue, SettingsError, did_you_mean, p
 from nersery.core.random import item_seed
 from nersery.core.sentence import Corpus, Sentence
 from nersery.core.text_forms import unspaced
-from nersery.experiments.corpus_notes import (
-    note_of_length,
-    note_of_overlap,
-    note_of_punctuation,
-    note_of_tag_sets,
-    note_of_types,
-    note_of_unlabelled,
-)
+from nersery.experiments import corpus_notes
 from nersery.experiments.text_profile import TextProfile, data_notes, note_of_language, profile, refuse_other_language
 from nersery.io.text import TextSource
 from nersery.report.number_format import plural
@@ -88,10 +81,10 @@ def read_material(
     test_corpus = _tested(test, options, gold) if test else Corpus([])
     text = profile(gold, options.language)
     oddities = [
-        note_of_types("test", test_corpus, gold.types),
-        note_of_overlap("test", test_corpus, "train", gold),
+        corpus_notes.note_of_types("test", test_corpus, gold.types),
+        corpus_notes.note_of_overlap("test", test_corpus, "train", gold),
         note_of_language("train", gold),
-        note_of_length("train", sum(map(len, gold)), len(gold)),
+        corpus_notes.note_of_length("train", sum(map(len, gold)), len(gold)),
     ]
     notes = [*relabelled, *data_notes(gold.sentences), *filter(None, oddities)]
     unlabelled = Corpus([])
@@ -109,8 +102,8 @@ def read_material(
         notes += filter(
             None,
             [
-                note_of_punctuation(gold, unlabelled),
-                note_of_length("raw text", sum(map(len, unlabelled)), len(unlabelled)),
+                corpus_notes.note_of_punctuation(gold, unlabelled),
+                corpus_notes.note_of_length("raw text", sum(map(len, unlabelled)), len(unlabelled)),
             ],
         )
     return Material(gold, unlabelled, test_corpus, text, tuple(notes), definitions or {})
@@ -173,7 +166,7 @@ def _joined(train: Sequence[str], options: io.ReadOptions) -> tuple[Corpus, list
         counted = plural(left_out, "sentence")
         notes.append(f"{counted} left out, because a later train file has the same text: its labels are used")
     files = dict(zip(train, corpora, strict=True))
-    notes += filter(None, [note_of_unlabelled(files), note_of_tag_sets(files)])
+    notes += filter(None, [corpus_notes.note_of_unlabelled(files), corpus_notes.note_of_tag_sets(files)])
     return Corpus(kept.values()), notes
 
 

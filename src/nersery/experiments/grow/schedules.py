@@ -15,7 +15,6 @@ class Schedule(NamedTuple):
     sentences: int
 
     def __str__(self) -> str:
-        """For readers."""
         return f"{self.steps} steps with {self.sentences} sentences"
 
 

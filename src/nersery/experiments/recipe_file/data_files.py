@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from nersery.core.errors import SettingsError, at
+from nersery.core.sentence import Corpus, Sentence
 from nersery.io import ReadOptions
 from nersery.io.base import LANGUAGE_TAG
 
@@ -145,3 +146,17 @@ def _table_issues(key: str, table: Mapping[str, Any]) -> list[str]:
         elif (other := files.setdefault(name, language)) != language:
             issues.append(f"{key}: {other} and {language} have the same file, {name}; expected one for each language")
     return issues
+
+
+Parts = Mapping[DataFile, Corpus]
+"""The corpus of each file, by split and language."""
+
+
+def parts_of(parts: Parts, *splits: str) -> Iterator[tuple[DataFile, Corpus]]:
+    """The files of some splits, with their corpora."""
+    return ((file, part) for file, part in parts.items() if file.split in splits)
+
+
+def sentences_of(parts: Parts, split: str) -> Iterator[Sentence]:
+    """The sentences of all files of a split."""
+    return (sentence for _, part in parts_of(parts, split) for sentence in part)

@@ -10,15 +10,7 @@ from nersery.core import file_settings, registry
 from nersery.core.errors import SettingsError, did_you_mean
 from nersery.core.registry import BUNDLED, KINDS_WITHIN, MEMBERS
 from nersery.core.typed_settings import ModelName
-from nersery.experiments.recipe_file.table_methods import (
-    entry_name,
-    map_methods,
-    method_name,
-    preset_of,
-    presets,
-    swept_settings,
-    system_entries,
-)
+from nersery.experiments.recipe_file import table_methods
 from nersery.models.bundled import ENGLISH, MULTILINGUAL
 
 PAPER = "paper"
@@ -79,14 +71,18 @@ def with_models(table: Mapping[str, Any], chosen: str) -> tuple[dict[str, Any], 
     if chosen not in MODELS:
         raise SettingsError(f'--models "{chosen}" is unknown; {did_you_mean(chosen, MODELS)}')
     replacement = Replacement(chosen, str(table.get("paper", "")))
-    left_out = _left_out(system_entries(table), chosen)
-    changed = map_methods({key: part for key, part in table.items() if key != "tagger"}, replacement.own_model)
+    left_out = _left_out(table_methods.system_entries(table), chosen)
+    changed = table_methods.map_methods(
+        {key: part for key, part in table.items() if key != "tagger"}, replacement.own_model
+    )
     changed["tagger"] = replacement.tagger(table.get("tagger", {}))
     if left_out:
         changed["systems"] = [
-            entry for entry in changed["systems"] if not (isinstance(entry, dict) and entry_name(entry) in left_out)
+            entry
+            for entry in changed["systems"]
+            if not (isinstance(entry, dict) and table_methods.entry_name(entry) in left_out)
         ]
-        swept = swept_settings(table)
+        swept = table_methods.swept_settings(table)
         if swept:
             settings = [entry for entry in swept if not (isinstance(entry, dict) and entry.get("system") in left_out)]
             changed["sweep"] = {**table["sweep"], "settings": settings}
@@ -106,9 +102,9 @@ def _left_out(entries: Iterable[Mapping[str, Any]], model_set: str) -> dict[str,
         others = [entry.get("base"), *(merged if isinstance(merged, list) else [])]
         missing = next((name for name in others if name in left_out), None)
         if missing:
-            left_out[entry_name(entry)] = f'model for "{missing}", which it needs'
+            left_out[table_methods.entry_name(entry)] = f'model for "{missing}", which it needs'
         elif lacks_model(model_set, str(entry.get("method"))):
-            left_out[entry_name(entry)] = "encoder-decoder"
+            left_out[table_methods.entry_name(entry)] = "encoder-decoder"
     return left_out
 
 
@@ -127,7 +123,7 @@ class Replacement:
     @property
     def preset(self) -> str:
         """The paper's preset of the tagger."""
-        return self.paper if self.paper in presets() else "melm"
+        return self.paper if self.paper in table_methods.presets() else "melm"
 
     def tagger(self, entry: Any) -> Any:
         """The recipe's tagger; where the papers' replaces a bundled one, with their preset."""
@@ -147,11 +143,11 @@ class Replacement:
         if not isinstance(entry, Mapping):
             return entry
         settings = dict(entry)
-        if not (name := method_name(kind, entry, default)):
+        if not (name := table_methods.method_name(kind, entry, default)):
             return settings
         for key, type_ in file_settings.naming(registry.get(kind, name)).items():
             if type_ == ModelName:
-                self._replace(settings, kind, name, key, preset_of(kind, entry))
+                self._replace(settings, kind, name, key, table_methods.preset_of(kind, entry))
         for key, value in entry.items():
             if key in KINDS_WITHIN and isinstance(value, Mapping):
                 settings[key] = self.method(KINDS_WITHIN[key], value)
@@ -172,10 +168,51 @@ class Replacement:
             return
         settings[key] = model
         if kind == "tagger" and self.chosen == PAPER:  # with the rates that suit it
-            paper = presets()[self.preset]
+            paper = table_methods.presets()[self.preset]
             rates = {setting: value for setting, value in paper.items() if setting not in ("description", *settings)}
             settings.update({**rates, key: paper[key]})
             settings.pop("steps", None)
         elif kind == "tagger" and "preset" in settings:  # whose rates suit another model
             del settings["preset"]
             settings.setdefault("head", preset.get("head", "crf"))
+
+
+@dataclass(frozen=True)
+class PaperModel:
+    """A model that the papers use.
+
+    Args:
+        gigabytes: Size of the download.
+        pickled: Whether the hub had no safetensors of it when this list was written.
+        auto_class: The transformers class to convert it with.
+    """
+
+    gigabytes: float
+    pickled: bool = False
+    auto_class: str = "AutoModel"
+
+
+CHECKPOINTS: Mapping[str, PaperModel] = {
+    "bert-base-cased": PaperModel(0.4),
+    "bert-base-multilingual-cased": PaperModel(0.7),
+    "deepset/bert-base-cased-squad2": PaperModel(0.4),
+    "facebook/mbart-large-50": PaperModel(2.4, pickled=True, auto_class="AutoModelForSeq2SeqLM"),
+    "google-t5/t5-large": PaperModel(3.0),
+    "google/muril-base-cased": PaperModel(1.0, pickled=True, auto_class="AutoModelForMaskedLM"),
+    "gpt2": PaperModel(0.5),
+    "sentence-transformers/paraphrase-multilingual-MiniLM-L12-v2": PaperModel(0.5),
+    "studio-ousia/luke-large": PaperModel(1.9, pickled=True),
+    "xlm-roberta-base": PaperModel(1.1),
+    "xlm-roberta-large": PaperModel(2.2),
+}
+"""The checkpoints that the papers' recipes and tables name."""
+
+
+def conversion(name: str, folder: str) -> str:
+    """Python that writes a pickled checkpoint as safetensors, to be run where the pickle is trusted."""
+    model = CHECKPOINTS.get(name, PaperModel(0))
+    return (
+        f"from transformers import AutoTokenizer, {model.auto_class} as M; "
+        f"M.from_pretrained('{name}', use_safetensors=False).save_pretrained('{folder}'); "
+        f"AutoTokenizer.from_pretrained('{name}').save_pretrained('{folder}')"
+    )

@@ -11,7 +11,7 @@ from nersery.core.sentence import Corpus, types_in
 from nersery.experiments.corpus_notes import note_of_length, note_of_overlap, note_of_punctuation, note_of_types
 from nersery.experiments.folds import note_of_documents
 from nersery.experiments.recipe import Recipe
-from nersery.experiments.run_state.data_parts import Parts, parts_of, sentences_of
+from nersery.experiments.recipe_file.data_files import Parts, parts_of, sentences_of
 from nersery.experiments.systems import System
 from nersery.experiments.text_profile import note_of_language
 from nersery.models.bundled_heads import TOKEN_CLASSIFICATION

@@ -12,8 +12,7 @@ from nersery.core.errors import MissingResourceError, NerseryError, SettingsErro
 from nersery.core.typed_settings import ModelName
 from nersery.core.warnings import heard
 from nersery.experiments.recipe import Recipe
-from nersery.experiments.recipe_file.model_sets import lacks_model
-from nersery.experiments.recipe_file.paper_models import CHECKPOINTS, conversion
+from nersery.experiments.recipe_file.model_sets import CHECKPOINTS, conversion, lacks_model
 from nersery.experiments.systems import MethodSettings
 from nersery.select.base import Selector
 

@@ -60,7 +60,6 @@ class Span:
         return start, max(start, self.end - (len(covered) - len(covered.rstrip())))
 
     def __str__(self) -> str:
-        """As messages have it, and comments of rejects."""
         start, end = self.written or (self.start, self.end)
         return f"{' '.join(self.type.split())} [{start}, {end})"
 

@@ -64,7 +64,6 @@ class ServerError(NerseryError):
         self.is_passing = status in (0, 200, 408, 409, 429) or status >= 500
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """As other processes get it."""
         return type(self), (str(self), self.kind, self.status, dict(self.headers))
 
 

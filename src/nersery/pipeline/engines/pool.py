@@ -91,11 +91,9 @@ class Pool(Generic[AnyWorker, Row, Item]):
         self._bad_starts = self._deaths = self._failed = 0
 
     def __enter__(self) -> Pool[AnyWorker, Row, Item]:
-        """The pool itself."""
         return self
 
     def __exit__(self, *error: object) -> None:
-        """Kill all workers."""
         for slot in self._slots:
             slot.worker.stop()
         self._engine.close()

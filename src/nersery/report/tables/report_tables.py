@@ -14,7 +14,7 @@ from nersery.evaluate.changes import KINDS_OF_CHANGE
 from nersery.evaluate.error_analysis import CORRECT, KINDS
 from nersery.report.model import COLUMNS, Report, SplitReport, SystemReport, label_of
 from nersery.report.number_format import MISSING, unbroken
-from nersery.report.parts import GroupScores
+from nersery.report.parts import GridReport, GroupScores
 from nersery.report.tables.setting_tables import setting_tables
 from nersery.report.tables.table_columns import (
     DURATION,
@@ -35,7 +35,6 @@ from nersery.report.tables.table_columns import (
     ReportTable,
     Row,
 )
-from nersery.report.training_parts import GridReport
 
 KAPPA = (
     "Kappa: Cohen's, between the labels of the method and those of the people, over the words of accepted sentences."

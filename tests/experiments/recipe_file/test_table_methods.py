@@ -10,7 +10,7 @@ import pytest
 from nersery.core import descriptions, file_settings, registry
 from nersery.core.typed_settings import FileName, ModelName
 from nersery.experiments.recipe import load
-from nersery.experiments.recipe_file.recipe_paths import with_paths
+from nersery.experiments.recipe_file.table_methods import with_paths
 
 HERE = Path("elsewhere")
 

@@ -2,14 +2,14 @@
 
 import pytest
 
-from nersery.crosslingual.hmm import word_counts
+from nersery.crosslingual.hmm import prior_counts
+from nersery.crosslingual.hmm.prior_counts import WordCounts
 from nersery.crosslingual.hmm.vocabulary import Vocabulary
-from nersery.crosslingual.hmm.word_counts import WordCounts
 
 
 @pytest.mark.parametrize("known", [1, 1 << 14])
 def test_the_commonest_word_of_each_stem(monkeypatch, known):
-    monkeypatch.setattr(word_counts, "KNOWN", known)
+    monkeypatch.setattr(prior_counts, "KNOWN", known)
     vocabulary, words = Vocabulary(), WordCounts()
     vocabulary.grow(("Earlier",))
     for sentence in (("houses", "House", "tree"), ("House", "tree", "river"), ("Trees", "Tree", "Tree")):
