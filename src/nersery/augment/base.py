@@ -9,6 +9,7 @@ from dataclasses import KW_ONLY, dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, runtime_checkable
 
+from nersery.augment.components.gold_training import warn_of_characters
 from nersery.core.errors import DataError, NerseryError, SettingsError
 from nersery.core.outcome import Outcome, Reject, Result, Step, Tally
 from nersery.core.progress import Progress
@@ -46,8 +47,13 @@ class Augmenter(Method):
     def fit(self, sentences: Iterable[Sentence], training: Training = NO_TRAINING) -> None:
         """Learn from the gold sentences; called once, before anything is generated."""
 
-    def reading(self, gold: Iterable[Sentence]) -> Reading | None:
-        """How it reads sentences and writes drafts, in a form of its own; None: as they are."""
+    @property
+    def moves_words(self) -> bool:
+        """Whether it moves or replaces words one by one, which tears words apart in text of single characters."""
+        return False
+
+    def own_form(self, gold: Iterable[Sentence]) -> SentenceForm | None:
+        """The form in which it reads sentences and makes drafts; None: as they are."""
         return None
 
     def check_tagger(self, tagger: Tagger) -> None:
@@ -70,8 +76,8 @@ class Augmenter(Method):
         return [_generated(self, sentence, rng) for sentence, rng in zip(sentences, rngs, strict=True)]
 
 
-class Reading(Protocol):
-    """How a method reads sentences in a form of its own; see `Augmenter.reading`."""
+class SentenceForm(Protocol):
+    """A form in which a method reads sentences; see `Augmenter.own_form`."""
 
     def read(self, sentence: Sentence) -> Sentence:
         """A sentence as the method reads it."""
@@ -125,11 +131,11 @@ def _tasks(sentences: Iterable[Sentence | Reject], numbers: range) -> Iterator[T
                 yield sentence, copy
 
 
-def augment_step(method: Augmenter, seed: int, reading: Reading | None = None) -> Step[Task]:
+def augment_step(method: Augmenter, seed: int, form: SentenceForm | None = None) -> Step[Task]:
     """The step of a fitted method over a batch of tasks.
 
     Args:
-        reading: Of a method with `generate_batch`; see `Augmenter.reading`.
+        form: Of a method with `generate_batch`; see `Augmenter.own_form`.
 
     Raises:
         NerseryError: In the step, if a sentence has no id, or an outcome is missing or invalid.
@@ -150,9 +156,9 @@ def augment_step(method: Augmenter, seed: int, reading: Reading | None = None) -
             return [*one_by_one(batch)]
         rngs = [item_rng(seed, name, sentence.id, copy) for sentence, copy in batch]
         try:
-            sentences = [reading.read(sentence) if reading else sentence for sentence, _ in batch]
+            sentences = [form.read(sentence) if form else sentence for sentence, _ in batch]
             drafts = one_for_each(name, batch, method.generate_batch(sentences, rngs))
-            drafts = [*map(reading.written, drafts)] if reading else drafts
+            drafts = [*map(form.written, drafts)] if form else drafts
         except DataError as error:
             raise NerseryError(f"method {name} made an invalid sentence out of a batch: {error}") from error
         return [_finished(task, draft, name) for task, draft in zip(batch, drafts, strict=True)]
@@ -236,12 +242,14 @@ class AugmentStage(Stage[Sentence, Task]):
     def fit(self, method: Augmenter, folder: Path | None, progress: Progress | None) -> Step[Task]:
         """See `Stage`."""
         gold, training = self.gold, in_job(self.training, folder, progress)
-        reading = method.reading(gold)
-        if reading is not None:
-            gold = [*map(reading.read, gold)]
-            training = replace(training, dev=[*map(reading.read, training.dev)])
+        if method.moves_words:
+            warn_of_characters(method, gold)
+        form = method.own_form(gold)
+        if form is not None:
+            gold = [*map(form.read, gold)]
+            training = replace(training, dev=[*map(form.read, training.dev)])
         method.fit(gold, training)
-        return augment_step(method, self.training.seed, reading)
+        return augment_step(method, self.training.seed, form)
 
     @property
     def items_per_row(self) -> int:

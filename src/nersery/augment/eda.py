@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from nersery.augment.base import Augmenter
-from nersery.augment.components.gold_training import warn_of_characters
 from nersery.augment.words.segments import segments, shuffled
 from nersery.augment.words.thesaurus import WORDNET, SynonymSettings, Thesaurus, check_wordnet
 from nersery.core.errors import MissingResourceError, SettingsError
@@ -69,6 +68,11 @@ class Eda(SynonymSettings, Augmenter):
         """Whether nobody named a WordNet, and an operation is left that needs none."""
         return self.wordnet == WORDNET and not set(self.operations) <= set(WITH_SYNONYMS)
 
+    @property
+    def moves_words(self) -> bool:
+        """See `Augmenter.moves_words`."""
+        return "shuffle" in self.operations
+
     def check(self) -> None:
         """Look for the files; see `Augmenter.check`."""
         super().check()
@@ -90,8 +94,6 @@ class Eda(SynonymSettings, Augmenter):
             MissingResourceError: When there is neither WordNet nor a table, and no operation does without.
         """
         self._thesaurus = Thesaurus({})
-        if "shuffle" in self.operations:
-            warn_of_characters(self, sentences)
         if not self._needs_synonyms:
             return
         try:

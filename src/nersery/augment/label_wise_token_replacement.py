@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from itertools import accumulate
 
 from nersery.augment.base import Augmenter
-from nersery.augment.components.gold_training import no_sentences, warn_of_characters
+from nersery.augment.components.gold_training import no_sentences
 from nersery.augment.words.thesaurus import key
 from nersery.augment.words.word_lists import check_file, read_words
 from nersery.core.outcome import Reject
@@ -51,6 +51,11 @@ class LabelWiseTokenReplacement(Augmenter):
         super().__post_init__()
         check_file(self.stop_words)
 
+    @property
+    def moves_words(self) -> bool:
+        """See `Augmenter.moves_words`."""
+        return True
+
     def fit(self, sentences: Iterable[Sentence], training: Training = NO_TRAINING) -> None:
         """Count how often each word stands under each tag, in each language and, for sentences in another, in all.
 
@@ -68,7 +73,6 @@ class LabelWiseTokenReplacement(Augmenter):
                     counts.setdefault((language, tag), Counter())[word] += 1
         if not counts:
             raise no_sentences(self)
-        warn_of_characters(self, sentences)
         self._words = {
             place: _Distribution.of({word: count for word, count in words.items() if not self._is_stop_word(word)})
             for place, words in counts.items()

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterable
 from dataclasses import dataclass
 
 from nersery.augment.base import Augmenter
-from nersery.augment.components.gold_training import warn_of_characters
 from nersery.augment.words.segments import segments, shuffled
 from nersery.core.outcome import Reject
 from nersery.core.ranges import Rate
 from nersery.core.sentence import Sentence
-from nersery.core.training_context import NO_TRAINING, Training
 
 
 @dataclass
@@ -33,9 +30,10 @@ class ShuffleWithinSegments(Augmenter):
 
     rate: Rate = 0.3
 
-    def fit(self, sentences: Iterable[Sentence], training: Training = NO_TRAINING) -> None:
-        """Warn where words are characters."""
-        warn_of_characters(self, sentences)
+    @property
+    def moves_words(self) -> bool:
+        """See `Augmenter.moves_words`."""
+        return True
 
     def generate(self, sentence: Sentence, rng: random.Random) -> Sentence | Reject:
         """The sentence with some segments shuffled."""

@@ -50,8 +50,8 @@ class MaskedModelSettings(AdaptationSettings, ModelSettings):
         pick_device(self.device)
         check_text(self.adapt)
 
-    def reading(self, gold: Iterable[Sentence]) -> VocabularyWords | None:
-        """See `Augmenter.reading`."""
+    def own_form(self, gold: Iterable[Sentence]) -> VocabularyWords | None:
+        """See `Augmenter.own_form`."""
         if not self.join or self.is_encoder_decoder:
             return None
         return VocabularyWords.of(gold, self.source)
