@@ -81,6 +81,14 @@ FOREIGN = (
         "read it as a table: --format csv",
     ),
     Foreign(
+        "words and types in columns, without B- and I-, as Few-NERD",
+        re.compile(
+            r"^\S+(?:[\t ]|\t.*\t)\S+\r?\n\S+(?: O|\t(?:.*\t)?[Oo])\r?\n\S+(?:[\t ]|\t.*\t)\S+\r?$", re.MULTILINE
+        ),
+        "name the column of the types and what becomes of them: --tag-column 2 with --repair bare-type (PER, O), "
+        "letter-behind (PER-B) or small-letter (b-per)",
+    ),
+    Foreign(
         "text with labels as marks in it",
         re.compile(r"<START(?::\w+)?> .+? <END>|<(?P<tag>[A-Z][A-Z_]{2,})(?: [^<>]*)?>[^<>]+</(?P=tag)>"),
         _BY_CHARACTERS,
