@@ -75,6 +75,8 @@ def test_types_in_columns_are_read_as_the_error_says(tmp_path: Path) -> None:
     path.write_text("National\tbuilding-theater\nTheatre\tbuilding-theater\n's\tO\nstage\tO\n\n", "utf-8")
     with pytest.raises(DataError, match="Few-NERD"):
         read(path)
+    with pytest.raises(DataError, match="Few-NERD"):
+        open_text(path)
     [sentence] = read(path, tag_column=2, repair="bare-type")
     assert sentence.labels == ((0, 2, "building-theater"),)
 
