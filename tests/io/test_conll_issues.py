@@ -61,8 +61,9 @@ def test_all_issues_of_a_file_come_together_with_line_and_sentence(path: Path) -
         assert f"--repair {name} " in caught.value.fix
 
 
-def test_tags_of_several_levels_in_one_column_are_refused(path: Path) -> None:
-    text = "A\tB-PER|B-ORG\nB\tI-PER|O\n.\tO|O\n|\tO\n\n"
+@pytest.mark.parametrize("sign", "|,")
+def test_tags_of_several_levels_in_one_column_are_refused(path: Path, sign: str) -> None:
+    text = f"A\tB-PER{sign}B-ORG\nB\tI-PER{sign}O\n.\tO{sign}O\n{sign}\tO\n\n"
     found = issues(path, text)
     assert [issue.partition(" the tag")[0] for issue in found] == [f":{line} (sentence train:1):" for line in (1, 2, 3)]
     assert {issue.partition("read: ")[2] for issue in found} == {"it holds several tags; expected O, B-TYPE or I-TYPE"}
@@ -71,7 +72,7 @@ def test_tags_of_several_levels_in_one_column_are_refused(path: Path) -> None:
     assert "orphan-inside" not in caught.value.fix
     (command,) = re.findall("sed -E '.+?'", caught.value.fix)
     mended = subprocess.run(f"{command} {path}", shell=True, capture_output=True, check=True, text=True).stdout
-    assert labels(path, mended) == [(("A", "B", ".", "|"), ((0, 2, "PER"),))]
+    assert labels(path, mended) == [(("A", "B", ".", sign), ((0, 2, "PER"),))]
     with pytest.raises(DataError, match=r"no column looks like tags.*\n.*nested entities are not supported"):
         labels(path, "A\tO|O\nB\tO|O\n")
 

@@ -62,6 +62,11 @@ BY_WORD, BY_SENTENCE = "IOB2, a row for each word: word ", "IOB2, a row for each
             f"{BY_SENTENCE}1, tag 2",
         ),
         ('text,labels\n"Ada Lovelace , too",B-PER I-PER O O\nOslo,B-LOC\n', f"{BY_SENTENCE}1, tag 2"),
+        ("tokens;tags\n[Ada, Lovelace, ,, too];[B-PER, I-PER, O, O]\n[Oslo];[B-LOC]\n", f"{BY_SENTENCE}1, tag 2"),
+        (f"tokens;tags\n[Ada, Lovelace, ,, too];{TAGS}\n[Oslo];['B-LOC']\n", f"{BY_SENTENCE}1, tag 2"),
+        ("text;labels\nAda Lovelace , too;[B-PER, I-PER, O, O]\nOslo;[B-LOC]\n", f"{BY_SENTENCE}1, tag 2"),
+        ("text;labels\nAda Lovelace , too;B-PER,I-PER,O,O\nOslo;B-LOC\n", f"{BY_SENTENCE}1, tag 2"),
+        ("text;labels\nAda, Lovelace, ,, too;B-PER, I-PER, O, O\nOslo;B-LOC\n", f"{BY_SENTENCE}1, tag 2"),
     ],
 )
 def test_tables_that_say_the_same(tmp_path: Path, text: str, description: str) -> None:
@@ -70,6 +75,12 @@ def test_tables_that_say_the_same(tmp_path: Path, text: str, description: str) -
     found = read(path)
     assert tuple(s.words for s in found) == WORDS
     assert tuple(s.labels for s in found) == LABELS
+
+
+@pytest.mark.parametrize("tags", ["['B-PER', 'O', 'O', 'O', 'O']", "B-PER O O O O", "B-PER,O,O,O,O"])
+def test_brackets_and_commas_of_a_text_make_no_list(tmp_path: Path, tags: str) -> None:
+    found = read(save(tmp_path, f"text;tags\n[1] Ada, not Bob [2];{tags}\nAda left , but stayed;{tags}\n"))
+    assert [s.words for s in found] == [("[1]", "Ada,", "not", "Bob", "[2]"), ("Ada", "left", ",", "but", "stayed")]
 
 
 @pytest.mark.parametrize("dump", [repr, json.dumps])

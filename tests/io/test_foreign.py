@@ -34,6 +34,9 @@ from nersery.io import open_corpus, open_text, read
         ("a.train", "In <START> Rome <END> too .\n", "marks in it"),
         ("a.txt", "Sentence #,Word,POS,Tag\n1,Ada,NNP,B-per\n,ran,VB,O\n,.,.,O\n", "a table.*\n.*\"csv\""),
         ("a.train", "Ada|B-PER\nran|O\n.|O\n\nBo|O\n", "a table of words and tags without the extension"),
+        ("a.txt", "London\tlocation-GPE\n's\tO\nTheatre\tbuilding-theater\n\n", r"Few-NERD(.|\n)*repair=\"bare-type\""),
+        ("a.txt", "Ada PER\r\nleft O\r\nOslo LOC\r\n", "Few-NERD"),
+        ("a.txt", "Ada\tNNP\tb-per\nleft\tVBD\to\n\nOslo\tNNP\tb-loc\n", "Few-NERD"),
         ("a.txt", 'In <ENAMEX TYPE="LOCATION">New York</ENAMEX> .\n', r'marks in it.*\n.*format="text"'),
     ],
 )  # fmt: skip
@@ -56,6 +59,7 @@ def test_what_they_are_and_what_to_do(tmp_path: Path, name: str, text: str, mess
         ("a.jsonl", '{"words": ["<LOC>x</LOC>", "\\"infons\\":", "<collection>"]}\n'),
         ("a.conll", "<LOC>x</LOC>\tB-LOC\nis\tO\n"),
         ("a.txt", "<LOC>x</LOC>\tB-LOC\nis\tO\n"),
+        ("a.txt", "Com o\nAda o\nBlood group O\nGive O\nSo\n"),
         ("a.txt", "Blood of group A,B or,O\nThe groups are A, B or O\nGive me an O\n"),
     ],
 )
@@ -64,6 +68,17 @@ def test_signs_in_words_are_no_marks(tmp_path: Path, name: str, text: str) -> No
     path.write_text(text, "utf-8")
     assert len(list(open_corpus(path))) > 0
     assert len(list(open_text(path))) > 0
+
+
+def test_types_in_columns_are_read_as_the_error_says(tmp_path: Path) -> None:
+    path = tmp_path / "a.txt"
+    path.write_text("National\tbuilding-theater\nTheatre\tbuilding-theater\n's\tO\nstage\tO\n\n", "utf-8")
+    with pytest.raises(DataError, match="Few-NERD"):
+        read(path)
+    with pytest.raises(DataError, match="Few-NERD"):
+        open_text(path)
+    [sentence] = read(path, tag_column=2, repair="bare-type")
+    assert sentence.labels == ((0, 2, "building-theater"),)
 
 
 def test_data_of_spacy_2_is_named(tmp_path: Path) -> None:

@@ -324,6 +324,13 @@ def test_lists_that_a_csv_file_has_made_text_are_lists(tmp_path: Path) -> None:
     assert [s.words for s in Corpus.from_pandas(marks)] == [("[1]", "['x']")]
 
 
+@pytest.mark.parametrize("form", ["[{}]", "{}"])
+def test_lists_without_quotation_marks_are_lists(form: str) -> None:
+    columns = {"words": ["so", "Ada, left"], "tags": ["O", "B-PER, O"]}
+    corpus = Corpus.from_pandas(pd.DataFrame({name: [*map(form.format, column)] for name, column in columns.items()}))
+    assert [(s.words, s.labels) for s in corpus] == [(("so",), ()), (("Ada", "left"), ((0, 1, "PER"),))]
+
+
 @pytest.mark.parametrize("words", [[b"a", b"b"], [True, False], ["a", {"b"}], ["a", date(2026, 1, 2)]])
 def test_a_word_in_a_data_frame_is_text_or_a_number(words: list[Any]) -> None:
     frame = pd.DataFrame({"sentence": [1, 1], "word": words, "tag": ["B-PER", "O"]})

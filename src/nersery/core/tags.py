@@ -21,10 +21,10 @@ OUTSIDE = "O"
 _TAG = re.compile(rf"O|[{LETTERS}]-.+", re.DOTALL)
 _IN_NAMES = "_-.:/&\u200c\u200d"
 """What types may hold beside letters, marks and digits; the last two join letters in some scripts, or part them."""
-_SEVERAL = re.compile(rf"(O|[{LETTERS}]-.+)\|(O|[{LETTERS}]-.+)", re.DOTALL)
+_SEVERAL = re.compile(rf"(O|[{LETTERS}]-.+)[|,] ?(O|[{LETTERS}]-.+)", re.DOTALL)
 _BROKEN_TAG = re.compile(rf"[{LETTERS}]_.+|-.*|{_SEVERAL.pattern}", re.DOTALL)
 ONE_LEVEL = (
-    r"nested entities are not supported, so keep one level, e.g. the first by sed -E 's/\|[^\t ]*$//' old > new; "
+    r"nested entities are not supported, so keep one level, e.g. the first by sed -E 's/[|,][^\t ]*$//' old > new; "
     "of levels in columns of their own, --tag-column chooses one"
 )
 """What to do about tags of several levels."""

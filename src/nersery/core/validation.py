@@ -24,7 +24,7 @@ MOST_CHARACTERS = 1_000_000
 """From the first to the last character of a sentence, so that its text with all gaps fits into memory."""
 LETTERS = "BIMELSUW"
 """Every letter of every tag scheme: begin B, inside I M, end E L, single S U W."""
-_OF_SEVERAL = re.compile(rf"\|(O$|[{LETTERS}]-)")
+_OF_SEVERAL = re.compile(rf"[|,] ?(O($|[|,])|[{LETTERS}]-)")
 """In what follows the letter of nested tags in one value, such as ``B-PER|B-ORG`` and ``I-PER|O``."""
 TYPE_RULE = "a type is a name without tabs, line breaks, outer spaces or a tag such as |B-PER in it"
 """What `is_type_name` checks, for messages."""
@@ -164,7 +164,7 @@ def is_type_name(name: str) -> bool:
     """
     if name == "" or name != name.strip() or "\t" in name or "\n" in name or "\r" in name:
         return False
-    return "|" not in name or _OF_SEVERAL.search(name) is None
+    return _OF_SEVERAL.search(name) is None
 
 
 def _entities_issue(entities: tuple[Entity, ...], words: tuple[str, ...]) -> str | None:

@@ -20,6 +20,7 @@ from nersery.core.random import is_whole
 from nersery.core.sentence import UNKNOWN_COLUMN, Entity, Sentence, checked_sentences
 from nersery.core.tags import TagIssue
 from nersery.core.validation import CONTROL, without_control
+from nersery.core.warnings import warn
 from nersery.core.wording import as_parameters, either
 from nersery.io import repairs
 from nersery.io.formats import Format, readable
@@ -200,6 +201,8 @@ class Pass:
         self.rejects: list[Reject] = []
         self.repaired: Counter[str] = Counter()
         self.skipped: Counter[str] = Counter()
+        self.left_out: Counter[str] = Counter()
+        """How many things of a kind are in the file and not in its sentences, for a note at the end."""
         self.layer = ""
         """What the first file of a folder has its labels in, of a format with several layers."""
         self._ids = Ids()
@@ -335,6 +338,8 @@ class Source(ABC):
                 raise findings.error()
         except DataError as error:
             raise (self.advised(error) if self.advised else error) from None
+        for what, count in findings.left_out.items():
+            warn(f"{self.file.name}: left out {count:,} {what}")
         self.rejects, self.repaired, self.skipped = findings.rejects, findings.repaired, findings.skipped
 
     def outcomes(self) -> Iterator[Sentence | Reject]:

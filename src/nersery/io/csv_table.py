@@ -8,12 +8,9 @@ end sentences, too, and sentences may be numbered within them.
 
 from __future__ import annotations
 
-import ast
 import csv
-import json
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import groupby, islice, pairwise
 from typing import Any, Literal, NamedTuple
@@ -29,6 +26,7 @@ from nersery.io.formats import Beginning, Format
 from nersery.io.jsonl import JsonlSource
 from nersery.io.objects import Object
 from nersery.io.repairs import BLANK_WORDS
+from nersery.io.table_cells import are_tags, holds_several, tags_of, word_cutter
 from nersery.io.text_file import BYTE_ORDER_MARK, TextFile
 from nersery.io.word_column import NEARLY_ALL
 
@@ -40,8 +38,6 @@ _SEPARATOR = re.compile(r"sep=(.)\s*", re.IGNORECASE)
 """A first line that Excel writes for itself."""
 _ENCLOSED = re.compile(r'"(?:[^"]|"")*"')
 """A cell in quotation marks."""
-_LIST, _ITEM = re.compile(r"""\[\s*['"\d\]]"""), re.compile(r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|[^\s,'"]+""")
-"""How a list begins, and what it holds."""
 _TAG_NUMBER = re.compile(r"-?\d+")
 MOST_WORDS = 200
 """At the start of a table; more in one sentence show that nothing ends it."""
@@ -70,6 +66,10 @@ class _Table(NamedTuple):
     @property
     def naming(self) -> list[int]:
         return [at for at in (self.document, self.sentence) if at is not None]
+
+    def cells(self, rows: Sequence[_TableRow]) -> Iterator[tuple[str, str]]:
+        """Those of words and of tags in rows from the start."""
+        return ((_cell(row, self.word), _cell(row, self.tag)) for row in rows[bool(self.names) :])
 
     def ends(self, row: _TableRow) -> bool:
         return not (_cell(row, self.word) if self.sentence is None else "".join(row)).strip()
@@ -108,7 +108,9 @@ class CsvSource(JsonlSource):
         )
         rows = [row for _, row in islice(self._rows(), SAMPLE_LINES)]
         self._table = _layout(rows, options, file) if rows else None
-        tags = [tag for row in rows[1:] for tag in parts_of(_cell(row, self._table.tag))] if self._table else []
+        sample = [*self._table.cells(rows)] if self._table else []
+        self._words_of = word_cutter(sample)
+        tags = [tag for _, cell in sample for tag in tags_of(cell)]
         self._has_numbers = bool(tags) and all(map(_TAG_NUMBER.fullmatch, tags))
         super().__init__(file, options)
 
@@ -151,7 +153,7 @@ class CsvSource(JsonlSource):
         current, name = list[tuple[int, _TableRow]](), [""] * len(naming)
         for line, row in islice(self._rows(), bool(table.names), None):
             if table.by_sentence:
-                words, tags = ([*parts_of(row[at])] if at < len(row) else [] for at in (table.word, table.tag))
+                words, tags = self._words_of(_cell(row, table.word)), tags_of(_cell(row, table.tag))
                 yield line, {"tokens": words, "ner_tags": tags}
                 continue
             named, is_end = [_cell(row, at) or old for at, old in zip(naming, name, strict=True)], table.ends(row)
@@ -239,52 +241,17 @@ def _cell(row: _TableRow, at: int) -> str:
     return row[at] if at < len(row) else ""
 
 
-def is_list(cell: str) -> bool:
-    """Whether a cell holds a list as Python or NumPy writes it."""
-    return _LIST.match(cell) is not None and cell.endswith("]")
-
-
-def parts_of(cell: str) -> list[str]:
-    """The words or tags in a cell: a list, see `is_list`, or parted by spaces."""
-    if not is_list(cell):
-        return cell.split()
-    return [_item(item) for item in _ITEM.findall(cell[1:-1])]
-
-
-def listed(cell: Any, item: Callable[[str], Any] = str) -> Any:
-    """The items of a list that is text, as in a data frame out of a file; another cell as it is."""
-    return [*map(item, parts_of(cell))] if isinstance(cell, str) else cell
-
-
-def _holds_several(cell: str) -> bool:
-    """Whether a cell holds a list or several tags; a type may have spaces, as in ``B-New Person``."""
-    parts = cell.split()
-    return is_list(cell) or (len(parts) > 1 and _are_tags(parts))
-
-
-def _are_tags(parts: Sequence[str]) -> bool:
-    return bool(parts) and all(map(looks_like_tag, parts))
-
-
 def _holds_tags(cell: str) -> bool:
-    return looks_like_tag(cell) or _are_tags(parts_of(cell))
-
-
-def _item(written: str) -> str:
-    """A word or tag as it stands in a list; JSON writes an emoji in two escapes, which Python would take for two."""
-    for read in (json.loads, ast.literal_eval) if written[0] in "'\"" else ():
-        with suppress(ValueError, SyntaxError):
-            return str(read(written))
-    return written
+    return looks_like_tag(cell) or are_tags(tags_of(cell))
 
 
 def _layout(rows: Sequence[_TableRow], options: ReadOptions, file: TextFile) -> _Table:
     check_named_columns(file, options, max(map(len, rows)))
     first = [name.strip().casefold() for name in rows[0]]
     tag = _only(options.tag_column, "tag", first, file.name, TAG_NAMES, _like_tags(rows))
-    names = [] if any(map(looks_like_tag, parts_of(_cell(rows[0], tag)))) else first
+    names = [] if any(map(looks_like_tag, tags_of(_cell(rows[0], tag)))) else first
     sample = [row for row in rows[bool(names) :] if "".join(row).strip()]
-    by_sentence = any(_holds_several(_cell(row, tag)) for row in sample)
+    by_sentence = any(holds_several(_cell(row, tag)) for row in sample)
     word_names = WORD_NAMES if WORD_NAMES.intersection(names) or not by_sentence else {"sentence"}
     unnamed = [at for at in range(len(first)) if at != tag][:1] if not names else []
     word = _only(options.word_column, "word", names, file.name, word_names, unnamed)
@@ -348,7 +315,7 @@ def _recognises(start: Beginning) -> bool:
     if {*WORD_NAMES, "sentence"}.isdisjoint(names):
         return False
     cells = [_cell(row, at) for row in rows for at, name in enumerate(names) if name in TAG_NAMES]
-    return any(map(_holds_several if names[0] in WORD_NAMES else _holds_tags, cells))
+    return any(map(holds_several if names[0] in WORD_NAMES else _holds_tags, cells))
 
 
 FORMATS = (

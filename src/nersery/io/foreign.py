@@ -26,12 +26,14 @@ class Foreign:
         begins: Occurs in the first lines of its files.
         advice: How to get labels out of it.
         is_sure: No other format begins like it, so that every file is compared with it.
+        has_tags: Each of its words has a tag beside it, so that no one takes it for raw text.
     """
 
     name: str
     begins: re.Pattern[str]
     advice: str
     is_sure: bool = False
+    has_tags: bool = False
 
 
 FOREIGN = (
@@ -74,11 +76,22 @@ FOREIGN = (
         "text with tags behind its words, as WikiNER",
         re.compile(r"^(?:[^\s|]+(?:\|[^\s|]+)*\|(?:O|[BI]-[^\s|]+)(?: |$)){3}", re.MULTILINE),
         r"make columns of it: sed 's/$/\n/' old.txt | tr ' |' '\n\t' > new.conll",
+        has_tags=True,
     ),
     Foreign(
         "a table of words and tags without the extension .csv",
         re.compile(r"(?:^(?:.*[,;]|\S*\|)(?:O|[BI]-[^\s,;|]+)\r?\n){3}", re.MULTILINE),
         "read it as a table: --format csv",
+        has_tags=True,
+    ),
+    Foreign(
+        "words and types in columns, without B- and I-, as Few-NERD",
+        re.compile(
+            r"^\S+(?:[\t ]|\t.*\t)\S+\r?\n\S+(?: O|\t(?:.*\t)?[Oo])\r?\n\S+(?:[\t ]|\t.*\t)\S+\r?$", re.MULTILINE
+        ),
+        "name the column of the types and what becomes of them: --tag-column 2 with --repair bare-type (PER, O), "
+        "letter-behind (PER-B) or small-letter (b-per)",
+        has_tags=True,
     ),
     Foreign(
         "text with labels as marks in it",
@@ -92,12 +105,17 @@ class ForeignFormatError(DataError):
     """A file of a format that cannot be read."""
 
 
+class ForeignTagsError(ForeignFormatError):
+    """A file of such a format with a tag beside each word."""
+
+
 def refuse_foreign(start: Beginning, *, sure: bool = False) -> None:
     """Raise `ForeignFormatError` if a file begins like one of these formats, or with ``sure`` like one that is."""
     beginning = "".join(start.lines)[:MOST_CHARACTERS]
     for foreign in FOREIGN:
         if (foreign.is_sure or not sure) and (match := foreign.begins.search(beginning)):
             message = f"this seems to be {foreign.name}, which cannot be read: {match[0].strip()!r:.60}"
-            raise ForeignFormatError(
+            kind = ForeignTagsError if foreign.has_tags else ForeignFormatError
+            raise kind(
                 Issue(message, start.file.name), fix=f"{foreign.advice}; or read each line as text: --format text"
             )

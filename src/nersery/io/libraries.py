@@ -19,13 +19,13 @@ from nersery.core.errors import DataError, Issue, SettingsError, did_you_mean
 from nersery.core.extras import required
 from nersery.core.sentence import Sentence, types_in
 from nersery.io.base import read_options
-from nersery.io.csv_table import is_list, listed
 from nersery.io.jsonl import JsonlSource
 from nersery.io.objects import BrokenError, Object, json_value
 from nersery.io.parquet import with_names
 from nersery.io.rows import without_nulls
 from nersery.io.spacy_documents import spacy_sentences as spacy_sentences
 from nersery.io.spacy_documents import to_spacy as to_spacy
+from nersery.io.table_cells import holds_several, tags_of, word_cutter
 from nersery.io.text_file import TextFile
 
 WORDS = ("tokens", "words", "token", "word")
@@ -253,13 +253,15 @@ def pandas_sentences(
     id_column = _found_column(columns, sentence, "sentence", SENTENCES)
     if not len(frame):
         return iter(())
-    word, tag = (next(iter(frame[column].dropna()), None) for column in (word_column, tag_column))
-    is_written = isinstance(tag, str) and is_list(tag)  # as in a file of CSV
+    word = next(iter(frame[word_column].dropna()), None)
+    is_written = any(isinstance(cell, str) and holds_several(cell) for cell in frame[tag_column])  # as in a CSV file
     if is_written or (hasattr(word, "__iter__") and not isinstance(word, str | bytes)):  # a row for each sentence
         table = frame[[word_column, tag_column]].astype(object)
         if is_written:
-            table[word_column] = table[word_column].map(listed)
-            table[tag_column] = table[tag_column].map(partial(listed, item=_as_number))
+            pairs = zip(table[word_column], table[tag_column], strict=True)
+            cut = word_cutter([pair for pair in pairs if all(isinstance(cell, str) for cell in pair)])
+            table[word_column] = table[word_column].map(partial(_cut_text, cut))
+            table[tag_column] = table[tag_column].map(partial(_cut_text, _numbers_or_tags))
         if id_column:
             table["id"] = frame[id_column].astype(object).where(frame[id_column].notna(), None)
         return dataset_sentences(table.to_dict("records"), word_column, tag_column, names, options)
@@ -310,8 +312,12 @@ def _sentence_ids(table: Any) -> Any:
     return ids
 
 
-def _as_number(tag: str) -> int | str:
-    return int(tag) if tag.removeprefix("-").isdecimal() else tag
+def _cut_text(cut: Callable[[str], Any], cell: Any) -> Any:
+    return cut(cell) if isinstance(cell, str) else cell
+
+
+def _numbers_or_tags(cell: str) -> list[int | str]:
+    return [int(tag) if tag.removeprefix("-").isdecimal() else tag for tag in tags_of(cell)]
 
 
 def _refuse_rows(table: Any, wrong: Any, description: str, fix: str) -> None:

@@ -10,7 +10,9 @@ import pytest
 
 from nersery.cli.options import refuse_same_file
 from nersery.core.errors import DataError, SettingsError
+from nersery.core.warnings import heard
 from nersery.io import ReadOptions, format_of, open_corpus, read
+from nersery.io.annotation_tools.brat import LEFT_OUT
 
 TEXT = "Ada Lovelace lived in London.\r\n\r\nBabbage 😀 too\r\n"
 LABELS = (
@@ -79,7 +81,12 @@ def test_issues_are_told_by_the_line_of_the_label(folder: Path, line: str, expec
 def test_words_that_trigger_an_event_are_no_entities(folder: Path) -> None:
     with (folder / "a.ann").open("a", encoding="utf-8") as stream:
         stream.write("T9\tLive 13 18\tlived\nE1\tLive:T9 Who:T1\n")
-    assert read(folder)[0].labels == ((0, 2, "PER"), (4, 5, "LOC"))
+    with heard() as notes:
+        assert read(folder)[0].labels == ((0, 2, "PER"), (4, 5, "LOC"))
+    assert [note.partition(":")[2] for note in notes] == [f" left out 1 {LEFT_OUT}"]
+    lines = (folder / "a.ann").read_text("utf-8").splitlines(keepends=True)
+    (folder / "a.ann").write_text("".join(line for line in lines if not line.startswith("E")), "utf-8")
+    assert read(folder)[0].labels == ((0, 2, "PER"), (2, 3, "Live"), (4, 5, "LOC"))
 
 
 def test_a_file_of_other_kind_beside_a_text_is_told(folder: Path) -> None:

@@ -187,6 +187,17 @@ def test_a_label_of_a_part_of_a_word_does_not_count_bytes(tmp_path: Path) -> Non
     assert re.findall(r"--repair (\S+)", caught.value.fix) == ["whole-words", "cut-words", "drop-sentence"]
 
 
+def test_a_split_that_needs_no_labels_is_offered_if_it_fits(tmp_path: Path) -> None:
+    path = tmp_path / "a.jsonl"
+    for text, offered in (("TiO2-based cells", True), ("TiO2based cells", False)):
+        path.write_text(json.dumps({"text": text, "label": [[0, 4, "MAT"]]}), "utf-8")
+        with pytest.raises(DataError) as caught:
+            read(path)
+        assert ("--split signs" in caught.value.fix) is offered
+    path.write_text(json.dumps({"text": "TiO2-based cells", "label": [[0, 4, "MAT"]]}), "utf-8")
+    assert [s.words for s in read(path, split="signs")] == [("TiO2", "-", "based", "cells")]
+
+
 def test_types_that_seem_to_be_tags_are_noted(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "a.jsonl"
     labels = [[0, 3, "B-PER"], [4, 12, "I-PER"], [16, 22, "B-cell"]]

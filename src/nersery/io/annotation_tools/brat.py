@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -21,10 +22,12 @@ OTHERS = ("R", "E", "A", "M", "N", "*", "#")
 """What lines begin with that say more of labels, which begin with ``T``."""
 _LABEL = re.compile(r"(?P<id>T\S*)\t(?P<type>\S+) (?P<places>\d{1,9} \d{1,9}(?:;\d{1,9} \d{1,9})*)(?:\t(?P<text>.*))?")
 _TRIGGER = re.compile(r"E\S*\t[^\s:]+:(\S+)")
+LEFT_OUT = "labels that name events, not entities; to read them as labels, delete the lines that begin with E from .ann"
 
 
 class BratSource(StandoffSource):
-    """Sentences of a brat document, one per line. Relations, events, attributes and notes are ignored.
+    """Sentences of a brat document, one per line. Relations, events, attributes and notes are ignored; a
+    note counts labels that trigger events.
 
     Labels of brat often end at a hyphen or slash inside a word, so every sign is a word. Where the words stand does not
     depend on the labels, as it would with ``--repair cut-words``.
@@ -58,6 +61,7 @@ class BratSource(StandoffSource):
             findings.broken(self.file.stem, issues, unread(text))
             return
         spans = [_span(label, number) for number, _, label in labels if label and label["id"] not in triggers]
+        findings.left_out.update(+Counter({LEFT_OUT: len(labels) - len(spans)}))
         if self._text.has_mark():  # which brat counts as a character
             moved_spans = [replace(span, start=span.start - 1, end=span.end - 1) for span in spans]
             if sum(span.fits(text) for span in moved_spans) > sum(span.fits(text) for span in spans):

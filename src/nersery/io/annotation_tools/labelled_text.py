@@ -19,10 +19,11 @@ from nersery.core.wording import either
 from nersery.io.base import repair_hint
 from nersery.io.repairs import CRLF_OFFSETS, CUT_WORDS, UTF8_OFFSETS, UTF16_OFFSETS, WHOLE_WORDS
 from nersery.io.scripts_without_spaces import is_mark, lacks_spaces, runs_on
-from nersery.io.tokenization import Splitter, is_joined
+from nersery.io.tokenization import Splitter, is_joined, splitter
 
 Place = tuple[int, int]
 """The characters ``[start, end)`` of a text."""
+SIGNS_HINT = "--split signs (each sign is a word, also in raw text, where no label says where to cut)"
 LAST_OF_PLANE = "\uffff"
 """The last character that is a single unit in UTF-16."""
 
@@ -253,7 +254,9 @@ class Line:
                 yield Issue(message, line=span.line, kind="label out of place", fixes=tuple(recount))
             elif (part := self._cut_by(start, end, places)) is not None:
                 fixes = ["--split characters"] if runs_on([part]) else []
-                fixes += [] if self.document.is_miscounted else [repair_hint(WHOLE_WORDS), repair_hint(CUT_WORDS)]
+                if not self.document.is_miscounted:
+                    by_signs = self._cut_by(start, end, self.places(splitter("signs"))) is None
+                    fixes += [SIGNS_HINT] * by_signs + [repair_hint(WHOLE_WORDS), repair_hint(CUT_WORDS)]
                 fixes += recount
                 message = f"{span} covers {covered!r:.60}, a part of {part!r:.60}"
                 yield Issue(message, line=span.line, kind="label within a word", fixes=tuple(fixes))

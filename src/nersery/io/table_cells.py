@@ -1,0 +1,85 @@
+"""Cells of tables that hold several words or tags: lists, or parted by spaces or commas."""
+
+from __future__ import annotations
+
+import ast
+import json
+import re
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+
+from nersery.core.tags import looks_like_tag
+
+_LIST, _ITEM = re.compile(r"""\[\s*['"\d\]]"""), re.compile(r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|[^\s,'"]+""")
+"""How a list begins whose items are quoted or numbers, and what it holds."""
+_Cut = Callable[[str], list[str]]
+
+
+def is_list(cell: str) -> bool:
+    """Whether a cell holds a list as Python or NumPy writes it."""
+    return _LIST.match(cell) is not None and cell.endswith("]")
+
+
+def parts_of(cell: str) -> list[str]:
+    """The words or tags in a cell: a list, with or without quotation marks, or parted by spaces.
+
+    >>> parts_of("['Bosch', '1,5l']"), parts_of("[Bosch, 1,5l]"), parts_of("Bosch 1,5l")
+    (['Bosch', '1,5l'], ['Bosch', '1,5l'], ['Bosch', '1,5l'])
+    """
+    if is_list(cell):
+        return [_item(item) for item in _ITEM.findall(cell[1:-1])]
+    if not _is_enclosed(cell):
+        return cell.split()
+    inner = cell.strip()[1:-1]
+    return _at_commas(inner) if "," in inner else inner.split()
+
+
+def tags_of(cell: str) -> list[str]:
+    """The tags in a cell, which commas may part.
+
+    >>> tags_of("B-PER,O"), tags_of("B-PER O")
+    (['B-PER', 'O'], ['B-PER', 'O'])
+    """
+    parts = _at_commas(cell)
+    return parts if len(parts) > 1 and are_tags(parts) else parts_of(cell)
+
+
+def holds_several(cell: str) -> bool:
+    """Whether a cell holds a list or several tags; a type may have spaces, as in ``B-New Person``."""
+    parts = tags_of(cell)
+    return is_list(cell) or (are_tags(parts) and (len(parts) > 1 or _is_enclosed(cell)))
+
+
+def are_tags(parts: Sequence[str]) -> bool:
+    """Whether there are parts, which all have the form of a tag."""
+    return bool(parts) and all(map(looks_like_tag, parts))
+
+
+def word_cutter(rows: Sequence[tuple[str, str]]) -> _Cut:
+    """How a column of words is to be cut.
+
+    Args:
+        rows: Cells of words and of tags. Brackets around single sentences of a text make no lists.
+    """
+    written = [words for words, _ in rows if words.strip()]
+    if sum(map(_is_enclosed, written)) > len(written) / 2:
+        return parts_of
+    at_commas = any(len(_at_commas(tags)) > 1 and are_tags(_at_commas(tags)) for _, tags in rows)
+    ways: list[_Cut] = [_at_commas] * at_commas + [str.split]
+    return max(ways, key=lambda cut: sum(len(cut(words)) == len(tags_of(tags)) for words, tags in rows))
+
+
+def _is_enclosed(cell: str) -> bool:
+    return cell.strip().startswith("[") and cell.strip().endswith("]")
+
+
+def _at_commas(cell: str) -> list[str]:
+    return [part.strip() for part in cell.split(", " if ", " in cell else ",")]
+
+
+def _item(written: str) -> str:
+    """A word or tag as it stands in a list; JSON writes an emoji in two escapes, which Python would take for two."""
+    for read in (json.loads, ast.literal_eval) if written[0] in "'\"" else ():
+        with suppress(ValueError, SyntaxError):
+            return str(read(written))
+    return written
