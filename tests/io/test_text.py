@@ -133,6 +133,18 @@ def test_punctuation_in_words_is_told_of(tmp_path: Path, text: str, split: str, 
     assert open_corpus(path, ReadOptions(split=split)).description.partition(" separates")[0] == f"text{said}"
 
 
+@pytest.mark.parametrize("split", ["spaces", "punctuation"])
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [("Herr M&uuml;ller kam .", "&uuml;"), ("it&#39;s &nbsp;", "&#39;"), ("AT&T; R&D , a && b;", ""), ("& ; &x;", "")],
+)
+def test_html_entities_are_told_of(tmp_path: Path, split: str, text: str, found: str) -> None:
+    path = tmp_path / "raw.txt"
+    path.write_text(f"Ada came .\n{text}\n", "utf-8")
+    description = open_corpus(path, ReadOptions(split=split)).description
+    assert (f"as HTML writes them, as in {found} (decode them: python3 -c" in description) == bool(found)
+
+
 @pytest.mark.parametrize(
     ("name", "text", "words"),
     [

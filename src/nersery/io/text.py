@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Sequence
 from functools import cached_property, partial
 from itertools import chain, islice
 
@@ -24,6 +25,11 @@ LABELS_FIX = "write .jsonl or .conll, or drop all labels on purpose: nersery dat
 JSONL_FIX = "write .jsonl, which holds every word"
 PHRASES = '; its script has no spaces, so whole phrases are taken for words (the split "{}" cuts them)'
 ATTACHED = '; punctuation is in the words, as in "{}" (the split "punctuation" separates it, as in most labelled text)'
+ESCAPED = (
+    "; it has characters as HTML writes them, as in {} (decode them: python3 -c "
+    "'import html, sys; sys.stdout.write(html.unescape(sys.stdin.read()))' < raw.txt > decoded.txt)"
+)
+_ENTITY = re.compile(r"&(?:[A-Za-z]{2,8}|#\d{2,6}|#x[0-9A-Fa-f]{2,6});")
 MOST_ATTACHED = 0.5
 """Share of the signs; those of abbreviations and times always belong to words."""
 SPLIT_HINT = r"put each sentence on a line of its own, e.g. with sed -E 's/([.!?] |। |۔ |؟ |。|！|？)/\1\n/g'"
@@ -47,7 +53,12 @@ class TextSource(Source):
     @cached_property
     def _oddity(self) -> str:
         """What to say of words that are none, by the first lines; empty where they seem to be words."""
-        lines = [*map(self.split, islice(self.file.beginnings(LONGEST), SAMPLE_LINES))]
+        texts = [*islice(self.file.beginnings(LONGEST), SAMPLE_LINES)]
+        entity = next(filter(None, map(_ENTITY.search, texts)), None)
+        return self._oddity_of_words(texts) + (ESCAPED.format(entity[0]) if entity else "")
+
+    def _oddity_of_words(self, texts: Sequence[str]) -> str:
+        lines = [*map(self.split, texts)]
         if runs_on(words := [*chain.from_iterable(lines)]):
             has_borders = len([word for word in words if ZERO_WIDTH_SPACE in word]) > len(words) / 2
             return PHRASES.format("punctuation" if has_borders else "characters")
