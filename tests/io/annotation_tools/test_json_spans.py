@@ -74,6 +74,14 @@ def issues(path: Path, *repair: str) -> list[str]:
             "text": DOCCANO["text"],
             "annotations": [{"begin": 0, "end": 12, "type": "PER"}, {"begin": 22, "end": 28, "type": "LOC"}],
         },
+        {
+            "id": 5,
+            "text": DOCCANO["text"],
+            "entities": [
+                {"start_char": 0, "end_char": 12, "tag": "PER"},
+                {"startOffset": 22, "endOffset": 28, "category": "LOC"},
+            ],
+        },
         {**TASK, "data": {"body": DOCCANO["text"], "source": "b.pdf", "meta": {}}},
         {**TASK, "annotations": [{"result": []}, {"result": RESULT, "ground_truth": True}]},
     ],
@@ -86,7 +94,7 @@ def test_every_tool_says_the_same(tmp_path: Path, value: dict[str, Any]) -> None
 @pytest.mark.parametrize(
     ("key", "label"),
     [
-        ("annotations", {"start": 0, "end": 3, "tag": "PER"}),
+        ("annotations", {"start": 0, "end": 3, "kind": "PER"}),
         ("mentions", [0, 3, "PER", "Q7259"]),
         ("annotation", ["PER", 0, 3]),
         ("mentions", {"offset": 0, "length": 3, "type": "PER"}),

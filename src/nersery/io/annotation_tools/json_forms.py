@@ -19,7 +19,9 @@ TEXTS = ("text", "data", "sentence", "content")
 """Keys of a text; ``data`` is an object in Label Studio."""
 LABEL_KEYS = ("label", "labels", "entities", "spans")
 ANNOTATIONS = ("annotations", "completions")
-STARTS, ENDS, TYPES = ("start", "start_offset", "begin"), ("end", "end_offset"), ("label", "labels", "type")
+STARTS = ("start", "start_offset", "begin", "start_char", "startOffset")
+ENDS = ("end", "end_offset", "end_char", "endOffset")
+TYPES = ("label", "labels", "type", "entity_type", "tag", "category")
 _START_KEY, _END_KEY = re.compile("start|begin|offset", re.IGNORECASE), re.compile("end|stop|length", re.IGNORECASE)
 _PLACE_KEY = re.compile("span|pos|offset|range|location", re.IGNORECASE)
 
