@@ -6,6 +6,7 @@ import random
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, runtime_checkable
 
@@ -17,6 +18,8 @@ from nersery.core.random import is_whole, item_rng, item_seed
 from nersery.core.registry import name_of
 from nersery.core.sentence import Origin, Sentence
 from nersery.core.training_context import NO_TRAINING, Training, in_job
+from nersery.core.warnings import warn
+from nersery.io.scripts_without_spaces import is_character
 from nersery.pipeline.error_policy import failure, one_for_each
 from nersery.pipeline.stage import Stage
 from nersery.pipeline.stage_job import Sentences, opened, opened_if_given, run_stage, split_options
@@ -28,6 +31,8 @@ if TYPE_CHECKING:
 UNCHANGED = "unchanged"
 NO_ENTITIES = "no entities"
 NO_WORD = "no word to replace"
+LOOKED_AT = 100
+"""Sentences that tell whether words are characters."""
 Task = tuple[Sentence, int]
 """A sentence and the number of the copy to make of it, from 1."""
 
@@ -37,7 +42,12 @@ class Augmenter(Method):
 
     A subclass is a dataclass in a file of its name; its fields are its settings. It changes *one* sentence, or a batch.
     The job handles ids, origin, copies, seeds, batches and rejects.
+
+    Attributes:
+        tears_words: Whether it breaks words apart where words are single characters.
     """
+
+    tears_words: ClassVar[bool] = False
 
     def __init_subclass__(cls) -> None:
         """Refuse a method that defines neither `generate` nor `generate_batch`."""
@@ -191,6 +201,15 @@ def _is_unchanged(a: Sentence, b: Sentence) -> bool:
     return a.words == b.words and (a.entities is b.entities or a.labels == b.labels)
 
 
+def _warn_of_characters(name: str, gold: Iterable[Sentence]) -> None:
+    words = [word for sentence in islice(gold, LOOKED_AT) for word in sentence.words]
+    if sum(map(is_character, words)) > len(words) / 2:
+        warn(
+            f"{name} tears words apart here, for the words of this text are single characters. Split it into whole "
+            "words, or use a method that keeps them, e.g. mention_replacement"
+        )
+
+
 @dataclass(frozen=True)
 class AugmentStage(Stage[Sentence, Task]):
     """Generation of new labelled sentences.
@@ -217,6 +236,8 @@ class AugmentStage(Stage[Sentence, Task]):
 
     def fit(self, method: Augmenter, folder: Path | None, progress: Progress | None) -> Step[Task]:
         """See `Stage`."""
+        if method.tears_words:
+            _warn_of_characters(name_of(method), self.gold)
         method.fit(self.gold, in_job(self.training, folder, progress))
         return augment_step(method, self.training.seed)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import ClassVar, Literal
 
 from nersery.augment.base import Augmenter
 from nersery.augment.words.segments import segments, shuffled
@@ -48,6 +48,8 @@ class Eda(SynonymSettings, Augmenter):
         - EDA makes a fixed number of sentences per operation; we draw one operation per copy.
         - EDA lower-cases and removes punctuation; we do not. Stop words are those of `synonym_replacement`.
     """
+
+    tears_words: ClassVar[bool] = True
 
     operations: list[Operation] = field(default_factory=lambda: ["synonyms", "insertion", "shuffle"])
     rate: Rate = 0.1

@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from itertools import accumulate
+from typing import ClassVar
 
 from nersery.augment.base import Augmenter
 from nersery.augment.components.gold_training import no_sentences
@@ -40,6 +41,8 @@ class LabelWiseTokenReplacement(Augmenter):
         - The code skips NLTK's English stop words; the paper and we do not (but see `stop_words`).
         - The code may draw the same token again. The paper says "another", so we never do.
     """
+
+    tears_words: ClassVar[bool] = True
 
     rate: Rate = 0.3
     stop_words: FileName = ""

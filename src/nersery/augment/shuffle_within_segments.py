@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from dataclasses import dataclass
+from typing import ClassVar
 
 from nersery.augment.base import Augmenter
 from nersery.augment.words.segments import segments, shuffled
@@ -27,6 +28,8 @@ class ShuffleWithinSegments(Augmenter):
     Departures:
         - None known.
     """
+
+    tears_words: ClassVar[bool] = True
 
     rate: Rate = 0.3
 

@@ -1,0 +1,22 @@
+"""Methods that tear words apart where words are characters."""
+
+from __future__ import annotations
+
+import pytest
+
+import nersery
+from nersery import Corpus, Sentence
+from nersery.core.warnings import heard
+
+
+@pytest.mark.parametrize("method", ["shuffle_within_segments", "label_wise_token_replacement", "eda"])
+def test_methods_that_tear_words_apart_say_so(method: str) -> None:
+    characters = Corpus([Sentence(tuple("東京に住む"), id="a"), Sentence(tuple("京都へ行く"), id="b")])
+    words = Corpus([Sentence(("東京", "に", "住む"), id="a"), Sentence(("we", "saw", "京"), id="b")])
+    notes = []
+    for corpus in (characters, words):
+        with heard() as messages:
+            nersery.augment(corpus, method)
+        notes.append([message for message in messages if "tears words apart" in message])
+    assert [len(told) for told in notes] == [1, 0]
+    assert method in notes[0][0]
