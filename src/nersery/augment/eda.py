@@ -132,7 +132,8 @@ def _share(rate: float, number: int) -> int:
 def _with_synonyms(sentence: Sentence, count: int, thesaurus: Thesaurus, rng: random.Random) -> Sentence | None:
     known = [place for place, word in enumerate(sentence.words) if thesaurus.of(word)]
     chosen = rng.sample(known, min(count, len(known)))
-    edits: list[Edit] = [(place, place + 1, thesaurus.draw_like(sentence.words[place], rng)) for place in chosen]
+    words, language = sentence.words, sentence.language
+    edits: list[Edit] = [(place, place + 1, thesaurus.draw_like(words[place], rng, language)) for place in chosen]
     return sentence.replace_spans(edits) if edits else None
 
 

@@ -48,7 +48,7 @@ class SynonymReplacement(SynonymSettings, Augmenter):
             raise unfitted(self, "generate")
         words = sentence.words
         places = [place for place in range(len(words)) if rng.random() < self.rate]
-        drawn = [(place, self._thesaurus.draw_like(words[place], rng)) for place in places]
+        drawn = [(place, self._thesaurus.draw_like(words[place], rng, sentence.language)) for place in places]
         edits = [(place, place + 1, synonym) for place, synonym in drawn if synonym]
         if not edits and not any(map(self._thesaurus.of, words)):
             return Reject("no synonyms")

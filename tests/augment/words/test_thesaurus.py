@@ -1,3 +1,4 @@
+import random
 from pathlib import Path
 
 import pytest
@@ -106,6 +107,11 @@ def test_how_accents_are_encoded_does_not_matter(tmp_path: Path):
 def test_a_turkish_capital_finds_its_small_letter(tmp_path: Path):
     thesaurus = Thesaurus(read_table(write(tmp_path, "iyi\tgüzel\n")))
     assert thesaurus.of("İyi") == thesaurus.of("İYİ".lower()) == ("güzel",)
+
+
+def test_a_synonym_gets_a_turkish_capital(tmp_path: Path):
+    thesaurus, rng = Thesaurus(read_table(write(tmp_path, "ev\tiş yeri\n"))), random.Random(0)
+    assert [thesaurus.draw_like("Ev", rng, language)[0] for language in ("tr", "az-Latn", "de")] == ["İş", "İş", "Iş"]
 
 
 def test_stop_words_are_no_synonyms():

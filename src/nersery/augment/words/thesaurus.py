@@ -31,6 +31,8 @@ WordNet is of nouns, verbs, adjectives and adverbs. What is spelled there like o
 something else: ``who`` is the World Health Organization, ``may`` the hawthorn.
 """
 
+DOTTED_I_LANGUAGES = ("tr", "az")
+
 _SYNSET = re.compile(r"\d{8} \d\d [nvasr] ([0-9a-f]{2}) ")
 
 
@@ -56,10 +58,14 @@ class Thesaurus:
         synonyms = self.of(word)
         return synonyms[int(rng.random() * len(synonyms))].split(" ") if synonyms else []
 
-    def draw_like(self, word: str, rng: random.Random) -> list[str]:
-        """As `draw`, with a capital first letter where the word has one."""
+    def draw_like(self, word: str, rng: random.Random, language: str = "") -> list[str]:
+        """As `draw`, with a capital first letter where the word has one; that of *i* is *İ* in Turkish."""
         words = self.draw(word, rng)
-        return [words[0][0].title() + words[0][1:], *words[1:]] if words and word[0].isupper() else words
+        if not words or not word[0].isupper():
+            return words
+        first = words[0][0]
+        capital = "İ" if first == "i" and language.startswith(DOTTED_I_LANGUAGES) else first.title()
+        return [capital + words[0][1:], *words[1:]]
 
 
 @dataclass
