@@ -316,3 +316,14 @@ def test_where_a_capital_is_due_only_words_and_signs_remain_that_may_stand_there
     assert vocabulary.allowed(OPENING, ("", "LATIN"), capital=True) == [1]
     assert vocabulary.allowed(WORD_OR_SIGN, ("", "LATIN"), capital=True) == [1, 5]
     assert vocabulary.allowed(OPENING, ("", "DEVANAGARI"), capital=True) == [3, 4], "the script has none"
+
+
+def test_a_sign_behind_a_border_mark_may_be_written(tmp_path: Path) -> None:
+    """XLM-R has no full stop and no comma with a border of its own, so it wrote no sentence with an end."""
+    build_tokenizer("unigram", tmp_path, ["it rained, then it stopped. we saw it."] * 3)
+    encoder = SubwordEncoder(AutoTokenizer.from_pretrained(tmp_path))
+    vocabulary = SubwordVocabulary.of(encoder)
+    (stop,) = encoder.subwords(["."])
+    assert len(stop) == 2, "a border mark and the sign"
+    assert vocabulary.signs[stop[-1]] == "."
+    assert stop[-1] in vocabulary.allowed(WORD_OR_SIGN, ("", "LATIN"))

@@ -90,7 +90,7 @@ class SubwordVocabulary:
         signs = {
             subword: text
             for (subword, text), subwords in zip(sign_texts.items(), whole, strict=True)
-            if subwords == (subword,) and subword not in special
+            if subwords[-1:] == (subword,) and marks.issuperset(subwords[:-1]) and subword not in special
         }
         return cls(texts, begins, marks, signs)
 
