@@ -327,3 +327,12 @@ def test_a_sign_behind_a_border_mark_may_be_written(tmp_path: Path) -> None:
     assert len(stop) == 2, "a border mark and the sign"
     assert vocabulary.signs[stop[-1]] == "."
     assert stop[-1] in vocabulary.allowed(WORD_OR_SIGN, ("", "LATIN"))
+
+
+def test_a_sign_of_a_script_without_spaces_stands_in_no_other_text() -> None:
+    vocabulary = SubwordVocabulary(
+        ("Rome", "東", "", "", "", ""), (True,) * 6, signs={2: ".", 3: "。", 4: "・", 5: "។"}
+    )
+    assert vocabulary.allowed(WORD_OR_SIGN, ("", "LATIN")) == [0, 2]
+    assert vocabulary.allowed(WORD_OR_SIGN, ("", "CJK")) == [1, 2, 3, 4]
+    assert vocabulary.scripts[5] == "KHMER"

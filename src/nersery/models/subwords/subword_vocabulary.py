@@ -96,8 +96,11 @@ class SubwordVocabulary:
 
     @cached_property
     def scripts(self) -> tuple[str, ...]:
-        """The script of each subword, or its digits; see `nersery.core.scripts`."""
-        return tuple(script_of(text) or digits_of(text) for text in self.texts)
+        """The script of each subword, for numbers its digits, for signs of scripts without spaces that script."""
+        signs = {subword: _script_of_sign(sign) for subword, sign in self.signs.items()}
+        return tuple(
+            script_of(text) or digits_of(text) or signs.get(subword, "") for subword, text in enumerate(self.texts)
+        )
 
     @cached_property
     def _no_words(self) -> frozenset[int]:
@@ -187,6 +190,12 @@ def _is_in_case(text: str, capital: bool) -> bool:
 def _lacks_vowel(text: str) -> bool:
     """Whether each letter has the mark of scripts of India that takes its vowel, as only a part of a word has."""
     return len(text) % 2 == 0 and all(unicodedata.combining(mark) == VIRAMA for mark in text[1::2])
+
+
+def _script_of_sign(sign: str) -> str:
+    """The script without spaces that a sign belongs to, such as *។* of Khmer and *。* of Chinese; empty for others."""
+    name = unicodedata.name(sign[0]).split(" ")[0]
+    return "" if not follows_without_space(sign) else name if name in ("KHMER", "MYANMAR", "THAI", "LAO") else "CJK"
 
 
 def _is_sign(text: str) -> bool:
