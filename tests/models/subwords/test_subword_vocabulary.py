@@ -336,3 +336,16 @@ def test_a_sign_of_a_script_without_spaces_stands_in_no_other_text() -> None:
     assert vocabulary.allowed(WORD_OR_SIGN, ("", "LATIN")) == [0, 2]
     assert vocabulary.allowed(WORD_OR_SIGN, ("", "CJK")) == [1, 2, 3, 4]
     assert vocabulary.scripts[5] == "KHMER"
+
+
+def test_what_only_begins_words_is_no_word() -> None:
+    """The Arabic article, a Korean stem; but not what stands alone, begins one word alone, or is long."""
+    texts = ("ال", "받", "to", "re", "Oslo", "\u0628\u064a\u062a", "day", ",")
+    vocabulary = SubwordVocabulary((*texts[:-1], ""), (True,) * 5 + (False,) * 3)
+    article, stem, to, re, oslo, house, day, comma = range(8)
+    words = [(article, house), (article, day), (stem, house), (stem, day), (to,), (to, day), (to, house), (re, day)]
+    words += [(oslo, day), (oslo, house), (re, comma)]
+    known = vocabulary.without_beginnings(words)
+    assert known.beginnings == {article, stem}
+    assert known.allowed(OPENING) == [to, re, oslo]
+    assert vocabulary.allowed(OPENING) == [article, stem, to, re, oslo]
