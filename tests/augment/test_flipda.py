@@ -4,6 +4,7 @@ import random
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 
@@ -174,6 +175,8 @@ def test_all_words_are_learnt_under_their_labels(monkeypatch) -> None:
     learnt: list[MaskedInput] = []
 
     class Learns(Writer):
+        encoder = vocabulary = Mock()
+
         def __init__(self, *anything: Any) -> None:
             super().__init__()
 

@@ -6,10 +6,10 @@ import random
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field, replace
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, runtime_checkable
 
-from nersery.augment.components.gold_training import warn_of_characters
 from nersery.core.errors import DataError, NerseryError, SettingsError
 from nersery.core.outcome import Outcome, Reject, Result, Step, Tally
 from nersery.core.progress import Progress
@@ -17,6 +17,8 @@ from nersery.core.random import is_whole, item_rng, item_seed
 from nersery.core.registry import Method, name_of
 from nersery.core.sentence import Origin, Sentence
 from nersery.core.training_context import NO_TRAINING, Training, in_job
+from nersery.core.warnings import warn
+from nersery.io.scripts_without_spaces import is_character
 from nersery.pipeline.error_policy import failure, one_for_each
 from nersery.pipeline.stage import Stage
 from nersery.pipeline.stage_job import Sentences, opened, opened_if_given, run_stage, split_options
@@ -28,6 +30,8 @@ if TYPE_CHECKING:
 UNCHANGED = "unchanged"
 NO_ENTITIES = "no entities"
 NO_WORD = "no word to replace"
+LOOKED_AT = 100
+"""Sentences that tell whether words are characters."""
 Task = tuple[Sentence, int]
 """A sentence and the number of the copy to make of it, from 1."""
 
@@ -37,7 +41,12 @@ class Augmenter(Method):
 
     A subclass is a dataclass in a file of its name; its fields are its settings. It changes *one* sentence, or a batch.
     The job handles ids, origin, copies, seeds, batches and rejects.
+
+    Attributes:
+        tears_words: Whether it breaks words apart where words are single characters.
     """
+
+    tears_words: ClassVar[bool] = False
 
     def __init_subclass__(cls) -> None:
         """Refuse a method that defines neither `generate` nor `generate_batch`."""
@@ -46,11 +55,6 @@ class Augmenter(Method):
 
     def fit(self, sentences: Iterable[Sentence], training: Training = NO_TRAINING) -> None:
         """Learn from the gold sentences; called once, before anything is generated."""
-
-    @property
-    def moves_words(self) -> bool:
-        """Whether it moves or replaces words one by one, which tears words apart in text of single characters."""
-        return False
 
     def own_form(self, gold: Iterable[Sentence]) -> SentenceForm | None:
         """The form in which it reads sentences and makes drafts; None: as they are."""
@@ -215,6 +219,15 @@ def _is_unchanged(a: Sentence, b: Sentence) -> bool:
     return a.words == b.words and (a.entities is b.entities or a.labels == b.labels)
 
 
+def _warn_of_characters(name: str, gold: Iterable[Sentence]) -> None:
+    words = [word for sentence in islice(gold, LOOKED_AT) for word in sentence.words]
+    if sum(map(is_character, words)) > len(words) / 2:
+        warn(
+            f"{name} tears words apart here, for the words of this text are single characters. Split it into whole "
+            "words, or use a method that keeps them, e.g. mention_replacement"
+        )
+
+
 @dataclass(frozen=True)
 class AugmentStage(Stage[Sentence, Task]):
     """Generation of new labelled sentences.
@@ -242,8 +255,8 @@ class AugmentStage(Stage[Sentence, Task]):
     def fit(self, method: Augmenter, folder: Path | None, progress: Progress | None) -> Step[Task]:
         """See `Stage`."""
         gold, training = self.gold, in_job(self.training, folder, progress)
-        if method.moves_words:
-            warn_of_characters(method, gold)
+        if method.tears_words:
+            _warn_of_characters(name_of(method), gold)
         form = method.own_form(gold)
         if form is not None:
             gold = [*map(form.read, gold)]

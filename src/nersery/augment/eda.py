@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import ClassVar, Literal
 
 from nersery.augment.base import Augmenter
 from nersery.augment.words.segments import segments, shuffled
@@ -49,6 +49,8 @@ class Eda(SynonymSettings, Augmenter):
         - EDA lower-cases and removes punctuation; we do not. Stop words are those of `synonym_replacement`.
     """
 
+    tears_words: ClassVar[bool] = True
+
     operations: list[Operation] = field(default_factory=lambda: ["synonyms", "insertion", "shuffle"])
     rate: Rate = 0.1
 
@@ -67,11 +69,6 @@ class Eda(SynonymSettings, Augmenter):
     def _can_do_without(self) -> bool:
         """Whether nobody named a WordNet, and an operation is left that needs none."""
         return self.wordnet == WORDNET and not set(self.operations) <= set(WITH_SYNONYMS)
-
-    @property
-    def moves_words(self) -> bool:
-        """See `Augmenter.moves_words`."""
-        return "shuffle" in self.operations
 
     def check(self) -> None:
         """Look for the files; see `Augmenter.check`."""

@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from itertools import accumulate
+from typing import ClassVar
 
 from nersery.augment.base import Augmenter
 from nersery.augment.components.gold_training import no_sentences
@@ -41,6 +42,8 @@ class LabelWiseTokenReplacement(Augmenter):
         - The code may draw the same token again. The paper says "another", so we never do.
     """
 
+    tears_words: ClassVar[bool] = True
+
     rate: Rate = 0.3
     stop_words: FileName = ""
     _words: dict[tuple[str, str], _Distribution] = field(default_factory=dict, init=False, repr=False)
@@ -50,11 +53,6 @@ class LabelWiseTokenReplacement(Augmenter):
     def __post_init__(self) -> None:
         super().__post_init__()
         check_file(self.stop_words)
-
-    @property
-    def moves_words(self) -> bool:
-        """See `Augmenter.moves_words`."""
-        return True
 
     def fit(self, sentences: Iterable[Sentence], training: Training = NO_TRAINING) -> None:
         """Count how often each word stands under each tag, in each language and, for sentences in another, in all.

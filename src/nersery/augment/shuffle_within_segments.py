@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from dataclasses import dataclass
+from typing import ClassVar
 
 from nersery.augment.base import Augmenter
 from nersery.augment.words.segments import segments, shuffled
@@ -28,12 +29,9 @@ class ShuffleWithinSegments(Augmenter):
         - None known.
     """
 
-    rate: Rate = 0.3
+    tears_words: ClassVar[bool] = True
 
-    @property
-    def moves_words(self) -> bool:
-        """See `Augmenter.moves_words`."""
-        return True
+    rate: Rate = 0.3
 
     def generate(self, sentence: Sentence, rng: random.Random) -> Sentence | Reject:
         """The sentence with some segments shuffled."""

@@ -316,3 +316,36 @@ def test_where_a_capital_is_due_only_words_and_signs_remain_that_may_stand_there
     assert vocabulary.allowed(OPENING, ("", "LATIN"), capital=True) == [1]
     assert vocabulary.allowed(WORD_OR_SIGN, ("", "LATIN"), capital=True) == [1, 5]
     assert vocabulary.allowed(OPENING, ("", "DEVANAGARI"), capital=True) == [3, 4], "the script has none"
+
+
+def test_a_sign_behind_a_border_mark_may_be_written(tmp_path: Path) -> None:
+    """XLM-R has no full stop and no comma with a border of its own, so it wrote no sentence with an end."""
+    build_tokenizer("unigram", tmp_path, ["it rained, then it stopped. we saw it."] * 3)
+    encoder = SubwordEncoder(AutoTokenizer.from_pretrained(tmp_path))
+    vocabulary = SubwordVocabulary.of(encoder)
+    (stop,) = encoder.subwords(["."])
+    assert len(stop) == 2, "a border mark and the sign"
+    assert vocabulary.signs[stop[-1]] == "."
+    assert stop[-1] in vocabulary.allowed(WORD_OR_SIGN, ("", "LATIN"))
+
+
+def test_a_sign_of_a_script_without_spaces_stands_in_no_other_text() -> None:
+    vocabulary = SubwordVocabulary(
+        ("Rome", "東", "", "", "", ""), (True,) * 6, signs={2: ".", 3: "。", 4: "・", 5: "។"}
+    )
+    assert vocabulary.allowed(WORD_OR_SIGN, ("", "LATIN")) == [0, 2]
+    assert vocabulary.allowed(WORD_OR_SIGN, ("", "CJK")) == [1, 2, 3, 4]
+    assert vocabulary.scripts[5] == "KHMER"
+
+
+def test_what_only_begins_words_is_no_word() -> None:
+    """The Arabic article, a Korean stem; but not what stands alone, begins one word alone, or is long."""
+    texts = ("ال", "받", "to", "re", "Oslo", "\u0628\u064a\u062a", "day", ",")
+    vocabulary = SubwordVocabulary((*texts[:-1], ""), (True,) * 5 + (False,) * 3)
+    article, stem, to, re, oslo, house, day, comma = range(8)
+    words = [(article, house), (article, day), (stem, house), (stem, day), (to,), (to, day), (to, house), (re, day)]
+    words += [(oslo, day), (oslo, house), (re, comma)]
+    known = vocabulary.without_beginnings(words)
+    assert known.beginnings == {article, stem}
+    assert known.allowed(OPENING) == [to, re, oslo]
+    assert vocabulary.allowed(OPENING) == [article, stem, to, re, oslo]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from nersery.augment.components.shared_settings import FineTuned
@@ -13,7 +12,6 @@ from nersery.core.registry import BUNDLED, name_of
 from nersery.core.sentence import Sentence, types_in
 from nersery.core.training_context import Training
 from nersery.core.warnings import warn
-from nersery.io.scripts_without_spaces import is_character
 
 if TYPE_CHECKING:
     from nersery.models.training.trainer import TrainingPlan
@@ -22,10 +20,6 @@ LEARNING_RATE = 1e-5
 """Of the papers, for models of a hundred million weights."""
 BUNDLED_LEARNING_RATE = 1e-4
 """What suits the bundled model, a tenth of that: on MultiCoNER's sample of 100, less loss on dev than 3e-4."""
-
-
-LOOKED_AT = 100
-"""Sentences that tell whether words are characters."""
 
 
 def no_sentences(method: object) -> DataError:
@@ -51,16 +45,6 @@ def warn_of_unused(texts: Mapping[str, str], setting: str, sentences: Iterable[S
     types = sorted(types_in(sentences))
     if unused := sorted(texts.keys() - set(types)):
         warn(f"{setting} has {', '.join(unused)}, which no sentence has; the types are {', '.join(types)}")
-
-
-def warn_of_characters(method: object, sentences: Iterable[Sentence]) -> None:
-    """Say that a method which needs whole words tears them apart, where words are characters."""
-    words = [word for sentence in islice(sentences, LOOKED_AT) for word in sentence.words]
-    if sum(map(is_character, words)) > len(words) / 2:
-        warn(
-            f"{name_of(method)} tears words apart here, for the words of this text are single characters. Split it "
-            "into whole words, or use a method that keeps them, e.g. mention_replacement"
-        )
 
 
 def fine_tuning(

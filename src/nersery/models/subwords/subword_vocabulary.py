@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -27,6 +28,8 @@ INSIDE, OPENING, BEHIND_BORDER, JOINED, WORD_OR_SIGN, JOINED_OR_SIGN = PLACES = 
 start in a script without spaces, and where a word or a sign may start."""
 VIRAMA = 9
 """Unicode's combining class of the mark that takes the vowel of a letter."""
+SHORT = 3
+"""Letters of subwords that may be no words; longer ones that open words are mostly words, too."""
 LONGEST_SIGN = 3
 """In characters, as in "..."; longer ones are decoration."""
 
@@ -41,12 +44,14 @@ class SubwordVocabulary:
         begins: Whether a subword opens a word, and may be a whole one.
         marks: Subwords that write nothing but the border of a word.
         signs: Subwords that are punctuation and may stand by themselves, with what they write.
+        beginnings: Subwords that open words but are no word themselves, as far as is known.
     """
 
     texts: tuple[str, ...]
     begins: tuple[bool, ...]
     marks: frozenset[int] = frozenset()
     signs: Mapping[int, str] = field(default_factory=dict)
+    beginnings: frozenset[int] = frozenset()
 
     @classmethod
     def of(cls, encoder: SubwordEncoder) -> SubwordVocabulary:
@@ -90,20 +95,35 @@ class SubwordVocabulary:
         signs = {
             subword: text
             for (subword, text), subwords in zip(sign_texts.items(), whole, strict=True)
-            if subwords == (subword,) and subword not in special
+            if subwords[-1:] == (subword,) and marks.issuperset(subwords[:-1]) and subword not in special
         }
         return cls(texts, begins, marks, signs)
 
+    def without_beginnings(self, words: Iterable[Sequence[int]]) -> SubwordVocabulary:
+        """The vocabulary without short subwords that open several of these distinct words and are none of them.
+
+        Such as the Arabic article *ال* and Tamil *க*: a model that expects a long word guesses how it begins.
+        """
+        inner = [word[self.border(tuple(word)) :] for word in words]
+        whole = {word[0] for word in inner if len(word) == 1}
+        opened = Counter(word[0] for word in inner if len(word) > 1 and self.texts[word[1]])
+        several = (subword for subword, count in opened.items() if count > 1 and subword not in whole)
+        return replace(self, beginnings=frozenset(subword for subword in several if _is_short(self.texts[subword])))
+
     @cached_property
     def scripts(self) -> tuple[str, ...]:
-        """The script of each subword, or its digits; see `nersery.core.scripts`."""
-        return tuple(script_of(text) or digits_of(text) for text in self.texts)
+        """The script of each subword, for numbers its digits, for signs of scripts without spaces that script."""
+        signs = {subword: _script_of_sign(sign) for subword, sign in self.signs.items()}
+        return tuple(
+            script_of(text) or digits_of(text) or signs.get(subword, "") for subword, text in enumerate(self.texts)
+        )
 
     @cached_property
     def _no_words(self) -> frozenset[int]:
         """Subwords that punctuation is glued to, such as "2018." and "(1)", and consonants without a vowel: *स्*."""
         texts = ((subword, text) for subword, text in enumerate(self.texts) if text)
-        return frozenset(subword for subword, text in texts if any(outer_signs(text)) or _lacks_vowel(text))
+        no_words = (subword for subword, text in texts if any(outer_signs(text)) or _lacks_vowel(text))
+        return self.beginnings.union(no_words)
 
     def allowed(
         self, place: int, scripts: Sequence[str] = (), single: bool = False, capital: bool | None = None
@@ -187,6 +207,18 @@ def _is_in_case(text: str, capital: bool) -> bool:
 def _lacks_vowel(text: str) -> bool:
     """Whether each letter has the mark of scripts of India that takes its vowel, as only a part of a word has."""
     return len(text) % 2 == 0 and all(unicodedata.combining(mark) == VIRAMA for mark in text[1::2])
+
+
+def _is_short(text: str) -> bool:
+    """Whether a text has few letters; those of a Korean syllable count."""
+    letters = [letter for letter in unicodedata.normalize("NFD", text) if unicodedata.category(letter)[0] == "L"]
+    return 0 < len(letters) <= SHORT
+
+
+def _script_of_sign(sign: str) -> str:
+    """The script without spaces that a sign belongs to, such as *។* of Khmer and *。* of Chinese; empty for others."""
+    name = unicodedata.name(sign[0]).split(" ")[0]
+    return "" if not follows_without_space(sign) else name if name in ("KHMER", "MYANMAR", "THAI", "LAO") else "CJK"
 
 
 def _is_sign(text: str) -> bool:

@@ -1,4 +1,4 @@
-"""Notes of methods on what they learn from."""
+"""Methods that tear words apart where words are characters."""
 
 from __future__ import annotations
 
