@@ -24,9 +24,9 @@ SOURCES = ("held-out data", "gold", "another generated sentence")
 class Duplicates(Selector):
     """Rejects sentences that repeat a sentence of gold, dev, test or an earlier generated sentence.
 
-    A duplicate scores 1 minus its similarity to the nearest earlier sentence, any other sentence 1. A text that was
-    split into other words is the same text. Labels are ignored: the same words with other labels contradict each other.
-    The reason names what a sentence repeats: dev or test (a leak), gold, or another generated sentence.
+    A duplicate scores 1 minus its similarity to the nearest earlier sentence, any other sentence 1. Equal texts are
+    duplicates however they are split. Labels are ignored: the same words with other labels contradict each other. The
+    reason names what a sentence repeats: dev or test (a leak), gold, or another generated sentence.
 
     Args:
         similarity: Minimum similarity of duplicates, in (0, 1]: the share of both sentences' words in their longest
