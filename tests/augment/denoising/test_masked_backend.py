@@ -97,6 +97,7 @@ def test_entities_and_keywords_stay_and_all_gaps_are_filled() -> None:
         ("2019 : Jo war in Genf", "jo war in war in genf"),
         ("कल , 7 Jo में है ।", "कल कल कल में है में"),  # in place of a sign could stand a word of any script
         ("मैंने कल Jo को देखा", "मैंने कल मैंने को देखा को"),
+        ("कल AM Jo में Data है", "कल कल कल में है में"),  # a Latin word would be one of any language
         ("1 : Jo 2 .", "jo jo jo jo jo jo"),
     ],
 )

@@ -147,13 +147,14 @@ def signs_glued(sentence: Sentence) -> Sentence:
 
 
 def _draft(template: Template, lengths: GapLengths, rng: random.Random) -> _Draft:
-    """A template whose gaps have lengths; the model sees no word of theirs, but writes in their script."""
+    """A template whose gaps have lengths; the model sees no word of theirs, but writes in the script of most words."""
     # An uncased model gives its words the capitals of those they replace: only the first word of a sentence has some.
     words = [*map(str.lower, template.sentence.words)]
-    written = [*filter(script_of, words)] or words
+    script, _ = MaskedInput(tuple(words), ()).style
+    written = [word for word in words if script_of(word) == script]
     edits = []
     for start, end in template.gaps():
-        former = [*filter(script_of, words[start:end])] or written
+        former = [word for word in words[start:end] if script_of(word) == script] or written
         hidden = [*islice(cycle(former), lengths.draw(template, (start, end), rng))]
         if start == 0 and former[0] == words[0]:
             hidden[0] = template.sentence.words[0]
