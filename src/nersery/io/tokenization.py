@@ -77,7 +77,7 @@ _NO_APOSTROPHE = re.compile(f"{NO_SPACES.pattern}|[\u1100-\u11ff\u3130-\u318f\ua
 ZERO_WIDTH_SPACE = "\u200b"
 _BETWEEN_WORDS = re.compile(f"(?<={NO_SPACES.pattern}){ZERO_WIDTH_SPACE}+|{ZERO_WIDTH_SPACE}+(?={NO_SPACES.pattern})")
 """How Khmer, Thai, Lao and Burmese text may show where words end."""
-SIGNS, LEAST_SIGNS = ",;:?!،؛؟।", 10
+SIGNS, LEAST_SIGNS = ",;:?!،؛؟۔।॥։።፣፤၊။។", 10
 """Signs that end words, and how many of them tell whether they are words of their own."""
 
 
