@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import KW_ONLY, dataclass, field, replace
+from dataclasses import KW_ONLY, dataclass, field
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, runtime_checkable
@@ -56,10 +56,6 @@ class Augmenter(Method):
     def fit(self, sentences: Iterable[Sentence], training: Training = NO_TRAINING) -> None:
         """Learn from the gold sentences; called once, before anything is generated."""
 
-    def own_form(self, gold: Iterable[Sentence]) -> SentenceForm | None:
-        """The form in which it reads sentences and makes drafts; None: as they are."""
-        return None
-
     def check_tagger(self, tagger: Tagger) -> None:
         """Raise `SettingsError` if the run's untrained tagger does not suit the method."""
 
@@ -78,16 +74,6 @@ class Augmenter(Method):
     ) -> Sequence[Sentence | Reject]:
         """One outcome for each sentence, in order; methods that run a model define this instead of `generate`."""
         return [_generated(self, sentence, rng) for sentence, rng in zip(sentences, rngs, strict=True)]
-
-
-class SentenceForm(Protocol):
-    """A form in which a method reads sentences; see `Augmenter.own_form`."""
-
-    def read(self, sentence: Sentence) -> Sentence:
-        """A sentence as the method reads it."""
-
-    def written(self, draft: Sentence | Reject) -> Sentence | Reject:
-        """What the method made of such a sentence, in the form of the corpus."""
 
 
 @runtime_checkable
@@ -135,11 +121,8 @@ def _tasks(sentences: Iterable[Sentence | Reject], numbers: range) -> Iterator[T
                 yield sentence, copy
 
 
-def augment_step(method: Augmenter, seed: int, form: SentenceForm | None = None) -> Step[Task]:
+def augment_step(method: Augmenter, seed: int) -> Step[Task]:
     """The step of a fitted method over a batch of tasks.
-
-    Args:
-        form: Of a method with `generate_batch`; see `Augmenter.own_form`.
 
     Raises:
         NerseryError: In the step, if a sentence has no id, or an outcome is missing or invalid.
@@ -160,9 +143,7 @@ def augment_step(method: Augmenter, seed: int, form: SentenceForm | None = None)
             return [*one_by_one(batch)]
         rngs = [item_rng(seed, name, sentence.id, copy) for sentence, copy in batch]
         try:
-            sentences = [form.read(sentence) if form else sentence for sentence, _ in batch]
-            drafts = one_for_each(name, batch, method.generate_batch(sentences, rngs))
-            drafts = [*map(form.written, drafts)] if form else drafts
+            drafts = one_for_each(name, batch, method.generate_batch([sentence for sentence, _ in batch], rngs))
         except DataError as error:
             raise NerseryError(f"method {name} made an invalid sentence out of a batch: {error}") from error
         return [_finished(task, draft, name) for task, draft in zip(batch, drafts, strict=True)]
@@ -254,15 +235,10 @@ class AugmentStage(Stage[Sentence, Task]):
 
     def fit(self, method: Augmenter, folder: Path | None, progress: Progress | None) -> Step[Task]:
         """See `Stage`."""
-        gold, training = self.gold, in_job(self.training, folder, progress)
         if method.tears_words:
-            _warn_of_characters(name_of(method), gold)
-        form = method.own_form(gold)
-        if form is not None:
-            gold = [*map(form.read, gold)]
-            training = replace(training, dev=[*map(form.read, training.dev)])
-        method.fit(gold, training)
-        return augment_step(method, self.training.seed, form)
+            _warn_of_characters(name_of(method), self.gold)
+        method.fit(self.gold, in_job(self.training, folder, progress))
+        return augment_step(method, self.training.seed)
 
     @property
     def items_per_row(self) -> int:

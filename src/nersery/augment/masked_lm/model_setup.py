@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import KW_ONLY, dataclass, field
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from nersery.augment.components.gold_training import fine_tuning
 from nersery.augment.components.shared_settings import AdaptationSettings, FineTuned
-from nersery.augment.components.vocabulary_words import VocabularyWords
 from nersery.core.errors import MissingResourceError, SettingsError
 from nersery.core.registry import BUNDLED, unfitted
 from nersery.core.sentence import Sentence
@@ -29,13 +28,8 @@ class MaskedModelSettings(AdaptationSettings, ModelSettings):
     """Base of the methods on a masked language model: they look for it, adapt it and open it alike.
 
     The model of some of them may also be an encoder-decoder.
-
-    Args:
-        join: In scripts without spaces whose words are characters, replace words of the model's vocabulary.
     """
 
-    _: KW_ONLY
-    join: bool = True
     _lm: Any = field(default=None, init=False, repr=False, compare=False)
 
     def check(self) -> None:
@@ -49,12 +43,6 @@ class MaskedModelSettings(AdaptationSettings, ModelSettings):
         tokenizer_with_mask(self.source)
         pick_device(self.device)
         check_text(self.adapt)
-
-    def own_form(self, gold: Iterable[Sentence]) -> VocabularyWords | None:
-        """See `Augmenter.own_form`."""
-        if not self.join or self.is_encoder_decoder:
-            return None
-        return VocabularyWords.of(gold, self.source)
 
     def fit(self, sentences: Iterable[Sentence], training: Training = NO_TRAINING) -> None:
         """Open the model, for methods that teach it nothing about gold."""

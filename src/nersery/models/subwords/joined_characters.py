@@ -32,11 +32,10 @@ Spans = tuple[tuple[int, ...], ...]
 """For each joined word the words that it is made of."""
 
 
-def spans(words: Sequence[str], tokenize: Tokenize, *, whole_names: bool = True) -> Spans:
+def spans(words: Sequence[str], tokenize: Tokenize) -> Spans:
     """Which words to join: runs of characters of a script without spaces, cut as the vocabulary of a model cuts them.
 
-    Args:
-        whole_names: But foreign names in Japanese and Chinese stay whole.
+    But foreign names in Japanese and Chinese stay whole.
 
     >>> spans(("我", "在", "北", "京", "a"), lambda text: ["▁我", "在", "北京"])
     ((0,), (1,), (2, 3), (4,))
@@ -44,27 +43,24 @@ def spans(words: Sequence[str], tokenize: Tokenize, *, whole_names: bool = True)
     groups: list[tuple[int, ...]] = []
     for is_run, places in itertools.groupby(range(len(words)), key=lambda place: is_character(words[place])):
         run = list(places)
-        cut = _cut(run, words, tokenize, whole_names) if is_run and len(run) > 1 else [(place,) for place in run]
-        groups += _with_whole_names(cut, words) if whole_names else cut
+        groups += _cut(run, words, tokenize) if is_run and len(run) > 1 else [(place,) for place in run]
     return tuple(groups)
 
 
-def _cut(run: Sequence[int], words: Sequence[str], tokenize: Tokenize, whole_names: bool) -> list[tuple[int, ...]]:
+def _cut(run: Sequence[int], words: Sequence[str], tokenize: Tokenize) -> list[tuple[int, ...]]:
     texts = [_normalized(words[place]) for place in run]
     text = "".join(texts)
     subwords = [subword.removeprefix(SPACE) for subword in tokenize(text)]
     if "".join(subwords) != text:  # unknown to the vocabulary
         return [(place,) for place in run]
-    ends = {*itertools.accumulate(map(len, subwords))}
-    if whole_names:
-        ends = {end for end in ends if not is_katakana(text[end - 1 : end + 1])}
+    ends = {end for end in itertools.accumulate(map(len, subwords)) if not is_katakana(text[end - 1 : end + 1])}
     ends |= {len(text), *(match.end() for match in _BEFORE_PARTICLE.finditer(text))}
     groups: list[list[int]] = [[]]
     for place, end in zip(run, itertools.accumulate(map(len, texts)), strict=True):
         groups[-1].append(place)
         if end in ends:
             groups.append([])
-    return [tuple(group) for group in groups if group]
+    return _with_whole_names([tuple(group) for group in groups if group], words)
 
 
 def _with_whole_names(groups: Sequence[tuple[int, ...]], words: Sequence[str]) -> list[tuple[int, ...]]:
@@ -108,7 +104,8 @@ def joined(sentence: Sentence, tokenize: Tokenize, *, labelled: bool = False) ->
         return sentence, ()
     groups = spans(sentence.words, tokenize)
     if labelled:
-        groups = _at_borders(groups, sentence)
+        borders = {place for entity in sentence.entities for place in (entity.start, entity.end)}
+        groups = tuple(part for group in groups for part in _parted(group, borders))
     words = tuple("".join(sentence.words[place] for place in group) for group in groups)
     longer = Sentence(words, id=sentence.id, language=sentence.language)
     if not labelled:
@@ -129,25 +126,6 @@ def taken_apart(sentence: Sentence, labelled: Sentence, groups: Spans) -> Senten
     )
     soft = [label for joint in labelled.soft_labels for label in _of_words(joint, groups[joint.word])]
     return replace(sentence, entities=tuple(entities), soft_labels=tuple(sorted(soft)))
-
-
-def in_vocabulary_words(sentence: Sentence, tokenize: Tokenize) -> Sentence:
-    """A labelled sentence in words of a vocabulary, to be changed; foreign names are in the parts that it has.
-
-    >>> from nersery.core.sentence import Entity
-    >>> in_vocabulary_words(Sentence(tuple("在北京市"), (Entity(1, 3, "LOC"),)), lambda text: ["▁在", "北京市"]).words
-    ('在', '北京', '市')
-    """
-    groups = _at_borders(spans(sentence.words, tokenize, whole_names=False), sentence)
-    words = ("".join(sentence.words[place] for place in group) for group in groups)
-    edits = [(group[0], group[-1] + 1, (word,)) for group, word in zip(groups, words, strict=True) if len(group) > 1]
-    return sentence.replace_spans(edits)
-
-
-def _at_borders(groups: Spans, sentence: Sentence) -> Spans:
-    """The groups, parted where an entity begins or ends."""
-    borders = {place for entity in sentence.entities for place in (entity.start, entity.end)}
-    return tuple(part for group in groups for part in _parted(group, borders))
 
 
 def _parted(group: tuple[int, ...], borders: Collection[int]) -> Iterator[tuple[int, ...]]:
