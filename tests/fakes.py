@@ -29,6 +29,17 @@ TYPES = {"o": None, "PER": "PER", "LOC": "LOC", "cre": "creative work", "NEW": "
 """What words such as ``PER.1`` say of themselves."""
 
 
+class FakeVocabulary:
+    """Of a model whose words are one subword each."""
+
+    def subwords(self, words: Sequence[str]) -> list[tuple[int, ...]]:
+        return [(0,) for _ in words]
+
+    def without_beginnings(self, words: Sequence[Sequence[int]]) -> FakeVocabulary:
+        assert all(len(subwords) == 1 for subwords in words)
+        return self
+
+
 class FakeMaskedLM:
     """Stands in for `nersery.models.masked.masked_lm.MaskedLM`.
 
@@ -37,6 +48,7 @@ class FakeMaskedLM:
     """
 
     kinds: Mapping[str, str] = {}
+    encoder = vocabulary = FakeVocabulary()
 
     def __init__(self, source: Any, device: str = "auto", precision: str = "auto") -> None:
         self.shows: str = source.name

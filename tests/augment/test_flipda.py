@@ -4,7 +4,6 @@ import random
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
-from unittest.mock import Mock
 
 import pytest
 
@@ -16,6 +15,7 @@ from nersery.core.errors import DataError, MissingResourceError, SettingsError
 from nersery.core.outcome import Reject
 from nersery.core.training_context import Training
 from nersery.models.masked.masked_inputs import Drawing, MaskedInput
+from tests.fakes import FakeVocabulary
 
 PARENT = Sentence(
     ("we", "saw", "Ada", "Lo", "in", "Oslo", "."),
@@ -175,7 +175,7 @@ def test_all_words_are_learnt_under_their_labels(monkeypatch) -> None:
     learnt: list[MaskedInput] = []
 
     class Learns(Writer):
-        encoder = vocabulary = Mock()
+        encoder = vocabulary = FakeVocabulary()
 
         def __init__(self, *anything: Any) -> None:
             super().__init__()

@@ -64,8 +64,9 @@ class TestSuggest:
         assert (result["file"], result["oracle"]) == ("test.conll", None)
         assert result["methods"] == {"./lm": {"method": "masked_entity", "settings": {"model": "./lm"}}}
         method = MaskedEntity(model="./lm")
-        gold = [s for s in io.read("test.conll") if s.entities][:2]
-        method.fit(gold)
+        corpus = [*io.read("test.conll")]
+        gold = [s for s in corpus if s.entities][:2]
+        method.fit(corpus)
         assert [one["id"] for one in result["sentences"]] == [s.id for s in gold]
         for sentence, shown in zip(gold, result["sentences"], strict=True):
             assert [(m["start"], m["end"], m["type"]) for m in shown["mentions"]] == list(sentence.labels)

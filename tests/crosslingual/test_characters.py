@@ -15,7 +15,7 @@ TEXTS = {  # with subwords as multilingual E5 has them
     "words beside each other": ("华尔街日报", ["▁华尔街", "日报"], ["华尔街", "日报"]),
     "foreign names": ("ウェールズ・リバ", ["▁ウ", "ェール", "ズ", "・リ", "バ"], ["ウェールズ", "・リバ"]),
     "particles after them": ("パルの状況", ["▁", "パ", "ルの", "状況"], ["パル", "の", "状況"]),
-    "zero width spaces": ("ភាសា\u200bខ្មែរ\u200b", ["▁ភាសា", "ខ្មែរ"], ["ភាសា\u200b", "ខ្មែរ\u200b"]),
+    "zero width spaces": ("ភាសា\u200bខ្មែរ\u200b", ["▁ភាសា", "ខ្មែរ"], ["ភាសា", "ខ្មែរ"]),
     "letters below": ("នៅភ្នំពេញ", ["▁នៅ", "ភ្នំពេញ"], ["នៅ", "ភ្នំពេញ"]),
 }
 
@@ -30,3 +30,8 @@ def test_characters_are_joined_although_the_vocabulary_normalizes_them(name: str
 
 def test_characters_that_the_vocabulary_does_not_know_stay_alone() -> None:
     assert spans(("北", "京"), lambda _: ["▁", "<unk>"]) == ((0,), (1,))
+
+
+def test_zero_width_spaces_at_words_are_no_subwords() -> None:
+    *words, last = splitter("characters")("ភាសា")
+    assert spans([*words, f"{last}\u200b"], lambda _: ["▁ភាសា"]) == (tuple(range(len(words) + 1)),)

@@ -100,7 +100,7 @@ class SubwordVocabulary:
         return cls(texts, begins, marks, signs)
 
     def without_beginnings(self, words: Iterable[Sequence[int]]) -> SubwordVocabulary:
-        """The vocabulary without short subwords that open several of these distinct words and are none of them.
+        """The vocabulary without short subwords that open several of these distinct words, but are no word themselves.
 
         Such as the Arabic article *ال* and Tamil *க*: a model that expects a long word guesses how it begins.
         """
