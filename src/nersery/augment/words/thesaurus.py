@@ -31,7 +31,7 @@ WordNet is of nouns, verbs, adjectives and adverbs. What is spelled there like o
 something else: ``who`` is the World Health Organization, ``may`` the hawthorn.
 """
 
-DOTTED_I_LANGUAGES = ("tr", "az")
+DOTTED_I_LANGUAGES = ("tr", "tur", "az", "aze")
 
 _SYNSET = re.compile(r"\d{8} \d\d [nvasr] ([0-9a-f]{2}) ")
 
@@ -64,7 +64,7 @@ class Thesaurus:
         if not words or not word[0].isupper():
             return words
         first = words[0][0]
-        capital = "İ" if first == "i" and language.startswith(DOTTED_I_LANGUAGES) else first.title()
+        capital = "İ" if first == "i" and language.partition("-")[0] in DOTTED_I_LANGUAGES else first.title()
         return [capital + words[0][1:], *words[1:]]
 
 
