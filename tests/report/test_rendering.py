@@ -177,3 +177,10 @@ def test_with_cross_validation_it_speaks_of_folds() -> None:
         assert "Folds" in text
         assert "over 3 seeds" not in text
         assert "over seeds" not in text
+
+
+def test_a_training_on_all_sentences_is_no_fold() -> None:
+    report = build() | {"recipe": {"sample": {"folds": 3}}, "seeds": [3]}
+    for text in (Page(render_html(report)).text, render_markdown(report)):
+        assert "Fold" not in text.replace("Folds", "")
+        assert "one fold" not in text

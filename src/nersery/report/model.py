@@ -293,8 +293,12 @@ class Report(ReportPart):
 
     @property
     def repetition(self) -> str:
-        """What a system runs once for: a seed, or in cross-validation a fold, which has the number of its seed."""
-        return "fold" if dict(self.recipe.get("sample") or {}).get("folds") else "seed"
+        """What a system runs once for: a seed, or in cross-validation a fold, which has the number of its seed.
+
+        The last training of `nersery grow` has a seed beyond its folds, for it is on all sentences.
+        """
+        folds = dict(self.recipe.get("sample") or {}).get("folds") or 0
+        return "fold" if self.seeds and max(self.seeds) < folds else "seed"
 
     @property
     def reference(self) -> SystemReport | None:
