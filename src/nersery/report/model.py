@@ -295,7 +295,7 @@ class Report(ReportPart):
     def repetition(self) -> str:
         """What a system runs once for: a seed, or in cross-validation a fold, which has the number of its seed.
 
-        The last training of `nersery grow` has a seed beyond its folds, for it is on all sentences.
+        The last training of `nersery grow` is on all sentences: its seed lies beyond the folds.
         """
         folds = dict(self.recipe.get("sample") or {}).get("folds") or 0
         return "fold" if self.seeds and max(self.seeds) < folds else "seed"
