@@ -145,6 +145,18 @@ def test_old_words_under_new_labels_are_no_flip() -> None:
     assert rejected.reason == NOT_NEW
 
 
+def test_old_words_under_new_labels_are_no_flip_in_other_places_either() -> None:
+    class Filler:
+        def fill(self, drafts: Sequence[tuple[Sentence, Sequence[int]]], rngs: Any) -> list[Sentence]:
+            return [target.replace_span(0, 1, ("they", "just")) for target, _ in drafts]
+
+    method = fitted(flip_rate=1.0)
+    method._spans = Filler()
+    rejected = method.generate(PARENT, random.Random(0))
+    assert isinstance(rejected, Reject)
+    assert rejected.reason == NOT_NEW
+
+
 def test_what_the_parent_says_is_no_candidate() -> None:
     parent = Sentence(("we", "we"), id="a")
     rejected = fitted(Writer(["we"])).generate(parent, random.Random(0))

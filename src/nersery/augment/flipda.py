@@ -187,7 +187,8 @@ def _flipped(sentence: Sentence, target: Sentence) -> list[Entity]:
 
 def _is_new(candidate: Sentence, parent: Sentence) -> bool:
     """Whether it has other words, and in particular in each flipped entity."""
-    kept = (parent.mention(entity) == candidate.mention(entity) for entity in _flipped(parent, candidate))
+    pairs = zip(parent.entities, candidate.entities, strict=True)  # an encoder-decoder may move them
+    kept = (parent.mention(old) == candidate.mention(new) for old, new in pairs if old.type != new.type)
     return candidate.words != parent.words and not any(kept)
 
 
