@@ -78,12 +78,12 @@ def replaceable_places(words: Sequence[str]) -> list[int]:
 def in_case_of(word: str, original: str) -> str:
     """A lower-case word with the capitals of another one.
 
-    >>> [in_case_of("oslo", original) for original in ("in", "Rome", "(Rome", "NATO", "A")]
-    ['oslo', 'Oslo', 'Oslo', 'OSLO', 'Oslo']
+    >>> [in_case_of("oslo", original) for original in ("in", "Rome", "(Rome", "NATO", "A", "J.", "F1")]
+    ['oslo', 'Oslo', 'Oslo', 'OSLO', 'Oslo', 'Oslo', 'Oslo']
     """
     if original == original.lower():
         return word
-    if len(original) > 1 and original == original.upper():
+    if original == original.upper() and sum(map(str.isalpha, original)) > 1:
         return word.upper()
     return word[:1].upper() + word[1:] if has_capital(original) else word
 
