@@ -349,3 +349,12 @@ def test_what_only_begins_words_is_no_word() -> None:
     assert known.beginnings == {article, stem}
     assert known.allowed(OPENING) == [to, re, oslo]
     assert vocabulary.allowed(OPENING) == [article, stem, to, re, oslo]
+
+
+def test_no_word_ends_in_a_consonant_without_a_vowel_where_none_of_gold_does() -> None:
+    texts = ("দুর্", "দল", "நான்", "தான்", "छन्", "சென்")
+    vocabulary = SubwordVocabulary(texts, (True,) * 5 + (False,))
+    prefix, team, i, only, are, to = range(6)
+    for words, without in (([(team,), (i,)], {prefix, are}), ([(are,), (team,)], {prefix, i, only, to})):
+        assert vocabulary.without_beginnings(words).beginnings == without
+    assert vocabulary.without_beginnings([(team, to)]).allowed(OPENING) == [team, i, only]

@@ -108,7 +108,15 @@ class SubwordVocabulary:
         whole = {word[0] for word in inner if len(word) == 1}
         opened = Counter(word[0] for word in inner if len(word) > 1 and self.texts[word[1]])
         several = (subword for subword, count in opened.items() if count > 1 and subword not in whole)
-        return replace(self, beginnings=frozenset(subword for subword in several if _is_short(self.texts[subword])))
+        short = frozenset(subword for subword in several if _is_short(self.texts[subword]))
+        return replace(self, beginnings=short | self._without_end(inner))
+
+    def _without_end(self, words: Iterable[Sequence[int]]) -> frozenset[int]:
+        """Subwords that end in a consonant without a vowel, in scripts in which no word does: Bengali *দুর্*."""
+        written = ([text for subword in word if (text := self.texts[subword])] for word in words)  # signs are empty
+        scripts = {script_of(texts[-1]) for texts in written if texts and _ends_without_vowel(texts[-1])}
+        bare = (subword for subword, text in enumerate(self.texts) if text and _ends_without_vowel(text))
+        return frozenset(subword for subword in bare if script_of(self.texts[subword]) not in scripts)
 
     @cached_property
     def scripts(self) -> tuple[str, ...]:
@@ -204,8 +212,13 @@ def _is_in_case(text: str, capital: bool) -> bool:
     return text[0] != text[0].lower() if capital else text == text.lower()
 
 
+def _ends_without_vowel(text: str) -> bool:
+    """Whether a text ends in the mark of scripts of India that takes the vowel of a letter."""
+    return unicodedata.combining(text[-1]) == VIRAMA
+
+
 def _lacks_vowel(text: str) -> bool:
-    """Whether each letter has the mark of scripts of India that takes its vowel, as only a part of a word has."""
+    """Whether each letter has that mark, as only a part of a word has."""
     return len(text) % 2 == 0 and all(unicodedata.combining(mark) == VIRAMA for mark in text[1::2])
 
 
