@@ -150,6 +150,39 @@ def test_html_entities_are_told_of(tmp_path: Path, split: str, text: str, found:
 
 
 @pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        (
+            "1\tShe met Ada .\n2\tShe left .\n",
+            "2 columns, all read as words (keep the text alone, e.g. cut -f2 raw.txt",
+        ),
+        (
+            "She left .\tEr ging .\t7\r\n\r\nShe met\tEr traf\t8\r\n",
+            "3 columns, all read as words (keep the text alone",
+        ),
+        ('<doc id="1">\n<seg id="1">She met Ada</seg>\n<seg>She left</seg>\n', "sed -E 's/<[^>]*>//g'"),
+    ],
+)
+def test_rows_of_a_table_and_xml_are_told_of_and_the_advice_gives_text(tmp_path: Path, text: str, told: str) -> None:
+    (tmp_path / "raw.txt").write_text(text, newline="")
+    description = open_corpus(tmp_path / "raw.txt", ReadOptions(format="text")).description
+    assert told in description
+    command = description.rsplit(" (", 1)[1].strip(")").rsplit("e.g. ", 1)[-1].removeprefix("delete them: ")
+    subprocess.run(["sh", "-c", command], cwd=tmp_path, check=True)
+    source = open_corpus(tmp_path / "text.txt", ReadOptions(format="text"))
+    assert [sentence.words[0] for sentence in source][-1] == "She"
+    assert source.description == "text"
+
+
+@pytest.mark.parametrize(
+    "text", ["a\tb\n", "\ta b\n\tc d\n", "a\tb\nc\n", "a <unk> b\n<unk> c\nd e\n", "< 5 a\n< 6 > b\n"]
+)
+def test_tabs_and_angle_brackets_in_plain_text_are_no_table(tmp_path: Path, text: str) -> None:
+    (tmp_path / "raw.txt").write_text(text)
+    assert open_corpus(tmp_path / "raw.txt", ReadOptions(format="text")).description == "text"
+
+
+@pytest.mark.parametrize(
     ("name", "text", "words"),
     [
         ("a.txt", "Ada\x00 m\x07 \x1b[31m \x00\n", ("Ada", "m", "[31m")),

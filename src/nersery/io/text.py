@@ -29,7 +29,12 @@ ESCAPED = (
     "; it has characters as HTML writes them, as in {} (decode them: python3 -c "
     "'import html, sys; sys.stdout.write(html.unescape(sys.stdin.read()))' < raw.txt > decoded.txt)"
 )
+TABBED = "; each line has {} columns, all read as words (keep the text alone, e.g. cut -f{} raw.txt > text.txt)"
+TAGGED = "; its lines begin with XML tags, read as words (delete them: sed -E 's/<[^>]*>//g' raw.txt > text.txt)"
+_TAG = re.compile(r"\s*</?[A-Za-z][^<>]*>")
 _ENTITY = re.compile(r"&(?:[A-Za-z]{2,8}|#\d{2,6}|#x[0-9A-Fa-f]{2,6});")
+LEAST_ROWS = 2
+"""Of a table: a single line may have a tab by chance."""
 MOST_ATTACHED = 0.5
 """Share of the signs; those of abbreviations and times always belong to words."""
 SPLIT_HINT = r"put each sentence on a line of its own, e.g. with sed -E 's/([.!?] |। |۔ |؟ |。|！|？)/\1\n/g'"
@@ -55,7 +60,8 @@ class TextSource(Source):
         """What to say of words that are none, by the first lines; empty where they seem to be words."""
         texts = [*islice(self.file.beginnings(LONGEST), SAMPLE_LINES)]
         entity = next(filter(None, map(_ENTITY.search, texts)), None)
-        return self._oddity_of_words(texts) + (ESCAPED.format(entity[0]) if entity else "")
+        markup = TAGGED if len([*filter(_TAG.match, texts)]) > len(texts) / 2 else ""
+        return self._oddity_of_words(texts) + _tabbed(texts) + markup + (ESCAPED.format(entity[0]) if entity else "")
 
     def _oddity_of_words(self, texts: Sequence[str]) -> str:
         lines = [*map(self.split, texts)]
@@ -106,6 +112,25 @@ def is_blank(line: str) -> bool:
     (True, True, False)
     """
     return line.isspace() or all(map(is_invisible, line.split()))
+
+
+def _tabbed(lines: Sequence[str]) -> str:
+    """What to say of lines that are rows of a table, as in the Leipzig corpora; empty of others.
+
+    >>> "2 columns" in _tabbed(["1\\tShe met Ada.", "2\\tShe left."]), _tabbed(["\\tShe met Ada.", "\\tShe left."])
+    (True, '')
+    """
+    rows = [line.split("\t") for line in lines if not is_blank(line)]
+    widths = {len(row) for row in rows}
+    if (
+        len(rows) < LEAST_ROWS
+        or widths == {1}
+        or len(widths) > 1
+        or any(is_blank(cell) for row in rows for cell in row)
+    ):
+        return ""
+    lengths = [sum(map(len, column)) for column in zip(*rows, strict=True)]
+    return TABBED.format(len(lengths), 1 + lengths.index(max(lengths)))
 
 
 def _too_long(line: str, number: int) -> Issue | None:
