@@ -127,6 +127,21 @@ def test_lines_that_end_at_carriage_returns_alone_are_no_columns(path: Path, tex
     assert len(source.rejects) == 1
 
 
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+def test_the_advice_about_a_return_that_is_stuck_to_a_word_keeps_the_word(path: Path, end: str) -> None:
+    rows = ["came\tO", "home\r\tO", "", "In\tO", "Oslo\tB-LOC", ""]
+    with pytest.raises(DataError, match="carriage return") as caught:
+        list(opened(path, end.join(rows)))
+    assert r"tr -d '\r'" in caught.value.fix
+    subprocess.run(f"tr -d '\\r' < {path.name} > new.conll", shell=True, cwd=path.parent, check=True)
+    assert [sentence.words for sentence in read(path.with_name("new.conll"))] == [("came", "home"), ("In", "Oslo")]
+
+
+def test_tables_pasted_from_files_of_windows_get_the_same_advice(path: Path) -> None:
+    with pytest.raises(DataError, match=r"inside its lines(.|\n)*tr -d '.r'"):
+        list(opened(path, "She left .\r\tEr ging .\r\nShe met Ada .\r\tEr traf Ada .\r\n"))
+
+
 def test_a_sentence_that_cannot_be_built_never_vanishes(path: Path) -> None:
     """UTF-7 can write half a surrogate pair, which no sentence can hold."""
     text = "# id +2AA-\na O +2AA-\n\nb O x\n"

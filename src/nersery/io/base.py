@@ -39,6 +39,7 @@ _WORD = re.compile(r"word (\d+)\b")
 LANGUAGE_TAG = re.compile(r"[A-Za-z]{2,3}(-[A-Za-z0-9]{1,8})*")
 """The form of a BCP 47 tag: ``en``, ``zh-Hant``, but not ``english`` or the name of a setting."""
 RETURN_HINT = r"convert the line ends, e.g. with tr '\r' '\n'"
+STRAY_RETURN_HINT = r"delete the carriage returns, e.g. with tr -d '\r'"
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,10 +164,11 @@ def at_words(issues: Iterable[Issue], line_of: Callable[[int], int]) -> list[Iss
     return [replace(issue, line=line_of(int(match[1]))) if match else issue for issue, match in matches]
 
 
-def lone_return(text: str, line: int, fix: str = RETURN_HINT) -> Issue | None:
+def lone_return(text: str, line: int, fix: str = "") -> Issue | None:
     """What is wrong with a line that has a carriage return before its end, as in files of old Macs; else None."""
-    if "\r" not in text.rstrip("\r\n"):
+    if "\r" not in (inside := text.rstrip("\r\n")):
         return None
+    fix = fix or (RETURN_HINT if re.search(r"\r(?![\r\t ])", inside) else STRAY_RETURN_HINT)
     message = "there is a carriage return inside the line, expected line feeds at the ends of lines"
     return Issue(message, line=line, kind="carriage return", fixes=(fix,))
 

@@ -12,7 +12,7 @@ from nersery.core.errors import DataError, Issue
 from nersery.core.sentence import UNKNOWN_COLUMN
 from nersery.core.tags import ONE_LEVEL, OUTSIDE, holds_several, looks_like_tag
 from nersery.core.warnings import warn
-from nersery.io.base import RETURN_HINT, ReadOptions, lone_return
+from nersery.io.base import ReadOptions, lone_return
 from nersery.io.repairs import LANGUAGE_PREFIX, RAGGED_LINES, WORD_DIGIT
 from nersery.io.text_file import BLANKS, TextFile
 from nersery.io.word_column import FEWEST_ROWS, NEARLY_ALL, word_and_number
@@ -176,10 +176,9 @@ def detect_layout(file: TextFile, options: ReadOptions, *, sure: bool = False) -
     if sure and (not tags or sample.share < NEARLY_ALL):
         return None
     if not tags:
-        if any(lone_return(line, 0) for line in sample.lines):
-            raise DataError(
-                Issue("its lines end with carriage returns, expected line feeds", file.name), fix=RETURN_HINT
-            )
+        if issue := next(filter(None, (lone_return(line, 0) for line in sample.lines)), None):
+            message = "there are carriage returns inside its lines, expected line feeds at their ends"
+            raise DataError(Issue(message, file.name), fix=issue.fixes[0])
         if all(_may_be_comment(row[0]) for row in sample.rows):
             return None
         raise _no_tags(file, columns)
