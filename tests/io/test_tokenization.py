@@ -80,6 +80,9 @@ def test_splitting_again_changes_nothing_where_no_language_is_known(line: str):
         ("👩\u200d👩\u200d👧 ❤️!", "👩\u200d👩\u200d👧 ❤️ !"),
         ("❤️Oslo 🤦🏽\u200d♂️मत ❤️❤️राम ❤️-x 1️⃣a", "❤️ Oslo 🤦🏽\u200d♂️ मत ❤️ ❤️ राम ❤️ - x 1️⃣a"),
         ('"\u200fשלום\u200f"', '"\u200f שלום\u200f "'),
+        ("אוסלו.\u200f", "אוסלו .\u200f"),
+        ("from Oslo.\u200b", "from Oslo .\u200b"),
+        ("Acme Inc.\u200b", "Acme Inc.\u200b"),
         ("👩🏽\u200d🔬, 🇩🇪🇫🇷! 👍🏽👍🏽 1️⃣", "👩🏽\u200d🔬 , 🇩🇪 🇫🇷 ! 👍🏽 👍🏽 1️⃣"),
     ],
 )

@@ -75,6 +75,8 @@ _ELISION = re.compile(rf"^(?:\w{{1,3}}|\w+(?:ll|qu))[{APOSTROPHES}](?=\w)", re.I
 _NO_APOSTROPHE = re.compile(f"{NO_SPACES.pattern}|[\u1100-\u11ff\u3130-\u318f\uac00-\ud7a3]")
 """A character of these scripts or of Hangul, where such a sign is a quotation mark: *'게임'에서*."""
 ZERO_WIDTH_SPACE = "\u200b"
+INVISIBLE = f"{ZERO_WIDTH_SPACE}\u200c\u200e\u200f\u2060\ufeff\xad"
+"""Signs that may follow a full stop, such as marks of direction in Hebrew and Persian."""
 _BETWEEN_WORDS = re.compile(f"(?<={NO_SPACES.pattern}){ZERO_WIDTH_SPACE}+|{ZERO_WIDTH_SPACE}+(?={NO_SPACES.pattern})")
 """How Khmer, Thai, Lao and Burmese text may show where words end."""
 SIGNS, LEAST_SIGNS = ",;:?!،؛؟۔।॥։።፣፤၊။។", 10
@@ -211,8 +213,8 @@ def _parted(chunk: str, following: str, language: str) -> Iterator[str]:
             tokens[-1] += character
         else:
             tokens.append(character)
-    if len(tokens) > 1 and tokens[-1] == "." and _is_abbreviation(tokens[-2], following, language):
-        tokens[-2:] = [f"{tokens[-2]}."]
+    if len(tokens) > 1 and tokens[-1].rstrip(INVISIBLE) == "." and _is_abbreviation(tokens[-2], following, language):
+        tokens[-2:] = ["".join(tokens[-2:])]
     for token in tokens:
         yield from _without_clitic(token, language)
 
@@ -230,7 +232,7 @@ def _goes_on(chunk: str, place: int, token: str, language: str) -> bool:
         return True  # an ellipsis or a dash of several characters
     if _is_sign(before):
         return False
-    after = chunk[place + 1 : place + 2]
+    after = chunk[place + 1 : place + 4].lstrip(INVISIBLE)[:1]  # not to the end: runs of signs may be long
     if character in "॰·׳״_":
         return True
     if _HEBREW.match(before) and character in QUOTATION_MARKS + APOSTROPHES:
