@@ -99,9 +99,11 @@ def test_a_folder_of_one_file_is_as_the_file(tmp_path: Path) -> None:
     assert read(tmp_path / "in").sentences == tuple(sentences)
 
 
-def test_a_readme_tells_people_and_is_left_out(tmp_path: Path) -> None:
-    folder = write(tmp_path / "in", a_jsonl='{"words": ["a"]}\n', README_md="# About\n")
+def test_what_tells_people_about_the_files_is_left_out_and_named(tmp_path: Path) -> None:
+    folder = write(tmp_path / "in", a_jsonl='{"words": ["a"]}\n', README_md="# About\n", NOTE_rst="From\nthere\n")
+    (folder / "LICENSE").write_text("Permission is granted\n")
     assert len(read(folder)) == 1
+    assert open_corpus(folder).description == "1 file: jsonl; not read: LICENSE, NOTE.rst, README.md"
 
 
 @pytest.mark.parametrize("call", ["is_dir", "iterdir"])

@@ -24,8 +24,9 @@ SAVED, SPLITS = "dataset_info.json", "dataset_dict.json"
 """The files by which a data set is known that Hugging Face's datasets has saved, and one in several splits."""
 SPANS = "spans"
 """The folder in it that has all of its sentences in JSONL."""
-CARD = "README.md"
-"""What tells people about the files of a folder, as everywhere."""
+ABOUT = {"README", "LICENSE", "LICENCE", "COPYING", "NOTICE", "CITATION", "CHANGELOG", "AUTHORS", "ATTRIBUTION"}
+"""What files are called that tell people about a dataset; others have one of the extensions."""
+ABOUT_EXTENSIONS, PLAIN_EXTENSIONS = (".md", ".rst", ".cff"), ("", ".txt")
 SPLIT_NAMES = ("train", "dev", "valid", "validation", "test")
 """What files of one dataset are called that should not be mixed."""
 READABLE = "allow to read it, or name another folder"
@@ -36,8 +37,8 @@ Open = Callable[[Path, ReadOptions], Source]
 class FolderSource(Source):
     """The sentences of all files in a folder, ordered by file name.
 
-    Hidden files, ``README.md``, brat's ``.conf``, manifests and rejects are skipped. Of a published dataset, the JSONL
-    files are read, all splits together.
+    Hidden files, brat's ``.conf``, manifests, rejects and what tells people about the dataset, such as ``README.rst``
+    and ``LICENSE``, are skipped. Of a published dataset, the JSONL files are read, all splits together.
 
     Raises:
         DataError: If it is a model's folder or one of Arrow files, or if there is no file, a subfolder, two files with
@@ -59,6 +60,7 @@ class FolderSource(Source):
             pairs = [files_of(path) for path in listed if path.suffix == LABELS]
             others = {text if as_pairs else labels for text, labels in pairs}  # a document is read once
             self.paths = [path for path in listed if path not in others and not _is_left_out(path)]
+            self._about = [path.name for path in listed if _is_about(path)]
         except OSError as error:
             raise DataError(Issue(f"the folder cannot be read: {error.strerror}", file.name), fix=READABLE) from None
         if issues := list(self._issues()):
@@ -76,7 +78,11 @@ class FolderSource(Source):
             if not path.is_file():
                 yield Issue("this is no file", str(path))
             elif (other := stems.setdefault(path.stem, path)) is not path:
-                yield Issue(f"sentences without ids would get the same ones as those of {other.name}", str(path))
+                yield Issue(
+                    f"sentences without ids would get the same ones as those of {other.name}: rename one, or name "
+                    "a single file",
+                    str(path),
+                )
             elif is_brat and path.suffix == TEXT:  # brat writes an empty file of labels where there are none
                 labels = path.with_suffix(LABELS).name
                 yield Issue(
@@ -94,8 +100,10 @@ class FolderSource(Source):
 
     @property
     def description(self) -> str:
-        """How many files there are, and what the first one is."""
-        return f"{len(self.paths)} files, the first: {self._first.description}"
+        """How many files there are, what the first one is, and which are no sentences."""
+        about = f"; not read: {', '.join(self._about)}" if self._about else ""
+        files = "1 file" if len(self.paths) == 1 else f"{len(self.paths)} files, the first"
+        return f"{files}: {self._first.description}{about}"
 
     @property
     def extra_columns(self) -> int | None:
@@ -140,9 +148,18 @@ def _listed(folder: Path) -> list[Path]:
 
 def _is_left_out(path: Path) -> bool:
     name = path.name
-    if name.startswith(".") or name == CARD or name.endswith((".rejects.jsonl", ".conf")):
+    if name.startswith(".") or _is_about(path) or name.endswith((".rejects.jsonl", ".conf")):
         return True
     return path.with_name(MANIFEST).exists() and (name == MANIFEST or name.startswith("rejects-"))
+
+
+def _is_about(path: Path) -> bool:
+    """Whether a file tells people about the others.
+
+    >>> [_is_about(Path(name)) for name in ("NOTE.rst", "LICENSE", "README.txt", "license.conll", "readme.txt")]
+    [True, True, True, False, False]
+    """
+    return path.suffix in ABOUT_EXTENSIONS or (path.stem in ABOUT and path.suffix in PLAIN_EXTENSIONS)
 
 
 def _is_model(folder: Path) -> bool:

@@ -16,12 +16,13 @@ from nersery.core.errors import MissingResourceError, SettingsError
 from nersery.core.files import DESCRIPTION, check_replaceable, replaced_folder, write_atomic
 from nersery.core.sentence import Sentence
 from nersery.core.version import __version__
-from nersery.io.folder import CARD, SPANS
+from nersery.io.folder import SPANS
 from nersery.io.parquet import FEATURES, ORIGIN, SHAPES, Shape, load_pyarrow, write_rows
 from nersery.publish.about import About
 from nersery.publish.card import CardLayout, card, front_matter
 from nersery.publish.splits import Divided
 
+CARD = "README.md"
 TAGS = "tags"
 """The folder of the Parquet files."""
 FILES = (CARD, DESCRIPTION, SPANS, TAGS)
