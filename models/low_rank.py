@@ -156,8 +156,12 @@ def save_adapters(model: Any, path: Path, skipped: Iterable[str] = ()) -> None:
 
 
 @torch.no_grad()
-def load_adapters(model: Any, path: Path) -> None:
-    """Go on from what `save_adapters` wrote; rows that it lacks stay as they are."""
+def load_adapters(model: Any, path: Path, skipped: Iterable[str] = ()) -> None:
+    """Go on from what `save_adapters` wrote; rows that it lacks stay as they are.
+
+    Args:
+        skipped: Names of weights that are not taken.
+    """
     with safe_open(path, framework="pt") as file:
         stored: dict[str, Tensor] = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
 
@@ -173,7 +177,7 @@ def load_adapters(model: Any, path: Path) -> None:
             places = module.places.cpu()[rows.long()]
             module.up[places[places >= 0]] = up[places >= 0].to(module.up.device)
     parameters = dict(model.named_parameters())
-    for name in stored.keys() & parameters.keys():
+    for name in (stored.keys() & parameters.keys()) - {*skipped}:
         parameters[name].copy_(stored[name])
 
 

@@ -1,15 +1,22 @@
-"""Draw English sentences for a tagger to label: ``python models/ner/plain_text.py DATA/text/en plain.txt``."""
+"""Draw English sentences for taggers to label.
+
+    python models/ner/plain_text.py DATA/text/en FOLDER
+
+``plain.txt`` is drawn from all texts, ``more.txt`` from the one that is richest in names.
+"""
 
 from __future__ import annotations
 
 import random
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-DRAWN = {"wikitext2": 3500, "squad_sentences": 3500, "wikipedia_crowd": 3000, "textbooks": 3000}
-"""Sentences of each file."""
+DRAWN = {"wikitext2": 3500, "squad_sentences": 8000, "wikipedia_crowd": 10000, "textbooks": 2000}
+"""Sentences of each text."""
+RICHEST, DRAWN_AGAIN, MORE = "wikipedia_crowd", 60000, 45000
+"""The text of ``more.txt``, and how many of its sentences are drawn at first and kept, which differ from the others."""
 SHORTEST, LONGEST = 5, 30
 """Words."""
 ODD = ("<unk>", "@", "=")
@@ -26,13 +33,22 @@ def sentences(path: Path) -> Iterator[str]:
                 yield text
 
 
+def drawn(folder: Path, counts: Mapping[str, int], seed: int) -> list[str]:
+    """Sentences of texts in random order."""
+    rng = random.Random(seed)
+    texts = [text for name, count in counts.items() for text in rng.sample([*sentences(folder / f"{name}.txt")], count)]
+    rng.shuffle(texts)
+    return texts
+
+
 def main() -> None:
-    """Write them in random order."""
-    folder, target = map(Path, sys.argv[1:])
-    rng = random.Random(0)
-    drawn = [text for name, count in DRAWN.items() for text in rng.sample([*sentences(folder / f"{name}.txt")], count)]
-    rng.shuffle(drawn)
-    target.write_text("\n".join(drawn) + "\n", "utf-8")
+    """Write them."""
+    source, target = map(Path, sys.argv[1:])
+    plain = drawn(source, DRAWN, seed=0)
+    known = set(plain)
+    more = [text for text in drawn(source, {RICHEST: DRAWN_AGAIN}, seed=1) if text not in known][:MORE]
+    for name, texts in {"plain": plain, "more": more}.items():
+        (target / f"{name}.txt").write_text("\n".join(texts) + "\n", "utf-8")
 
 
 if __name__ == "__main__":

@@ -1,7 +1,8 @@
 """Train a tagger that comes with nersery; README.md beside this file tells what came out.
 
-    python models/ner/train.py --data DIR --texts DIR --work DIR [--encoder NAME] [--steps N]
+    python models/ner/train.py --texts DIR --work DIR [--encoder NAME] [--start FILE]
 
+The layers learn to tell kinds of names apart, such as companies and bands. Then an output for four types is learnt.
 The same command again resumes. It writes ``curve.jsonl`` into the working folder, and ``ner.safetensors``: what was
 learnt on top of the encoder, as `nersery.models.bundled_heads` reads it.
 """
@@ -10,8 +11,10 @@ from __future__ import annotations
 
 import argparse
 import json
+import random
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -25,71 +28,83 @@ from nersery.taggers.components.tag_set import TagSet
 from nersery.taggers.transformer import TransformerTagger
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
+from certain import MOST_CHARACTERS
 from existing_path import existing
-from low_rank import add_adapters, save_adapters
+from low_rank import add_adapters, load_adapters, save_adapters
 
 RANK = 32
+HEAD = ("classifier.weight", "classifier.bias")
 RATE = 1e-3
+OUTPUT_STEPS = 600
+"""Of the training of the output, which reads what the layers have learnt."""
 COPIES = 3
 """Of each sentence of Wikigold, which people labelled."""
-LEAST_SCORE = 0.7
-"""Of each entity in plain text, by the tagger that labelled it."""
-WITHOUT = 0.25
-"""Sentences of plain text without entities that are kept."""
-MOST_PLAIN = {bundled.ENGLISH: 10_000, bundled.MULTILINGUAL: 3_000}
+MOST_PLAIN = {bundled.ENGLISH: 30_000, bundled.MULTILINGUAL: 6_000}
 LEAST_QUALITY = 0.3
 """Of the alignment of the entities in a translation."""
-MOST_CHARACTERS = 200
-"""Longer sentences are left out: they cost more than they teach."""
 LOWER_CASE = 0.4
 """Share of the sentences in lower case, so that the tagger does not rely on capitals."""
 HELD_OUT = 120
 """Sentences of Wikigold, its last, which are only measured on."""
 
 
+@dataclass
 class LowRankTagger(TransformerTagger):
-    """A tagger of which only adapters, biases, norms and the head learn."""
+    """A tagger of which only adapters, biases, norms and the head learn.
+
+    Attributes:
+        start: A file of an earlier training to go on from.
+    """
+
+    start: Path | None = field(default=None, init=False, repr=False, compare=False)
 
     def _new_network(self, tags: TagSet) -> Any:
         network = super()._new_network(tags)
-        layers = f"{network.base_model_prefix}.encoder.layer."
-        for name, parameter in network.named_parameters():
-            parameter.requires_grad_(name.startswith((layers, "classifier.")))
-        add_adapters(network, layers, RANK)
+        add_adapters(network, layers_of(network), RANK)
+        if self.start is not None:
+            load_adapters(network, self.start, skipped=HEAD)
+        learn(network, layers_of(network), *HEAD)
         return network
 
 
-def wikigold(data: Path) -> list[Sentence]:
-    """All its sentences."""
-    return [*io.read(data / "ner_en/wikigold/wikigold.conll.txt", repair="lost-prefix")]
+@dataclass
+class OutputTagger(LowRankTagger):
+    """A tagger with the layers of a trained network, of which only the head learns."""
+
+    trained: Any = field(default=None, init=False, repr=False, compare=False)
+
+    def _new_network(self, tags: TagSet) -> Any:
+        network = super()._new_network(tags)
+        layers = {name: weight for name, weight in self.trained.state_dict().items() if name not in HEAD}
+        network.load_state_dict(layers, strict=False)
+        learn(network, *HEAD)
+        return network
 
 
-def translated(texts: Path, languages: str) -> Iterator[Sentence]:
+def layers_of(network: Any) -> str:
+    """How the names of the encoder's weights begin that may learn."""
+    return f"{network.base_model_prefix}.encoder.layer."
+
+
+def learn(network: Any, *beginnings: str) -> None:
+    """Let only weights learn whose names begin so."""
+    for name, parameter in network.named_parameters():
+        parameter.requires_grad_(name.startswith(beginnings))
+
+
+def translated(folder: Path, languages: str) -> Iterator[Sentence]:
     """The translations of sentences on whose labels two taggers agree, and these themselves."""
-    agreed = {sentence.id for sentence in io.read(texts / "agreed.jsonl")}
-    for path in sorted(texts.glob(f"translated/{languages}.jsonl")):
+    agreed = {sentence.id for sentence in io.read(folder.with_name("agreed.jsonl"))}
+    for path in sorted(folder.glob(f"translated/{languages}.jsonl")):
         for sentence in io.read(path):
             of_agreed = agreed.intersection([sentence.id, *(sentence.origin.parents if sentence.origin else ())])
             if of_agreed and sentence.scores.get("entity_quality", 1.0) >= LEAST_QUALITY:
                 yield sentence
 
 
-def plain(texts: Path, most: int, seed: int) -> list[Sentence]:
-    """Sentences that a tagger labelled with certainty."""
-    certain = [
-        sentence
-        for sentence in io.read(texts / "plain.jsonl")
-        if all((entity.score or 0.0) >= LEAST_SCORE for entity in sentence.entities)
-        and (sentence.entities or item_rng(seed, "without", sentence.id).random() < WITHOUT)
-    ]
-    return certain[:most]
-
-
-def chosen(sentences: Sequence[Sentence], label: str, copies: int, seed: int) -> Iterator[Sentence]:
+def chosen(sentences: Iterable[Sentence], label: str, copies: int, seed: int) -> Iterator[Sentence]:
     """Copies with ids of their own, some in lower case."""
     for sentence in sentences:
-        if sum(map(len, sentence.words)) > MOST_CHARACTERS:
-            continue
         for copy in range(copies):
             id = f"{label}:{sentence.id}:{copy}"
             is_lower = item_rng(seed, "case", id).random() < LOWER_CASE
@@ -97,37 +112,54 @@ def chosen(sentences: Sequence[Sentence], label: str, copies: int, seed: int) ->
             yield Sentence(words, sentence.entities, id=id)
 
 
-def main() -> None:
-    """Train, and write what was learnt."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--data", type=existing("ner_en"), required=True, help="folder with ner_en")
-    parser.add_argument("--texts", type=existing("agreed.jsonl", "plain.jsonl", "translated"), required=True)
-    parser.add_argument("--work", type=Path, required=True, help="folder for the state and the results")
-    parser.add_argument("--encoder", choices=(bundled.ENGLISH, bundled.MULTILINGUAL), default=bundled.ENGLISH)
-    parser.add_argument("--steps", type=int, default=3600, help="length of the training")
-    parser.add_argument("--join", action=argparse.BooleanOptionalAction, default=True, help="as the tagger's setting")
-    parser.add_argument("--seed", type=int, default=0)
-    arguments = parser.parse_args()
-    encoder, seed, steps = arguments.encoder, arguments.seed, arguments.steps
-    arguments.work.mkdir(parents=True, exist_ok=True)
-    by_hand = wikigold(arguments.data)
+def texts(folder: Path, encoder: str, seed: int) -> tuple[list[Sentence], list[Sentence]]:
+    """What is learnt and what is only measured on, of a folder with labelled texts."""
+    by_hand, plain = ([*io.read(folder / f"{name}.jsonl")] for name in ("wikigold", "plain"))
+    random.Random(seed).shuffle(plain)
     parts = {
         "wikigold": by_hand[:-HELD_OUT],
-        "plain": plain(arguments.texts, MOST_PLAIN[encoder], seed),
-        "translated": [*translated(arguments.texts, "eng" if bundled.is_lower_case(encoder) else "???")],
+        "plain": plain[: MOST_PLAIN[encoder]],
+        "translated": [*translated(folder, "eng" if bundled.is_lower_case(encoder) else "???")],
     }
     copies = {"wikigold": COPIES}
     learnt = [s for name, part in parts.items() for s in chosen(part, name, copies.get(name, 1), seed)]
-    print(f"{', '.join(f'{name} {len(part)}' for name, part in parts.items())}: {len(learnt)} sentences", flush=True)
-    tagger = LowRankTagger(
-        encoder, head="linear", learning_rate=RATE, steps=steps, evaluate_every=max(1, steps // 6), join=arguments.join
-    )
-    training = Training(by_hand[-HELD_OUT:], seed, Progress("train"), arguments.work / "state")
-    history = tagger.fit(learnt, training)
-    curve = [json.dumps(point) for point in history["evaluations"]]
-    (arguments.work / "curve.jsonl").write_text("\n".join(curve) + "\n", "utf-8")
+    print(f"{folder}: {', '.join(f'{name} {len(part)}' for name, part in parts.items())}", flush=True)
+    return [s for s in learnt if sum(map(len, s.words)) <= MOST_CHARACTERS], by_hand[-HELD_OUT:]
+
+
+def fitted(tagger: LowRankTagger, folder: Path, work: Path, seed: int) -> list[dict[str, Any]]:
+    """The points of the curve of a training on a folder with labelled texts."""
+    learnt, held_out = texts(folder, tagger.model, seed)
+    tagger.evaluate_every = max(1, (tagger.steps or 0) // 6)
+    history = tagger.fit(learnt, Training(held_out, seed, Progress("train"), work / f"state-{folder.name}"))
+    return [{"labels": folder.name, **point} for point in history["evaluations"]]
+
+
+def main() -> None:
+    """Train, and write what was learnt."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--texts", type=existing("agreed.jsonl", "names", "kinds"), required=True)
+    parser.add_argument("--work", type=Path, required=True, help="folder for the state and the results")
+    parser.add_argument("--encoder", choices=(bundled.ENGLISH, bundled.MULTILINGUAL), default=bundled.ENGLISH)
+    parser.add_argument("--steps", type=int, default=4000, help="of the layers' training")
+    parser.add_argument("--rate", type=float, default=RATE, help="peak of the layers' learning rate")
+    parser.add_argument("--start", type=existing(), help="go on from the layers of an earlier ner.safetensors")
+    parser.add_argument("--join", action=argparse.BooleanOptionalAction, default=True, help="as the tagger's setting")
+    parser.add_argument("--seed", type=int, default=0)
+    arguments = parser.parse_args()
+    work: Path = arguments.work
+    work.mkdir(parents=True, exist_ok=True)
+    common = {"model": arguments.encoder, "head": "linear", "join": arguments.join}
+    layers = LowRankTagger(learning_rate=arguments.rate, steps=arguments.steps, **common)
+    layers.start = arguments.start
+    curve = fitted(layers, arguments.texts / "kinds", work, arguments.seed)
+    tagger = OutputTagger(steps=OUTPUT_STEPS, **common)
+    tagger.trained = layers._network
+    curve += fitted(tagger, arguments.texts / "names", work, arguments.seed)
+    (work / "curve.jsonl").write_text("\n".join(map(json.dumps, curve)) + "\n", "utf-8")
     assert tagger._tags.names == bundled_heads.TAGS
-    target = arguments.work / "ner.safetensors"
+    learn(tagger._network, layers_of(tagger._network), *HEAD)
+    target = work / "ner.safetensors"
     save_adapters(tagger._network, target)
     print(f"{target}: {target.stat().st_size} bytes")
 

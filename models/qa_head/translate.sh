@@ -24,7 +24,7 @@ for language in "${languages[@]}"; do
   split=punctuation
   case $language in jpn | zho) split=characters ;; esac
   target="$data/bitext/ntrex.$language.txt"
-  nersery crosslingual align "$work/eng.jsonl" "$target" "$work/$language.align" --target-split $split \
+  [ -e "$work/$language.align" ] || nersery crosslingual align "$work/eng.jsonl" "$target" "$work/$language.align" --target-split $split \
     --target-language "$language" --pair-by order --repair control-characters --method ensemble --set model=bundled-multilingual
   nersery crosslingual project "$work/eng.jsonl" "$target" "$work/$language.jsonl" --target-split $split \
     --target-language "$language" --pair-by order --repair control-characters --alignments "$work/$language.align"

@@ -10,6 +10,7 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
+from nersery.core.sentence import Entity, Sentence
 from nersery.models.bundled_heads import TOKEN_CLASSIFICATION
 
 MODELS = Path(__file__).parents[2] / "models"
@@ -18,7 +19,8 @@ SCRIPTS = {
     "masked_lm/train.py": ["--text", "HERE", "--work", "out"],
     "multilingual_masked_lm/train.py": ["--data", "HERE", "--work", "out"],
     "ner/average.py": ["lost", "out"],
-    "ner/train.py": ["--data", "HERE", "--texts", "HERE", "--work", "out"],
+    "ner/kinds.py": ["lost", "out"],
+    "ner/train.py": ["--texts", "HERE", "--work", "out"],
     "qa_head/train.py": ["--data", "HERE", "--work", "out"],
     "qa_head/average.py": ["lost", "lost", "out"],
     "qa_head/fingerprints.py": ["--data", "HERE"],
@@ -77,3 +79,43 @@ def test_the_mean_of_equal_taggers_is_each_of_them_and_other_encoders_are_refuse
     name = next(name.removesuffix(".up") for name in tagger if name.endswith(".up"))
     expected = average["added"](tagger, name)
     assert torch.allclose(average["added"](mean, name), expected, atol=0.02 * float(expected.abs().max()))
+
+
+def test_names_get_the_kind_of_the_best_answer_and_certain_things_are_added(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(MODELS / "ner")
+    refined = runpy.run_path(str(MODELS / "ner/kinds.py"))["refined"]
+    sentence = Sentence("Arup & Co in Leeds sold cheap red tea to Leeds United".split(), id="a:1").with_entities(
+        [Entity(0, 3, "ORG"), Entity(4, 5, "LOC"), Entity(10, 12, "ORG")]
+    )
+    answers = [
+        Entity(0, 1, "BAND", score=0.9),  # a third of the name
+        Entity(0, 2, "COMPANY", score=0.5),
+        Entity(4, 5, "PER", score=0.9),  # no kind of place
+        Entity(6, 9, "FOOD", score=0.7),
+        Entity(8, 9, "DRUG", score=0.9),  # only the best of what overlaps
+        Entity(5, 6, "DEVICE", score=0.5),  # not certain
+        Entity(10, 11, "CITY", score=0.9),
+    ]
+    assert [(e.start, e.end, e.type) for e in refined(sentence, answers).entities] == [
+        (0, 3, "COMPANY"),
+        (4, 5, "LOC"),
+        (8, 9, "DRUG"),
+        (10, 12, "ORG"),
+    ]
+
+
+def test_only_certain_sentences_teach_and_a_quarter_of_those_without_names(monkeypatch: pytest.MonkeyPatch) -> None:
+    certain = runpy.run_path(str(MODELS / "ner/certain.py"))["certain"]
+    sure, unsure, place = (
+        Entity(0, 1, type_, score=score) for type_, score in (("ORG", 0.7), ("ORG", 0.6), ("LOC", 1.0))
+    )
+    with_names = [
+        Sentence(("Acme", "sold", "it"), entities, id=f"a:{number}")
+        for number, entities in enumerate([(sure,), (unsure,), (place,)])
+    ]
+    without = [Sentence(("it", "rained"), id=f"b:{number}") for number in range(400)]
+    long = Sentence(("A" * 201,), (sure,), id="c:1")
+    kept = [sentence.id for sentence in certain([*with_names, *without, long], ())]
+    assert kept[:2] == ["a:0", "a:2"]
+    assert 60 < len(kept) - 2 < 140
+    assert [sentence.id for sentence in certain([*with_names, *without, long], ("ORG", "MISC"))] == ["a:0"]

@@ -1,0 +1,92 @@
+"""Refine types of names to kinds, such as an organization to a company, by questions.
+
+    python models/ner/kinds.py LABELLED OUTPUT [--models MODEL...]
+
+The answers of each model are kept beside the output. The same command again resumes.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import tomllib
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+import nersery
+from nersery import io
+from nersery.core.sentence import Entity, Sentence
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+from existing_path import existing
+
+KINDS: dict[str, dict[str, str]] = tomllib.loads(Path(__file__).with_name("kinds.toml").read_text("utf-8"))
+"""The kinds of each type, with their definitions."""
+OF_THINGS = "MISC"
+"""Its kinds include things without names, such as foods, which only answers mark."""
+LEAST_OVERLAP = 0.5
+"""Of a name and an answer: common words by words of either."""
+LEAST_SCORE = 0.6
+"""Of an answer that marks what no label marks."""
+
+
+def answers(labelled: Path, output: Path, model: str) -> dict[str, tuple[Entity, ...]]:
+    """All mentions of kinds that a question-answering model finds in each sentence."""
+    definitions = {kind: text for kinds in KINDS.values() for kind, text in kinds.items()}
+    asked = {"model": model, "types": [*definitions], "definitions": definitions, "threshold": 0.3}
+    if not output.exists():
+        nersery.annotate(io.read(labelled), "qa_prompting", output=output, **asked)
+    return {sentence.id: sentence.entities for sentence in io.read(output)}
+
+
+def overlap(first: Entity, second: Entity) -> float:
+    """The words that two entities have in common, divided by those of either; not positive without any."""
+    common = min(first.end, second.end) - max(first.start, second.start)
+    return common / (max(first.end, second.end) - min(first.start, second.start))
+
+
+def kind(name: Entity, answers: Iterable[Entity]) -> str:
+    """The kind that the best answer gives a name; without one, its type."""
+    fits = [
+        (overlap(name, answer), answer.score or 0.0, answer.type)
+        for answer in answers
+        if answer.type in KINDS[name.type] and overlap(name, answer) >= LEAST_OVERLAP
+    ]
+    return max(fits)[-1] if fits else name.type
+
+
+def refined(sentence: Sentence, answers: Sequence[Entity]) -> Sentence:
+    """A sentence with kinds for types, and with things that certain answers mark."""
+    entities = [Entity(name.start, name.end, kind(name, answers)) for name in sentence.entities]
+    for answer in sorted(answers, key=lambda answer: -(answer.score or 0.0)):
+        is_certain = answer.type in KINDS[OF_THINGS] and (answer.score or 0.0) >= LEAST_SCORE
+        if is_certain and not any(overlap(answer, entity) > 0 for entity in entities):
+            entities.append(Entity(answer.start, answer.end, answer.type))
+    return Sentence(sentence.words, tuple(sorted(entities, key=lambda entity: entity.start)), id=sentence.id)
+
+
+def main() -> None:
+    """Ask, refine, and print how many entities of each kind there are."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("labelled", type=existing())
+    parser.add_argument("output", type=Path)
+    parser.add_argument(
+        "--models", nargs="+", default=["bundled"], help="names or folders of question-answering models"
+    )
+    arguments = parser.parse_args()
+    output: Path = arguments.output
+    found = [
+        answers(arguments.labelled, output.with_suffix(f".{Path(model).name}.jsonl"), model)
+        for model in arguments.models
+    ]
+    rows = [
+        refined(sentence, [answer for of_model in found for answer in of_model[sentence.id]])
+        for sentence in io.read(arguments.labelled)
+    ]
+    io.write(rows, output)
+    print(Counter(entity.type for sentence in rows for entity in sentence.entities).most_common())
+
+
+if __name__ == "__main__":
+    main()
