@@ -5,9 +5,9 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Callable, Mapping
-from functools import cache, partial
+from functools import cache
 from types import UnionType
-from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Literal, TypeVar, get_args, get_origin, get_type_hints
 
 from nersery.core.errors import SettingsError, did_you_mean
 
@@ -29,6 +29,7 @@ _EXPECTED = {
     "unexpected_keyword_argument": "there is no setting {place}",
 }
 """By the type of a pydantic error, what says more to a user of TOML than its own message."""
+Function = TypeVar("Function", bound=Callable[..., Any])
 FileName = Annotated[str, "file"]
 """The type of a setting that names a file: in a recipe a relative name starts from the recipe's folder."""
 ModelName = Annotated[str, "model"]
@@ -105,18 +106,22 @@ def typed(cls: type[Any], name: str, settings: Mapping[str, Any]) -> tuple[dict[
     return values, issues
 
 
-# mypy takes classes for unhashable, because it finds the `__hash__` of their instances.
-hints_of: Callable[[type[Any]], Mapping[str, Any]] = cache(partial(get_type_hints, include_extras=True))  # type: ignore[assignment]
-"""The types of a dataclass's fields, by name; finding them takes longer than checking all values."""
+def _by_class(function: Function) -> Function:
+    """`functools.cache`; mypy takes classes for unhashable, because it finds the `__hash__` of their instances."""
+    return cache(function)  # type: ignore[return-value]
 
 
-def _new_validator(cls: type[Any], key: str) -> Any:
+@_by_class
+def hints_of(cls: type[Any]) -> Mapping[str, Any]:
+    """The types of a dataclass's fields, by name; finding them takes longer than checking all values."""
+    return get_type_hints(cls, include_extras=True)
+
+
+@_by_class
+def _validator(cls: type[Any], key: str) -> Any:
     from pydantic import TypeAdapter
 
     return TypeAdapter(hints_of(cls)[key])
-
-
-_validator: Callable[[type[Any], str], Any] = cache(_new_validator)  # type: ignore[assignment]
 
 
 def _section(hint: Any) -> type[Any] | None:
@@ -125,11 +130,9 @@ def _section(hint: Any) -> type[Any] | None:
     return next((kind for kind in kinds if isinstance(kind, type) and dataclasses.is_dataclass(kind)), None)
 
 
-def _find_sections(cls: type[Any]) -> dict[str, type[Any] | None]:
+@_by_class
+def _sections(cls: type[Any]) -> Mapping[str, type[Any] | None]:
     return {key: _section(hint) for key, hint in hints_of(cls).items()}
-
-
-_sections: Callable[[type[Any]], Mapping[str, type[Any] | None]] = cache(_find_sections)  # type: ignore[assignment]
 
 
 def _has_choices(hint: Any) -> bool:
@@ -137,12 +140,10 @@ def _has_choices(hint: Any) -> bool:
     return get_origin(hint) is Literal or any(map(_has_choices, get_args(hint)))
 
 
-def _find_choosing(cls: type[Any]) -> frozenset[str]:
+@_by_class
+def choosing(cls: type[Any]) -> frozenset[str]:
+    """The settings of a dataclass that are true or false, or have values to choose from."""
     return frozenset(key for key, hint in hints_of(cls).items() if hint is bool or _has_choices(hint))
-
-
-choosing: Callable[[type[Any]], frozenset[str]] = cache(_find_choosing)  # type: ignore[assignment]
-"""The settings of a dataclass that are true or false, or have values to choose from."""
 
 
 def _is_finite(value: Any) -> bool:
