@@ -7,11 +7,11 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from nersery.augment.base import NO_ENTITIES, Augmenter
+from nersery.augment.base import Augmenter
 from nersery.augment.components.gold_training import sentences_with_entities
 from nersery.augment.components.shared_settings import FineTuningSettings
 from nersery.augment.linearized.linearization import language_token, linearize
-from nersery.augment.linearized.parsing import child_of, parse
+from nersery.augment.linearized.parsing import parsed_child
 from nersery.core.outcome import Reject
 from nersery.core.ranges import Count, Positive, RateBelowOne
 from nersery.core.registry import unfitted
@@ -154,11 +154,7 @@ class DAGA(FineTuningSettings, Augmenter):
         for place, word in enumerate(words):
             if word == UNKNOWN and (rare := self._rare.get((*start, _tag_before(words, place)))):
                 words[place] = rng.choice(rare)
-        sentence = parse(words, self._types, closed=False)
-        if isinstance(sentence, Reject):
-            return sentence
-        sentence = child_of(parent, sentence)
-        return sentence if sentence.entities else Reject(NO_ENTITIES, sentence)
+        return parsed_child(words, self._types, parent)
 
 
 def _tag_before(words: Sequence[str], place: int) -> str:

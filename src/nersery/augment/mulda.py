@@ -7,11 +7,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from nersery.augment.base import NO_ENTITIES, Augmenter
+from nersery.augment.base import Augmenter
 from nersery.augment.components.gold_training import sentences_with_entities, warn_of_unused
 from nersery.augment.components.shared_settings import FineTuningSettings, TypeDescriptions
 from nersery.augment.linearized.linearization import apart, linearize
-from nersery.augment.linearized.parsing import NEAR_COPY, child_of, is_near_copy, parse
+from nersery.augment.linearized.parsing import NEAR_COPY, is_near_copy, parse, parsed_child
 from nersery.augment.linearized.tagged_writing import check_writer, fine_tuned_writer, written
 from nersery.core.outcome import Reject
 from nersery.core.ranges import Count, Rate, RateAboveZero
@@ -102,13 +102,10 @@ class MulDA(FineTuningSettings, TypeDescriptions, Augmenter, ModelSettings):
         return model.length_issue(whole)
 
     def _read(self, words: Sequence[str], parent: Sentence) -> Sentence | Reject:
-        sentence = parse(words, self._types, closed=False)
-        if isinstance(sentence, Reject):
-            return sentence
-        sentence = child_of(parent, sentence)
-        if not sentence.entities:
-            return Reject(NO_ENTITIES, sentence)
-        return Reject(NEAR_COPY, sentence) if is_near_copy(sentence, [parent], self.similarity) else sentence
+        child = parsed_child(words, self._types, parent)
+        if isinstance(child, Reject) or not is_near_copy(child, [parent], self.similarity):
+            return child
+        return Reject(NEAR_COPY, child)
 
 
 def _random_pair(model: Seq2Seq, sentence: Sentence, rng: random.Random) -> TextPair:

@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 
+from nersery.augment.base import NO_ENTITIES
 from nersery.augment.linearized.linearization import tag_token
 from nersery.core.errors import DataError
 from nersery.core.outcome import Reject
@@ -66,6 +67,15 @@ def parse(words: Sequence[str], types: Collection[str], *, closed: bool = True) 
         return Sentence(tuple(word for word, _ in tagged), entities)
     except DataError:
         return Reject(UNSTORABLE)
+
+
+def parsed_child(words: Sequence[str], types: Collection[str], parent: Sentence) -> Sentence | Reject:
+    """The child of a sentence that words and tag tokens in front of them write; without entities it is a reject."""
+    sentence = parse(words, types, closed=False)
+    if isinstance(sentence, Reject):
+        return sentence
+    child = child_of(parent, sentence)
+    return child if child.entities else Reject(NO_ENTITIES, child)
 
 
 def child_of(parent: Sentence, sentence: Sentence) -> Sentence:
