@@ -6,6 +6,7 @@ from array import array
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Literal, overload
 
 from nersery.core.disjoint_sets import DisjointSets
@@ -120,46 +121,48 @@ def divide(sentences: Sequence[Sentence], given: Mapping[str, str], settings: Di
     for number, sentence in enumerate(sentences if given else ()):
         if sentence.id in given:
             placed[number] = SPLITS.index(given[sentence.id])
-    leaking: dict[int, Leak] = {}
-    free = []
-    for group in sentence_groups:
-        last = max(placed[number] for number in group)
-        if last == NOWHERE:
-            free.append(group)
-            continue
-        for number in group:
-            split_number = placed[number] = max(placed[number], 0)  # TRAIN, where none is given
-            if split_number != last:
-                leaking[number] = (SPLITS[split_number], SPLITS[last])
+    free = [group for group in sentence_groups if all(placed[number] == NOWHERE for number in group)]
+    leaking = _fill(placed, sentence_groups)
     if leaking and settings.leaks == "refuse":
         raise _refused(sentences, leaking)
     generated = []
     made_numbers = {number for number, sentence in enumerate(sentences) if sentence.origin}
-    made_numbers = made_numbers if len(made_numbers) < len(sentences) else set()
+    if len(made_numbers) == len(sentences):
+        made_numbers.clear()
     for number, split in _dealt(sentences, free, made_numbers, {*given.values()}, settings):
         if split == TRAIN or number not in made_numbers:
             placed[number] = SPLITS.index(split)
         else:
             generated.append(sentences[number].id)
-    dropped = [sentences[number].id for number in leaking] if settings.leaks == "drop" else []
-    if dropped:
-        for number in leaking:
-            placed[number] = NOWHERE
-    splits_by_document: dict[str, set[int]] = defaultdict(set)
-    for split_number, sentence in zip(placed, sentences, strict=True):
-        if sentence.document and split_number != NOWHERE:
-            splits_by_document[sentence.document].add(split_number)
+    dropped = [*leaking] if settings.leaks == "drop" else []
+    for number in dropped:
+        placed[number] = NOWHERE
     numbers = {name: array("L", (n for n, at in enumerate(placed) if at == index)) for index, name in enumerate(SPLITS)}
+    splits = {name: SentenceSubset(sentences, members) for name, members in numbers.items() if members}
+    documents = {name: {sentence.document for sentence in split} - {""} for name, split in splits.items()}
+    split_counts = Counter(chain.from_iterable(documents.values()))
     return Divided(
-        {name: SentenceSubset(sentences, members) for name, members in numbers.items() if members},
+        splits,
         len(sentence_groups),
         max(map(len, sentence_groups), default=0),
         Counter(leaking.values()),
-        tuple(dropped),
+        tuple(sentences[number].id for number in dropped),
         tuple(generated),
-        len(splits_by_document),
-        sum(len(places) > 1 for places in splits_by_document.values()),
+        len(split_counts),
+        sum(count > 1 for count in split_counts.values()),
     )
+
+
+def _fill(placed: array[int], sentence_groups: Iterable[Sequence[int]]) -> dict[int, Leak]:
+    """Place whole groups if a sentence has a given split, the others of it in train; returns those that leak."""
+    leaking: dict[int, Leak] = {}
+    for group in sentence_groups:
+        last = max(placed[number] for number in group)
+        for number in group if last != NOWHERE else ():
+            placed[number] = max(placed[number], 0)  # TRAIN, where none is given
+            if placed[number] != last:
+                leaking[number] = (SPLITS[placed[number]], SPLITS[last])
+    return leaking
 
 
 def _by_document(sentences: Sequence[Sentence], sets: list[array[int]], settings: Division) -> list[array[int]]:
