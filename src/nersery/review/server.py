@@ -201,21 +201,24 @@ class _Handler(BaseHTTPRequestHandler):
             self._send_json({})
             self.server.review.end()
         elif (number := self._number(requested, "sentence/")) is not None:
-            try:
-                answer = json.loads(body)
-            except (ValueError, RecursionError) as error:
-                self._refuse(HTTPStatus.BAD_REQUEST, f"expected JSON: {error}")
-                return
-            try:
-                self._send_json(self.server.review.decide(number, answer))
-            except OutdatedError as error:
-                self._refuse(HTTPStatus.CONFLICT, str(error), now=self.server.review.shown(number))
-            except (NerseryError, ValueError) as error:
-                self._refuse(HTTPStatus.BAD_REQUEST, str(error))
-            except OSError as error:
-                self._refuse(HTTPStatus.INSUFFICIENT_STORAGE, f"this could not be written down: {error}")
+            self._decide(number, body)
         else:
             self._refuse(HTTPStatus.NOT_FOUND, "there is nothing here")
+
+    def _decide(self, number: int, body: bytes) -> None:
+        try:
+            answer = json.loads(body)
+        except (ValueError, RecursionError) as error:
+            self._refuse(HTTPStatus.BAD_REQUEST, f"expected JSON: {error}")
+            return
+        try:
+            self._send_json(self.server.review.decide(number, answer))
+        except OutdatedError as error:
+            self._refuse(HTTPStatus.CONFLICT, str(error), now=self.server.review.shown(number))
+        except (NerseryError, ValueError) as error:
+            self._refuse(HTTPStatus.BAD_REQUEST, str(error))
+        except OSError as error:
+            self._refuse(HTTPStatus.INSUFFICIENT_STORAGE, f"this could not be written down: {error}")
 
     def _requested(self) -> str | None:
         """What is asked for behind the secret; None for whoever does not know it."""
