@@ -14,7 +14,7 @@ from nersery import io
 from nersery.core import tags
 from nersery.core.errors import MissingResourceError, SettingsError
 from nersery.core.files import DESCRIPTION, check_replaceable, replaced_folder, write_atomic
-from nersery.core.sentence import Sentence
+from nersery.core.sentence import Sentence, types_in
 from nersery.core.version import __version__
 from nersery.io.folder import SPANS
 from nersery.io.parquet import FEATURES, ORIGIN, SHAPES, Shape, load_pyarrow, write_rows
@@ -109,7 +109,7 @@ def _write_spans(divided: Divided, folder: Path) -> CardLayout:
 def _write_tags(divided: Divided, folder: Path) -> CardLayout:
     """Parquet as most token-classification datasets have it."""
     files = {split: f"{TAGS}/{split}.parquet" for split in divided.splits}
-    types = sorted({entity.type for corpus in divided.splits.values() for s in corpus for entity in s.entities})
+    types = sorted(types_in(chain.from_iterable(divided.splits.values())))
     names = ["O", *(f"{letter}-{type_}" for type_ in types for letter in "BI")]
     numbers = {name: number for number, name in enumerate(names)}
     labels = {"feature": {"names": names, "_type": "ClassLabel"}, "_type": "Sequence"}  # what the numbers mean
