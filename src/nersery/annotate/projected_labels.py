@@ -89,8 +89,7 @@ class ProjectedLabels(Annotator):
         self._new_aligner()
 
     def _new_aligner(self) -> Aligner:
-        aligner: Aligner = create_within("aligner", self.aligner)
-        return aligner
+        return create_within("aligner", self.aligner)
 
     def check(self) -> None:
         """Look for the files and for what the aligner needs; see `Annotator.check`."""

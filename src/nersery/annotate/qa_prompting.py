@@ -114,8 +114,7 @@ class QaPrompting(TypeSettings, Annotator, ModelSettings):
         ]
 
     def _tokenize(self, text: str) -> Sequence[str]:
-        subwords: list[str] = self._model.subwords.tokenizer.tokenize(text)
-        return subwords
+        return self._model.subwords.tokenizer.tokenize(text)
 
     def _entities(self, sentence: Sentence, answers_by_type: Sequence[Sequence[ExtractedAnswer]]) -> list[Entity]:
         """The mentions among the answers for each type, without those that overlap a better one."""

@@ -61,10 +61,9 @@ class TaggerLabels(Annotator):
 
     def _new_teacher(self) -> Tagger:
         try:
-            tagger: Tagger = create_within("teacher", self.teacher)
+            return create_within("teacher", self.teacher)
         except SettingsError as error:
             raise SettingsError("\n".join(f"teacher: {line}" for line in str(error).split("\n"))) from error
-        return tagger
 
     @property
     def learns(self) -> bool:

@@ -193,8 +193,7 @@ class CodeMixing(Augmenter, ModelSettings):
     def _embed(self, language: str, mentions: Sequence[Mention]) -> Embeddings:
         """A vector of length 1 for each mention, zeros where no word is known. Shape: (mentions, dimension)."""
         if self.model:
-            embeddings: Embeddings = self._encoder.sentences(mentions)
-            return embeddings
+            return self._encoder.sentences(mentions)
         import numpy as np
 
         from nersery.models.word_vectors import VectorIndex

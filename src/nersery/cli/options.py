@@ -133,8 +133,7 @@ def _options_of(function: Callable[..., Any]) -> list[Any]:
 
 def shared(kind: type[T]) -> T:
     """What a group of options of the running command describes, such as the `ReadOptions` of a `ReadingCommand`."""
-    built: T = _SHARED.get()[kind]
-    return built
+    return _SHARED.get()[kind]
 
 
 def open_corpus(path: str, reading: io.ReadOptions | None = None, *, raw: bool = False) -> io.Source:

@@ -96,8 +96,7 @@ def _untrained(method: str | None, preset: str | None, settings: Sequence[str]) 
     named_method = tagger_settings.pop("method", None)
     if method and named_method and method != named_method:
         raise SettingsError(f"--method is {method}, and the preset or a setting says {named_method}: name one of them")
-    tagger: Tagger = registry.create("tagger", method or named_method or "transformer", tagger_settings)
-    return tagger
+    return registry.create("tagger", method or named_method or "transformer", tagger_settings)
 
 
 def _note_oddities(files: Mapping[str, Sequence[Sentence]], dev: Sequence[Sentence]) -> None:

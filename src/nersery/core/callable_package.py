@@ -18,8 +18,7 @@ class _CallablePackage(ModuleType):
     @property
     def _function(self) -> Callable[..., Any]:
         module = import_module(f"{self.__name__}.{self.__function_module__}")
-        function: Callable[..., Any] = getattr(module, self.__name__.rpartition(".")[2])
-        return function
+        return getattr(module, self.__name__.rpartition(".")[2])
 
     @property
     def __doc__(self) -> str:  # type: ignore[override]

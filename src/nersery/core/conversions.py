@@ -112,8 +112,7 @@ class Conversions:
         Raises:
             MissingResourceError: If spaCy is not installed.
         """
-        docs: list[Doc] = list(self._functions().to_spacy(self, vocab))
-        return docs
+        return list(self._functions().to_spacy(self, vocab))
 
     @classmethod
     def from_pandas(
@@ -172,5 +171,4 @@ class Conversions:
         >>> Corpus([Sentence(("Oslo", "greets"), (Entity(0, 1, "LOC"),))]).to_bio()
         ([['Oslo', 'greets']], [['B-LOC', 'O']])
         """
-        pairs: tuple[list[list[str]], list[list[str]]] = self._functions().to_bio(self, scheme)
-        return pairs
+        return self._functions().to_bio(self, scheme)

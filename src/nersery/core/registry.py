@@ -85,8 +85,7 @@ def get(kind: str, name: str) -> type[Any]:
 
 
 def _base(kind: str) -> type[Any]:
-    base: type[Any] = getattr(importlib.import_module(f"{package_of(kind)}.base"), KINDS[kind])
-    return base
+    return getattr(importlib.import_module(f"{package_of(kind)}.base"), KINDS[kind])
 
 
 @cache

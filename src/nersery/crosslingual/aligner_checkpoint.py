@@ -48,8 +48,7 @@ def training_fingerprint(aligner: Aligner, pairs: Pairs) -> dict[str, Any]:
     """All that the learning depends on, as JSON gives it back."""
     settings = settings_of(aligner)
     facts = {"aligner": settings, "files": files_in(type(aligner), settings), "pairs": pairs_digest(pairs)}
-    plain: dict[str, Any] = json.loads(json.dumps(facts))
-    return plain
+    return json.loads(json.dumps(facts))
 
 
 def pairs_digest(pairs: Pairs) -> str:

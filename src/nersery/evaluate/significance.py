@@ -163,8 +163,7 @@ def _resampled(counts: NDArray[np.int64], samples: int, rng: np.random.Generator
 def _mean_f1(sums: NDArray[np.int64] | NDArray[np.float64]) -> NDArray[np.float64]:
     """F1, mean over runs. Shape: (samples, systems, runs, 3) to (samples, systems)"""
     entities = sums[..., 1] + sums[..., 2]
-    means: NDArray[np.float64] = (2 * sums[..., 0] / np.maximum(entities, 1)).mean(axis=-1)
-    return means
+    return (2 * sums[..., 0] / np.maximum(entities, 1)).mean(axis=-1)
 
 
 def _percentiles(values: NDArray[np.float64]) -> tuple[float, float]:

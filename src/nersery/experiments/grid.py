@@ -100,5 +100,4 @@ def choose(path: Path, settings: Sequence[Settings], f1: Callable[[int, Settings
     if "chosen" not in record:
         record["chosen"] = max(trials, key=lambda trial: trial["f1"])["settings"]
         write_json(path, record)
-    chosen: Settings = record["chosen"]
-    return chosen
+    return record["chosen"]

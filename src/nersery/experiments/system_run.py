@@ -239,8 +239,7 @@ class SystemRun:
         return Training(self.dev, self.seed, tagger=self._tagger_before, new_tagger=self._new_tagger, teacher=teacher)
 
     def _new_tagger(self, **changes: Any) -> Tagger:
-        tagger: Tagger = self.run.recipe.tagger_of(self.system).with_changes(changes).create()
-        return tagger
+        return self.run.recipe.tagger_of(self.system).with_changes(changes).create()
 
     def _tagger_before(self) -> Tagger:
         """The tagger of the system's base, or of the baseline, for methods that need one."""

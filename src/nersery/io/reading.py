@@ -73,8 +73,7 @@ def _open_file(path: str | Path, options: ReadOptions) -> Source:
         message = f"{formats()[format].summary} cannot be read; formats that can: {', '.join(readable())}"
         raise DataError(Issue(message, file.name), fix="give the file it was made from")
     if options.format == AUTO:
-        source: Source = reader(file, options)
-        return source
+        return reader(file, options)
     try:
         source = reader(file, options)
     except DataError as error:

@@ -136,8 +136,7 @@ class LayerEncoder:
         """As `hidden`, without computing padding."""
         batch = collate(windows, self.subwords.pad)
         with self._ended():
-            state: Tensor = in_one_row(self._encoder, batch.input_ids, batch.attention_mask).last_hidden_state
-        return state
+            return in_one_row(self._encoder, batch.input_ids, batch.attention_mask).last_hidden_state
 
     def _rows(self, length: int) -> int:
         return max(1, (SUBWORDS_ON_CPU if self.device.type == "cpu" else SUBWORDS_ON_GPU) // length)
@@ -150,8 +149,7 @@ class LayerEncoder:
     def _forward(self, input_ids: Tensor, attention_mask: Tensor, end: bool) -> Tensor:
         with self._ended() if end else contextlib.nullcontext():
             output = self._encoder(input_ids=input_ids, attention_mask=attention_mask, output_hidden_states=not end)
-        state: Tensor = output.last_hidden_state if end else output.hidden_states[self.layer]
-        return state
+        return output.last_hidden_state if end else output.hidden_states[self.layer]
 
     @contextlib.contextmanager
     def _ended(self) -> Iterator[None]:

@@ -95,5 +95,4 @@ class TextEncoder:
         batch = collate(windows, self.subwords.pad, longest=self.subwords.max_subwords, **shape).to(self.device)
         with autocast(self.device, self.precision):
             output = self.network(input_ids=batch.input_ids, attention_mask=batch.attention_mask)
-        hidden: Tensor = output.last_hidden_state.float()
-        return hidden
+        return output.last_hidden_state.float()

@@ -92,8 +92,7 @@ class WordVectors:
         if not known:
             return np.zeros(self.dimension, np.float32)
         mean = np.stack(known).mean(axis=0, dtype=np.float64)
-        unit: Vector = (mean / (np.linalg.norm(mean) or 1.0)).astype(np.float32)
-        return unit
+        return (mean / (np.linalg.norm(mean) or 1.0)).astype(np.float32)
 
 
 def read_head(path: str | Path) -> Head:

@@ -347,8 +347,7 @@ def plain(value: Any) -> Any:
 def _count(rows: Rows, stage: Stage[Any, Any]) -> int:
     """The number of items. Reading all rows reports their issues before any work."""
     if hasattr(rows, "count"):
-        count: int = rows.count()
-        return count
+        return rows.count()
     return sum(1 if isinstance(row, Reject) else stage.items_per_row for row in rows.outcomes())
 
 

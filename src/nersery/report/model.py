@@ -288,8 +288,7 @@ class Report(ReportPart):
 
     def as_dict(self) -> dict[str, Any]:
         """The report as JSON values. JSON knows no NaN and no infinity (a diverged loss): both become null."""
-        values: dict[str, Any] = _plain(self.model_dump(exclude_unset=True))
-        return values
+        return _plain(self.model_dump(exclude_unset=True))
 
     @property
     def repetition(self) -> str:

@@ -214,8 +214,7 @@ class BiLSTMCRF(Decoding, Tagger, TrainingSettings):
         """Of each tag at each word. Shape: (rows, words, tags)."""
         device = spelled.device
         ids, vectors = table.ids[places], table.vectors[places]
-        scores: Tensor = self.network(ids.to(device), vectors.to(device), spelled, lengths.to(device))
-        return scores
+        return self.network(ids.to(device), vectors.to(device), spelled, lengths.to(device))
 
     def _spelled(self, table: WordTable) -> Tensor:
         """The words of a table by their characters, in passes of fixed shapes. Shape: (places, numbers of a word)."""

@@ -17,7 +17,7 @@ HERE = Path("elsewhere")
 
 def entry(method: str, **settings: Any) -> dict[str, Any]:
     placed = with_paths({"systems": [{"method": method, **settings}]}, HERE)
-    return placed["systems"][0]  # type: ignore[no-any-return]
+    return placed["systems"][0]
 
 
 @pytest.mark.parametrize(

@@ -66,8 +66,7 @@ class MaskedModelSettings(AdaptationSettings, ModelSettings):
         """The model that `fit` has opened; an error before."""
         if self._lm is None:
             raise unfitted(self, "generate or suggest")
-        lm: MaskedLM = self._lm
-        return lm
+        return self._lm
 
     @property
     def is_encoder_decoder(self) -> bool:

@@ -124,8 +124,7 @@ class Ensemble(Aligner, ModelSettings):
         if issubclass(get("align", method), ModelSettings):
             shared = {field.name: getattr(self, field.name) for field in fields(ModelSettings) if field.init}
         settings = {key: value for key, value in table.items() if key != "method"}
-        aligner: Aligner = create("align", method, {**shared, **settings})
-        return aligner
+        return create("align", method, {**shared, **settings})
 
     def _inform(self) -> None:
         """Give the suggestions of the others to the members that use them."""

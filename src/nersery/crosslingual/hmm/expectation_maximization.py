@@ -194,5 +194,4 @@ def _add(seen: Parameters, batch: Batch, posteriors: Posteriors) -> None:
 
 def _smoothed(alone: NDArray[np.float64], uses: NDArray[np.float64]) -> NDArray[np.float64]:
     prior = ALONE_SMOOTHING * len(uses)
-    smoothed: NDArray[np.float64] = (alone + prior * uses / max(uses.sum(), 1)) / (alone.sum() + prior or 1)
-    return smoothed
+    return (alone + prior * uses / max(uses.sum(), 1)) / (alone.sum() + prior or 1)

@@ -153,8 +153,7 @@ def failure_text(error: Exception) -> str:
 def _error_in(answer: Answer) -> Exception | None:
     """What made a cell fail: the exception that its job sent, or the end of the job."""
     if answer.output:
-        error: Exception = pickle.loads(base64.b64decode(answer.output))
-        return error
+        return pickle.loads(base64.b64decode(answer.output))
     reason = next(iter(answer.tally.reasons), None)
     return JobFailedError(reason) if reason else None
 

@@ -55,8 +55,7 @@ class Clock:
         if is_new and any(sentence.entities for sentence in corpora["train"]):
             record["estimates"] = estimates(recipe, corpora, threads)
             write_json(self.path, record)
-        seconds: dict[str, float] = record["estimates"]
-        return seconds
+        return record["estimates"]
 
     def resume(self) -> None:
         """Note which systems a kill stopped, if there is a record."""

@@ -59,10 +59,9 @@ def check_computer(folder: Path, threads: int | None = None) -> None:
 def began_with(folder: Path) -> dict[str, str]:
     """The versions with which the run in a folder began; empty if it has not begun."""
     try:
-        began: dict[str, str] = json.loads((folder / "run.json").read_text("utf-8"))["versions"]
+        return json.loads((folder / "run.json").read_text("utf-8"))["versions"]
     except (OSError, ValueError, LookupError, TypeError):  # `check_folder` refuses a damaged record
         return {}
-    return began
 
 
 def first_threads(folder: Path) -> int | None:

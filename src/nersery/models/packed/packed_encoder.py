@@ -210,8 +210,7 @@ def _layer(layer: Any, hidden: Tensor, packing: Packing | WindowRow, position_bi
         norms, dense = layer.attention.output, layer.attention.output.dense
     hidden = norms.LayerNorm(dropped(norms.dropout, dense(context)) + hidden)
     output = layer.output
-    result: Tensor = output.LayerNorm(dropped(output.dropout, output.dense(layer.intermediate(hidden))) + hidden)
-    return result
+    return output.LayerNorm(dropped(output.dropout, output.dense(layer.intermediate(hidden))) + hidden)
 
 
 def _context(layer: Any, hidden: Tensor, packing: Packing | WindowRow, position_bias: Any) -> Tensor:

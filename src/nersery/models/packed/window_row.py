@@ -49,8 +49,7 @@ class WindowRow:
 
     def _attended(self, start: int, query: Tensor, key: Tensor, value: Tensor, bias: Tensor | None) -> Tensor:
         """Attention in the group that begins there. Shape: (windows, heads, length, dimension), as inputs."""
-        context: Tensor = nn.functional.scaled_dot_product_attention(query, key, value, attn_mask=bias)
-        return context
+        return nn.functional.scaled_dot_product_attention(query, key, value, attn_mask=bias)
 
 
 @dataclass(frozen=True)
@@ -67,5 +66,4 @@ class RecordedRow(WindowRow):
         scores = query @ key.transpose(2, 3) * query.shape[3] ** -0.5
         shares = (scores if bias is None else scores + bias).softmax(-1, dtype=torch.float32)
         self.totals[start] = shares.sum(1) + self.totals.get(start, 0)
-        context: Tensor = shares.to(value.dtype) @ value
-        return context
+        return shares.to(value.dtype) @ value

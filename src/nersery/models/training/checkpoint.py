@@ -88,8 +88,7 @@ def training_seconds(folder: Path) -> float | None:
     if not (folder / RECORD).exists():
         return None
     with readable(folder):
-        seconds: float | None = json.loads((folder / RECORD).read_text("utf-8"))["facts"].get("seconds")
-    return seconds
+        return json.loads((folder / RECORD).read_text("utf-8"))["facts"].get("seconds")
 
 
 def _refuse_other(folder: Path, stored: Mapping[str, Any], wanted: Mapping[str, Any]) -> None:

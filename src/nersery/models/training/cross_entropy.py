@@ -44,5 +44,4 @@ def mean_cross_entropy(scores: Tensor, targets: Tensor) -> Tensor:
         scores: Shape: (rows, vocabulary).
         targets: Shape: (rows).
     """
-    loss: Tensor = _MeanCrossEntropy.apply(scores, targets)  # type: ignore[no-untyped-call]
-    return loss
+    return _MeanCrossEntropy.apply(scores, targets)  # type: ignore[no-untyped-call]

@@ -22,10 +22,8 @@ def dropped(layer: nn.Dropout, values: Tensor) -> Tensor:
     """The output of a dropout layer."""
     steps = round(layer.p * STEPS)
     if layer.training and 0 < steps < STEPS and values.device.type == "cpu" and values.dtype in FACTORS:
-        output: Tensor = _drop(values, steps)
-    else:
-        output = layer(values)
-    return output
+        return _drop(values, steps)
+    return layer(values)
 
 
 class _Dropped(torch.autograd.Function):
@@ -38,8 +36,7 @@ class _Dropped(torch.autograd.Function):
         kept = FACTORS[values.dtype](drawn[: values.numel()], steps - STEPS // 2).view(values.shape)
         ctx.scale = STEPS / (STEPS - steps)
         ctx.save_for_backward(kept)
-        output: Tensor = (values * kept).mul_(ctx.scale)
-        return output
+        return (values * kept).mul_(ctx.scale)
 
     @staticmethod
     def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, None]:

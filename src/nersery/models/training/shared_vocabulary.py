@@ -73,8 +73,7 @@ class _PartlyTrainedOutput(nn.Module):
         precision = torch.get_autocast_dtype(kind) if torch.is_autocast_enabled(kind) else states.dtype
         if self._table.dtype != precision:
             self._table = rows.frozen.to(precision)
-        scores: Tensor = _Scores.apply(states, rows.weight, self.bias, self._table, rows.subwords)  # type: ignore[no-untyped-call]
-        return scores
+        return _Scores.apply(states, rows.weight, self.bias, self._table, rows.subwords)  # type: ignore[no-untyped-call]
 
 
 class _Scores(torch.autograd.Function):

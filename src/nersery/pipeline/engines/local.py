@@ -89,11 +89,10 @@ class LocalWorker:
     def receive(self) -> Message:
         """The next message; a `WorkerDiedError` with the signal or the exit code."""
         try:
-            message: Message = self.connection.recv()
+            return self.connection.recv()
         except (EOFError, OSError):
             self._process.join(SECONDS_TO_END)
             raise WorkerDiedError(_ending(self._process.exitcode)) from None
-        return message
 
     def stop(self) -> None:
         """Kill the process, and remove what it left."""

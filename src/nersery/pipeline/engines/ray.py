@@ -147,13 +147,12 @@ class RayWorker:
     def receive(self) -> Message:
         """The next message; a `WorkerDiedError` with the kind of error that Ray reports."""
         try:
-            message: Message = self._ray.get(self.references.popleft())
+            return self._ray.get(self.references.popleft())
         except self._ray.exceptions.RayError as error:
             # Ray places actors on a dead node until it notices, and then ends all of them with the node's id.
             on_dead_node = any(node["NodeID"] in str(error) for node in self._ray.nodes() if not node["Alive"])
             # Without names of actors and machines, so that equal reasons are counted together.
             raise WorkerDiedError(f"Ray reports {type(error).__name__}", with_its_node=on_dead_node) from None
-        return message
 
     def stop(self) -> None:
         """Kill the actor."""

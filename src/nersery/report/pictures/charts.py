@@ -84,8 +84,7 @@ def leading(systems: Sequence[SystemReport], reference: SystemReport | None) -> 
 
 def drawn(chart: str, **values: Any) -> Markup:
     """A chart of `templates/charts.html.j2`."""
-    picture: Markup = getattr(html_template("charts.html.j2").module, chart)(**values)
-    return picture
+    return getattr(html_template("charts.html.j2").module, chart)(**values)
 
 
 def f1_chart(

@@ -33,8 +33,7 @@ def read_description(folder: str | Path) -> dict[str, Any]:
         is_valid = False
     if not is_valid:
         raise MissingResourceError(f"{path} is damaged: expected what `nersery train` wrote")
-    description: dict[str, Any] = content
-    return description
+    return content
 
 
 def from_settings(cls: type[Any], settings: Mapping[str, Any], device: str, place: object) -> Any:

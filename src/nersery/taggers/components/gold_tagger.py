@@ -31,8 +31,7 @@ def gold_tagger(name: str, folder: str | None, gold: Sequence[Sentence], trainin
     if folder is not None:
         return load_tagger(folder)
     if training.tagger is not None:
-        tagger: Tagger = training.tagger()
-        return tagger
+        return training.tagger()
     if not gold:
         raise SettingsError(
             f"{name} has no tagger. Name one by tagger (a folder that `nersery train` wrote, or a Hugging "
@@ -48,8 +47,7 @@ def trained_on_gold(tagger: Tagger, gold: Sequence[Sentence], training: Training
         DataError: If there is nothing to learn from.
     """
     if training.teacher is not None:
-        shared: Tagger = training.teacher(tagger, gold, training)
-        return shared
+        return training.teacher(tagger, gold, training)
     tagger.fit(gold, training.within("tagger"))
     return tagger
 

@@ -79,5 +79,4 @@ class _Logits(nn.Module):
 
     def forward(self, input_ids: Tensor, attention_mask: Tensor) -> Tensor:
         """Shape: (rows, subwords), and of the result (rows, subwords, tags)."""
-        logits: Tensor = self.network(input_ids=input_ids, attention_mask=attention_mask).logits
-        return logits
+        return self.network(input_ids=input_ids, attention_mask=attention_mask).logits

@@ -92,5 +92,4 @@ class RecurrentNetwork(nn.Module):
         if vectors.shape[2]:
             words = words + vectors
         states = self.context(self.before(torch.cat([words, spelled], dim=2)), lengths)
-        scores: Tensor = self.output(self.after(states))
-        return scores
+        return self.output(self.after(states))

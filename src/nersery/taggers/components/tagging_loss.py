@@ -77,8 +77,7 @@ def disagreement(ours: Tensor, theirs: Tensor) -> Tensor:
     """
     logs = torch.stack([ours, theirs]).float().log_softmax(dim=-1)
     mean = logs.exp().mean(dim=0)
-    divergence: Tensor = (torch.special.xlogy(mean, mean) - mean * logs).sum(dim=-1).mean()
-    return divergence
+    return (torch.special.xlogy(mean, mean) - mean * logs).sum(dim=-1).mean()
 
 
 def _hard_loss(

@@ -77,8 +77,7 @@ def between_words(subwords: NDArray[Any], firsts: Sequence[int], end: int) -> ND
     """
     to_words = np.add.reduceat(subwords[:end, :end], firsts, axis=1)
     sizes = np.diff([*firsts, end]).astype(subwords.dtype)
-    mean: NDArray[Any] = np.add.reduceat(to_words, firsts, axis=0) / sizes[:, None]
-    return mean
+    return np.add.reduceat(to_words, firsts, axis=0) / sizes[:, None]
 
 
 def _taken_apart(attention: NDArray[np.float32], groups: Spans) -> NDArray[np.float32]:
