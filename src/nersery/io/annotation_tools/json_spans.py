@@ -301,11 +301,10 @@ def _spans(label: Any, line: int) -> Iterator[Span]:
     """A label; where it has several types, one for each."""
     if isinstance(label, list) and len(label) == 3:
         start, end, types, text = *label, None
-    elif isinstance(label, dict):
-        start, end, types = (_first(label, keys) for keys in (STARTS, ENDS, TYPES))
-        text = label.get("text")
     else:
-        raise _broken(line, f"a label is {label!r:.60}, expected {EXPECTED_LABEL}")
+        values = label if isinstance(label, dict) else {}
+        start, end, types = (_first(values, keys) for keys in (STARTS, ENDS, TYPES))
+        text = values.get("text")
     types = types if isinstance(types, list) and types else [types]
     right = type(start) is int and type(end) is int and all(isinstance(type_, str) for type_ in types)
     if not right or not isinstance(text, str | None):
