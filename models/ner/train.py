@@ -146,7 +146,11 @@ def main() -> None:
     parser.add_argument("--start", type=existing(), help="go on from the layers of an earlier ner.safetensors")
     parser.add_argument("--join", action=argparse.BooleanOptionalAction, default=True, help="as the tagger's setting")
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--write", type=Path, help="only write the sentences with kinds, for `nersery train`")
     arguments = parser.parse_args()
+    if arguments.write is not None:
+        io.write(texts(arguments.texts / "kinds", arguments.encoder, arguments.seed)[0], arguments.write)
+        return
     work: Path = arguments.work
     work.mkdir(parents=True, exist_ok=True)
     common = {"model": arguments.encoder, "head": "linear", "join": arguments.join}
