@@ -12,10 +12,12 @@ import sys
 import tomllib
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import nersery
 from nersery import io
+from nersery.annotate.base import best_apart
 from nersery.core.sentence import Entity, Sentence
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
@@ -46,24 +48,27 @@ def overlap(first: Entity, second: Entity) -> float:
     return common / (max(first.end, second.end) - min(first.start, second.start))
 
 
-def kind(name: Entity, answers: Iterable[Entity]) -> str:
+def kind(name: Entity, found: Iterable[Entity]) -> str:
     """The kind that the best answer gives a name; without one, its type."""
     fits = [
         (overlap(name, answer), answer.score or 0.0, answer.type)
-        for answer in answers
+        for answer in found
         if answer.type in KINDS[name.type] and overlap(name, answer) >= LEAST_OVERLAP
     ]
     return max(fits)[-1] if fits else name.type
 
 
-def refined(sentence: Sentence, answers: Sequence[Entity]) -> Sentence:
+def refined(sentence: Sentence, found: Sequence[Entity]) -> Sentence:
     """A sentence with kinds for types, and with things that certain answers mark."""
-    entities = [Entity(name.start, name.end, kind(name, answers)) for name in sentence.entities]
-    for answer in sorted(answers, key=lambda answer: -(answer.score or 0.0)):
-        is_certain = answer.type in KINDS[OF_THINGS] and (answer.score or 0.0) >= LEAST_SCORE
-        if is_certain and not any(overlap(answer, entity) > 0 for entity in entities):
-            entities.append(Entity(answer.start, answer.end, answer.type))
-    return Sentence(sentence.words, tuple(sorted(entities, key=lambda entity: entity.start)), id=sentence.id)
+    names = [replace(name, type=kind(name, found)) for name in sentence.entities]
+    things = best_apart(
+        answer
+        for answer in found
+        if answer.type in KINDS[OF_THINGS]
+        and (answer.score or 0.0) >= LEAST_SCORE
+        and not any(map(answer.overlaps, names))
+    )
+    return sentence.with_entities(sorted([*names, *things], key=lambda entity: entity.start))
 
 
 def main() -> None:

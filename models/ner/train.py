@@ -40,6 +40,7 @@ OUTPUT_STEPS = 600
 COPIES = 3
 """Of each sentence of Wikigold, which people labelled."""
 MOST_PLAIN = {bundled.ENGLISH: 30_000, bundled.MULTILINGUAL: 6_000}
+"""Sentences of plain text, drawn at random."""
 LEAST_QUALITY = 0.3
 """Of the alignment of the entities in a translation."""
 LOWER_CASE = 0.4

@@ -78,11 +78,7 @@ class FolderSource(Source):
             if not path.is_file():
                 yield Issue("this is no file", str(path))
             elif (other := stems.setdefault(path.stem, path)) is not path:
-                yield Issue(
-                    f"sentences without ids would get the same ones as those of {other.name}: rename one, or name "
-                    "a single file",
-                    str(path),
-                )
+                yield Issue(f"sentences without ids would get the same ones as those of {other.name}", str(path))
             elif is_brat and path.suffix == TEXT:  # brat writes an empty file of labels where there are none
                 labels = path.with_suffix(LABELS).name
                 yield Issue(
@@ -94,7 +90,7 @@ class FolderSource(Source):
     def _advice(self) -> str:
         exported = next((file for path in self.paths if path.is_dir() for file in sorted(path.glob("*.tsv"))), None)
         if exported is None:
-            return "name a folder that holds the files of one corpus and nothing else"
+            return "name a file, or a folder that holds nothing else than files of one corpus with names of their own"
         name = f"{exported.parent.stem}.tsv"  # INCEpTION has a folder for each document, with a file of each annotator
         return f"copy one file of each folder into a new folder and name it after its document: {exported} to {name}"
 

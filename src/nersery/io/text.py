@@ -122,12 +122,7 @@ def _tabbed(lines: Sequence[str]) -> str:
     """
     rows = [line.split("\t") for line in lines if not is_blank(line)]
     widths = {len(row) for row in rows}
-    if (
-        len(rows) < LEAST_ROWS
-        or widths == {1}
-        or len(widths) > 1
-        or any(is_blank(cell) for row in rows for cell in row)
-    ):
+    if len(rows) < LEAST_ROWS or widths == {1} or len(widths) > 1 or any(map(is_blank, chain.from_iterable(rows))):
         return ""
     lengths = [sum(map(len, column)) for column in zip(*rows, strict=True)]
     return TABBED.format(len(lengths), 1 + lengths.index(max(lengths)))

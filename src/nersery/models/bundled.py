@@ -53,6 +53,11 @@ def folder(name: str = ENGLISH) -> Path:
     return path
 
 
+def multilingual(name: str) -> str:
+    """The multilingual model of the same kind as another one: a tagger of names for ``bundled-ner``."""
+    return MULTILINGUAL_NER if name == ENGLISH_NER else MULTILINGUAL
+
+
 def is_multilingual(name: str) -> bool:
     """Whether a name is that of a bundled model for about 100 languages."""
     return name in (MULTILINGUAL, MULTILINGUAL_NER)

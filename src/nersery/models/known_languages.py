@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from nersery.core.registry import BUNDLED
-from nersery.models.bundled import ENGLISH, MULTILINGUAL, is_multilingual
+from nersery.models.bundled import ENGLISH, MULTILINGUAL, is_multilingual, multilingual
 
 ENGLISH_CODES = ("", "en", "eng")
 LANGUAGES = (
@@ -82,9 +82,11 @@ def alternatives(others: str, name: str, present: Iterable[str] = (), languages:
 
     >>> alternatives("xlm-roberta-base", "bundled", ["hi"])
     'bundled-multilingual (extra multilingual) or xlm-roberta-base'
+    >>> alternatives("xlm-roberta-base", "bundled-ner")
+    'bundled-multilingual-ner (extra multilingual) or xlm-roberta-base'
     >>> alternatives("xlm-roberta-base", "bundled-multilingual", ["got"])
     'xlm-roberta-base'
     """
     if is_multilingual(name) or not all(knows(language, MULTILINGUAL, languages) for language in present):
         return others
-    return f"{MULTILINGUAL} (extra multilingual){', ' if ' or ' in others else ' or '}{others}"
+    return f"{multilingual(name)} (extra multilingual){', ' if ' or ' in others else ' or '}{others}"

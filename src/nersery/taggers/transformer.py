@@ -170,7 +170,7 @@ class TransformerTagger(Decoding, Tagger, ModelSettings, TrainingSettings):
                 f"a model of its language by the tagger's setting model, e.g. {others}"
             )
         elif bundled.is_lower_case(self.model) and any(word != word.lower() for word in words):
-            better = bundled.MULTILINGUAL_NER if self.model == bundled.ENGLISH_NER else bundled.MULTILINGUAL
+            better = bundled.multilingual(self.model)
             advise(
                 f'"{self.model}" reads lower case only. On text with capitals, "{better}" mostly scores higher, but '
                 "trains for twice as long"
