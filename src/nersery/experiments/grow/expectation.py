@@ -23,13 +23,13 @@ USUAL = {
     "melm": (0.015, 0.02),
     "aclm": (0.015, 0.02),
     "mention_replacement": (0.01, 0.015),
-    "start": (0.05, 0.04),
+    "start": (0.075, 0.03),
 }
 """The `Gain` of systems with the encoder of gold only; see docs/results.md."""
 TWO_ENCODERS: Gain = (0.01, 0.015)
 """What labels usually gain more if taggers on two encoders relabel them by turns."""
-STARTED: Gain = (0.03, 0.03)
-"""What a method usually gains more where its tagger starts from the bundled one."""
+LEFT = 0.5
+"""What is left of a method's usual gain where its tagger starts from the bundled one."""
 CASED: Gain = (0.065, 0.05)
 """What the multilingual encoder usually gains over the English one, which reads lower case only, where English has
 capitals."""
@@ -92,14 +92,16 @@ def usual_gain(chain: Sequence[System], encoder: str, better: Mapping[str, Gain]
     encoders = [ENCODERS.get(model, model) for model in models]
     if encoders[0] != encoder and encoders[0] not in better:
         return None
+    starts_from_tagger = models[-1] not in (encoder, encoders[-1])
     gains = [better[encoders[0]]] if encoders[0] != encoder else []
     if system.method is not None:
-        gains.append(USUAL[_kind(system, methods)])
+        mean, spread = USUAL[_kind(system, methods)]
+        left = LEFT if starts_from_tagger else 1.0
+        gains.append((left * mean, left * spread))
     if len({*encoders}) > 1:
         gains.append(TWO_ENCODERS)
-    starts_from_tagger = models[-1] not in (encoder, encoders[-1])
     if starts_from_tagger:
-        gains.append(USUAL["start"] if system.method is None else STARTED)
+        gains.append(USUAL["start"])
     return sum(mean for mean, _ in gains), math.hypot(*(spread for _, spread in gains))
 
 
