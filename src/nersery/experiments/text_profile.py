@@ -11,6 +11,7 @@ from nersery.augment.words.thesaurus import FUNCTION_WORDS
 from nersery.core.errors import DataError
 from nersery.core.scripts import script_of
 from nersery.core.sentence import Sentence
+from nersery.models.bundled import ENGLISH_NER, MULTILINGUAL_NER
 
 READ = 2000
 """Sentences that are looked at."""
@@ -84,6 +85,21 @@ def note_of_language(label: str, sentences: Iterable[Sentence]) -> str:
         if claims_english and len(words) >= ENOUGH and not _looks_english(words, script):
             return f"the language of {label} is {language}, but it looks like another ({script.capitalize()} script)"
     return ""
+
+
+def note_of_tagger(tagger: str, sentences: Iterable[Sentence]) -> str:
+    """A note if the bundled English tagger is to label sentences that do not look like English; else empty."""
+    if tagger != ENGLISH_NER:
+        return ""
+    sample = list(islice(sentences, READ))
+    text = profile(sample)
+    is_uncertain = not text.language and text.script in ("LATIN", "UNKNOWN") and sum(map(len, sample)) < ENOUGH
+    if text.is_english or is_uncertain:
+        return ""
+    seen = (
+        f"is in {text.language}" if text.language else f"does not look like English ({text.script.capitalize()} script)"
+    )
+    return f"{tagger} knows English alone, and the text {seen}: {MULTILINGUAL_NER} (extra multilingual) may suit it"
 
 
 def refuse_other_language(train: TextProfile, raw: TextProfile) -> None:

@@ -17,7 +17,13 @@ from nersery.experiments.grow.material import read_material
 from nersery.experiments.recipe import parse_recipe
 from nersery.experiments.recipe_file.data_files import DataFile
 from nersery.experiments.run_state.inputs import input_issues
-from nersery.experiments.text_profile import data_notes, note_of_language, profile, refuse_other_language
+from nersery.experiments.text_profile import (
+    data_notes,
+    note_of_language,
+    note_of_tagger,
+    profile,
+    refuse_other_language,
+)
 from nersery.report.number_format import in_minutes
 from tests.standins import sentences
 
@@ -115,6 +121,26 @@ def test_a_named_language_that_the_text_contradicts_is_noted(text: str, language
         f"the language of train is {language}, but it looks like another ({script} script)" if script else ""
     )
     assert not note_of_language("train", made[:2]), "too little text"
+
+
+@pytest.mark.parametrize(
+    ("text", "language", "seen"),
+    [
+        ("अब वह दिल्ली में रहता है", "", "does not look like English (Devanagari script)"),
+        ("अब वह दिल्ली में रहता है", "hi", "is in hi"),
+        ("Der Konzern kaufte gestern eine Firma", "de", "is in de"),
+        ("Der Konzern kaufte gestern eine Firma", "", ""),
+        ("Der Konzern kaufte gestern eine Firma " * 20, "", "does not look like English (Latin script)"),
+        ("The firm was bought by a company in the north " * 20, "", ""),
+        ("sony xperia z5", "en", ""),
+        ("😀 12 ...", "", ""),
+    ],
+)
+def test_text_that_the_english_tagger_does_not_know_is_noted(text: str, language: str, seen: str) -> None:
+    made = [Sentence(tuple(text.split()), language=language)]
+    found = note_of_tagger("bundled-ner", made)
+    assert (f"bundled-ner knows English alone, and the text {seen}: " in found) if seen else not found
+    assert not note_of_tagger("bundled-multilingual-ner", made)
 
 
 def test_a_contradicted_language_is_a_note_of_grow(tmp_path: Path) -> None:
