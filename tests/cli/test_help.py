@@ -196,7 +196,7 @@ LIGHT = [
     ["dataset", "convert", "train.conll", "converted.jsonl"],
     ["dataset", "sample", "train.conll", "sampled.jsonl", "--size", "3", "--protocol", "random"],
     ["copy", "demo", "copied.toml"],
-    ["list", "recipes"],
+    ["list"],
     ["run", "nowhere"],
     ["augment", "train.conll", "augmented.jsonl", *AUGMENT],
     ["inspect", "novelty", "train.conll", "--gold", "dev.conll"],

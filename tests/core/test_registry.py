@@ -258,3 +258,9 @@ def test_inherited_settings_are_documented_without_gaps(kind: str, name: str, la
     """Also those of a base class that another one without settings lies before."""
     arguments = descriptions.documentation(registry.get(kind, name)).partition("Args:\n")[2].partition("\n\n")[0]
     assert f"\n    {last}" in arguments
+
+
+@pytest.mark.parametrize("kind", registry.KINDS)
+def test_summaries_that_are_read_are_those_of_the_classes(kind: str) -> None:
+    for name in registry.names(kind):
+        assert descriptions.summary(kind, name) == (registry.get(kind, name).__doc__ or "").split("\n")[0] != ""
