@@ -132,8 +132,8 @@ def _share(rate: float, number: int) -> int:
 def _with_synonyms(sentence: Sentence, count: int, thesaurus: Thesaurus, rng: random.Random) -> Sentence | None:
     known = [place for place, word in enumerate(sentence.words) if thesaurus.of(word)]
     chosen = rng.sample(known, min(count, len(known)))
-    words, language = sentence.words, sentence.language
-    edits: list[Edit] = [(place, place + 1, thesaurus.draw_like(words[place], rng, language)) for place in chosen]
+    words = sentence.words
+    edits: list[Edit] = [(place, place + 1, thesaurus.draw_like(words[place], rng, sentence)) for place in chosen]
     return sentence.replace_spans(edits) if edits else None
 
 
@@ -144,7 +144,8 @@ def _with_insertions(sentence: Sentence, count: int, thesaurus: Thesaurus, rng: 
     within = {place for entity in sentence.entities for place in range(entity.start + 1, entity.end)}
     gaps = [place for place in range(len(sentence) + 1) if place not in within]
     places = rng.choices(gaps, k=count)
-    return sentence.replace_spans((place, place, thesaurus.draw(rng.choice(known), rng)) for place in places)
+    drawn = [thesaurus.draw_like(rng.choice(known).lower(), rng, sentence) for _ in places]
+    return sentence.replace_spans((place, place, words) for place, words in zip(places, drawn, strict=True))
 
 
 def _with_shuffles(sentence: Sentence, rate: float, rng: random.Random) -> Sentence | None:

@@ -17,8 +17,8 @@ from nersery.core.sentence import Sentence
 class SynonymReplacement(SynonymSettings, Augmenter):
     """Replaces words by synonyms from WordNet (English) or from your own table.
 
-    Each word, inside and outside entities, becomes any of its synonyms with probability `rate`. Lookup ignores case; a
-    capital first letter is kept. A synonym of several words makes an entity longer.
+    Each word, inside and outside entities, becomes any of its synonyms with probability `rate`. Lookup ignores case;
+    capitals are kept. A synonym of several words makes an entity longer.
 
     Args:
         rate: Probability of replacing a word.
@@ -48,7 +48,7 @@ class SynonymReplacement(SynonymSettings, Augmenter):
             raise unfitted(self, "generate")
         words = sentence.words
         places = [place for place in range(len(words)) if rng.random() < self.rate]
-        drawn = [(place, self._thesaurus.draw_like(words[place], rng, sentence.language)) for place in places]
+        drawn = [(place, self._thesaurus.draw_like(words[place], rng, sentence)) for place in places]
         edits = [(place, place + 1, synonym) for place, synonym in drawn if synonym]
         if not edits and not any(map(self._thesaurus.of, words)):
             return Reject("no synonyms")

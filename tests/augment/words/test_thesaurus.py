@@ -111,12 +111,19 @@ def test_a_turkish_capital_finds_its_small_letter(tmp_path: Path):
 
 def test_a_synonym_gets_a_turkish_capital(tmp_path: Path):
     thesaurus, rng = Thesaurus(read_table(write(tmp_path, "ev\tiş yeri\n"))), random.Random(0)
-    assert [thesaurus.draw_like("Ev", rng, language)[0] for language in ("tr", "az-Latn", "tru", "de")] == [
-        "İş",
-        "İş",
-        "Iş",
-        "Iş",
-    ]
+    sentences = [Sentence(("Ev",), language=language) for language in ("tr", "az-Latn", "tru", "de")]
+    assert [thesaurus.draw_like("Ev", rng, each)[0] for each in sentences] == ["İş", "İş", "Iş", "Iş"]
+    assert thesaurus.draw_like("EV", rng, sentences[0]) == ["İŞ", "YERİ"]
+
+
+def test_synonyms_take_the_capitals_of_the_word_and_of_the_sentence():
+    thesaurus, rng = Thesaurus({"news": ("fresh tidings",), "us": ("United States",)}), random.Random(0)
+    mixed, small = Sentence(("NEWS", "of", "US")), Sentence(("news", "of", "us"))
+    drawn = [thesaurus.draw_like(word, rng, mixed) for word in ("NEWS", "News", "news", "US", "us")]
+    assert [" ".join(words) for words in drawn] == [
+        "FRESH TIDINGS", "Fresh tidings", "fresh tidings", "United States", "United States"
+    ]  # fmt: skip
+    assert thesaurus.draw_like("us", rng, small) == ["united", "states"]
 
 
 def test_stop_words_are_no_synonyms():

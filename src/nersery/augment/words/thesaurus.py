@@ -58,14 +58,23 @@ class Thesaurus:
         synonyms = self.of(word)
         return synonyms[int(rng.random() * len(synonyms))].split(" ") if synonyms else []
 
-    def draw_like(self, word: str, rng: random.Random, language: str = "") -> list[str]:
-        """As `draw`, with a capital first letter where the word has one; that of *i* is *İ* in Turkish."""
+    def draw_like(self, word: str, rng: random.Random, sentence: Sentence) -> list[str]:
+        """As `draw`, with the capitals of the word, and without any in a sentence that has none."""
         words = self.draw(word, rng)
-        if not words or not word[0].isupper():
-            return words
-        first = words[0][0]
-        capital = "İ" if first == "i" and language.partition("-")[0] in DOTTED_I_LANGUAGES else first.title()
-        return [capital + words[0][1:], *words[1:]]
+        if words and sentence.text.islower():
+            return [synonym.lower() for synonym in words]
+        return _in_case_of(words, word, sentence.language)
+
+
+def _in_case_of(words: list[str], word: str, language: str) -> list[str]:
+    """Words with the capitals of another one, but *United States* for *US*; that of *i* is *İ* in Turkish."""
+    dotted = language.partition("-")[0] in DOTTED_I_LANGUAGES
+    if word.isupper() and sum(map(str.isalpha, word)) > 1 and all(synonym == synonym.lower() for synonym in words):
+        return [(synonym.replace("i", "İ") if dotted else synonym).upper() for synonym in words]
+    if not words or not word[0].isupper():
+        return words
+    first = words[0][0]
+    return [("İ" if first == "i" and dotted else first.title()) + words[0][1:], *words[1:]]
 
 
 @dataclass
