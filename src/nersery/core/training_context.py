@@ -13,6 +13,8 @@ from nersery.core.progress import Progress
 from nersery.core.random import checked_seed
 from nersery.core.sentence import Sentence
 
+BY_SETTING = "Name a model of its language by the tagger's setting model, e.g. {}"
+
 
 @dataclass(frozen=True)
 class Training:
@@ -28,6 +30,7 @@ class Training:
         new_tagger: Returns an untrained tagger with the run's settings.
         teacher: Trains a method's own tagger on sentences, or returns that of another system with the same tagger and
             sentences. None: the method trains it in ``folder``.
+        other_model: How a user gets a tagger on another model, as notes say it; ``{}`` stands for examples of models.
     """
 
     dev: Sequence[Sentence] = ()
@@ -37,6 +40,7 @@ class Training:
     tagger: Callable[[], Any] | None = None
     new_tagger: Callable[[], Any] | None = None
     teacher: Callable[[Any, Sequence[Sentence], Training], Any] | None = None
+    other_model: str = BY_SETTING
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "seed", checked_seed(self.seed))

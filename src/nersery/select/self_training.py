@@ -18,7 +18,7 @@ from nersery.core.random import item_rng, item_seed
 from nersery.core.ranges import Count, RateAboveZero, RateBelowOne
 from nersery.core.registry import create_within, name_of
 from nersery.core.sentence import Corpus, Sentence, types_in
-from nersery.core.training_context import NO_TRAINING, Training, copies_for_upsampling
+from nersery.core.training_context import BY_SETTING, NO_TRAINING, Training, copies_for_upsampling
 from nersery.core.typed_settings import settings_of
 from nersery.core.warnings import note
 from nersery.select.base import Selector
@@ -291,7 +291,7 @@ class SelfTraining(Selector):
 
     def _first_tagger(self) -> Tagger:
         if not self.tagger:
-            return gold_tagger(name_of(self), None, self._gold, self._training)
+            return gold_tagger(name_of(self), None, self._gold, self._training, BY_SETTING)
         return self._train(self._new_tagger(), [])[0]
 
     @property

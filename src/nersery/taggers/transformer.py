@@ -136,7 +136,7 @@ class TransformerTagger(Decoding, Tagger, ModelSettings, TrainingSettings):
             types = types_in(gold)
             continues = warm and self._network is not None and self._tags.strict and types <= {*self._tags.types}
             network = self._network if continues else self._build(TagSet.of(types, self.scheme))
-            self._warn_if_unsuited(gold)
+            self._warn_if_unsuited(gold, training.other_model)
             read = [longer for longer, _ in self.as_read(gold, labelled=True)]
             labelled_windows = [example for sentence in read for example in self._examples(sentence)]
             plan = self._plan(len(labelled_windows))
@@ -159,15 +159,15 @@ class TransformerTagger(Decoding, Tagger, ModelSettings, TrainingSettings):
         self._peer = None  # a second training starts as one after loading would
         return self.history
 
-    def _warn_if_unsuited(self, gold: Sequence[Sentence]) -> None:
+    def _warn_if_unsuited(self, gold: Sequence[Sentence], other_model: str) -> None:
         _, encoder = self.parts
         words = [word for sentence in gold for word in sentence.words]
         present = {sentence.language for sentence in gold}
         if issue := encoder.vocabulary_issue(words) or known_languages.unknown_languages(self.model, present):
             others = known_languages.alternatives(known_languages.other_vocabularies(self.model), self.model, present)
             warn(
-                f'the model "{self.model}" of the tagger was made for other languages than this text: {issue}. Name '
-                f"a model of its language by the tagger's setting model, e.g. {others}"
+                f'the model "{self.model}" of the tagger was made for other languages than this text: {issue}. '
+                + other_model.format(others)
             )
         elif bundled.is_lower_case(self.model) and any(word != word.lower() for word in words):
             better = bundled.multilingual(self.model)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
+from dataclasses import replace
 
 from nersery.core.errors import SettingsError
 from nersery.core.registry import create
@@ -11,6 +12,11 @@ from nersery.core.training_context import Training
 from nersery.core.warnings import warn
 from nersery.taggers.base import Tagger, load_tagger
 
+BY_FOLDER = (
+    "Train a tagger on a model of its language, e.g. {} (`nersery train --set model=NAME`), and name its folder by "
+    "tagger"
+)
+
 
 def check_gold_tagger(folder: str | None) -> None:
     """Raise `MissingResourceError` if a tagger is named that does not exist."""
@@ -18,12 +24,15 @@ def check_gold_tagger(folder: str | None) -> None:
         load_tagger(folder)
 
 
-def gold_tagger(name: str, folder: str | None, gold: Sequence[Sentence], training: Training) -> Tagger:
+def gold_tagger(
+    name: str, folder: str | None, gold: Sequence[Sentence], training: Training, other_model: str = BY_FOLDER
+) -> Tagger:
     """The tagger in a folder, or else the caller's, or else a new one of the default kind.
 
     Args:
         name: The method that needs it.
         folder: Or a Hugging Face name.
+        other_model: See `Training`.
 
     Raises:
         SettingsError: If there is none, and no gold to train one on.
@@ -37,7 +46,7 @@ def gold_tagger(name: str, folder: str | None, gold: Sequence[Sentence], trainin
             f"{name} has no tagger. Name one by tagger (a folder that `nersery train` wrote, or a Hugging "
             "Face token-classification model), or give labelled sentences as gold, to train one on"
         )
-    return trained_on_gold(create("tagger", "transformer"), gold, training)
+    return trained_on_gold(create("tagger", "transformer"), gold, replace(training, other_model=other_model))
 
 
 def trained_on_gold(tagger: Tagger, gold: Sequence[Sentence], training: Training) -> Tagger:
