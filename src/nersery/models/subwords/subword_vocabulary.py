@@ -13,7 +13,7 @@ from typing import Any
 from nersery.core.errors import MissingResourceError
 from nersery.core.scripts import digits_of, script_of
 from nersery.core.text_forms import respelled
-from nersery.io.scripts_without_spaces import follows_without_space, is_character
+from nersery.io.scripts_without_spaces import follows_without_space, is_character, lacks_spaces
 from nersery.io.tokenization import outer_signs
 from nersery.models.subwords.subwords import WORD_BORDER, SubwordEncoder
 
@@ -30,6 +30,8 @@ VIRAMA = 9
 """Unicode's combining class of the mark that takes the vowel of a letter."""
 SHORT = 3
 """Letters of subwords that may be no words; longer ones that open words are mostly words, too."""
+LONGEST_LETTER = 4
+"""In characters, marks and the parts of a Korean syllable included."""
 LONGEST_SIGN = 3
 """In characters, as in "..."; longer ones are decoration."""
 
@@ -100,16 +102,18 @@ class SubwordVocabulary:
         return cls(texts, begins, marks, signs)
 
     def without_beginnings(self, words: Iterable[Sequence[int]]) -> SubwordVocabulary:
-        """The vocabulary without short subwords that open several of these distinct words, but are no word themselves.
+        """The vocabulary without short subwords that open some of these distinct words, but are no word themselves.
 
-        Such as the Arabic article *ال* and Tamil *க*: a model that expects a long word guesses how it begins.
+        Such as the Arabic article *ال*: a model that expects a long word guesses how it begins. Other single letters
+        (Hindi *स*) are as rarely words. In scripts without spaces they often are: there, several words must begin so.
         """
         inner = [word[self.border(tuple(word)) :] for word in words]
         whole = {word[0] for word in inner if len(word) == 1}
         opened = Counter(word[0] for word in inner if len(word) > 1 and self.texts[word[1]])
-        several = (subword for subword, count in opened.items() if count > 1 and subword not in whole)
-        short = frozenset(subword for subword in several if _is_short(self.texts[subword]))
-        return replace(self, beginnings=short | self._without_end(inner))
+        several = (subword for subword, count in opened.items() if count > lacks_spaces(self.texts[subword]))
+        short = {subword for subword in several if _is_short(self.texts[subword])}
+        letters = {subword for subword, text in enumerate(self.texts) if self.begins[subword] and _is_letter(text)}
+        return replace(self, beginnings=frozenset((short | letters) - whole) | self._without_end(inner))
 
     def _without_end(self, words: Iterable[Sequence[int]]) -> frozenset[int]:
         """Subwords that end in a consonant without a vowel, in scripts in which no word does: Bengali *দুর্*."""
@@ -226,6 +230,14 @@ def _is_short(text: str) -> bool:
     """Whether a text has few letters; those of a Korean syllable count."""
     letters = [letter for letter in unicodedata.normalize("NFD", text) if unicodedata.category(letter)[0] == "L"]
     return 0 < len(letters) <= SHORT
+
+
+def _is_letter(text: str) -> bool:
+    """Whether a text is one letter, with its marks, of a script with spaces; a Korean syllable counts as one."""
+    if not text or len(text) > LONGEST_LETTER or lacks_spaces(text):
+        return False
+    first, *marks = (unicodedata.category(character)[0] for character in unicodedata.normalize("NFC", text))
+    return first == "L" and set(marks) <= {"M"}
 
 
 def _script_of_sign(sign: str) -> str:
