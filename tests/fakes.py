@@ -39,6 +39,8 @@ class FakeVocabulary:
         assert all(len(subwords) == 1 for subwords in words)
         return self
 
+    without_foreign_signs = without_beginnings
+
 
 class FakeMaskedLM:
     """Stands in for `nersery.models.masked.masked_lm.MaskedLM`.

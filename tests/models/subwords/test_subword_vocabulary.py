@@ -351,6 +351,13 @@ def test_what_only_begins_words_is_no_word() -> None:
     assert vocabulary.allowed(OPENING) == [article, stem, to, re, oslo]
 
 
+def test_a_text_has_no_signs_but_its_own_and_those_that_end_words() -> None:
+    signs = {1: "'", 2: "(", 3: "-", 4: "।", 5: ".", 6: "-"}
+    vocabulary = SubwordVocabulary(("s", *[""] * 7), (True,) * 8, marks=frozenset([7]), signs=signs)
+    apostrophe_s, bracketed, dash = (1, 0), (2, 0), (7, 3)
+    assert {*vocabulary.without_foreign_signs([apostrophe_s, bracketed, dash]).signs} == {3, 4, 5, 6}
+
+
 def test_a_letter_is_a_word_where_gold_has_it_or_words_may_be_characters() -> None:
     """Hindi and Korean syllables, the *s* of English; in scripts without spaces only what begins several words."""
     texts = ("a", "s", "सि", "불", "3", "東", "京", "day", "1a")

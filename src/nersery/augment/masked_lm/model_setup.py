@@ -56,7 +56,8 @@ class MaskedModelSettings(AdaptationSettings, ModelSettings):
         model = MaskedLM(self.source, self.device, self.precision)
         words = [word for sentence in sentences for word in sentence.words]
         model.warn_if_unsuited(words, {sentence.language for sentence in sentences})
-        model.vocabulary = model.vocabulary.without_beginnings(model.encoder.subwords(sorted({*words})))
+        subwords = model.encoder.subwords(sorted({*words}))
+        model.vocabulary = model.vocabulary.without_beginnings(subwords).without_foreign_signs(subwords)
         if self.adapt:
             adapt(model, self.adapt, epochs=self.adapt_epochs, training=training.within("adapt"))
         return model

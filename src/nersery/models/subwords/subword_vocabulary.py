@@ -14,7 +14,7 @@ from nersery.core.errors import MissingResourceError
 from nersery.core.scripts import digits_of, script_of
 from nersery.core.text_forms import respelled
 from nersery.io.scripts_without_spaces import follows_without_space, is_character, lacks_spaces
-from nersery.io.tokenization import outer_signs
+from nersery.io.tokenization import SIGNS, outer_signs
 from nersery.models.subwords.subwords import WORD_BORDER, SubwordEncoder
 
 PLACEHOLDER = re.compile(r"[\[<(]?(unused|extra_id_|madeupword|reserved|placeholder)[_ ]?\d+[\]>)]?", re.IGNORECASE)
@@ -114,6 +114,18 @@ class SubwordVocabulary:
         short = {subword for subword in several if _is_short(self.texts[subword])}
         letters = {subword for subword, text in enumerate(self.texts) if self.begins[subword] and _is_letter(text)}
         return replace(self, beginnings=frozenset((short | letters) - whole) | self._without_end(inner))
+
+    def without_foreign_signs(self, words: Iterable[Sequence[int]]) -> SubwordVocabulary:
+        """The vocabulary without signs that are no word among these, but with those that end words.
+
+        A text that has *'s* and *(1)* as words has no lone apostrophe and bracket.
+        """
+        known = {
+            *SIGNS,
+            ".",
+            *(self.signs.get(word[-1]) for word in words if self.border(tuple(word)) == len(word) - 1),
+        }
+        return replace(self, signs={subword: sign for subword, sign in self.signs.items() if sign in known})
 
     def _without_end(self, words: Iterable[Sequence[int]]) -> frozenset[int]:
         """Subwords that end in a consonant without a vowel, in scripts in which no word does: Bengali *দুর্*."""
