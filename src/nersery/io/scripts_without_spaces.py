@@ -14,6 +14,8 @@ STACKERS = "\N{MYANMAR SIGN VIRAMA}\N{KHMER SIGN COENG}"
 """Marks that put the next letter under the one before them."""
 SPACING_MARKS = "\N{THAI CHARACTER SARA AM}\N{LAO VOWEL SIGN AM}\uff9e\uff9f"
 """Marks that Unicode calls letters: *ำ* of Thai and Lao, and the voice marks of half-width kana."""
+LETTERLIKE_SIGNS = "ๆฯໆຯៗ"
+"""Signs of Thai, Lao and Khmer that repeat or shorten the word before them; Unicode calls them letters."""
 NO_SPACES = re.compile(
     "([\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff々-〇\u3040-\u30ff\uff66-\uff9d\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
     "\U00020000-\U0003ffff])"

@@ -187,11 +187,11 @@ def test_a_tag_token_is_one_subword_and_no_word(gaps: MaskedInputEncoder) -> Non
     assert 599 not in row.targets
 
 
-@pytest.mark.parametrize("word", ["Ada", "3", "a.", "राम", "京", "أحمد", "Ⅳ", "½"])
+@pytest.mark.parametrize("word", ["Ada", "3", "a.", "राम", "京", "أحمد", "Ⅳ", "½", "ฯลฯ", "々"])
 def test_a_word_with_a_letter_or_digit_can_be_replaced(word: str) -> None:
     assert is_replaceable(word)
 
 
-@pytest.mark.parametrize("word", [".", "।", "。", "👩‍👩‍👧", "\u200b", "--", "€"])
+@pytest.mark.parametrize("word", [".", "।", "。", "👩‍👩‍👧", "\u200b", "--", "€", "ๆ", "ฯ", "ៗ"])
 def test_a_word_of_signs_cannot_be_replaced(word: str) -> None:
     assert not is_replaceable(word)

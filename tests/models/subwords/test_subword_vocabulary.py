@@ -299,8 +299,8 @@ def test_words_that_punctuation_is_glued_to_are_none() -> None:
     assert vocabulary.allowed(OPENING) == [0, 3, 4]
 
 
-def test_consonants_without_a_vowel_are_no_words() -> None:
-    texts = ("स्", "ஸ்ட்", "ප්", "कल", "கல்", "ဒေါ်", "and")
+def test_consonants_without_a_vowel_and_letterlike_signs_are_no_words() -> None:
+    texts = ("स्", "ஸ்ட்", "ප්", "ๆ", "कल", "கல்", "ဒေါ်", "and")
     vocabulary = SubwordVocabulary(texts, (True,) * len(texts))
     assert [texts[subword] for subword in vocabulary.allowed(OPENING)] == ["कल", "கல்", "ဒေါ်", "and"]
 

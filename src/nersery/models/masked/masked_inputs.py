@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from nersery.core.scripts import script_of
+from nersery.io.scripts_without_spaces import LETTERLIKE_SIGNS
 from nersery.io.tokenization import outer_signs
 
 OWN = "\t"
@@ -67,7 +68,7 @@ class Drawing:
 
 def is_replaceable(word: str) -> bool:
     """Whether a word has a letter or digit, so that another word can stand in its place."""
-    return any(unicodedata.category(character)[0] in "LN" for character in word)
+    return any(unicodedata.category(character)[0] in "LN" for character in word.strip(LETTERLIKE_SIGNS))
 
 
 def replaceable_places(words: Sequence[str]) -> list[int]:

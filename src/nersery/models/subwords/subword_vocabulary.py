@@ -13,7 +13,7 @@ from typing import Any
 from nersery.core.errors import MissingResourceError
 from nersery.core.scripts import digits_of, script_of
 from nersery.core.text_forms import respelled
-from nersery.io.scripts_without_spaces import follows_without_space, is_character, lacks_spaces
+from nersery.io.scripts_without_spaces import LETTERLIKE_SIGNS, follows_without_space, is_character, lacks_spaces
 from nersery.io.tokenization import SIGNS, outer_signs
 from nersery.models.subwords.subwords import WORD_BORDER, SubwordEncoder
 
@@ -144,9 +144,9 @@ class SubwordVocabulary:
 
     @cached_property
     def _no_words(self) -> frozenset[int]:
-        """Subwords that punctuation is glued to, such as "2018." and "(1)", and consonants without a vowel: *स्*."""
+        """Subwords that punctuation is glued to, such as "2018." and "(1)", consonants without a vowel, Thai *ๆ*."""
         texts = ((subword, text) for subword, text in enumerate(self.texts) if text)
-        no_words = (subword for subword, text in texts if any(outer_signs(text)) or _lacks_vowel(text))
+        no_words = (subword for subword, text in texts if any(outer_signs(text)) or _is_no_word(text))
         return self.beginnings.union(no_words)
 
     def allowed(
@@ -233,9 +233,10 @@ def _ends_without_vowel(text: str) -> bool:
     return unicodedata.combining(text[-1]) == VIRAMA
 
 
-def _lacks_vowel(text: str) -> bool:
-    """Whether each letter has that mark, as only a part of a word has."""
-    return len(text) % 2 == 0 and all(unicodedata.combining(mark) == VIRAMA for mark in text[1::2])
+def _is_no_word(text: str) -> bool:
+    """Whether each letter has that mark, as only a part of a word has, or is a sign such as Thai *ๆ*."""
+    lacks_vowel = len(text) % 2 == 0 and all(unicodedata.combining(mark) == VIRAMA for mark in text[1::2])
+    return lacks_vowel or not text.strip(LETTERLIKE_SIGNS)
 
 
 def _is_short(text: str) -> bool:
