@@ -25,17 +25,12 @@ Side = Sentence | Reject
 class Lines(TextSource):
     """Sentences of a text file, a line each; a blank line keeps its place, as a reject without a sentence."""
 
+    blank_line = Reject(EMPTY_LINE)
+
     @property
     def description(self) -> str:
         """The format, and whether nothing parts the words."""
         return f"text, line by line{self._oddity}"
-
-    def skip(self, found: Pass) -> None:
-        """Note a blank line."""
-        found.rejects.append(Reject(EMPTY_LINE))
-
-    def note_skipped(self, count: int, first: int) -> None:
-        """Nothing is left out."""
 
 
 def open_side(path: str | Path, options: ReadOptions) -> Source:

@@ -6,8 +6,10 @@ import re
 from collections.abc import Iterator, Sequence
 from functools import cached_property, partial
 from itertools import chain, islice
+from typing import ClassVar
 
 from nersery.core.errors import DataError, FormatError, Issue, printable
+from nersery.core.outcome import Reject
 from nersery.core.sentence import Sentence
 from nersery.core.text_forms import is_invisible
 from nersery.core.warnings import warn
@@ -44,6 +46,8 @@ class TextSource(Source):
     """Unlabelled sentences, one per line, with ids ``{file}:{line}``; blank lines are left out, with a note."""
 
     is_split = True
+    blank_line: ClassVar[Reject | None] = None
+    """What takes the place of a blank line; None leaves it out, with a note."""
 
     def __init__(self, file: TextFile, options: ReadOptions) -> None:
         super().__init__(file, options)
@@ -78,8 +82,10 @@ class TextSource(Source):
             words, cleaned = findings.clean(self.split(line))
             words, long = tuple(filter(None, words)), _too_long(line, number)
             if all(map(is_invisible, words)) and long is None:
-                blank, first = blank + 1, first or number
-                self.skip(findings)
+                if self.blank_line:
+                    findings.rejects.append(self.blank_line)
+                else:
+                    blank, first = blank + 1, first or number
                 continue
             before_sentences = blank
             id = f"{self.file.stem}:{number}"
@@ -94,15 +100,9 @@ class TextSource(Source):
                 findings.count(cleaned)
                 yield sentence
         if before_sentences:
-            self.note_skipped(before_sentences, first)
-
-    def skip(self, findings: Pass) -> None:
-        """Deal with a blank line, which is no sentence."""
-
-    def note_skipped(self, count: int, first: int) -> None:
-        """Say how many blank lines stand in front of sentences, and which is the first."""
-        blank = f"{count:,} blank lines, the first is line {first:,}" if count > 1 else f"a blank line, line {first:,}"
-        warn(f"{self.file.name}: left out {blank}; its translation, if there is one, must lose the same lines")
+            lines = f"{before_sentences:,} blank lines, the first is" if before_sentences > 1 else "a blank line,"
+            fix = "its translation, if there is one, must lose the same lines"
+            warn(f"{self.file.name}: left out {lines} line {first:,}; {fix}")
 
 
 def is_blank(line: str) -> bool:
