@@ -107,8 +107,8 @@ class CsvSource(JsonlSource):
             csv.QUOTE_NONE if self._delimiter == TAB and not _encloses(file) else csv.QUOTE_MINIMAL
         )
         rows = [row for _, row in islice(self._rows(), SAMPLE_LINES)]
-        self._table = _layout(rows, options, file) if rows else None
-        sample = [*self._table.cells(rows)] if self._table else []
+        self._table = _layout(rows, options, file) if rows else _Table([], 0, 0, None, None, by_sentence=False)
+        sample = [*self._table.cells(rows)]
         self._words_of = word_cutter(sample)
         tags = [tag for _, cell in sample for tag in tags_of(cell)]
         self._has_numbers = bool(tags) and all(map(_TAG_NUMBER.fullmatch, tags))
@@ -117,7 +117,7 @@ class CsvSource(JsonlSource):
     @property
     def description(self) -> str:
         """What was recognised."""
-        if self._empty or self._table is None:
+        if self._empty:
             return "csv, empty"
         table = self._table
         places = {"word": table.word, "tag": table.tag, "sentence": table.sentence, "document": table.document}
@@ -147,8 +147,6 @@ class CsvSource(JsonlSource):
 
     def values(self) -> Iterator[tuple[int, Object]]:
         """The sentences as JSONL has them, with their first lines in the file."""
-        if self._table is None:
-            return
         table, naming = self._table, self._table.naming
         current, name = list[tuple[int, _TableRow]](), [""] * len(naming)
         for line, row in islice(self._rows(), bool(table.names), None):
@@ -180,7 +178,6 @@ class CsvSource(JsonlSource):
 
     def _by_pandas(self) -> str:
         """How the numbers of tags get their names."""
-        assert self._table is not None
         names, word, tag, document, sentence, by_sentence = self._table
         if not names or by_sentence is (sentence is not None) or document is not None:
             return "write the names of the tags, such as B-PER, in place of their numbers"
@@ -201,7 +198,6 @@ class CsvSource(JsonlSource):
 
     def _sentence(self, numbered: Sequence[tuple[int, _TableRow]], name: Sequence[str]) -> _Sentence:
         """A sentence with the other columns that have a name, or all where none has."""
-        assert self._table is not None
         names, word, tag, document, sentence, _ = self._table
         worded = [(line, row) for line, row in numbered if _cell(row, word).strip(" ")]
         kept = worded if worded and BLANK_WORDS in self.options.repair else numbered
