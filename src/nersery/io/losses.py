@@ -49,7 +49,7 @@ class Losses:
     """
 
     def __init__(self, format: Format, stems: Collection[str] = ()) -> None:
-        self._format, self._lost, self._document = format, set[str](), ""
+        self._format, self._document = format, ""
         parts = {IDS: self._has_own_id, **_PARTS}
         self._sought = {name: has for name, has in parts.items() if name not in format.keeps}
         if format.marks_documents:
@@ -60,16 +60,13 @@ class Losses:
 
     def see(self, sentence: Sentence) -> None:
         """Note what is lost of a sentence."""
-        if found := [name for name, has in self._sought.items() if has(sentence)]:
-            self._lost.update(found)
-            for name in found:
-                del self._sought[name]
+        for name in [name for name, has in self._sought.items() if has(sentence)]:
+            del self._sought[name]
 
     def report(self) -> None:
         """Print a note if something is lost."""
-        if self._lost:
-            lost = ", ".join(name for name in self._order if name in self._lost)
-            note(f"{self._format.name} does not hold what sentences here have: {lost}")
+        if lost := [name for name in self._order if name not in self._sought]:
+            note(f"{self._format.name} does not hold what sentences here have: {', '.join(lost)}")
 
     def _begins_unmarked(self, sentence: Sentence) -> bool:
         """Whether no comment tells that the document is another one than that of the sentence before."""
