@@ -367,7 +367,7 @@ class SpansWriter(Writer):
         label = [[places[start][0], places[end - 1][1], type_] for start, end, type_ in sentence.labels]
         value: Object = {"id": sentence.id, "text": text, "label": label, "language": sentence.language or None}
         value["tokens"] = None  # doccano refuses files in which lines have different keys
-        if not splits_alike(sentence):
+        if not splits_alike(text, sentence):
             words = zip(sentence.words, places, strict=True)
             value["tokens"] = [
                 {"text": word, "start": start, "end": end, "id": n} for n, (word, (start, end)) in enumerate(words)

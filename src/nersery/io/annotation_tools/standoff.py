@@ -58,9 +58,9 @@ def refuse_outer_space(sentence: Sentence) -> None:
         raise DataError(Issue(message, sentence=sentence.id or None), fix="write .jsonl, which holds everything")
 
 
-def splits_alike(sentence: Sentence) -> bool:
+def splits_alike(text: str, sentence: Sentence) -> bool:
     """Whether reading the text of a sentence gives its words without being told their places."""
-    return tuple(splitter(StandoffSource.splitting, sentence.language)(layout(sentence)[0])) == sentence.words
+    return tuple(splitter(StandoffSource.splitting, sentence.language)(text)) == sentence.words
 
 
 class StandoffSource(Source):

@@ -15,6 +15,7 @@ from nersery.core.files import LABELS, TEXT
 from nersery.core.sentence import Corpus, Sentence
 from nersery.core.validation import MOST_CHARACTERS
 from nersery.core.warnings import warn
+from nersery.io.annotation_tools.labelled_text import Place
 from nersery.io.annotation_tools.standoff import layout, refuse_outer_space, splits_alike
 from nersery.io.annotation_tools.word_spans import WordSpansSource, begins
 from nersery.io.base import ReadOptions, Writer
@@ -28,9 +29,8 @@ LONGEST_NAME = 200
 """Bytes of a document's file name, without number and extension; file systems allow 255 in all."""
 
 
-def _places(sentence: Sentence, *, spaced: bool = False) -> Iterator[tuple[int, int, str, str]]:
+def _labels(sentence: Sentence, text: str, places: Sequence[Place]) -> Iterator[tuple[int, int, str, str]]:
     """The entities by characters of the sentence's text: start, end, type, and what they cover."""
-    text, places = layout(sentence, spaced=spaced)
     for start, end, type_ in sentence.labels:
         first, last = places[start][0], places[end - 1][1]
         yield first, last, type_, text[first:last]
@@ -65,10 +65,10 @@ class LabelStudioWriter(Writer):
                 "type": "labels",
                 "value": {"start": start, "end": end, "text": covered, "labels": [type_]},
             }
-            for start, end, type_, covered in _places(sentence)
+            for start, end, type_, covered in _labels(sentence, text, places)
         ]
         origin = sentence.origin.method if sentence.origin else "nersery"
-        words = {} if splits_alike(sentence) else {"words": places}
+        words = {} if splits_alike(text, sentence) else {"words": places}
         task = {"data": {"text": text, "meta": _source(sentence) | words}}
         return f"{ENCODER.encode({**task, 'predictions': [{'model_version': origin, 'result': results}]})}\n"
 
@@ -89,9 +89,10 @@ class ProdigyWriter(Writer):
             {"text": text[start:end], "start": start, "end": end, "id": number, "ws": end < after}
             for number, ((start, end), after) in enumerate(zip(places, following, strict=True))
         ]
+        labels = _labels(sentence, text, places)
         spans = [
             {"start": first, "end": last, "token_start": entity.start, "token_end": entity.end - 1, "label": type_}
-            for entity, (first, last, type_, _) in zip(sentence.entities, _places(sentence), strict=True)
+            for entity, (first, last, type_, _) in zip(sentence.entities, labels, strict=True)
         ]
         return f"{ENCODER.encode({'text': text, 'tokens': tokens, 'spans': spans, 'meta': _source(sentence)})}\n"
 
@@ -158,7 +159,7 @@ def _whole(sentences: list[Sentence]) -> tuple[str, str]:
     labels: list[str] = []
     at = 0
     for sentence in sorted(sentences, key=lambda sentence: (not sentence.offsets, sentence.offsets[:1])):
-        text, _ = layout(sentence, spaced=True)
+        text, places = layout(sentence, spaced=True)
         # Sentences that overlap or touch, as those of a copy, follow each other. In front of a byte order mark stands a
         # space: brat counts one at the start of a file as a character, most readers skip it.
         first = at + bool(parts or text.startswith(BYTE_ORDER_MARK))
@@ -168,7 +169,7 @@ def _whole(sentences: list[Sentence]) -> tuple[str, str]:
             raise DataError(Issue(message, sentence=sentence.id), fix="correct its offsets, or leave them out")
         parts += [" " * (gap - 1) + "\n" if parts and gap else " " * gap, text]
         at = first + len(text)
-        for start, end, type_, covered in _places(sentence, spaced=True):
+        for start, end, type_, covered in _labels(sentence, text, places):
             labels.append(f"T{len(labels) + 1}\t{_joined(type_)} {first + start} {first + end}\t{covered}\n")
     return "".join(parts) + "\n", "".join(labels)
 
