@@ -157,10 +157,8 @@ def test_the_schedule_leaves_time_for_the_encoder_that_the_user_named(monkeypatc
     monkeypatch.setattr(RunTime, "scoring", lambda *_: 0.0)
     steps = 300
     needed = plan.CAUTION * steps * (1 + 10 + 10)  # gold only; the named encoder on gold, then with a method
-    recipe = plan._parsed(plan._table(material, ["bundled", "mine"], plan.SCHEDULES[0]))
-    times = RunTime(recipe, gold.sentences, gold.sentences)
     budgets = [Budget((needed + more) / plan.SEARCH_SHARE) for more in (60, -60)]
-    draft = plan._PlanDraft(material, times, ["bundled", "mine"], "mine")
+    draft = plan._PlanDraft(material, ["bundled", "mine"], "mine", speeds={})
     assert [draft.schedules(budget)[0][0] for budget in budgets] == [300, 200]
 
 

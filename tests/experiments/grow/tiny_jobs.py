@@ -18,14 +18,14 @@ FOLDS = 2
 
 
 def prepare(folder: Path, monkeypatch: pytest.MonkeyPatch, encoder: str) -> Path:
-    original = plan._table
+    original = plan._PlanDraft.table
 
-    def table(*given: Any, **more: Any) -> dict[str, Any]:
-        made = original(*given, **more)
+    def table(draft: Any, schedule: Schedule) -> dict[str, Any]:
+        made = original(draft, schedule)
         made["tagger"] |= {"learning_rate": 0.005, "head_learning_rate": 0.05}
         return made
 
-    monkeypatch.setattr(plan, "_table", table)
+    monkeypatch.setattr(plan._PlanDraft, "table", table)
     monkeypatch.setattr(plan, "SCHEDULES", (Schedule(8, 4),))
     monkeypatch.setattr(search, "SCHEDULES", (Schedule(12, 4), Schedule(8, 4)))
     monkeypatch.setattr(plan, "FEWEST_STEPS", 8)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 import shlex
-from collections.abc import Callable, Container, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -22,7 +22,7 @@ from nersery.experiments.grow.expectation import better_encoders
 from nersery.experiments.grow.material import Material
 from nersery.experiments.grow.schedules import ENOUGH, FEWEST_STEPS, POOR, SCHEDULES, STAGE_STEPS, Schedule
 from nersery.experiments.grow.zero_shot import are_names
-from nersery.experiments.recipe import Recipe, parse_recipe
+from nersery.experiments.recipe import parse_recipe
 from nersery.models.bundled import ENGLISH, MULTILINGUAL
 from nersery.models.loading import ModelSource
 
@@ -94,12 +94,11 @@ def make_plan(
     material = replace(
         material, are_names=bool(start) and are_names(start, material.gold), has_english=ENGLISH in models
     )
-    recipe = _parsed(_table(material, models, SCHEDULES[0]))
-    times = RunTime(recipe, material.gold.sentences, speeds={} if speeds is None else speeds, timed=timed)
+    draft = _PlanDraft(material, models, named, {} if speeds is None else speeds, timed)
     with without_notes():  # on encoders that are timed and then not used
-        plan = _plan_with(models, material, times, named, budget)
-        if not named and (stronger := _stronger(plan, models, budget)):
-            stronger_plan = _plan_with([stronger], material, times, named, budget)
+        plan = _plan_of(draft, budget)
+        if not named and (stronger := _stronger(plan, draft, budget)):
+            stronger_plan = _plan_of(replace(draft, models=[stronger]), budget)
             if SCHEDULES.index(stronger_plan.last) <= SCHEDULES.index(ENOUGH):
                 plan = stronger_plan
                 notes.append(
@@ -112,35 +111,34 @@ def make_plan(
     return replace(plan, notes=(*notes, *plan.notes))
 
 
-def _plan_with(models: list[str], material: Material, times: RunTime, named: str, budget: Budget) -> Plan:
-    """The plan with these encoders, or those of them that the time allows."""
-    draft = _PlanDraft(material, times, models, named)
-    asks, question_notes = _time_for_questions(material, draft.times_with(SCHEDULES[0]), budget)
+def _plan_of(draft: _PlanDraft, budget: Budget) -> Plan:
+    """The plan with the encoders of a draft, or those of them that the time allows."""
+    asks, question_notes = _time_for_questions(draft.material, draft.times_with(SCHEDULES[0]), budget)
     draft = replace(draft, asks=asks)
-    material, raw_notes = _with_affordable_raw_text(material, draft.times_with(SCHEDULES[0]), budget)
+    material, raw_notes = _with_affordable_raw_text(draft.material, draft.times_with(SCHEDULES[0]), budget)
     draft = replace(draft, material=material)
     search_schedule, last_schedule = draft.schedules(budget)
     notes = draft.note(search_schedule, last_schedule, budget)
-    better = better_encoders(material.text, models[0])
-    affordable, encoder_notes = _affordable(models, better, draft.times_with(search_schedule), budget, named)
+    affordable, encoder_notes = _affordable(draft, draft.times_with(search_schedule), budget)
     draft = replace(draft, models=affordable)
     table = draft.table(search_schedule)
     notes += [*question_notes, *_undefined(material, table), *raw_notes, *encoder_notes]
     return Plan(material, table, draft.times_with(search_schedule), last_schedule, tuple(notes))
 
 
-def _stronger(plan: Plan, models: Sequence[str], budget: Budget) -> str:
+def _stronger(plan: Plan, draft: _PlanDraft, budget: Budget) -> str:
     """An encoder that is better than the first one, if it can surely be trained long enough; empty if there is none.
 
     It is taken to need as much more time as its layers have more parameters. Names in one case are left to the English
     tagger of names, which finds them as well in less than half of the time.
     """
     text, are_names = plan.material.text, plan.material.are_names
-    if MULTILINGUAL not in models[1:] or not text.is_english or (are_names and not text.cased):
+    first, *others = draft.models
+    if MULTILINGUAL not in others or not text.is_english or (are_names and not text.cased):
         return ""
-    ratio = ModelSource(MULTILINGUAL).layer_size / (ModelSource(models[0]).layer_size or 1)
+    ratio = ModelSource(MULTILINGUAL).layer_size / (ModelSource(first).layer_size or 1)
     asks = any(entry.get("method") == "qa_prompting" for entry in plan.table["systems"])
-    draft = _PlanDraft(plan.material, plan.times, [models[0]], asks=asks)
+    draft = replace(draft, material=plan.material, models=[first], asks=asks)
     shares = ((SEARCH_SHARE, False), (LAST_SHARE, True))
     is_enough = all(ratio * draft.seconds(ENOUGH, is_last=is_last) <= share * budget.left for share, is_last in shares)
     return MULTILINGUAL if is_enough else ""
@@ -170,16 +168,15 @@ def _undefined(material: Material, table: Mapping[str, Any]) -> list[str]:
     ]
 
 
-def _affordable(
-    models: list[str], better: Container[str], times: RunTime, budget: Budget, named: str
-) -> tuple[list[str], list[str]]:
+def _affordable(draft: _PlanDraft, times: RunTime, budget: Budget) -> tuple[list[str], list[str]]:
     """The encoders that might be tried, and a note on others.
 
     Before an encoder but the first, gold only is tried on a fold, and the most promising system unless the encoder is
     a better one; the best of them is trained on all sentences later. It is taken to need as much more time than the
     first encoder as its layers have more parameters.
     """
-    gold, *others = times.recipe.systems
+    models, (gold, *others) = draft.models, times.recipe.systems
+    better = better_encoders(draft.material.text, models[0])
     promising = next(system for system in others if system.makes_sentences)
     training = times.training(promising)
     before = times.making(promising) + training
@@ -190,7 +187,7 @@ def _affordable(
         needed = 2 * gold_training if model in better else before + gold_training + max(training, gold_training)
         return CAUTION * (times.training(gold) + needed) <= budget.left
 
-    kept = [model for model in models if model in (models[0], named) or is_affordable(model)]
+    kept = [model for model in models if model in (models[0], draft.named) or is_affordable(model)]
     notes = [f"{model} is not tried: the time allows no other encoder" for model in models if model not in kept]
     return kept, notes
 
@@ -213,38 +210,8 @@ def _available(models: list[str], named: str) -> tuple[list[str], list[str]]:
     return available, notes
 
 
-def _table(material: Material, models: list[str], schedule: Schedule, *, asks: bool = True) -> dict[str, Any]:
-    steps, batch_size = schedule
-    folds = _folds(material)
-    data = {"train": "data/train.jsonl", **({"raw": "data/raw.jsonl"} if material.raw else {})}
-    sizes = {"gold": len(material.gold), "raw": len(material.raw), "stage_steps": min(STAGE_STEPS, steps)}
-    return {
-        "name": "grow",
-        "description": "Systems that were tried on folds of the labelled sentences",
-        "seeds": list(range(folds)),
-        "data": data,
-        "sample": {"folds": folds},
-        "tagger": {"model": models[0], "steps": steps, "batch_size": batch_size},
-        "systems": systems_for(
-            material.text,
-            material.gold.types if asks else (),
-            models,
-            **sizes,
-            definitions=material.definitions,
-            are_names=material.are_names,
-            other=other_encoder(material.text, models, has_english=material.has_english),
-        ),
-    }
-
-
 def _folds(material: Material) -> int:
     return MANY_FOLDS if len(material.gold) >= MANY else FEW_FOLDS
-
-
-def _parsed(table: Mapping[str, Any]) -> Recipe:
-    recipe, issues = parse_recipe(table)
-    assert recipe is not None, issues
-    return recipe
 
 
 def _with_affordable_raw_text(material: Material, times: RunTime, budget: Budget) -> tuple[Material, list[str]]:
@@ -271,18 +238,42 @@ class _PlanDraft:
     """
 
     material: Material
-    times: RunTime
     models: list[str]
-    named: str = ""
+    named: str
+    speeds: dict[str, Any]
+    timed: Callable[[], None] = lambda: None
     asks: bool = True
 
     def table(self, schedule: Schedule) -> dict[str, Any]:
         """The recipe with that schedule."""
-        return _table(self.material, self.models, schedule, asks=self.asks)
+        steps, batch_size = schedule
+        material, models, folds = self.material, self.models, _folds(self.material)
+        return {
+            "name": "grow",
+            "description": "Systems that were tried on folds of the labelled sentences",
+            "seeds": list(range(folds)),
+            "data": {"train": "data/train.jsonl", **({"raw": "data/raw.jsonl"} if material.raw else {})},
+            "sample": {"folds": folds},
+            "tagger": {"model": models[0], "steps": steps, "batch_size": batch_size},
+            "systems": systems_for(
+                material.text,
+                material.gold.types if self.asks else (),
+                models,
+                gold=len(material.gold),
+                raw=len(material.raw),
+                stage_steps=min(STAGE_STEPS, steps),
+                definitions=material.definitions,
+                are_names=material.are_names,
+                other=other_encoder(material.text, models, has_english=material.has_english),
+            ),
+        }
 
     def times_with(self, schedule: Schedule) -> RunTime:
         """What the recipe with that schedule takes."""
-        return replace(self.times, recipe=_parsed(self.table(schedule)), raw=self.material.raw.sentences)
+        recipe, issues = parse_recipe(self.table(schedule))
+        assert recipe is not None, issues
+        gold, raw = self.material.gold.sentences, self.material.raw.sentences
+        return RunTime(recipe, gold, raw, speeds=self.speeds, timed=self.timed)
 
     def seconds(self, schedule: Schedule, *, is_last: bool, gold_only: bool = False) -> float:
         """An estimate with that schedule: of the search, or of the training on all sentences."""
