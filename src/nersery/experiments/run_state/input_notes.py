@@ -30,7 +30,7 @@ def input_notes(recipe: Recipe, parts: Parts) -> list[str]:
         *(note_of_language(file.label, part) for file, part in parts.items()),
         *(note_of_length(file.label, sum(map(len, part)), len(part)) for file, part in parts_of(parts, "train", "raw")),
         *_punctuation_notes(parts),
-        *_question_notes(recipe, parts),
+        *_known_text_notes(recipe, parts),
     ]
     return [note for note in notes if note]
 
@@ -73,7 +73,7 @@ def _punctuation_notes(parts: Parts) -> Iterator[str]:
             yield f"{file.label}: {text}" if file.language else text
 
 
-def _question_notes(recipe: Recipe, parts: Parts) -> list[str]:
+def _known_text_notes(recipe: Recipe, parts: Parts) -> list[str]:
     """How many sentences bundled models were trained on, if a system uses one of them."""
     users = [system.name for system in recipe.systems if _uses_labelled_text(recipe, system)]
     if not users:
