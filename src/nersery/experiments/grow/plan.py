@@ -129,12 +129,10 @@ def _plan_of(draft: _PlanDraft, budget: Budget) -> Plan:
 def _stronger(plan: Plan, draft: _PlanDraft, budget: Budget) -> str:
     """An encoder that is better than the first one, if it can surely be trained long enough; empty if there is none.
 
-    It is taken to need as much more time as its layers have more parameters. Names in one case are left to the English
-    tagger of names, which finds them as well in less than half of the time.
+    It is taken to need as much more time as its layers have more parameters.
     """
-    text, are_names = plan.material.text, plan.material.are_names
     first, *others = draft.models
-    if MULTILINGUAL not in others or not text.is_english or (are_names and not text.cased):
+    if MULTILINGUAL not in others or not plan.material.text.is_english:
         return ""
     ratio = ModelSource(MULTILINGUAL).layer_size / (ModelSource(first).layer_size or 1)
     asks = any(entry.get("method") == "qa_prompting" for entry in plan.table["systems"])
