@@ -314,6 +314,19 @@ def test_alignments_in_another_order_than_their_sources_are_noted():
     assert "seems" not in right.err
 
 
+def test_text_that_is_split_into_other_words_than_were_aligned_is_noted():
+    """Labels would move to other words, or be lost, although no link points outside its sentence."""
+    io.write([Sentence(("Ada", "here"), (Entity(0, 1, "PER"),))] * 12, "en.jsonl")
+    Path("de.txt").write_text("อาดา ที่นี่\n" * 12)
+    assert align().code == 0
+    other = project("--target-split", "characters", alignments="out.align")
+    assert (
+        "note: the words of de.txt seem to differ from those that were aligned: in only 0 of 12 lines of out.align, a "
+        "link reaches the last word. Split the text into words as for `align` (--target-split)\n"
+    ) in other.err
+    assert "seem to differ" not in project("--force", alignments="out.align").err
+
+
 def test_a_picture():
     assert project("--picture", "pair.svg").code == 0
     assert "Ada Lovelace wrote" in Path("pair.svg").read_text()
