@@ -348,7 +348,10 @@ def test_types_to_rename_that_nobody_has_are_told():
     assert "note: no entity has the type PRE that --type names" in result.err
     wrong = call("dataset", "convert", "train.conll", "out2.jsonl", "--type", "PER=a\tb")
     assert wrong.code == 2
-    assert wrong.err.startswith("error: --type PER=a\\tb: ")
+    assert wrong.err.startswith("error: --type has the type 'a\\tb': ")
+    tag = call("dataset", "convert", "train.conll", "out2.jsonl", "--type", "PER=O")
+    assert tag.code == 2
+    assert '--type has the type "O", which is the tag of words outside entities' in tag.err
 
 
 @pytest.mark.usefixtures("folder")

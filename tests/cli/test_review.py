@@ -100,6 +100,12 @@ def test_what_the_page_is_given(monkeypatch: pytest.MonkeyPatch) -> None:
     assert list(beside.items()) == [("o", ["o", "a"]), ("a", ["a"]), ("n", ["n"])]
 
 
+def test_tags_are_no_types() -> None:
+    result = call("label", "review", "in.jsonl", "out.jsonl", "--types", "PER,B-LOC")
+    assert result.code == 2
+    assert result.err == 'error: --types has the type "B-LOC", which is a tag; did you mean "LOC"?\n'
+
+
 def test_notes_and_what_a_format_cannot_hold(monkeypatch: pytest.MonkeyPatch) -> None:
     """Notes are comments; what the output could not hold is refused while the person is there."""
     io.write([*SENTENCES, Sentence(("x",), id="w", comments=("without its sign",))], "in.jsonl")

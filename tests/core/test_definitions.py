@@ -5,7 +5,16 @@ import re
 
 import pytest
 
-from nersery.core.definitions import NO_ENTITY, _defaults, check_texts, definition, description, is_known, question
+from nersery.core.definitions import (
+    NO_ENTITY,
+    _defaults,
+    check_texts,
+    check_types,
+    definition,
+    description,
+    is_known,
+    question,
+)
 from nersery.core.errors import SettingsError
 
 SETS = {
@@ -134,3 +143,22 @@ def test_a_text_that_says_nothing_is_refused(empty: str) -> None:
     with pytest.raises(SettingsError, match="definitions has no text for LOC, X: expected a few words"):
         check_texts({"PER": "somebody", "LOC": empty, "X": empty}, "definitions")
     check_texts({"PER": "somebody"}, "definitions")
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("O", "leave it out"),
+        ("B-PER", 'did you mean "PER"?'),
+        ("S-व्यक्ति", 'did you mean "व्यक्ति"?'),
+        (" x", "a type is a name"),
+    ],
+)
+def test_a_tag_is_no_name_of_a_type(name: str, message: str) -> None:
+    with pytest.raises(SettingsError) as caught:
+        check_types(["LOC", name], "--types")
+    assert message in str(caught.value)
+
+
+def test_a_name_with_a_letter_and_a_hyphen_is_a_type() -> None:
+    check_types(["B-cell", "E-mail", "B-", "X-RAY", "Organisation/Behörde", "place name"], "--types")

@@ -15,12 +15,12 @@ from typer import Argument, Option
 from nersery import io
 from nersery.cli import options
 from nersery.cli.app import dataset_group
+from nersery.core.definitions import check_types
 from nersery.core.errors import DataError, Issue, SettingsError, did_you_mean, printable
 from nersery.core.files import lies_in, write_output
 from nersery.core.outcome import Tally
 from nersery.core.progress import Progress
 from nersery.core.sentence import Corpus, Sentence, types_in
-from nersery.core.validation import TYPE_RULE, is_type_name
 from nersery.core.warnings import note
 from nersery.pipeline.job import rejects_of
 from nersery.pipeline.stage_job import corpus_job, output_format, unchanged
@@ -74,8 +74,7 @@ def convert(
     write()  # says what is wrong with the options before anything is read
     example = "OLD=NEW, e.g. PER=PERSON, or MISC= to leave them out"
     names = options.values_by_type("--type", types or [], example, empty=True)
-    if invalid := [f"{old}={new}" for old, new in names.items() if new and not is_type_name(new)]:
-        raise SettingsError(f"--type {printable(invalid[0])}: {TYPE_RULE}")
+    check_types(filter(None, names.values()), "--type")
     corpus = options.open_corpus(source)
     writer = write(columns=corpus.extra_columns)
     fingerprint = {"convert": format, "types": names, "scheme": scheme, "separator": separator}

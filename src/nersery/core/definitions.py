@@ -9,7 +9,7 @@ from functools import cache
 from importlib import resources
 
 from nersery.core.errors import SettingsError
-from nersery.core.validation import TYPE_RULE, is_type_name
+from nersery.core.validation import LETTERS, TYPE_RULE, is_type_name
 
 NO_ENTITY = "other"
 """The definition of a word that belongs to no entity."""
@@ -52,10 +52,17 @@ def check_texts(texts: Mapping[str, str], setting: str) -> None:
 
 
 def check_types(types: Iterable[str], setting: str) -> None:
-    """Raise `SettingsError` if a name cannot be the type of an entity."""
+    """Raise `SettingsError` if a name cannot be the type of an entity, or is a tag.
+
+    Data may have types that look like tags. What follows a tag's letter has a capital, unlike that of *B-cell*.
+    """
     for name in types:
         if not is_type_name(name):
             raise SettingsError(f"{setting} has the type {name!r}: {TYPE_RULE}")
+        if name == "O":
+            raise SettingsError(f'{setting} has the type "O", which is the tag of words outside entities: leave it out')
+        if name[0] in LETTERS and name[1:2] == "-" and name[2:] and not name[2].islower():
+            raise SettingsError(f'{setting} has the type "{name}", which is a tag; did you mean "{name[2:]}"?')
 
 
 def is_known(type: str) -> bool:

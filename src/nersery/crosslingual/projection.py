@@ -12,6 +12,7 @@ from typing import Literal, NamedTuple
 from unicodedata import category
 
 from nersery.core.alignments import Alignment
+from nersery.core.definitions import check_types
 from nersery.core.errors import SettingsError, printable
 from nersery.core.majority import elected
 from nersery.core.outcome import Outcome, Reject
@@ -19,7 +20,6 @@ from nersery.core.ranges import CountOrZero, Rate, RateAboveZero
 from nersery.core.registry import check_values
 from nersery.core.sentence import Entity, Origin, Sentence
 from nersery.core.text_forms import folded, is_invisible
-from nersery.core.validation import TYPE_RULE, is_type_name
 from nersery.crosslingual.unlinked_capitals import with_unlinked_capitals
 from nersery.io.base import storable
 from nersery.io.scripts_without_spaces import with_whole_loanwords
@@ -123,9 +123,9 @@ class Projection:
             raise SettingsError(f"keep and drop both name {', '.join(both)}, expected each type in one of them")
         if nameless := [old for old, new in self.rename.items() if not new]:
             raise SettingsError(f"rename gives {', '.join(nameless)} no name; to leave a type out, name it in drop")
-        for old, new in self.rename.items():
-            if not is_type_name(new) or storable(new) != new:
-                raise SettingsError(f"rename gives {old} the name {new!r}: {TYPE_RULE}")
+        check_types(self.rename.values(), "rename")
+        if unstorable := [new for new in self.rename.values() if storable(new) != new]:
+            raise SettingsError(f"rename has the type {unstorable[0]!r}: it has a control character, or is not UTF-8")
         self._strip = frozenset(map(folded, self.strip))
 
     def project(self, source: Sentence, target: Sentence, alignment: Alignment) -> Sentence | Reject:
