@@ -160,6 +160,7 @@ def test_html_entities_are_told_of(tmp_path: Path, split: str, text: str, found:
             "She left .\tEr ging .\t7\r\n\r\nShe met\tEr traf\t8\r\n",
             "3 columns, all read as words (keep the text alone",
         ),
+        ("She left . ||| Er ging .\nAda ||| Ada\nShe met ||| \n", "several texts parted by |||, all read as words"),
         ('<doc id="1">\n<seg id="1">She met Ada</seg>\n<seg>She left</seg>\n', "sed -E 's/<[^>]*>//g'"),
     ],
 )
@@ -175,7 +176,8 @@ def test_rows_of_a_table_and_xml_are_told_of_and_the_advice_gives_text(tmp_path:
 
 
 @pytest.mark.parametrize(
-    "text", ["a\tb\n", "\ta b\n\tc d\n", "a\tb\nc\n", "a <unk> b\n<unk> c\nd e\n", "< 5 a\n< 6 > b\n"]
+    "text",
+    ["a\tb\n", "\ta b\n\tc d\n", "a\tb\nc\n", "a <unk> b\n<unk> c\nd e\n", "< 5 a\n< 6 > b\n", "a ||| b\nc\nd\n"],
 )
 def test_tabs_and_angle_brackets_in_plain_text_are_no_table(tmp_path: Path, text: str) -> None:
     (tmp_path / "raw.txt").write_text(text)

@@ -32,6 +32,10 @@ ESCAPED = (
     "'import html, sys; sys.stdout.write(html.unescape(sys.stdin.read()))' < raw.txt > decoded.txt)"
 )
 TABBED = "; each line has {} columns, all read as words (keep the text alone, e.g. cut -f{} raw.txt > text.txt)"
+BARRED = (
+    "; its lines hold several texts parted by |||, all read as words (keep the last by sed 's/.*||| *//', or the "
+    "first, e.g. sed 's/ *|||.*//' raw.txt > text.txt)"
+)
 TAGGED = "; its lines begin with XML tags, read as words (delete them: sed -E 's/<[^>]*>//g' raw.txt > text.txt)"
 _TAG = re.compile(r"\s*</?[A-Za-z][^<>]*>")
 _ENTITY = re.compile(r"&(?:[A-Za-z]{2,8}|#\d{2,6}|#x[0-9A-Fa-f]{2,6});")
@@ -65,6 +69,7 @@ class TextSource(Source):
         texts = [*islice(self.file.beginnings(LONGEST), SAMPLE_LINES)]
         entity = next(filter(None, map(_ENTITY.search, texts)), None)
         markup = TAGGED if len([*filter(_TAG.match, texts)]) > len(texts) / 2 else ""
+        markup += BARRED if sum("|||" in text for text in texts) > len(texts) / 2 else ""
         return self._oddity_of_words(texts) + _tabbed(texts) + markup + (ESCAPED.format(entity[0]) if entity else "")
 
     def _oddity_of_words(self, texts: Sequence[str]) -> str:
