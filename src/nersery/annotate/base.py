@@ -47,6 +47,9 @@ class Annotator(Method, ABC):
     def check_types(self, types: Collection[str]) -> None:
         """Raise `SettingsError` for types that the labelled sentences lack; called after `check`, before other work."""
 
+    def check_raw(self, raw: Sequence[Sentence]) -> None:
+        """Raise `NerseryError` for raw sentences that cannot be labelled; called after `check`, before other work."""
+
     def fit_candidates(self, corpus: Iterable[Sentence]) -> None:
         """Read all sentences that are going to be labelled, in order; called once, after `fit`."""
 

@@ -100,6 +100,11 @@ class ProjectedLabels(Annotator):
                 )
         self._new_aligner().check()
 
+    def check_raw(self, raw: Sequence[Sentence]) -> None:
+        """Read the translations, which must fit the sentences; see `Annotator.check_raw`."""
+        self._sources(raw)
+        self._more(raw)
+
     def fit(self, gold: Sequence[Sentence], training: Training = NO_TRAINING) -> None:
         """Take what a tagger can be trained on; the aligner learns when the sentences are known."""
         self._gold, self._training, self._translations = gold, training, None
@@ -116,7 +121,9 @@ class ProjectedLabels(Annotator):
             raise NerseryError(
                 "projected_labels finds translations by ids: take sentences of a Corpus, which gives ids"
             )
-        sources = self._labelled(self._read(self.source, targets))
+        sources: Sequence[Sentence] = self._sources(targets)
+        if self.labels == "predicted":
+            sources = gold_tagger(name_of(self), self.tagger, self._gold, self._training).predict(sources)
         pairs = [Pair(s.words, t.words, t.id) for s, t in zip(sources, targets, strict=True)]
         aligner = self._new_aligner()
         aligner.fit([*pairs, *self._more(targets)], replace(self._training.within("aligner"), dev=()))
@@ -171,11 +178,10 @@ class ProjectedLabels(Annotator):
             )
         return corpus
 
-    def _labelled(self, sources: Corpus) -> Sequence[Sentence]:
-        """The translations under labels; a `DataError` if these should be in the file and are not."""
-        if self.labels == "predicted":
-            return gold_tagger(name_of(self), self.tagger, self._gold, self._training).predict(sources)
-        if sources and not sources.types:
+    def _sources(self, targets: Sequence[Sentence]) -> Corpus:
+        """The translations of sentences; a `DataError` if there are others, or without labels that they should have."""
+        sources = self._read(self.source, targets)
+        if self.labels == "given" and sources and not sources.types:
             raise DataError(
                 Issue("no sentence has an entity", self.source),
                 fix='name a labelled file, or let a tagger label it: labels = "predicted"',

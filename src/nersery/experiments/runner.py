@@ -97,7 +97,7 @@ class Run(RunFolder):
         if not all(cell.is_done for cell in cells):
             check_computer(self.folder, self.threads)
         types = {type_ for split in ("train", "dev") for type_ in self.corpora[split].types}
-        self.notes += check_prerequisites(self.recipe, types)
+        self.notes += check_prerequisites(self.recipe, types, self.corpora.get("raw", ()))
         return fingerprint
 
     def plan(self) -> dict[str, Any]:

@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from nersery.core.errors import MissingResourceError, SettingsError
+from nersery import Entity, Sentence, io
+from nersery.core.errors import DataError, MissingResourceError, SettingsError
 from nersery.experiments.recipe import load
 from nersery.experiments.run_state import prerequisites
 from nersery.experiments.run_state.prerequisites import check_prerequisites
@@ -84,3 +85,14 @@ def test_what_a_method_notes_is_in_the_report(monkeypatch: pytest.MonkeyPatch) -
     note = 'system "a": eda has no synonyms, so of its operations only these are done: shuffle'
     for _ in range(2):
         assert [one[: len(note)] for one in execute()["notes"]] == [note]
+
+
+def test_translations_of_other_text_are_refused_before_anything_runs() -> None:
+    Path("raw.txt").write_text("eins\nzwei\ndrei\n")
+    io.write([Sentence(("one",), (Entity(0, 1, "PER"),))] * 2, "en.jsonl")
+    append_system('name = "a"\nmethod = "projected_labels"\nsource = "en.jsonl"')
+    with pytest.raises(DataError, match="2 sentences here, and 3 that they should be translations of"):
+        execute("data.raw=raw.txt")
+    assert not Path("run").exists()
+    Path("raw.txt").write_text("eins\nzwei\n")
+    check_prerequisites(load("recipe.toml", ["data.raw=raw.txt"]), raw=io.read("raw.txt"))

@@ -9,6 +9,7 @@ from nersery.annotate.base import Annotator
 from nersery.augment.base import Augmenter
 from nersery.core import file_settings, registry
 from nersery.core.errors import MissingResourceError, NerseryError, SettingsError
+from nersery.core.sentence import Sentence
 from nersery.core.typed_settings import ModelName
 from nersery.core.warnings import heard
 from nersery.experiments.recipe import Recipe
@@ -17,13 +18,14 @@ from nersery.experiments.systems import MethodSettings
 from nersery.select.base import Selector
 
 
-def check_prerequisites(recipe: Recipe, types: Collection[str] = ()) -> list[str]:
+def check_prerequisites(recipe: Recipe, types: Collection[str] = (), raw: Sequence[Sentence] = ()) -> list[str]:
     """Check that everything that the tagger, methods and selectors of a recipe name exists and fits together.
 
     Gives what the methods note on their settings, with the system.
 
     Args:
         types: Those of the labelled sentences; none checks no types.
+        raw: Sentences that annotators are going to label.
 
     Raises:
         MissingResourceError: If something is missing.
@@ -39,7 +41,7 @@ def check_prerequisites(recipe: Recipe, types: Collection[str] = ()) -> list[str
         tagger = recipe.tagger_of(system)
         if (key := repr((method, tagger))) not in findings:  # loading a large tokenizer takes seconds
             with heard() as messages:
-                findings[key] = _error(partial(_check, method, tagger, types)), messages
+                findings[key] = _error(partial(_check, method, tagger, types, raw)), messages
         error, messages = findings[key]
         notes += [f"{label}: {message}" for message in messages]
         if error is not None:
@@ -95,13 +97,16 @@ def _advice(recipe: Recipe, lacking: Mapping[str, Sequence[str]]) -> str:
     return "\n".join(lines)
 
 
-def _check(settings: MethodSettings, tagger: MethodSettings, types: Collection[str]) -> None:
+def _check(settings: MethodSettings, tagger: MethodSettings, types: Collection[str], raw: Sequence[Sentence]) -> None:
     method = settings.create()
     method.check()
     if isinstance(method, Augmenter | Selector):
         method.check_tagger(tagger.create())
-    elif isinstance(method, Annotator) and types:
-        method.check_types(types)
+    elif isinstance(method, Annotator):
+        if types:
+            method.check_types(types)
+        if raw:
+            method.check_raw(raw)
 
 
 def _error(check: Callable[[], object]) -> NerseryError | None:
