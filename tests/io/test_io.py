@@ -232,9 +232,8 @@ def test_other_encodings(tmp_path: Path) -> None:
     path = tmp_path / "a.conll"
     for name in ("utf-16", "utf-32"):
         path.write_bytes(CONLL.replace("Ada", "आदा").encode(name))
-        with pytest.raises(DataError, match=f'encoding="{name}"'):
-            read(path)
-        assert read(path, encoding=name)[0].words == ("आदा", "wrote")
+        for encoding in ("utf-8", name):
+            assert read(path, encoding=encoding)[0].words == ("आदा", "wrote")
     path.write_bytes(f"\ufeff{CONLL}".encode("utf-16-le"))
     assert [read(path, encoding=name)[0].words for name in ("utf-16", "utf-16-le")] == [("Ada", "wrote")] * 2
     path.write_bytes(b"\xff\xfea")
@@ -389,7 +388,7 @@ def test_unknown_options_of_reading_get_a_suggestion(tmp_path: Path) -> None:
 def test_control_characters_of_latin_1_may_be_letters_of_windows(tmp_path: Path) -> None:
     path = tmp_path / "a.conll"
     path.write_bytes("O’Brien B-PER\nwrote O\n".encode("cp1252"))
-    with pytest.raises(DataError, match=r'e\.g\. encoding="cp1252"$'):
+    with pytest.raises(DataError, match=r'e\.g\. encoding="cp1252", or convert'):
         read(path)
     with pytest.raises(DataError, match=r': encoding="cp1252" .*; repair="control-characters"'):
         read(path, encoding="latin-1")

@@ -22,6 +22,12 @@ def issues(path: Path, encoding: str = "utf-8") -> tuple[list[tuple[str, str | N
     return [(one.message, one.file, one.line) for one in caught.value.issues], caught.value.fix
 
 
+def naming(encoding: str) -> str:
+    iconv = {"latin-1": "iso8859-1", "utf-16-le": "utf-16le", "utf-16-be": "utf-16be"}.get(encoding, encoding)
+    fix = f"name the encoding that the file was written in, e.g. --encoding {encoding}"
+    return f"{fix}, or convert the file: iconv -f {iconv} -t utf-8 OLD > NEW"
+
+
 def test_a_folder_and_a_link_to_itself(tmp_path: Path) -> None:
     assert issues(tmp_path) == ([("this is a folder, expected a file", str(tmp_path), None)], "name a file in it")
     (tmp_path / "x").symlink_to("x")
@@ -52,19 +58,16 @@ def test_bytes_of_another_encoding_are_named_with_their_lines(encoding: str, tmp
         (f"the byte 0xe9 is not {encoding}", str(path), 2),
         (f"the byte 0xff is not {encoding}", str(path), 4),
     ]
-    assert fix == "name the encoding that the file was written in, e.g. --encoding latin-1"
+    assert fix == naming("latin-1")
 
 
 def test_bytes_that_are_controls_in_latin_1_are_of_windows(tmp_path: Path) -> None:
     path = tmp_path / "x"
     path.write_bytes("Zoë O’Brien".encode("cp1252"))
-    assert issues(path) == (
-        [("the byte 0x92 is not utf-8", str(path), 1)],
-        "name the encoding that the file was written in, e.g. --encoding cp1252",
-    )
+    assert issues(path) == ([("the byte 0x92 is not utf-8", str(path), 1)], naming("cp1252"))
     path.write_bytes(b"\x81")
     for encoding in ("utf-8", "cp1252"):
-        assert issues(path, encoding)[1].endswith("--encoding latin-1"), "cp1252 has no such byte"
+        assert issues(path, encoding)[1] == naming("latin-1"), "cp1252 has no such byte"
 
 
 def test_what_is_text_in_another_encoding_alone(tmp_path: Path) -> None:
@@ -73,13 +76,32 @@ def test_what_is_text_in_another_encoding_alone(tmp_path: Path) -> None:
     assert issues(path, "ascii")[0] == [("the byte 0xc3 is not ascii", str(path), 1)]
     path.write_bytes(b"PK\x03\x04\xff")
     assert issues(path) == ([("this is compressed (zip)", str(path), None)], "unpack it first")
-    path.write_text("Ada", "utf-16")
-    assert issues(path)[1].endswith("--encoding utf-16")
-    for encoding in ("utf-16-le", "utf-16-be"):
-        path.write_text("Zoë lives in Köln", encoding)
-        assert issues(path)[1].endswith(f"--encoding {encoding}")
     path.write_text("Ada\n")
     assert issues(path, "utf-16")[1].endswith("--encoding utf-8")
+
+
+@pytest.mark.parametrize("text", ["Ada lives here\nZoë lives in Köln\n", "वह कल दिल्ली गई थी और आज लौटी ।\n" * 9])
+@pytest.mark.parametrize(
+    ("written", "read_as"), [("utf-16-le", "utf-8"), ("utf-16-be", "utf-16"), ("utf-16-be", "gbk")]
+)
+def test_utf_16_without_a_mark_is_called_so_before_any_of_its_bytes(
+    tmp_path: Path, text: str, written: str, read_as: str
+) -> None:
+    path = tmp_path / "x.txt"
+    path.write_text(text, written)
+    assert issues(path, read_as) == ([(f"this seems to be {written}", str(path), None)], naming(written))
+    assert "".join(TextFile(path, written).lines()) == text
+
+
+@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16", "utf-32"])
+def test_the_mark_of_a_byte_order_tells_the_encoding(tmp_path: Path, encoding: str) -> None:
+    """One option is for all files of a command, such as both sides of parallel text."""
+    path = tmp_path / "x"
+    path.write_text("Zoë\n北京\n", encoding)
+    for named in ("utf-8", "utf-16", "cp1252"):
+        assert [*TextFile(path, named).lines()] == ["Zoë\n", "北京\n"]
+    path.write_bytes(path.read_bytes() + b"\xff")
+    assert issues(path, "cp1252")[1].startswith(("write these lines in utf-8", "copy the file again"))
 
 
 def test_a_link_to_a_missing_file_is_called_so(tmp_path: Path) -> None:
@@ -117,7 +139,7 @@ def test_only_so_many_lines_are_named(tmp_path: Path, monkeypatch: pytest.Monkey
     monkeypatch.setattr("nersery.io.text_file.MOST_BAD_LINES", 1)
     assert issues(path) == (
         [("the byte 0xe9 is not utf-8", str(path), 1), ("3 more lines have such bytes", str(path), None)],
-        "name the encoding that the file was written in, e.g. --encoding cp1252",
+        naming("cp1252"),
     )
 
 

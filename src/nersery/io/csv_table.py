@@ -184,8 +184,8 @@ class CsvSource(JsonlSource):
         _, header = next(self._rows())
         places = {"words": word, "tags": tag, "sentence": sentence}
         columns = {name: header[at] for name, at in places.items() if at is not None}
-        how: Object = {"sep": self._delimiter, "quoting": self._quoting, "encoding": self.options.encoding}
-        reading = {name: value for name, value in how.items() if value not in (",", csv.QUOTE_MINIMAL, "utf-8")}
+        how: Object = {"sep": self._delimiter, "quoting": self._quoting, "encoding": self.file.encoding}
+        reading = {name: value for name, value in how.items() if value not in (",", csv.QUOTE_MINIMAL, "utf-8-sig")}
         as_text = {columns[name]: "str" for name in ("words", "sentence") if name in columns}
         reading |= {"usecols": [*columns.values()], "keep_default_na": False, "dtype": as_text}
         frame = f"pandas.read_csv({self.file.name!r}, {_as_arguments(reading)})"

@@ -63,10 +63,10 @@ def open_text(path: str | Path, options: ReadOptions = _DEFAULTS) -> Source:
 
 def _open_file(path: str | Path, options: ReadOptions) -> Source:
     file = TextFile(path, options.encoding)
-    if file.encoding != "utf-8-sig" and file.path.is_file():  # bytes that UTF-8 has not may be letters elsewhere
-        file.refuse_binary()
-    if file.encoding != "utf-8-sig" and file.seems_utf_8():
-        warn(f"{file.name} has lines in UTF-8, which {options.encoding} garbles: é becomes Ã© and the like")
+    if file.encoding == options.encoding != "utf-8-sig" and file.path.is_file():
+        file.refuse_binary()  # bytes that UTF-8 has not may be letters elsewhere
+        if file.seems_utf_8():
+            warn(f"{file.name} has lines in UTF-8, which {options.encoding} garbles: é becomes Ã© and the like")
     format = options.format if options.format != AUTO else _recognise(file, options)
     reader = formats()[format].reader
     if reader is None:

@@ -60,6 +60,18 @@ _COMPRESSED = {
 """What some compressed files begin with."""
 _ARROW = b"\xff\xff\xff\xff"
 """What the files begin with that Hugging Face's datasets keeps."""
+_MARKS = {
+    codecs.BOM_UTF8: "utf-8-sig",
+    codecs.BOM_UTF32_LE: "utf-32",  # before UTF-16, whose mark begins like this one
+    codecs.BOM_UTF32_BE: "utf-32",
+    codecs.BOM_UTF16_LE: "utf-16",
+    codecs.BOM_UTF16_BE: "utf-16",
+}
+"""Byte order marks, which no other encoding begins with."""
+LEAST_NULLS = 0.08
+"""Of the even or the odd bytes of text in UTF-16, whose spaces have one in any script; other text has none."""
+MOST_CHANCE_NULLS = 3
+"""In the first lines of a damaged file."""
 
 
 class TextFile:
@@ -69,7 +81,7 @@ class TextFile:
 
     Args:
         path: The file, or ``-`` for standard input.
-        encoding: A byte order mark at the start of the file is skipped.
+        encoding: A byte order mark at the start of the file overrules it, and is skipped.
 
     Raises:
         SettingsError: If standard input was read before.
@@ -95,8 +107,8 @@ class TextFile:
                 self._spool(stream)
         self.stem = self.stem.encode("utf-8", "replace").decode()
         name = codecs.lookup(encoding).name
-        self.encoding = "utf-8-sig" if name == "utf-8" else encoding
-        self._keeps_mark = name.endswith(("-le", "-be"))
+        self._marked = self._encoding_of_mark()
+        self.encoding = self._marked or ("utf-8-sig" if name.startswith("utf-8") else encoding)
 
     def __getstate__(self) -> dict[str, Any]:
         """What another process needs to read the file, as long as this one has it."""
@@ -121,8 +133,6 @@ class TextFile:
         with self._opened() as stream:
             # Not by `beginnings`, which takes twice the time; and not `for line in stream`, see there.
             for number, line in enumerate(iter(partial(stream.readline, MOST_CHARACTERS + 1), ""), start=1):
-                if number == 1 and self._keeps_mark:
-                    line = line.removeprefix(BYTE_ORDER_MARK)
                 if len(line) > MOST_CHARACTERS:
                     raise self._too_long(number)
                 yield line
@@ -138,7 +148,7 @@ class TextFile:
             # Not `for line in stream`, which would first read a line without an end into memory.
             while part := stream.readline(longest + 1):
                 if begins:
-                    yield part.removeprefix(BYTE_ORDER_MARK) if self._keeps_mark and number == 1 else part
+                    yield part
                 elif (left_out := left_out + len(part)) > MOST_CHARACTERS:  # /dev/zero has no end
                     raise self._too_long(number)
                 if begins := part.endswith("\n"):
@@ -155,7 +165,7 @@ class TextFile:
         if len(text) > MOST_IN_MEMORY:
             message = f"the text has more than {MOST_IN_MEMORY:,} characters, and has to be read as a whole"
             raise DataError(Issue(message, self.name), fix="cut it into several files, or export one object a line")
-        return text.removeprefix(BYTE_ORDER_MARK) if self._keeps_mark else text
+        return text
 
     def _too_long(self, line: int) -> DataError:
         issue = Issue(f"the line has more than {MOST_CHARACTERS:,} characters", self.name, line)
@@ -164,6 +174,8 @@ class TextFile:
     @contextlib.contextmanager
     def _opened(self) -> Iterator[TextIO]:
         try:
+            if self.path.is_file():
+                self._refuse_utf_16()
             with self.path.open(encoding=self.encoding, newline="\n") as stream:
                 yield stream
         except UnicodeError as error:
@@ -173,7 +185,15 @@ class TextFile:
 
     def has_mark(self) -> bool:
         """Whether the file begins with the byte order mark of UTF-8, which reading skips."""
-        return self._bytes(3) == codecs.BOM_UTF8
+        return self._marked == "utf-8-sig"
+
+    def _encoding_of_mark(self) -> str:
+        """The encoding that the byte order mark of the file names; empty without one."""
+        beginning = b""
+        if self.path.is_file():
+            with contextlib.suppress(OSError):  # which reading reports
+                beginning = self._bytes(4)
+        return next((name for mark, name in _MARKS.items() if beginning.startswith(mark)), "")
 
     def seems_utf_8(self) -> bool:
         """Whether some of the first lines are UTF-8 with characters beyond ASCII, which chance makes of few others."""
@@ -210,19 +230,28 @@ class TextFile:
         if kind := next((_COMPRESSED[mark] for mark in _COMPRESSED if beginning.startswith(mark)), None):
             raise DataError(Issue(f"this is compressed ({kind})", self.name), fix="unpack it first")
 
-    def _in_utf(self) -> str:
-        """The Unicode encoding, not the one that was named, in which the file seems to be; empty if there is none."""
+    def _refuse_utf_16(self) -> None:
+        """Raise `DataError` if the file seems to be UTF-16 without a mark, but is read in another encoding."""
+        name, likely = codecs.lookup(self.encoding).name, self._utf_16()
+        if not self._marked and likely not in ("", name, f"{name}-le"):  # as Python reads utf-16
+            self.refuse_binary()
+            raise DataError(Issue(f"this seems to be {likely}", self.name), fix=_naming(likely))
+
+    def _utf_16(self) -> str:
+        """The kind of UTF-16 in which a file without a mark seems to be; empty if it seems to be none."""
+        beginning = self._bytes(1000)
+        nulls = [
+            part.count(0) > max(LEAST_NULLS * len(part), MOST_CHANCE_NULLS)
+            for part in (beginning[::2], beginning[1::2])
+        ]
+        return "" if all(nulls) or not any(nulls) else "utf-16-be" if nulls[0] else "utf-16-le"
+
+    def _begins_in_utf_8(self) -> bool:
+        """Whether the file, which is not read in UTF-8, seems to be UTF-8."""
         beginning = self._bytes(MOST_BYTES)
-        if beginning.startswith((codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE)):
-            return "utf-32"  # the first of these begins like a mark of UTF-16
-        if beginning.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
-            return "utf-16"
-        nulls = [beginning[start:1000:2].count(0) * 4 > len(beginning[start:1000:2]) for start in (0, 1)]
-        if any(nulls) and not all(nulls):
-            return "utf-16-be" if nulls[0] else "utf-16-le"
         if len(beginning) == MOST_BYTES:
             beginning = beginning[: beginning.rfind(b"\n") + 1]
-        return "utf-8" if not self.encoding.startswith("utf-8") and beginning and is_utf_8(beginning) else ""
+        return not self.encoding.startswith("utf-8") and is_utf_8(beginning)
 
     def _bytes(self, most: int) -> bytes:
         with self.path.open("rb") as stream:
@@ -247,13 +276,12 @@ class TextFile:
         except UnicodeError:  # an encoding of several bytes a character cannot be read past its first issue
             bad = []
         likely = "cp1252" if bad and is_windows else "latin-1"
-        likely = self._in_utf() or likely
-        fix = f"name the encoding that the file was written in, e.g. --encoding {likely}"
-        if bad and encoding == "utf-8" and self.seems_utf_8():
-            fix = f"write these lines in utf-8 as others are; --encoding {likely} would garble those"
+        is_right = bool(self._marked or self._utf_16()) or (encoding == "utf-8" and self.seems_utf_8())
+        fix = "copy the file again" if is_right else _naming("utf-8" if self._begins_in_utf_8() else likely)
+        if is_right and bad:
+            fix = f"write these lines in {encoding} as others are; --encoding {likely} would garble those"
         if reason in _CUT:
             line = bad[-1][0] if bad else None
-            is_right = likely == encoding or (encoding == "utf-8" and self.seems_utf_8())
             fix = "copy the file again" if is_right else f"copy the file again if it is cut off, or {fix}"
             return DataError(Issue("the file ends within a character", self.name, line), fix=fix)
         issues = [
@@ -262,6 +290,17 @@ class TextFile:
         if bad_count > len(bad) > 0:
             issues.append(Issue(f"{bad_count - len(bad):,} more lines have such bytes", self.name))
         return DataError(issues or Issue(f"the bytes are not {encoding}", self.name), fix=fix)
+
+
+def _naming(encoding: str) -> str:
+    """How to read a file of another encoding; an option of both sides of parallel text may suit one alone.
+
+    >>> _naming("utf-16-le").partition(", or ")[2]
+    'convert the file: iconv -f utf-16le -t utf-8 OLD > NEW'
+    """
+    fix = f"name the encoding that the file was written in, e.g. --encoding {encoding}"
+    name = codecs.lookup(encoding).name.replace("utf-16-", "utf-16")
+    return fix if name == "utf-8" else f"{fix}, or convert the file: iconv -f {name} -t utf-8 OLD > NEW"
 
 
 def _consume_standard_input() -> None:
