@@ -75,8 +75,13 @@ def test_where_counting_begins_is_said_and_not_guessed():
 def test_probabilities_beside():
     with pytest.raises(ValueError, match="2 links and 1 probabilities"):
         parse_alignment("0-0 1-1", probabilities="0.5")
-    with pytest.raises(ValueError, match="is not a link"):
-        parse_alignment("0-0:0.5", probabilities="0.5")
+    with pytest.raises(ValueError, match="links have probabilities already: name no file of others"):
+        parse_alignment("0-0:0.5 1-1", probabilities="0.5 0.5")
+    for odd in ("x", "0.5:0.5", "-1"):
+        with pytest.raises(ValueError, match=f"'{odd}' in the file of probabilities is not a number"):
+            parse_alignment("0-0 1-1", probabilities=f"0.5 {odd}")
+    with pytest.raises(ValueError, match="'a-0' is not a link"):
+        parse_alignment("a-0", probabilities="0.5")
 
 
 def test_a_file_names_all_its_malformed_lines(tmp_path: Path):

@@ -19,7 +19,8 @@ from nersery.io.formats import extensions
 from nersery.io.text_file import TextFile
 
 MALFORMED = "malformed alignment"
-_LINK = re.compile(r"(?<!\S)(\d+)-(\d+)(?::((?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?))?(?!\S)", re.ASCII)
+_PROBABILITY = r"(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
+_LINK = re.compile(rf"(?<!\S)(\d+)-(\d+)(?::({_PROBABILITY}))?(?!\S)", re.ASCII)
 _WEIGHTED = re.compile(r"\d+-\d+:\d*\.?\d+(?: \d+-\d+:\d*\.?\d+)*\n?", re.ASCII)
 """A line of links that all have a probability, as `format_alignment` writes it unless one is tiny."""
 _made: Callable[[tuple[int, int, float]], Link] = partial(tuple.__new__, Link)
@@ -52,12 +53,9 @@ def parse_alignment(text: str, *, first: int = 0, probabilities: str | None = No
     >>> parse_alignment("1-2:0.5 0-0")
     (Link(source=0, target=0, probability=1.0), Link(source=1, target=2, probability=0.5))
     """
-    if probabilities is not None:
-        parts, weights = _parts(text), _parts(probabilities)
-        if len(parts) != len(weights):
-            raise ValueError(f"{len(parts)} links and {len(weights)} probabilities, expected one for each")
-        text = " ".join(map("{}:{}".format, parts, weights))
     sources, targets, written = _fields(text)
+    if probabilities is not None:
+        written = _beside(written, _parts(probabilities))
     if not sources:
         return ()
     starts, ends = [*map(int, sources)], [*map(int, targets)]
@@ -87,6 +85,18 @@ def _fields(text: str) -> tuple[Sequence[str], Sequence[str], Sequence[str]]:
         odd = next(part for part in parts if not _LINK.fullmatch(part))
         raise ValueError(f"{odd!r:.40} is not a link, expected e.g. 0-0 or 0-0:0.83")
     return tuple(zip(*fields, strict=True)) if fields else ((), (), ())  # type: ignore[return-value]
+
+
+def _beside(written: Sequence[str], probabilities: Sequence[str]) -> Sequence[str]:
+    """The probabilities of another file, for links that have none."""
+    if any(written):
+        raise ValueError("links have probabilities already: name no file of others, or delete them from the links")
+    if len(written) != len(probabilities):
+        raise ValueError(f"{len(written)} links and {len(probabilities)} probabilities, expected one for each")
+    for part in probabilities:
+        if not re.fullmatch(_PROBABILITY, part, re.ASCII):
+            raise ValueError(f"{part!r:.40} in the file of probabilities is not a number above 0 and at most 1")
+    return probabilities
 
 
 def _parts(text: str) -> list[str]:
