@@ -150,6 +150,13 @@ class TestLinks:
             "links": 4, "gold": 3, "pairs": 3,
         }  # fmt: skip
 
+    def test_blank_lines_at_the_end_of_either_file_are_nothing(self):
+        plain = call("inspect", "alignments", "plain.align", "found.align", "--json").out
+        Path("plain.align").write_text(Path("plain.align").read_text("utf-8") + "\n\n", "utf-8")
+        for files in ("plain.align", "found.align"), ("found.align", "plain.align"):
+            Path("found.align").write_text("0-0 1-1\n2-3 3-3\n\n", "utf-8")
+            assert call("inspect", "alignments", *files, "--json").out == plain
+
     def test_gold_that_may_count_from_1_is_told_of(self):
         asked = "no link of gold.align leads to a word 0: does it count from 1 (--gold-first 1)?"
         assert asked in call("inspect", "alignments", "gold.align", "found.align").err

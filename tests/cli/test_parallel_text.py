@@ -224,6 +224,23 @@ def test_links_of_other_text():
     assert not Path("out.jsonl.part").exists()
 
 
+@pytest.mark.parametrize("of_text", [0, 1, 3])
+@pytest.mark.parametrize("of_links", [0, 1, 3])
+def test_blank_lines_at_an_end_count_for_nothing(of_text: int, of_links: int) -> None:
+    """Neither in text nor in a file of links, even where only one of them has some; but no link is lost."""
+    Path("en.txt").write_text("Ada wrote\nnobody\n\nin Lima\n" + "\n" * of_text)
+    Path("de.txt").write_text("Ada schrieb\nniemand\n\nin Lima\n" + " \n" * of_text)
+    Path("links").write_text("0-0 1-1\n0-0\n\n0-0\n" + "\r\n" * of_links)
+    text = ("crosslingual", "project", "en.txt", "de.txt", "o.jsonl", "--alignments", "links")
+    result = call(*text)
+    assert result.code == 0, result.err
+    assert f"read {4 + of_text}, wrote 3, rejected {1 + of_text} " in result.out
+    Path("links").write_text("0-0 1-1\n0-0\n\n0-0\n" + "\n" * of_text + "0-0\n")
+    assert call(*text, "--force").code == 3
+    Path("links").write_text("0-0 1-1\n0-0\n\n")
+    assert call(*text, "--force").code == 3
+
+
 def test_files_of_unequal_length():
     Path("de.txt").write_text("A\nB\n")
     result = project()

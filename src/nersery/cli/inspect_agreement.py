@@ -95,17 +95,18 @@ def score_alignments(
     gold_first = first if gold_first is None else gold_first
     references = read_gold(gold, first=gold_first)
     alignments = [line for line in AlignmentFile(found, first=first) if not isinstance(line, Reject)]  # it rejects none
-    if len(references) != len(alignments):
+    pairs = min(len(references), len(alignments))
+    if any(map(any, references[pairs:])) or any(alignments[pairs:]):  # blank lines at an end are nothing
         raise DataError(
             Issue(f"{len(alignments):,} lines here, and {len(references):,} in {gold}", found),
             fix="give the alignments of the same pairs in the same order, with an empty line for a pair without links",
         )
     if not gold_first and not any(0 in link for _, possible in references for link in possible):
         note(f"no link of {gold} leads to a word 0: does it count from 1 (--gold-first 1)?")
-    pairs = (count_alignment(links, *reference) for links, reference in zip(alignments, references, strict=True))
-    scores = sum(pairs, AlignmentScores())
+    counts = (count_alignment(links, *reference) for links, reference in zip(alignments, references, strict=False))
+    scores = sum(counts, AlignmentScores())
     if json:
-        options.print_json(scores.as_dict() | {"pairs": len(references)})
+        options.print_json(scores.as_dict() | {"pairs": pairs})
         return
     shown = tables.table("precision", "recall", "AER", "links", "possible", "sure", "sure in gold", figures_from=0)
     shares = (f"{100 * share:.1f}" for share in (scores.precision, scores.recall, scores.error_rate))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter, deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import islice
 from typing import Any
 
 from nersery import io
@@ -15,6 +16,7 @@ from nersery.core.sentence import Sentence
 from nersery.core.wording import either
 from nersery.crosslingual.bitext import Bitext, ShiftWatch
 from nersery.crosslingual.projection import Projection, Task, Translation, alignment_issue
+from nersery.crosslingual.sides import is_empty
 from nersery.crosslingual.whole_pairs import reject_of
 from nersery.io.pharaoh import AlignmentFile
 
@@ -78,11 +80,17 @@ class ProjectionTasks:
         issues = [
             Issue(f"{count:,} lines of alignments, expected {expected:,}: one for each pair of sentences", name)
             for file, expected, name in zip(self.files, rows, self._names, strict=True)
-            if (count := len(file)) != expected
+            if (count := len(file)) != expected and not self._differ_in_blank_lines(file, count, expected)
         ]
         if issues:
             fix = "align the same files again; the aligner must write an empty line for an empty pair"
             raise DataError(issues, fix=fix)
+
+    def _differ_in_blank_lines(self, file: Alignments, lines: int, rows: int) -> bool:
+        """Whether the longer of a file and its text has only blank lines behind the end of the other."""
+        if lines > rows:
+            return isinstance(file, AlignmentFile) and lines - rows <= file.blank_at_end()
+        return all(is_empty(side) for row in islice(self.bitext, lines, None) for side in (row.target, *row.sources))
 
     def outcomes(self) -> Iterator[Task | Reject]:
         """The tasks, read again with each call."""
@@ -96,7 +104,7 @@ class ProjectionTasks:
             for source in sources:
                 if isinstance(source, Sentence):
                     self._types.update([entity.type for entity in source.entities])
-            aligned = [next(file) for file in (files if source_number is None else [files[source_number]])]
+            aligned = [next(file, ()) for file in (files if source_number is None else [files[source_number]])]
             if reject := reject_of(row):
                 yield reject
             else:

@@ -171,6 +171,13 @@ class AlignmentFile:
     def __len__(self) -> int:
         return sum(1 for _ in lines_of_links(self.file))
 
+    def blank_at_end(self) -> int:
+        """How many blank lines end the file, which may be those of pairs without links."""
+        blank = 0
+        for line in lines_of_links(self.file):
+            blank = 0 if _parts(line) else blank + 1
+        return blank
+
     def fingerprint(self) -> Any:
         """What tells these alignments, and how they are read, from others."""
         paths = (self.file.path, *([self.beside.path] if self.beside else []))
