@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -49,6 +50,28 @@ def test_what_they_are_and_what_to_do(tmp_path: Path, name: str, text: str, mess
     if path.suffix not in (".txt", ".train", ".md", ".yml", ".xmi"):
         with pytest.raises(DataError, match=message):
             open_text(path)
+
+
+@pytest.mark.parametrize("name", ["a.tmx", "a.xml", "a.txt"])
+def test_a_translation_memory_gives_a_text_for_each_language(tmp_path: Path, name: str) -> None:
+    """Its lines alternate between languages, so it is never read as text."""
+    (tmp_path / name).write_text(
+        '<?xml version="1.0"?>\n<!DOCTYPE tmx SYSTEM "tmx14.dtd">\n<tmx version="1.4">\n<header srclang="en"/><body>\n'
+        '<tu tuid="1"><tuv xml:lang="en"><note>en</note><seg>Ada &amp; <hi>Bo</hi>\n met</seg></tuv>\n'
+        '<tuv creationdate="1" xml:lang="de"><seg>Ada &amp; Bo\ttrafen sich</seg></tuv></tu>\n'
+        '<tu><tuv xml:lang="de"><seg>Zoë</seg></tuv></tu>\n'
+        '<tu><tuv xml:lang="de"><seg>Er ging.</seg></tuv><tuv xml:lang="en"><seg>He left.</seg></tuv></tu>\n'
+        "</body></tmx>\n",
+        "utf-8",
+    )
+    for reading in (open_corpus, open_text):
+        with pytest.raises(DataError, match="this seems to be TMX, which cannot be read") as caught:
+            reading(tmp_path / name)
+        assert "format" not in caught.value.fix
+    command = caught.value.fix.partition(": ")[2].replace("FILE.tmx", name)
+    for language, lines in (("en", "Ada & Bo met\n\nHe left.\n"), ("de", "Ada & Bo trafen sich\nZoë\nEr ging.\n")):
+        subprocess.run(command.replace(" en > text.en", f" {language} > text"), shell=True, check=True, cwd=tmp_path)
+        assert (tmp_path / "text").read_text("utf-8") == lines
 
 
 @pytest.mark.parametrize(

@@ -14,6 +14,11 @@ from nersery.io.formats import Beginning
 MOST_CHARACTERS = 100_000
 """Of a beginning that are compared."""
 _XML = r"\A\ufeff?\s*(?=<)(?s:.*?)"
+_FROM_TMX = (
+    "write each language to a file of its own, with a line for each unit: python3 -c 'import sys, "
+    'xml.etree.ElementTree as E; [print(*" ".join("".join(v.find("seg").itertext()) for v in u.iter("tuv") if '
+    'sys.argv[2] in v.attrib.values()).split()) for u in E.parse(sys.argv[1]).iter("tu")]\' FILE.tmx en > text.en'
+)
 _BY_CHARACTERS = 'write each text as {"text": …, "label": [[start, end, type], …]} on a line of its own'
 
 
@@ -26,14 +31,14 @@ class Foreign:
         begins: Occurs in the first lines of its files.
         advice: How to get labels out of it.
         is_sure: No other format begins like it, so that every file is compared with it.
-        has_tags: Each of its words has a tag beside it, so that no one takes it for raw text.
+        is_text: Its lines may be sentences, so that they are read where labels do not count.
     """
 
     name: str
     begins: re.Pattern[str]
     advice: str
     is_sure: bool = False
-    has_tags: bool = False
+    is_text: bool = True
 
 
 FOREIGN = (
@@ -55,6 +60,7 @@ FOREIGN = (
         "convert it to PubTator or brat, e.g. with the Python package bconv",
         is_sure=True,
     ),
+    Foreign("TMX", re.compile(rf"{_XML}<tmx\b"), _FROM_TMX, is_sure=True, is_text=False),
     Foreign(
         "Label Studio's CSV",
         re.compile(r"\"\[\{\"\"start\"\""),
@@ -76,13 +82,13 @@ FOREIGN = (
         "text with tags behind its words, as WikiNER",
         re.compile(r"^(?:[^\s|]+(?:\|[^\s|]+)*\|(?:O|[BI]-[^\s|]+)(?: |$)){3}", re.MULTILINE),
         r"make columns of it: sed 's/$/\n/' old.txt | tr ' |' '\n\t' > new.conll",
-        has_tags=True,
+        is_text=False,
     ),
     Foreign(
         "a table of words and tags without the extension .csv",
         re.compile(r"(?:^(?:.*[,;]|\S*\|)(?:O|[BI]-[^\s,;|]+)\r?\n){3}", re.MULTILINE),
         "read it as a table: --format csv",
-        has_tags=True,
+        is_text=False,
     ),
     Foreign(
         "words and types in columns, without B- and I-, as Few-NERD",
@@ -91,7 +97,7 @@ FOREIGN = (
         ),
         "name the column of the types and what becomes of them: --tag-column 2 with --repair bare-type (PER, O), "
         "letter-behind (PER-B) or small-letter (b-per)",
-        has_tags=True,
+        is_text=False,
     ),
     Foreign(
         "text with labels as marks in it",
@@ -105,8 +111,8 @@ class ForeignFormatError(DataError):
     """A file of a format that cannot be read."""
 
 
-class ForeignTagsError(ForeignFormatError):
-    """A file of such a format with a tag beside each word."""
+class NoTextError(ForeignFormatError):
+    """A file of such a format whose lines are no sentences."""
 
 
 def refuse_foreign(start: Beginning, *, sure: bool = False) -> None:
@@ -115,7 +121,7 @@ def refuse_foreign(start: Beginning, *, sure: bool = False) -> None:
     for foreign in FOREIGN:
         if (foreign.is_sure or not sure) and (match := foreign.begins.search(beginning)):
             message = f"this seems to be {foreign.name}, which cannot be read: {match[0].strip()!r:.60}"
-            kind = ForeignTagsError if foreign.has_tags else ForeignFormatError
-            raise kind(
-                Issue(message, start.file.name), fix=f"{foreign.advice}; or read each line as text: --format text"
-            )
+            if not foreign.is_text:
+                raise NoTextError(Issue(message, start.file.name), fix=foreign.advice)
+            fix = f"{foreign.advice}; or read each line as text: --format text"
+            raise ForeignFormatError(Issue(message, start.file.name), fix=fix)

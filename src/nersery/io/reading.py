@@ -12,7 +12,7 @@ from nersery.core.sentence import Corpus
 from nersery.core.warnings import warn
 from nersery.io.base import AUTO, ReadOptions, Source, read_options
 from nersery.io.folder import FolderSource
-from nersery.io.foreign import ForeignFormatError, ForeignTagsError, refuse_foreign
+from nersery.io.foreign import ForeignFormatError, NoTextError, refuse_foreign
 from nersery.io.formats import Beginning, extensions, formats, readable
 from nersery.io.shipped import input_path
 from nersery.io.text_file import STANDARD_INPUT, TextFile
@@ -42,7 +42,7 @@ def open_text(path: str | Path, options: ReadOptions = _DEFAULTS) -> Source:
     """Open a corpus whose labels do not count.
 
     A file of an unknown format is text, as ``corpus.de`` is, and one that begins with marks such as ``<DOC>``, but not
-    words with tags beside them. Tasks that nobody has annotated are read.
+    words with tags beside them, or both sides of parallel text. Tasks that nobody has annotated are read.
 
     Raises:
         DataError: If the file cannot be opened, or its extension says that it is not text, as ``.json`` does.
@@ -53,8 +53,7 @@ def open_text(path: str | Path, options: ReadOptions = _DEFAULTS) -> Source:
     except DataError as error:
         no_text = _NO_TEXT if isinstance(error, ForeignFormatError) else (*extensions(), *_NO_TEXT)
         is_known = str(path) == STANDARD_INPUT or Path(path).suffix.lower() in no_text
-        has_tags = isinstance(error, ForeignTagsError)
-        if options.format != AUTO or is_known or has_tags or not Path(path).is_file():
+        if options.format != AUTO or is_known or isinstance(error, NoTextError) or not Path(path).is_file():
             raise
         source = open_corpus(path, replace(options, format="text"))
     source.labels_count = False
