@@ -150,15 +150,36 @@ def test_a_text_that_says_nothing_is_refused(empty: str) -> None:
     [
         ("O", "leave it out"),
         ("B-PER", 'did you mean "PER"?'),
+        ("B-Disease", 'did you mean "Disease"?'),
+        ("B-ALLOY", 'did you mean "ALLOY"?'),
         ("S-व्यक्ति", 'did you mean "व्यक्ति"?'),
         (" x", "a type is a name"),
     ],
 )
 def test_a_tag_is_no_name_of_a_type(name: str, message: str) -> None:
     with pytest.raises(SettingsError) as caught:
-        check_types(["LOC", name], "--types")
+        check_types(["LOC", "व्यक्ति", "ALLOY", name], "--types")
     assert message in str(caught.value)
 
 
+def test_tags_of_one_type_show_each_other() -> None:
+    with pytest.raises(SettingsError, match='has the type "B-Layer", which is a tag'):
+        check_types(["B-Layer", "I-Layer"], "--types")
+
+
 def test_a_name_with_a_letter_and_a_hyphen_is_a_type() -> None:
-    check_types(["B-cell", "E-mail", "B-", "X-RAY", "Organisation/Behörde", "place name"], "--types")
+    check_types(
+        [
+            "S-Layer",
+            "S-Layer",
+            "E-MAIL",
+            "S-परत",
+            "B-cell",
+            "E-mail",
+            "B-",
+            "X-RAY",
+            "Organisation/Behörde",
+            "place name",
+        ],
+        "--types",
+    )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import tomllib
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from functools import cache
 from importlib import resources
@@ -54,15 +55,24 @@ def check_texts(texts: Mapping[str, str], setting: str) -> None:
 def check_types(types: Iterable[str], setting: str) -> None:
     """Raise `SettingsError` if a name cannot be the type of an entity, or is a tag.
 
-    Data may have types that look like tags. What follows a tag's letter has a capital, unlike that of *B-cell*.
+    *S-Layer* and *E-MAIL* are types, but tags if *Layer* or *MAIL* is a type, too.
     """
-    for name in types:
+    names = [*dict.fromkeys(types)]
+    for name in names:
         if not is_type_name(name):
             raise SettingsError(f"{setting} has the type {name!r}: {TYPE_RULE}")
+    behind_letters = Counter(map(_behind_letter, names))
+    for name in names:
         if name == "O":
             raise SettingsError(f'{setting} has the type "O", which is the tag of words outside entities: leave it out')
-        if name[0] in LETTERS and name[1:2] == "-" and name[2:] and not name[2].islower():
-            raise SettingsError(f'{setting} has the type "{name}", which is a tag; did you mean "{name[2:]}"?')
+        type_ = _behind_letter(name)
+        if type_ and (is_known(type_) or type_ in names or behind_letters[type_] > 1):
+            raise SettingsError(f'{setting} has the type "{name}", which is a tag; did you mean "{type_}"?')
+
+
+def _behind_letter(name: str) -> str:
+    """What follows the letter of a tag, with a capital, if it has any; empty if this cannot be a tag, as *B-cell*."""
+    return name[2:] if name[0] in LETTERS and name[1:2] == "-" and not name[2:3].islower() else ""
 
 
 def is_known(type: str) -> bool:
