@@ -81,8 +81,10 @@ def in_case_of(word: str, original: str) -> str:
 
     >>> [in_case_of("oslo", original) for original in ("in", "Rome", "(Rome", "NATO", "A", "J.", "F1")]
     ['oslo', 'Oslo', 'Oslo', 'OSLO', 'Oslo', 'Oslo', 'Oslo']
+    >>> [in_case_of("1st", original) for original in ("NATO", "2ND")]
+    ['1st', '1ST']
     """
-    if original == original.lower():
+    if original == original.lower() or (word[:1].isdecimal() and not original[:1].isdecimal()):
         return word
     if original == original.upper() and sum(map(str.isalpha, original)) > 1:
         return word.upper()
