@@ -367,6 +367,13 @@ def test_a_letter_is_a_word_where_gold_has_it_or_words_may_be_characters() -> No
     assert known.beginnings == {s, syllable, fire, capital}
 
 
+def test_joined_letters_without_a_vowel_are_no_word_unless_gold_has_them() -> None:
+    """Bengali *গ্র*, Hindi *स्क्र*; but not Hindi *क्या*, Khmer, which has no spaces, and what only looks like that."""
+    texts = ("গ্র", "स्क्र", "ട്ട", "क्या", "ល្អ", "प्रम", "a")
+    vocabulary = SubwordVocabulary(texts, (True,) * 7)
+    assert vocabulary.without_beginnings([(2,), (6,)]).beginnings == {0, 1}
+
+
 def test_no_word_ends_in_a_consonant_without_a_vowel_where_none_of_gold_does() -> None:
     texts = ("দুর্", "দল", "நான்", "தான்", "छन्", "சென்")
     vocabulary = SubwordVocabulary(texts, (True,) * 5 + (False,))

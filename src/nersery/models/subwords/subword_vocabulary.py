@@ -235,8 +235,12 @@ def _ends_without_vowel(text: str) -> bool:
 
 def _is_no_word(text: str) -> bool:
     """Whether each letter has that mark, as only a part of a word has, or is a sign such as Thai *ๆ*."""
-    lacks_vowel = len(text) % 2 == 0 and all(unicodedata.combining(mark) == VIRAMA for mark in text[1::2])
-    return lacks_vowel or not text.strip(LETTERLIKE_SIGNS)
+    return (len(text) % 2 == 0 and _are_viramas(text[1::2])) or not text.strip(LETTERLIKE_SIGNS)
+
+
+def _are_viramas(marks: str) -> bool:
+    """Whether each character is that mark."""
+    return all(unicodedata.combining(mark) == VIRAMA for mark in marks)
 
 
 def _is_short(text: str) -> bool:
@@ -246,8 +250,15 @@ def _is_short(text: str) -> bool:
 
 
 def _is_letter(text: str) -> bool:
-    """Whether a text is one letter, with its marks, of a script with spaces; a Korean syllable counts as one."""
-    if not text or len(text) > LONGEST_LETTER or lacks_spaces(text):
+    """Whether a text is one letter, with its marks, of a script with spaces; a Korean syllable counts as one.
+
+    So do joined letters of India that have no vowel of their own, such as Bengali *গ্র*.
+    """
+    if not text or lacks_spaces(text):
+        return False
+    if len(text) > 1 and text[::2].isalpha() and _are_viramas(text[1::2]):
+        return True
+    if len(text) > LONGEST_LETTER:
         return False
     first, *marks = (unicodedata.category(character)[0] for character in unicodedata.normalize("NFC", text))
     return first == "L" and set(marks) <= {"M"}
