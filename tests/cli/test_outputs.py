@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from nersery import example, io
-from nersery.pipeline.job import FileJob
+from nersery import Entity, Sentence, example, io
+from nersery.pipeline.job import BATCH_SIZE, FileJob
 from tests.cli.calls import AUGMENT, call, interrupted_once
 from tests.standins import files, sentences, write_recipe
 
@@ -227,6 +228,28 @@ class TestOutputs:
         Path("train.conll").write_text(content)
         assert call(*augment).code == 0
         assert Path("x.jsonl").read_bytes() == Path("whole.jsonl").read_bytes()
+
+    def test_a_conversion_that_resumes_writes_as_many_columns_as_before(self, monkeypatch: pytest.MonkeyPatch):
+        monkeypatch.setattr("nersery.pipeline.job.CHECKPOINT_SECONDS", 0)
+        tagged = Sentence(("Ada", "ran"), (Entity(0, 1, "PER"),), columns=(("NNP", "VBD"),))
+        io.write([*[tagged] * BATCH_SIZE, *[replace(tagged, columns=())] * 2], "mixed.jsonl")
+        convert = ("dataset", "convert", "mixed.jsonl", "out.conll", "--type", "PER=PERSON")
+        whole = call(*convert)
+        assert f"wrote {BATCH_SIZE}, rejected 2" in whole.out
+        renamed, calls = Sentence.with_types, itertools.count()
+
+        def interrupted(sentence: Sentence, names: dict[str, str]) -> Sentence:
+            if next(calls) == BATCH_SIZE:
+                raise KeyboardInterrupt
+            return renamed(sentence, names)
+
+        content = Path("out.conll").read_bytes()
+        Path("out.conll").unlink()
+        Path("out.conll.rejects.jsonl").unlink()
+        monkeypatch.setattr(Sentence, "with_types", interrupted)
+        assert call(*convert).code == 130
+        assert call(*convert).out == whole.out
+        assert Path("out.conll").read_bytes() == content
 
     def test_what_a_format_does_not_hold_is_noted_once(self):
         line = '{"id": "%s", "words": ["Ada", "wrote"], "language": "en", "scores": {"certainty": 0.5}}'

@@ -104,12 +104,6 @@ def test_named_columns_and_scheme_win_over_what_is_found(path: Path) -> None:
     assert source.description == "conll, BILOU, 4 columns: word 2, tag 4"
 
 
-def test_the_number_of_extra_columns_is_known(path: Path) -> None:
-    assert opened(path, "1 Ada B-PER me\n", tag_column=3).extra_columns == 2
-    assert opened(path, "Ada B-PER\n").extra_columns == 0
-    assert opened(path, "").extra_columns is None
-
-
 @pytest.mark.parametrize("word", ["\u200b", "\u00a0", "\u3000", "\u2028", "\u200d"])
 @pytest.mark.parametrize("separator", ["\t", " "])
 def test_a_word_of_nothing_but_strange_white_space_is_a_word(path: Path, word: str, separator: str) -> None:

@@ -193,14 +193,6 @@ def test_text_that_cannot_be_a_sentence_is_named_or_rejected(tmp_path: Path) -> 
     assert [reject.sentence and reject.sentence.words for reject in source.rejects] == [("one", "two"), ("?",)]
 
 
-@pytest.mark.parametrize("format", ["conll", "jsonl", "words"])
-def test_only_columns_have_extra_columns(tmp_path: Path, format: str) -> None:
-    path = tmp_path / "a"
-    write([SENTENCE], path, format=format)
-    read_as = "text" if format == "words" else format
-    assert open_corpus(path, ReadOptions(format=read_as)).extra_columns == (0 if format == "conll" else None)
-
-
 @pytest.mark.parametrize("name", ["a.conll", "a.txt", "a.jsonl"])
 def test_wrong_bytes_name_their_lines_and_the_way_out(tmp_path: Path, name: str) -> None:
     path = tmp_path / name

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, cast
 
@@ -70,13 +70,16 @@ def convert(
     if separator not in separators:
         raise SettingsError(f'--separator is "{separator}"; {did_you_mean(separator, separators)}')
     options.refuse_same_file(target, source)
-    write = partial(io.writer, format, scheme=scheme, separator=separators[separator])
-    write()  # says what is wrong with the options before anything is read
+    writer = io.writer(format, scheme=scheme, separator=separators[separator])
     example = "OLD=NEW, e.g. PER=PERSON, or MISC= to leave them out"
     names = options.values_by_type("--type", types or [], example, empty=True)
     check_types(filter(None, names.values()), "--type")
     corpus = options.open_corpus(source)
-    writer = write(columns=corpus.extra_columns)
+    if format == "conll" and (first := next(iter(corpus), None)):
+        with contextlib.suppress(
+            DataError
+        ):  # which the job reports; one that resumes must know how many columns it has
+            writer.encode(first)
     fingerprint = {"convert": format, "types": names, "scheme": scheme, "separator": separator}
     input_fingerprint = corpus.fingerprint()
     job = corpus_job(target, {**fingerprint, "input": input_fingerprint}, writer, rows=corpus)

@@ -312,11 +312,6 @@ class Source(ABC):
         """The format as it was recognised, e.g. ``conll, IOB1, 4 columns: word 1, tag 4``."""
 
     @property
-    def extra_columns(self) -> int | None:
-        """How many columns beside word and tag the file has; None where it has no columns at all."""
-        return None
-
-    @property
     def stems(self) -> frozenset[str]:
         """The names of the files, without extension, from which sentences without ids get theirs."""
         return frozenset({self.file.stem})

@@ -130,11 +130,6 @@ class ConllSource(base.Source):
         rivals = f"columns {', '.join(map(str, others))} and {last} look like tags"
         return f"{description}; {rivals}, {self.layout.tag + 1} is read: --tag-column"
 
-    @property
-    def extra_columns(self) -> int | None:
-        """How many columns there are beside word and tag; None for an empty file."""
-        return None if self.layout is None else self.layout.width - 2
-
     def sentences(self, findings: base.Pass) -> Iterator[Sentence]:
         """One pass over the file."""
         if self.layout is None:

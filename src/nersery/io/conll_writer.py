@@ -21,16 +21,16 @@ class ConllWriter(Writer):
     Args:
         scheme: A name of `nersery.core.tags.SCHEMES`.
         separator: A tab, or a space, which then cannot occur in words and types.
-        columns: Extra columns of each sentence; None takes the number of the first.
 
     Raises:
         SettingsError: If the scheme or separator is unknown.
     """
 
-    def __init__(self, scheme: str = "IOB2", separator: str = TAB, columns: int | None = None) -> None:
+    def __init__(self, scheme: str = "IOB2", separator: str = TAB) -> None:
         if separator not in (TAB, " "):
             raise SettingsError(f"the separator is {separator!r}, expected a tab or a space")
-        self.scheme, self.separator, self.columns = tags.scheme_name(scheme), separator, columns
+        self.scheme, self.separator = tags.scheme_name(scheme), separator
+        self.columns: int | None = None
 
     def encode(self, sentence: Sentence) -> str:
         """The sentence and a blank line.

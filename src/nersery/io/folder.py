@@ -102,11 +102,6 @@ class FolderSource(Source):
         return f"{files}: {self._first.description}{about}"
 
     @property
-    def extra_columns(self) -> int | None:
-        """Those of the first file; see `Source`."""
-        return self._first.extra_columns
-
-    @property
     def stems(self) -> frozenset[str]:
         """See `Source`."""
         return frozenset(path.stem for path in self.paths)

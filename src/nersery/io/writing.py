@@ -35,13 +35,12 @@ def format_of(path: str | Path) -> str:
     return extensions()[extension]
 
 
-def writer(format: str, *, scheme: str = "IOB2", separator: str = "\t", columns: int | None = None) -> Writer:
+def writer(format: str, *, scheme: str = "IOB2", separator: str = "\t") -> Writer:
     """A writer of a format.
 
     Args:
         scheme: For ``conll``: a name of `nersery.core.tags.SCHEMES`.
         separator: For ``conll``: a tab or a space.
-        columns: For ``conll``: extra columns of every sentence; None takes the number of the first.
 
     Raises:
         SettingsError: If a value is unknown.
@@ -53,7 +52,7 @@ def writer(format: str, *, scheme: str = "IOB2", separator: str = "\t", columns:
         raise SettingsError(f'there is no output format "{format}"; {hint or did_you_mean(format, writable())}')
     if known.writer is None:
         raise SettingsError(known.unwritable)
-    encoder: Writer = known.writer(scheme, separator, columns) if format == "conll" else known.writer()
+    encoder: Writer = known.writer(scheme, separator) if format == "conll" else known.writer()
     encoder.format = known
     return encoder
 
