@@ -76,10 +76,8 @@ def convert(
     check_types(filter(None, names.values()), "--type")
     corpus = options.open_corpus(source)
     if format == "conll" and (first := next(iter(corpus), None)):
-        with contextlib.suppress(
-            DataError
-        ):  # which the job reports; one that resumes must know how many columns it has
-            writer.encode(first)
+        with contextlib.suppress(DataError):  # which the job reports
+            writer.encode(first)  # a job that resumes must know how many columns there are
     fingerprint = {"convert": format, "types": names, "scheme": scheme, "separator": separator}
     input_fingerprint = corpus.fingerprint()
     job = corpus_job(target, {**fingerprint, "input": input_fingerprint}, writer, rows=corpus)
