@@ -14,6 +14,7 @@ from nersery.experiments.grow.budget import Budget
 from nersery.experiments.grow.candidates import systems_for
 from nersery.experiments.grow.schedules import Schedule
 from nersery.experiments.grow.search import Search
+from nersery.experiments.grow.tried import Tried
 from nersery.experiments.recipe import parse_recipe
 from nersery.experiments.systems import System
 from nersery.experiments.text_profile import TextProfile
@@ -38,10 +39,12 @@ def searched(
     last: Schedule | None = None,
     answers: float = 1.0,
     better: tuple[str, ...] = (),
+    expected: dict[str, float] | None = None,
 ) -> Search:
     """A search that has ended, in which each system is said to take a minute.
 
     Args:
+        expected: Gains; None: as F1 says.
         names: Of the systems that are tried; empty: all.
         takes: Seconds that it really takes.
         said: Collects the messages.
@@ -77,7 +80,11 @@ def searched(
     monkeypatch.setattr(Search, "chain", lambda _, system: [system])
     monkeypatch.setattr(Search, "f1", lambda _, one, first=None: (f1 or {}).get(one.name, 0.5))
     monkeypatch.setattr(Search, "best", lambda self: self.tried.get("gold"))
-    monkeypatch.setattr(Search, "gain", lambda self, one, first=None: self.f1(one) - self.f1(self.tried["gold"]))
+
+    def gain(self: Search, one: Tried, first: int | None = None) -> float:
+        return self.f1(one) - self.f1(self.tried["gold"]) if expected is None else expected.get(one.name, 0.0)
+
+    monkeypatch.setattr(Search, "gain", gain)
     monkeypatch.setattr(search, "asked", lambda gold: ["a sentence"])
     monkeypatch.setattr(search, "zero_shot_f1", lambda *_: answers)
     monkeypatch.setattr(Budget, "learn", lambda *_: None)
@@ -140,6 +147,15 @@ def test_two_encoders_take_turns_and_one_alone_goes_on_if_that_does_not_help(mon
     alone = {"questions": 0.6, "questions, relabelled": 0.65}
     rounds = [name for name in order(monkeypatch, 60, f1=alone) if name.startswith("questions, ")]
     assert rounds == ["questions, other encoder", "questions, relabelled", "questions, relabelled twice"]
+
+
+def test_a_round_is_followed_if_more_is_expected_of_it_though_a_small_fold_says_otherwise(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    f1 = {"questions": 0.7, "questions, other encoder": 0.69}
+    expected = {"questions": 0.1, "questions, other encoder": 0.12}
+    tried = order(monkeypatch, 60, f1=f1, expected=expected)
+    assert [name for name in tried if name.startswith("questions, ")] == [*f1, "questions, other encoder and back"][1:]
 
 
 @pytest.mark.parametrize(("minutes", "folds"), [(4, {0}), (6, {0, 1})])

@@ -220,11 +220,11 @@ class Search:
                 leader = self._better_round(methods, leader)
 
     def _better_round(self, methods: Sequence[System], leader: Tried) -> Tried | None:
-        """The first system that labels the raw text with the leader's tagger and is better on the first fold."""
+        """The first system that labels the raw text with the leader's tagger and is expected to gain more."""
         for system in methods:
             if self._is_round(system) and system.base == leader.name and self.attempt(system, 0):
                 tried = self.tried[system.name]
-                if self.f1(tried, 1) > self.f1(leader, 1):
+                if self.gain(tried, 1) > self.gain(leader, 1):
                     return tried
         return None
 
