@@ -6,12 +6,14 @@ import json
 import os
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import nersery
 from nersery import Sentence, io
 from nersery.core.errors import DataError, NerseryError, SettingsError
+from nersery.experiments.execution import run_time
 from nersery.experiments.grow import candidates, plan, search, session
 from nersery.experiments.grow.harvest import Harvest
 from nersery.experiments.grow.schedules import Schedule
@@ -233,3 +235,40 @@ def test_a_model_in_a_folder_stays_the_same_folder(folder: Path, name: str) -> N
     """The job's folder may have one of that name, too."""
     Path(name).mkdir()
     assert GrowJob(("train.conll",), folder / "new", model=name).model == str(folder / name)
+
+
+def busy(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Timings from a busy machine, by which only the shorter of two schedules fits."""
+    schedules = Schedule(16, 4), Schedule(8, 4)
+    monkeypatch.setattr(plan, "SCHEDULES", schedules)
+    monkeypatch.setattr(session, "SCHEDULES", schedules)
+    monkeypatch.setattr(session, "POOR", 1)
+    monkeypatch.setattr(run_time, "tagger_speed", lambda *_: run_time.Speed(start=1.0, step=16.0, sentence=0.01))
+
+
+def test_a_plan_from_a_busy_machine_is_made_again(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    busy(monkeypatch)
+    result = grow(minutes=10)
+    assert load("out/search.toml").tagger.settings["steps"] == 16
+    record = json.loads(Path("out/grow.json").read_text("utf-8"))
+    assert all(speed["step"] < 16 for speed in record["speeds"].values())
+    assert record["tried"]["gold"]["estimate"] < 16 * run_time.Speed(1.0, 16.0, 0.01).step_of(4)
+    assert load_tagger(result.folder / "tagger").types == ("LOC", "PER")
+
+
+def test_a_kill_before_the_second_plan_loses_only_that(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    busy(monkeypatch)
+    make_plan, made = session.make_plan, []
+
+    def killed_at_second(*arguments: Any) -> plan.Plan:
+        made.append(make_plan)
+        if len(made) == 2:
+            raise MemoryError
+        return make_plan(*arguments)
+
+    monkeypatch.setattr(session, "make_plan", killed_at_second)
+    with pytest.raises(MemoryError):
+        grow(minutes=10)
+    grow(minutes=10)
+    assert len(made) == 3
+    assert load("out/search.toml").tagger.settings["steps"] == 16
