@@ -187,7 +187,7 @@ class TestOutputs:
 
     def test_train_replaces_a_tagger_when_forced(self, memory: list[tuple[int, int]]):
         train = ["train", "train.conll", "deep/tagger", "--method", "memory"]
-        assert call(*train, "--seed", "1").out == "deep/tagger: 24 sentences, 1 steps\n"
+        assert call(*train, "--seed", "1").out == "deep/tagger: 24 sentences, 1 step\n"
         result = call(*train)
         assert result.code == 2
         assert "deep/tagger exists already" in result.err

@@ -270,7 +270,9 @@ def _print_sample(target: Path, corpus: Corpus, tally: Tally, *, as_json: bool) 
         left = tally.read - tally.written - tally.rejected
         options.print_json({"output": str(target), **tally.as_dict(), "not_drawn": left})
         return
+    from nersery.report.number_format import plural
+
     types = Counter(entity.type for sentence in corpus for entity in sentence.entities)
     counts = ", ".join(f"{type_} {count}" for type_, count in sorted(types.items()))
     rejected = f"; {tally.rejected} rejected" if tally.rejected else ""
-    print(printable(f"{target}: {len(corpus)} sentences ({counts or 'no entities'}){rejected}"))
+    print(printable(f"{target}: {plural(len(corpus), 'sentence')} ({counts or 'no entities'}){rejected}"))

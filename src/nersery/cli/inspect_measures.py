@@ -203,11 +203,11 @@ def _print_stats(rows: list[dict[str, Any]]) -> None:
         print(printable(f"{row['file']}  ({row['format']})"))
         size = max(1, row["sentences"])
         print(
-            f"  {row['sentences']:,} sentences, {row['words']:,} words ({row['words'] / size:.1f} a sentence, "
-            f"longest {row['longest_sentence']:,})"
+            f"  {plural(row['sentences'], 'sentence')}, {plural(row['words'], 'word')} "
+            f"({row['words'] / size:.1f} a sentence, longest {row['longest_sentence']:,})"
         )
         print(
-            f"  {row['entities']:,} entities over {row['entity_words']:,} words; "
+            f"  {plural(row['entities'], 'entity')} over {plural(row['entity_words'], 'word')}; "
             f"{plural(row['sentences_without_entities'], 'sentence')} without entities"
         )
         types = {printable(type_): count for type_, count in row["types"].items()}
@@ -223,7 +223,7 @@ def _print_stats(rows: list[dict[str, Any]]) -> None:
                 print(printable(f"  {title.replace('_', ' ')}: {counts}"))
         for title, reasons in (("rejected", row["reasons"]), ("dropped before", row["dropped"])):
             if reasons:
-                print(f"  {title}: {sum(reasons.values()):,} sentences")
+                print(f"  {title}: {plural(sum(reasons.values()), 'sentence')}")
             for reason, count in reasons.items():
                 print(f"    {count:>7,}  {printable(reason)}")
     if len(rows) > 1:

@@ -75,14 +75,21 @@ def train(
     history = train_into(folder, tagger, gold, Training(dev_sentences, seed), force=force, quiet=quiet)
     if onnx:
         export_onnx(folder)
+    _print_training(folder, history, len(gold), as_json=json)
+
+
+def _print_training(folder: Path, history: Mapping[str, Any], gold: int, *, as_json: bool) -> None:
+    from nersery.report.number_format import plural
+
     best = max((evaluation["score"] for evaluation in history["evaluations"]), default=None)
-    if json:
+    if as_json:
         best_step = None if best is None else history["best_step"]
         figures = {"steps": history["steps"], "best_step": best_step, "dev_f1": best}
-        options.print_json({"folder": str(folder), "sentences": len(gold), **figures})
+        options.print_json({"folder": str(folder), "sentences": gold, **figures})
         return
     outcome = f", best dev F1 {100 * best:.1f} at step {history['best_step']}" if best is not None else ""
-    print(printable(f"{folder}: {len(gold)} sentences, {history['steps']} steps{outcome}"))
+    counts = f"{plural(gold, 'sentence')}, {plural(history['steps'], 'step')}"
+    print(printable(f"{folder}: {counts}{outcome}"))
 
 
 def _untrained(method: str | None, preset: str | None, settings: Sequence[str]) -> Tagger:

@@ -80,10 +80,11 @@ def counts(values: Sequence[float]) -> str:
 def plural(number: int, noun: str) -> str:
     """A number of things with its noun.
 
-    >>> plural(1, "seed"), plural(1200, "sentence")
-    ('1 seed', '1,200 sentences')
+    >>> plural(1, "seed"), plural(1200, "sentence"), plural(2, "entity")
+    ('1 seed', '1,200 sentences', '2 entities')
     """
-    return f"{count(number)} {noun}" + ("" if number == 1 else "s")
+    nouns = f"{noun.removesuffix('y')}ies" if noun.endswith("ity") else f"{noun}s"
+    return f"{count(number)} {noun if number == 1 else nouns}"
 
 
 def in_minutes(seconds: float | None) -> str:

@@ -19,6 +19,7 @@ from nersery.experiments.recipe_file.data_files import SPLITS, DataFile, Parts, 
 from nersery.experiments.run_state.input_notes import input_notes
 from nersery.experiments.sampling import sample
 from nersery.io.shipped import EXAMPLE_PREFIX
+from nersery.report.number_format import plural
 
 
 def read_inputs(recipe: Recipe, say: Callable[[str], None]) -> tuple[dict[str, Corpus], list[str]]:
@@ -78,7 +79,7 @@ def _read(recipe: Recipe, file: DataFile, say: Callable[[str], None], notes: lis
     open_file = io.open_text if file.split == "raw" else io.open_corpus
     source = open_file(path, replace(options, language=file.language or options.language))
     corpus = Corpus(source)
-    say(f"{file.label}: {file.name} ({source.description}), {len(corpus)} sentences")
+    say(f"{file.label}: {file.name} ({source.description}), {plural(len(corpus), 'sentence')}")
     if source.repaired:
         counts = ", ".join(f"{repair} {count}" for repair, count in sorted(source.repaired.items()))
         notes.append(f"{file.label} was repaired as requested: {counts}")
