@@ -157,6 +157,10 @@ class Recipe:
         """The system of that name."""
         return next(system for system in self.systems if system.name == name)
 
+    def chain(self, system: System) -> list[System]:
+        """The systems that it goes on from (``base``), the first one first, and itself."""
+        return [*(self.chain(self.system(system.base)) if system.base else []), system]
+
     def path(self, name: str) -> Path:
         """The path of a data file; relative names start from the recipe's folder."""
         return located(name, find(self.source).parent)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from types import SimpleNamespace
 
 import pytest
 
@@ -18,7 +17,6 @@ from nersery.experiments.grow.expectation import (
     expected_gain,
     usual_gain,
 )
-from nersery.experiments.grow.search import Search
 from nersery.experiments.recipe import parse_recipe
 from nersery.experiments.text_profile import TextProfile
 from nersery.models import bundled
@@ -64,9 +62,8 @@ def gains_of(text: TextProfile, models: list[str], *, are_names: bool = False) -
     }  # fmt: skip
     recipe, issues = parse_recipe(table)
     assert recipe is not None, issues
-    search = Search(SimpleNamespace(recipe=recipe), None, None, print, lambda: None)  # type: ignore[arg-type]
     better = better_encoders(text, "bundled")
-    return {one.name: usual_gain(search.chain(one), "bundled", better) for one in recipe.systems[1:]}
+    return {one.name: usual_gain(recipe.chain(one), "bundled", better) for one in recipe.systems[1:]}
 
 
 def added(*gains: tuple[float, float]) -> tuple[float, float]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -12,6 +13,7 @@ from nersery.core.errors import DataError
 from nersery.experiments.grow import search
 from nersery.experiments.grow.budget import Budget
 from nersery.experiments.grow.candidates import systems_for
+from nersery.experiments.grow.costs import Costs
 from nersery.experiments.grow.schedules import Schedule
 from nersery.experiments.grow.search import Search
 from nersery.experiments.grow.tried import Tried
@@ -40,6 +42,7 @@ def searched(
     answers: float = 1.0,
     better: tuple[str, ...] = (),
     expected: dict[str, float] | None = None,
+    takes_last: Callable[[Schedule | None], float] = lambda _: 60.0,
 ) -> Search:
     """A search that has ended, in which each system is said to take a minute.
 
@@ -47,6 +50,7 @@ def searched(
         expected: Gains; None: as F1 says.
         names: Of the systems that are tried; empty: all.
         takes: Seconds that it really takes.
+        takes_last: Seconds that the training on all sentences is said to take.
         said: Collects the messages.
         answers: F1 of questions without a tagger.
     """
@@ -66,8 +70,11 @@ def searched(
     assert recipe is not None, issues
     budget = Budget(60 * minutes, factor=1.0)
 
-    def run_system(seed: int, system: Any) -> None:
-        budget.spent += takes
+    done: set[tuple[int, str]] = set()
+
+    def run_system(seed: int, system: System) -> None:
+        budget.spent += takes * ((seed, system.name) not in done)
+        done.add((seed, system.name))
 
     run: Any = SimpleNamespace(
         recipe=recipe,
@@ -75,9 +82,8 @@ def searched(
         corpora={"test": [], "train": []},
         path=lambda *_: Path("missing/result.json"),
     )
-    monkeypatch.setattr(Search, "cost", lambda *_, **__: 60.0)
-    monkeypatch.setattr(System, "asks_for_tagger", False)
-    monkeypatch.setattr(Search, "chain", lambda _, system: [system])
+    monkeypatch.setattr(Costs, "on_fold", lambda *_: 60.0)
+    monkeypatch.setattr(Costs, "on_all", lambda _, system, schedule: takes_last(schedule))
     monkeypatch.setattr(Search, "f1", lambda _, one, first=None: (f1 or {}).get(one.name, 0.5))
     monkeypatch.setattr(Search, "best", lambda self: self.tried.get("gold"))
 
@@ -166,24 +172,27 @@ def test_gold_only_is_not_tried_alone_on_another_fold(
     assert set(search.tried["gold"].folds) == set(search.tried["questions"].folds) == folds
 
 
+def ten_minutes_or_two(schedule: Schedule | None) -> float:
+    return 120 if schedule == (300, 16) else 600
+
+
 def test_a_second_fold_is_worth_a_shorter_training_on_all_sentences(monkeypatch: pytest.MonkeyPatch) -> None:
-    """That training takes ten minutes, or two with half the steps."""
-    monkeypatch.setattr(Search, "final_cost", lambda self, *_: 120 if self.last == (300, 16) else 600)
     f1 = {"gold": 0.6, "questions": 0.7}
     for minutes, last in ((13, (300, 16)), (20, (600, 16))):
-        search = searched(monkeypatch, minutes, f1=f1, names=("questions",), last=(600, 16))
+        search = searched(
+            monkeypatch, minutes, f1=f1, names=("questions",), last=(600, 16), takes_last=ten_minutes_or_two
+        )
         assert (search.tried["questions"].folds, search.last) == ([0, 1], last)
     with monkeypatch.context() as patch:
         patch.setattr(Search, "folds", 3)
-        search = searched(monkeypatch, 15.5, f1=f1, names=("questions",), last=(600, 16))
+        search = searched(monkeypatch, 15.5, f1=f1, names=("questions",), last=(600, 16), takes_last=ten_minutes_or_two)
     assert search.tried["questions"].folds == [0, 1], "a third one is not"
 
 
 def test_a_system_on_raw_text_is_worth_a_shorter_training_on_all_sentences(monkeypatch: pytest.MonkeyPatch) -> None:
-    """That training takes ten minutes, or two with half the steps; a method on gold alone is not worth it."""
-    monkeypatch.setattr(Search, "final_cost", lambda self, *_: 120 if self.last == (300, 16) else 600)
+    """A method on gold alone is not."""
     for name, folds in (("questions", [0]), ("mention replacement", [])):
-        search = searched(monkeypatch, 5, names=(name,), last=(600, 16))
+        search = searched(monkeypatch, 5, names=(name,), last=(600, 16), takes_last=ten_minutes_or_two)
         assert search.tried[name].folds == folds
 
 

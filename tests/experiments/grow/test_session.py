@@ -103,7 +103,7 @@ def test_estimates_include_scoring_on_test(folder: Path, monkeypatch: pytest.Mon
 
     def execute(self: Search) -> None:
         gold = self.run.recipe.systems[0]
-        difference = self.cost(gold, self.folds) - self.cost(gold, 0)
+        difference = self.costs.on_fold(gold, self.folds) - self.costs.on_fold(gold, 0)
         assert difference == pytest.approx(self.run_time.scoring(gold, 120 - 24 // FOLDS)) != 0
         raise Measured
 
@@ -122,10 +122,10 @@ def test_estimates_include_the_tagger_that_labels(folder: Path, monkeypatch: pyt
     def execute(self: Search) -> None:
         system = self.run.recipe.system("self-training")
         training = self.run_time.training(system)
-        assert self.final_cost(system) == pytest.approx(
+        assert self.costs.on_all(system) == pytest.approx(
             training + self.run_time.training(self.run.recipe.systems[0]) + self.run_time.making(system)
         )
-        assert self.final_cost(self.run.recipe.system("mention replacement")) < 2 * training
+        assert self.costs.on_all(self.run.recipe.system("mention replacement")) < 2 * training
         raise Measured
 
     monkeypatch.setattr(Search, "execute", execute)

@@ -180,7 +180,8 @@ def _f1(counts: Any) -> float | None:
 
 def _report(search: Search, folder: Path, system: System, seed: int | None, result: Harvest) -> None:
     seeds = [seed] if seed is not None else search.tried[system.name].folds
-    systems = [search.run.recipe.baseline, *search.chain(system)]
+    recipe = search.run.recipe
+    systems = [recipe.baseline, *(one for one in recipe.chain(system) if not one.is_baseline)]
     part = search.run.part(seeds, systems)
     report = build_report(part, fingerprint_of(search.run.recipe)["inputs"])
     report.name, report.description = "grow", result.verdict
@@ -244,7 +245,7 @@ def _winning_recipe(search: Search, folder: Path, system: System) -> str:
     """The recipe of the search with the best system and those that it goes on from."""
     table = tomllib.loads((folder / "search.toml").read_text("utf-8"))
     table["name"] = REPEATED
-    names = {s.name for s in search.chain(system)}
+    names = {one.name for one in search.run.recipe.chain(system)}
     table["systems"] = [entry for entry in table["systems"] if entry["name"] in names]
     used = search.run.recipe.tagger.settings  # the training on all sentences may have had more steps than the search
     table["tagger"] |= {name: used[name] for name in ("steps", "batch_size")}

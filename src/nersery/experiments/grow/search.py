@@ -14,8 +14,9 @@ from nersery.evaluate.significance import Comparison, paired_bootstrap
 from nersery.experiments.analysis import counts_on_test, pooled_f1
 from nersery.experiments.execution.run_time import RunTime
 from nersery.experiments.grow.budget import Budget
+from nersery.experiments.grow.costs import Costs
 from nersery.experiments.grow.expectation import Gain, expected_gain, usual_gain
-from nersery.experiments.grow.schedules import ENOUGH, HALF, SCHEDULES, Schedule, with_schedule
+from nersery.experiments.grow.schedules import ENOUGH, HALF, SCHEDULES, Schedule
 from nersery.experiments.grow.tried import Tried
 from nersery.experiments.grow.zero_shot import HOPELESS, asked, zero_shot_f1
 from nersery.experiments.runner import Run
@@ -50,7 +51,11 @@ class Search:
     named: str = ""
     last: Schedule | None = None
     better: Mapping[str, Gain] = field(default_factory=dict)
+    costs: Costs = field(init=False)
     _compared: dict[tuple[str, tuple[int, ...]], Comparison] = field(default_factory=dict, init=False)
+
+    def __post_init__(self) -> None:
+        self.costs = Costs(self.run, self.run_time)
 
     @property
     def folds(self) -> int:
@@ -95,7 +100,7 @@ class Search:
             return 0.0
         judged, system = replace(tried, folds=tried.folds[:first]), self.run.recipe.system(tried.name)
         return expected_gain(
-            usual_gain(self.chain(system), self._encoder(self.run.recipe.baseline), self.better),
+            usual_gain(self.run.recipe.chain(system), self._encoder(self.run.recipe.baseline), self.better),
             self.against_gold(judged),
             len(judged.folds),
         )
@@ -134,7 +139,7 @@ class Search:
 
     def _least_seconds(self, systems: Sequence[System], fold: int) -> float:
         """Estimated seconds of the quickest system on a fold and on all sentences."""
-        return min(self.cost(system, fold) + self.final_cost(system) for system in systems)
+        return min(self.costs.on_fold(system, fold) + self._last_cost(system) for system in systems)
 
     def _shorten_last(self, shortest: Schedule = HALF) -> bool:
         """Plan a shorter training on all sentences, if there is one: promising systems and second folds count more."""
@@ -155,7 +160,7 @@ class Search:
         if encoder.tagger_settings.get("model") == self.named:
             methods = methods[:1]
         once = [system for system in methods if not self._is_round(system)]
-        return sum(self.cost(system, 0) for system in once) + max(map(self.final_cost, once), default=0.0)
+        return sum(self.costs.on_fold(system, 0) for system in once) + max(map(self._last_cost, once), default=0.0)
 
     def _methods(self, encoder: System) -> list[System]:
         """The systems that make sentences, and whose tagger has that encoder, or else starts from a tagger on it.
@@ -163,13 +168,9 @@ class Search:
         Of rounds, the first tagger counts.
         """
         systems = [system for system in self.run.recipe.systems if system.makes_sentences]
-        roots = [(system, self._root(system)) for system in systems]
+        roots = [(system, self.run.recipe.chain(system)[0]) for system in systems]
         same = [system for system, root in roots if root.tagger_settings == encoder.tagger_settings]
         return same or [system for system, root in roots if self._encoder(root) == self._encoder(encoder)]
-
-    def _root(self, system: System) -> System:
-        """The first of the systems that it goes on from, or itself."""
-        return self._root(self.run.recipe.system(system.base)) if system.base else system
 
     def _encoder(self, system: System) -> str:
         """The encoder of a system's tagger; a bundled tagger's own, if it starts from that."""
@@ -201,8 +202,8 @@ class Search:
         best, gold = max(tried_systems, key=lambda s: self.gain(self.tried[s.name], 1)), self.run.recipe.baseline
         if self.gain(self.tried[best.name], 1) < 0:
             return 0.0
-        final_seconds = min(self.final_cost(best), self.final_cost(best, HALF))
-        seconds = self.cost(gold, 1) + self.cost(best, 1) + final_seconds
+        final_seconds = min(self._last_cost(best), self._last_cost(best, HALF))
+        seconds = self.costs.on_fold(gold, 1) + self.costs.on_fold(best, 1) + final_seconds
         return seconds if self.budget.expected(self.budget.closing + seconds) <= self.budget.left else 0.0
 
     def _is_round(self, system: System) -> bool:
@@ -245,51 +246,9 @@ class Search:
             tried.fate = f"dropped after {scored_on}: {gap:.1f} F1 less expected than of the best"
             self.say(f"{label_of(tried.name)}: {tried.fate}")
 
-    def chain(self, system: System) -> list[System]:
-        """The systems that it goes on from, and itself; gold only is not among them."""
-        bases = [self.run.recipe.system(system.base)] if system.base else []
-        return [*(earlier for base in bases for earlier in self.chain(base)), system] if system.name != GOLD else []
-
-    def cost(self, system: System, seed: int, after: System | None = None, schedule: Schedule | None = None) -> float:
-        """Estimated seconds of a system and of what it goes on from, without what is done.
-
-        Args:
-            after: Count what this one makes for all folds at once as done, too.
-            schedule: Of the training; None: that of the search.
-        """
-        times = self.run_time
-        if schedule:
-            times = replace(times, recipe=with_schedule(times.recipe, schedule))
-        ready = self.chain(after) if after else []
-        seconds = 0.0
-        for part in self.chain(system) or [system]:
-            if not self.run.path(seed, part, "tagger").exists():
-                seconds += times.training(part)
-            if not self.run.path(seed, part, "result.json").exists():
-                seconds += times.scoring(part, self._scored_on(seed))
-            seeds = range(self.folds + 1) if part.asks_questions else [seed]
-            is_made = any(self.run.generated(other, part).exists() for other in seeds)
-            if not is_made and not (part.asks_questions and part in ready):
-                seconds += times.making(part)
-        return seconds
-
-    def _scored_on(self, seed: int) -> int:
-        """How many sentences a system of that seed is scored on: those of the fold, or of test."""
-        corpora = self.run.corpora
-        return len(corpora["test"]) if seed == self.folds else math.ceil(len(corpora["train"]) / self.folds)
-
-    def final_cost(self, system: System, schedule: Schedule | None = None) -> float:
-        """Estimated seconds to train it on all sentences once it was tried on a fold, and gold only where its tagger
-        is needed: for labels, or for comparison on a test file.
-
-        Args:
-            schedule: None: the planned one.
-        """
-        gold = self.run.recipe.baseline
-        asks = any(part.asks_for_tagger and not part.base for part in self.chain(system))
-        prerequisites = [gold] if system is not gold and (asks or self.run.corpora["test"]) else []
-        schedule = schedule or self.last
-        return sum(self.cost(part, self.folds, system, schedule) for part in [*prerequisites, system])
+    def _last_cost(self, system: System, schedule: Schedule | None = None) -> float:
+        """Estimated seconds to train it on all sentences, by the planned schedule or another one."""
+        return self.costs.on_all(system, schedule or self.last)
 
     def longest_schedule(self, system: System) -> Schedule:
         """The longest schedule by which it can be trained on all sentences in the time that is left, or the shortest
@@ -298,7 +257,7 @@ class Search:
         planned = Schedule(settings["steps"], settings["batch_size"])
         free = self.budget.left - self.budget.expected(self.budget.closing)
         longer = [s for s in SCHEDULES if math.prod(s) > math.prod(planned)]
-        return next((s for s in longer if self.budget.expected(self.final_cost(system, s)) <= free), planned)
+        return next((s for s in longer if self.budget.expected(self._last_cost(system, s)) <= free), planned)
 
     def attempt(self, system: System, fold: int, needed_later: float = 0.0) -> bool:
         """Train and score a system on a fold if the time allows; whether that was done.
@@ -312,7 +271,7 @@ class Search:
         is_needed = system.name == GOLD and fold == 0
         if fold == 0 and (system.labels_raw_text or self._encoder(system) in self.better):
             self._make_room(system, needed_later)
-        estimate, reserve = self.cost(system, fold), self._reserve(system, needed_later)
+        estimate, reserve = self.costs.on_fold(system, fold), self._reserve(system, needed_later)
         minutes, left = (in_minutes(max(0.0, s)) for s in (self.budget.expected(estimate), self.budget.left))
         if not is_needed and not self._fits(system, fold, needed_later):
             if not tried.folds:
@@ -322,7 +281,7 @@ class Search:
                     self.say(f"{label_of(tried.name)}: {tried.fate}; {free}")
             return False
         self.say(f"fold {fold + 1} of {self.folds} · {label_of(tried.name)}: about {minutes}; {left} are left")
-        parts, began = self.chain(system) or [system], time.monotonic()
+        parts, began = self.run.recipe.chain(system), time.monotonic()
         is_new = not any(self.run.path(fold, part, "result.json").parent.exists() for part in parts)
         try:
             reserved = self.budget.expected(self.budget.closing) if is_needed else reserve / 2
@@ -379,13 +338,16 @@ class Search:
         return True
 
     def _fits(self, system: System, fold: int, needed_later: float) -> bool:
-        return self.budget.expected(self.cost(system, fold)) + self._reserve(system, needed_later) <= self.budget.left
+        return (
+            self.budget.expected(self.costs.on_fold(system, fold)) + self._reserve(system, needed_later)
+            <= self.budget.left
+        )
 
     def _reserve(self, system: System, needed_later: float) -> float:
         """Seconds that are kept for what comes after a system on a fold."""
         best = self.best()
-        last_seconds = self.final_cost(self.run.recipe.system(best.name)) if best else 0.0
-        return self.budget.expected(self.budget.closing + max(last_seconds, self.final_cost(system), needed_later))
+        last_seconds = self._last_cost(self.run.recipe.system(best.name)) if best else 0.0
+        return self.budget.expected(self.budget.closing + max(last_seconds, self._last_cost(system), needed_later))
 
 
 def _free_text(seconds: float, *, is_later: bool) -> str:

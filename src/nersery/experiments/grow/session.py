@@ -339,7 +339,7 @@ class GrowJob:
         baselines = [recipe.baseline] if search.run.corpora["test"] else []
         try:
             with time_limit(budget.left - budget.expected(budget.closing) / 2):
-                for name in dict.fromkeys(s.name for s in [*(search.chain(system) or [system]), *baselines]):
+                for name in dict.fromkeys(one.name for one in [*recipe.chain(system), *baselines]):
                     search.run.run_system(seed, recipe.system(name))
         except KeyboardInterrupt:
             search.run.recipe = search_recipe  # it leaves the tagger of a fold

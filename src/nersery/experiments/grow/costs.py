@@ -1,0 +1,65 @@
+"""How long the systems of a grow job take, without what is done already."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+
+from nersery.experiments.execution.run_time import RunTime
+from nersery.experiments.grow.schedules import Schedule, with_schedule
+from nersery.experiments.runner import Run
+from nersery.experiments.systems import System
+
+
+@dataclass(frozen=True)
+class Costs:
+    """Estimated seconds of the systems of a run.
+
+    Args:
+        run: Its recipe has a seed for each fold, and one more for all sentences.
+    """
+
+    run: Run
+    run_time: RunTime
+
+    def on_fold(self, system: System, fold: int) -> float:
+        """To make, train and score a system and those that it goes on from."""
+        return self._seconds(self.run_time, system, fold)
+
+    def on_all(self, system: System, schedule: Schedule | None = None) -> float:
+        """The same on all sentences once it was tried on a fold; with gold only where its tagger is needed: for labels,
+        or for comparison on a test file.
+
+        Args:
+            schedule: Of the trainings; None: that of the search.
+        """
+        recipe, times = self.run.recipe, self.run_time
+        if schedule:
+            times = replace(times, recipe=with_schedule(times.recipe, schedule))
+        asks = any(part.asks_for_tagger and not part.base for part in recipe.chain(system))
+        is_needed = system is not recipe.baseline and (asks or self.run.corpora["test"])
+        trained = [*([recipe.baseline] if is_needed else []), system]
+        return sum(self._seconds(times, part, recipe.sample.folds or 0, tried=system) for part in trained)
+
+    def _seconds(self, times: RunTime, system: System, seed: int, tried: System | None = None) -> float:
+        """
+        Args:
+            tried: Answers to questions that this system or those before it needed count as given, for all folds.
+        """
+        run, seconds = self.run, 0.0
+        answered = run.recipe.chain(tried) if tried else []
+        for part in run.recipe.chain(system):
+            if not run.path(seed, part, "tagger").exists():
+                seconds += times.training(part)
+            if not run.path(seed, part, "result.json").exists():
+                seconds += times.scoring(part, self._scored_on(seed))
+            seeds = range((run.recipe.sample.folds or 0) + 1) if part.asks_questions else [seed]
+            is_made = any(run.generated(other, part).exists() for other in seeds)
+            if not is_made and not (part.asks_questions and part in answered):
+                seconds += times.making(part)
+        return seconds
+
+    def _scored_on(self, seed: int) -> int:
+        """How many sentences a system of that seed is scored on: those of the fold, or of test."""
+        corpora, folds = self.run.corpora, self.run.recipe.sample.folds or 0
+        return len(corpora["test"]) if seed == folds else math.ceil(len(corpora["train"]) / folds)
