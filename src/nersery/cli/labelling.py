@@ -10,6 +10,7 @@ import webbrowser
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, replace
 from itertools import chain
+from itertools import count as count_from
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -93,12 +94,21 @@ def next_(
     if format == "jsonl" and not quiet:
         names = sorted(labelled_types) or result.types  # a tagger of others may have other types
         types = [] if any("," in type_ for type_ in names) else ["--types", ",".join(names)]
-        command = shlex.join(["nersery", "label", "review", str(target), "labelled.jsonl", *types, "--open"])
+        corrected = _unused(Path("labelled.jsonl"))
+        command = shlex.join(["nersery", "label", "review", str(target), corrected, *types, "--open"])
         print(f"label them: {printable(command)}")
         place = Path(io.input_path(source))
         text = source if place.is_file() or place.is_dir() else "RAW"  # a pipe is empty by then
-        arguments = [*(known or ["TRAIN"]), "labelled.jsonl", "--raw", text, *_options_for_grow(run)]
-        print(f"then: {printable(shlex.join(['nersery', 'grow', *arguments]))} --out runs/grow-2")
+        arguments = [*(known or ["TRAIN"]), corrected, "--raw", text, *_options_for_grow(run)]
+        arguments += ["--out", _unused(Path("runs", "grow"))]
+        print(f"then: {printable(shlex.join(['nersery', 'grow', *arguments]))}")
+
+
+def _unused(path: Path) -> str:
+    """The path, or with a number if it exists, as in the second round of labelling, or somebody reviews into it."""
+    numbered = (path.with_stem(f"{path.stem}-{number}") for number in count_from(2))
+    free = (p for p in chain([path], numbered) if not p.exists() and not p.with_name(f"{p.name}.review").exists())
+    return str(next(free))
 
 
 def _options_for_grow(run: Path | None) -> list[str]:

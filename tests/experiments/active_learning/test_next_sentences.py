@@ -167,10 +167,10 @@ def test_the_command_writes_what_review_and_annotation_tools_read(tagger: Path, 
     assert result.code == 0, result.err
     assert "7 of 40 sentences" in result.out
     assert "nersery label review next.jsonl labelled.jsonl --types LOC,PER --open" in result.out
-    assert f"then: nersery grow TRAIN labelled.jsonl --raw {raw} --out runs/grow-2" in result.out
+    assert f"then: nersery grow TRAIN labelled.jsonl --raw {raw} --out runs/grow" in result.out
     text = Path(raw).read_bytes()
     piped = call("label", "next", "-", "piped.jsonl", "--tagger", str(tagger), "-n", "7", stdin=text)
-    assert "then: nersery grow TRAIN labelled.jsonl --raw RAW --out runs/grow-2" in piped.out
+    assert "then: nersery grow TRAIN labelled.jsonl --raw RAW --out runs/grow" in piped.out
     assert call("label", "next", raw, "spans.jsonl", "--tagger", str(tagger), "-n", "7", "--to", "spans").code == 0
     assert json.loads(Path("spans.jsonl").read_text("utf-8").splitlines()[0]).keys() >= {"text", "label"}
     written = call(
@@ -209,6 +209,15 @@ def test_the_command_it_suggests_is_quoted(tagger: Path, raw: str) -> None:
     assert "nersery label review 'my next.jsonl' labelled.jsonl" in result.out
 
 
+def test_the_commands_it_suggests_in_a_second_round_leave_the_files_of_the_first(tagger: Path, raw: str) -> None:
+    io.write([Sentence(("Ada", "wrote"), (Entity(0, 1, "PER"),))], "labelled.jsonl")
+    Path("labelled-2.jsonl.review").mkdir()
+    Path("runs/grow").mkdir(parents=True)
+    result = call("label", "next", raw, "next.jsonl", "--tagger", str(tagger), "--labelled", "labelled.jsonl")
+    assert "label review next.jsonl labelled-3.jsonl --types PER --open" in result.out
+    assert f"grow labelled.jsonl labelled-3.jsonl --raw {raw} --out runs/grow-2\n" in result.out
+
+
 def test_the_command_it_suggests_has_the_types_of_the_labelled_and_the_options_of_the_call_or_run(
     tagger: Path, raw: str
 ) -> None:
@@ -216,7 +225,7 @@ def test_the_command_it_suggests_has_the_types_of_the_labelled_and_the_options_o
     options = ("--labelled", "known.jsonl", "--split", "punctuation", "--language", "en")
     result = call("label", "next", raw, "next.jsonl", "--tagger", str(tagger), "-n", "7", *options)
     assert "label review next.jsonl labelled.jsonl --types PROD --open" in result.out
-    grow = f"nersery grow known.jsonl labelled.jsonl --raw {raw} --language en --split punctuation --out runs/grow-2"
+    grow = f"nersery grow known.jsonl labelled.jsonl --raw {raw} --language en --split punctuation --out runs/grow"
     assert f"then: {grow}\n" in result.out
     shutil.copytree(tagger, "job/tagger")
     reading = {"language": "de", "split": "signs", "encoding": "utf-8", "repair": ["bare-dash"], "tag_column": 3}
@@ -225,7 +234,7 @@ def test_the_command_it_suggests_has_the_types_of_the_labelled_and_the_options_o
     result = call("label", "next", raw, "next.jsonl", "--run", "job", "-n", "7", "--force", "--split", "punctuation")
     options = (
         "--language de --split punctuation --tag-column 3 --model my-encoder --repair bare-dash "
-        "--define 'PER=named person' --out runs/grow-2"
+        "--define 'PER=named person' --out runs/grow"
     )
     assert f"labelled.jsonl --raw {raw} {options}\n" in result.out
 
