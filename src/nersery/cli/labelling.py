@@ -115,15 +115,16 @@ def _options_for_grow(run: Path | None) -> list[str]:
     """Options of this call, or else of the grow job in the folder of a run, that the next grow job needs too."""
     from nersery.experiments.run_state.run_folder import read_record
 
-    reading_options, earlier = options.shared(io.ReadOptions), {}
+    given, earlier = options.shared(io.ReadOptions), {}
     if run is not None and (record := run / "grow.json").exists():
         earlier = read_record(record).get("fingerprint", {})
-    given, reading = {"language": reading_options.language, "split": reading_options.split}, earlier.get("reading", {})
-    values = {name: value or reading.get(name) for name, value in given.items()}
-    of_labelled = {"scheme-in": "scheme", "word-column": "word_column", "tag-column": "tag_column"}
-    values |= {option: reading.get(name) for option, name in of_labelled.items()} | {"model": earlier.get("model")}
+    reading = earlier.get("reading", {})
+    names = {name: name.replace("_", "-") for name in ("language", "split", "word_column", "tag_column")}
+    names["scheme"] = "scheme-in"
+    values = {option: getattr(given, name) or reading.get(name) for name, option in names.items()}
+    values["model"] = earlier.get("model")
     option_pairs = [(f"--{name}", str(value)) for name, value in values.items() if value]
-    option_pairs += [("--repair", name) for name in reading.get("repair", ())]
+    option_pairs += [("--repair", name) for name in dict.fromkeys([*given.repair, *reading.get("repair", ())])]
     defined = [("--define", f"{type_}={words}") for type_, words in earlier.get("definitions", {}).items()]
     return [part for pair in (*option_pairs, *defined) for part in pair]
 

@@ -231,12 +231,13 @@ def test_the_command_it_suggests_has_the_types_of_the_labelled_and_the_options_o
     reading = {"language": "de", "split": "signs", "encoding": "utf-8", "repair": ["bare-dash"], "tag_column": 3}
     settings = {"model": "my-encoder", "reading": reading, "definitions": {"PER": "named person"}}
     write_json(Path("job/grow.json"), {"fingerprint": settings})
-    result = call("label", "next", raw, "next.jsonl", "--run", "job", "-n", "7", "--force", "--split", "punctuation")
-    options = (
-        "--language de --split punctuation --tag-column 3 --model my-encoder --repair bare-dash "
+    options = ("--run", "job", "-n", "7", "--force", "--split", "punctuation", "--repair", "extra-rows")
+    result = call("label", "next", raw, "next.jsonl", *options)
+    printed = (
+        "--language de --split punctuation --tag-column 3 --model my-encoder --repair extra-rows --repair bare-dash "
         "--define 'PER=named person' --out runs/grow"
     )
-    assert f"labelled.jsonl --raw {raw} {options}\n" in result.out
+    assert f"labelled.jsonl --raw {raw} {printed}\n" in result.out
 
 
 def test_it_says_that_text_is_split_otherwise_than_the_tagger_learnt(
