@@ -3,7 +3,7 @@ import sys
 
 import pytest
 
-from nersery.core.progress import Progress
+from nersery.core.progress import Progress, print_line
 
 
 class Terminal(io.StringIO):
@@ -67,3 +67,12 @@ def test_quiet_counts_and_shows_nothing(clock: list[float], capsys: pytest.Captu
         progress.advance(3)
     assert progress.done == 3
     assert capsys.readouterr() == ("", "")
+
+
+def test_names_do_nothing_to_a_terminal(capsys: pytest.CaptureFixture[str]) -> None:
+    with Progress("system \u202e", total=1) as progress:
+        progress.advance()
+    print_line("first\nsecond")
+    name, *lines = capsys.readouterr().err.splitlines()
+    assert name.startswith("system \\u202e: 1/1")
+    assert lines == ["first", "second"]

@@ -11,7 +11,7 @@ from typer import Argument, Option
 from nersery import io
 from nersery.cli import options, tables
 from nersery.cli.app import Command, app
-from nersery.core.errors import SettingsError
+from nersery.core.errors import SettingsError, printable
 from nersery.core.warnings import remark
 
 if TYPE_CHECKING:
@@ -154,11 +154,10 @@ def _print_run_plan(plan: dict[str, Any], jobs: int) -> None:
 
     state = "valid" + f", with {plural(len(plan['notes']), 'note')}" * bool(plan["notes"])
     runs = f" Runs: {', '.join(plan['runs'])}." if "runs" in plan else ""
-    print(
-        f"{plan['recipe']}: {state}.{runs} Systems: {', '.join(map(label_of, plan['systems']))}. Seeds: {plan['seeds']}"
-    )
+    systems = ", ".join(map(label_of, plan["systems"]))
+    print(printable(f"{plan['recipe']}: {state}.{runs} Systems: {systems}. Seeds: {plan['seeds']}"))
     for name, seconds in plan.get("seconds", {}).items():
-        print(f"  {label_of(name)}: about {in_minutes(seconds)} a seed on this machine")
+        print(printable(f"  {label_of(name)}: about {in_minutes(seconds)} a seed on this machine"))
     shared = f" with {jobs} jobs" if jobs > 1 else ""
     print(f"  all: about {in_minutes(plan['seconds_in_all'])}{shared}")
 
@@ -172,4 +171,4 @@ def _print_summary(report: Report, folder: Path) -> None:
         if test := system.against_gold:
             line += f"   {signed(test.difference)} against gold only (95 % {test.interval}, {p_text(test.p or 0.0)})"
         print(line)
-    print(f"report: {folder / 'report.html'}")
+    print(printable(f"report: {folder / 'report.html'}"))

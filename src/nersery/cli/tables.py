@@ -53,11 +53,16 @@ def sign(holds: bool) -> str:
 
 
 def padded(names: Collection[str]) -> list[str]:
-    """Names that are as wide as the widest of them, as a terminal shows them."""
+    """Names that are as wide as the widest of them, as a terminal shows them; they do nothing to it.
+
+    >>> padded(["abc", "a\\u202e"])
+    ['abc    ', 'a\\\\u202e']
+    """
     from rich.cells import cell_len
 
-    width = max(map(cell_len, names), default=0)
-    return [name + " " * (width - cell_len(name)) for name in names]
+    shown = [*map(printable, names)]
+    width = max(map(cell_len, shown), default=0)
+    return [name + " " * (width - cell_len(name)) for name in shown]
 
 
 def table(*head: str, figures_from: int | None = None, gaps: bool = False) -> Table:

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager
 from contextvars import ContextVar
 
-from nersery.core.errors import OutOfTimeError
+from nersery.core.errors import OutOfTimeError, printable
 from nersery.core.warnings import print_error, setting
 
 LOG_SECONDS = 15.0
@@ -24,7 +24,8 @@ def shown_by(show: Callable[[str], None]) -> AbstractContextManager[None]:
 def print_line(text: str, end: str = "") -> None:
     """Print a text on standard error: in a terminal in the place of the last line, in a log as a line."""
     start, end = ("\r\x1b[K", end) if sys.stderr.isatty() else ("", "\n")
-    print_error(f"{start}{text}", end)
+    shown = "\n".join(map(printable, text.split("\n")))  # it may name systems and files
+    print_error(f"{start}{shown}", end)
 
 
 def time_limit(seconds: float) -> AbstractContextManager[None]:
@@ -81,7 +82,7 @@ class Progress:
         if self.total and speed and self.done < self.total:
             left = f", {(self.total - self.done) / speed:.0f} s left"
         rate = f"{speed:,.0f}" if speed >= 100 else f"{speed:.3g}"
-        text = f"{self.label}: {count}, {rate}/s{left}{', ' + self.note if self.note else ''}"
+        text = printable(f"{self.label}: {count}, {rate}/s{left}{', ' + self.note if self.note else ''}")
         if show := _SHOW.get():
             show(text)
         elif sys.stderr.isatty() or self.done != self._logged:  # a log needs no line twice
