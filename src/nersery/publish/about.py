@@ -98,7 +98,7 @@ def read_evaluation(path: str | Path) -> dict[str, Any]:
     except (ValueError, LookupError, TypeError, AttributeError):
         raise DataError(
             Issue("this is no evaluation with kinds of errors", str(path)),
-            fix=f"write it by: nersery evaluate GOLD PREDICTED --errors --json > {path}",
+            fix="write one by: nersery evaluate GOLD PREDICTED --errors --json > errors.json",  # this may be a corpus
         ) from None
     return {"file": Path(path).name, "f1": f1, "per_type": per_type}
 
