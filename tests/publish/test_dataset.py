@@ -203,6 +203,15 @@ def test_another_file_is_no_evaluation(tmp_path: Path, text: str):
         read_evaluation(tmp_path / "found.json")
 
 
+def test_one_sentence_is_not_several(tmp_path: Path):
+    divided = divide([GOLD[0]], {"a": "train"}, Division())
+    one = {**RECORD["inputs"][0], "sentences": 1}
+    publish(divided, tmp_path / "data", About(), {**RECORD, "inputs": [one]}, parquet=False)
+    text = split_card(tmp_path / "data")[1]
+    assert "- x.conll: 1 sentence (" in text
+    assert "in one split: 1 group, the largest of 1 sentence." in text
+
+
 def test_hostile_text_is_text_in_the_card(tmp_path: Path):
     evil = " ".join(EVIL)
     about = About(evil, f"{evil}\n\n{EVIL[2]}\n\n{EVIL[3]}", evil, evil, [CitedSource(evil, evil, evil, evil)])
