@@ -65,6 +65,8 @@ def next_(
     if bool(tagger) == (run is not None):
         raise SettingsError("name the taggers either by --tagger, which may be repeated, or by --run")
     format = output_format(target, to)
+    if format == "text":  # else the writer would say so when everything is predicted
+        raise SettingsError("plain text cannot hold predicted labels: write .jsonl, or leave them out by --to words")
     io.writer(format)
     known = labelled or []
     options.refuse_same_file(target, source, *known)
@@ -92,16 +94,23 @@ def next_(
         return
     print(printable(f"{target}: {result}" + (f"; {rejected} rejected when read" if rejected else "")))
     if format == "jsonl" and not quiet:
-        names = sorted(labelled_types) or result.types  # a tagger of others may have other types
-        types = [] if any("," in type_ for type_ in names) else ["--types", ",".join(names)]
-        corrected = _unused(Path("labelled.jsonl"))
-        command = shlex.join(["nersery", "label", "review", str(target), corrected, *types, "--open"])
-        print(f"label them: {printable(command)}")
-        place = Path(io.input_path(source))
-        text = source if place.is_file() or place.is_dir() else "RAW"  # a pipe is empty by then
-        arguments = [*(known or ["TRAIN"]), corrected, "--raw", text, *_options_for_grow(run)]
-        arguments += ["--out", _unused(Path("runs", "grow"))]
-        print(f"then: {printable(shlex.join(['nersery', 'grow', *arguments]))}")
+        types = sorted(labelled_types) or result.types  # a tagger of others may have other types
+        _print_next_commands(target, types, known, source, run)
+
+
+def _print_next_commands(
+    target: Path, types: Sequence[str], known: Sequence[str], source: str, run: Path | None
+) -> None:
+    """Say how to label the sentences, and how to train on them then."""
+    corrected = _unused(Path("labelled.jsonl"))
+    names = [] if any("," in type_ for type_ in types) else ["--types", ",".join(types)]
+    command = shlex.join(["nersery", "label", "review", str(target), corrected, *names, "--open"])
+    print(f"label them: {printable(command)}")
+    place = Path(io.input_path(source))
+    text = source if place.is_file() or place.is_dir() else "RAW"  # a pipe is empty by then
+    arguments = [*(known or ["TRAIN"]), corrected, "--raw", text, *_options_for_grow(run)]
+    arguments += ["--out", _unused(Path("runs", "grow"))]
+    print(f"then: {printable(shlex.join(['nersery', 'grow', *arguments]))}")
 
 
 def _unused(path: Path) -> str:

@@ -155,6 +155,15 @@ def test_a_file_that_appears_during_the_work_is_kept(tagger: Path, raw: str, mon
     assert Path("next.jsonl").read_text() == "precious"
 
 
+def test_text_is_refused_before_anything_is_predicted(tagger: Path, raw: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    args = ("label", "next", raw, "next.txt", "--tagger", str(tagger), "-n", "2")
+    assert call(*args, "--to", "words").code == 0
+    monkeypatch.setattr(module, "next_sentences", None)
+    result = call(*args, "--force")
+    assert result.code == 2
+    assert "--to words" in result.err
+
+
 def test_rejects_that_are_there_are_kept(tagger: Path, raw: str) -> None:
     Path("next.jsonl.rejects.jsonl").write_text("precious")
     found = call("label", "next", raw, "next.jsonl", "--tagger", str(tagger))
