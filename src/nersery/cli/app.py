@@ -172,7 +172,7 @@ app = typer.Typer(
     cls=Commands,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
-    help="Grow training data for named entity recognition, and show whether it helped. "
+    help="Make training data for named entity recognition, train taggers on it, and measure the gain. "
     "Start with: nersery grow train.conll --raw unlabelled.txt",
 )
 

@@ -35,7 +35,8 @@ Similarity = Annotated[
     float, Option(help="Sentences with at least this share of common words stay in one split, in (0, 1].")
 ]
 Leaks = Annotated[
-    str, Option(help="Near-duplicates of sentences in a later given split (train, dev, test): refuse, drop or keep.")
+    str,
+    Option(help="If named splits share near-duplicates: refuse, drop (from the earlier split, train first), or keep."),
 ]
 
 
@@ -117,8 +118,8 @@ def publish(
     errors: Annotated[
         str | None, Option(help="Output of `nersery evaluate GOLD PREDICTED --errors --json`, for the card.")
     ] = None,
-    dev_share: Annotated[float, Option(help="Share of sentences without a split for dev, in [0, 1).")] = 0.1,
-    test_share: Annotated[float, Option(help="Share of sentences without a split for test, in [0, 1).")] = 0.1,
+    dev_share: Annotated[float, Option(help="Share of unassigned sentences for dev, in [0, 1).")] = 0.1,
+    test_share: Annotated[float, Option(help="The same for test.")] = 0.1,
     similarity: Similarity = 0.8,
     leaks: Leaks = "refuse",
     parquet: Annotated[bool, Option("--parquet/--no-parquet", help="Also write Parquet; needs pyarrow.")] = True,
@@ -225,7 +226,7 @@ def sample(
     source: options.Source,
     target: options.Target,
     size: Annotated[int, Option(min=1, help="Sentences to draw.")],
-    protocol: Annotated[str, Option(help="How to draw: `nersery list protocols`.")] = "stratified",
+    protocol: Annotated[str, Option(help="How to draw, from `nersery list protocols`.")] = "stratified",
     seed: options.Seed = 0,
     each_language: Annotated[bool, Option("--each-language", help="Draw this many of each language.")] = False,
     ids: Annotated[Path | None, Option(help="Also write the sample's ids, one per line.")] = None,

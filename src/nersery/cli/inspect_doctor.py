@@ -38,7 +38,7 @@ LIBRARIES = ("hub", "mlflow", "wandb")
     "doctor", epilog="Examples:\n\n  nersery inspect doctor --json\n\n  nersery inspect doctor --json | tee doctor.json"
 )
 def doctor(json: options.AsJson = False) -> None:
-    """Show versions, models, cores, GPU, cache and extras: include it when you ask for help."""
+    """Show versions, models, cores, GPU, cache and extras; include it in bug reports."""
     topics = examined()
     if json:
         options.print_json(topics)

@@ -31,8 +31,8 @@ Row = dict[str, Any]
     "  nersery inspect quality more.jsonl --gold train.conll --no-perplexity --json",
 )
 def quality(
-    files: Annotated[list[str], Argument(help="JSONL files of `nersery augment`.", metavar="GENERATED...")],
-    gold: Annotated[str, Option(help="Gold that the new sentences were made from.")],
+    files: Annotated[list[str], Argument(help="JSONL files from `nersery augment`.", metavar="GENERATED...")],
+    gold: Annotated[str, Option(help="Gold sentences that the new ones were made from.")],
     model: Annotated[
         str | None, Option(help="Model for perplexity, causal or masked: a name or folder (default: bundled).")
     ] = None,

@@ -229,7 +229,7 @@ def _verdict(comparison: SuggestionTable, blank: Blank, mention: Sequence[str]) 
 )
 def novelty(
     source: options.Source,
-    gold: Annotated[str, Option(help="Gold that the new sentences were made from.")],
+    gold: Annotated[str, Option(help="Gold sentences that the new ones were made from.")],
     oracle: Oracle = None,
     json: options.AsJson = False,
     quiet: options.Quiet = False,

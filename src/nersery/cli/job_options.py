@@ -25,11 +25,11 @@ def job_options(
         _sharing(
             min=1,
             metavar="ROWS",
-            help="Write a folder of files, each for ROWS sentences, counted once per copy: JSONL, or Parquet if OUTPUT "
-            "ends with .parquet. The same command resumes.",
+            help="Write a folder with one file for every ROWS sentences (times copies): JSONL, or Parquet if OUTPUT "
+            "ends with .parquet. Repeat the command to resume.",
         ),
     ] = None,
-    workers: Annotated[int, _sharing(min=1, help="Processes, with one thread each.")] = 1,
+    workers: Annotated[int, _sharing(min=1, help="Worker processes, with one thread each.")] = 1,
     engine: Annotated[
         str, _sharing(help="Where workers run: local, or ray (here, or on the cluster in RAY_ADDRESS).")
     ] = "local",
@@ -42,7 +42,7 @@ def job_options(
     return JobOptions(shards, workers, cast(Any, engine), gpus, batch_size, force, quiet)
 
 
-Plan = Annotated[bool, Option("--plan", help="Only estimate a language model's requests, tokens and dollars.")]
+Plan = Annotated[bool, Option("--plan", help="For LLM methods: only estimate requests, tokens and dollars.")]
 
 
 class StageCommand(options.ReadingCommand):

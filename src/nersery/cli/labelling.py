@@ -48,10 +48,12 @@ def next_(
     tagger: Annotated[
         list[str] | None, Option(help="Folder of a tagger. If repeated, disagreement between taggers counts more.")
     ] = None,
-    run: Annotated[Path | None, Option(help="Use the taggers of a run, or of nersery grow.", metavar="FOLDER")] = None,
+    run: Annotated[
+        Path | None, Option(help="Use the taggers in a folder of nersery run or grow.", metavar="FOLDER")
+    ] = None,
     count: Annotated[int, Option("--count", "-n", min=1, help="Sentences to choose.")] = 50,
     labelled: Annotated[list[str] | None, Option(help="Sentences that already have labels; may be repeated.")] = None,
-    most: Annotated[int, Option(min=1, help="Maximum raw sentences to read, drawn at random.")] = 10_000,
+    most: Annotated[int, Option(min=1, help="Consider at most this many sentences, drawn at random.")] = 10_000,
     to: options.Format = None,
     seed: options.Seed = 0,
     force: options.Force = False,
@@ -149,19 +151,22 @@ def review(
     target: options.Target,
     beside: Annotated[str | None, Option(help="Corpus of the originals, shown beside each sentence.")] = None,
     types: Annotated[str, Option(help="Additional types, e.g. PER,LOC.")] = "",
-    by: Annotated[str, Option(help="Show the lowest values of this score first.", metavar="SCORE")] = "",
-    goal: Annotated[int | None, Option(min=1, help="Sentences to review, drawn evenly over types and methods.")] = None,
-    port: Annotated[int, Option(min=0, max=LARGEST_PORT, help="Port of the page; 0: any free one.")] = 0,
+    by: Annotated[str, Option(help="Sort by this score, lowest first.", metavar="SCORE")] = "",
+    goal: Annotated[
+        int | None, Option(min=1, help="Sentences to review, drawn evenly across types and methods.")
+    ] = None,
+    port: Annotated[int, Option(min=0, max=LARGEST_PORT, help="Port of the page; 0 takes any free one.")] = 0,
     browser: Annotated[bool, Option("--open", help="Open the page in a browser.")] = False,
     page: Annotated[bool, Option("--page/--no-page", help="Show the page, or only write the decisions so far.")] = True,
     force: options.Force = False,
     json: options.AsJson = False,
     quiet: options.Quiet = False,
 ) -> None:
-    """Correct, accept or reject sentences on a web page. The same command resumes.
+    """Correct, accept or reject sentences on a web page. Repeat the command to resume.
 
-    Decisions are saved in OUTPUT.review at once. When you end the review (on the page, or with Ctrl-C), accepted
-    sentences go to OUTPUT, all others to OUTPUT.rejects.jsonl.
+    Decisions are saved at once in OUTPUT.review. End the review on the page or with Ctrl-C.
+
+    Accepted sentences then go to OUTPUT, all others to OUTPUT.rejects.jsonl.
     """
     from nersery.review.decisions import FILE, Decisions
     from nersery.review.review_loader import ReviewLoader

@@ -27,8 +27,8 @@ def augment(
     *,
     source: options.Source,
     target: options.Target,
-    method: Annotated[str, options.method_option("augment", "A method of `nersery list augment`.")],
-    copies: Annotated[int, Option(min=1, help="New sentences to try for each sentence.")] = 1,
+    method: Annotated[str, options.method_option("augment", "A method from `nersery list augment`.")],
+    copies: Annotated[int, Option(min=1, help="Attempts per sentence.")] = 1,
     seed: options.Seed = 0,
     settings: options.Settings = None,
     gold: options.GoldToLearn = None,
@@ -36,7 +36,7 @@ def augment(
     plan: Plan = False,
     json: options.AsJson = False,
 ) -> None:
-    """Make new labelled sentences. The output holds only these; OUTPUT.rejects.jsonl has the reasons for failures."""
+    """Make new labelled sentences and write only these. OUTPUT.rejects.jsonl has the reasons for failed attempts."""
     job = options.shared(JobOptions)
     from nersery.augment.base import AugmentStage
 
@@ -67,7 +67,7 @@ def annotate(
     *,
     source: options.Source,
     target: options.Target,
-    method: Annotated[str, options.method_option("annotate", "A method of `nersery list annotate`.")],
+    method: Annotated[str, options.method_option("annotate", "A method from `nersery list annotate`.")],
     settings: options.Settings = None,
     gold: Annotated[str | None, Option(help="Labelled sentences, for methods that need them or their types.")] = None,
     dev: options.Dev = None,
@@ -75,7 +75,7 @@ def annotate(
     plan: Plan = False,
     json: options.AsJson = False,
 ) -> None:
-    """Label raw sentences; labels in the input are replaced. The same command resumes."""
+    """Label raw sentences; labels in the input are replaced. Repeat the command to resume."""
     job = options.shared(JobOptions)
     from nersery.annotate.base import AnnotateStage
 
@@ -109,10 +109,10 @@ def select(
     *,
     source: options.Source,
     target: options.Target,
-    method: Annotated[str, options.method_option("select", "A selector of `nersery list select`.")],
-    gold: Annotated[str | None, Option(help="Gold sentences: the originals, or those to train with.")] = None,
+    method: Annotated[str, options.method_option("select", "A selector from `nersery list select`.")],
+    gold: Annotated[str | None, Option(help="Gold sentences, to train a tagger on or to compare with.")] = None,
     held_out: Annotated[
-        list[str] | None, Option(help="For duplicates: a file whose sentences must not occur; may be repeated.")
+        list[str] | None, Option(help="For duplicates: a file whose sentences to reject; may be repeated.")
     ] = None,
     dev: Annotated[str | None, Option(help="Labelled sentences that decide when self_training stops.")] = None,
     seed: options.Seed = 0,
@@ -122,7 +122,7 @@ def select(
     json: options.AsJson = False,
     quiet: options.Quiet = False,
 ) -> None:
-    """Score sentences and keep the good ones. The output holds the scores; OUTPUT.rejects.jsonl has the others."""
+    """Score sentences and keep the good ones, with their scores. The others go to OUTPUT.rejects.jsonl."""
     from nersery.select.base import SelectStage, refuse_held_out
 
     others = [*(held_out or ()), dev]

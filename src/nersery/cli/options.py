@@ -30,21 +30,21 @@ from nersery.pipeline.job import rejects_of
 T = TypeVar("T")
 FORMATS = ", ".join(io.readable())
 
-Target = Annotated[Path, Argument(help="The file to write; its extension names the format.", metavar="OUTPUT")]
+Target = Annotated[Path, Argument(help="The file to write; its extension sets the format.", metavar="OUTPUT")]
 Source = Annotated[str, Argument(help="A corpus: a file, a folder of files, or - for standard input.", metavar="INPUT")]
 Settings = Annotated[
     list[str] | None,
     Option("--set", metavar="KEY=VALUE", help="A setting of the method (`nersery list METHOD`); may be repeated."),
 ]
-Seed = Annotated[int, Option("--seed", min=0, max=LARGEST_SEED, help="The same seed gives the same bytes.")]
+Seed = Annotated[int, Option("--seed", min=0, max=LARGEST_SEED, help="Random seed; the same seed repeats the result.")]
 Dev = Annotated[str | None, Option(help="Labelled sentences for choosing the best weights.")]
 GoldToLearn = Annotated[str | None, Option(help="Labelled sentences to learn from; by default the input itself.")]
-First = Annotated[int, Option(min=0, max=1, help="Number of the first word in alignment files: 0 or 1.")]
+First = Annotated[int, Option(min=0, max=1, help="Whether alignment files count words from 0 or 1.")]
 Samples = Annotated[int, Option(min=100, max=MOST_SAMPLES, help="Bootstrap resamplings.")]
 Force = Annotated[bool, Option("--force", help="Overwrite the output or an unfinished job.")]
 AsJson = Annotated[bool, Option("--json", help="Print JSON for scripts.")]
 Format = Annotated[
-    str | None, Option("--to", help=f"Output format: {', '.join(io.writable())}; by default from its extension.")
+    str | None, Option("--to", help=f"Output format: {', '.join(io.writable())}; by default from the extension.")
 ]
 
 
@@ -55,7 +55,7 @@ def _hush(context: typer.Context, quiet: bool) -> bool:
     return quiet
 
 
-Quiet = Annotated[bool, Option("--quiet", "-q", callback=_hush, help="No progress and no notes.")]
+Quiet = Annotated[bool, Option("--quiet", "-q", callback=_hush, help="Hide progress and notes.")]
 
 
 def method_option(kind: str, help: str) -> Any:
@@ -73,7 +73,7 @@ _reading = partial(Option, rich_help_panel="Reading")
 def read_options(
     format: Annotated[str, _reading(help=f"Format: auto, {FORMATS}.")] = io.AUTO,
     encoding: Annotated[str, _reading(help="Encoding, such as latin-1.")] = "utf-8",
-    language: Annotated[str, _reading(help="Language, such as hi.")] = "",
+    language: Annotated[str, _reading(help="Language code, such as hi.")] = "",
     scheme_in: Annotated[str | None, _reading(help="Tag scheme; detected by default.")] = None,
     word_column: Annotated[
         int | None, _reading(help="Column of the words, counted from 1; detected by default.")
@@ -86,8 +86,8 @@ def read_options(
     split: Annotated[
         str | None,
         _reading(
-            help="How text is split into words: spaces (default for plain text), punctuation too, all signs, "
-            "or characters (for scripts without spaces)."
+            help="Where to split text into words: spaces (default for plain text), also punctuation, also signs "
+            "inside words, or characters (scripts without spaces)."
         ),
     ] = None,
 ) -> io.ReadOptions:

@@ -30,14 +30,16 @@ from nersery.io.tokenization import Splitting
 from nersery.pipeline.stage_job import JobOptions, stage_job
 
 SourceText = Annotated[str, Argument(help="Text with one sentence per line, or a corpus.", metavar="SOURCE")]
-Picture = Annotated[Path | None, Option(help="SVG file for a drawing of one pair.")]
+Picture = Annotated[Path | None, Option(help="Draw one pair in this SVG file.")]
 PictureOf = Annotated[str, Option(help="Id of the target sentence to draw; by default the first with an entity.")]
 Probabilities = Annotated[str | None, Option(help="File of link probabilities, if the alignments have none.")]
 TargetText = Annotated[str, Argument(help="Its translation, line by line or by ids.", metavar="TARGET")]
 PairBy = Annotated[PairedBy, Option(help="auto: by id if both files have the same ids, otherwise by order.")]
-TargetSplit = Annotated[Splitting | None, Option(help="How target lines become words; --split is the source's.")]
-TargetFormat = Annotated[str, Option(help="Target format; --format is the source's.")]
-TargetLanguage = Annotated[str, Option(help="Target language. It affects splitting: align and project need the same.")]
+TargetSplit = Annotated[Splitting | None, Option(help="As --split, for the target.")]
+TargetFormat = Annotated[str, Option(help="As --format, for the target.")]
+TargetLanguage = Annotated[
+    str, Option(help="As --language, for the target. It affects splitting: align and project need the same.")
+]
 
 
 @crosslingual_group.command(
@@ -52,7 +54,7 @@ def align(
     source: SourceText,
     target: TargetText,
     output: Annotated[Path, Argument(help="Alignment file to write, one pair per line.", metavar="OUTPUT")],
-    method: Annotated[str, options.method_option("align", "An aligner of `nersery list align`.")] = "statistical",
+    method: Annotated[str, options.method_option("align", "An aligner from `nersery list align`.")] = "statistical",
     settings: options.Settings = None,
     target_split: TargetSplit = None,
     target_format: TargetFormat = "auto",
@@ -61,7 +63,9 @@ def align(
     first: options.First = 0,
     probabilities: Annotated[bool, Option("--probabilities/--plain", help="Write links as 0-0:0.83, or 0-0.")] = True,
     seed: options.Seed = 0,
-    keep: Annotated[Path | None, Option(help="Save what is learnt in this folder, for --set priors=FOLDER.")] = None,
+    keep: Annotated[
+        Path | None, Option(help="Save what the aligner learns in this folder, for --set priors=FOLDER.")
+    ] = None,
     json: options.AsJson = False,
 ) -> None:
     """Align the words of sentences and their translations (Pharaoh format). A rejected pair gets an empty line."""
@@ -99,7 +103,7 @@ def project(
     target: TargetText,
     output: options.Target,
     alignments: Annotated[
-        list[str], Option(help="Alignments (Pharaoh), or their shards; repeated for several sources, in order.")
+        list[str], Option(help="Alignment file (Pharaoh) or folder of shards; repeated for several sources, in order.")
     ],
     also: Annotated[list[str] | None, Option(help="Another labelled source that votes; may be repeated.")] = None,
     voting: Annotated[Voting, Option(help="Equal votes, or weighted by alignment quality.")] = "majority",

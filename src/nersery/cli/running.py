@@ -30,22 +30,22 @@ if TYPE_CHECKING:
 def grow(
     *,
     train: Annotated[list[str], Argument(help="Labelled sentences; several files are joined.", metavar="TRAIN...")],
-    raw: Annotated[str | None, Option(help="Raw text in the same language.", metavar="TEXT")] = None,
+    raw: Annotated[str | None, Option(help="Unlabelled text in the same language.", metavar="TEXT")] = None,
     test: Annotated[str | None, Option(help="Labelled sentences used only to score the result.")] = None,
     minutes: Annotated[
-        float, Option(help="Total minutes, over all calls. The first call sets the length of trainings.")
+        float, Option(help="Time limit over all calls. The first call decides how long each tagger trains.")
     ] = 30,
-    model: Annotated[str, Option(help="An encoder or tagger to try too.")] = "",
+    model: Annotated[str, Option(help="Another encoder or tagger to try.")] = "",
     define: Annotated[
         list[str] | None,
         Option(metavar="TYPE=WORDS", help="What a type means, for questions about raw text; may be repeated."),
     ] = None,
     out: Annotated[Path, Option(help="Output folder.")] = Path("runs/grow"),
-    plan: Annotated[bool, Option("--plan", help="Print the plan and its estimated time.")] = False,
+    plan: Annotated[bool, Option("--plan", help="Only print the plan and its estimated time.")] = False,
     json: options.AsJson = False,
     quiet: options.Quiet = False,
 ) -> None:
-    """Find the best tagger for labelled sentences and raw text within a time limit. The same command resumes."""
+    """Find the best tagger for labelled sentences and raw text within a time limit. Repeat the command to resume."""
     options.refuse_odd_bytes(out)
     from nersery.experiments.grow.session import GrowJob
 
@@ -93,7 +93,7 @@ def run(
     recipe: Annotated[
         str, Argument(help="A TOML file, or the name of a shipped recipe (`nersery list recipes`).", metavar="RECIPE")
     ],
-    out: Annotated[Path | None, Option(help="Folder of the run; by default runs/NAME.")] = None,
+    out: Annotated[Path | None, Option(help="Output folder; by default runs/NAME.")] = None,
     overrides: Annotated[
         list[str] | None,
         Option(
@@ -103,15 +103,15 @@ def run(
         ),
     ] = None,
     models: Annotated[
-        str, Option(help="Replace all models: bundled, bundled-multilingual, or paper (the papers').")
+        str, Option(help="Replace all models: bundled, bundled-multilingual, or paper (the paper's).")
     ] = "",
     check: Annotated[bool, Option("--check", help="Only check the files and estimate the time.")] = False,
-    jobs: Annotated[int, Option(min=1, help="Processes that share systems, seeds and cores.")] = 1,
+    jobs: Annotated[int, Option(min=1, help="Parallel processes; they share systems, seeds and cores.")] = 1,
     log: Annotated[str, Option(help="Also log to mlflow or wandb.")] = "",
     json: options.AsJson = False,
     quiet: options.Quiet = False,
 ) -> None:
-    """Run an experiment: sample, augment, train, evaluate, report. The same command resumes."""
+    """Run an experiment: sample, augment, train, evaluate, report. Repeat the command to resume."""
     from nersery.experiments.recipe import load, shipped_recipes
 
     loaded = load(recipe, overrides or [], models)

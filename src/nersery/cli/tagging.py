@@ -44,7 +44,7 @@ def train(
         str | None,
         options.method_option("tagger", "A tagger of `nersery list tagger`; by default the preset's, or transformer."),
     ] = None,
-    preset: Annotated[str | None, Option(help="A paper's settings; `nersery list presets`.")] = None,
+    preset: Annotated[str | None, Option(help="A paper's settings, from `nersery list presets`.")] = None,
     settings: options.Settings = None,
     seed: options.Seed = 0,
     onnx: Annotated[bool, Option("--onnx", help="Also write the network as model.onnx (extra onnx).")] = False,
@@ -52,7 +52,7 @@ def train(
     json: options.AsJson = False,
     quiet: options.Quiet = False,
 ) -> None:
-    """Train a tagger on one or more files, such as gold and generated sentences. The same command resumes."""
+    """Train a tagger on one or more files, such as gold and generated sentences. Repeat the command to resume."""
     names, folder = options.split_folder(files, "nersery train train.conll my-tagger")
     check_tagger_folder(folder, force=force)
     tagger = _untrained(method, preset, settings or [])
@@ -124,7 +124,9 @@ def _note_oddities(files: Mapping[str, Sequence[Sentence]], dev: Sequence[Senten
     "  nersery predict my-tagger test.conll predicted.conll",
 )
 def predict(
-    tagger: Annotated[str, Argument(help="A folder, or a Hugging Face token-classification model.", metavar="TAGGER")],
+    tagger: Annotated[
+        str, Argument(help="A folder, `bundled-ner`, or a Hugging Face token-classification model.", metavar="TAGGER")
+    ],
     source: options.Source,
     target: options.Target,
     backend: Annotated[Backend, Option(help="What runs the network; `onnx` needs `train --onnx`.")] = "torch",
@@ -152,7 +154,7 @@ Missing = Literal["refuse", "leave-out", "missed"]
     "  nersery evaluate test.conll predicted.jsonl --errors",
 )
 def evaluate(
-    gold: Annotated[str, Argument(help="Labelled by hand.", metavar="GOLD")],
+    gold: Annotated[str, Argument(help="The correct labels.", metavar="GOLD")],
     predicted: Annotated[str, Argument(help="The same sentences, labelled by a tagger.", metavar="PREDICTED")],
     against: Annotated[str | None, Option(help="Another tagger's labels, to test the difference.")] = None,
     missing: Annotated[Missing, Option(help="How to treat gold sentences that the other file lacks.")] = "refuse",
