@@ -29,7 +29,7 @@ from nersery.pipeline.stage import Answer, EngineLostError
 
 Row = TypeVar("Row")
 Answers = Callable[[Iterable[Sequence[Row | Reject]]], Iterator[Answer]]
-"""What gives one answer for each batch, in order, as `nersery.pipeline.engines.pool.Pool.answers`."""
+"""What gives the answers to batches, in order, as `nersery.pipeline.engines.pool.Pool.answers`."""
 
 MOST_SHARDS = 100_000
 """With more of them their names would no longer be in order."""

@@ -149,11 +149,6 @@ class Answer:
     rejects: bytes = b""
     tally: Tally = field(default_factory=Tally)
 
-    def __add__(self, other: Answer) -> Answer:
-        tally = Tally(self.tally.read, self.tally.written, self.tally.reasons.copy())
-        tally.include(other.tally)
-        return Answer(self.rows + other.rows, self.output + other.output, self.rejects + other.rejects, tally)
-
 
 class Ready:
     """Message of a worker that has made its step."""

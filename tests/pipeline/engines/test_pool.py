@@ -26,14 +26,15 @@ def run(
     sentences: list[Any], *, workers: int = 2, batch_size: int = 4, seed: int = 0, stage: Stage[Any, Any] | None = None
 ) -> tuple[Answer, Inline, list[str]]:
     """Everything through a pool, as one answer; who worked; and what was said."""
-    engine, said = Inline(seed), list[str]()
-    whole = Answer(0)
+    engine, said, tally = Inline(seed), list[str](), Tally()
     with Pool(engine, WorkerTask(stage or Capitals()), workers, said.append) as pool:
-        for answer in pool.answers(batches(sentences, 10**9, batch_size)):
-            whole += answer
+        answers = [*pool.answers(batches(sentences, 10**9, batch_size))]
     assert engine.closed
     assert all(worker.stopped for worker in engine.started)
-    return whole, engine, said
+    for answer in answers:
+        tally.include(answer.tally)
+    output, rejects = (b"".join(getattr(answer, part) for answer in answers) for part in ("output", "rejects"))
+    return Answer(sum(answer.rows for answer in answers), output, rejects, tally), engine, said
 
 
 def throw(error: Exception) -> Any:

@@ -29,28 +29,13 @@ AHEAD = 2
 """Batches sent to each worker, so that it never waits for the next one."""
 
 
-@dataclass
+@dataclass(eq=False)
 class _Batch(Generic[Row]):
     """A batch, or half of a larger one."""
 
     rows: Sequence[Row | Reject]
     tries_left: int = TRIES
     answer: Answer | None = None
-    halves: tuple[_Batch[Row], ...] = ()
-
-    def whole_answer(self) -> Answer | None:
-        """The result of all rows, or None before it is complete."""
-        if not self.halves:
-            return self.answer
-        first, second = (half.whole_answer() for half in self.halves)
-        return first + second if first is not None and second is not None else None
-
-    def halve(self) -> tuple[_Batch[Row], ...]:
-        middle = len(self.rows) // 2
-        parts = (self.rows[:middle], self.rows[middle:])
-        # A half is tried once, because its batch has killed workers already; a single row gets a second chance.
-        self.halves = tuple(_Batch(part, TRIES if len(part) == 1 else 1) for part in parts)
-        return self.halves
 
 
 @dataclass(eq=False)
@@ -88,6 +73,7 @@ class Pool(Generic[AnyWorker, Row, Item]):
         self._ahead, self._show = ahead, show
         self._slots: list[_Slot[AnyWorker, Row]] = []
         self._todo: deque[_Batch[Row]] = deque()
+        self._waiting: list[_Batch[Row]] = []  # for an answer or to be yielded, in order
         self._bad_starts = self._deaths = self._failed = 0
 
     def __enter__(self) -> Pool[AnyWorker, Row, Item]:
@@ -99,13 +85,15 @@ class Pool(Generic[AnyWorker, Row, Item]):
         self._engine.close()
 
     def answers(self, batches: Iterable[Sequence[Row | Reject]]) -> Iterator[Answer]:
-        """One result for each batch, in order; batches are read only as fast as workers process them.
+        """The results in order, one for each batch or for each part of a batch that killed workers.
+
+        Batches are read only as fast as workers process them.
 
         Raises:
             JobFailedError: If too many workers die or too many rows fail.
             NerseryError: If no worker can continue.
         """
-        source, waiting = iter(batches), deque[_Batch[Row]]()
+        source, waiting = iter(batches), self._waiting
         window, has_more = self._worker_limit * self._ahead + 1, True
         while has_more or waiting:
             if has_more and len(waiting) < window:
@@ -113,11 +101,10 @@ class Pool(Generic[AnyWorker, Row, Item]):
                 if rows is None:
                     has_more = False
                 else:
-                    waiting.append(_Batch(rows))
-                    self._todo.append(waiting[-1])
+                    self._add(rows)
             self._assign()
-            while waiting and (answer := waiting[0].whole_answer()) is not None:
-                waiting.popleft()
+            while waiting and (answer := waiting[0].answer) is not None:
+                del waiting[0]
                 self._count_failures(answer.tally)
                 yield answer
             if waiting:  # with room for another batch only look who has answered, else wait for somebody
@@ -126,7 +113,7 @@ class Pool(Generic[AnyWorker, Row, Item]):
     def answers_in_any_order(
         self, next_batch: Callable[[], Sequence[Row | Reject] | None]
     ) -> Iterator[tuple[Sequence[Row | Reject], Answer]]:
-        """Batches with their results, as they are finished, for batches that wait for results of others.
+        """Batches, or their parts as of `answers`, with their results: as they finish, for those that wait for others.
 
         Args:
             next_batch: Returns a batch that may start now, or None; called whenever a worker has nothing to do.
@@ -135,21 +122,23 @@ class Pool(Generic[AnyWorker, Row, Item]):
             JobFailedError: If too many workers die.
             NerseryError: If no worker can continue.
         """
-        waiting: list[_Batch[Row]] = []
         while True:
-            while len(waiting) < self._worker_limit and (rows := next_batch()) is not None:
-                waiting.append(_Batch(rows))
-                self._todo.append(waiting[-1])
-            if not waiting:
+            while len(self._waiting) < self._worker_limit and (rows := next_batch()) is not None:
+                self._add(rows)
+            if not self._waiting:
                 return
             self._assign()
-            for batch in [*waiting]:
-                if (answer := batch.whole_answer()) is not None:
-                    waiting.remove(batch)
-                    yield batch.rows, answer
+            for batch in self._waiting:
+                if batch.answer is not None:
+                    self._waiting.remove(batch)
+                    yield batch.rows, batch.answer
                     break
             else:
                 self._receive(None)
+
+    def _add(self, rows: Sequence[Row | Reject]) -> None:
+        self._waiting.append(_Batch(rows))
+        self._todo.append(self._waiting[-1])
 
     def _assign(self) -> None:
         """Assign batches to workers, the idle ones first, and start one for each that is left, as far as allowed."""
@@ -222,13 +211,21 @@ class Pool(Generic[AnyWorker, Row, Item]):
             return [batch]
         if len(batch.rows) > 1:
             self._report(f"a worker died {location}: {reason}; they are repeated in halves")
-            return batch.halve()
+            return self._halved(batch)
         self._report(f"{TRIES} workers died {location}: {reason}; it is rejected")
         sentence = row.sentence if isinstance(row, Reject) else stage.sentence_of(row)
         reject, tally = Reject(f"{FAILED}a worker died of it: {reason}", sentence), Tally()
         tally.add(reject)
         batch.answer = Answer(1, stage.blank.encode(), io.reject_line(reject).encode(), tally)
         return []
+
+    def _halved(self, batch: _Batch[Row]) -> Sequence[_Batch[Row]]:
+        """The halves of a batch, which take its place."""
+        middle, place = len(batch.rows) // 2, self._waiting.index(batch)
+        # A half is tried once, because its batch has killed workers already; a single row gets a second chance.
+        halves = [_Batch(part, TRIES if len(part) == 1 else 1) for part in (batch.rows[:middle], batch.rows[middle:])]
+        self._waiting[place : place + 1] = halves
+        return halves
 
     def _count_failures(self, tally: Tally) -> None:
         failed = {reason: count for reason, count in tally.reasons.items() if reason.startswith(FAILED)}
