@@ -35,7 +35,7 @@ def test_the_sentence_of_a_task() -> None:
 
 
 def test_a_reason_is_one_line_and_not_too_long() -> None:
-    assert reason_of(ValueError("one\ntwo")) == "failed: ValueError: one\\ntwo"
+    assert reason_of(ValueError("one\ntwo\x1b[2J")) == "failed: ValueError: one\\ntwo\\x1b[2J"
     of_one = DataError([Issue("no word", "a.conll", 3, "s7"), Issue("odd")], fix="write another")
     assert reason_of(of_one) == "failed: DataError: no word; odd", "equal for all sentences of the kind"
     fits = "x" * (200 - len("ValueError: "))

@@ -16,7 +16,6 @@ from nersery.core.outcome import Reject, Tally
 from nersery.pipeline.engines import pool as pools
 from nersery.pipeline.engines.pool import Pool
 from nersery.pipeline.engines.worker import BatchRunner, WorkerTask
-from nersery.pipeline.error_policy import FAILED, LONGEST_REASON, reason_of
 from nersery.pipeline.shards import batches
 from nersery.pipeline.stage import Answer, Stage, WorkerDiedError
 from tests.pipeline.fakes import Capitals, Inline, InlineWorker, expected, rows
@@ -107,10 +106,6 @@ class TestRowsThatFail:
         assert failed["s30"].startswith("failed: DataError: a score is NaN")
         assert len(failed) == 3
         assert len(engine.started) <= 2
-
-    def test_a_reason_is_one_line_and_short(self) -> None:
-        assert reason_of(ValueError("a\nb\x1b[2J")) == "failed: ValueError: a\\nb\\x1b[2J"
-        assert len(reason_of(ValueError("x" * 9999))) == len(FAILED) + LONGEST_REASON + 1
 
     def test_a_reject_that_cannot_be_written_is_one_without_its_numbers(self) -> None:
         odd = Reject("odd", Sentence(("a",), id="s0", scores={"odd": float("nan")}))
