@@ -10,7 +10,6 @@ import torch
 from transformers import BertConfig, BertModel
 
 from nersery.core.errors import SettingsError
-from nersery.core.progress import Progress
 from nersery.core.sentence import Entity, Sentence
 from nersery.core.training_context import Training
 from nersery.core.warnings import forget_notes
@@ -88,10 +87,6 @@ def test_dropout_is_set_where_the_model_has_one(tiny_model) -> None:
     assert tagger.parts[0].dropout.p == 0.42
 
 
-def all_weights(tagger: TransformerTagger) -> torch.Tensor:
-    return torch.cat([p.detach().flatten() for p in tagger._trained_parts().parameters()])
-
-
 @pytest.fixture
 def stopped(tiny_model, tmp_path: Path, monkeypatch) -> Path:
     """The state of a training that ended before its eighth step."""
@@ -103,15 +98,6 @@ def stopped(tiny_model, tmp_path: Path, monkeypatch) -> Path:
     with pytest.raises(StopIteration):
         tagger.fit(GOLD, Training(GOLD[:4], seed=2, folder=tmp_path / "state"))
     return tmp_path / "state"
-
-
-def test_a_training_that_was_stopped_goes_on(tiny_model, stopped: Path) -> None:
-    whole, again = (small(tiny_model, steps=12, evaluate_every=3) for _ in range(2))
-    expected = whole.fit(GOLD, Training(GOLD[:4], seed=2))
-    progress = Progress("train", quiet=True)
-    assert again.fit(GOLD, Training(GOLD[:4], seed=2, folder=stopped, progress=progress)) == expected
-    assert (progress.done, progress.total, progress.resumed) == (12, 12, 7)
-    assert torch.equal(all_weights(whole), all_weights(again))
 
 
 def test_a_training_goes_on_with_nothing_else(tiny_model, stopped: Path) -> None:
