@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import torch
 
-from nersery.core.errors import MissingResourceError, SettingsError
+from nersery.core.errors import SettingsError
 from nersery.models.causal import CausalLM
 from nersery.models.likelihood import Likelihood
 from nersery.models.loading import ModelSource
@@ -167,8 +167,3 @@ def test_numbers_that_are_none_are_refused(model: CausalLM) -> None:
         model.network.transformer.ln_f.bias.fill_(float("nan"))
     with pytest.raises(SettingsError, match="computes NaN"):
         model.likelihoods([["Ada"]])
-
-
-def test_a_model_that_is_not_there(tmp_path: Path) -> None:
-    with pytest.raises(MissingResourceError, match="no model folder"):
-        opened(tmp_path / "none")

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import torch
 
-from nersery.core.errors import MissingResourceError, SettingsError
+from nersery.core.errors import SettingsError
 from nersery.models.loading import ModelSource
 from nersery.models.text_encoder import TextEncoder
 
@@ -110,26 +110,9 @@ def test_the_encoder_of_an_encoder_decoder(tmp_path: Path, tiny_models: dict[str
         assert row == pytest.approx(mean / np.linalg.norm(mean), abs=1e-5)
 
 
-def test_weights_of_another_model_are_refused(tmp_path: Path, tiny_model: str) -> None:
-    from safetensors.torch import load_file, save_file
-
-    for name in ("config.json", "tokenizer.json", "tokenizer_config.json"):
-        (tmp_path / name).write_bytes((Path(tiny_model) / name).read_bytes())
-    weights = load_file(Path(tiny_model) / "model.safetensors")
-    renamed = {f"other.{name}": weight for name, weight in weights.items()}
-    save_file(renamed, tmp_path / "model.safetensors", {"format": "pt"})
-    with pytest.raises(MissingResourceError, match="are missing"):
-        TextEncoder(ModelSource(str(tmp_path)))
-
-
 def test_numbers_that_are_none_are_refused(tiny_model: str) -> None:
     encoder = TextEncoder(ModelSource(tiny_model))
     with torch.no_grad():
         encoder.network.encoder.layer[0].output.dense.bias.fill_(float("nan"))
     with pytest.raises(SettingsError, match="fp32"):
         encoder.sentences([["Ada"]])
-
-
-def test_a_model_that_is_not_there(tmp_path: Path) -> None:
-    with pytest.raises(MissingResourceError, match="no model folder"):
-        TextEncoder(ModelSource(str(tmp_path / "none")))

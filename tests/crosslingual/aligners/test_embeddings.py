@@ -166,9 +166,6 @@ class TestBatches:
         for alignment in linked(aligner(tiny_model, threshold=0.0).align(PAIRS)):
             assert [link[:2] for link in alignment] == sorted({link[:2] for link in alignment})
 
-    def test_no_pairs(self, tiny_model: str) -> None:
-        assert aligner(tiny_model).align([]) == []
-
 
 class TestLongSides:
     LONG = Pair(SIDES[0] * 12, (*SIDES[1] * 9, "Oslo"))

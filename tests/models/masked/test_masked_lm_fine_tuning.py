@@ -5,8 +5,6 @@ from __future__ import annotations
 import itertools
 import random
 from collections.abc import Sequence
-from pathlib import Path
-from typing import Any
 
 import pytest
 import torch
@@ -150,12 +148,3 @@ class TestFineTuning:
             fresh.fine_tune(self.EXAMPLES, one_word, plan(3, 2), rate=1.0, progress=progress)
             fresh.fine_tune(self.EXAMPLES, one_word, plan(1, 4), rate=1.0, progress=progress)
         assert progress.total == progress.done == 7
-
-    def test_a_finished_training_is_taken_from_its_folder(self, tiny_masked_lm: str, tmp_path: Path) -> None:
-        first, second = opened(tiny_masked_lm), opened(tiny_masked_lm)
-        first.fine_tune(self.EXAMPLES, one_word, plan(), rate=1.0, folder=tmp_path / "state")
-        calls: list[Any] = []
-        second._loss = lambda rows: calls.append(rows)  # type: ignore[assignment, method-assign]
-        second.fine_tune(self.EXAMPLES, one_word, plan(), rate=1.0, folder=tmp_path / "state")
-        assert torch.equal(weights(first), weights(second))
-        assert not calls
