@@ -49,7 +49,7 @@ class FlipDA(FineTuningSettings, TypeDescriptions, model_setup.MaskedModelSettin
         mask_rate: Probability that any other word is replaced, or in fine-tuning that a subword is masked.
         candidates: Candidates per sentence.
         top_k: Draw each word or subword from this many most probable ones, in proportion to their probability.
-        in_turn: Replace words one by one, each in view of the previous ones; takes longer.
+        in_turn: Replace words one by one, so that each depends on the previous ones; takes longer.
         max_subwords: Maximum subwords that T5 writes for a sentence.
 
     Reference:

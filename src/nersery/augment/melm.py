@@ -39,7 +39,7 @@ class MELM(MentionPredictions, FineTuningSettings, TypeDescriptions, model_setup
 
     Departures:
         - The paper masks and samples subwords, which joins halves of different words. Here a new word is a whole word
-          of the vocabulary, in like script and case and no number, unless `by_subword`.
+          of the vocabulary, of the same script and case, and no number, unless `by_subword`.
         - The code cuts the first character of every word and never uses the best prediction. We do neither.
         - At least one word of each sentence is masked and replaced, which the paper does not ensure. Words without
           letters or digits stay, and do not count for the rate.

@@ -98,7 +98,7 @@ UTF16_OFFSETS, UTF8_OFFSETS, CRLF_OFFSETS = "utf16-offsets", "utf8-offsets", "cr
 WHOLE_WORDS, CUT_WORDS = "whole-words", "cut-words"
 REPAIRS: Mapping[str, Repair] = MappingProxyType(
     {
-        INNER_MARK: Repair("a sentence of columns loses the byte order mark in front"),
+        INNER_MARK: Repair("a sentence in columns loses its byte order mark"),
         EXTRA_ROWS: Repair("CoNLL-U's ranges (3-4) and empty nodes (8.1) are left out"),
         BLANK_WORDS: Repair("a line whose word is empty or a space is left out"),
         RAGGED_LINES: Repair("a line with other columns than most keeps only its word and tag"),

@@ -33,7 +33,7 @@ class FineTuningSettings:
         epochs: Passes over gold. The epoch with the lowest dev loss is used.
         patience: Stop after this many epochs without a lower dev loss.
         batch_size: Sentences per step.
-        learning_rate: Of Adam. None: 1e-5, or 1e-4 for the bundled model.
+        learning_rate: For Adam. None: 1e-5, or 1e-4 for the bundled model.
     """
 
     _: KW_ONLY

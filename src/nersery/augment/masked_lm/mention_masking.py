@@ -28,7 +28,7 @@ class MentionPredictions(MaskedModelSettings):
         mean_rate: Mean share of a mention's words to replace, in [0, 1] (the papers' μ).
         top_k: Draw each word from this many most probable ones, all equally likely.
         by_subword: Draw the subwords of a word separately.
-        in_turn: Replace words one by one, each in view of the previous ones; takes longer.
+        in_turn: Replace words one by one, so that each depends on the previous ones; takes longer.
     """
 
     mean_rate: Rate = 0.5

@@ -26,7 +26,7 @@ class WordPredictions(MaskedModelSettings):
     """Settings and generation of the methods that replace random words by predictions of a masked language model.
 
     Args:
-        words: Words to replace per sentence, each in view of the previous ones.
+        words: Words to replace per sentence; each depends on the previous ones.
         top_k: Draw each word or subword from this many most probable ones, in proportion to their probability.
         by_subword: Draw the subwords of a word separately.
     """
