@@ -22,13 +22,19 @@ class Costs:
     run: Run
     run_time: RunTime
 
+    @property
+    def _folds(self) -> int:
+        """The seed of that number trains on all sentences."""
+        return self.run.recipe.sample.folds or 0
+
     def on_fold(self, system: System, fold: int) -> float:
         """To make, train and score a system and those that it goes on from."""
         return self._seconds(self.run_time, system, fold)
 
     def on_all(self, system: System, schedule: Schedule | None = None) -> float:
-        """The same on all sentences once it was tried on a fold; with gold only where its tagger is needed: for labels,
-        or for comparison on a test file.
+        """The same on all sentences, once it was tried on a fold.
+
+        Gold only is included where its tagger is needed: for labels, or for comparison on a test file.
 
         Args:
             schedule: Of the trainings; None: that of the search.
@@ -39,12 +45,13 @@ class Costs:
         asks = any(part.asks_for_tagger and not part.base for part in recipe.chain(system))
         is_needed = system is not recipe.baseline and (asks or self.run.corpora["test"])
         trained = [*([recipe.baseline] if is_needed else []), system]
-        return sum(self._seconds(times, part, recipe.sample.folds or 0, tried=system) for part in trained)
+        return sum(self._seconds(times, part, self._folds, tried=system) for part in trained)
 
     def _seconds(self, times: RunTime, system: System, seed: int, tried: System | None = None) -> float:
-        """
+        """To make, train and score a system and those that it goes on from, for a seed.
+
         Args:
-            tried: Answers to questions that this system or those before it needed count as given, for all folds.
+            tried: It or those before it have asked questions for all folds at once, which is done.
         """
         run, seconds = self.run, 0.0
         answered = run.recipe.chain(tried) if tried else []
@@ -53,7 +60,7 @@ class Costs:
                 seconds += times.training(part)
             if not run.path(seed, part, "result.json").exists():
                 seconds += times.scoring(part, self._scored_on(seed))
-            seeds = range((run.recipe.sample.folds or 0) + 1) if part.asks_questions else [seed]
+            seeds = range(self._folds + 1) if part.asks_questions else [seed]
             is_made = any(run.generated(other, part).exists() for other in seeds)
             if not is_made and not (part.asks_questions and part in answered):
                 seconds += times.making(part)
@@ -61,5 +68,5 @@ class Costs:
 
     def _scored_on(self, seed: int) -> int:
         """How many sentences a system of that seed is scored on: those of the fold, or of test."""
-        corpora, folds = self.run.corpora, self.run.recipe.sample.folds or 0
-        return len(corpora["test"]) if seed == folds else math.ceil(len(corpora["train"]) / folds)
+        corpora = self.run.corpora
+        return len(corpora["test"]) if seed == self._folds else math.ceil(len(corpora["train"]) / self._folds)

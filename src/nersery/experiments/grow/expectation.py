@@ -27,7 +27,8 @@ USUAL = {
 }
 """The `Gain` of systems with the encoder of gold only; see docs/results.md."""
 TWO_ENCODERS = {ENGLISH: (0.015, 0.015), MULTILINGUAL: (0.005, 0.015)}
-"""What labels usually gain more if taggers on two encoders relabel them by turns, by that of the last tagger."""
+"""What labels usually gain more if taggers on two encoders relabel them by turns: by the encoder of the last
+tagger; see docs/results.md."""
 LEFT = 0.5
 """What is left of a method's usual gain where its tagger starts from the bundled one."""
 CASED: Gain = (0.065, 0.05)
