@@ -1,4 +1,4 @@
-"""Average taggers of names that train.py has written.
+"""Average name taggers that train.py has written.
 
     python models/ner/average.py TAGGER... OUTPUT
 

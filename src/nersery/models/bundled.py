@@ -54,7 +54,7 @@ def folder(name: str = ENGLISH) -> Path:
 
 
 def multilingual(name: str) -> str:
-    """The multilingual model of the same kind as another one: a tagger of names for ``bundled-ner``."""
+    """The multilingual model of the same kind as another one: a name tagger for ``bundled-ner``."""
     return MULTILINGUAL_NER if name == ENGLISH_NER else MULTILINGUAL
 
 
