@@ -1,0 +1,84 @@
+"""Choose sentences to learn from, and their labels, of those that a base-size tagger of kinds has labelled.
+
+    python models/ner/from_base.py LABELLED... FOLDER
+
+``FOLDER/kinds/plain.jsonl`` gets those with rare kinds and some of the others, and ``FOLDER/names.jsonl`` those without
+doubtful labels, with the four types in place of kinds.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from pathlib import Path
+
+from certain import MOST_CHARACTERS
+from kinds import KINDS
+
+from nersery import io
+from nersery.core.random import item_rng
+from nersery.core.sentence import Sentence
+
+TYPE_OF = {kind: type for type, kinds in KINDS.items() for kind in (type, *kinds)}
+THINGS = {"DEVICE", "DRUG", "FOOD", "ORGANISM"}
+"""Kinds of what mostly has no name."""
+COMMON = {"CITY", "COUNTRY", "LOC", "MISC", "NATIONALITY", "ORG", "PER"}
+SHARES = (0.5, 0.15)
+"""Of the sentences with common kinds alone, and of those without entities, that are kept."""
+LEAST_SCORE = 0.3
+"""Of each entity, for kinds."""
+LEAST_OF_KIND = 0.5
+"""An entity that scores less keeps only the type of its kind."""
+LEAST_OF_NAME = 0.4
+"""Of each entity, for names."""
+WITHOUT_NAMES = 0.25
+"""Share of the sentences without names that are kept."""
+
+
+def distinct(paths: Iterable[str]) -> Iterator[Sentence]:
+    """The sentences of several files, each once, without long ones."""
+    seen: set[tuple[str, ...]] = set()
+    for path in paths:
+        for sentence in io.read(path):
+            if sentence.words not in seen and sum(map(len, sentence.words)) <= MOST_CHARACTERS:
+                seen.add(sentence.words)
+                yield replace(sentence, id=f"{Path(path).name}:{sentence.id}")
+
+
+def least_score(sentence: Sentence) -> float:
+    """Of its entities."""
+    return min((entity.score or 0.0 for entity in sentence.entities), default=1.0)
+
+
+def with_kinds(sentences: Iterable[Sentence]) -> Iterator[Sentence]:
+    """The sentences that teach kinds."""
+    for sentence in sentences:
+        entities = [
+            e if (e.score or 0.0) >= LEAST_OF_KIND else replace(e, type=TYPE_OF[e.type]) for e in sentence.entities
+        ]
+        has_rare = not COMMON.issuperset(entity.type for entity in entities)
+        is_drawn = item_rng(0, "without", sentence.id).random() < SHARES[not entities]
+        if least_score(sentence) >= LEAST_SCORE and (has_rare or is_drawn):
+            yield sentence.with_entities(entities)
+
+
+def with_names(sentences: Iterable[Sentence]) -> Iterator[Sentence]:
+    """The sentences with the four types."""
+    for sentence in sentences:
+        names = [entity for entity in sentence.entities if entity.type not in THINGS]
+        is_drawn = names or item_rng(0, "names", sentence.id).random() < WITHOUT_NAMES
+        if least_score(sentence) >= LEAST_OF_NAME and is_drawn:
+            yield sentence.with_entities([replace(name, type=TYPE_OF[name.type]) for name in names])
+
+
+def main() -> None:
+    """Write them."""
+    *labelled, folder = sys.argv[1:]
+    sentences = [*distinct(labelled)]
+    print(io.write(with_kinds(sentences), Path(folder, "kinds", "plain.jsonl")))
+    print(io.write(with_names(sentences), Path(folder, "names.jsonl")))
+
+
+if __name__ == "__main__":
+    main()
