@@ -100,6 +100,13 @@ def test_what_the_page_is_given(monkeypatch: pytest.MonkeyPatch) -> None:
     assert list(beside.items()) == [("o", ["o", "a"]), ("a", ["a"]), ("n", ["n"])]
 
 
+def test_tags_of_types_of_the_corpus_are_no_types() -> None:
+    io.write([Sentence(("steel",), (Entity(0, 1, "ALLOY"),), id="a")], "alloys.jsonl")
+    result = call("label", "review", "alloys.jsonl", "out.jsonl", "--types", "B-ALLOY")
+    assert result.code == 2
+    assert result.err.splitlines()[-1] == 'error: --types has the type "B-ALLOY", which is a tag; did you mean "ALLOY"?'
+
+
 def test_tags_are_no_types() -> None:
     result = call("label", "review", "in.jsonl", "out.jsonl", "--types", "PER,B-LOC")
     assert result.code == 2

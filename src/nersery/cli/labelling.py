@@ -188,6 +188,7 @@ def review(
     with Decisions.opened(SentenceTable(searchable=True), folder, writer.encode, start_over=force) as decisions:
         loader = ReviewLoader(corpus, decisions, originals, by, goal)
         loader.start()
+        check_types((name for name in names if name not in loader.types), "--types", beside=loader.types)
         server = _server(Review(decisions, loader, names, source), port) if page else None
         if server is None:
             loader.finish()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import tomllib
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from functools import cache
 from importlib import resources
 
@@ -52,10 +52,13 @@ def check_texts(texts: Mapping[str, str], setting: str) -> None:
         raise SettingsError(f"{setting} has no text for {', '.join(empty)}: expected a few words for each")
 
 
-def check_types(types: Iterable[str], setting: str) -> None:
+def check_types(types: Iterable[str], setting: str, beside: Collection[str] = ()) -> None:
     """Raise `SettingsError` if a name cannot be the type of an entity, or is a tag.
 
     *S-Layer* and *E-MAIL* are types, but tags if *Layer* or *MAIL* is a type, too.
+
+    Args:
+        beside: The types that a corpus has already.
     """
     names = [*dict.fromkeys(types)]
     for name in names:
@@ -66,7 +69,7 @@ def check_types(types: Iterable[str], setting: str) -> None:
         if name == "O":
             raise SettingsError(f'{setting} has the type "O", which is the tag of words outside entities: leave it out')
         type_ = _behind_letter(name)
-        if type_ and (is_known(type_) or type_ in names or behind_letters[type_] > 1):
+        if type_ and (is_known(type_) or type_ in names or type_ in beside or behind_letters[type_] > 1):
             raise SettingsError(f'{setting} has the type "{name}", which is a tag; did you mean "{type_}"?')
 
 
