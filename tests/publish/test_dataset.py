@@ -310,6 +310,9 @@ def test_what_the_user_says(tmp_path: Path):
         read_about(path)
     for part in ("3 issues", 'did you mean "license"', "about.name", "about.sources"):
         assert part in str(caught.value)
+    path.write_text('[[sources]]\nname = " "\nurl = "https://x.y"\n')
+    with pytest.raises(SettingsError, match=r"about\.sources .*expected a name for each source"):
+        read_about(path)
     path.write_text("= no")
     with pytest.raises(SettingsError, match="not TOML"):
         read_about(path)

@@ -35,6 +35,10 @@ class CitedSource:
 
     __pydantic_config__: ClassVar[Mapping[str, Any]] = {"extra": "forbid"}
 
+    def __post_init__(self) -> None:
+        if not self.name.strip():
+            raise ValueError('expected a name for each source, e.g. name = "Wikipedia"')
+
 
 @dataclass(frozen=True)
 class About:
