@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from operator import attrgetter
 from typing import Any, Self
 
+from nersery.core.errors import printable
 from nersery.report.number_format import MISSING, count, counts, in_minutes, millions, p_value, percent, signed
 
 Row = tuple[Any, ...]
@@ -177,5 +178,7 @@ def latex_text(text: str) -> str:
 
     >>> print(latex_text("[a] p < 0.001 & 48.3 ± 0.6 %"))
     {[}a] p $<$ 0.001 \& 48.3 $\pm$ 0.6 \%
+    >>> print(latex_text("PER\u202e"))
+    PER\textbackslash{}u202e
     """
-    return re.sub(r"[\\~^−±<>|\[*&%$#_{}]", lambda match: _ESCAPES.get(match[0], "\\" + match[0]), text)
+    return re.sub(r"[\\~^−±<>|\[*&%$#_{}]", lambda match: _ESCAPES.get(match[0], "\\" + match[0]), printable(text))
