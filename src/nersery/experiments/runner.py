@@ -52,7 +52,8 @@ class Run(RunFolder):
             for cell, error in cells.results(self.jobs):
                 if error is not None:
                     failures.append(error)
-                    self.say(f"note: {cell} failed: {failure_text(error)}")
+                    is_raised_at_once = len(failures) == 1 and cells.is_over(0)
+                    self.say(f"note: {cell} failed" + ("" if is_raised_at_once else f": {failure_text(error)}"))
                 elif not failures and cells.is_over(0, cell.seed):
                     self.remove_taggers(cell.seed)
             if failures:

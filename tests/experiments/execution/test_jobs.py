@@ -145,6 +145,17 @@ class TestJobs:
         assert Path("run/seed-0/gold/tagger").exists(), "what is left may need it"
         Run(load("recipe.toml"), Path("run"), quiet=True, jobs=number).execute()
 
+    def test_what_fails_last_is_not_told_twice(
+        self, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    ):
+        def fails(self: SystemRun) -> None:
+            raise DataError("no luck")
+
+        monkeypatch.setattr(SystemRun, "train_and_score", fails)
+        with pytest.raises(DataError, match="no luck"):
+            Run(load("recipe.toml", ["systems=[]"]), Path("run")).execute()
+        assert "note: gold, seed 0 failed\n" in capsys.readouterr().err
+
     def test_a_job_that_dies_twice_costs_its_cell_alone(self, inline: list[Inline], monkeypatch: pytest.MonkeyPatch):
         from tests.pipeline.fakes import Killed
 
