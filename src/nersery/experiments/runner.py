@@ -44,7 +44,7 @@ class Run(RunFolder):
         failures: list[Exception] = []
         with self.started() as fingerprint:
             if not self.quiet:  # timing some steps takes a while
-                seconds = Clock(self.folder).estimates(self.recipe, self.corpora, self.threads)
+                seconds = Clock(self.folder).estimates(self.recipe, self.corpora, self.threads, self.say)
                 total = makespan(self.recipe, seconds, self.jobs)
                 text = f"estimated run time in all: {in_minutes(total)}" if total else "the run time was not estimated"
                 self.say(text)
@@ -104,7 +104,7 @@ class Run(RunFolder):
     def plan(self) -> dict[str, Any]:
         """What `execute` would do, and how long that would take, as JSON values; first, `check`."""
         self.check()
-        seconds = estimates(self.recipe, self.corpora, self.threads)
+        seconds = estimates(self.recipe, self.corpora, self.threads, say=self.say)
         return {
             "recipe": self.recipe.source,
             "systems": [system.name for system in self.recipe.systems],

@@ -139,17 +139,17 @@ class Sweep:
         """As `Run.plan`."""
         speeds: dict[str, Any] = {}
         runs, notes = self.runs(), self.check()
-        seconds = (
-            makespan(run.recipe, estimates(run.recipe, self._corpora[part.language], run.threads, speeds), self.jobs)
-            for part, run in runs
-        )
+        seconds = 0.0
+        for part, run in runs:
+            estimated = estimates(run.recipe, self._corpora[part.language], run.threads, speeds, self._say)
+            seconds += makespan(run.recipe, estimated, self.jobs)
         return {
             "recipe": self.recipe.source,
             "runs": [part.name for part, _ in runs],
             "systems": [system.name for system in self.recipe.systems],
             "seeds": self.recipe.seeds,
             "notes": notes,
-            "seconds_in_all": sum(seconds),
+            "seconds_in_all": seconds,
         }
 
     def execute(self) -> SweepReport:

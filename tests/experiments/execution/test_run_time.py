@@ -53,5 +53,8 @@ def test_all_trainings_count(entry: dict[str, Any], seconds: float, monkeypatch:
     table = {"name": "x", "data": {"train": "t", "test": "u", "raw": "r"}, "tagger": {"steps": 20}, "systems": [system]}
     recipe, issues = parse_recipe(table)
     assert recipe is not None, issues
-    times = RunTime(recipe, sentences(8), sentences(50))
+    said: list[str] = []
+    times = RunTime(recipe, sentences(8), sentences(50), say=said.append)
     assert times.making(recipe.system("labels")) == pytest.approx(seconds)
+    assert said[0] == "timing transformer with bundled"
+    assert len(said) == len({*said}), "each once"

@@ -44,6 +44,14 @@ def timed(monkeypatch: pytest.MonkeyPatch, slower: dict[str, float]) -> tuple[Ma
     return Material(gold, gold, Corpus(()), ENGLISH, ()), asked
 
 
+def test_each_timing_is_announced(monkeypatch: pytest.MonkeyPatch) -> None:
+    material, asked = timed(monkeypatch, {})
+    said: list[str] = []
+    plan.make_plan(material, "", Budget(300.0), said.append)
+    assert said.count("timing transformer with bundled") == 1
+    assert sum(line.startswith("timing ") for line in said) == len(asked)
+
+
 def test_types_without_a_definition_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
     material, _ = timed(monkeypatch, {})
     own = [Sentence(("Ada", "wrote"), (Entity(0, 1, "MY TYPE"),), id=str(number)) for number in range(9)]

@@ -119,6 +119,7 @@ class RunTime:
         dev: Sentences that each training is evaluated on `EVALUATIONS` times.
         speeds: What was timed, by settings, as JSON values.
         timed: Called after each timing.
+        say: Called before each timing, which may take half a minute, with what is timed.
     """
 
     recipe: Recipe
@@ -127,6 +128,7 @@ class RunTime:
     dev: int = 0
     speeds: dict[str, Any] = field(default_factory=dict)
     timed: Callable[[], None] = lambda: None
+    say: Callable[[str], None] = lambda _: None
 
     def speed(self, system: System) -> Speed:
         """The speed of a system's tagger, timed once."""
@@ -142,6 +144,7 @@ class RunTime:
         unscaled = {"steps": None, "batch_size": None}
         key = json.dumps([settings.method, {**settings.settings, **location, **unscaled}], sort_keys=True, default=str)
         if key not in self.speeds:
+            self.say(f"timing {settings.method}" + (f" with {model}" if model else ""))
             self.speeds[key] = measure()
             self.timed()
         return self.speeds[key]
@@ -215,7 +218,11 @@ class RunTime:
 
 
 def estimates(
-    recipe: Recipe, corpora: Mapping[str, Corpus], threads: int | None = None, speeds: dict[str, Any] | None = None
+    recipe: Recipe,
+    corpora: Mapping[str, Corpus],
+    threads: int | None = None,
+    speeds: dict[str, Any] | None = None,
+    say: Callable[[str], None] = lambda _: None,
 ) -> dict[str, float]:
     """Estimated seconds of each system for a seed, without its base; a few steps are timed for that.
 
@@ -223,6 +230,7 @@ def estimates(
         corpora: By split, as a run reads them.
         threads: Of the process that carries them out; None takes those of this process.
         speeds: What other recipes have timed; what this one times is added.
+        say: See `RunTime`.
     """
     train = sorted(corpora["train"], key=lambda sentence: not sentence.entities)  # nothing is timed without entities
     size, dev_size = (  # of each language with its own file
@@ -232,7 +240,7 @@ def estimates(
     folds = recipe.sample.folds
     gold = train[: size or (len(train) * (folds - 1) // folds if folds else len(train))]
     dev_count = dev_size or len(corpora["dev"])
-    times = RunTime(recipe, gold, corpora["raw"].sentences, dev_count, {} if speeds is None else speeds)
+    times = RunTime(recipe, gold, corpora["raw"].sentences, dev_count, {} if speeds is None else speeds, say=say)
     scored_count = len(train) - len(gold) if folds else len(corpora["test"])
     with using_threads(threads):
         return {s.name: times.total(s) + times.scoring(s, scored_count) for s in recipe.systems}

@@ -94,7 +94,7 @@ def make_plan(
     material = replace(
         material, are_names=bool(start) and are_names(start, material.gold), has_english=ENGLISH in models
     )
-    draft = _PlanDraft(material, models, named, {} if speeds is None else speeds, timed)
+    draft = _PlanDraft(material, models, named, {} if speeds is None else speeds, timed, say)
     with without_notes():  # on encoders that are timed and then not used
         plan = _plan_of(draft, budget)
         if not named and (stronger := _stronger(plan, draft, budget)):
@@ -240,6 +240,7 @@ class _PlanDraft:
     named: str
     speeds: dict[str, Any]
     timed: Callable[[], None] = lambda: None
+    say: Callable[[str], None] = lambda _: None
     asks: bool = True
 
     def table(self, schedule: Schedule) -> dict[str, Any]:
@@ -271,7 +272,7 @@ class _PlanDraft:
         recipe, issues = parse_recipe(self.table(schedule))
         assert recipe is not None, issues
         gold, raw = self.material.gold.sentences, self.material.raw.sentences
-        return RunTime(recipe, gold, raw, speeds=self.speeds, timed=self.timed)
+        return RunTime(recipe, gold, raw, speeds=self.speeds, timed=self.timed, say=self.say)
 
     def seconds(self, schedule: Schedule, *, is_last: bool, gold_only: bool = False) -> float:
         """An estimate with that schedule: of the search, or of the training on all sentences."""

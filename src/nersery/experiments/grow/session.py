@@ -276,7 +276,8 @@ class GrowJob:
 
         with run.started():
             gold = run.corpora["train"].sentences
-            run_time = RunTime(recipe, gold, run.corpora["raw"].sentences, speeds=self._speeds, timed=save)
+            raw = run.corpora["raw"].sentences
+            run_time = RunTime(recipe, gold, raw, speeds=self._speeds, timed=save, say=self._say)
             better = better_encoders(profile(gold, self.options.language), recipe.tagger.settings["model"])
             last = Schedule(*record["last"])
             search = Search(

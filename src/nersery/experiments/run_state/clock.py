@@ -5,7 +5,7 @@ from __future__ import annotations
 import errno
 import json
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -43,17 +43,20 @@ class Clock:
             content = {}
         return {"estimates": {}, "systems": {}} | (content if isinstance(content, dict) else {})
 
-    def estimates(self, recipe: Recipe, corpora: Mapping[str, Corpus], threads: int | None) -> dict[str, float]:
+    def estimates(
+        self, recipe: Recipe, corpora: Mapping[str, Corpus], threads: int | None, say: Callable[[str], None]
+    ) -> dict[str, float]:
         """The estimated seconds of each system for a seed; estimated and noted by the first call.
 
         Args:
             corpora: By split, as a run reads them.
             threads: Of the process that carries them out; None takes those of this process.
+            say: See `RunTime`.
         """
         record = self.record()
         is_new = not record["estimates"] and not record["systems"]
         if is_new and any(sentence.entities for sentence in corpora["train"]):
-            record["estimates"] = estimates(recipe, corpora, threads)
+            record["estimates"] = estimates(recipe, corpora, threads, say=say)
             write_json(self.path, record)
         return record["estimates"]
 
