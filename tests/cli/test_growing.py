@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
+from nersery import io
 from nersery.cli.options import values_by_type
 from nersery.core.errors import SettingsError
+from tests.cli.calls import call
+from tests.standins import sentences
 
 
 def test_definitions_are_types_and_words() -> None:
@@ -28,3 +33,13 @@ def test_definitions_are_types_and_words() -> None:
 def test_other_definitions_are_refused(pairs: list[str], message: str) -> None:
     with pytest.raises(SettingsError, match=message):
         values_by_type("--define", pairs, "TYPE=WORDS")
+
+
+def test_the_free_folder_that_is_proposed_is_quoted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    io.write(sentences(9), "train.conll")
+    Path("my out").mkdir()
+    Path("my out/grow.json").write_text('{"fingerprint": {"model": "other"}, "recipe": "search.toml"}')
+    result = call("grow", "train.conll", "--out", "my out")
+    assert result.code == 2
+    assert "--out 'my out-2'" in result.err

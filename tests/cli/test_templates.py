@@ -162,6 +162,9 @@ def test_one_sentence(with_tagger: Sequence[str]) -> None:
     assert [one["id"] for one in shown(*with_tagger, "--limit", "2")["sentences"]] == ["a", "b"]
     result = call(*with_tagger, "--sentence", "z")
     assert (result.code, 'has no sentence "z"' in result.err) == (2, True)
+    io.write(GOLD, Path("my gold.jsonl"))
+    result = call("inspect", "templates", "my gold.jsonl", "--keywords", "none", "--sentence", "z")
+    assert "nersery inspect templates 'my gold.jsonl' --limit 3" in result.err
 
 
 def test_a_picture(with_tagger: Sequence[str]) -> None:

@@ -261,17 +261,17 @@ def test_files_of_unequal_length(missing: int):
 def test_a_corpus_made_of_text_without_its_blank_lines():
     """As `nersery predict` makes it: the translation still has them."""
     write("p.txt", "a", "", "b", "c")
-    write("p.sw", "A", "", "B", "C", "")
+    write("p 1.sw", "A", "", "B", "C", "")
     io.write(io.read("p.txt"), "p.jsonl")
-    message = "p.jsonl: 3 sentences, and 4 in p.sw; blank lines in p.sw: 1, the first is line 2"
-    fix = "when p.jsonl was made, leave them out too: nersery dataset convert p.sw NEW.txt --format text"
-    for sides in (("p.sw", "p.jsonl"), ("p.jsonl", "p.sw")):
+    message = "p.jsonl: 3 sentences, and 4 in p 1.sw; blank lines in p 1.sw: 1, the first is line 2"
+    fix = "when p.jsonl was made, leave them out too: nersery dataset convert 'p 1.sw' NEW.txt --format text"
+    for sides in (("p 1.sw", "p.jsonl"), ("p.jsonl", "p 1.sw")):
         with pytest.raises(DataError) as caught:
             list(bitext(*sides))
         assert fix in str(caught.value)
-        assert "blank lines in p.sw: 1, the first is line 2" in str(caught.value)
+        assert "blank lines in p 1.sw: 1, the first is line 2" in str(caught.value)
         assert sides[0] == "p.jsonl" or message in str(caught.value)
-    io.write(io.read("p.sw", format="text"), "NEW.txt")
+    io.write(io.read("p 1.sw", format="text"), "NEW.txt")
     assert list(map(texts, bitext("NEW.txt", "p.jsonl"))) == [["A", "a"], ["B", "b"], ["C", "c"]]
 
 

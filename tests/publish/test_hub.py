@@ -8,6 +8,8 @@ from typing import Any
 import pytest
 
 from nersery import io
+from nersery.core.errors import NerseryError
+from nersery.publish.hub import push
 from tests.cli.calls import call
 from tests.standins import sentences
 
@@ -75,6 +77,13 @@ def test_what_fails_is_named(
     done = published("--push", repository)
     assert (done.code, message in done.err) == (code, True), done.err
     assert (tmp_path / "data").exists() == (fails == "upload_folder")
+
+
+def test_the_command_that_repeats_the_upload_quotes_the_folder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(Hub, "fails", "create_repo")
+    with pytest.raises(NerseryError) as refused:
+        push(Hub(), tmp_path / "my data", "me/data", private=False)
+    assert f"hf upload me/data '{tmp_path / 'my data'}' --repo-type dataset" in str(refused.value)
 
 
 def test_without_push_the_hub_is_left_alone(published: Any) -> None:

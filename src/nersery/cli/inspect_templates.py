@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -90,7 +91,7 @@ def _chosen(corpus: Corpus, sentence: str | None, limit: int | None, source: str
     if sentence not in corpus.by_id:
         raise SettingsError(
             f'{source} has no sentence "{sentence}". To see ids: '
-            f"nersery inspect templates {source} --limit 3 --keywords none"
+            f"nersery inspect templates {shlex.quote(source)} --limit 3 --keywords none"
         )
     return [corpus.by_id[sentence]]
 

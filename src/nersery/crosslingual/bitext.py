@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -128,7 +129,7 @@ class Bitext:
             (shorter, short), (longer, long) = sides
             if longer.last - longer.blank == shorter.last:
                 seen = f"blank lines in {long.file.name}: {longer.blank:,}, the first is line {longer.first_blank:,}"
-                fixes[BLANK_FIX.format(short.file.name, long.file.name)] = None
+                fixes[BLANK_FIX.format(short.file.name, shlex.quote(long.file.name))] = None
             else:
                 place = where_apart(*(Features(map(words_of, in_order(side))) for side in (source, self.target)))
                 seen = "where they run apart cannot be seen" if place is None else self.describe(source, place)

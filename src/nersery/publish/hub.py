@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 from typing import Any
 
@@ -53,6 +54,6 @@ def push(client: Any, folder: Path, repository: str, *, private: bool) -> str:
         reason = str(error).split("\n", 1)[0]
         raise NerseryError(
             f"{folder} is written, but the hub refused it: {reason}. Repeat with --force, or: hf upload {repository} "
-            f"{folder} --repo-type dataset"
+            f"{shlex.quote(str(folder))} --repo-type dataset"
         ) from error
     return str(address)

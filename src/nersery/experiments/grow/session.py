@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import json
 import math
+import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import partial
@@ -227,7 +228,7 @@ class GrowJob:
             return {"fingerprint": fingerprint, "spent": record.get("spent", 0.0)}
         if difference := self._differences(old, json.loads(json.dumps(fingerprint))):
             free = self._free_folder()
-            fix = "Choose another folder, e.g. " + either(f"--out {free}", f'output="{free}"')
+            fix = "Choose another folder, e.g. " + either(f"--out {shlex.quote(str(free))}", f'output="{free}"')
             raise SettingsError(other_settings(self.folder, "a job", difference, fix))
         return record
 
