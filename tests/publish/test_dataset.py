@@ -301,6 +301,11 @@ def test_nothing_is_no_dataset(tmp_path: Path):
     assert list(tmp_path.iterdir()) == []
 
 
+def test_a_dataset_without_a_name_has_that_of_its_folder(tmp_path: Path):
+    front, _ = split_card(written(tmp_path, About(" ")))
+    assert front["pretty_name"] == "data"
+
+
 def test_what_the_user_says(tmp_path: Path):
     path = tmp_path / "about.toml"
     path.write_text('name = "Mine"\nlicense = "cc0-1.0"\n[[sources]]\nname = "there"\nurl = "https://x.y"\n')

@@ -76,7 +76,7 @@ def publish(
     if parquet:
         check_parquet()
     # Each on one line, for the hub knows no licence with a line break at its end.
-    name, license = (" ".join(text.split()) for text in (about.name or folder.name, about.license))
+    name, license = (" ".join(text.split()) for text in (about.name.strip() or folder.name, about.license))
     about = replace(about, name=name, license=license)
     full = {
         "versions": {"nersery": __version__, "python": ".".join(map(str, sys.version_info[:3]))},
