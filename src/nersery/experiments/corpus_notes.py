@@ -56,7 +56,7 @@ def note_of_length(label: str, words: int, sentences: int) -> str:
     mean = words / max(1, sentences)
     if mean < PARAGRAPH or sentences < FEWEST:
         return ""
-    advice = "put each sentence on a line of its own, because methods keep, reject and choose whole ones"
+    advice = "divide them into sentences, because methods keep, reject and choose whole ones"
     return f"the sentences of {label} have {mean:.0f} words on average, as paragraphs do: {advice}"
 
 

@@ -286,6 +286,7 @@ def test_paragraphs_are_noted(tmp_path: Path) -> None:
     found = read_material((str(tmp_path / "p.jsonl"),), str(tmp_path / "raw.txt"), None, io.ReadOptions(), 30).notes
     said = [one for one in found if "as paragraphs do" in one]
     assert [one.partition(" words")[0] for one in said] == ["the sentences of train have 100"]
+    assert "divide them into sentences" in said[0], "in CoNLL they have no line of their own"
 
 
 @pytest.mark.parametrize(
