@@ -195,6 +195,8 @@ def test_sentences_that_one_has_not_may_be_left_out():
     result = call("inspect", "agreement", "one.jsonl", "two.jsonl", "--missing", "leave-out", "--json")
     assert json.loads(result.out) == agreement(FIRST[1:2], SECOND[1:2]).as_dict()
     assert "note: left out 2 sentences of the first file and 1 of the second" in result.err
+    result = call("inspect", "agreement", "two.jsonl", "one.jsonl", "--missing", "leave-out")
+    assert "note: left out 1 sentence of the first file and 2 of the second" in result.err
     io.write([Sentence(("x",), id="other"), Sentence(("x",), id="of the first too")], "other.jsonl")
     result = call("inspect", "agreement", "one.jsonl", "other.jsonl", "--missing", "leave-out")
     assert result.code == 3

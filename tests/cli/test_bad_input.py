@@ -371,7 +371,7 @@ def test_a_dev_file_that_cannot_tell_is_noted():
     result = call("train", "more.conll", "out", "--dev", "odd.conll", "--method", "bilstm_crf", "--set", "steps=1")
     assert result.code == 0
     assert (
-        "note: dev has types that do not occur in train, so all their mentions count as missed: DOG (1 mentions)"
+        "note: dev has types that do not occur in train, so all their mentions count as missed: DOG (1 mention)"
         in result.err
     )
     assert "note: 2 of 3 dev sentences also occur in train, word for word" in result.err

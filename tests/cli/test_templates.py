@@ -86,7 +86,7 @@ def test_plain_marks_in_a_file(with_tagger: Sequence[str]) -> None:
         "d\n[New York LOC]\n\n"
         "e\n\u2068*राम*\u2069 [दिल्ली जगह] ___ *रहता* ___\n"
     ).replace("\u2068", "").replace("\u2069", "")
-    assert "4 templates keep 4 of 10 words outside entities; 1 sentences have none" in result.err
+    assert "4 templates with 4 of 10 words outside entities; 1 sentence without one" in result.err
 
 
 def test_styles_in_a_terminal(with_tagger: Sequence[str], monkeypatch: pytest.MonkeyPatch) -> None:

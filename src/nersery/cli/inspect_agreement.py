@@ -38,12 +38,13 @@ def agree(
     from nersery.evaluate.annotator_agreement import agreement
     from nersery.evaluate.missing_sentences import is_comparable, shared_sentences
     from nersery.evaluate.score_notes import note_of_scores
+    from nersery.report.number_format import plural
 
     first_corpus = Corpus(io.open_corpus(first, reading))
     second_corpus = options.read_relabelled(first_corpus, second)
     if missing == "leave-out":
         first_corpus, second_corpus, left_out = shared_sentences(first_corpus, second_corpus, second)
-        note(f"left out {left_out[0]} sentences of the first file and {left_out[1]} of the second")
+        note(f"left out {plural(left_out[0], 'sentence')} of the first file and {left_out[1]} of the second")
     try:
         result = agreement(first_corpus, second_corpus)
     except DataError as error:

@@ -106,6 +106,7 @@ def _drawn(shown: Sequence[Sentence]) -> Sequence[Sentence]:
 
 def _print(shown: Sequence[Sentence], templates_by_id: Mapping[str, Template]) -> None:
     from nersery.augment.base import NO_ENTITIES
+    from nersery.report.number_format import plural
 
     parts: list[Any] = []
     for sentence in shown:
@@ -116,8 +117,8 @@ def _print(shown: Sequence[Sentence], templates_by_id: Mapping[str, Template]) -
     kept = sum(len(template.keywords) for template in templates_by_id.values())
     words = sum(len(template.sentence.outside) for template in templates_by_id.values())
     remark(
-        f"{len(templates_by_id):,} templates keep {kept:,} of {words:,} words outside entities; "
-        f"{len(shown) - len(templates_by_id):,} sentences have none"
+        f"{plural(len(templates_by_id), 'template')} with {kept:,} of {words:,} words outside entities; "
+        f"{plural(len(shown) - len(templates_by_id), 'sentence')} without one"
     )
 
 

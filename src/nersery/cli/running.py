@@ -70,11 +70,11 @@ def grow(
 
 def _print_grow_plan(plan: Plan) -> None:
     from nersery.report.model import label_of
-    from nersery.report.number_format import in_minutes
+    from nersery.report.number_format import in_minutes, plural
 
     folds, tagger = plan.table["sample"]["folds"], plan.table["tagger"]
     training_text = f"{tagger['steps']} steps a training with {tagger['model']}"
-    print(f"{folds} folds, {training_text}, {len(plan.material.raw):,} raw sentences. On one fold:")
+    print(f"{folds} folds, {training_text}, {plural(len(plan.material.raw), 'raw sentence')}. On one fold:")
     estimates = {label_of(name): seconds for name, seconds in plan.seconds().items()}
     for name, seconds in zip(tables.padded(estimates), estimates.values(), strict=True):
         print(f"  {name}  {in_minutes(seconds):>8}")

@@ -11,6 +11,7 @@ from nersery.core.sentence import Sentence, types_in
 from nersery.core.text_forms import unspaced
 from nersery.evaluate.score_notes import RENAME
 from nersery.io.tokenization import attached_signs
+from nersery.report.number_format import plural
 from nersery.taggers.components.description import read_description
 
 SENTENCES_READ = 2000
@@ -28,7 +29,7 @@ def note_of_types(label: str, part: Iterable[Sentence], known: Collection[str]) 
     counts = Counter(entity.type for sentence in part for entity in sentence.entities if entity.type not in known)
     if not counts:
         return ""
-    listed = ", ".join(f"{type_} ({count} mentions)" for type_, count in sorted(counts.items()))
+    listed = ", ".join(f"{type_} ({plural(count, 'mention')})" for type_, count in sorted(counts.items()))
     return f"{label} has types that do not occur in train, so all their mentions count as missed: {listed}"
 
 

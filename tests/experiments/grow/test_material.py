@@ -36,7 +36,7 @@ def test_raw_text_is_drawn_and_cleaned(tmp_path: Path) -> None:
     known = {sentence.words for sentence in material.gold}
     assert not any(sentence.words in known or sentence.entities for sentence in material.raw)
     assert [note for note in material.notes if "drawn at random" in note or "left out" in note] == [
-        "8 raw sentences are repeated or also in train or test, and were left out",
+        "8 raw sentences left out: repeated, or also in train or test",
         "30 of 50 raw sentences were drawn at random: grow uses no more",
     ]
 
@@ -46,7 +46,7 @@ def test_a_test_file_that_flatters_or_asks_for_unknown_types_is_named(tmp_path: 
     io.write([*sentences(3), Sentence(("x",), (Entity(0, 1, "NEW"),), id="x")], tmp_path / "test.conll")
     train, test = (str(tmp_path / f"{name}.conll") for name in ("train", "test"))
     assert read_material([train], None, test, io.ReadOptions(), 30).notes[-2:] == (
-        "test has types that do not occur in train, so all their mentions count as missed: NEW (1 mentions)",
+        "test has types that do not occur in train, so all their mentions count as missed: NEW (1 mention)",
         "3 of 4 test sentences also occur in train, word for word",
     )
 

@@ -92,7 +92,7 @@ class TestInputs:
     def test_sentences_that_a_repair_rejects_are_noted(self):
         Path("dev.conll").write_text(Path("dev.conll").read_text() + "\nAda\tB_PER\n")
         notes = execute('data.repair=["drop-sentence"]')["notes"]
-        assert "dev: 1 sentences were rejected by the repair drop-sentence" in notes
+        assert "dev: 1 sentence rejected by the repair drop-sentence" in notes
 
     def test_types_that_train_lacks(self):
         for split in ("dev", "test"):

@@ -199,7 +199,8 @@ def _raw(source: Iterable[Sentence], known_texts: set[str], most: int, ids: set[
     drawn = sorted(shuffled[:most], key=lambda pair: pair[1])
     notes = []
     if len(distinct) < total:
-        notes.append(f"{total - len(distinct)} raw sentences are repeated or also in train or test, and were left out")
+        left_out = plural(total - len(distinct), "raw sentence")
+        notes.append(f"{left_out} left out: repeated, or also in train or test")
     if len(drawn) < len(distinct):
         notes.append(f"{len(drawn):,} of {len(distinct):,} raw sentences were drawn at random: grow uses no more")
     taken = {id.partition("/")[0] for id in ids}

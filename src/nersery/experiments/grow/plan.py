@@ -25,6 +25,7 @@ from nersery.experiments.grow.zero_shot import are_names
 from nersery.experiments.recipe import parse_recipe
 from nersery.models.bundled import ENGLISH, MULTILINGUAL
 from nersery.models.loading import ModelSource
+from nersery.report.number_format import plural
 
 SEARCH_SHARE = 0.4
 """Of the time that is left after the timing, at most, for gold only and the most promising system on a fold."""
@@ -86,7 +87,7 @@ def make_plan(
         speeds: What an earlier call has timed; new timings are added.
         timed: Called after each timing.
     """
-    say(f"{len(material.gold)} labelled sentences, {len(material.raw):,} raw ones; {material.text}")
+    say(f"{len(material.gold)} labelled sentences, {plural(len(material.raw), 'raw one')}; {material.text}")
     say("plan: a few steps of each training are timed")
     models, notes = _available(models_for(material.text, named), named)
     notes += filter(None, [note_of_documents(material.gold, _folds(material))])

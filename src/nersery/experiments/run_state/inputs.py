@@ -84,7 +84,7 @@ def _read(recipe: Recipe, file: DataFile, say: Callable[[str], None], notes: lis
         counts = ", ".join(f"{repair} {count}" for repair, count in sorted(source.repaired.items()))
         notes.append(f"{file.label} was repaired as requested: {counts}")
     if source.rejects:
-        notes.append(f"{file.label}: {len(source.rejects)} sentences were rejected by the repair drop-sentence")
+        notes.append(f"{file.label}: {plural(len(source.rejects), 'sentence')} rejected by the repair drop-sentence")
     return _of_language(corpus, file) if file.language else corpus
 
 
