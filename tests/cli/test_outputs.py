@@ -35,6 +35,17 @@ class TestOutputs:
         assert call(*args, "--force").code == 0
         assert Path("OUT.jsonl").read_text() != "precious"
 
+    @pytest.mark.parametrize("args", WRITERS[:4], ids=lambda args: args[0])
+    def test_what_is_said_of_an_unknown_extension_works_for_the_command(self, args: list[str]):
+        advice = call(*["OUT.json" if arg == "OUT.jsonl" else arg for arg in args]).err.partition(". ")[2]
+        if "convert" in args:
+            convert = [*args[:3], "OUT.json", *advice.rpartition("e.g. ")[2].split()]
+        else:
+            assert call(*args).code == 0
+            convert = advice.rpartition(": nersery ")[2].replace("FILE", "OUT.json").split()
+        assert call(*convert).code == 0
+        assert '"predictions"' in Path("OUT.json").read_text("utf-8")
+
     @pytest.mark.parametrize("args", WRITERS, ids=lambda args: args[0])
     def test_a_link_to_nothing_is_kept_unless_forced_as_one_to_a_file(self, args: list[str]):
         for is_there in (False, True):

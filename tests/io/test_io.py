@@ -311,7 +311,7 @@ def test_formats_by_extension() -> None:
     ]
     with pytest.raises(
         SettingsError,
-        match=r'".json" names no format, expected one of (?!.*\.(csv|parquet))\.conll.* --to writes other formats',
+        match=r'".json" names no format, expected one of (?!.*\.(csv|parquet))\.conll.* For another format',
     ):
         format_of("a.json")
     with pytest.raises(SettingsError, match='no output format "doccano"; did you mean "spans"'):

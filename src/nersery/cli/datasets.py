@@ -62,7 +62,7 @@ def convert(
     quiet: options.Quiet = False,
 ) -> None:
     """Convert between formats. Sentences, labels and characters do not change."""
-    format = output_format(target, to)
+    format = output_format(target, to, can_be_named=True)
     for option, value in (("--scheme", scheme), ("--separator", separator)):
         if value is not None and format != "conll":
             raise SettingsError(f"{option} is for CoNLL output, but {target} is written as {format}: leave it out")

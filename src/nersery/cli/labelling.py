@@ -66,7 +66,7 @@ def next_(
 
     if bool(tagger) == (run is not None):
         raise SettingsError("name the taggers either by --tagger, which may be repeated, or by --run")
-    format = output_format(target, to)
+    format = output_format(target, to, can_be_named=True)
     if format == "text":  # else the writer would say so when everything is predicted
         raise SettingsError("plain text cannot hold predicted labels: write .jsonl, or leave them out by --to words")
     io.writer(format)

@@ -10,14 +10,18 @@ from pathlib import Path
 from nersery.core.errors import SettingsError, did_you_mean
 from nersery.core.files import as_path, naming_the_full_disk, refuse_unwritable, written_beside
 from nersery.core.sentence import Sentence, checked_sentences
+from nersery.core.wording import either
 from nersery.io.base import AUTO, Writer
 from nersery.io.document_marks import with_marks
 from nersery.io.formats import Format, extensions, formats, writable
 from nersery.io.text_file import as_beginning
 
 
-def format_of(path: str | Path) -> str:
+def format_of(path: str | Path, *, can_be_named: bool = False) -> str:
     """The format to write, by the extension of the path.
+
+    Args:
+        can_be_named: Whether the caller could have named a format, which the message then offers.
 
     Raises:
         SettingsError: If the extension is unknown.
@@ -30,9 +34,18 @@ def format_of(path: str | Path) -> str:
         known = [name for name, format in extensions().items() if formats()[format].writer]
         raise SettingsError(
             f'{path}: the extension "{extension}" names no format, expected one of {", ".join(known)}. '
-            "nersery dataset convert --to writes other formats, such as label-studio"
+            + _how_to_write_others(can_be_named)
         )
     return extensions()[extension]
+
+
+def _how_to_write_others(can_be_named: bool) -> str:
+    """How to get a format that has no extension of its own."""
+    if can_be_named:
+        return either("Or name the format, e.g. --to label-studio", 'Or name the format, e.g. format="label-studio"')
+    command = "nersery dataset convert OUT.jsonl FILE --to label-studio"
+    library = 'nersery.write(nersery.read("OUT.jsonl"), "FILE", format="label-studio")'
+    return f"For another format, write .jsonl and convert that: {either(command, library)}"
 
 
 def writer(format: str, *, scheme: str = "IOB2", separator: str = "\t") -> Writer:
@@ -74,7 +87,9 @@ def write(
         OSError: If the file cannot be written; nothing has changed then.
     """
     path = as_path(path, "the output")
-    encoder = writer(format_of(path) if format == AUTO else format, scheme=scheme, separator=separator)
+    encoder = writer(
+        format_of(path, can_be_named=True) if format == AUTO else format, scheme=scheme, separator=separator
+    )
     refuse_unwritable(path)
     path.parent.mkdir(parents=True, exist_ok=True)
     if encoder.format.makes_folder and os.path.lexists(path):

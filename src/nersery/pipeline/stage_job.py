@@ -204,14 +204,17 @@ def corpus_job(
     return FileJob(target, writer.encode, fingerprint, "", pack, makes_folder, losses=losses)
 
 
-def output_format(path: Path, wanted: str | None = None) -> str:
+def output_format(path: Path, wanted: str | None = None, *, can_be_named: bool = False) -> str:
     """The format to write, by name or by the path's extension.
+
+    Args:
+        can_be_named: Whether the command has an option for ``wanted``.
 
     Raises:
         SettingsError: If the extension is unknown, or the path is standard output.
     """
     refuse_unwritable(path)
-    return wanted or io.format_of(path)
+    return wanted or io.format_of(path, can_be_named=can_be_named)
 
 
 @dataclass(frozen=True)
