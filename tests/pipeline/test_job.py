@@ -154,6 +154,7 @@ class TestJournal:
             "reasons": {"reason 0": 4, "reason 1": 2, "reason 2": 2},
             "bytes": [len(("".join(kept)).encode()), len("".join(refused).encode())],
             "finished": False,
+            "columns": None,
         }
 
     def test_after_a_total_failure_nothing_is_left_of_it(self, tmp_path: Path, undisturbed: dict[str, bytes]) -> None:

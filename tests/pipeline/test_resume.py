@@ -13,6 +13,7 @@ from nersery import Sentence
 from nersery.core.errors import NerseryError, SettingsError
 from nersery.core.outcome import Outcome
 from nersery.pipeline.job import FileJob
+from nersery.pipeline.stage_job import corpus_job
 from tests.pipeline.jobs import ITEMS, encode, files, job, step
 
 
@@ -218,3 +219,28 @@ class TestResume:
         with pytest.raises(SettingsError, match="exists already"):
             job(tmp_path, seed=1).run([1], step)
         assert files(tmp_path) == before
+
+
+@pytest.mark.usefixtures("always_save")
+@pytest.mark.parametrize("kept", [2, 3, 4])
+def test_columns_that_differ_from_those_before_the_kill_are_rejected_after_it(tmp_path: Path, kept: int) -> None:
+    """Not taken for the usual number, which would reject all others, and write a file that cannot be read."""
+    tagged, bare = Sentence(("a",), columns=(("x",),)), Sentence(("b",))
+    rows = [tagged, tagged, bare, bare, tagged, bare]
+
+    def write(folder: Path, until: int) -> dict[str, bytes]:
+        def identity(batch: Sequence[Sentence]) -> list[Outcome]:
+            nonlocal until
+            until -= len(batch)
+            if until < 0:
+                raise Killed
+            return [*batch]
+
+        corpus_job(folder / "out.conll", {}).run(rows, identity, batch_size=1)
+        return files(folder)
+
+    whole = write(tmp_path / "whole", len(rows))
+    assert whole["out.conll"] == b"a\tx\tO\n\n" * 3
+    with pytest.raises(Killed):
+        write(tmp_path / "killed", kept)
+    assert write(tmp_path / "killed", len(rows)) == whole

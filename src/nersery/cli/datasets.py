@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -76,9 +75,6 @@ def convert(
     names = options.values_by_type("--type", types or [], example, empty=True)
     check_types(filter(None, names.values()), "--type")
     corpus = options.open_corpus(source)
-    if format == "conll" and (first := next(iter(corpus), None)):
-        with contextlib.suppress(DataError):  # which the job reports
-            writer.encode(first)  # a job that resumes must know how many columns there are
     fingerprint = {"convert": format, "types": names, "scheme": scheme, "separator": separator}
     input_fingerprint = corpus.fingerprint()
     job = corpus_job(target, {**fingerprint, "input": input_fingerprint}, writer, rows=corpus)

@@ -388,6 +388,8 @@ class Writer(ABC):
 
     format: Format
     """Set by `nersery.io.writer`."""
+    columns: int | None = None
+    """Extra columns of the first sentence, where all need as many; a job that resumes sets it."""
 
     @abstractmethod
     def encode(self, sentence: Sentence) -> str:

@@ -30,7 +30,6 @@ class ConllWriter(Writer):
         if separator not in (TAB, " "):
             raise SettingsError(f"the separator is {separator!r}, expected a tab or a space")
         self.scheme, self.separator = tags.scheme_name(scheme), separator
-        self.columns: int | None = None
 
     def encode(self, sentence: Sentence) -> str:
         """The sentence and a blank line.

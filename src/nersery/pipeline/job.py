@@ -105,6 +105,7 @@ class FileJob:
         makes_folder: The target is a folder, which takes the place of no file.
         sentence_of: The sentence that the reject of a failed item shows.
         losses: Told of the sentences that are written, if given.
+        writer: What ``encode`` belongs to, where it must know how the output begins.
     """
 
     target: Path
@@ -115,6 +116,7 @@ class FileJob:
     makes_folder: bool = False
     sentence_of: Callable[[Any], Sentence | None] = sentence_in
     losses: Losses | None = None
+    writer: io.Writer | None = None
 
     @property
     def part(self) -> Path:
@@ -168,7 +170,7 @@ class FileJob:
             NerseryError: If the journal is broken, or the files are shorter than it says or removed.
         """
         self.check_target(overwrite=overwrite)
-        journal = _Journal(self.part / JOURNAL, dict(self.fingerprint))
+        journal = _Journal(self.part / JOURNAL, dict(self.fingerprint), writer=self.writer)
         with journal.taken_over(overwrite=overwrite):
             was_finished = journal.finished  # then a killed call may have moved the files
             self._check_existing(overwrite, moved=was_finished)
@@ -265,6 +267,7 @@ class _Journal(JobRecord):
     tally: Tally = field(default_factory=Tally)
     output_bytes: int = 0
     reject_bytes: int = 0
+    writer: io.Writer | None = None
 
     def load(self, text: str, fingerprint: Mapping[str, Any]) -> str:
         """See `JobRecord.load`."""
@@ -275,6 +278,8 @@ class _Journal(JobRecord):
             return files.differences(recorded, fingerprint) if finished or tally.read else ""
         self.tally, self.finished = tally, finished
         self.output_bytes, self.reject_bytes = output_bytes, reject_bytes
+        if self.writer is not None:
+            self.writer.columns = state.get("columns")
         return ""
 
     def save(self, output: BinaryIO, rejects: BinaryIO) -> None:
@@ -291,8 +296,8 @@ class _Journal(JobRecord):
     def text(self) -> str:
         """The state as it is."""
         state = {"fingerprint": self.fingerprint, **self.tally.as_dict()}
-        size = [self.output_bytes, self.reject_bytes]
-        return json.dumps(state | {"bytes": size, "finished": self.finished}, indent=1)
+        state |= {"bytes": [self.output_bytes, self.reject_bytes], "finished": self.finished}
+        return json.dumps(state | {"columns": self.writer and self.writer.columns}, indent=1)
 
 
 def rejects_of(target: Path) -> Path:

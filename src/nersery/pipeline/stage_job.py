@@ -201,7 +201,7 @@ def corpus_job(
     fingerprint = {"nersery": __version__, **fingerprint}
     pack, makes_folder = writer.format.pack, writer.format.makes_folder
     losses = io.Losses(writer.format, getattr(rows, "stems", ()))
-    return FileJob(target, writer.encode, fingerprint, "", pack, makes_folder, losses=losses)
+    return FileJob(target, writer.encode, fingerprint, "", pack, makes_folder, losses=losses, writer=writer)
 
 
 def output_format(path: Path, wanted: str | None = None, *, can_be_named: bool = False) -> str:
