@@ -203,8 +203,8 @@ class Pass:
         self.rejects: list[Reject] = []
         self.repaired: Counter[str] = Counter()
         self.skipped: Counter[str] = Counter()
-        self.left_out: Counter[str] = Counter()
-        """How many things of a kind are in the file and not in its sentences, for a note at the end."""
+        self.noted: Counter[str] = Counter()
+        """Notes for the end, each with ``{}`` for a number, and these."""
         self.layer = ""
         """What the first file of a folder has its labels in, of a format with several layers."""
         self._ids = Ids()
@@ -335,8 +335,8 @@ class Source(ABC):
                 raise findings.error()
         except DataError as error:
             raise (self.advised(error) if self.advised else error) from None
-        for what, count in findings.left_out.items():
-            warn(f"{self.file.name}: left out {count:,} {what}")
+        for text, count in findings.noted.items():
+            warn(f"{self.file.name}: {text.format(f'{count:,}')}")
         self.rejects, self.repaired, self.skipped = findings.rejects, findings.repaired, findings.skipped
 
     def outcomes(self) -> Iterator[Sentence | Reject]:

@@ -83,7 +83,7 @@ def test_words_that_trigger_an_event_are_no_entities(folder: Path) -> None:
         stream.write("T9\tLive 13 18\tlived\nE1\tLive:T9 Who:T1\n")
     with heard() as notes:
         assert read(folder)[0].labels == ((0, 2, "PER"), (4, 5, "LOC"))
-    assert [note.partition(":")[2] for note in notes] == [f" left out 1 {LEFT_OUT}"]
+    assert [note.partition(":")[2] for note in notes] == [f" {LEFT_OUT.format(1)}"]
     lines = (folder / "a.ann").read_text("utf-8").splitlines(keepends=True)
     (folder / "a.ann").write_text("".join(line for line in lines if not line.startswith("E")), "utf-8")
     assert read(folder)[0].labels == ((0, 2, "PER"), (2, 3, "Live"), (4, 5, "LOC"))

@@ -22,7 +22,10 @@ OTHERS = ("R", "E", "A", "M", "N", "*", "#")
 """What lines begin with that say more of labels, which begin with ``T``."""
 _LABEL = re.compile(r"(?P<id>T\S*)\t(?P<type>\S+) (?P<places>\d{1,9} \d{1,9}(?:;\d{1,9} \d{1,9})*)(?:\t(?P<text>.*))?")
 _TRIGGER = re.compile(r"E\S*\t[^\s:]+:(\S+)")
-LEFT_OUT = "labels that name events, not entities; to read them as labels, delete the lines that begin with E from .ann"
+LEFT_OUT = (
+    "left out {} labels that name events, not entities; to read them as labels, delete the lines that begin with E "
+    "from .ann"
+)
 
 
 class BratSource(StandoffSource):
@@ -61,7 +64,7 @@ class BratSource(StandoffSource):
             findings.broken(self.file.stem, issues, unread(text))
             return
         spans = [_span(label, number) for number, _, label in labels if label and label["id"] not in triggers]
-        findings.left_out.update(+Counter({LEFT_OUT: len(labels) - len(spans)}))
+        findings.noted.update(+Counter({LEFT_OUT: len(labels) - len(spans)}))
         if self._text.has_mark():  # which brat counts as a character
             moved_spans = [replace(span, start=span.start - 1, end=span.end - 1) for span in spans]
             if sum(span.fits(text) for span in moved_spans) > sum(span.fits(text) for span in spans):

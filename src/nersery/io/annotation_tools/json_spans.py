@@ -18,9 +18,8 @@ from typing import Any
 
 from nersery.core.errors import Issue
 from nersery.core.sentence import Sentence
-from nersery.io.annotation_tools.argilla import agreed, is_record, of_record
+from nersery.io.annotation_tools.argilla import is_record, of_record
 from nersery.io.annotation_tools.json_forms import (
-    ANNOTATIONS,
     ENDS,
     LABEL_KEYS,
     STARTS,
@@ -36,8 +35,10 @@ from nersery.io.annotation_tools.json_forms import (
     texts_in,
     usual_form,
 )
-from nersery.io.annotation_tools.labelled_text import Document, Place, Span, apart
+from nersery.io.annotation_tools.label_studio import of_task
+from nersery.io.annotation_tools.labelled_text import Document, Place, Span
 from nersery.io.annotation_tools.standoff import StandoffSource, layout, refuse_outer_space, splits_alike
+from nersery.io.annotation_tools.unannotated import doubt_of, issue_of_unannotated
 from nersery.io.base import Pass, Writer, unread
 from nersery.io.formats import Beginning, Format
 from nersery.io.ids import Ids
@@ -117,7 +118,10 @@ class SpansSource(StandoffSource):
             if (answer := value.get("answer")) in REFUSALS:
                 findings.skip(id, f"answered {answer}", unread(str(value.get("text", ""))))
             else:
-                yield _document(value, id, line, labelled=self.labels_count, split=self.options.split)
+                document = _document(value, id, line, labelled=self.labels_count, split=self.options.split)
+                if self.labels_count and not document.spans and (doubt := doubt_of(value)):
+                    findings.noted[doubt] += 1
+                yield document
         except BrokenError as broken:
             findings.broken(id, broken.issues, unread(value))
 
@@ -152,7 +156,7 @@ def _left_out(first: tuple[int, Any]) -> list[str]:
         if not isinstance(value, dict):
             return []
         is_task = isinstance(value.get("data"), dict)
-        text = (_of_task(value, line, labelled=False) if is_task else usual_form(value)).get("text")
+        text = (of_task(value, line, labelled=False) if is_task else usual_form(value)).get("text")
     except BrokenError:  # `documents` says what is wrong
         return []
     if text is None:
@@ -182,7 +186,7 @@ def _document(value: Object, id: str, line: int, *, labelled: bool, split: str |
     """The document of an object, with ``labelled`` one with labels; raises `BrokenError` if it is none."""
     written = _written(value)
     if isinstance(value.get("data"), dict):
-        value = _of_task(value, line, labelled=labelled)
+        value = of_task(value, line, labelled=labelled)
     else:
         value = usual_form(of_record(value, line, labelled=labelled) if is_record(value) else value)
     text = value.get("text")
@@ -201,8 +205,7 @@ def _document(value: Object, id: str, line: int, *, labelled: bool, split: str |
     if value.get("_is_binary") is True:
         message = "its answer judges one label and says nothing of others, expected all labels of the text"
         raise BrokenError(Issue(message, line=line, kind="a single label judged"))
-    if labelled and value.get("annotation_id", "") is None:  # in Label Studio's JSON-MIN
-        issue = Issue("nobody has annotated this task", line=line, kind="not annotated", fixes=("annotate it",))
+    if labelled and (issue := issue_of_unannotated(value, line)):
         raise BrokenError(issue)
     spans = [span for label in _labels(value, line, labelled=labelled) for span in _spans(label, line)]
     language = value.get("language", written.get("language"))
@@ -213,58 +216,6 @@ def _document(value: Object, id: str, line: int, *, labelled: bool, split: str |
     if places is None and not split:
         places = _written_places(written.get("words", []), text)
     return Document(id, text, spans, line, places, language, source=source)
-
-
-def _of_task(task: Object, line: int, *, labelled: bool) -> Object:
-    """The text and the labels of a task of Label Studio, which has none if nobody has annotated it."""
-    completed: list[Any] = next((task[key] for key in ANNOTATIONS if isinstance(task.get(key), list)), [])
-    completed = [item for item in completed if isinstance(item, dict) and not item.get("was_cancelled")]
-    completed = [item for item in completed if item.get("ground_truth")] or completed
-    if not completed and labelled:
-        but = ": it has only predictions" if task.get("predictions") else ""
-        fix = "accept or correct them in Label Studio, and export again" if but else "annotate it"
-        raise BrokenError(Issue(f"nobody has annotated this task{but}", line=line, kind="not annotated", fixes=(fix,)))
-    label_lists = [_of_results(item.get("result") or [], line) for item in completed] or [[]]
-    labels = agreed(label_lists, "annotations", line, "keep the annotation that holds, or mark it as ground truth")
-    return {"text": _text_of(task["data"], labels, line), "spans": labels}
-
-
-def _of_results(results: Any, line: int) -> list[Object]:
-    """The labels that somebody has given; choices, relations and their kin are left out."""
-    if not isinstance(results, list):
-        raise _broken(line, f'"result" is {results!r:.60}, expected a list of labels')
-    with_places = [result for result in results if isinstance(result, dict) and isinstance(result.get("value"), dict)]
-    with_places = [result for result in with_places if {"start", "end"} <= result["value"].keys()]
-    labels = [result for result in with_places if "labels" in result["value"]]
-    known = {_id(result) for result in labels}
-    if other := next((result for result in with_places if result not in labels and _id(result) not in known), None):
-        raise _broken(line, f'a label is of the kind "{other.get("type")}", expected "labels" over plain text')
-    if len(texts := {str(result["to_name"]) for result in labels if "to_name" in result}) > 1:
-        raise _broken(line, f"labels are of {len(texts)} texts ({', '.join(sorted(texts))}), expected one text a task")
-    return [{key: result["value"].get(key) for key in ("start", "end", "labels", "text")} for result in labels]
-
-
-def _text_of(data: Object, labels: Sequence[Object], line: int) -> Any:
-    """The text of a task: what is called so, or else the only one, or the only one that the labels fit."""
-    if "text" in data:
-        return data["text"]
-    texts = {key: value for key, value in data.items() if isinstance(value, str)}
-    if labels and all(isinstance(label["text"], str) for label in labels):
-        mentions = [" ".join(apart(label["text"])) for label in labels]
-        having = {key: text for key, text in texts.items() if all(m in " ".join(apart(text)) for m in mentions)}
-        placed = {key: text for key, text in having.items() if all(_covers(text, label) for label in labels)}
-        texts = placed or having  # an emoji may count for two
-    elif len(data) > 1:
-        texts = {}
-    if len(texts) != 1:
-        raise _broken(line, f'"data" has {", ".join(data) or "nothing"}, expected "text", or one text that labels fit')
-    return next(iter(texts.values()))
-
-
-def _covers(text: str, label: Object) -> bool:
-    """Whether a label stands where it says."""
-    start, end = label["start"], label["end"]
-    return type(start) is int and type(end) is int and apart(text[start:end]) == apart(label["text"])
 
 
 def _labels(value: Object, line: int, *, labelled: bool) -> Sequence[Any]:

@@ -1,0 +1,69 @@
+"""Tasks of Label Studio: the text in their ``data``, and the labels of the annotation that counts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from nersery.core.errors import Issue
+from nersery.io.annotation_tools.argilla import agreed
+from nersery.io.annotation_tools.json_forms import ANNOTATIONS
+from nersery.io.annotation_tools.labelled_text import apart
+from nersery.io.objects import BrokenError, Object
+
+
+def of_task(task: Object, line: int, *, labelled: bool) -> Object:
+    """The text and the labels of a task of Label Studio, which has none if nobody has annotated it."""
+    completed: list[Any] = next((task[key] for key in ANNOTATIONS if isinstance(task.get(key), list)), [])
+    completed = [item for item in completed if isinstance(item, dict) and not item.get("was_cancelled")]
+    completed = [item for item in completed if item.get("ground_truth")] or completed
+    if not completed and labelled:
+        but = ": it has only predictions" if task.get("predictions") else ""
+        fix = "accept or correct them in Label Studio, and export again" if but else "annotate it"
+        raise BrokenError(Issue(f"nobody has annotated this task{but}", line=line, kind="not annotated", fixes=(fix,)))
+    label_lists = [_of_results(item.get("result") or [], line) for item in completed] or [[]]
+    labels = agreed(label_lists, "annotations", line, "keep the annotation that holds, or mark it as ground truth")
+    return {"text": _text_of(task["data"], labels, line), "spans": labels}
+
+
+def _of_results(results: Any, line: int) -> list[Object]:
+    """The labels that somebody has given; choices, relations and their kin are left out."""
+    if not isinstance(results, list):
+        raise _broken(line, f'"result" is {results!r:.60}, expected a list of labels')
+    with_places = [result for result in results if isinstance(result, dict) and isinstance(result.get("value"), dict)]
+    with_places = [result for result in with_places if {"start", "end"} <= result["value"].keys()]
+    labels = [result for result in with_places if "labels" in result["value"]]
+    known = {str(result.get("id", "")) for result in labels}
+    others = (result for result in with_places if result not in labels and str(result.get("id", "")) not in known)
+    if other := next(others, None):
+        raise _broken(line, f'a label is of the kind "{other.get("type")}", expected "labels" over plain text')
+    if len(texts := {str(result["to_name"]) for result in labels if "to_name" in result}) > 1:
+        raise _broken(line, f"labels are of {len(texts)} texts ({', '.join(sorted(texts))}), expected one text a task")
+    return [{key: result["value"].get(key) for key in ("start", "end", "labels", "text")} for result in labels]
+
+
+def _text_of(data: Object, labels: Sequence[Object], line: int) -> Any:
+    """The text of a task: what is called so, or else the only one, or the only one that the labels fit."""
+    if "text" in data:
+        return data["text"]
+    texts = {key: value for key, value in data.items() if isinstance(value, str)}
+    if labels and all(isinstance(label["text"], str) for label in labels):
+        mentions = [" ".join(apart(label["text"])) for label in labels]
+        having = {key: text for key, text in texts.items() if all(m in " ".join(apart(text)) for m in mentions)}
+        placed = {key: text for key, text in having.items() if all(_covers(text, label) for label in labels)}
+        texts = placed or having  # an emoji may count for two
+    elif len(data) > 1:
+        texts = {}
+    if len(texts) != 1:
+        raise _broken(line, f'"data" has {", ".join(data) or "nothing"}, expected "text", or one text that labels fit')
+    return next(iter(texts.values()))
+
+
+def _covers(text: str, label: Object) -> bool:
+    """Whether a label stands where it says."""
+    start, end = label["start"], label["end"]
+    return type(start) is int and type(end) is int and apart(text[start:end]) == apart(label["text"])
+
+
+def _broken(line: int, message: str) -> BrokenError:
+    return BrokenError(Issue(message, line=line, kind="wrong object"))
