@@ -104,13 +104,13 @@ def test_tags_of_types_of_the_corpus_are_no_types() -> None:
     io.write([Sentence(("steel",), (Entity(0, 1, "ALLOY"),), id="a")], "alloys.jsonl")
     result = call("label", "review", "alloys.jsonl", "out.jsonl", "--types", "B-ALLOY")
     assert result.code == 2
-    assert result.err.splitlines()[-1] == 'error: --types has the type "B-ALLOY", which is a tag; did you mean "ALLOY"?'
+    assert 'error: --types has the type "B-ALLOY", which is a tag; did you mean "ALLOY"?' in result.err
 
 
 def test_tags_are_no_types() -> None:
     result = call("label", "review", "in.jsonl", "out.jsonl", "--types", "PER,B-LOC")
     assert result.code == 2
-    assert result.err == 'error: --types has the type "B-LOC", which is a tag; did you mean "LOC"?\n'
+    assert 'error: --types has the type "B-LOC", which is a tag; did you mean "LOC"?' in result.err
 
 
 def test_notes_and_what_a_format_cannot_hold(monkeypatch: pytest.MonkeyPatch) -> None:

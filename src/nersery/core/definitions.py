@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 import tomllib
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
@@ -70,7 +71,11 @@ def check_types(types: Iterable[str], setting: str, beside: Collection[str] = ()
             raise SettingsError(f'{setting} has the type "O", which is the tag of words outside entities: leave it out')
         type_ = _behind_letter(name)
         if type_ and (is_known(type_) or type_ in names or type_ in beside or behind_letters[type_] > 1):
-            raise SettingsError(f'{setting} has the type "{name}", which is a tag; did you mean "{type_}"?')
+            other = shlex.quote(f"{name}={name[0]}{type_}")
+            raise SettingsError(
+                f'{setting} has the type "{name}", which is a tag; did you mean "{type_}"? If it is a type, rename it '
+                f"in your files: nersery dataset convert OLD NEW --type {other}"
+            )
 
 
 def _behind_letter(name: str) -> str:
