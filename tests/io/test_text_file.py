@@ -93,6 +93,25 @@ def test_utf_16_without_a_mark_is_called_so_before_any_of_its_bytes(
     assert "".join(TextFile(path, written).lines()) == text
 
 
+@pytest.mark.parametrize("read_as", ["utf-8", "latin-1", "gb18030"])
+@pytest.mark.parametrize("written", ["utf-16-le", "utf-16-be"])
+def test_utf_16_of_chinese_is_known_by_its_line_ends(tmp_path: Path, written: str, read_as: str) -> None:
+    """They alone have nulls; without many of them, an error of another encoding still leads to the right one."""
+    path, line = tmp_path / "a.txt", "我们在北京大学学习自然语言处理的方法"
+    path.write_bytes(f"{line * 50}\n".encode(written) * 4)
+    assert issues(path, read_as)[0][0][0] == f"this seems to be {written}"
+    path.write_bytes(f"{line}\n".encode(written))
+    if read_as == "utf-8":
+        assert f"--encoding {written}" in issues(path, read_as)[1]
+
+
+def test_nulls_in_a_damaged_file_are_no_utf_16(tmp_path: Path) -> None:
+    path = tmp_path / "a.txt"
+    for encoding in ("utf-8", "latin-1"):
+        path.write_bytes("Zoë saw him there, and he had not seen her then\n\0".encode(encoding) * 9)
+        assert len([*TextFile(path, encoding).lines()]) == 10
+
+
 @pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16", "utf-32"])
 def test_the_mark_of_a_byte_order_tells_the_encoding(tmp_path: Path, encoding: str) -> None:
     """One option is for all files of a command, such as both sides of parallel text."""

@@ -9,6 +9,7 @@ import re
 import shutil
 import sys
 import tempfile
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from itertools import groupby, islice
@@ -72,6 +73,10 @@ LEAST_NULLS = 0.08
 """Of the even or the odd bytes of text in UTF-16, whose spaces have one in any script; other text has none."""
 MOST_CHANCE_NULLS = 3
 """In the first lines of a damaged file."""
+MOST_SEARCHED = 100_000
+"""Bytes that are searched for line ends in UTF-16."""
+LEAST_LINE_ENDS = 4
+"""In UTF-16 that has no spaces."""
 
 
 class TextFile:
@@ -237,14 +242,25 @@ class TextFile:
             self.refuse_binary()
             raise DataError(Issue(f"this seems to be {likely}", self.name), fix=_naming(likely))
 
-    def _utf_16(self) -> str:
-        """The kind of UTF-16 in which a file without a mark seems to be; empty if it seems to be none."""
-        beginning = self._bytes(1000)
+    def _utf_16(self, least: int = LEAST_LINE_ENDS) -> str:
+        """The kind of UTF-16 in which a file without a mark seems to be; empty if it seems to be none.
+
+        Args:
+            least: How many line ends show it where spaces do not, as in Chinese.
+        """
+        beginning = self._bytes(MOST_SEARCHED)
         nulls = [
             part.count(0) > max(LEAST_NULLS * len(part), MOST_CHANCE_NULLS)
-            for part in (beginning[::2], beginning[1::2])
+            for part in (beginning[:1000:2], beginning[1:1000:2])
         ]
-        return "" if all(nulls) or not any(nulls) else "utf-16-be" if nulls[0] else "utf-16-le"
+        if any(nulls):
+            return "" if all(nulls) else "utf-16-be" if nulls[0] else "utf-16-le"
+        units = Counter(zip(beginning[::2], beginning[1::2], strict=False))
+        ends = {"utf-16-le": b"\n\0", "utf-16-be": b"\0\n"}
+        found = [name for name, end in ends.items() if units[*end] >= least]
+        # Those of other files stand at odd places, too.
+        is_whole = len(found) == 1 and beginning.count(ends[found[0]]) == units[*ends[found[0]]]
+        return found[0] if is_whole and not _is_nearly_utf_8(beginning) else ""
 
     def _begins_in_utf_8(self) -> bool:
         """Whether the file, which is not read in UTF-8, seems to be UTF-8."""
@@ -275,7 +291,7 @@ class TextFile:
                     is_windows = is_windows or (match is not None and bool(_BYTE_OF_WINDOWS.match(match[0])))
         except UnicodeError:  # an encoding of several bytes a character cannot be read past its first issue
             bad = []
-        likely = "cp1252" if bad and is_windows else "latin-1"
+        likely = self._utf_16(least=1) or ("cp1252" if bad and is_windows else "latin-1")
         is_right = bool(self._marked or self._utf_16()) or (encoding == "utf-8" and self.seems_utf_8())
         fix = "copy the file again" if is_right else _naming("utf-8" if self._begins_in_utf_8() else likely)
         if is_right and bad:
@@ -335,6 +351,11 @@ def is_utf_8(line: bytes) -> bool:
     except UnicodeDecodeError:
         return False
     return True
+
+
+def _is_nearly_utf_8(beginning: bytes) -> bool:
+    """Whether bytes are UTF-8, but for a few, such as the character that is cut at their end."""
+    return beginning.decode("utf-8", "replace").count("\ufffd") <= MOST_CHANCE_NULLS
 
 
 def _bad_byte(line: str) -> re.Match[str] | None:
