@@ -74,6 +74,32 @@ def test_a_translation_memory_gives_a_text_for_each_language(tmp_path: Path, nam
         assert (tmp_path / "text").read_text("utf-8") == lines
 
 
+XLIFF_1 = (
+    '<xliff version="1.2" xmlns="urn:oasis:names:tc:xliff:document:1.2"><file source-language="en"><body>\n'
+    '<trans-unit id="1"><source>Ada &amp; <g id="1">Bo</g>\n met</source>\n<target>Ada &amp; Bo trafen sich</target>\n'
+    "<alt-trans><source>x</source><target>y</target></alt-trans></trans-unit>\n"
+    '<trans-unit id="2"><source>Zoë</source></trans-unit>\n</body></file></xliff>\n'
+)
+XLIFF_2 = (
+    '<xliff version="2.0" xmlns="urn:oasis:names:tc:xliff:document:2.0" srcLang="en" trgLang="de"><file id="f">\n'
+    '<unit id="1"><segment><source>Ada &amp; Bo met</source><target>Ada &amp; Bo trafen sich</target></segment>\n'
+    "<segment><source>Zoë</source></segment></unit></file></xliff>\n"
+)
+
+
+@pytest.mark.parametrize("content", [XLIFF_1, XLIFF_2], ids=["1.2", "2.0"])
+@pytest.mark.parametrize("name", ["a.xlf", "a.sdlxliff", "a.txt"])
+def test_xliff_gives_a_text_for_each_side(tmp_path: Path, name: str, content: str) -> None:
+    (tmp_path / name).write_text(f'<?xml version="1.0" encoding="utf-8"?>\n{content}', "utf-8")
+    for reading in (open_corpus, open_text):
+        with pytest.raises(DataError, match="this seems to be XLIFF, which cannot be read") as caught:
+            reading(tmp_path / name)
+    command = caught.value.fix.partition(": ")[2].rpartition(" (and ")[0].replace("FILE.xlf", name)
+    for side, lines in (("source", "Ada & Bo met\nZoë\n"), ("target", "Ada & Bo trafen sich\n\n")):
+        subprocess.run(command.replace("source > text.source", f"{side} > text"), shell=True, check=True, cwd=tmp_path)
+        assert (tmp_path / "text").read_text("utf-8") == lines
+
+
 @pytest.mark.parametrize(
     ("name", "text"),
     [

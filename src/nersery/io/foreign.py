@@ -19,6 +19,12 @@ _FROM_TMX = (
     'xml.etree.ElementTree as E; [print(*" ".join("".join(v.find("seg").itertext()) for v in u.iter("tuv") if '
     'sys.argv[2] in v.attrib.values()).split()) for u in E.parse(sys.argv[1]).iter("tu")]\' FILE.tmx en > text.en'
 )
+_FROM_XLIFF = (
+    "write each side to a file of its own, with a line for each unit: python3 -c 'import sys, xml.etree.ElementTree as "
+    'E; [print(*" ".join("".join(s.itertext()) for s in u.findall("{*}"+sys.argv[2])).split()) for t in ("trans-unit", '
+    '"segment") for u in E.parse(sys.argv[1]).findall(".//{*}"+t)]\' FILE.xlf source > text.source (and target > '
+    "text.target)"
+)
 _BY_CHARACTERS = 'write each text as {"text": …, "label": [[start, end, type], …]} on a line of its own'
 
 
@@ -61,6 +67,7 @@ FOREIGN = (
         is_sure=True,
     ),
     Foreign("TMX", re.compile(rf"{_XML}<tmx\b"), _FROM_TMX, is_sure=True, is_text=False),
+    Foreign("XLIFF", re.compile(rf"{_XML}<xliff\b"), _FROM_XLIFF, is_sure=True, is_text=False),
     Foreign(
         "Label Studio's CSV",
         re.compile(r"\"\[\{\"\"start\"\""),
