@@ -167,3 +167,15 @@ def test_tags_whose_letter_is_misplaced_or_small_are_read_after_a_repair(path: P
         with pytest.raises(DataError, match=f'repair="{repair}"'):
             list(opened(path, text, tag_column=2))
         assert labels(path, text, tag_column=2, repair=[repair]) == [(("Ada", "L.", "ran"), ((0, 2, "PER"),))]
+
+
+def test_tabs_and_spaces_behind_tags(path: Path) -> None:
+    """Lines that end with a tab among others that do not, and a space behind every tag."""
+    (sentence,) = source = opened(path, "Ada\tB-X\t\nran\tO\n.\tO\n", repair=("ragged-lines",))
+    assert (sentence.labels, source.repaired) == (((0, 1, "X"),), {"ragged-lines": 1})
+    text = "Ada\tB-X \nran\tO \n.\tO \n"
+    (sentence,) = source = opened(path, text, repair=("outer-space",))
+    assert (sentence.labels, source.repaired) == (((0, 1, "X"),), {"outer-space": 3})
+    path.write_text(text, "utf-8")
+    with pytest.raises(DataError, match=r"has a space at an end(.|\n)*outer-space"):
+        read(path)

@@ -96,7 +96,11 @@ class Layout:
 
         >>> Layout(2, 0, 1, True).fitted(["Oslo", "_", "_", "B-LOC"])
         ['Oslo', 'B-LOC']
+        >>> Layout(2, 0, 1, True).fitted(["Oslo", "B-LOC", ""])  # a tab at the end
+        ['Oslo', 'B-LOC']
         """
+        if len(values) > self.width and not any(values[self.width :]):
+            return values[: self.width]
         from_end = self.width - self.tag
         if len(values) == self.width or len(values) <= max(self.word + 1, from_end):
             return values
@@ -292,8 +296,9 @@ def _tag_positions(
 
 
 def _looks_like_tags(column: Sequence[str], share: float, broken: bool) -> bool:
-    tag_count = sum(looks_like_tag(value, broken=broken) for value in column)
-    return tag_count >= share * len(column) and any(map(looks_like_tag, column))
+    values = [value.strip(" ") for value in column] if broken else column
+    tag_count = sum(looks_like_tag(value, broken=broken) for value in values)
+    return tag_count >= share * len(column) and any(map(looks_like_tag, values))
 
 
 def last_looks_inner(columns: Sequence[Sequence[str]]) -> bool:
