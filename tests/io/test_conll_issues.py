@@ -229,3 +229,31 @@ def test_an_empty_node_within_an_entity_is_the_only_issue(path: Path) -> None:
     (issue,) = issues(path, text)
     assert "'is' with the number 2.1 is no word of the text" in issue
     assert read(path, repair="extra-rows")[0].labels == ((1, 3, "LOC"),)
+
+
+@pytest.mark.parametrize("separator", [",", ";", "|", "\u3000", "\xa0"])
+def test_what_parts_the_columns_in_place_of_tabs(tmp_path: Path, separator: str) -> None:
+    path = tmp_path / "a.conll"
+    path.write_text("".join(f"{row}\n".replace(" ", separator) for row in ("Ada B-PER", "ran O", ". O")), "utf-8")
+    with pytest.raises(DataError, match="no column looks like tags") as caught:
+        read(path)
+    if separator.isspace():
+        command = caught.value.fix.partition(": ")[2].replace("old > new", "a.conll > b.conll")
+        subprocess.run(command, shell=True, check=True, cwd=tmp_path)
+        sentences = read(tmp_path / "b.conll")
+    else:
+        assert caught.value.fix == "read it as a table: --format csv"
+        sentences = read(path, format="csv")
+    assert [(sentence.words, sentence.labels) for sentence in sentences] == [(("Ada", "ran", "."), ((0, 1, "PER"),))]
+
+
+@pytest.mark.parametrize("name", ["a.conll", "a.txt"])
+def test_entities_in_brackets_become_tags_as_the_error_says(tmp_path: Path, name: str) -> None:
+    text = "went *\r\nAda (PERSON)\r\nto *\r\nNew (GPE*\r\nYork *)\r\n\r\nBo (PERSON)\r\n"
+    (tmp_path / name).write_text(text, "utf-8", newline="")
+    with pytest.raises(DataError) as caught:
+        read(tmp_path / name)
+    command = caught.value.fix.partition(": ")[2].replace("old > new.conll", f"{name} > new.conll")
+    subprocess.run(command, shell=True, check=True, cwd=tmp_path)
+    first, second = read(tmp_path / "new.conll")
+    assert (first.labels, second.labels) == (((1, 2, "PERSON"), (3, 5, "GPE")), ((0, 1, "PERSON"),))

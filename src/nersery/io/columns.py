@@ -34,6 +34,12 @@ AFFIXES: Mapping[str, re.Pattern[str]] = {
 }
 """What some data sets add to every word, by the repair that removes it."""
 _OF_CONLLU = re.compile(r"#[ \t]*(?:sent_id|text)[ \t]*=")
+_BEFORE_TAG = re.compile(r"([,;|]|[^\S\t ])(?:O|[BI]-[^\s,;|]+)$")
+_BRACKET = re.compile(r"\*\)?|\([^\s()*]+(?:\*|\))")
+FROM_BRACKETS = (
+    r"""write tags for the brackets in the last column: awk '{sub(/\r$/,"")} NF{t=$NF; if(t~/^\(/){e=t; """
+    r"""gsub(/[()*]/,"",e); $NF="B-"e} else $NF=e==""?"O":"I-"e; if(t~/\)/)e=""} 1' old > new.conll"""
+)
 CONLLU_WIDTH = 10
 """Columns of CoNLL-U, parted by tabs."""
 
@@ -326,6 +332,20 @@ def _tagged(column: Sequence[str]) -> list[str]:
     return [tag for tag in column if tag != OUTSIDE]
 
 
+def _other_separator(values: Sequence[str]) -> str:
+    """What to do where neither tabs nor spaces part words and tags; empty where nothing else does.
+
+    >>> _other_separator(["Ada,B-PER", "ran,O"])
+    'read it as a table: --format csv'
+    """
+    marks = {match[1] for value in values if (match := _BEFORE_TAG.search(value))}
+    mark = marks.pop() if len(marks) == 1 else ""
+    if not mark.isspace():
+        return "read it as a table: --format csv" if mark else ""
+    code = "".join(rf"\x{byte:02X}" for byte in mark.encode())
+    return rf"part the columns by tabs: sed 's/{code}/\t/g' old > new"
+
+
 def _no_tags(file: TextFile, columns: Sequence[Sequence[str]]) -> DataError:
     values = ", ".join(repr(column[0]) for column in columns)
     fix = (
@@ -338,6 +358,9 @@ def _no_tags(file: TextFile, columns: Sequence[Sequence[str]]) -> DataError:
         fix = r"make a line of each word: sed 's/$/\n/' old | tr ' |' '\n\t' > new.conll"
     if any(holds_several(column[0]) for column in columns):
         fix = ONE_LEVEL
+    if any(all(map(_BRACKET.fullmatch, column)) and "*" in column for column in columns):
+        fix = FROM_BRACKETS
+    fix = (_other_separator(columns[0]) if len(columns) == 1 else "") or fix
     misc = " and no key in MISC, behind the last tab, holds tags such as NER=B-PER" * (len(columns) == CONLLU_WIDTH)
     issue = Issue(f"no column looks like tags (O, B-PER, I-PER …){misc}; the first line has: {values:.100}", file.name)
     return DataError(issue, fix=fix)

@@ -9,6 +9,7 @@ import re
 from dataclasses import dataclass
 
 from nersery.core.errors import DataError, Issue
+from nersery.io.columns import FROM_BRACKETS
 from nersery.io.formats import Beginning
 
 MOST_CHARACTERS = 100_000
@@ -95,6 +96,12 @@ FOREIGN = (
         "a table of words and tags without the extension .csv",
         re.compile(r"(?:^(?:.*[,;]|\S*\|)(?:O|[BI]-[^\s,;|]+)\r?\n){3}", re.MULTILINE),
         "read it as a table: --format csv",
+        is_text=False,
+    ),
+    Foreign(
+        "words and entities in brackets, in columns",
+        re.compile(r"(?=(?s:.*?)[\t ]\*\r?\n)(?:^\S.*[\t ](?:\*\)?|\([^\s()*]+[*)])\r?\n){3}", re.MULTILINE),
+        FROM_BRACKETS,
         is_text=False,
     ),
     Foreign(
