@@ -30,6 +30,7 @@ class TestExitCodes:
             (2, ["evalute"], "Did you mean 'evaluate'?"),
             (2, ["convert", "train.conll", "x.jsonl"], "Did you mean 'nersery dataset convert'?"),
             (2, ["inspect", "stats"], "Missing argument"),
+            (2, ["augment", "train.conll", "out.jsonl", "melm"], "--method is missing, expected one of "),
             (2, ["augment", "train.conll", "out.jsonl", "--method", "mention_replacment"], "did you mean"),
             (2, ["augment", "train.conll", "out.jsonl", *AUGMENT, "--set", "rate=1.5"], "rate is 1.5"),
             (2, ["augment", "train.conll", "out.jsonl", *AUGMENT, "--set", "rate"], "expected key=value"),

@@ -104,15 +104,24 @@ class Commands(TyperGroup):
 
 
 class Command(TyperCommand):
-    """A command that refuses an option which is given twice, where the first value would be lost."""
+    """A command that refuses an option which is given twice, where the first value would be lost.
+
+    If an option is missing that has a list of choices, such as the methods, the error has them.
+    """
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Read the arguments; a `SettingsError` for a repeated option."""
-        given = [] if ctx.resilient_parsing else self.make_parser(ctx).parse_args(args=list(args))[2]
+        """Read the arguments; a `SettingsError` for a repeated option, and for a missing one with choices."""
+        values, _, given = ({}, [], []) if ctx.resilient_parsing else self.make_parser(ctx).parse_args(args=list(args))
         for option, count in Counter(given).items():
             takes_one = isinstance(option, TyperOption) and not option.multiple and not option.is_flag
             if takes_one and count > 1:
                 raise SettingsError(f"{option.opts[0]} is given {count} times, expected once")
+        missing = [one for one in self.get_params(ctx) if one.required and values.get(one.name) is None]
+        is_help = any(option.is_eager for option in given)
+        if missing and isinstance(missing[0], TyperOption) and not is_help:  # no argument is missing
+            choices = [item.value for item in missing[0].shell_complete(ctx, "")]
+            if choices:
+                raise SettingsError(f"{missing[0].opts[0]} is missing, expected one of {', '.join(choices)}")
         return super().parse_args(ctx, args)
 
     def collect_usage_pieces(self, ctx: Any) -> list[str]:
