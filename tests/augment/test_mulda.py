@@ -10,7 +10,7 @@ import pytest
 from nersery import Corpus, Entity, Sentence
 from nersery.augment.base import NO_ENTITIES, augment_step, tasks
 from nersery.augment.linearized.linearization import tag_token
-from nersery.augment.linearized.parsing import NEAR_COPY, UNBALANCED, UNKNOWN_TYPE
+from nersery.augment.linearized.parsing import NEAR_COPY, UNBALANCED, UNKNOWN_TYPE, UNSTORABLE
 from nersery.augment.linearized.tagged_writing import UNFINISHED
 from nersery.augment.mulda import TOO_LONG, MulDA, _pair
 from nersery.core.errors import DataError, MissingResourceError, SettingsError
@@ -118,6 +118,26 @@ def test_reasons(model: Wrote, reason: str) -> None:
     rejected = outcome(model)
     assert isinstance(rejected, Reject)
     assert rejected.reason == reason
+
+
+@pytest.mark.parametrize(
+    ("model", "shown"),
+    [
+        (Wrote(B_PER, "Jo", finished=False), "<b-PER> Jo"),
+        (Wrote("Jo", B_PER), "Jo <b-PER>"),
+        (Wrote("Jo", GAP, ""), "Jo <gap>"),
+    ],
+)
+def test_a_reject_shows_what_the_model_wrote(model: Wrote, shown: str) -> None:
+    """Not the words of its parent, with which nothing is wrong."""
+    rejected = outcome(model)
+    assert isinstance(rejected, Reject)
+    assert rejected.sentence is not None
+    assert (rejected.sentence.text, rejected.sentence.language) == (shown, "en")
+
+
+def test_what_no_file_can_hold_is_rejected_with_its_reason_all_the_same() -> None:
+    assert outcome(Wrote("J\0o")) == Reject(UNSTORABLE)
 
 
 def test_one_too_long_leaves_the_others_in_their_places() -> None:

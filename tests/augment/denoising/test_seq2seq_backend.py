@@ -132,6 +132,15 @@ def test_rejects_name_their_reasons() -> None:
     assert reason(read(Writer("poet", other, "Jo", other, "sang"))) == LOST
 
 
+def test_rejects_show_what_was_written_in_its_language() -> None:
+    made = [read(Writer("poet", B, "Jo", "sang")), read(Writer("poet", B, "Jo", B, "sang"))]
+    shown = [reject.sentence for reject in made if isinstance(reject, Reject) and reject.sentence]
+    assert [(sentence.text, sentence.language) for sentence in shown] == [
+        ("poet <b-PER> Jo sang", "en"),
+        ("poet Jo sang", "en"),
+    ]
+
+
 def test_a_template_is_not_too_long_because_its_sentence_is(tiny_seq2seqs: dict[str, Path]) -> None:
     model = Seq2Seq(ModelSource(str(tiny_seq2seqs["t5"])), "cpu", "fp32")
     model.add_tokens(token_descriptions({"PER"}, (), {}))

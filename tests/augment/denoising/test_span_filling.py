@@ -105,6 +105,7 @@ def test_texts_that_leave_a_gap_open_are_rejected(words: str, finished: bool) ->
     made = fill(Writer(words, finished=finished), PARENT, [2, 3, 5])
     assert isinstance(made, Reject)
     assert made.reason == NOT_FILLED
+    assert made.sentence is None if not words else made.sentence and made.sentence.text == words.replace("_", "<gap>")
 
 
 def test_words_that_no_file_can_hold_cost_one_candidate() -> None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from nersery.augment.denoising.back_end import BackEnd
 from nersery.augment.denoising.templates import Template
 from nersery.augment.linearized.linearization import apart, linearize
-from nersery.augment.linearized.parsing import LOST, child_of, has_mentions, parse
+from nersery.augment.linearized.parsing import LOST, child_of, has_mentions, parse, rejected
 from nersery.augment.linearized.tagged_writing import fine_tuned_writer, written
 from nersery.core.outcome import Reject
 from nersery.core.sentence import Sentence, types_in
@@ -52,11 +52,11 @@ class Seq2SeqBackEnd(BackEnd):
         """What the model wrote as a sentence that has the given one's entities, spelled as they are there."""
         sentence = parse(words, self._types)
         if isinstance(sentence, Reject):
-            return sentence
+            return rejected(sentence.reason, words, given)
         mentions = [(given.mention(entity), entity.type) for entity in given.entities]
         written = [(self._model.written(words), type_) for words, type_ in mentions]
         if not has_mentions(sentence, written):
-            return Reject(LOST, sentence)
+            return Reject(LOST, child_of(given, sentence))
         spelling = {mention: words for mention, (words, _) in zip(written, mentions, strict=True)}
         entities = [(entity, (sentence.mention(entity), entity.type)) for entity in sentence.entities]
         edits = [(entity.start, entity.end, spelling[mention]) for entity, mention in entities if mention in spelling]

@@ -11,7 +11,7 @@ from collections.abc import Collection, Mapping, Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
-from nersery.augment.linearized.parsing import UNSTORABLE
+from nersery.augment.linearized.parsing import UNSTORABLE, rejected
 from nersery.core.definitions import description
 from nersery.core.errors import DataError, MissingResourceError
 from nersery.core.outcome import Reject
@@ -81,7 +81,7 @@ def _with_gaps_filled(sentence: Sentence, gaps: Sequence[Span], text: Generated 
         return Reject(TOO_LONG)
     words = filled(text, len(gaps))
     if not words:
-        return Reject(NOT_FILLED)
+        return rejected(NOT_FILLED, text.words, sentence)
     try:
         return sentence.replace_spans((*gap, part) for gap, part in zip(gaps, words, strict=True))
     except DataError:

@@ -73,9 +73,26 @@ def parsed_child(words: Sequence[str], types: Collection[str], parent: Sentence)
     """The child of a sentence that words and tag tokens in front of them write; without entities it is a reject."""
     sentence = parse(words, types, closed=False)
     if isinstance(sentence, Reject):
-        return sentence
+        return rejected(sentence.reason, words, parent)
     child = child_of(parent, sentence)
     return child if child.entities else Reject(NO_ENTITIES, child)
+
+
+def rejected(reason: str, words: Sequence[str], parent: Sentence) -> Reject:
+    """A reject with the words and tokens that a model wrote for a parent, all as text, unless no file can hold them.
+
+    >>> rejected(UNBALANCED, ["won", tag_token("PER", begins=True)], Sentence(("Jo",))).sentence.text
+    'won <b-PER>'
+    """
+    texts = (
+        f"<{word.removeprefix(OWN)}>" if word.startswith(OWN) and word[1:2] != "<" else word.removeprefix(OWN)
+        for word in words
+        if word.strip(" ")
+    )
+    try:
+        return Reject(reason, child_of(parent, Sentence(tuple(texts))))
+    except DataError:
+        return Reject(reason)
 
 
 def child_of(parent: Sentence, sentence: Sentence) -> Sentence:

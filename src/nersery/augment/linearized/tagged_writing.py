@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from nersery.augment.components.gold_training import fine_tuning
 from nersery.augment.linearized.linearization import token_descriptions
-from nersery.augment.linearized.parsing import UNKNOWN_TYPE
+from nersery.augment.linearized.parsing import UNKNOWN_TYPE, rejected
 from nersery.core.outcome import Reject
 from nersery.core.sentence import Sentence
 from nersery.core.training_context import Training
@@ -88,5 +88,5 @@ def written(
         if text is None:
             made.append(Reject(too_long if is_known else UNKNOWN_TYPE))
         else:
-            made.append(read(text.words, sentence) if text.finished else Reject(UNFINISHED))
+            made.append(read(text.words, sentence) if text.finished else rejected(UNFINISHED, text.words, sentence))
     return made
