@@ -11,7 +11,7 @@ from nersery import Corpus, Entity, Sentence
 from nersery.augment.base import NO_ENTITIES, augment
 from nersery.augment.daga import DAGA, OTHER_LANGUAGE, UNFINISHED
 from nersery.augment.linearized.linearization import language_token, tag_token
-from nersery.augment.linearized.parsing import EMPTY_WORD, ILLEGAL, LEFT_OVER
+from nersery.augment.linearized.parsing import EMPTY_WORD, ILLEGAL, LEFT_OVER, SIGNS_ALONE
 from nersery.core.errors import DataError, SettingsError
 from nersery.core.outcome import Reject
 from nersery.core.training_context import Training
@@ -72,6 +72,15 @@ def test_what_is_no_sentence_has_its_reason(text: tuple[str, ...], reason: str) 
     outcome = made(*text)
     assert isinstance(outcome, Reject)
     assert outcome.reason == reason
+
+
+def test_an_entity_of_signs_alone_is_rejected_unless_gold_has_it() -> None:
+    outcome = made("we", B_PER, ".")
+    assert isinstance(outcome, Reject)
+    assert outcome.reason == SIGNS_ALONE
+    units = Corpus([*GOLD, Sentence(("5", "%"), (Entity(1, 2, "UNIT"),), id="d")])
+    text = ("we", tag_token("UNIT", begins=True), "%")
+    assert isinstance(fitted(*text, gold=units).generate(GOLD[0], random.Random(0)), Sentence)
 
 
 def test_rare_words_come_back_under_their_own_tags() -> None:

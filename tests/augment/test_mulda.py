@@ -10,7 +10,7 @@ import pytest
 from nersery import Corpus, Entity, Sentence
 from nersery.augment.base import NO_ENTITIES, augment_step, tasks
 from nersery.augment.linearized.linearization import tag_token
-from nersery.augment.linearized.parsing import NEAR_COPY, UNBALANCED, UNKNOWN_TYPE, UNSTORABLE
+from nersery.augment.linearized.parsing import NEAR_COPY, SIGNS_ALONE, UNBALANCED, UNKNOWN_TYPE, UNSTORABLE
 from nersery.augment.linearized.tagged_writing import UNFINISHED
 from nersery.augment.mulda import TOO_LONG, MulDA, _pair
 from nersery.core.errors import DataError, MissingResourceError, SettingsError
@@ -138,6 +138,16 @@ def test_a_reject_shows_what_the_model_wrote(model: Wrote, shown: str) -> None:
 
 def test_what_no_file_can_hold_is_rejected_with_its_reason_all_the_same() -> None:
     assert outcome(Wrote("J\0o")) == Reject(UNSTORABLE)
+
+
+def test_an_entity_of_signs_alone_is_rejected_unless_gold_has_it() -> None:
+    model = Wrote("we", "saw", B_PER, "Jo", B_PER, ".")
+    rejected = outcome(model)
+    assert isinstance(rejected, Reject)
+    assert (rejected.reason, rejected.sentence and rejected.sentence.text) == (SIGNS_ALONE, "we saw Jo .")
+    method: Any = fitted(model)
+    method._signs = frozenset({(".",)})
+    assert isinstance(method.generate(PARENT, random.Random(0)), Sentence)
 
 
 def test_one_too_long_leaves_the_others_in_their_places() -> None:

@@ -11,7 +11,7 @@ from nersery.augment.base import Augmenter
 from nersery.augment.components.gold_training import sentences_with_entities
 from nersery.augment.components.shared_settings import FineTuningSettings
 from nersery.augment.linearized.linearization import language_token, linearize
-from nersery.augment.linearized.parsing import parsed_child
+from nersery.augment.linearized.parsing import mentions_of_signs, parsed_child
 from nersery.core.outcome import Reject
 from nersery.core.ranges import Count, Positive, RateBelowOne
 from nersery.core.registry import unfitted
@@ -64,6 +64,7 @@ class DAGA(FineTuningSettings, Augmenter):
     device: str = "auto"
     _lm: Any = field(default=None, init=False, repr=False, compare=False)
     _types: frozenset[str] = field(default=frozenset(), init=False, repr=False, compare=False)
+    _signs: frozenset[tuple[str, ...]] = field(default=frozenset(), init=False, repr=False, compare=False)
     _rare: Mapping[tuple[str, ...], Sequence[str]] = field(default_factory=dict, init=False, repr=False, compare=False)
     _languages: frozenset[str] = field(default=frozenset(), init=False, repr=False, compare=False)
 
@@ -84,7 +85,7 @@ class DAGA(FineTuningSettings, Augmenter):
 
         gold, dev = (sorted(part, key=lambda sentence: sentence.id) for part in (sentences, training.dev))
         labelled = sentences_with_entities(self, gold)
-        self._types = frozenset(types_in(labelled))
+        self._types, self._signs = frozenset(types_in(labelled)), mentions_of_signs(labelled)
         self._languages = frozenset(sentence.language for sentence in gold)
         texts, dev_texts = ([self._text(sentence) for sentence in part] for part in (gold, dev))
         words = frequent(texts, self.min_count)
@@ -154,7 +155,7 @@ class DAGA(FineTuningSettings, Augmenter):
         for place, word in enumerate(words):
             if word == UNKNOWN and (rare := self._rare.get((*start, _tag_before(words, place)))):
                 words[place] = rng.choice(rare)
-        return parsed_child(words, self._types, parent)
+        return parsed_child(words, self._types, parent, self._signs)
 
 
 def _tag_before(words: Sequence[str], place: int) -> str:

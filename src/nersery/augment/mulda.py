@@ -11,7 +11,7 @@ from nersery.augment.base import Augmenter
 from nersery.augment.components.gold_training import sentences_with_entities, warn_of_unused
 from nersery.augment.components.shared_settings import FineTuningSettings, TypeDescriptions
 from nersery.augment.linearized.linearization import apart, linearize
-from nersery.augment.linearized.parsing import NEAR_COPY, is_near_copy, parse, parsed_child
+from nersery.augment.linearized.parsing import NEAR_COPY, is_near_copy, mentions_of_signs, parse, parsed_child
 from nersery.augment.linearized.tagged_writing import check_writer, fine_tuned_writer, written
 from nersery.core.outcome import Reject
 from nersery.core.ranges import Count, Rate, RateAboveZero
@@ -64,6 +64,7 @@ class MulDA(FineTuningSettings, TypeDescriptions, Augmenter, ModelSettings):
     language: str = ""
     _lm: Any = field(default=None, init=False, repr=False, compare=False)
     _types: frozenset[str] = field(default=frozenset(), init=False, repr=False, compare=False)
+    _signs: frozenset[tuple[str, ...]] = field(default=frozenset(), init=False, repr=False, compare=False)
 
     def check(self) -> None:
         """Look for the model; see `Augmenter.check`."""
@@ -79,6 +80,7 @@ class MulDA(FineTuningSettings, TypeDescriptions, Augmenter, ModelSettings):
         labelled = sentences_with_entities(self, gold)
         warn_of_unused(self.descriptions, "descriptions", labelled)
         self._types = frozenset(types_in([*labelled, *training.dev]))
+        self._signs = mentions_of_signs(labelled)
         self._lm = fine_tuned_writer(self, gold, training, self._types, _random_pair, self._learning_issue)
 
     def generate_batch(self, sentences: Sequence[Sentence], rngs: Sequence[random.Random]) -> list[Sentence | Reject]:
@@ -102,7 +104,7 @@ class MulDA(FineTuningSettings, TypeDescriptions, Augmenter, ModelSettings):
         return model.length_issue(whole)
 
     def _read(self, words: Sequence[str], parent: Sentence) -> Sentence | Reject:
-        child = parsed_child(words, self._types, parent)
+        child = parsed_child(words, self._types, parent, self._signs)
         if isinstance(child, Reject) or not is_near_copy(child, [parent], self.similarity):
             return child
         return Reject(NEAR_COPY, child)

@@ -16,7 +16,7 @@ from nersery.core.errors import DataError
 from nersery.core.outcome import Reject
 from nersery.core.sentence import UNKNOWN_COLUMN, Entity, Sentence
 from nersery.core.text_forms import folded
-from nersery.models.masked.masked_inputs import OWN
+from nersery.models.masked.masked_inputs import OWN, replaceable_places
 
 NO_WORDS = "no words"
 EMPTY_WORD = "empty word"
@@ -26,6 +26,7 @@ UNKNOWN_TAG = "unknown tag token"
 UNKNOWN_TYPE = "a type that the model has not learnt"
 ILLEGAL = "illegal tag sequence"
 LEFT_OVER = "mask or unknown token left over"
+SIGNS_ALONE = "entity of signs alone"
 LOST = "entity of the template lost or changed"
 NEAR_COPY = "near-copy of its parent"
 
@@ -69,13 +70,31 @@ def parse(words: Sequence[str], types: Collection[str], *, closed: bool = True) 
         return Reject(UNSTORABLE)
 
 
-def parsed_child(words: Sequence[str], types: Collection[str], parent: Sentence) -> Sentence | Reject:
-    """The child of a sentence that words and tag tokens in front of them write; without entities it is a reject."""
+def parsed_child(
+    words: Sequence[str], types: Collection[str], parent: Sentence, signs: Collection[tuple[str, ...]] = ()
+) -> Sentence | Reject:
+    """The child of a sentence that words and tag tokens in front of them write; without entities it is a reject.
+
+    Args:
+        signs: The mentions without a letter or digit that gold has; see `mentions_of_signs`.
+    """
     sentence = parse(words, types, closed=False)
     if isinstance(sentence, Reject):
         return rejected(sentence.reason, words, parent)
     child = child_of(parent, sentence)
-    return child if child.entities else Reject(NO_ENTITIES, child)
+    if not child.entities:
+        return Reject(NO_ENTITIES, child)
+    return child if mentions_of_signs([child]) <= {*signs} else Reject(SIGNS_ALONE, child)
+
+
+def mentions_of_signs(sentences: Iterable[Sentence]) -> frozenset[tuple[str, ...]]:
+    """The mentions without a letter or digit, such as *%* in a corpus of units.
+
+    >>> mentions_of_signs([Sentence(("5", "%"), (Entity(0, 1, "NUM"), Entity(1, 2, "UNIT")))])
+    frozenset({('%',)})
+    """
+    mentions = (sentence.mention(entity) for sentence in sentences for entity in sentence.entities)
+    return frozenset(mention for mention in mentions if not replaceable_places(mention))
 
 
 def rejected(reason: str, words: Sequence[str], parent: Sentence) -> Reject:
