@@ -15,7 +15,7 @@ from nersery.augment.aclm import ACLM, NO_GAP, is_mixed
 from nersery.augment.base import NO_ENTITIES, augment
 from nersery.augment.denoising.masked_backend import MaskedBackEnd
 from nersery.augment.denoising.templates import Template
-from nersery.augment.linearized.parsing import NEAR_COPY
+from nersery.augment.linearized.parsing import NEAR_COPY, REPEATED, SIGNS_ALONE
 from nersery.core.errors import DataError, MissingResourceError, SettingsError
 from nersery.core.outcome import Reject
 from nersery.core.training_context import Training
@@ -139,6 +139,36 @@ def test_what_copies_both_of_two_joined_sentences_is_a_near_copy(
     method = fitted(tiny_masked_lm, keywords="none", mixner=True, sentence_encoder=tiny_model)
     outcomes = [method.generate(sentence, random.Random(0)) for sentence in GOLD[:3]]
     assert [outcome.reason for outcome in outcomes if isinstance(outcome, Reject)] == [NEAR_COPY] * 3
+
+
+@pytest.mark.parametrize(
+    ("text", "entities", "reason"),
+    [
+        ("Ada Lovelace met Ada Lovelace in London", [(0, 2, "PER"), (6, 7, "LOC")], REPEATED),
+        ("Ada Lovelace left London, for London .", [(0, 2, "PER"), (5, 6, "LOC")], REPEATED),
+        ("Ada Lovelace left Lovelace in London .", [(0, 2, "PER"), (5, 6, "LOC")], ""),
+        ("Ada Lovelace and London met .", [(0, 2, "PER"), (3, 4, "LOC"), (5, 6, "LOC")], SIGNS_ALONE),
+    ],
+)
+def test_a_draft_with_wrong_labels_is_rejected(
+    text: str, entities: list[tuple[int, int, str]], reason: str, tiny_masked_lm: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A mention that stands a second time without its label would teach a tagger to leave it out."""
+    draft = Sentence(tuple(text.split()), tuple(Entity(*entity) for entity in entities))
+    monkeypatch.setattr(MaskedBackEnd, "write", lambda own, templates, rngs: [draft] * len(templates))
+    made = fitted(tiny_masked_lm, keywords="none").generate(GOLD[0], random.Random(0))
+    assert (made.reason if isinstance(made, Reject) else "") == reason
+
+
+def test_a_mention_that_gold_has_without_a_label_may_stand_without_one(
+    tiny_masked_lm: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Such as *it*, also the name of a film."""
+    draft = Sentence(tuple("London is grace in London".split()), (Entity(4, 5, "LOC"),))
+    monkeypatch.setattr(MaskedBackEnd, "write", lambda own, templates, rngs: [draft] * len(templates))
+    method = ACLM(tiny_masked_lm, keywords="none", **QUICK)
+    method.fit([*GOLD, Sentence(("London", "fog"), id="fog")])
+    assert isinstance(method.generate(GOLD[0], random.Random(0)), Sentence)
 
 
 def test_mixner_joins_two_sentences_and_names_both(

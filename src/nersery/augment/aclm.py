@@ -15,7 +15,14 @@ from nersery.augment.denoising.back_end import BackEnd
 from nersery.augment.denoising.masked_backend import MaskedBackEnd
 from nersery.augment.denoising.seq2seq_backend import Seq2SeqBackEnd
 from nersery.augment.denoising.templates import Template, TemplateMaker
-from nersery.augment.linearized.parsing import NEAR_COPY, is_near_copy
+from nersery.augment.linearized.parsing import (
+    NEAR_COPY,
+    REPEATED,
+    SIGNS_ALONE,
+    is_near_copy,
+    mentions_of_signs,
+    mentions_outside,
+)
 from nersery.augment.linearized.tagged_writing import check_writer
 from nersery.augment.masked_lm.model_setup import MaskedModelSettings
 from nersery.augment.words.stop_words import stop_words
@@ -106,6 +113,7 @@ class ACLM(FineTuningSettings, TypeDescriptions, MaskedModelSettings, Augmenter)
     similarity: RateAboveZero = 0.9
     epochs: Count = 10
     language: str = ""
+    _unlabelled: frozenset[tuple[str, ...]] = field(default=frozenset(), init=False, repr=False, compare=False)
     _back_end: BackEnd | None = field(default=None, init=False, repr=False, compare=False)
     _maker: Any = field(default=None, init=False, repr=False, compare=False)
     _partners: Any = field(default=None, init=False, repr=False, compare=False)
@@ -146,6 +154,7 @@ class ACLM(FineTuningSettings, TypeDescriptions, MaskedModelSettings, Augmenter)
         attended = self.keywords == "attention"
         tagger: Any = gold_tagger(name_of(self), self.tagger, everything, training) if attended else None
         attentions = partial(word_attention, tagger, layers=self.layers)
+        self._unlabelled = mentions_outside(everything, _mentions(gold))
         self._maker = TemplateMaker(self.keywords, self.keyword_rate, stopped, attentions)
         dev = [sentence for sentence in training.dev if sentence.entities]
         templates = self._maker.learnt([*gold, *dev], training.seed)
@@ -193,12 +202,24 @@ class ACLM(FineTuningSettings, TypeDescriptions, MaskedModelSettings, Augmenter)
     def _checked(
         self, draft: Sentence | Reject, template: Template, sources: tuple[Sentence, ...]
     ) -> Sentence | Reject:
-        """The draft with its origin, unless it nearly repeats one of its sources, or all of them side by side."""
+        """The draft with its origin, unless it nearly repeats its sources, or its labels are wrong.
+
+        Words of a mention may stand outside entities if gold or a source has them so, such as *it*, also a film.
+        """
         if isinstance(draft, Reject):
             return draft
         draft = replace(draft, origin=Origin("aclm", tuple(source.id for source in sources), 1))
-        is_near = is_near_copy(draft, {template.sentence, *sources}, self.similarity)
-        return Reject(NEAR_COPY, draft) if is_near else draft
+        if is_near_copy(draft, {template.sentence, *sources}, self.similarity):
+            return Reject(NEAR_COPY, draft)
+        if not mentions_of_signs([draft]) <= mentions_of_signs(sources):
+            return Reject(SIGNS_ALONE, draft)
+        mentions = _mentions([draft])
+        unlabelled = self._unlabelled | mentions_outside(sources, mentions)
+        return draft if mentions_outside([draft], mentions) <= unlabelled else Reject(REPEATED, draft)
+
+
+def _mentions(sentences: Iterable[Sentence]) -> set[tuple[str, ...]]:
+    return {sentence.mention(entity) for sentence in sentences for entity in sentence.entities}
 
 
 def is_mixed(rng: random.Random) -> bool:

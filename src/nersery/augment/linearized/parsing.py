@@ -6,6 +6,7 @@ well formed is rejected with a reason rather than repaired.
 
 from __future__ import annotations
 
+import itertools
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -16,6 +17,7 @@ from nersery.core.errors import DataError
 from nersery.core.outcome import Reject
 from nersery.core.sentence import UNKNOWN_COLUMN, Entity, Sentence
 from nersery.core.text_forms import folded
+from nersery.io.tokenization import outer_signs
 from nersery.models.masked.masked_inputs import OWN, replaceable_places
 
 NO_WORDS = "no words"
@@ -28,6 +30,7 @@ ILLEGAL = "illegal tag sequence"
 LEFT_OVER = "mask or unknown token left over"
 SIGNS_ALONE = "entity of signs alone"
 LOST = "entity of the template lost or changed"
+REPEATED = "mention repeated without its label"
 NEAR_COPY = "near-copy of its parent"
 
 ROUNDING = 1e-6
@@ -129,6 +132,27 @@ def has_mentions(sentence: Sentence, mentions: Iterable[Mention]) -> bool:
     return Counter(mentions) <= present
 
 
+def mentions_outside(
+    sentences: Iterable[Sentence], mentions: Collection[tuple[str, ...]]
+) -> frozenset[tuple[str, ...]]:
+    """Those of the mentions whose words also stand outside entities; signs that are glued to words do not count.
+
+    >>> sentence = Sentence(("Oslo", "?", "Yes", ",", "Oslo!"), (Entity(0, 1, "LOC"),))
+    >>> mentions_outside([sentence], [("Oslo",), ("Yes", "Oslo")])
+    frozenset({('Oslo',)})
+    """
+    by_text = {_without_signs(mention): mention for mention in mentions}
+    lengths = {len(text) for text in by_text}
+    found = set()
+    for sentence in sentences:
+        words, inside = _without_signs(sentence.words), sentence.inside
+        for start, length in itertools.product(sentence.outside, lengths):
+            text = words[start : start + length]
+            if text in by_text and inside.isdisjoint(range(start, start + length)):
+                found.add(by_text[text])
+    return frozenset(found)
+
+
 def is_near_copy(sentence: Sentence, parents: Iterable[Sentence], similarity: float) -> bool:
     """Whether the words of a sentence are nearly those of one of the parents.
 
@@ -187,6 +211,13 @@ def _entities(tags: Sequence[Tag | None]) -> tuple[Entity, ...] | None:
         else:  # inside without a beginning: IOB1 would open an entity here, but that would be a guess
             return None
     return tuple(entities)
+
+
+def _without_signs(words: Sequence[str]) -> tuple[str, ...]:
+    signs = map(outer_signs, words)
+    return tuple(
+        word[len(before) : len(word) - len(behind)] for word, (before, behind) in zip(words, signs, strict=True)
+    )
 
 
 def _folded(sentence: Sentence) -> list[str]:
