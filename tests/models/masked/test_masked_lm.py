@@ -11,10 +11,11 @@ import pytest
 import torch
 
 from nersery.core.scripts import script_of
+from nersery.models.masked.gap_masks import GapMasks
 from nersery.models.masked.masked_inputs import OWN, Drawing, MaskedInput
 from nersery.models.masked.masked_lm import MaskedLM, logits_at_masks
 from nersery.models.passes import WINDOWS
-from nersery.models.subwords.subword_vocabulary import BEHIND_BORDER, JOINED, OPENING
+from nersery.models.subwords.subword_vocabulary import BEHIND_BORDER, INSIDE, JOINED, OPENING
 from tests.models.masked_texts import KINDS, MARKS, TEXTS, masked_inputs_of_all_sorts, opened, plan, rngs
 
 
@@ -89,7 +90,7 @@ class TestFilling:
     def test_a_number_gets_digits_of_the_text(self, tiny_masked_lms: dict[str, Path]) -> None:
         """In Thai, 8 became a Bengali digit."""
         model = opened(tiny_masked_lms["bytes"])
-        _, [(_, scripts, *_)] = model._template("1843", ("THAI", False), Drawing())
+        _, [(_, scripts, *_)] = model.gap_masks.template("1843", ("THAI", False), Drawing())
         assert scripts == ("", "THAI DIGIT", "THAI")
 
     def test_a_word_partly_in_the_script_of_the_text_becomes_one_of_it(self, tiny_masked_lms: dict[str, Path]) -> None:
@@ -106,6 +107,18 @@ class TestFilling:
         assert (a[0], b[-1], d[-1], e[-1]) == ("(", ",", ")", ".")
         assert c[-1] != ".", "an abbreviation gives way as a whole"
         assert all(self.is_clean(word.strip("(),.")) for word in (a, b, c, d, e))
+
+    def test_the_endings_of_a_word_are_written_behind_the_new_one(
+        self, model: MaskedLM, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        end = model.vocabulary.allowed(INSIDE)[-1]
+        monkeypatch.setattr(GapMasks, "ending", lambda own, word: (end,) if word == "won" else ())
+        masked_input = MaskedInput(("Ada", "won", "there"), (1,))
+        ((word,),) = model.fill([masked_input], rngs(1), Drawing(1))
+        ((guesses,),) = model.guesses([masked_input], 10)
+        text = model.vocabulary.texts[end]
+        assert word == guesses[0][0]
+        assert all(guess.endswith(text) and guess != text for guess, _ in guesses)
 
     def test_a_text_without_capitals_gets_none(self, tiny_masked_lms: dict[str, Path]) -> None:
         model = opened(tiny_masked_lms["bytes"])
@@ -286,7 +299,7 @@ class TestLogProbabilities:
         names = ("Ada", "Grace", "Oslo", "Paris", "Lima", "won", "there", "today")
 
         def template(word: str) -> object:
-            return model._template(word, ("LATIN", False), Drawing())
+            return model.gap_masks.template(word, ("LATIN", False), Drawing())
 
         subwords = dict(zip(names, model.encoder.subwords(names), strict=True))
         one, two = next(

@@ -16,28 +16,20 @@ import torch
 from torch import Tensor, nn
 from torch.utils.checkpoint import checkpoint
 
+from nersery.core import korean
 from nersery.core.batched import batched
 from nersery.core.errors import MissingResourceError
 from nersery.core.random import item_rng
-from nersery.core.scripts import script_of
 from nersery.core.typed_settings import Precision
 from nersery.core.warnings import advise, warn
-from nersery.io.scripts_without_spaces import is_character
 from nersery.models import bundled, known_languages
 from nersery.models.loading import ModelSource, autocast, pick_device, positions, refuse_nan
-from nersery.models.masked.masked_inputs import Drawing, MaskedInput, has_capital, in_case_of
+from nersery.models.masked.gap_masks import GapMasks
+from nersery.models.masked.masked_inputs import Drawing, MaskedInput, in_case_of
 from nersery.models.masked.masked_subwords import MaskedInputEncoder, MaskedWindow, Place
 from nersery.models.passes import WINDOWS, windows_at_once
 from nersery.models.subwords.collation import collate
-from nersery.models.subwords.subword_vocabulary import (
-    BEHIND_BORDER,
-    JOINED,
-    JOINED_OR_SIGN,
-    OPENING,
-    WORD_OR_SIGN,
-    SubwordVocabulary,
-    check_decoder,
-)
+from nersery.models.subwords.subword_vocabulary import AllowedKey, SubwordVocabulary, check_decoder
 from nersery.models.subwords.subwords import MOST_UNMARKED, SubwordEncoder
 from nersery.models.subwords.token_embeddings import add_rows, output_at
 from nersery.models.training.cross_entropy import mean_cross_entropy
@@ -47,8 +39,6 @@ from nersery.models.training.trainer import History, TrainingPlan, seeded, train
 Example = TypeVar("Example")
 Guess = tuple[str, float]
 """A word and its probability."""
-_AllowedKey = tuple[int, tuple[str, ...], bool, bool | None]
-"""Arguments of `SubwordVocabulary.allowed`."""
 
 LENGTH_MULTIPLE = 8
 """For filling, a pass is padded to a shape that follows from each of its windows alone, in subwords and masks, so that
@@ -78,7 +68,12 @@ class MaskedLM:
         self.encoder = SubwordEncoder(tokenizer, positions(self.network))
         self.masking = MaskedInputEncoder(self.encoder, self.mask)
         self.vocabulary = SubwordVocabulary.of(self.encoder)
-        self._allowed: dict[_AllowedKey, Tensor] = {}
+        self._allowed: dict[AllowedKey, Tensor] = {}
+
+    @property
+    def gap_masks(self) -> GapMasks:
+        """Puts masks in place of words."""
+        return GapMasks(self.encoder, self.vocabulary, self.mask)
 
     @cached_property
     def folds_case(self) -> bool:
@@ -232,11 +227,8 @@ class MaskedLM:
             drawn: dict[int, list[int]] = defaultdict(list)
             for (gap, _), (subwords, chances) in options.items():
                 drawn[gap].append(rng.choices(subwords, chances if drawing.weighted else None)[0])
-            words.append(
-                tuple(
-                    masked_input.with_signs(gap, self._word(masked_input, gap, drawn[gap])) for gap in masked_input.gaps
-                )
-            )
+            written = (self._word(masked_input, gap, drawn[gap], drawing) for gap in masked_input.gaps)
+            words.append(tuple(map(masked_input.with_signs, masked_input.gaps, written)))
         return words
 
     def guesses(
@@ -246,16 +238,16 @@ class MaskedLM:
 
         Probabilities are relative to all whole words of one subword, and to punctuation if ``signs``.
         """
-        options = self._options(masked_inputs, Drawing(top_k, signs=signs))
+        drawing = Drawing(top_k, signs=signs)
         return [
             [
                 [
-                    (self._word(masked_input, gap, [subword]), chance)
+                    (self._word(masked_input, gap, [subword], drawing), chance)
                     for subword, chance in zip(*by_place[gap, 0], strict=True)
                 ]
                 for gap in masked_input.gaps
             ]
-            for masked_input, by_place in zip(masked_inputs, options, strict=True)
+            for masked_input, by_place in zip(masked_inputs, self._options(masked_inputs, drawing), strict=True)
         ]
 
     @torch.no_grad()
@@ -284,8 +276,9 @@ class MaskedLM:
         self, masked_inputs: Sequence[MaskedInput], drawing: Drawing
     ) -> list[dict[Place, tuple[list[int], list[float]]]]:
         """For each place of each input, in order, the best subwords and their probabilities."""
+        gap_masks = self.gap_masks
         gaps = [
-            {gap: self._template(str(each.words[gap]), each.style, drawing) for gap in each.gaps}
+            {gap: gap_masks.template(str(each.words[gap]), each.style, drawing) for gap in each.gaps}
             for each in masked_inputs
         ]
         rows = [
@@ -306,31 +299,7 @@ class MaskedLM:
                     options[number].update((place, _possible(*next(values))) for place in row.places)
         return [dict(sorted(by_place.items())) for by_place in options]
 
-    def _template(
-        self, word: str, style: tuple[str, bool], drawing: Drawing
-    ) -> tuple[tuple[int, ...], list[_AllowedKey]]:
-        """The masks that replace a word, and for each of them what tells the subwords that may stand there.
-
-        If a subword of its own marks the border of the word, it is not masked. A word without a script, such as a
-        number, becomes one of the script of the text; so does one that is partly in it, such as Korean *EU가*. A word
-        with a capital becomes another one, unless no word of the vocabulary has any. No name becomes a number.
-        """
-        subwords = self.encoder.subwords([word])[0]
-        places = self.vocabulary.places(subwords)[: self.encoder.max_subwords // 4]
-        # The tokenizer reads spaces and zero width characters as borders, and the subwords beside them as words.
-        if not (drawing.by_subword and word.isprintable() and " " not in word):
-            first = places[0] if places[0] in (BEHIND_BORDER, JOINED) else OPENING
-            places = [(JOINED_OR_SIGN if first == JOINED else WORD_OR_SIGN) if drawing.signs else first]
-        border = subwords[: self.vocabulary.border(subwords)] if places[0] == BEHIND_BORDER else ()
-        script = style[0] if style[0] in map(script_of, word) else script_of(word) or style[0]
-        single, case = is_character(word), False if style[1] else None
-        scripts: tuple[str, ...] = ("", f"{script} DIGIT", script)
-        letters = scripts[-1:] if script_of(word) and not drawing.signs else scripts
-        keys = [(places[0], letters, single, True if case is None and has_capital(word) else case)]
-        keys += [(place, scripts, single, case) for place in places[1:]]
-        return (*border, *[self.mask] * len(places)), keys
-
-    def _allowed_at(self, *key: *_AllowedKey) -> Tensor:
+    def _allowed_at(self, *key: *AllowedKey) -> Tensor:
         """0 for subwords that may stand at a place in a word like that, else minus infinity. Shape: (subwords)."""
         if key not in self._allowed:
             scores = torch.full((len(self.network.get_input_embeddings().weight),), -torch.inf)
@@ -338,10 +307,12 @@ class MaskedLM:
             self._allowed[key] = scores.to(self.network.device)
         return self._allowed[key]
 
-    def _word(self, masked_input: MaskedInput, gap: int, subwords: Sequence[int]) -> str:
+    def _word(self, masked_input: MaskedInput, gap: int, subwords: Sequence[int], drawing: Drawing) -> str:
         """The text of subwords; an uncased model gets the capitals of the replaced word."""
-        word = self.vocabulary.word(subwords)
-        return in_case_of(word, str(masked_input.words[gap])) if self.folds_case else word
+        word, old = self.vocabulary.word(subwords), str(masked_input.words[gap])
+        if not drawing.by_subword and (ending := self.gap_masks.ending(old)):
+            word = korean.with_endings(word, [self.vocabulary.texts[subword] for subword in ending])
+        return in_case_of(word, old) if self.folds_case else word
 
 
 def masked_loss(network: Any, encoder: SubwordEncoder, rows: Sequence[MaskedWindow]) -> Tensor:

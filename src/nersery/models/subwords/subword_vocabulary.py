@@ -11,6 +11,7 @@ from functools import cached_property
 from typing import Any
 
 from nersery.core.errors import MissingResourceError
+from nersery.core.korean import has_ending
 from nersery.core.scripts import digits_of, script_of
 from nersery.core.text_forms import respelled
 from nersery.io.scripts_without_spaces import LETTERLIKE_SIGNS, follows_without_space, is_character, lacks_spaces
@@ -34,6 +35,10 @@ LONGEST_LETTER = 4
 """In characters, marks and the parts of a Korean syllable included."""
 LONGEST_SIGN = 3
 """In characters, as in "..."; longer ones are decoration."""
+STEMS = "stems"
+"""Words without a Korean ending, because one follows."""
+AllowedKey = tuple[int, tuple[str, ...], bool, bool | None, str]
+"""Arguments of `SubwordVocabulary.allowed`."""
 
 
 @dataclass(frozen=True)
@@ -150,7 +155,7 @@ class SubwordVocabulary:
         return self.beginnings.union(no_words)
 
     def allowed(
-        self, place: int, scripts: Sequence[str] = (), single: bool = False, capital: bool | None = None
+        self, place: int, scripts: Sequence[str] = (), single: bool = False, capital: bool | None = None, only: str = ""
     ) -> list[int]:
         """The subwords that may stand at a place.
 
@@ -165,10 +170,14 @@ class SubwordVocabulary:
             fit = [subword for subword in fit if subword in self.signs or is_character(self.texts[subword])]
         same = [subword for subword in fit if self.scripts[subword] in scripts] if any(scripts) else fit
         same = same if any(self.scripts[subword] for subword in same) else fit
+        same = [subword for subword in same if self._is_of_kind(subword, only)] or same
         if capital is None:
             return same
         alike = [subword for subword in same if _is_in_case(self.texts[subword], capital)]
         return alike if any(self.texts[subword] for subword in alike) else same
+
+    def _is_of_kind(self, subword: int, kind: str) -> bool:
+        return kind != STEMS or not has_ending(self.texts[subword])
 
     def _fit(self, place: int) -> list[int]:
         opens = place in (OPENING, WORD_OR_SIGN)

@@ -1,0 +1,68 @@
+"""Masks in place of a word, and what tells the subwords that may be drawn for them."""
+
+from __future__ import annotations
+
+from nersery.core import korean
+from nersery.core.scripts import script_of
+from nersery.io.scripts_without_spaces import is_character
+from nersery.io.tokenization import outer_signs
+from nersery.models.masked.masked_inputs import Drawing, has_capital
+from nersery.models.subwords.subword_vocabulary import (
+    BEHIND_BORDER,
+    JOINED,
+    JOINED_OR_SIGN,
+    OPENING,
+    STEMS,
+    WORD_OR_SIGN,
+    AllowedKey,
+    SubwordVocabulary,
+)
+from nersery.models.subwords.subwords import SubwordEncoder
+
+
+class GapMasks:
+    """Puts masks in place of words.
+
+    Args:
+        mask: The id of the mask token.
+    """
+
+    def __init__(self, encoder: SubwordEncoder, vocabulary: SubwordVocabulary, mask: int) -> None:
+        self._encoder, self._vocabulary, self._mask = encoder, vocabulary, mask
+
+    def template(
+        self, word: str, style: tuple[str, bool], drawing: Drawing
+    ) -> tuple[tuple[int, ...], list[AllowedKey]]:
+        """The masks that replace a word, and for each of them what tells the subwords that may stand there.
+
+        If a subword of its own marks the border of the word, it is not masked. A word without a script, such as a
+        number, becomes one of the script of the text; so does one that is partly in it, such as Korean *EU가*. A word
+        with a capital becomes another one, unless no word of the vocabulary has any. No name becomes a number. The
+        endings of a Korean word stay.
+        """
+        vocabulary, subwords = self._vocabulary, self._encoder.subwords([word])[0]
+        places = vocabulary.places(subwords)[: self._encoder.max_subwords // 4]
+        script = style[0] if style[0] in map(script_of, word) else script_of(word) or style[0]
+        single, case = is_character(word), False if style[1] else None
+        ending = () if drawing.by_subword else self.ending(word)
+        if ending:
+            return (self._mask, *ending), [(OPENING, (script,), False, case, STEMS)]
+        # The tokenizer reads spaces and zero width characters as borders, and the subwords beside them as words.
+        if not (drawing.by_subword and word.isprintable() and " " not in word):
+            first = places[0] if places[0] in (BEHIND_BORDER, JOINED) else OPENING
+            places = [(JOINED_OR_SIGN if first == JOINED else WORD_OR_SIGN) if drawing.signs else first]
+        border = subwords[: vocabulary.border(subwords)] if places[0] == BEHIND_BORDER else ()
+        scripts: tuple[str, ...] = ("", f"{script} DIGIT", script)
+        letters = scripts[-1:] if script_of(word) and not drawing.signs else scripts
+        first_case = True if case is None and has_capital(word) else case
+        keys = [(places[0], letters, single, first_case, "")]
+        keys += [(place, scripts, single, case, "") for place in places[1:]]
+        return (*border, *[self._mask] * len(places)), keys
+
+    def ending(self, word: str) -> tuple[int, ...]:
+        """The subwords of a Korean word that are particles or a verb ending; see `nersery.core.korean.endings`."""
+        before, behind = outer_signs(word)
+        (subwords,) = self._encoder.subwords([word[len(before) : len(word) - len(behind)]])
+        subwords = subwords[self._vocabulary.border(subwords) :]
+        endings = korean.endings([self._vocabulary.texts[subword] or " " for subword in subwords])
+        return subwords[len(subwords) - len(endings) :]

@@ -1,0 +1,71 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from nersery.models.masked.gap_masks import GapMasks
+from nersery.models.masked.masked_inputs import Drawing
+from nersery.models.subwords.subword_vocabulary import SubwordVocabulary
+
+MASK = 99
+TEXTS = (
+    "학교",
+    "에서",
+    "는",
+    "사람",
+    "것을",
+    "책",
+    "을",
+    "king",
+    "König",
+    "Google",
+    "गाना",
+    "나",
+    "노",
+    "이",
+    "東京",
+    "",
+)
+OPENING = {"학교", "사람", "것을", "책", "king", "König", "Google", "गाना", "나", "東京"}
+VOCABULARY = SubwordVocabulary(TEXTS, tuple(text in OPENING for text in TEXTS))
+SUBWORDS = {
+    "학교에서는": ("학교", "에서", "는"),
+    "책을": ("책", "을"),
+    "책을,": ("책", "을", ""),
+    "것을": ("것을",),
+    "나노이": ("나", "노", "이"),
+}
+
+
+class Encoder:
+    """Stands in for one with these subwords."""
+
+    max_subwords = 128
+
+    def subwords(self, words: list[str]) -> list[tuple[int, ...]]:
+        return [tuple(TEXTS.index(part) for part in SUBWORDS.get(word, (word,))) for word in words]
+
+
+def found(
+    word: str, script: str, vocabulary: SubwordVocabulary = VOCABULARY, **drawing: Any
+) -> tuple[tuple[str, ...], set[str]]:
+    """What stands in the place of a word, and the texts that may be drawn for its first mask."""
+    encoder: Any = Encoder()
+    subwords, keys = GapMasks(encoder, vocabulary, MASK).template(word, (script, False), Drawing(**drawing))
+    shown = tuple("_" if subword == MASK else TEXTS[subword] for subword in subwords)
+    return shown, {TEXTS[subword] for subword in vocabulary.allowed(*keys[0])}
+
+
+@pytest.mark.parametrize("signs", [False, True])
+def test_the_particles_of_a_korean_word_stay_behind_a_word_without_any(signs: bool) -> None:
+    """Else a bare noun stood where a subject or an object should."""
+    stems = {"학교", "사람", "책", "나"}
+    assert found("학교에서는", "HANGUL", signs=signs) == (("_", "에서", "는"), stems)
+    assert found("책을,", "HANGUL", signs=signs) == (("_", "을"), stems)
+
+
+def test_what_only_looks_like_a_particle_is_replaced() -> None:
+    assert found("나노이", "HANGUL") == (("_",), {*"학교 사람 것을 책 나".split()})
+    assert found("것을", "HANGUL")[0] == ("_",)
+    assert found("학교에서는", "HANGUL", by_subword=True)[0] == ("_", "_", "_")
