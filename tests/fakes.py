@@ -41,6 +41,9 @@ class FakeVocabulary:
 
     without_foreign_signs = without_beginnings
 
+    def with_function_words(self, words: frozenset[str]) -> FakeVocabulary:
+        return self
+
 
 class FakeMaskedLM:
     """Stands in for `nersery.models.masked.masked_lm.MaskedLM`.

@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from nersery.augment.words.stop_words import latin_function_words
 from nersery.models.masked.gap_masks import GapMasks
 from nersery.models.masked.masked_inputs import Drawing
 from nersery.models.subwords.subword_vocabulary import SubwordVocabulary
@@ -28,6 +29,7 @@ TEXTS = (
     "",
 )
 OPENING = {"학교", "사람", "것을", "책", "king", "König", "Google", "गाना", "나", "東京"}
+ALL = (*TEXTS, "und", "the", "of", "eu", "EU", "Facebook")
 VOCABULARY = SubwordVocabulary(TEXTS, tuple(text in OPENING for text in TEXTS))
 SUBWORDS = {
     "학교에서는": ("학교", "에서", "는"),
@@ -44,7 +46,7 @@ class Encoder:
     max_subwords = 128
 
     def subwords(self, words: list[str]) -> list[tuple[int, ...]]:
-        return [tuple(TEXTS.index(part) for part in SUBWORDS.get(word, (word,))) for word in words]
+        return [tuple(ALL.index(part) for part in SUBWORDS.get(word, (word,))) for word in words]
 
 
 def found(
@@ -69,3 +71,27 @@ def test_what_only_looks_like_a_particle_is_replaced() -> None:
     assert found("나노이", "HANGUL") == (("_",), {*"학교 사람 것을 책 나".split()})
     assert found("것을", "HANGUL")[0] == ("_",)
     assert found("학교에서는", "HANGUL", by_subword=True)[0] == ("_", "_", "_")
+
+
+def test_a_latin_word_in_another_script_becomes_one_that_shows_no_language() -> None:
+    """In a Hindi text it became a German or a French one."""
+    vocabulary = SubwordVocabulary(ALL, (*VOCABULARY.begins, *[True] * 6), function_words=frozenset(ALL[-6:-3]))
+
+    def drawn(word: str, script: str, **drawing: Any) -> set[str]:
+        encoder: Any = Encoder()
+        _, keys = GapMasks(encoder, vocabulary, MASK).template(word, (script, False), Drawing(**drawing))
+        return {ALL[subword] for subword in vocabulary.allowed(*keys[0])}
+
+    everything = {"king", "König", "Google", "und", "the", "of", "eu", "EU", "Facebook"}
+    assert drawn("Google", "DEVANAGARI") == {"Google", "EU", "Facebook"}, "a capital stays one"
+    assert drawn("König", "DEVANAGARI") == {"Google", "EU", "Facebook"}, "its own accent does not tell the language"
+    assert drawn("king", "DEVANAGARI") == {"king", "Google", "EU", "Facebook"}
+    assert drawn("king", "LATIN") == drawn("king", "DEVANAGARI", by_subword=True) == everything
+    assert drawn("und", "DEVANAGARI") == everything, "a function word may become another one"
+    assert drawn("गाना", "LATIN") == {"गाना"}
+
+
+def test_which_words_show_their_language() -> None:
+    words = latin_function_words()
+    assert words >= {"the", "of", "und", "des", "que", "ve"}
+    assert words.isdisjoint(["google", "linux", "london", "film"])

@@ -9,7 +9,7 @@ from __future__ import annotations
 import unicodedata
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from functools import lru_cache
+from functools import cache, lru_cache
 from pathlib import Path
 
 from nersery.augment.words.thesaurus import FUNCTION_WORDS
@@ -57,6 +57,14 @@ class _StopWords(dict[str, frozenset[str]]):
     def __missing__(self, language: str) -> frozenset[str]:
         self[language] = _listed(language)
         return self[language]
+
+
+@cache
+def latin_function_words() -> frozenset[str]:
+    """The words without accents on the lists of all languages; of names only *microsoft* is among them."""
+    from stopwordsiso import langs, stopwords
+
+    return frozenset(word for word in stopwords(sorted(langs())) if word.isascii())
 
 
 @lru_cache(CACHED)

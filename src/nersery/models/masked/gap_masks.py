@@ -9,6 +9,7 @@ from nersery.io.tokenization import outer_signs
 from nersery.models.masked.masked_inputs import Drawing, has_capital
 from nersery.models.subwords.subword_vocabulary import (
     BEHIND_BORDER,
+    FOREIGN,
     JOINED,
     JOINED_OR_SIGN,
     OPENING,
@@ -18,6 +19,8 @@ from nersery.models.subwords.subword_vocabulary import (
     SubwordVocabulary,
 )
 from nersery.models.subwords.subwords import SubwordEncoder
+
+LATIN = "LATIN"
 
 
 class GapMasks:
@@ -38,11 +41,13 @@ class GapMasks:
         If a subword of its own marks the border of the word, it is not masked. A word without a script, such as a
         number, becomes one of the script of the text; so does one that is partly in it, such as Korean *EU가*. A word
         with a capital becomes another one, unless no word of the vocabulary has any. No name becomes a number. The
-        endings of a Korean word stay.
+        endings of a Korean word stay. A Latin word in a text of another script becomes no function word, and none with
+        an accent, because those show a language, and it could be any.
         """
         vocabulary, subwords = self._vocabulary, self._encoder.subwords([word])[0]
         places = vocabulary.places(subwords)[: self._encoder.max_subwords // 4]
         script = style[0] if style[0] in map(script_of, word) else script_of(word) or style[0]
+        is_foreign = script == LATIN != style[0] != "" and word.lower() not in vocabulary.function_words
         single, case = is_character(word), False if style[1] else None
         ending = () if drawing.by_subword else self.ending(word)
         if ending:
@@ -55,7 +60,8 @@ class GapMasks:
         scripts: tuple[str, ...] = ("", f"{script} DIGIT", script)
         letters = scripts[-1:] if script_of(word) and not drawing.signs else scripts
         first_case = True if case is None and has_capital(word) else case
-        keys = [(places[0], letters, single, first_case, "")]
+        only = FOREIGN if is_foreign and not drawing.by_subword else ""
+        keys = [(places[0], letters, single, first_case, only)]
         keys += [(place, scripts, single, case, "") for place in places[1:]]
         return (*border, *[self._mask] * len(places)), keys
 

@@ -35,8 +35,8 @@ LONGEST_LETTER = 4
 """In characters, marks and the parts of a Korean syllable included."""
 LONGEST_SIGN = 3
 """In characters, as in "..."; longer ones are decoration."""
-STEMS = "stems"
-"""Words without a Korean ending, because one follows."""
+STEMS, FOREIGN = "stems", "foreign"
+"""Words without a Korean ending, because one follows; Latin words that a text in another script may have."""
 AllowedKey = tuple[int, tuple[str, ...], bool, bool | None, str]
 """Arguments of `SubwordVocabulary.allowed`."""
 
@@ -52,6 +52,7 @@ class SubwordVocabulary:
         marks: Subwords that write nothing but the border of a word.
         signs: Subwords that are punctuation and may stand by themselves, with what they write.
         beginnings: Subwords that open words but are no word themselves, as far as is known.
+        function_words: Latin words such as *the* and *und*, in lower case.
     """
 
     texts: tuple[str, ...]
@@ -59,6 +60,7 @@ class SubwordVocabulary:
     marks: frozenset[int] = frozenset()
     signs: Mapping[int, str] = field(default_factory=dict)
     beginnings: frozenset[int] = frozenset()
+    function_words: frozenset[str] = frozenset()
 
     @classmethod
     def of(cls, encoder: SubwordEncoder) -> SubwordVocabulary:
@@ -120,6 +122,10 @@ class SubwordVocabulary:
         letters = {subword for subword, text in enumerate(self.texts) if self.begins[subword] and _is_letter(text)}
         return replace(self, beginnings=frozenset((short | letters) - whole) | self._without_end(inner))
 
+    def with_function_words(self, words: frozenset[str]) -> SubwordVocabulary:
+        """The vocabulary that knows these Latin words, which replace no word of another kind."""
+        return replace(self, function_words=words)
+
     def without_foreign_signs(self, words: Iterable[Sequence[int]]) -> SubwordVocabulary:
         """The vocabulary without signs that are no word among these, but with those that end words.
 
@@ -177,7 +183,10 @@ class SubwordVocabulary:
         return alike if any(self.texts[subword] for subword in alike) else same
 
     def _is_of_kind(self, subword: int, kind: str) -> bool:
-        return kind != STEMS or not has_ending(self.texts[subword])
+        text = self.texts[subword]
+        if kind == FOREIGN and text:  # of those that show their language only names and terms are left
+            return text.isascii() and text.lower() not in self.function_words and (len(text) > 2 or text.isupper())
+        return kind != STEMS or not has_ending(text)
 
     def _fit(self, place: int) -> list[int]:
         opens = place in (OPENING, WORD_OR_SIGN)
