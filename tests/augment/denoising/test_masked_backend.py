@@ -99,6 +99,7 @@ def test_entities_and_keywords_stay_and_all_gaps_are_filled() -> None:
         ("मैंने कल Jo को देखा", "मैंने कल मैंने को देखा को"),
         ("कल AM Jo में Data है", "कल कल कल में है में"),  # a Latin word would be one of any language
         ("1 : Jo 2 .", "jo jo jo jo jo jo"),
+        ("그는 Jo 책을 샀다", "그는 그 그 책을 샀다 책"),  # endings stay, and should not be repeated
     ],
 )
 def test_gaps_are_masked_as_words_in_the_script_of_the_sentence(text: str, former: str) -> None:

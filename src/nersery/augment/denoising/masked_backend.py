@@ -6,7 +6,7 @@ import random
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import cycle, islice
+from itertools import chain, cycle, islice
 
 from nersery.augment.components.gold_training import fine_tuning
 from nersery.augment.denoising.back_end import BackEnd
@@ -155,7 +155,9 @@ def _draft(template: Template, lengths: GapLengths, rng: random.Random) -> _Draf
     edits = []
     for start, end in template.gaps():
         former = [word for word in words[start:end] if script_of(word) == script] or written
-        hidden = [*islice(cycle(former), lengths.draw(template, (start, end), rng))]
+        # The endings of Korean words stay. In words beyond those of the gap, they would come again and again.
+        others = [word[:1] for word in former] if script == "HANGUL" else former
+        hidden = [*islice(chain(former, cycle(others)), lengths.draw(template, (start, end), rng))]
         if start == 0 and former[0] == words[0]:
             hidden[0] = template.sentence.words[0]
         edits.append((start, end, tuple(hidden)))
