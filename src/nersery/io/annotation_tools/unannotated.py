@@ -13,8 +13,8 @@ WITHOUT_KEY = (
     "nobody has labelled"
 )
 OF_DOCCANO = (
-    "texts of doccano without labels: {}. They are read as sentences without entities. It exports texts that nobody "
-    'has annotated alike: to leave these out, check "Export only approved documents"'
+    "texts of doccano without labels: {}. They are read as sentences without entities. Texts that nobody has annotated "
+    'look the same in its export: to leave these out, check "Export only approved documents"'
 )
 
 
