@@ -2,28 +2,21 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from tests.browser import Window, in_browser, sync_api
 from tests.report.pages import EVIL, HEADLINE, render_html, with_evil
 from tests.report.report_fixture import build
 
-sync_api = pytest.importorskip("playwright.sync_api", reason="needs the package playwright (pip install playwright)")
-CHROMIUM = shutil.which("chromium")
-pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="needs Debian's package chromium (apt-get install chromium)")
-
-FLAGS = [
-    "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
-    "--disable-component-update", "--disable-sync",
-]  # fmt: skip
+pytestmark = in_browser
 WIDE, NARROW = 1280, 390
 
 
 @pytest.fixture(scope="module")
-def window() -> Iterator[tuple[sync_api.Page, list[str]]]:
+def window() -> Iterator[tuple[Window, list[str]]]:
     """A page of a browser, and whatever it does that it must not do."""
     faults: list[str] = []
 
@@ -36,20 +29,22 @@ def window() -> Iterator[tuple[sync_api.Page, list[str]]]:
         dialog.dismiss()
 
     with sync_api.sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
-        page = browser.new_page()
-        page.on("request", requested)
-        page.on("dialog", asked)
-        page.on("console", lambda message: faults.append(f"console: {message.text}"))
-        page.on("pageerror", lambda error: faults.append(f"error: {error}"))
-        yield page, faults
-        browser.close()
+        yield (
+            Window(
+                playwright,
+                request=requested,
+                dialog=asked,
+                console=lambda message: faults.append(f"console: {message.text}"),
+                pageerror=lambda error: faults.append(f"error: {error}"),
+            ),
+            faults,
+        )
 
 
 @pytest.fixture
 def visit(window, tmp_path: Path):
     """Opens a report; afterwards nothing may have been said on the console, asked for or run."""
-    page, faults = window
+    page, faults = window[0].page, window[1]
 
     def open_page(report, width: int = WIDE, scheme: str = "light") -> sync_api.Page:
         path = tmp_path / "report.html"
@@ -249,3 +244,8 @@ def test_long_names_and_words_stay_on_the_screen(visit):
     page = visit(report, 360)
     page.locator("details").evaluate_all("all => all.forEach(details => { details.open = true })")
     assert fits(page)
+
+
+def test_a_browser_that_died_is_started_again(window) -> None:
+    window[0].page.context.browser.close()
+    assert window[0].page.evaluate("1 + 1") == 2

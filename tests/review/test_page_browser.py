@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -16,11 +15,9 @@ from nersery.report.rendering import render_html
 from nersery.review.decisions import Decision, Decisions
 from nersery.review.review_loader import ReviewLoader
 from nersery.review.server import Review, ReviewServer
-from tests.report.test_rendering_browser import FLAGS
+from tests.browser import Window, in_browser, sync_api
 
-sync_api = pytest.importorskip("playwright.sync_api", reason="needs the package playwright (pip install playwright)")
-CHROMIUM = shutil.which("chromium")
-pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="needs Debian's package chromium (apt-get install chromium)")
+pytestmark = in_browser
 
 EVIL = "<img/src=x/onerror=alert(1)>"
 CORPUS = Corpus(
@@ -33,20 +30,24 @@ CORPUS = Corpus(
 
 
 @pytest.fixture(scope="module")
-def window() -> Iterator[tuple[sync_api.Page, list[str]]]:
-    """A page for all tests, because its start takes longer than most of them, and whatever goes wrong on it."""
+def window() -> Iterator[tuple[Window, list[str]]]:
+    """A page for all tests, and whatever goes wrong on it."""
     faults: list[str] = []
     with sync_api.sync_playwright() as playwright:
-        page = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS).new_context().new_page()
-        page.on("console", lambda message: faults.append(f"console: {message.text}"))
-        page.on("pageerror", lambda error: faults.append(f"error: {error}"))
-        yield page, faults
+        yield (
+            Window(
+                playwright,
+                console=lambda message: faults.append(f"console: {message.text}"),
+                pageerror=lambda error: faults.append(f"error: {error}"),
+            ),
+            faults,
+        )
 
 
 @pytest.fixture
-def review(window: tuple[sync_api.Page, list[str]], tmp_path: Path) -> Iterator[tuple[sync_api.Page, Decisions]]:
+def review(window: tuple[Window, list[str]], tmp_path: Path) -> Iterator[tuple[sync_api.Page, Decisions]]:
     """The page and the decisions that are made on it; afterwards nothing odd may have happened."""
-    page, faults = window
+    page, faults = window[0].page, window[1]
     io.write(CORPUS, tmp_path / "in.jsonl")
     table = SentenceTable(searchable=True)
     with Decisions.opened(table, tmp_path) as decisions:
