@@ -7,13 +7,16 @@ import os
 import shutil
 import signal
 import sys
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from nersery import io
-from nersery.cli.app import Terminated, stopped
+from nersery.cli import app
+from nersery.cli.app import Terminated, interrupt, stopped
+from nersery.core.errors import MissingResourceError
 from nersery.pipeline.job import FileJob
 from tests.cli.calls import AUGMENT, call
 from tests.forks import Server
@@ -149,7 +152,7 @@ class TestExitCodes:
             close(number)  # the second time it is closed already
             if number in folders:
                 folders.remove(number)
-                raise KeyboardInterrupt
+                interrupt(signal.SIGINT, None)
 
         def open_folder(*args: Any, **options: Any) -> int:
             folders.add(number := opened(*args, **options))
@@ -161,10 +164,29 @@ class TestExitCodes:
             shutil.rmtree("old", ignore_errors=True)
 
         Path("old").mkdir()
+        monkeypatch.setattr(app, "INTERRUPTIONS", [])
         monkeypatch.setattr(FileJob, "run", delete)
         result = call("dataset", "convert", "train.conll", "x.jsonl")
         assert result.code == 130, result.err
         assert result.err.splitlines()[-1].startswith("error: interrupted. Finished work is saved")
+
+    @pytest.mark.parametrize(
+        ("number", "code", "what"), [(signal.SIGINT, 130, "interrupted"), (signal.SIGTERM, 143, "terminated")]
+    )
+    @pytest.mark.parametrize("disguise", [ValueError, MissingResourceError, OSError])
+    def test_interrupted_in_a_library_that_makes_another_error_of_it(
+        self, disguise: type[Exception], number: int, code: int, what: str, monkeypatch: pytest.MonkeyPatch
+    ):
+        def damaged(*_: object, **__: object) -> None:
+            with suppress(KeyboardInterrupt):
+                interrupt(number, None)
+            raise disguise("a tensor is damaged")
+
+        monkeypatch.setattr(app, "INTERRUPTIONS", [])
+        monkeypatch.setattr(FileJob, "run", damaged)
+        result = call("dataset", "convert", "train.conll", "x.jsonl")
+        assert result.code == code, result.err
+        assert result.err.splitlines()[-1].startswith(f"error: {what}. Finished work is saved")
 
     @pytest.mark.parametrize("number", [errno.ENOSPC, errno.EDQUOT, errno.EACCES, errno.EROFS, errno.EIO])
     def test_the_disk(self, number: int, monkeypatch: pytest.MonkeyPatch):

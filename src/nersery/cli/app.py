@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import re
+import signal
 import sys
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -39,6 +40,16 @@ class Terminated(KeyboardInterrupt):
     def __init__(self, number: int) -> None:
         super().__init__()
         self.number = number
+
+
+INTERRUPTIONS: list[KeyboardInterrupt] = []
+"""What stopped the command: safetensors, for one, turns an interruption into an error of its own."""
+
+
+def interrupt(number: int, frame: object) -> None:
+    """Handle a signal that stops a command."""
+    INTERRUPTIONS.append(KeyboardInterrupt() if number == signal.SIGINT else Terminated(number))
+    raise INTERRUPTIONS[-1]
 
 
 def stopped(error: KeyboardInterrupt) -> tuple[str, int]:
@@ -143,25 +154,21 @@ def _errors_as_messages() -> Iterator[None]:
             yield
         finally:
             sys.stdout.flush()  # so that a full disk or a closed pipe shows here
-    except NerseryError as error:
-        _fail(str(error), error.exit_code)
     except KeyboardInterrupt as error:
         _fail(*stopped(error))
     except BrokenPipeError:
         _drop_results()
         raise typer.Exit(UNREAD_EXIT_CODE) from None
-    except OSError as error:
-        _drop_results()
-        if interruption := _interruption_before(error):
-            _fail(*stopped(interruption))
-        _fail(os_message(error), DISK_EXIT_CODE)
-
-
-def _interruption_before(error: BaseException | None) -> KeyboardInterrupt | None:
-    """The interruption during whose handling an error came: `shutil.rmtree` may then close a folder twice."""
-    while error is not None and not isinstance(error, KeyboardInterrupt):
-        error = error.__context__
-    return error
+    except Exception as error:
+        if isinstance(error, OSError):
+            _drop_results()
+        if INTERRUPTIONS and not isinstance(error, typer.Exit):
+            _fail(*stopped(INTERRUPTIONS[0]))
+        if isinstance(error, NerseryError):
+            _fail(str(error), error.exit_code)
+        if isinstance(error, OSError):
+            _fail(os_message(error), DISK_EXIT_CODE)
+        raise
 
 
 def _drop_results() -> None:

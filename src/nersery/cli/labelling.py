@@ -18,7 +18,7 @@ from typer import Option
 
 from nersery import io
 from nersery.cli import options
-from nersery.cli.app import Terminated, label_group
+from nersery.cli.app import INTERRUPTIONS, Terminated, label_group
 from nersery.core.definitions import check_types
 from nersery.core.errors import SettingsError, printable
 from nersery.core.files import content_hash
@@ -239,6 +239,7 @@ def _serve(server: ReviewServer, door: Path | None) -> None:
     except KeyboardInterrupt as error:
         if isinstance(error, Terminated):  # whoever ends the process wants no output yet
             raise
+        INTERRUPTIONS.clear()
     finally:
         if door is not None:
             door.unlink(missing_ok=True)

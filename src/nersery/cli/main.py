@@ -13,7 +13,7 @@ from typing import Any
 
 import typer
 
-from nersery.cli.app import Terminated, app, stopped
+from nersery.cli.app import app, interrupt, stopped
 from nersery.core.own_process import own_this_process
 
 COMMANDS = (
@@ -47,9 +47,9 @@ def all_commands() -> dict[str, Any]:
 
 def main() -> None:
     """Entry point of the command."""
-    for number in ENDING:
-        if signal.getsignal(number) is signal.SIG_DFL:  # nohup ignores SIGHUP
-            signal.signal(number, _terminate)
+    for number in (signal.SIGINT, *ENDING):
+        if signal.getsignal(number) in (signal.SIG_DFL, signal.default_int_handler):  # nohup ignores SIGHUP
+            signal.signal(number, interrupt)
     try:
         _run()
     except KeyboardInterrupt as error:  # outside of a command, e.g. while typer builds them
@@ -59,10 +59,6 @@ def main() -> None:
     finally:  # all is said: nothing that comes while Python ends shall print a traceback
         for number in (signal.SIGINT, *ENDING):
             signal.signal(number, signal.SIG_DFL)
-
-
-def _terminate(number: int, frame: object) -> None:
-    raise Terminated(number)
 
 
 def _run() -> None:
