@@ -6,6 +6,7 @@ import math
 import re
 from array import array
 from collections.abc import Iterable, Sequence
+from itertools import filterfalse
 from typing import TYPE_CHECKING, Any
 from zlib import crc32
 
@@ -95,7 +96,7 @@ def _break(first: _Arrays, second: _Arrays, offset: int, fewest: int) -> tuple[i
 
 def _marks(words: Sequence[str]) -> int:
     """A bit for each word that may be the same in another language: with a digit, or a capital."""
-    candidates = [word for word in words if not word.islower()]
+    candidates = [*filterfalse(str.islower, words)]
     text = "\n".join(candidates)
     lowered = text.lower()
     if lowered == text and not _DIGIT.search(text):  # most lines of a script without capitals

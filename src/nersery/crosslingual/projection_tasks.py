@@ -15,7 +15,7 @@ from nersery.core.outcome import Reject, Tally
 from nersery.core.sentence import Sentence
 from nersery.core.wording import either
 from nersery.crosslingual.bitext import Bitext, ShiftWatch
-from nersery.crosslingual.projection import Projection, Task, Translation, alignment_issue
+from nersery.crosslingual.projection import Projection, Task, Translation
 from nersery.crosslingual.sides import is_empty
 from nersery.crosslingual.whole_pairs import reject_of
 from nersery.io.pharaoh import AlignmentFile
@@ -27,6 +27,31 @@ LEAST_LINES = 10
 """Of a file of links, to tell whether other words were aligned; in fewer, the last words may lack links by chance."""
 LEAST_REACHED = 0.1
 """Share of lines with a link to the last word: 0.4 to 1 in 8 languages, and below 0.04 if text was split otherwise."""
+
+
+@dataclass(slots=True)
+class LinkWatch:
+    """Notices while the links of a file are read whether they seem to belong to other sentences, or other words."""
+
+    lines: int = 0
+    """Those with links."""
+    reached: int = 0
+    """Lines with a link to the last word of the target."""
+    outside: int = 0
+    """Lines with links outside their sentences."""
+    first_outside: int = 0
+    """The number of the first of these."""
+    has_first_word: bool = False
+
+    def add(self, alignment: Alignment, lengths: tuple[int, int], line: int) -> None:
+        """Note the links of a line; there are some, sorted."""
+        last = max([end for _, end, _ in alignment])
+        self.lines += 1
+        self.reached += last + 1 == lengths[1]
+        self.has_first_word |= alignment[0][0] == 0
+        if alignment[-1][0] >= lengths[0] or last >= lengths[1]:
+            self.outside += 1
+            self.first_outside = self.first_outside or line
 
 
 @dataclass
@@ -43,17 +68,14 @@ class ProjectionTasks:
     bitext: Bitext
     files: Sequence[Alignments]
     _types: set[str] = field(default_factory=set, init=False)
-    _has_first_word: bool = field(default=False, init=False)
     _watch: ShiftWatch | None = field(default=None, init=False)
-    _outside: dict[int, tuple[int, int]] = field(default_factory=dict, init=False)
-    """For each file with links outside their sentences how many such lines it has, and the number of the first."""
-    _complete: dict[int, tuple[int, int]] = field(default_factory=dict, init=False)
-    """For each file how many lines have a link to the last word of the target, and how many have links."""
+    _links: list[LinkWatch] = field(init=False)
 
     def __post_init__(self) -> None:
         if len(self.files) != len(self.bitext.sources):
             counts = f"{len(self.bitext.sources)} sources and {len(self.files)} alignment files"
             raise SettingsError(f"{counts}: give one per source, in order")
+        self._links = [LinkWatch() for _ in self.files]
 
     @property
     def _names(self) -> list[str]:
@@ -96,29 +118,24 @@ class ProjectionTasks:
         """The tasks, read again with each call."""
         files = [*map(iter, self.files)]
         self._watch = ShiftWatch(self.bitext)
-        self._outside.clear()
-        self._complete.clear()
+        self._links = [LinkWatch() for _ in files]
         for line, row in enumerate(self.bitext, start=1):
             self._watch.add(row)
             target, sources, source_number = row
             for source in sources:
                 if isinstance(source, Sentence):
                     self._types.update([entity.type for entity in source.entities])
-            aligned = [next(file, ()) for file in (files if source_number is None else [files[source_number]])]
+            here = slice(None) if source_number is None else slice(source_number, source_number + 1)
+            aligned = [next(file, ()) for file in files[here]]
             if reject := reject_of(row):
                 yield reject
             else:
                 assert isinstance(target, Sentence)
                 translations = [_translation(*pair, target) for pair in zip(sources, aligned, strict=True)]
-                for number, translation in enumerate(translations):
+                for watch, translation in zip(self._links[here], translations, strict=True):
                     if not isinstance(translation, Reject) and translation.alignment:
-                        self._has_first_word |= translation.alignment[0][0] == 0
-                        if alignment_issue(translation.alignment, len(translation.source.words), len(target.words)):
-                            lines, first = self._outside.get(number, (0, line))
-                            self._outside[number] = lines + 1, first
-                        reached, lines = self._complete.get(number, (0, 0))
-                        is_reached = max([end for _, end, _ in translation.alignment]) + 1 == len(target.words)
-                        self._complete[number] = reached + is_reached, lines + 1
+                        lengths = len(translation.source.words), len(target.words)
+                        watch.add(translation.alignment, lengths, line)
                 yield Task(target, translations)
         for file in files:  # reading to the end reports its errors
             deque(file, maxlen=0)
@@ -133,22 +150,24 @@ class ProjectionTasks:
             hint = did_you_mean(unknown[0], sorted(self._types))
             yield f'no source entity has the type "{unknown[0]}", which keep, drop or rename names; {hint}'
         from_zero = any(isinstance(file, AlignmentFile) and not file.first for file in self.files)
-        if self._outside and from_zero and not self._has_first_word:
+        outside = [watch for watch in self._links if watch.outside]
+        if outside and from_zero and not any(watch.has_first_word for watch in self._links):
             from_one = f"do the files count from 1{either(' (--first 1)', '')}?"
             yield f"links point outside their sentences, none to word 0: {from_one}"
             return
-        for number, (lines, first) in sorted(self._outside.items()):
-            yield (
-                f"{self._names[number]} seems not to belong to {self.bitext.sources[number].file.name} and "
-                f"{self.bitext.target.file.name}: links point outside their sentences, first in line {first:,} (such "
-                f"lines: {lines:,}). Name the alignments in the order of the sources, in this direction "
-                f"(source-target), and split text into words as for `align`{either(' (--split, --target-split)', '')}"
-            )
-        for number, (reached, lines) in sorted(self._complete.items()):
-            if number not in self._outside and lines >= LEAST_LINES and reached < LEAST_REACHED * lines:
+        for name, watch, source in zip(self._names, self._links, self.bitext.sources, strict=True):
+            if watch.outside:
+                yield (
+                    f"{name} seems not to belong to {source.file.name} and {self.bitext.target.file.name}: links point "
+                    f"outside their sentences, first in line {watch.first_outside:,} (such lines: {watch.outside:,}). "
+                    "Name the alignments in the order of the sources, in this direction (source-target), and split "
+                    f"text into words as for `align`{either(' (--split, --target-split)', '')}"
+                )
+        for name, watch in zip(self._names, self._links, strict=True):
+            if not watch.outside and watch.lines >= LEAST_LINES and watch.reached < LEAST_REACHED * watch.lines:
                 yield (
                     f"the words of {self.bitext.target.file.name} seem to differ from those that were aligned: in only "
-                    f"{reached:,} of {lines:,} lines of {self._names[number]}, a link reaches the last word. Split "
+                    f"{watch.reached:,} of {watch.lines:,} lines of {name}, a link reaches the last word. Split "
                     f"the text into words as for `align`{either(' (--target-split)', '')}"
                 )
 
