@@ -1,9 +1,11 @@
 """Choose sentences to learn from, and their labels, of those that a base-size tagger of kinds has labelled.
 
     python models/ner/from_base.py LABELLED... FOLDER
+    python models/ner/from_base.py --translated LABELLED FOLDER
 
 ``FOLDER/kinds/plain.jsonl`` gets those with rare kinds and some of the others, and ``FOLDER/names.jsonl`` those without
-doubtful labels, with the four types in place of kinds.
+doubtful labels, with the four types in place of kinds. With ``--translated``, all sentences are prepared for projection
+into other languages, and ``FOLDER/agreed.jsonl`` gets those whose translations train.py uses.
 """
 
 from __future__ import annotations
@@ -13,7 +15,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
-from certain import MOST_CHARACTERS
+from certain import MOST_CHARACTERS, certain
 from kinds import KINDS
 
 from nersery import io
@@ -72,12 +74,29 @@ def with_names(sentences: Iterable[Sentence]) -> Iterator[Sentence]:
             yield sentence.with_entities([replace(name, type=TYPE_OF[name.type]) for name in names])
 
 
+def capitalized_names(sentence: Sentence) -> Sentence:
+    """The sentence with the four types, without entities in lower case, such as foods."""
+    names = [e for e in sentence.entities if any(word[:1].isupper() for word in sentence.mention(e))]
+    return sentence.with_entities([replace(name, type=TYPE_OF[name.type]) for name in names])
+
+
+def prepare_translation(labelled: str, folder: str) -> None:
+    """Write what is projected into other languages."""
+    sentences = [*io.read(labelled)]
+    io.write(sentences, Path(folder, "kinds", "translated", "eng.jsonl"))
+    io.write(map(capitalized_names, sentences), Path(folder, "names", "translated", "eng.jsonl"))
+    print(io.write(certain(sentences, []), Path(folder, "agreed.jsonl")))
+
+
 def main() -> None:
     """Write them."""
     *labelled, folder = sys.argv[1:]
-    sentences = [*distinct(labelled)]
-    print(io.write(with_kinds(sentences), Path(folder, "kinds", "plain.jsonl")))
-    print(io.write(with_names(sentences), Path(folder, "names.jsonl")))
+    if labelled[0] == "--translated":
+        prepare_translation(labelled[1], folder)
+    else:
+        sentences = [*distinct(labelled)]
+        print(io.write(with_kinds(sentences), Path(folder, "kinds", "plain.jsonl")))
+        print(io.write(with_names(sentences), Path(folder, "names.jsonl")))
 
 
 if __name__ == "__main__":

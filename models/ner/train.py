@@ -73,11 +73,13 @@ class OutputTagger(LowRankTagger):
     """A tagger with the layers of a trained network, of which only the head learns."""
 
     trained: Any = field(default=None, init=False, repr=False, compare=False)
+    """The network; None: the layers are those of `start`."""
 
     def _new_network(self, tags: TagSet) -> Any:
         network = super()._new_network(tags)
-        layers = {name: weight for name, weight in self.trained.state_dict().items() if name not in HEAD}
-        network.load_state_dict(layers, strict=False)
+        if self.trained is not None:
+            layers = {name: weight for name, weight in self.trained.state_dict().items() if name not in HEAD}
+            network.load_state_dict(layers, strict=False)
         learn(network, *HEAD)
         return network
 
@@ -139,10 +141,10 @@ def fitted(tagger: LowRankTagger, folder: Path, work: Path, seed: int) -> list[d
 def main() -> None:
     """Train, and write what was learnt."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--texts", type=existing("agreed.jsonl", "names", "kinds"), required=True)
+    parser.add_argument("--texts", type=existing("agreed.jsonl", "names"), required=True)
     parser.add_argument("--work", type=Path, required=True, help="folder for the state and the results")
     parser.add_argument("--encoder", choices=(bundled.ENGLISH, bundled.MULTILINGUAL), default=bundled.ENGLISH)
-    parser.add_argument("--steps", type=int, default=4000, help="of the layers' training")
+    parser.add_argument("--steps", type=int, default=4000, help="of the layers' training; 0: only an output is learnt")
     parser.add_argument("--rate", type=float, default=RATE, help="peak of the layers' learning rate")
     parser.add_argument("--start", type=existing(), help="go on from the layers of an earlier ner.safetensors")
     parser.add_argument("--join", action=argparse.BooleanOptionalAction, default=True, help="as the tagger's setting")
@@ -155,11 +157,13 @@ def main() -> None:
     work: Path = arguments.work
     work.mkdir(parents=True, exist_ok=True)
     common = {"model": arguments.encoder, "head": "linear", "join": arguments.join}
-    layers = LowRankTagger(learning_rate=arguments.rate, steps=arguments.steps, **common)
-    layers.start = arguments.start
-    curve = fitted(layers, arguments.texts / "kinds", work, arguments.seed)
     tagger = OutputTagger(steps=OUTPUT_STEPS, **common)
-    tagger.trained = layers._network
+    tagger.start, curve = arguments.start, []
+    if arguments.steps:
+        layers = LowRankTagger(learning_rate=arguments.rate, steps=arguments.steps, **common)
+        layers.start = arguments.start
+        curve = fitted(layers, arguments.texts / "kinds", work, arguments.seed)
+        tagger.trained = layers._network
     curve += fitted(tagger, arguments.texts / "names", work, arguments.seed)
     (work / "curve.jsonl").write_text("\n".join(map(json.dumps, curve)) + "\n", "utf-8")
     assert tagger._tags.names == bundled_heads.TAGS

@@ -66,6 +66,8 @@ def _open_file(path: str | Path, options: ReadOptions) -> Source:
         file.refuse_binary()  # bytes that UTF-8 has not may be letters elsewhere
         if file.seems_utf_8():
             warn(f"{file.name} has lines in UTF-8, which {options.encoding} garbles: é becomes Ã© and the like")
+    if note := file.note_of_garbled():
+        warn(f"{file.name}: {note}")
     format = options.format if options.format != AUTO else _recognise(file, options)
     reader = formats()[format].reader
     if reader is None:

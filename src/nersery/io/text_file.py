@@ -19,6 +19,7 @@ from weakref import WeakSet
 
 from nersery.core.errors import DataError, Issue, SettingsError
 from nersery.core.files import naming_the_full_disk
+from nersery.io.garbled import note_of_garbled
 
 STANDARD_INPUT = "-"
 DESCRIPTORS = ("/dev/fd/", "/proc/self/fd/")
@@ -207,6 +208,15 @@ class TextFile:
         except OSError:
             return False
         return sum(map(is_utf_8, non_ascii)) > LEAST_UTF_8 * len(non_ascii)
+
+    def note_of_garbled(self) -> str:
+        """What to say of a file in UTF-8 whose beginning is garbled; empty for others."""
+        if not self.encoding.startswith("utf-8") or not self.path.is_file():
+            return ""
+        try:
+            return note_of_garbled(self._bytes(MOST_SEARCHED).decode("utf-8", "ignore"))
+        except OSError:  # which reading reports
+            return ""
 
     def unreadable(self, error: OSError) -> DataError:
         """Why the file cannot be read."""

@@ -1,0 +1,43 @@
+"""Text in UTF-8 that something has read in another encoding and saved again, so that é has become Ã©."""
+
+from __future__ import annotations
+
+import re
+
+WINDOWS = "windows-1252"
+LEAST = 3
+"""Garbled places, to tell them from chance."""
+LEAST_SHARE = 0.5
+"""Of the places with characters beyond ASCII, that are garbled."""
+_PLACE = re.compile(r"[^\x00-\x7f]+")
+_BYTES = {chr(number): number for number in range(256)}
+_OF_WINDOWS = {bytes([byte]).decode(WINDOWS, "ignore"): byte for byte in range(0x80, 0xA0)}
+"""Bytes that are control characters in Latin-1, by what they are in Windows-1252."""
+
+
+def restored(text: str) -> str:
+    """What a garbled text was; empty if it is not garbled.
+
+    >>> restored("Ã©"), restored("é")
+    ('é', '')
+    """
+    try:
+        return bytes([_OF_WINDOWS.get(character, _BYTES.get(character, 0xFF)) for character in text]).decode()
+    except UnicodeDecodeError:
+        return ""
+
+
+def note_of_garbled(text: str) -> str:
+    """What to say of a text of which most is garbled; empty for others.
+
+    >>> note_of_garbled("JosÃ© MÃ¼ller, RenÃ©")[-61:]
+    'If so, restore them: iconv -f utf-8 -t windows-1252 old > new'
+    """
+    places = _PLACE.findall(text)
+    garbled = [place for place in places if restored(place)]
+    if len(garbled) < max(LEAST, LEAST_SHARE * len(places)):
+        return ""
+    return (
+        f'characters seem to have been read in another encoding and saved again: "{garbled[0]}" was perhaps '
+        f'"{restored(garbled[0])}". If so, restore them: iconv -f utf-8 -t {WINDOWS} old > new'
+    )
