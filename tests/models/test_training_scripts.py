@@ -10,6 +10,7 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
+from nersery import io
 from nersery.core.sentence import Entity, Sentence
 from nersery.models.bundled_heads import TOKEN_CLASSIFICATION
 
@@ -119,3 +120,15 @@ def test_only_certain_sentences_teach_and_a_quarter_of_those_without_names(monke
     assert kept[:2] == ["a:0", "a:2"]
     assert 60 < len(kept) - 2 < 140
     assert [sentence.id for sentence in certain([*with_names, *without, long], ("ORG", "MISC"))] == ["a:0"]
+
+
+def test_names_that_are_projected_have_four_types_and_capitals(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    labels = [Entity(0, 2, "BAND", 0.9), Entity(3, 5, "FOOD", 0.9)]
+    io.write([Sentence("Red Tide like red tea".split(), tuple(labels), id="a")], tmp_path / "kinds.jsonl")
+    monkeypatch.syspath_prepend(MODELS / "ner")
+    monkeypatch.setattr(sys, "argv", ["", "--translated", str(tmp_path / "kinds.jsonl"), str(tmp_path)])
+    runpy.run_path(str(MODELS / "ner/from_base.py"), run_name="__main__")
+    kinds, names = (io.read(tmp_path / part / "translated/eng.jsonl")[0] for part in ("kinds", "names"))
+    assert kinds.labels == ((0, 2, "BAND"), (3, 5, "FOOD"))
+    assert names.labels == ((0, 2, "ORG"),)
+    assert [one.id for one in io.read(tmp_path / "agreed.jsonl")] == ["a"]
