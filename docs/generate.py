@@ -230,8 +230,10 @@ SECTIONS: Sequence[tuple[str, type[Any], Sequence[str], str]] = (
     (
         "`[data]`",
         data_files.DataSettings,
-        (),
-        "Paths are relative to the recipe. `example:NAME` is a file that comes with nersery.",
+        ("train", "test", "dev", "raw", "languages", "language"),
+        "Paths are relative to the recipe. `example:NAME` is a file that comes with nersery. The other keys are "
+        "[reading options](commands.md#reading-options): `format`, `encoding`, `repair` (a list), `word_column`, "
+        "`tag_column`, `scheme` and `split`.",
     ),
     ("`[sample]`", recipe.SampleSettings, (), "Draws a small sample, to simulate a small data set."),
     ("`[evaluate]`", recipe.EvaluateSettings, (), ""),

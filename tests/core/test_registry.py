@@ -44,7 +44,7 @@ def test_an_unknown_name_gets_a_suggestion():
 
 
 def test_summary_is_the_first_line():
-    assert descriptions.summary("augment", "mention_replacement").startswith("Replaces mentions by others")
+    assert descriptions.summary("augment", "mention_replacement").startswith("Replaces mentions with others")
 
 
 @pytest.mark.parametrize(("setting", "text"), [("mean_rate", "0.25"), ("top_k", "3"), ("by_subword", "true")])

@@ -67,7 +67,7 @@ class TypeSettings(Method):
 
     Args:
         types: Types to find. None: those of gold, or else those in `definitions`.
-        definitions: Definitions of types. Without one: the default (`nersery list types`), or the name.
+        definitions: Definitions of types. Other types use those of `nersery list types`, or their name.
     """
 
     _: KW_ONLY

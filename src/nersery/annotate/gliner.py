@@ -31,7 +31,7 @@ class GlinerLabels(TypeSettings, Annotator):
 
     Args:
         model: A GLiNER model by folder or name, e.g. ``urchade/gliner_multi-v2.1``.
-        definitions: Short names of types. Without one: the default (`nersery list types`), or the name.
+        definitions: Short names of types. Other types use those of `nersery list types`, or their name.
         threshold: Minimum score of an entity, in [0, 1].
         device: ``auto``, ``cpu``, ``cuda`` or ``cuda:0``.
 

@@ -40,7 +40,7 @@ class QaPrompting(TypeSettings, Annotator, ModelSettings):
     Args:
         model: ``bundled``, or an extractive question-answering model by name or folder, trained with unanswerable
             questions (SQuAD 2.0).
-        definitions: Definitions of types, or whole questions. Without one: the default (`nersery list types`), or the
+        definitions: Definitions of types, or whole questions. Other types use those of `nersery list types`, or their
             name.
         answers: Maximum mentions of a type per 50 words.
         longest: Maximum words of a mention.

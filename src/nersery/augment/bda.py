@@ -10,7 +10,7 @@ from nersery.augment.masked_lm.word_replacement import WordPredictions
 
 @dataclass
 class BDA(WordPredictions, Augmenter):
-    """Replaces words by predictions of a pretrained masked language model, given only the context.
+    """Replaces words with predictions of a pretrained masked language model, given only the context.
 
     The model sees no labels, so a new word may not fit the type.
 

@@ -11,7 +11,7 @@ from nersery.core.tags import OUTSIDE
 
 @dataclass
 class CBT(ConditionedPredictions, Augmenter):
-    """Replaces words by predictions of a masked language model that is fine-tuned with their labels.
+    """Replaces words with predictions of a masked language model that is fine-tuned with their labels.
 
     The label itself, `PER` or `O`, precedes the sentence; the model does not see what it means.
 

@@ -46,7 +46,7 @@ FIX = (
 
 @dataclass
 class CodeMixing(Augmenter, ModelSettings):
-    """Replaces mentions by entities of their type from gold sentences in other languages.
+    """Replaces mentions with entities of their type from gold sentences in other languages.
 
     With probability `rate`, a mention becomes an entity of its type from another language, drawn at random. Its words
     always change; the sentence keeps its language. Gold needs at least two languages, and every sentence must name its

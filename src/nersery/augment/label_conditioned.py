@@ -17,14 +17,14 @@ from nersery.core.warnings import warn
 
 @dataclass
 class LabelConditioned(ConditionedPredictions, Augmenter):
-    """Replaces words by predictions of a masked language model that sees definitions of their types.
+    """Replaces words with predictions of a masked language model that sees definitions of their types.
 
     The definition of the masked word's type ("named person or family"; "other" outside entities) precedes the sentence.
     The paper makes ten copies and filters them with `self_training`.
 
     Args:
         model: ``bundled``, or a masked language model by Hugging Face name or folder.
-        definitions: Definitions of types. Without one: the default (`nersery list types`), or the name.
+        definitions: Definitions of types. Other types use those of `nersery list types`, or their name.
 
     Reference:
         Liu, Chen and Xu (2022). Low-Resource NER by Data Augmentation With Prompting. IJCAI, section 3.1.

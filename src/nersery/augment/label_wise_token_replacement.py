@@ -25,7 +25,7 @@ from nersery.core.typed_settings import FileName
 
 @dataclass
 class LabelWiseTokenReplacement(Augmenter):
-    """Replaces words by training words with the same tag.
+    """Replaces words with training words with the same tag.
 
     Words are drawn in proportion to their frequency with the IOB2 tag in the language.
 

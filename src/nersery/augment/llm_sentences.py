@@ -56,7 +56,7 @@ class LlmSentences(EndpointMethod, Augmenter):
     Args:
         write: ``sentences`` writes a new sentence around given entities; ``entities`` keeps the sentence and replaces
             its entities.
-        definitions: Definitions of types. Without one: the default (`nersery list types`), or the name.
+        definitions: Definitions of types. Other types use those of `nersery list types`, or their name.
         examples: Gold sentences shown with each request.
         split: How answers are split: `spaces`, `punctuation`, `signs` or `characters`. With `punctuation`, into
             characters where gold is.

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 @dataclass
 class MELM(MentionPredictions, FineTuningSettings, TypeDescriptions, model_setup.MaskedModelSettings, Augmenter):
-    """Replaces words of mentions by predictions of a masked language model that sees their labels.
+    """Replaces words of mentions with predictions of a masked language model that sees their labels.
 
     Tag tokens around each word of a mention show the model its label. Filter the output with `agreement`, as in the
     paper.

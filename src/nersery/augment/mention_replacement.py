@@ -18,7 +18,7 @@ from nersery.core.training_context import NO_TRAINING, Training
 
 @dataclass
 class MentionReplacement(Augmenter):
-    """Replaces mentions by others of their type and language from training sentences.
+    """Replaces mentions with others of their type and language from training sentences.
 
     The new mention always differs, perhaps in length. The only mention of a type stays.
 

@@ -15,7 +15,7 @@ from nersery.core.sentence import Sentence
 
 @dataclass
 class SynonymReplacement(SynonymSettings, Augmenter):
-    """Replaces words by synonyms from WordNet (English) or from your own table.
+    """Replaces words with synonyms from WordNet (English) or from your own table.
 
     Each word, inside and outside entities, becomes any of its synonyms with probability `rate`. Lookup ignores case;
     capitals are kept. A synonym of several words makes an entity longer.

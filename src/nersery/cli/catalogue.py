@@ -33,7 +33,7 @@ def list_(
     ] = None,
     json: options.AsJson = False,
 ) -> None:
-    """List methods with their settings, recipes, presets, types, examples."""
+    """List methods with their settings, recipes, presets, types and examples."""
     listings = _listings()
     if what is None or what in listings:
         chosen = {what: listings[what]()} if what else {key: make() for key, make in listings.items()}

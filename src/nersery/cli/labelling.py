@@ -46,7 +46,8 @@ def next_(
     source: options.Source,
     target: options.Target,
     tagger: Annotated[
-        list[str] | None, Option(help="Folder of a tagger. If repeated, disagreement between taggers counts more.")
+        list[str] | None,
+        Option(help="Folder of a tagger. If repeated, sentences on which the taggers disagree rank higher."),
     ] = None,
     run: Annotated[
         Path | None, Option(help="Use the taggers in a folder of nersery run or grow.", metavar="FOLDER")

@@ -36,7 +36,7 @@ def augment(
     plan: Plan = False,
     json: options.AsJson = False,
 ) -> None:
-    """Make new labelled sentences and write only these. OUTPUT.rejects.jsonl has the reasons for failed attempts."""
+    """Make new labelled sentences and write them, without the originals. Failed attempts go to OUTPUT.rejects.jsonl."""
     job = options.shared(JobOptions)
     from nersery.augment.base import AugmentStage
 

@@ -33,12 +33,12 @@ def grow(
     raw: Annotated[str | None, Option(help="Unlabelled text in the same language.", metavar="TEXT")] = None,
     test: Annotated[str | None, Option(help="Labelled sentences used only to score the result.")] = None,
     minutes: Annotated[
-        float, Option(help="Time limit over all calls. The first call decides how long each tagger trains.")
+        float, Option(help="Time limit, repeated calls included. The first call decides how long each tagger trains.")
     ] = 30,
     model: Annotated[str, Option(help="Another encoder or tagger to try.")] = "",
     define: Annotated[
         list[str] | None,
-        Option(metavar="TYPE=WORDS", help="What a type means, for questions about raw text; may be repeated."),
+        Option(metavar="TYPE=WORDS", help="What a type means, for the model that labels raw text; may be repeated."),
     ] = None,
     out: Annotated[Path, Option(help="Output folder.")] = Path("runs/grow"),
     plan: Annotated[bool, Option("--plan", help="Only print the plan and its estimated time.")] = False,

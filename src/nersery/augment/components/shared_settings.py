@@ -48,8 +48,8 @@ class TypeDescriptions(Method):
     """Setting of methods that show tags to a model.
 
     Args:
-        descriptions: Descriptions of types, which initialize their tag tokens. Without one: the default (`nersery list
-            types`), or the name.
+        descriptions: Descriptions of types, which initialize their tag tokens. Other types use those of `nersery list
+            types`, or their name.
     """
 
     _: KW_ONLY

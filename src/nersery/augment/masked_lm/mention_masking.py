@@ -1,4 +1,4 @@
-"""What `masked_entity` and `melm` share: they mask words of mentions, and replace them by predictions."""
+"""What `masked_entity` and `melm` share: they mask words of mentions, and replace them with predictions."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ MOST_REDRAWS = 1000
 
 @dataclass
 class MentionPredictions(MaskedModelSettings):
-    """Settings and generation of the methods that replace words of mentions by predictions of a masked language model.
+    """Settings and generation of methods that replace words of mentions with predictions of a masked language model.
 
     Args:
         mean_rate: Mean share of a mention's words to replace, in [0, 1] (the papers' μ).

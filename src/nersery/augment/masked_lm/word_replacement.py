@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 @dataclass
 class WordPredictions(MaskedModelSettings):
-    """Settings and generation of the methods that replace random words by predictions of a masked language model.
+    """Settings and generation of the methods that replace random words with predictions of a masked language model.
 
     Args:
         words: Words to replace per sentence; each depends on the previous ones.

@@ -90,7 +90,7 @@ def grow(
         output: The folder of the results; the same call resumes after a kill.
         minutes: The time for everything, over all calls.
         model: An encoder or a tagger to try in addition to the bundled encoders.
-        definitions: What types mean, for questions. Without one: the default (`nersery list types`), or the name.
+        definitions: What types mean, for questions. Other types use those of `nersery list types`, or their name.
         language: Of the text; detected if empty.
         quiet: Show no progress.
 

@@ -71,7 +71,7 @@ class MaskedInputEncoder:
         return rows
 
     def with_masks(self, masked_input: MaskedInput, templates: Sequence[tuple[int, ...]]) -> list[MaskedWindow]:
-        """Replace each gap by masks and the subwords before them, whatever its word is.
+        """Replace each gap with masks and the subwords before them, whatever its word is.
 
         Args:
             templates: The subwords of each gap, some of which are masks.
