@@ -16,7 +16,7 @@ from nersery.augment.base import NO_ENTITIES, augment
 from nersery.augment.denoising.masked_backend import MaskedBackEnd
 from nersery.augment.denoising.templates import Template
 from nersery.augment.linearized.parsing import NEAR_COPY, REPEATED, SIGNS_ALONE
-from nersery.core.errors import DataError, MissingResourceError, SettingsError
+from nersery.core.errors import MissingResourceError, SettingsError
 from nersery.core.outcome import Reject
 from nersery.core.training_context import Training
 from nersery.models.loading import ModelSource
@@ -250,20 +250,6 @@ def test_it_learns_what_stands_in_gaps(tiny_masked_lm: str) -> None:
     words = {sentence.words[1] for sentence in made if isinstance(sentence, Sentence)}
     assert words <= {"won", "saw"}
     assert words
-
-
-def test_nothing_to_learn_from(tiny_masked_lm: str) -> None:
-    with pytest.raises(DataError, match="no training sentence has an entity, so aclm"):
-        ACLM(tiny_masked_lm, keywords="none").fit([GOLD[3]])
-
-
-@pytest.mark.parametrize(
-    "settings",
-    [{"keyword_rate": 1.2}, {"layers": -1}, {"neighbours": 0}, {"passes": 0}, {"similarity": 0.0}, {"candidates": 0}],
-)
-def test_settings_out_of_range_are_named(settings: dict[str, Any]) -> None:
-    with pytest.raises(SettingsError, match=next(iter(settings))):
-        ACLM(**settings)
 
 
 def test_a_tagger_without_attention_is_named(tiny_masked_lm: str) -> None:

@@ -8,7 +8,6 @@ import pytest
 from nersery import Entity, Sentence
 from nersery.augment.cbt import CBT
 from nersery.core import warnings
-from nersery.core.errors import DataError
 from nersery.core.training_context import Training
 from nersery.models.masked.masked_inputs import Drawing
 from tests.augment.learning import GOLD, LEARNING, Asked, assert_it_learns_what_labels_mean
@@ -45,8 +44,3 @@ def test_same_seed_same_guesses_other_seed_others(tiny_masked_lm: str) -> None:
         method.fit(GOLD, Training(seed=seed))
         found.append(method.suggest([SENTENCE], [(0,)], 5))
     assert found[0] == found[1] != found[2]
-
-
-def test_nothing_to_learn_from(tiny_masked_lm: str) -> None:
-    with pytest.raises(DataError, match="no training sentences, so cbt has nothing to learn from"):
-        CBT(tiny_masked_lm).fit([])

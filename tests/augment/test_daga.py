@@ -12,7 +12,7 @@ from nersery.augment.base import NO_ENTITIES, augment
 from nersery.augment.daga import DAGA, OTHER_LANGUAGE, UNFINISHED
 from nersery.augment.linearized.linearization import language_token, tag_token
 from nersery.augment.linearized.parsing import EMPTY_WORD, ILLEGAL, LEFT_OVER, SIGNS_ALONE
-from nersery.core.errors import DataError, SettingsError
+from nersery.core.errors import SettingsError
 from nersery.core.outcome import Reject
 from nersery.core.training_context import Training
 from nersery.models.seq2seq.seq2seq_inputs import UNKNOWN
@@ -177,15 +177,6 @@ def test_a_training_is_kept_and_known_by_what_it_depends_on(tmp_path: Path) -> N
             other.fit(GOLD, Training(folder=tmp_path / "state"))
 
 
-def test_gold_without_entities_is_refused() -> None:
-    with pytest.raises(DataError, match="entity"):
-        replace(TINY).fit([GOLD[2]])
-
-
-@pytest.mark.parametrize(
-    "wrong",
-    [{"min_count": 0}, {"dropout": 1.0}, {"temperature": 0.0}, {"max_words": 0}, {"epochs": 0}, {"patience": 0}],
-)
-def test_settings_are_checked(wrong: dict[str, Any]) -> None:
-    with pytest.raises(SettingsError, match=next(iter(wrong))):
-        DAGA(**wrong)
+def test_a_temperature_is_above_0() -> None:
+    with pytest.raises(SettingsError, match="temperature is 0, expected a number above 0"):
+        DAGA(temperature=0.0)

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from nersery import Corpus, Entity, Sentence
-from nersery.augment.base import NO_WORD, augment
+from nersery.augment.base import NO_WORD
 from nersery.augment.flipda import NO_AGREEMENT, NOT_NEW, FlipDA
 from nersery.augment.linearized.linearization import tag_token
-from nersery.core.errors import DataError, MissingResourceError, SettingsError
+from nersery.core.errors import MissingResourceError
 from nersery.core.outcome import Reject
 from nersery.core.training_context import Training
 from nersery.models.masked.masked_inputs import Drawing, MaskedInput
@@ -216,19 +216,6 @@ def test_a_tiny_model_goes_the_whole_way(tiny_masked_lm: str) -> None:
     assert any(isinstance(outcome, Sentence) and outcome.labels != PARENT.labels for outcome in together)
 
 
-def test_gold_without_entities_is_refused() -> None:
-    with pytest.raises(DataError, match="entity"):
-        augment(Corpus([GOLD[1]]), FlipDA())
-
-
 def test_a_tagger_that_is_not_there_is_named_before_any_training(tiny_masked_lm: str) -> None:
     with pytest.raises(MissingResourceError, match="is no tagger"):
         FlipDA(tiny_masked_lm, tagger="./nowhere").check()
-
-
-@pytest.mark.parametrize(
-    "wrong", [{"flip_rate": 2.0}, {"mask_rate": -0.1}, {"candidates": 0}, {"top_k": 0}, {"epochs": 0}]
-)
-def test_settings_are_checked(wrong: dict[str, Any]) -> None:
-    with pytest.raises(SettingsError, match=next(iter(wrong))):
-        FlipDA(**wrong)

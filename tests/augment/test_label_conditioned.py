@@ -9,7 +9,7 @@ from nersery import Corpus, Entity, Sentence
 from nersery.augment.base import augment
 from nersery.augment.label_conditioned import LabelConditioned
 from nersery.core import warnings
-from nersery.core.errors import DataError, SettingsError
+from nersery.core.errors import SettingsError
 from nersery.core.progress import Progress
 from nersery.core.training_context import Training
 from nersery.models.masked.masked_inputs import Drawing, MaskedInput
@@ -153,11 +153,6 @@ def test_a_definition_too_long_for_the_model_is_refused_before_training(tiny_mas
     method = LabelConditioned(tiny_masked_lm, definitions={**SHORT, "LOC": "place " * 60}, **QUICK)
     with pytest.raises(SettingsError, match=r'"place place .* has 60 subwords, and only 31 fit in front of a sentence'):
         method.fit(gold)
-
-
-def test_nothing_to_learn_from(tiny_masked_lm: str) -> None:
-    with pytest.raises(DataError, match="no training sentences, so label_conditioned has nothing to learn from"):
-        LabelConditioned(tiny_masked_lm).fit([])
 
 
 def test_sentences_without_a_word_to_hide_are_no_error(tiny_masked_lm: str) -> None:

@@ -7,7 +7,7 @@ import pytest
 
 from nersery import Corpus, Entity, Sentence
 from nersery.augment.label_wise_token_replacement import LabelWiseTokenReplacement
-from nersery.core.errors import DataError, MissingResourceError
+from nersery.core.errors import MissingResourceError
 
 CORPUS = Corpus(
     [
@@ -88,11 +88,6 @@ def test_extra_columns_say_nothing_of_new_words():
     method.fit(CORPUS)
     sentence = Sentence(("Oslo", "met"), (Entity(0, 1, "LOC"),), columns=(("NNP", "VBD"),))
     assert method.generate(sentence, random.Random(0)).columns == (("NNP", "_"),)
-
-
-def test_nothing_to_learn_from():
-    with pytest.raises(DataError, match="no training sentences"):
-        LabelWiseTokenReplacement().fit([])
 
 
 def test_missing_file_of_stop_words():

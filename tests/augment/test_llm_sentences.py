@@ -12,7 +12,6 @@ import pytest
 
 from nersery import Corpus, Entity, Sentence, augment
 from nersery.augment.llm_sentences import LlmSentences
-from nersery.core.errors import DataError
 from nersery.core.outcome import Reject
 from nersery.models.llm.chat_client import ChatClient
 from nersery.models.llm.prompt import Completion, Prompt
@@ -110,11 +109,6 @@ def test_the_same_words_of_two_types_could_change_places(monkeypatch: pytest.Mon
     assert made(monkeypatch, {"sentence": "In Lima sleeps Lima"}, sentence) == reason
     answer = {"entities": ["Ada", "Oslo"]}
     assert made(monkeypatch, answer, sentence, write="entities") == ("Ada saw Oslo", sentence.labels)
-
-
-def test_gold_without_entities_is_refused() -> None:
-    with pytest.raises(DataError, match="no training sentence has an entity, so llm_sentences has"):
-        LlmSentences("m").fit([Sentence(("so",))])
 
 
 def test_long_gold_sentences_give_their_types_and_are_not_shown(capsys: pytest.CaptureFixture[str]) -> None:

@@ -5,7 +5,6 @@ import pytest
 
 from nersery import Corpus, Entity, Sentence
 from nersery.augment.mention_replacement import MentionReplacement
-from nersery.core.errors import DataError
 from nersery.core.outcome import Reject
 
 CORPUS = Corpus(
@@ -64,12 +63,6 @@ def test_rate_is_the_share_of_mentions_replaced():
 
 def test_a_sentence_without_entities_is_rejected(method: MentionReplacement):
     assert method.generate(CORPUS[3], random.Random(0)) == Reject("no entities")
-
-
-@pytest.mark.parametrize("sentences", [[], [Sentence(("nobody", "came"))]])
-def test_nothing_to_learn_from(sentences: list[Sentence]):
-    with pytest.raises(DataError, match="no training sentence has an entity"):
-        MentionReplacement().fit(sentences)
 
 
 def test_mentions_stay_in_their_language():

@@ -13,7 +13,7 @@ from nersery.augment.linearized.linearization import tag_token
 from nersery.augment.linearized.parsing import NEAR_COPY, SIGNS_ALONE, UNBALANCED, UNKNOWN_TYPE, UNSTORABLE
 from nersery.augment.linearized.tagged_writing import UNFINISHED
 from nersery.augment.mulda import TOO_LONG, MulDA, _pair
-from nersery.core.errors import DataError, MissingResourceError, SettingsError
+from nersery.core.errors import MissingResourceError
 from nersery.core.outcome import Reject, collect
 from nersery.core.training_context import Training
 from nersery.models.masked.masked_inputs import GAP
@@ -215,14 +215,3 @@ def test_a_tiny_model_learns_gold_and_writes_it_back_with_its_labels(tiny_seq2se
 def test_a_model_that_is_no_encoder_decoder_is_refused(tiny_masked_lm: str) -> None:
     with pytest.raises(MissingResourceError, match="encoder-decoder"):
         MulDA(model=tiny_masked_lm).check()
-
-
-def test_gold_without_entities_is_refused() -> None:
-    with pytest.raises(DataError, match="entity"):
-        MulDA().fit([Sentence(("a",), id="1")])
-
-
-@pytest.mark.parametrize("wrong", [{"shown_rate": 2.0}, {"similarity": 0.0}, {"top_k": 0}, {"epochs": 0}])
-def test_settings_are_checked(wrong: dict[str, Any]) -> None:
-    with pytest.raises(SettingsError, match=next(iter(wrong))):
-        MulDA(**wrong)

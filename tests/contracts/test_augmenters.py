@@ -23,7 +23,7 @@ import pytest
 from nersery import Corpus, Entity, Sentence
 from nersery.augment.base import Augmenter, augment, augment_step, tasks
 from nersery.core import descriptions, registry
-from nersery.core.errors import SettingsError, UnfittedError
+from nersery.core.errors import DataError, SettingsError, UnfittedError
 from nersery.core.outcome import Reject, Result, collect
 from nersery.core.sentence import UNKNOWN_COLUMN
 from nersery.pipeline.job import run
@@ -54,11 +54,30 @@ SETTINGS: dict[str, dict[str, Any]] = {
 """What to build each method with; a method that is missing here fails `test_every_method_is_covered`."""
 WRITERS = {"daga", "mulda"}
 """Methods that write sentences with entities of their own, not those of their parents."""
+LEARN_WORDS = ("cbt", "label_conditioned", "label_wise_token_replacement")
+"""Methods that need gold sentences, of which any will do."""
+LEARN_ENTITIES = ("aclm", "daga", "flipda", "llm_sentences", "melm", "mention_replacement", "mulda")
+"""Methods that need gold sentences with entities."""
 METHODS = registry.names("augment")
 TYPES = ("PER", "LOC", "creative work")
 LANGUAGES = ("hi", "ta", "zh", "ar", "en", "tr")
 """One for each of the scripts below; the other sentences take turns."""
 COPIES = 3
+COUNTS = ("batch_size", "candidates", "epochs", "max_words", "min_count", "neighbours", "passes", "patience", "words")
+SHARES = ("flip_rate", "keyword_rate", "mask_rate", "mean_rate", "rate", "shown_rate")
+WRONG: list[tuple[str, Any, str]] = [
+    *((setting, 0, f"{setting} is 0, expected 1 or more") for setting in (*COUNTS, "top_k")),
+    *((setting, share, f"{setting} is {share}, expected a number in") for setting in SHARES for share in (-0.1, 1.5)),
+    *((setting, float("nan"), f"{setting} is nan: expected finite") for setting in (*SHARES, "learning_rate")),
+    ("learning_rate", float("inf"), "learning_rate is inf: expected finite numbers"),
+    ("learning_rate", 0.0, "learning_rate is 0, expected a number above 0"),
+    ("layers", -1, "layers is -1, expected 0 or more"),
+    ("dropout", 1.0, "dropout is 1, expected a number in"),
+    ("similarity", 0.0, "similarity is 0"),
+    ("definitions", {"PER": " "}, "definitions has no text for PER: expected a few words"),
+    ("descriptions", {"PER": ""}, "descriptions has no text for PER: expected a few words"),
+]
+"""Values that a setting of this name cannot have, and what is said of them."""
 
 Part = tuple[str, str]
 """A type, or ``o``, and the words under it, with spaces between."""
@@ -315,6 +334,12 @@ class TestMethod:
                 assert field.name.startswith("_")
                 assert not field.repr
 
+    def test_values_out_of_range_are_named(self, name: str, table: Path) -> None:
+        for setting, value, message in WRONG:
+            if setting in registry.defaults("augment", name):
+                with pytest.raises(SettingsError, match=message):
+                    registry.create("augment", name, {**settings_of(name, table), setting: value})
+
     def test_documentation_says_what_whence_and_each_setting(self, name: str) -> None:
         cls = registry.get("augment", name)
         text = descriptions.documentation(cls)
@@ -336,12 +361,11 @@ def test_unfitted_is_an_error_that_says_so(name: str, corpus: Corpus, table: Pat
         make(name, table).generate(corpus[0], random.Random(0))
 
 
-@pytest.mark.parametrize("rate", [1.5, -0.1, float("nan")])
-@pytest.mark.parametrize("name", [name for name in METHODS if hasattr(registry.get("augment", name), "rate")])
-def test_a_rate_is_a_probability(name: str, rate: float, table: Path) -> None:
-    with pytest.raises(SettingsError, match="rate"):
-        registry.get("augment", name)(rate=rate)
-    assert registry.check("augment", name, {**settings_of(name, table), "rate": rate})
+@pytest.mark.parametrize("name", [*LEARN_WORDS, *LEARN_ENTITIES])
+def test_nothing_to_learn_from(name: str, table: Path) -> None:
+    for gold in ([], [Sentence(("nobody", "came"), id="1")])[: 1 + (name in LEARN_ENTITIES)]:
+        with pytest.raises(DataError, match=f"no training sentence.*, so {name} has nothing to learn from"):
+            make(name, table).fit(gold)
 
 
 def test_hash_seed_does_not_matter(table: Path, written: Written) -> None:

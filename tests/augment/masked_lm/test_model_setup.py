@@ -188,32 +188,6 @@ class TestMethods:
         assert len(suggested[0][0]) == 3
 
 
-WRONG: list[tuple[str, Any, str]] = [
-    ("top_k", 0, "top_k is 0, expected 1 or more"),
-    ("words", 0, "words is 0, expected 1 or more"),
-    ("mean_rate", 1.5, "mean_rate is 1.5, expected a number in"),
-    ("mask_rate", -0.1, "mask_rate is -0.1, expected a number in"),
-    ("learning_rate", 0.0, "learning_rate is 0, expected a number above 0"),
-    ("learning_rate", float("nan"), "learning_rate is nan: expected finite numbers"),
-    ("learning_rate", float("inf"), "learning_rate is inf: expected finite numbers"),
-    ("epochs", 0, "epochs is 0, expected 1 or more"),
-    ("batch_size", -1, "batch_size is -1, expected 1 or more"),
-    ("patience", 0, "patience is 0, expected 1 or more"),
-    ("definitions", {"PER": " "}, "definitions has no text for PER: expected a few words"),
-    ("descriptions", {"PER": ""}, "descriptions has no text for PER: expected a few words"),
-]
-
-
-@pytest.mark.parametrize(
-    ("name", "wrong"),
-    [(name, wrong) for name in METHODS for wrong in WRONG if wrong[0] in registry.defaults("augment", name)],
-)
-def test_settings_that_cannot_work(name: str, wrong: tuple[str, Any, str], make: Make) -> None:
-    setting, value, message = wrong
-    with pytest.raises(SettingsError, match=message):
-        make(name, **{setting: value})
-
-
 @pytest.mark.parametrize("name", METHODS)
 class TestModels:
     """A model that will not do is refused, and where that can be seen beforehand, by `check`."""
