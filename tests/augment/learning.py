@@ -38,7 +38,7 @@ def assert_it_learns_what_labels_mean(method: Augmenter) -> None:
 
 def assert_it_cannot_know_labels(method: Augmenter) -> None:
     """It says the same of every type."""
-    method.fit(GOLD, Training(seed=0))
+    method.fit(GOLD, Training(dev=GOLD, seed=0))
     assert guesses(method, "PER") == guesses(method, "LOC")
 
 

@@ -2,15 +2,10 @@ from __future__ import annotations
 
 import random
 
-import torch
-
 from nersery import Entity, Sentence
 from nersery.augment.masked_entity import MaskedEntity
-from nersery.core.outcome import Reject
-from nersery.core.training_context import Training
-from nersery.models.loading import ModelSource
 from nersery.models.masked.masked_inputs import Drawing
-from tests.augment.learning import GOLD, Asked, assert_it_cannot_know_labels
+from tests.augment.learning import Asked
 
 SENTENCE = Sentence(("Ada", "&", "Grace", "saw", "Oslo", "."), (Entity(0, 3, "PER"), Entity(4, 5, "LOC")))
 
@@ -44,22 +39,3 @@ def test_in_turn_each_word_is_guessed_in_sight_of_the_new_ones_before_it(tiny_ma
     for turn, masked_input in enumerate(asked.masked_inputs):
         done = first.gaps[:turn]
         assert [masked_input.words[place] for place in done] == [made.words[place] for place in done]
-
-
-def test_it_cannot_know_labels(tiny_masked_lm: str) -> None:
-    assert_it_cannot_know_labels(MaskedEntity(tiny_masked_lm, precision="fp32"))
-
-
-def test_the_model_stays_as_it_was_pretrained(tiny_masked_lm: str) -> None:
-    method = MaskedEntity(tiny_masked_lm)
-    method.fit(GOLD, Training(dev=GOLD, seed=3))
-    pretrained = dict(ModelSource(tiny_masked_lm).masked_lm().named_parameters())
-    assert all(torch.equal(weight, pretrained[name]) for name, weight in method._lm.network.named_parameters())
-
-
-def test_sentences_without_a_word_to_replace_say_why(tiny_masked_lm: str) -> None:
-    method = MaskedEntity(tiny_masked_lm)
-    method.fit([SENTENCE])
-    signs = Sentence(("&", "won"), (Entity(0, 1, "PER"),))
-    made = method.generate_batch([Sentence(("won",)), signs], [random.Random(0), random.Random(1)])
-    assert made == [Reject("no entities"), Reject("no word to replace")]

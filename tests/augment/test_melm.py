@@ -9,7 +9,6 @@ import torch
 from nersery import Corpus, Entity, Origin, Sentence
 from nersery.augment.base import augment
 from nersery.augment.melm import MELM
-from nersery.core.outcome import Reject
 from nersery.core.training_context import Training
 from nersery.models.masked.masked_inputs import OWN, Drawing, MaskedInput
 from nersery.models.masked.masked_lm import MaskedLM
@@ -115,14 +114,6 @@ def test_dev_may_have_types_and_sentences_that_gold_has_not(tiny_masked_lm: str)
     method = MELM(tiny_masked_lm, **QUICK)
     method.fit([SENTENCE], Training(dev=dev))
     assert {f"{OWN}<b-{type_}>" for type_ in ("PER", "LOC", "NEW")} <= method._lm.encoder.token_ids.keys()
-
-
-def test_sentences_without_a_word_to_replace_say_why(tiny_masked_lm: str) -> None:
-    method = MELM(tiny_masked_lm, **QUICK)
-    method.fit([SENTENCE])
-    signs = Sentence(("&", "won"), (Entity(0, 1, "PER"),))
-    made = method.generate_batch([Sentence(("won",)), signs], [random.Random(0), random.Random(1)])
-    assert made == [Reject("no entities"), Reject("no word to replace")]
 
 
 class TestLanguages:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
 
 from nersery import Corpus, Entity, Sentence
 from nersery.augment.base import Augmenter, augment
@@ -22,6 +23,7 @@ from nersery.models.loading import ModelSource
 from nersery.models.masked.masked_inputs import OWN
 from nersery.models.masked.masked_lm import MaskedLM
 from nersery.models.training.checkpoint import OtherTrainingError
+from tests.augment.learning import assert_it_cannot_know_labels
 
 FINE_TUNED = ("cbt", "label_conditioned", "melm")
 METHODS = ("bda", *FINE_TUNED, "masked_entity")
@@ -188,6 +190,23 @@ class TestMethods:
         assert len(suggested[0][0]) == 3
 
 
+@pytest.mark.parametrize("name", OF_MENTIONS)
+def test_sentences_without_a_word_to_replace_say_why(name: str, make: Make) -> None:
+    method = make(name)
+    method.fit(GOLD)
+    signs = Sentence(("&", "won"), (Entity(0, 1, "PER"),))
+    made = method.generate_batch([Sentence(("won",)), signs], [random.Random(0), random.Random(1)])
+    assert made == [Reject("no entities"), Reject("no word to replace")]
+
+
+@pytest.mark.parametrize("name", ["bda", "masked_entity"])
+def test_a_model_that_stays_as_it_was_pretrained_cannot_know_labels(name: str, make: Make, tiny_masked_lm: str) -> None:
+    method: Any = make(name)
+    assert_it_cannot_know_labels(method)
+    pretrained = dict(ModelSource(tiny_masked_lm).masked_lm().named_parameters())
+    assert all(torch.equal(weight, pretrained[name]) for name, weight in method._lm.network.named_parameters())
+
+
 @pytest.mark.parametrize("name", METHODS)
 class TestModels:
     """A model that will not do is refused, and where that can be seen beforehand, by `check`."""
@@ -309,13 +328,13 @@ def test_a_description_of_a_type_that_no_sentence_has_is_told(
 
 
 def test_a_model_with_another_head_is_refused_before_any_work(tiny_models: dict[str, Path]) -> None:
-    for name in ("melm", "masked_entity", "label_conditioned", "cbt", "bda"):
+    for name in METHODS:
         with pytest.raises(MissingResourceError, match=r"BertModel, which has no masked language model's head"):
             registry.create("augment", name, {"model": str(tiny_models["wordpiece"])}).check()
 
 
 def test_an_encoder_decoder_is_refused_before_any_work(tiny_seq2seq: str) -> None:
-    for name in ("melm", "masked_entity", "label_conditioned", "cbt", "bda"):
+    for name in METHODS:
         with pytest.raises(MissingResourceError, match=r"is an encoder-decoder, .* Expected a masked language model"):
             registry.create("augment", name, {"model": tiny_seq2seq}).check()
 
