@@ -191,6 +191,7 @@ def tiny_model(tiny_models: dict[str, Path]) -> str:
 collect_ignore = ["mutation.py"]  # imports what only `make mutation` installs
 
 pytest_plugins = (
+    "tests.killing",
     "tests.standins",
     "tests.forks",
     "tests.seq2seq_models",

@@ -76,9 +76,9 @@ def test_augment_writes_what_it_makes_in_memory(tmp_path: Path, shards: int | No
         nersery.augment(file, "mention_replacement", output=output, shards=shards, quiet=True)
 
 
+@pytest.mark.usefixtures("saves_each_batch")
 def test_a_killed_augment_resumes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The second call starts at the item where the first was interrupted."""
-    monkeypatch.setattr("nersery.pipeline.job.CHECKPOINT_SECONDS", 0.0)
     generated: list[str] = []
     whole = MentionReplacement.generate
 

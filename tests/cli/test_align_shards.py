@@ -15,6 +15,7 @@ import pytest
 from nersery.pipeline.shards import MANIFEST
 from tests.cli.calls import call
 from tests.forks import Process, Server
+from tests.killing import KilledError
 from tests.standins import files
 
 WORDS = {"the": "el", "house": "casa", "river": "río", "big": "grande", "Ada": "Ada", "sees": "ve", "1,000": "1.000"}
@@ -199,15 +200,12 @@ def test_what_cannot_be_kept_is_not_lost(folder: Path, monkeypatch: pytest.Monke
 def test_after_a_kill_before_it_is_kept_the_same_command_ends_as_without(
     shards: tuple[str, ...], folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    class Killed(BaseException):
-        pass
-
     def killed(*paths: object, **options: object) -> None:
-        raise Killed
+        raise KilledError
 
     with monkeypatch.context() as patch:
         patch.setattr("nersery.crosslingual.keep_lexicon.shutil.copytree", killed)
-        with pytest.raises(Killed):
+        with pytest.raises(KilledError):
             call(*ALIGN, "links", *shards, "--keep", "known")
     assert (folder / "links").exists()
     other = call(*ALIGN, "links", *shards, "--keep", "known", "--set", "hmm_steps=2")

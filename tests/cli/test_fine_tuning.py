@@ -14,9 +14,8 @@ from nersery import Sentence, io
 from nersery.experiments.recipe import load
 from nersery.experiments.runner import Run
 from nersery.models.masked.masked_lm import MaskedLM
-from nersery.models.training import checkpoint
-from nersery.pipeline import job
 from tests.cli.calls import call
+from tests.killing import KilledError
 from tests.standins import files, sentences, write_data, write_recipe
 
 ADAPT_STEPS, STEPS = 2, 8
@@ -27,20 +26,13 @@ SELECT = 'select = ["duplicates"]\n'
 Counted = Callable[..., dict[str, int]]
 
 
-class KilledError(BaseException):
-    """What the kill of a process looks like to the code in it."""
-
-
 def unlabelled(count: int, start: int) -> list[Sentence]:
     return [sentence.with_entities(()) for sentence in sentences(count, start)]
 
 
 @pytest.fixture
-def counted(monkeypatch: pytest.MonkeyPatch) -> Counted:
+def counted(monkeypatch: pytest.MonkeyPatch, saves_each_step: None, saves_each_batch: None) -> Counted:
     """Counts steps of training and passes that fill gaps, and kills before the so-manieth; all work is kept at once."""
-    monkeypatch.setattr(checkpoint, "CHECKPOINT_SECONDS", 0.0)
-    monkeypatch.setattr(checkpoint, "LARGEST_SHARE", float("inf"))
-    monkeypatch.setattr(job, "CHECKPOINT_SECONDS", 0.0)
     originals = {"step": MaskedLM._loss, "fill": MaskedLM.fill}
 
     def start(**kill_at: int) -> dict[str, int]:

@@ -15,10 +15,10 @@ from nersery.annotate import tagger_labels
 from nersery.core.sentence import Origin
 from nersery.io import text
 from nersery.models.question_answering import QuestionAnswerer
-from nersery.pipeline import job
 from tests.annotate.answerer import build_answerer
 from tests.cli.calls import call
 from tests.forks import Server
+from tests.killing import KilledError
 from tests.standins import Memory, files, sentences, write_data
 
 TEACHER = ("annotate", "raw.txt", "out.jsonl", "--method", "tagger_labels", "--set", "tagger=teacher")
@@ -167,14 +167,9 @@ class TestLabels:
         assert files(Path()) == before
 
 
-class KilledError(BaseException):
-    """What the kill of a process looks like to the code in it."""
-
-
 @pytest.fixture
-def counted(monkeypatch: pytest.MonkeyPatch) -> Callable[..., list[int]]:
+def counted(monkeypatch: pytest.MonkeyPatch, saves_each_batch: None) -> Callable[..., list[int]]:
     """Counts the pairs of each batch, and kills before one; all work is kept at once."""
-    monkeypatch.setattr(job, "CHECKPOINT_SECONDS", 0.0)
     original = QuestionAnswerer.answers
 
     def start(kill_at: int = 0) -> list[int]:

@@ -222,8 +222,8 @@ class TestOutputs:
         assert result.code == 2
         assert "is not empty and holds no run" in result.err
 
+    @pytest.mark.usefixtures("saves_each_batch")
     def test_an_unfinished_job_goes_on_only_with_what_it_had(self, monkeypatch: pytest.MonkeyPatch):
-        monkeypatch.setattr("nersery.pipeline.job.CHECKPOINT_SECONDS", 0.0)
         augment = ["augment", "train.conll", "x.jsonl", *AUGMENT, "--batch-size", "4"]
         assert call(*augment[:2], "whole.jsonl", *augment[3:]).code == 0
         monkeypatch.setattr("nersery.pipeline.job.FileJob._publish", interrupted_once(FileJob._publish))
@@ -240,8 +240,8 @@ class TestOutputs:
         assert call(*augment).code == 0
         assert Path("x.jsonl").read_bytes() == Path("whole.jsonl").read_bytes()
 
+    @pytest.mark.usefixtures("saves_each_batch")
     def test_a_conversion_that_resumes_writes_as_many_columns_as_before(self, monkeypatch: pytest.MonkeyPatch):
-        monkeypatch.setattr("nersery.pipeline.job.CHECKPOINT_SECONDS", 0)
         tagged = Sentence(("Ada", "ran"), (Entity(0, 1, "PER"),), columns=(("NNP", "VBD"),))
         io.write([*[tagged] * BATCH_SIZE, *[replace(tagged, columns=())] * 2], "mixed.jsonl")
         convert = ("dataset", "convert", "mixed.jsonl", "out.conll", "--type", "PER=PERSON")

@@ -135,8 +135,8 @@ def test_numbers_and_probabilities():
     assert list(AlignmentFile("out.align", first=1))[3] == (Link(0, 0), Link(1, 1))
 
 
-def test_the_same_command_goes_on(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr("nersery.pipeline.job.CHECKPOINT_SECONDS", 0.0)
+@pytest.mark.usefixtures("saves_each_batch")
+def test_the_same_command_goes_on():
     BROKEN.append(3)
     assert align("--batch-size", "1").code == 130
     assert not Path("out.align").exists()
@@ -149,8 +149,8 @@ def test_the_same_command_goes_on(monkeypatch: pytest.MonkeyPatch):
     assert not Path("out.align.part").exists()
 
 
-def test_other_settings_do_not_go_on(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr("nersery.pipeline.job.CHECKPOINT_SECONDS", 0.0)
+@pytest.mark.usefixtures("saves_each_batch")
+def test_other_settings_do_not_go_on():
     BROKEN.append(3)
     assert align("--batch-size", "1").code == 130
     result = align("--batch-size", "1", "--set", "probability=0.25")

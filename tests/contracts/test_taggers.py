@@ -13,6 +13,7 @@ from nersery.core.errors import DataError, MissingResourceError, SettingsError, 
 from nersery.core.progress import Progress
 from nersery.core.training_context import Training
 from nersery.taggers.base import load_tagger, strict_f1
+from tests.killing import KilledError, KillingProgress
 
 SETTINGS = {
     "bilstm_crf": {"learning_rate": 2e-2, "word_size": 16, "spelling_size": 16, "hidden_size": 16, "dropout": 0.2},
@@ -164,22 +165,12 @@ def test_the_callers_chance_is_left_alone(name, new, trained, tmp_path: Path):
     assert torch.equal(torch.rand(1), expected)
 
 
-class Killed(Progress):
-    """Ends a training in its eighth step."""
-
-    def advance(self, count=1, **keeping):
-        super().advance(count, **keeping)
-        if self.done == 8:
-            raise KeyboardInterrupt
-
-
-def test_a_killed_training_goes_on(name, new, tmp_path: Path, monkeypatch):
-    monkeypatch.setattr("nersery.models.training.checkpoint.CHECKPOINT_SECONDS", 0.0)
-    monkeypatch.setattr("nersery.models.training.checkpoint.LARGEST_SHARE", float("inf"))
+@pytest.mark.usefixtures("saves_each_step")
+def test_a_killed_training_goes_on(name, new, tmp_path: Path):
     whole, killed, again = (new(name, steps=12, evaluate_every=3) for _ in range(3))
     expected = whole.fit(GOLD, Training(GOLD[:4], seed=2))
-    with pytest.raises(KeyboardInterrupt):
-        killed.fit(GOLD, Training(GOLD[:4], seed=2, folder=tmp_path / "state", progress=Killed("train", quiet=True)))
+    with pytest.raises(KilledError):
+        killed.fit(GOLD, Training(GOLD[:4], seed=2, folder=tmp_path / "state", progress=KillingProgress(8)))
     progress = Progress("train", quiet=True)
     assert again.fit(GOLD, Training(GOLD[:4], seed=2, folder=tmp_path / "state", progress=progress)) == expected
     assert (progress.done, progress.total, progress.resumed) == (12, 12, 7)

@@ -16,7 +16,8 @@ from nersery.core.locks import locked
 from nersery.experiments import runner
 from nersery.experiments.recipe import load
 from nersery.experiments.runner import Run
-from tests.experiments.trying import KilledError, Trainings, append_system, each_or_some, execute, killing
+from tests.experiments.trying import Trainings, append_system, each_or_some, execute, killing
+from tests.killing import KilledError
 from tests.standins import files, sentences
 
 CUT = ["predicted.jsonl", "generated.jsonl", "generated.jsonl.rejects.jsonl", "1-duplicates.jsonl"]

@@ -14,6 +14,7 @@ import pytest
 from nersery import Entity, Sentence, io
 from nersery.experiments.recipe import load
 from nersery.experiments.runner import Run
+from tests.killing import KilledError
 from tests.standins import sentences
 
 Trainings = list[tuple[int, int]]
@@ -70,10 +71,6 @@ def of_language(path: str, language: str) -> list[Sentence]:
 
 each_or_some = pytest.mark.parametrize("each", [pytest.param(1, marks=pytest.mark.torture), 3], ids=["all", "some"])
 """Kill at each moment, or, to be quick, at each third."""
-
-
-class KilledError(BaseException):
-    """What the kill of a process looks like to the code in it."""
 
 
 @contextlib.contextmanager

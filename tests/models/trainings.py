@@ -9,12 +9,10 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-import pytest
 import torch
 from torch import Tensor, nn
 
 from nersery.core.random import item_rng
-from nersery.models.training import checkpoint
 from nersery.models.training.trainer import History, TrainingPlan, seeded, train
 
 STEPS = 12
@@ -97,22 +95,3 @@ def outcome(model: nn.Module, history: History) -> dict[str, Any]:
     weights = b"".join(tensor.numpy().tobytes() for tensor in model.state_dict().values())
     told: dict[str, Any] = json.loads(json.dumps(asdict(history)))
     return {"weights": sha256(weights).hexdigest(), "history": told}
-
-
-class Stop(Exception):  # noqa: N818
-    """Ends a training at a step, when no real kill is needed."""
-
-
-def stop_at(step: int) -> Callable[[], None]:
-    left = iter(range(step - 1))
-
-    def call() -> None:
-        if next(left, None) is None:
-            raise Stop
-
-    return call
-
-
-def save_always(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(checkpoint, "CHECKPOINT_SECONDS", 0.0)
-    patch.setattr(checkpoint, "LARGEST_SHARE", float("inf"))

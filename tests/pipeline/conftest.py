@@ -21,12 +21,6 @@ def undisturbed(tmp_path: Path) -> dict[str, bytes]:
 
 
 @pytest.fixture
-def always_save(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Write the journal after every batch, however quick."""
-    monkeypatch.setattr("nersery.pipeline.job.CHECKPOINT_SECONDS", 0.0)
-
-
-@pytest.fixture
 def undisturbed_shards(tmp_path: Path) -> dict[str, bytes]:
     """The same of a job over shards."""
     folder = tmp_path / "undisturbed"

@@ -19,18 +19,15 @@ from nersery.core.outcome import Outcome, Reject, Step
 from nersery.core.progress import Progress
 from nersery.pipeline.engines.worker import BatchRunner, MessageHandler, WorkerTask
 from nersery.pipeline.stage import Answer, Message, Stage, WorkerDiedError
+from tests.killing import KilledError
 
 REJECTED = {"reject", "fail", "kill", "nan"}
-
-
-class Killed(BaseException):
-    """What the kill of a worker looks like where it is no process."""
 
 
 def die() -> None:
     """End this worker without a word."""
     if InlineWorker.is_in_this_process:
-        raise Killed
+        raise KilledError
     os.kill(os.getpid(), signal.SIGKILL)
 
 
@@ -139,7 +136,7 @@ class InlineWorker:
                 return self._handler.answer(self._inbox.popleft())
             self._is_ready = True
             return self._handler.prepare()
-        except Killed:
+        except KilledError:
             raise WorkerDiedError("killed") from None
 
     def stop(self) -> None:

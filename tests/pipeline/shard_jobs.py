@@ -10,7 +10,8 @@ import pytest
 
 from nersery.pipeline.shards import ShardJob
 from nersery.pipeline.stage import Answer
-from tests.pipeline.fakes import Killed, answers, rows
+from tests.killing import KilledError
+from tests.pipeline.fakes import answers, rows
 
 ROWS = rows(50, at3="reject", at4="fail", at41="reject")
 
@@ -29,7 +30,7 @@ def killed_after(count: int) -> Callable[[Iterable[Any]], Iterator[Answer]]:
     def until(given: Iterable[Any]) -> Iterator[Answer]:
         for number, answer in enumerate(answers(given)):
             if number == count:
-                raise Killed
+                raise KilledError
             yield answer
 
     return until
@@ -37,6 +38,6 @@ def killed_after(count: int) -> Callable[[Iterable[Any]], Iterator[Answer]]:
 
 def start_and_kill(folder: Path, after: int, seed: int = 0, *, overwrite: bool = False) -> Path:
     """Leave a job unfinished after so many batches of 5; a shard of 12 rows is three of them."""
-    with pytest.raises(Killed):
+    with pytest.raises(KilledError):
         job(folder, seed).run(ROWS, killed_after(after), batch_size=5, overwrite=overwrite)
     return job(folder).part

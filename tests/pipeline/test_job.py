@@ -20,8 +20,9 @@ from nersery.pipeline.error_policy import ErrorPolicy
 from nersery.pipeline.job import FileJob, outcomes_of, rejects_of, run
 from nersery.pipeline.shards import batches
 from nersery.pipeline.stage_job import opened
+from tests.killing import KilledError
 from tests.pipeline.jobs import ITEMS, encode, files, job, step
-from tests.pipeline.test_resume import Killed, start_and_kill
+from tests.pipeline.test_resume import start_and_kill
 
 
 class Steps(Progress):
@@ -106,7 +107,7 @@ def test_rejects_of_this_folder_lie_beside_it(tmp_path: Path, monkeypatch: pytes
     assert rejects_of(Path()) == tmp_path / "x.rejects.jsonl"
 
 
-@pytest.mark.usefixtures("always_save")
+@pytest.mark.usefixtures("saves_each_batch")
 class TestProgress:
     def test_of_a_new_job_and_of_one_that_resumes(self, tmp_path: Path) -> None:
         progress = Steps()
@@ -122,19 +123,19 @@ class TestProgress:
     def test_of_one_that_only_has_to_move_its_files(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         def replace(source: Path, target: Path) -> None:
             if source.name == "output":
-                raise Killed
+                raise KilledError
             os.rename(source, target)
 
         with monkeypatch.context() as patch:
             patch.setattr("os.replace", replace)
-            with pytest.raises(Killed):
+            with pytest.raises(KilledError):
                 job(tmp_path).run(ITEMS, step)
         progress = Steps()
         assert job(tmp_path).run([], step, progress=progress).read == 50
         assert progress.seen == []
 
 
-@pytest.mark.usefixtures("always_save")
+@pytest.mark.usefixtures("saves_each_batch")
 class TestJournal:
     def test_what_it_says(self, tmp_path: Path) -> None:
         """Output and rejects are on disk before it speaks of them."""
@@ -224,9 +225,9 @@ class TestPack:
     def test_what_a_kill_has_left_of_it_is_made_again(self, kind: str, tmp_path: Path) -> None:
         def killed(output: Path, packed: Path) -> None:
             packed.mkdir() if kind == "a folder" else packed.touch()
-            raise Killed
+            raise KilledError
 
-        with pytest.raises(Killed):
+        with pytest.raises(KilledError):
             FileJob(tmp_path / "out", encode, {}, pack=killed).run([1], step)
         self.packing(tmp_path).run([1], step)
         assert (tmp_path / "out/whole").read_text("utf-8") == "न1\n"
@@ -236,11 +237,11 @@ class TestPack:
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         def kill(*_: Any) -> None:
-            raise Killed
+            raise KilledError
 
         with monkeypatch.context() as patch:
             patch.setattr(Path, "rmdir", kill)
-            with pytest.raises(Killed):
+            with pytest.raises(KilledError):
                 self.packing(tmp_path).run([1], step)
         assert (tmp_path / "out/whole").exists()
 
@@ -251,13 +252,13 @@ class TestPack:
 
         def kill(path: Path, **options: Any) -> None:
             if path.name == "rejects":
-                raise Killed
+                raise KilledError
             unlink(path, **options)
 
         made = replace(self.packing(tmp_path), makes_folder=True)
         with monkeypatch.context() as patch:
             patch.setattr(Path, "unlink", kill)
-            with pytest.raises(Killed):
+            with pytest.raises(KilledError):
                 made.run([1], step)
         assert made.run([1], step).written == 1
         assert os.listdir(tmp_path) == ["out"]

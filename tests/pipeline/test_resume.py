@@ -14,11 +14,8 @@ from nersery.core.errors import NerseryError, SettingsError
 from nersery.core.outcome import Outcome
 from nersery.pipeline.job import FileJob
 from nersery.pipeline.stage_job import corpus_job
+from tests.killing import KilledError
 from tests.pipeline.jobs import ITEMS, encode, files, job, step
-
-
-class Killed(BaseException):
-    """What the kill of a process looks like to the code in it."""
 
 
 def killer(after: int) -> Callable[[Sentence], str]:
@@ -28,7 +25,7 @@ def killer(after: int) -> Callable[[Sentence], str]:
     def encode_until(sentence: Sentence) -> str:
         nonlocal left
         if left == 0:
-            raise Killed
+            raise KilledError
         left -= 1
         return encode(sentence)
 
@@ -39,12 +36,12 @@ def start_and_kill(folder: Path, after: int, seed: int = 0, *, overwrite: bool =
     """Leave a job unfinished."""
     unfinished = job(folder, seed)
     killed = FileJob(unfinished.target, killer(after), unfinished.fingerprint)
-    with pytest.raises(Killed):
+    with pytest.raises(KilledError):
         killed.run(ITEMS, step, batch_size=4, overwrite=overwrite)
     return unfinished
 
 
-@pytest.mark.usefixtures("always_save")
+@pytest.mark.usefixtures("saves_each_batch")
 class TestResume:
     @pytest.mark.parametrize("after", [0, 1, 5, 12, 29])
     def test_the_same_call_ends_with_the_same_bytes(self, after: int, tmp_path: Path, undisturbed: dict[str, bytes]):
@@ -194,18 +191,18 @@ class TestResume:
 
         def replace(source: Path, target: Path) -> None:
             if stop_at == f"replace {source.name}":
-                raise Killed
+                raise KilledError
             original(source, target)
 
         def kill(path: Path, **options: bool) -> None:
             if stop_at == f"unlink {path.name}":
-                raise Killed
+                raise KilledError
             unlink(path, **options)
 
         with monkeypatch.context() as patch:
             patch.setattr("os.replace", replace)
             patch.setattr(Path, "unlink", kill)
-            with pytest.raises(Killed):
+            with pytest.raises(KilledError):
                 job(folder).run(ITEMS, step)
         tally = job(folder).run(ITEMS, step)
         assert (tally.read, tally.written) == (50, 30)
@@ -221,7 +218,7 @@ class TestResume:
         assert files(tmp_path) == before
 
 
-@pytest.mark.usefixtures("always_save")
+@pytest.mark.usefixtures("saves_each_batch")
 @pytest.mark.parametrize("kept", [2, 3, 4])
 def test_columns_that_differ_from_those_before_the_kill_are_rejected_after_it(tmp_path: Path, kept: int) -> None:
     """Not taken for the usual number, which would reject all others, and write a file that cannot be read."""
@@ -233,7 +230,7 @@ def test_columns_that_differ_from_those_before_the_kill_are_rejected_after_it(tm
             nonlocal until
             until -= len(batch)
             if until < 0:
-                raise Killed
+                raise KilledError
             return [*batch]
 
         corpus_job(folder / "out.conll", {}).run(rows, identity, batch_size=1)
@@ -241,6 +238,6 @@ def test_columns_that_differ_from_those_before_the_kill_are_rejected_after_it(tm
 
     whole = write(tmp_path / "whole", len(rows))
     assert whole["out.conll"] == b"a\tx\tO\n\n" * 3
-    with pytest.raises(Killed):
+    with pytest.raises(KilledError):
         write(tmp_path / "killed", kept)
     assert write(tmp_path / "killed", len(rows)) == whole

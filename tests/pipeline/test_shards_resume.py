@@ -15,7 +15,8 @@ from nersery import Sentence
 from nersery.core.errors import JobFailedError, NerseryError, SettingsError
 from nersery.pipeline.shards import MANIFEST
 from nersery.pipeline.stage import Answer, EngineLostError
-from tests.pipeline.fakes import Killed, answers
+from tests.killing import KilledError
+from tests.pipeline.fakes import answers
 from tests.pipeline.shard_jobs import ROWS, files, job, start_and_kill
 
 
@@ -108,12 +109,12 @@ class TestResume:
 
         def replace(source: Path, target: Path) -> None:
             if target.name == name:
-                raise Killed
+                raise KilledError
             original(source, target)
 
         with monkeypatch.context() as patch:
             patch.setattr("os.replace", replace)
-            with pytest.raises(Killed):
+            with pytest.raises(KilledError):
                 job(tmp_path).run(ROWS, answers)
         job(tmp_path).run(ROWS, answers)
         assert files(tmp_path / "out") == undisturbed_shards

@@ -88,10 +88,8 @@ def test_dropout_is_set_where_the_model_has_one(tiny_model) -> None:
 
 
 @pytest.fixture
-def stopped(tiny_model, tmp_path: Path, monkeypatch) -> Path:
+def stopped(tiny_model, tmp_path: Path, monkeypatch, saves_each_step: None) -> Path:
     """The state of a training that ended before its eighth step."""
-    monkeypatch.setattr("nersery.models.training.checkpoint.CHECKPOINT_SECONDS", 0.0)
-    monkeypatch.setattr("nersery.models.training.checkpoint.LARGEST_SHARE", float("inf"))
     tagger, left = small(tiny_model, steps=12, evaluate_every=3), iter(range(7))
     original = tagger._loss
     monkeypatch.setattr(tagger, "_loss", lambda batch: (next(left), original(batch))[1])

@@ -21,10 +21,10 @@ from nersery.crosslingual.embedding.fine_tuning import FineTuning, consistency, 
 from nersery.crosslingual.whole_pairs import WholePairs
 from nersery.models.hidden_states import LayerEncoder
 from nersery.models.loading import ModelSource
-from nersery.models.training import checkpoint
 from nersery.models.training.checkpoint import OtherTrainingError
 from nersery.models.training.trainer import History
 from tests.crosslingual.models import build_bilingual, f1, translations
+from tests.killing import KilledError, KillingProgress
 
 PAIRS, GOLD = translations(24, seed=0)
 DEV, _ = translations(6, seed=1)
@@ -32,34 +32,11 @@ STEPS = 6
 """Of two epochs in batches of 8."""
 
 
-class Stop(Exception):  # noqa: N818
-    """Ends a training, as a kill does."""
-
-
-class Stopping(Progress):
-    """Ends a training after so many steps."""
-
-    def __init__(self, steps: int) -> None:
-        super().__init__("train", quiet=True)
-        self.steps = steps
-
-    def advance(self, items: int = 1, *, resumed: bool = False, note: str = "") -> None:
-        super().advance(items, resumed=resumed, note=note)
-        if self.done >= self.steps:
-            raise Stop
-
-
 @pytest.fixture(scope="module")
 def bilingual(tmp_path_factory: pytest.TempPathFactory) -> str:
     folder = tmp_path_factory.mktemp("bilingual")
     build_bilingual(folder)
     return str(folder)
-
-
-@pytest.fixture
-def saves_each_step(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(checkpoint, "CHECKPOINT_SECONDS", 0.0)
-    monkeypatch.setattr(checkpoint, "LARGEST_SHARE", 1e9)
 
 
 def opened(folder: Path | str, *, masked_lm: bool = True) -> LayerEncoder:
@@ -242,8 +219,8 @@ class TestTraining:
         self, bilingual: str, tmp_path: Path, stop: int
     ) -> None:
         expected, state = tuned(bilingual, dev=DEV), tmp_path / "state"
-        with pytest.raises(Stop):
-            tuned(bilingual, Training(seed=1, progress=Stopping(stop), folder=state), dev=DEV)
+        with pytest.raises(KilledError):
+            tuned(bilingual, Training(seed=1, progress=KillingProgress(stop), folder=state), dev=DEV)
         progress = Progress("train", quiet=True)
         assert torch.equal(tuned(bilingual, Training(seed=1, progress=progress, folder=state), dev=DEV), expected)
         assert (progress.total, progress.done, progress.resumed) == (STEPS, STEPS, stop - 1)
@@ -252,8 +229,8 @@ class TestTraining:
     @pytest.mark.usefixtures("saves_each_step")
     def test_the_state_of_another_training_is_refused(self, bilingual: str, tmp_path: Path, other: Any) -> None:
         state = tmp_path / "state"
-        with pytest.raises(Stop):
-            tuned(bilingual, Training(seed=1, progress=Stopping(3), folder=state))
+        with pytest.raises(KilledError):
+            tuned(bilingual, Training(seed=1, progress=KillingProgress(3), folder=state))
         changes = {key: value for key, value in other.items() if key != "seed"}
         with pytest.raises(OtherTrainingError):
             tuned(bilingual, Training(seed=other.get("seed", 1), folder=state), **changes)
@@ -261,7 +238,7 @@ class TestTraining:
     def test_fit_goes_on_too(self, bilingual: str, tmp_path: Path) -> None:
         one, again = (Embeddings(bilingual, precision="fp32", fine_tune={"learning_rate": 1e-3}) for _ in range(2))
         one.fit(PAIRS, Training(seed=1, folder=tmp_path / "state"))
-        again.fit(PAIRS, Training(seed=1, progress=Stopping(99), folder=tmp_path / "state"))
+        again.fit(PAIRS, Training(seed=1, progress=KillingProgress(99), folder=tmp_path / "state"))
         assert one.align(PAIRS) == again.align(PAIRS)
 
     def test_a_worker_does_not_read_what_the_first_one_has_learnt_from(

@@ -23,6 +23,7 @@ from nersery.pipeline.engines.pool import Pool
 from nersery.pipeline.engines.worker import WorkerTask
 from tests.experiments.trying import append_system, execute
 from tests.forks import Server
+from tests.killing import KilledError
 from tests.pipeline.fakes import Capitals, Inline, rows
 from tests.standins import files, tiny, without_last_system, write_recipe
 
@@ -157,13 +158,11 @@ class TestJobs:
         assert "note: gold, seed 0 failed\n" in capsys.readouterr().err
 
     def test_a_job_that_dies_twice_costs_its_cell_alone(self, inline: list[Inline], monkeypatch: pytest.MonkeyPatch):
-        from tests.pipeline.fakes import Killed
-
         whole = SystemRun.train_and_score
 
         def dies(self: SystemRun) -> None:
             if self.system.name == "both":
-                raise Killed
+                raise KilledError
             whole(self)
 
         monkeypatch.setattr(SystemRun, "train_and_score", dies)

@@ -24,6 +24,7 @@ from nersery.experiments.runner import Run
 from nersery.experiments.systems import GOLD
 from nersery.taggers.base import load_tagger
 from tests.experiments.grow.tiny_jobs import FOLDS, grow
+from tests.killing import KilledError
 from tests.standins import sentences
 
 LAST = Path(f"out/run/seed-{FOLDS}")
@@ -31,20 +32,17 @@ LAST = Path(f"out/run/seed-{FOLDS}")
 
 
 def test_the_same_call_resumes(grown: Harvest, monkeypatch: pytest.MonkeyPatch) -> None:
-    class Killed(BaseException):
-        pass
-
     original = Run.run_system
     done: list[str] = []
 
     def run_system(self: Run, seed: int, system: Any) -> None:
         if len(done) == 3:
-            raise Killed
+            raise KilledError
         original(self, seed, system)
         done.append(system.name)
 
     monkeypatch.setattr(Run, "run_system", run_system)
-    with pytest.raises(Killed):
+    with pytest.raises(KilledError):
         grow(minutes=10, output="cut")
     monkeypatch.setattr(Run, "run_system", original)
     before = {path: path.stat().st_mtime_ns for path in Path("cut").rglob("result.json")}
@@ -55,16 +53,13 @@ def test_the_same_call_resumes(grown: Harvest, monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_a_kill_while_planning_loses_one_timing(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    class Killed(BaseException):
-        pass
-
     def killed(*_: object, **more: object) -> float:
-        raise Killed
+        raise KilledError
 
     def grow_until(place: type, method: str, output: str) -> None:
         with monkeypatch.context() as patch:
             patch.setattr(place, method, killed)
-            with pytest.raises(Killed):
+            with pytest.raises(KilledError):
                 grow(minutes=10, output=output)
 
     timed: list[str] = []

@@ -13,7 +13,8 @@ from nersery.experiments.execution.run_time import RunTime, estimates
 from nersery.experiments.recipe import load
 from nersery.experiments.run_state.clock import Clock
 from nersery.experiments.runner import Run
-from tests.experiments.trying import KilledError, Trainings, execute
+from tests.experiments.trying import Trainings, execute
+from tests.killing import KilledError
 
 
 class Watch:

@@ -17,30 +17,17 @@ import torch
 from nersery.core.errors import DataError, MissingResourceError
 from nersery.core.progress import Progress
 from nersery.core.training_context import Training
-from nersery.models.loading import ModelSource
 from nersery.models.masked import adaptation
 from nersery.models.masked.adaptation import adapt, check_text
 from nersery.models.masked.masked_inputs import MaskedInput
-from nersery.models.masked.masked_lm import MaskedLM
 from nersery.models.masked.masked_subwords import MaskedWindow
-from nersery.models.training import checkpoint
 from nersery.models.training.checkpoint import OtherTrainingError
+from tests.killing import KilledError, stop_at
+from tests.models.masked_texts import opened, weights
 
 TEXT = ["we saw there today Radia .", "the program in Oslo won", "राम दिल्ली में रहता है ।", "東京 は 日本 の 首都"] * 20
 STEPS = 3
 """Of a pass over the text, in batches of 32."""
-
-
-class Stop(Exception):  # noqa: N818
-    """Ends a training, as a kill does."""
-
-
-def opened(folder: Path | str) -> MaskedLM:
-    return MaskedLM(ModelSource(str(folder)), "cpu", "fp32")
-
-
-def weights(model: MaskedLM) -> torch.Tensor:
-    return torch.cat([parameter.detach().flatten() for parameter in model.network.parameters()])
 
 
 def adapted(
@@ -65,27 +52,10 @@ def adapted(
     return weights(model)
 
 
-def stop_at(step: int) -> Callable[[list[MaskedWindow]], None]:
-    left = iter(range(step - 1))
-
-    def call(rows: list[MaskedWindow]) -> None:
-        if next(left, None) is None:
-            raise Stop
-
-    return call
-
-
 @pytest.fixture
 def raw(tmp_path: Path) -> Path:
     (tmp_path / "raw.txt").write_text("\n".join(TEXT) + "\n", "utf-8")
     return tmp_path / "raw.txt"
-
-
-@pytest.fixture
-def always(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The state is saved after each step."""
-    monkeypatch.setattr(checkpoint, "CHECKPOINT_SECONDS", 0.0)
-    monkeypatch.setattr(checkpoint, "LARGEST_SHARE", float("inf"))
 
 
 class TestLearning:
@@ -159,12 +129,12 @@ class TestChance:
         assert all(torch.equal(found[0], again) for again in found[1:])
 
 
-@pytest.mark.usefixtures("always")
+@pytest.mark.usefixtures("saves_each_step")
 class TestState:
     @pytest.mark.parametrize("step", [1, 2, STEPS + 1, 2 * STEPS])
     def test_it_goes_on_and_ends_with_the_same_bits(self, tiny_masked_lm: str, raw: Path, step: int) -> None:
         state, taken = raw.parent / "state", []
-        with pytest.raises(Stop):
+        with pytest.raises(KilledError):
             adapted(tiny_masked_lm, raw, stop_at(step), folder=state)
         found = adapted(tiny_masked_lm, raw, taken.append, folder=state)
         assert len(taken) == 2 * STEPS - (step - 1)
@@ -185,7 +155,7 @@ class TestState:
         if finished:
             adapted(twin, raw, folder=state)
         else:
-            with pytest.raises(Stop):
+            with pytest.raises(KilledError):
                 adapted(twin, raw, stop_at(3), folder=state)
         with pytest.raises(OtherTrainingError, match=r"\n  model\.name: was "):
             adapted(tiny_masked_lm, raw, folder=state)
@@ -204,7 +174,7 @@ class TestState:
 
     def test_progress_counts_the_steps(self, tiny_masked_lm: str, raw: Path) -> None:
         state = raw.parent / "state"
-        with pytest.raises(Stop):
+        with pytest.raises(KilledError):
             adapted(tiny_masked_lm, raw, stop_at(3), folder=state)
         progress = Progress("adapt", quiet=True)
         adapted(tiny_masked_lm, raw, folder=state, progress=progress)

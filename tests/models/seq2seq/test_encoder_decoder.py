@@ -18,7 +18,6 @@ from nersery.models.loading import ModelSource
 from nersery.models.masked.masked_inputs import GAP, OWN
 from nersery.models.seq2seq.encoder_decoder import Seq2Seq, fitting_sentences, tokenization_of, warn_of_words_apart
 from nersery.models.seq2seq.seq2seq_inputs import BROKEN, UNKNOWN, Sampling, TextPair
-from nersery.models.training import checkpoint
 from nersery.models.training.snapshot import weights_of
 from tests.models.masked_texts import plan as plan_of
 
@@ -359,12 +358,8 @@ class TestFineTuning:
         assert [text.words for text in texts] == [pair.target for pair in pairs]
         assert all(text.finished and -0.2 < text.log_probability < 0 for text in texts)
 
-    def test_after_a_stop_it_ends_with_the_same_bytes(
-        self, tiny_seq2seq: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        monkeypatch.setattr(checkpoint, "CHECKPOINT_SECONDS", 0.0)
-        monkeypatch.setattr(checkpoint, "LARGEST_SHARE", 1e9)
-
+    @pytest.mark.usefixtures("saves_each_step")
+    def test_after_a_stop_it_ends_with_the_same_bytes(self, tiny_seq2seq: str, tmp_path: Path) -> None:
         def weights(pair: Any, folder: Path | None) -> dict[str, torch.Tensor]:
             model = opened(tiny_seq2seq)
             model.add_tokens(token_descriptions({"PER", "LOC"}, (), {}))

@@ -17,25 +17,20 @@ from nersery.core.locks import TURN, locked, turn
 from nersery.core.progress import Progress
 from nersery.models.training import checkpoint
 from nersery.models.training.checkpoint import BrokenStateError, Checkpoint, OtherTrainingError, is_foreign
-from tests.models.trainings import STEPS, Stop, Tied, Wider, fit, outcome, save_always, stop_at
+from tests.killing import KilledError, stop_at
+from tests.models.trainings import STEPS, Tied, Wider, fit, outcome
 from tests.standins import files
 
 
 @pytest.fixture
-def always(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The state is saved after each step."""
-    save_always(monkeypatch)
-
-
-@pytest.fixture
-def stopped(tmp_path: Path, always: None) -> Path:
+def stopped(tmp_path: Path, saves_each_step: None) -> Path:
     """The folder of a training that ended before its eighth step."""
-    with pytest.raises(Stop):
+    with pytest.raises(KilledError):
         fit(tmp_path / "state", step=stop_at(8))
     return tmp_path / "state"
 
 
-@pytest.mark.usefixtures("always")
+@pytest.mark.usefixtures("saves_each_step")
 class TestAgain:
     @pytest.mark.parametrize("evaluates", [True, False])
     def test_a_finished_one_takes_no_step(self, tmp_path: Path, evaluates: bool):
@@ -52,7 +47,7 @@ class TestAgain:
     @pytest.mark.parametrize("evaluates", [True, False])
     def test_losses_since_the_last_evaluation_are_kept(self, tmp_path: Path, evaluates: bool):
         for step in (3, 2, 4):
-            with pytest.raises(Stop):
+            with pytest.raises(KilledError):
                 fit(tmp_path / "state", evaluates=evaluates, step=stop_at(step), evaluate_every=5)
         whole = outcome(*fit(None, evaluates=evaluates, evaluate_every=5))
         assert outcome(*fit(tmp_path / "state", evaluates=evaluates, evaluate_every=5)) == whole
@@ -61,7 +56,7 @@ class TestAgain:
         settings: dict[str, Any] = {"patience": 1, "evaluate_every": 1, "seed": 3, "score": lambda: 1.0}
         whole = outcome(*fit(None, **settings))
         assert whole["history"]["steps"] == 2
-        with pytest.raises(Stop):
+        with pytest.raises(KilledError):
             fit(tmp_path / "state", step=stop_at(2), **settings)
         assert outcome(*fit(tmp_path / "state", **settings)) == whole
         assert outcome(*fit(tmp_path / "state", step=stop_at(1), **settings)) == whole
@@ -81,7 +76,7 @@ class TestAgain:
         assert not (tmp_path / "empty").exists()
 
     def test_a_folder_in_which_nothing_was_saved_is_removed(self, tmp_path: Path):
-        with pytest.raises(Stop):
+        with pytest.raises(KilledError):
             fit(tmp_path / "deep" / "state", step=stop_at(1))
         assert os.listdir(tmp_path / "deep") == []
 
@@ -95,7 +90,7 @@ class TestAgain:
                 self.register_buffer("square", self.whole.view(2, 3))
                 self.register_buffer("nothing", torch.zeros(0))
 
-        with pytest.raises(Stop):
+        with pytest.raises(KilledError):
             fit(tmp_path / "state", step=stop_at(8), model=Views)
         model, history = fit(tmp_path / "state", model=Views)
         assert outcome(model, history) == outcome(*fit(None, model=Views))

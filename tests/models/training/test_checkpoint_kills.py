@@ -16,7 +16,8 @@ from torch import nn
 
 from nersery.models.training import checkpoint
 from tests.forks import Server
-from tests.models.trainings import STEPS, fit, outcome, save_always
+from tests.killing import save_each_step
+from tests.models.trainings import STEPS, fit, outcome
 
 MOMENTS = {
     "first step": ("loss", 1),
@@ -105,7 +106,7 @@ def in_process(work: Callable[[pytest.MonkeyPatch], object]) -> int:
     if pid:
         return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
     with pytest.MonkeyPatch.context() as patch:
-        save_always(patch)
+        save_each_step(patch)
         patch.setattr(os, "fsync", lambda file: None)  # it guards against a loss of power, and takes half of the time
         try:
             work(patch)

@@ -1,0 +1,55 @@
+"""Kills without a process: they end work anywhere, and all that was done until then has been saved."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from nersery.core.progress import Progress
+
+
+class KilledError(BaseException):
+    """What the kill of a process looks like to the code in it."""
+
+
+class KillingProgress(Progress):
+    """Kills after so many steps."""
+
+    def __init__(self, steps: int) -> None:
+        super().__init__("train", quiet=True)
+        self.steps = steps
+
+    def advance(self, items: int = 1, *, resumed: bool = False, note: str = "") -> None:
+        super().advance(items, resumed=resumed, note=note)
+        if self.done >= self.steps:
+            raise KilledError
+
+
+def stop_at(step: int) -> Callable[..., None]:
+    """A function that kills when it is called for the so-manieth time, from 1."""
+    left = iter(range(step - 1))
+
+    def call(*_: object) -> None:
+        if next(left, None) is None:
+            raise KilledError
+
+    return call
+
+
+def save_each_step(patch: pytest.MonkeyPatch) -> None:
+    """Trainings save their state after each step."""
+    patch.setattr("nersery.models.training.checkpoint.CHECKPOINT_SECONDS", 0.0)
+    patch.setattr("nersery.models.training.checkpoint.LARGEST_SHARE", float("inf"))
+
+
+@pytest.fixture
+def saves_each_step(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Trainings save their state after each step."""
+    save_each_step(monkeypatch)
+
+
+@pytest.fixture
+def saves_each_batch(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Jobs write their journal after each batch, however quick."""
+    monkeypatch.setattr("nersery.pipeline.job.CHECKPOINT_SECONDS", 0.0)
