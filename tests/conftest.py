@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, settings
 
-from nersery.core.warnings import NO_NOTES
+from nersery.core.warnings import NO_NOTES, forget_notes
 from nersery.core.wording import set_command_line
 
 any_machine = settings(
@@ -45,12 +45,13 @@ def pytest_collection_finish() -> None:
 
 @pytest.fixture(autouse=True)
 def notes() -> Iterator[None]:
-    """Notes are shown in each test: jobs and workers that are no processes here set that for all later ones.
+    """Notes are shown in each test anew: jobs and workers that are no processes here set that for all later ones.
 
     So they do for whom messages are written, which is a user of the library.
     """
     token = NO_NOTES.set(False)
     set_command_line(False)
+    forget_notes()
     yield
     NO_NOTES.reset(token)
 

@@ -15,7 +15,6 @@ from nersery.core.errors import NerseryError, SettingsError
 from nersery.core.outcome import Reject
 from nersery.core.sentence import Origin
 from nersery.core.training_context import NO_TRAINING, Training
-from nersery.core.warnings import forget_notes
 
 RAW = Corpus(
     [
@@ -54,7 +53,6 @@ def test_sentences_get_labels_and_an_origin_and_keep_the_rest() -> None:
 
 
 def test_a_definition_that_nobody_asks_for_is_told_of(capsys: pytest.CaptureFixture[str]) -> None:
-    forget_notes()
     gold = [Sentence(("Ada", "wrote"), (Entity(0, 1, "PER"), Entity(1, 2, "LOC")))]
     assert GlinerLabels("m", definitions={"PERR": "king"}).types_to_find(gold) == ["LOC", "PER"]
     note = 'definitions has "PERR", which is not asked for; did you mean "PER"? Known: LOC, PER'

@@ -7,7 +7,6 @@ import pytest
 
 from nersery import Entity, Sentence
 from nersery.augment.cbt import CBT
-from nersery.core import warnings
 from nersery.core.training_context import Training
 from nersery.models.masked.masked_inputs import Drawing
 from tests.augment.learning import GOLD, LEARNING, Asked, assert_it_learns_what_labels_mean
@@ -32,7 +31,6 @@ def test_it_learns_what_labels_mean(tiny_masked_lm: str) -> None:
 
 
 def test_no_type_needs_a_definition(tiny_masked_lm: str, capsys: pytest.CaptureFixture[str]) -> None:
-    warnings.forget_notes()
     CBT(tiny_masked_lm, **QUICK).fit([Sentence(("Ada", "won"), (Entity(0, 1, "nobody knows"),))])
     assert "definition" not in capsys.readouterr().err
 

@@ -11,7 +11,6 @@ from nersery import Entity, Sentence
 from nersery.augment.eda import Eda
 from nersery.core.errors import MissingResourceError, SettingsError
 from nersery.core.outcome import Reject
-from nersery.core.warnings import forget_notes
 
 WORDS = ("The", "Car", "of", "Mark", "Twain", "stood", "in", "New", "York")
 SENTENCE = Sentence(WORDS, (Entity(3, 5, "PER"), Entity(7, 9, "LOC")), columns=(tuple(word.upper() for word in WORDS),))
@@ -139,7 +138,6 @@ def test_stop_words_are_neither_replaced_nor_put_in(table: str, tmp_path: Path):
 
 def test_without_wordnet_the_rest_is_done_and_a_note_says_so(tmp_path: Path, monkeypatch, capsys):
     monkeypatch.setattr("nersery.augment.eda.WORDNET", str(tmp_path))
-    forget_notes()
     found = texts(Eda(wordnet=str(tmp_path)))
     assert len(found) > 5
     assert {tuple(sorted(text.split())) for text in found} == {tuple(sorted(WORDS))}

@@ -8,7 +8,6 @@ import pytest
 from nersery import Corpus, Entity, Sentence
 from nersery.augment.base import augment
 from nersery.augment.label_conditioned import LabelConditioned
-from nersery.core import warnings
 from nersery.core.errors import SettingsError
 from nersery.core.progress import Progress
 from nersery.core.training_context import Training
@@ -26,11 +25,6 @@ def fitted(model: str, **settings: Any) -> LabelConditioned:
     method = LabelConditioned(model, **{**QUICK, "definitions": SHORT, **settings})
     method.fit([SENTENCE, *GOLD])
     return method
-
-
-@pytest.fixture(autouse=True)
-def _notes_are_shown_anew() -> None:
-    warnings.forget_notes()
 
 
 def test_each_word_is_guessed_under_the_definition_of_its_type(tiny_masked_lm: str) -> None:

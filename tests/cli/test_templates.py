@@ -180,7 +180,6 @@ def test_a_picture(with_tagger: Sequence[str]) -> None:
 
 
 def test_more_layers_than_there_are_is_said(with_tagger: Sequence[str]) -> None:
-    forget_notes()
     told = "attention is asked for of 1000 layers"
     assert told in call(*with_tagger, "--layers", "1000").err
     forget_notes()

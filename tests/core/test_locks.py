@@ -11,7 +11,6 @@ import pytest
 
 from nersery.core.errors import SettingsError
 from nersery.core.locks import locked, turn
-from nersery.core.warnings import forget_notes
 
 
 class TestLock:
@@ -67,7 +66,6 @@ class TestLock:
             raise OSError(number, os.strerror(number))
 
         monkeypatch.setattr(fcntl, "flock", flock)
-        forget_notes()
         with locked(tmp_path):
             (tmp_path / "work").touch()
         assert "has no locks" in capsys.readouterr().err

@@ -6,11 +6,10 @@ import sys
 import pytest
 
 from nersery.core.progress import print_line
-from nersery.core.warnings import advise, forget_notes, heard, note, warn, without_advice, without_notes
+from nersery.core.warnings import advise, heard, note, warn, without_advice, without_notes
 
 
 def test_what_is_not_told_within_is_told_afterwards(capsys: pytest.CaptureFixture[str]) -> None:
-    forget_notes()
     with without_notes():
         warn("the text is short")
     assert capsys.readouterr().err == ""
@@ -20,7 +19,6 @@ def test_what_is_not_told_within_is_told_afterwards(capsys: pytest.CaptureFixtur
 
 
 def test_advice_is_silent_where_it_cannot_be_followed(capsys: pytest.CaptureFixture[str]) -> None:
-    forget_notes()
     with without_advice():
         advise("another model is better")
         warn("the text is short")
@@ -40,7 +38,6 @@ def test_what_cannot_be_told_is_no_error(monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 def test_what_was_told_before_is_still_heard(capsys: pytest.CaptureFixture[str]) -> None:
-    forget_notes()
     warn("the text is short")
     with heard() as messages, without_notes():
         warn("the text is short")

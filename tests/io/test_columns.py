@@ -291,7 +291,6 @@ def test_a_file_without_blank_lines_is_noted_with_a_way_to_part_its_sentences(
     rows = ["Ada B-PER", "came O", ". O"] * 200
     path = tmp_path / "anercorp.txt"
     path.write_text("\n".join(rows) + "\n", "utf-8")
-    forget_notes()
     assert [len(sentence) for sentence in read(path)] == [600]
     note = capsys.readouterr().err
     assert "the first 600 words are one sentence, because there is no blank line" in note

@@ -126,7 +126,6 @@ def test_a_folder_that_may_not_be_read_is_named(tmp_path: Path, monkeypatch: pyt
 
 def test_plain_text_beside_labelled_files_is_noted(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     folder = write(tmp_path / "in", a_conll="Ada\tB-PER\n\n", raw_txt="Grace wrote .\n")
-    forget_notes()
     assert len(read(folder)) == 2
     assert "raw.txt is plain text beside labelled files" in capsys.readouterr().err
     forget_notes()
@@ -145,7 +144,6 @@ def test_what_datasets_has_saved_is_to_be_saved_as_parquet(tmp_path: Path, mark:
 
 def test_splits_that_are_read_together_are_noted(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Else a tagger learns from the test set of a dataset whose folder is named."""
-    forget_notes()
     sentence = '{"words": ["a"]}\n'
     read(write(tmp_path / "data", train_jsonl=sentence, test_jsonl=sentence, more_jsonl=sentence))
     assert "data: test, train are read together; to keep them apart, name the files" in capsys.readouterr().err

@@ -10,7 +10,6 @@ import torch
 import transformers
 
 from nersery import Sentence
-from nersery.core import warnings
 from nersery.core.errors import MissingResourceError, SettingsError
 from nersery.core.progress import Progress
 from nersery.models import fluency, pseudo_likelihood
@@ -179,7 +178,6 @@ def test_a_model_for_other_languages_is_told(
     model: str, language: str, unfit: str, said: str, monkeypatch: pytest.MonkeyPatch, capsys: Any
 ) -> None:
     monkeypatch.setattr(Fake, "unfit", unfit)
-    warnings.forget_notes()
     warn_if_unsuited(Fake(), ModelSource(model), [Sentence(("a",), language=language)])
     told = capsys.readouterr().err
     assert bool(told) == bool(said)

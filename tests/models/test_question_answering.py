@@ -21,7 +21,6 @@ from transformers import (
 )
 
 from nersery.core.errors import MissingResourceError, SettingsError
-from nersery.core.warnings import forget_notes
 from nersery.models import bundled_heads, question_answering
 from nersery.models.loading import ModelSource
 from nersery.models.passes import WINDOWS
@@ -311,7 +310,6 @@ def test_what_comes_along_is_small_and_finds_persons(capsys: pytest.CaptureFixtu
 
 
 def test_text_that_a_model_was_not_made_for_is_told(capsys: pytest.CaptureFixture[str]) -> None:
-    forget_notes()
     answerer = QuestionAnswerer(ModelSource("bundled"), device="cpu", precision="fp32")
     answerer.warn_if_unsuited(["Ada"])
     assert "lower case only" in capsys.readouterr().err

@@ -12,7 +12,6 @@ from transformers import CanineConfig, CanineModel, CanineTokenizer
 from nersery.core.errors import SettingsError
 from nersery.core.sentence import Entity, Sentence
 from nersery.core.training_context import Training
-from nersery.core.warnings import forget_notes
 from nersery.models import bundled, known_languages
 from nersery.taggers.base import check_tagger_folder, load_tagger, strict_f1
 from nersery.taggers.transformer import TransformerTagger
@@ -77,7 +76,6 @@ def test_a_trained_model_gets_a_new_head(tiny_model, tmp_path: Path) -> None:
 def test_a_lower_case_encoder_on_text_with_capitals_is_told(
     cased: bool, tiny_model: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    forget_notes()
     monkeypatch.setattr(bundled, "is_lower_case", lambda name: name == tiny_model)
     gold = [Sentence(tuple(map(str if cased else str.lower, one.words)), one.entities) for one in GOLD[:4]]
     small(tiny_model, steps=1).fit(gold)
@@ -87,7 +85,6 @@ def test_a_lower_case_encoder_on_text_with_capitals_is_told(
 def test_text_in_another_language_names_the_bundled_encoder_that_knows_it(
     tiny_model: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    forget_notes()
     small(tiny_model, steps=1).fit([Sentence(("ᚠᚢᚦ", "ᚨᚱᚲ"), (Entity(0, 1, "PER"),), language="hi")] * 2)
     assert "e.g. bundled-multilingual (extra multilingual), xlm-roberta-base or" in capsys.readouterr().err
 
@@ -95,7 +92,6 @@ def test_text_in_another_language_names_the_bundled_encoder_that_knows_it(
 def test_a_model_of_english_alone_is_told_of_a_text_in_another_language_that_it_can_spell(
     tiny_model: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    forget_notes()
     monkeypatch.setattr(known_languages, "BUNDLED", (tiny_model,))
     small(tiny_model, steps=1).fit([replace(sentence, language="es") for sentence in GOLD[:2]])
     assert "it knows English alone, and there is text in es. Name a model of its language" in capsys.readouterr().err

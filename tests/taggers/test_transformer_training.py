@@ -12,7 +12,6 @@ from transformers import BertConfig, BertModel
 from nersery.core.errors import SettingsError
 from nersery.core.sentence import Entity, Sentence
 from nersery.core.training_context import Training
-from nersery.core.warnings import forget_notes
 from nersery.taggers.transformer import TransformerTagger
 from tests.conftest import TINY
 from tests.taggers.small_taggers import GOLD, small
@@ -49,7 +48,6 @@ def test_the_weights_of_the_best_look_at_dev_are_kept(tiny_model, monkeypatch) -
 
 def test_dev_that_cannot_tell_taggers_apart_chooses_none(tiny_model, capsys) -> None:
     dev = [Sentence(("nobody", "came")), Sentence(("Brent", "rose"), (Entity(0, 1, "OIL"),))]
-    forget_notes()
     history = small(tiny_model, steps=4, evaluate_every=1).fit(GOLD, Training(dev))
     assert (history["best_step"], history["evaluations"]) == (4, [])
     assert "dev has no entity of a type that is learnt" in capsys.readouterr().err

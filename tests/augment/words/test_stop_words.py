@@ -7,17 +7,11 @@ import pytest
 from nersery import Entity, Sentence
 from nersery.augment.words.stop_words import LISTS, bare, stop_words
 from nersery.augment.words.thesaurus import FUNCTION_WORDS
-from nersery.core import warnings
 from nersery.core.errors import DataError, MissingResourceError
 
 
 def text(words: str, language: str = "en", count: int = 1) -> list[Sentence]:
     return [Sentence(tuple(words.split()), language=language)] * count
-
-
-@pytest.fixture(autouse=True)
-def untold() -> None:
-    warnings.forget_notes()
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,6 @@ from nersery import Sentence
 from nersery.augment.words.thesaurus import PARTS_OF_SPEECH, Thesaurus, read_table, read_wordnet
 from nersery.core import registry
 from nersery.core.errors import DataError, MissingResourceError
-from nersery.core.warnings import forget_notes
 
 LICENCE = "  1 This software and database is being provided to you, the LICENSEE, by  \n"
 NOUNS = (
@@ -142,7 +141,6 @@ def test_wordnet_is_said_to_know_english_alone(
     for part in PARTS_OF_SPEECH:
         (tmp_path / f"data.{part}").touch()
     write(tmp_path, "a\tb\n")
-    forget_notes()
     settings = {"wordnet": str(tmp_path), "table": table and str(tmp_path / table)}
     sentences = [Sentence(("die",), language=language) for language in languages]
     registry.create("augment", method, settings).fit(sentences)

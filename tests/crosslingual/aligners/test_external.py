@@ -4,7 +4,6 @@ import pytest
 
 from nersery.core.errors import DataError, MissingResourceError, NerseryError, SettingsError, UnfittedError
 from nersery.core.outcome import Reject
-from nersery.core.warnings import forget_notes
 from nersery.crosslingual.aligners.base import Link, Pair
 from nersery.crosslingual.aligners.external import TOO_LONG, TOO_UNEVEN, UNSEEN, External
 from nersery.crosslingual.symmetrization import LEAST
@@ -130,7 +129,6 @@ def test_a_link_that_a_table_lacks_is_improbable(give):
 
 
 def test_without_tables_probabilities_are_unknown_and_that_is_said(give, capsys):
-    forget_notes()
     pair = Pair(("a", "b"), ("x", "y"))
     aligner = given_tables(give, TABLE, "")
     aligner.fit([pair])

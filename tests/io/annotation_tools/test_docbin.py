@@ -12,7 +12,6 @@ import srsly
 from nersery import Corpus, read, write
 from nersery.cli.main import main
 from nersery.core.errors import DataError
-from nersery.core.warnings import forget_notes
 from nersery.io.annotation_tools import docbin
 from nersery.io.annotation_tools.docbin import DocBinSource
 from nersery.io.base import ReadOptions
@@ -91,7 +90,6 @@ def test_an_id_that_is_used_twice_is_an_issue(doc: Doc, tmp_path: Path) -> None:
 def test_spans_beside_the_entities_are_not_read_without_a_note(doc: Doc, tmp_path: Path, capsys) -> None:
     doc.spans["sc"] = [Span(doc, 0, 2, "CLAUSE")]
     DocBin(docs=[doc]).to_disk(tmp_path / "a.spacy")
-    forget_notes()
     assert len(read(tmp_path / "a.spacy")) == 2
     assert "only doc.ents are read, not the spans 'sc'" in capsys.readouterr().err
 

@@ -150,13 +150,11 @@ def test_a_repair_that_does_not_suit_is_to_be_left_out_or_replaced(tmp_path: Pat
 
 @pytest.mark.parametrize("repair", ["whole-words", "cut-words"])
 def test_labels_that_are_stretched_and_should_be_moved_are_noted(tmp_path: Path, repair: str, capsys) -> None:
-    forget_notes()
     read(counted(tmp_path, "utf-16-le", names=("Ada",)), repair=(repair,))
     assert f'counted otherwise. Try repair="utf16-offsets" in place of repair="{repair}"' in capsys.readouterr().err
 
 
 def test_labels_that_fit_however_an_emoji_counts_are_noted(tmp_path: Path, capsys) -> None:
-    forget_notes()
     path = counted(tmp_path, "utf-16-le", "😀我爱北京了", ("北京",))
     read(path, split="characters")
     assert "some labels stand behind an emoji (first in utf-16-le:1), and fit words whether" in capsys.readouterr().err
@@ -202,7 +200,6 @@ def test_types_that_seem_to_be_tags_are_noted(tmp_path: Path, capsys: pytest.Cap
     path = tmp_path / "a.jsonl"
     labels = [[0, 3, "B-PER"], [4, 12, "I-PER"], [16, 22, "B-cell"]]
     path.write_text(json.dumps({"text": "Ada Lovelace in London", "label": labels}), "utf-8")
-    forget_notes()
     assert len(read(path)[0].entities) == 3
     assert "the types B-PER and I-PER seem to be tags of single words" in capsys.readouterr().err
     path.write_text(json.dumps({"text": "Ada Lovelace in London", "label": [[16, 22, "B-cell"]]}), "utf-8")

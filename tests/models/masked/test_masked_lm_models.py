@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 import torch
 
-from nersery.core import warnings
 from nersery.core.errors import MissingResourceError, SettingsError
 from nersery.models.loading import ModelSource
 from nersery.models.masked.masked_inputs import OWN, Drawing, MaskedInput
@@ -154,7 +153,6 @@ class TestRefusals:
 
 class TestUnsuited:
     def test_another_language_is_noticed(self, fresh: MaskedLM, capsys: pytest.CaptureFixture[str]) -> None:
-        warnings.forget_notes()
         fresh.warn_if_unsuited(["Ada", "won", "the", "program"])
         assert capsys.readouterr().err == ""
         fresh.warn_if_unsuited(["Привет", "мир"])
@@ -163,7 +161,6 @@ class TestUnsuited:
     def test_the_bundled_model_says_that_it_knows_english_alone(
         self, fresh: MaskedLM, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
     ) -> None:
-        warnings.forget_notes()
         fresh.warn_if_unsuited(["won"], ["de"])
         monkeypatch.setattr(fresh, "source", ModelSource("bundled"))
         fresh.warn_if_unsuited(["won"], ["en", "EN-gb", ""])
@@ -176,7 +173,6 @@ class TestUnsuited:
     def test_the_bundled_head_knows_fewer_languages_than_its_encoder(
         self, fresh: MaskedLM, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
     ) -> None:
-        warnings.forget_notes()
         monkeypatch.setattr(fresh, "source", ModelSource("bundled-multilingual"))
         fresh.warn_if_unsuited(["won"], ["hi", "zh-Hant", "swa"])
         assert capsys.readouterr().err == ""
@@ -189,7 +185,6 @@ class TestUnsuited:
         self, tiny_masked_lms: dict[str, Path], capsys: pytest.CaptureFixture[str]
     ) -> None:
         words = ["राम", "दिल्ली", "में", *"the first program in London".split()]
-        warnings.forget_notes()
         uncased = opened(tiny_masked_lms["wordpiece"])
         uncased.warn_if_unsuited([*"the first program in London".split() * 10, "Ádá"])
         assert capsys.readouterr().err == ""
@@ -199,7 +194,6 @@ class TestUnsuited:
     def test_capitals_are_spoken_of_for_the_bundled_model(
         self, fresh: MaskedLM, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
     ) -> None:
-        warnings.forget_notes()
         monkeypatch.setattr(fresh, "source", ModelSource("bundled"))
         fresh.warn_if_unsuited(["won"])
         assert capsys.readouterr().err == ""

@@ -9,7 +9,6 @@ from nersery import Entity, Sentence
 from nersery.core import registry
 from nersery.core.errors import SettingsError
 from nersery.core.training_context import Training
-from nersery.core.warnings import forget_notes
 from nersery.models import known_languages
 from nersery.taggers.base import Tagger
 from nersery.taggers.components.gold_tagger import gold_tagger, warn_of_unknown_labels
@@ -53,7 +52,6 @@ def test_else_one_is_trained_with_the_same_seed(memory: list[tuple[int, int]], m
 def test_the_note_on_its_model_says_how_a_method_gets_another_tagger(tiny_model: str, monkeypatch, capsys) -> None:
     monkeypatch.setattr(known_languages, "BUNDLED", (tiny_model,))
     monkeypatch.setattr("nersery.taggers.components.gold_tagger.create", lambda *_: small(tiny_model, steps=1))
-    forget_notes()
     gold_tagger("flipda", None, [replace(sentence, language="de") for sentence in GOLD], Training())
     note = capsys.readouterr().err
     assert "there is text in de. Train a tagger on a model of its language, e.g. bundled-multilingual" in note
