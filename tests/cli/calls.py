@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
 
@@ -21,10 +21,10 @@ FILELESS = ("list", "evaluate", "inspect")
 """Commands that write no file."""
 
 
-def nersery(*args: str, **options: object) -> subprocess.CompletedProcess[str]:
+def nersery(*args: str, env: Mapping[str, str] = {}, **options: object) -> subprocess.CompletedProcess[str]:
     """The command in a process of its own."""
     command = [sys.executable, "-m", "nersery", *args]
-    return subprocess.run(command, capture_output=True, text=True, env=environment(), check=False, **options)
+    return subprocess.run(command, capture_output=True, text=True, env=environment() | env, check=False, **options)
 
 
 @dataclass

@@ -213,23 +213,13 @@ class TestPipes:
 
     def test_a_terminal_without_the_script(self, folder: Path):
         io.write([Sentence(("नमस्ते",), (Entity(0, 1, "जगह"),))], "हिन्दी.jsonl")
-        done = subprocess.run(
-            [sys.executable, "-m", "nersery", "inspect", "stats", "हिन्दी.jsonl"],
-            capture_output=True,
-            env={**environment(), "PYTHONIOENCODING": "ascii"},
-            check=False,
-        )
+        done = nersery("inspect", "stats", "हिन्दी.jsonl", env={"PYTHONIOENCODING": "ascii"})
         assert done.returncode == 0
-        assert b"\\u091c\\u0917\\u0939" in done.stdout
+        assert r"\u091c\u0917\u0939" in done.stdout
 
     def test_json_where_the_terminal_is_not_utf_8(self, folder: Path):
         io.write([Sentence(("É",), (Entity(0, 1, "PÉR"),))], "e.jsonl")
-        done = subprocess.run(
-            [sys.executable, "-m", "nersery", "inspect", "stats", "e.jsonl", "--json"],
-            capture_output=True,
-            env={**environment(), "PYTHONIOENCODING": "ascii"},
-            check=False,
-        )
+        done = nersery("inspect", "stats", "e.jsonl", "--json", env={"PYTHONIOENCODING": "ascii"})
         assert "PÉR" in str(json.loads(done.stdout))
 
     def test_a_file_name_in_no_encoding(self, folder: Path):

@@ -1,13 +1,12 @@
 """What every aligner must keep to. A new one needs a line in `SETTINGS`."""
 
-import dataclasses
 import math
 import random
 
 import pytest
 
-from nersery.core import descriptions, registry
-from nersery.core.errors import SettingsError, UnfittedError
+from nersery.core import registry
+from nersery.core.errors import UnfittedError
 from nersery.core.outcome import Reject
 from nersery.crosslingual.aligners.base import Pair
 from tests.crosslingual.fakes import put_on_path
@@ -70,20 +69,6 @@ def fitted(new, name, pairs=PAIRS):
 @pytest.fixture(scope="module")
 def ready(new, name):
     return fitted(new, name)
-
-
-def test_is_a_dataclass_that_says_what_it_does(name):
-    cls = registry.get("align", name)
-    fields = [field.name for field in dataclasses.fields(cls) if field.init]
-    documentation = descriptions.documentation(cls)
-    assert descriptions.summary("align", name)
-    assert "Reference:" in documentation
-    assert all(f"{field}:" in documentation for field in fields), "a setting is not documented"
-
-
-def test_unknown_settings_are_refused(name):
-    with pytest.raises(SettingsError, match="no setting"):
-        registry.create("align", name, {"colour": "red"})
 
 
 def test_links_are_in_range_sorted_and_once_each(ready):

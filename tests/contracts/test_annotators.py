@@ -14,9 +14,8 @@ import pytest
 
 from nersery import Corpus, Entity, io
 from nersery.annotate.base import Annotator, annotate, annotate_step
-from nersery.core import descriptions, registry
+from nersery.core import registry
 from nersery.core.alignments import Alignment, Link, Pair
-from nersery.core.errors import SettingsError
 from nersery.core.outcome import Result, collect
 from nersery.core.sentence import Origin
 from nersery.core.training_context import Training
@@ -92,19 +91,6 @@ def text_of(result: Result) -> str:
 
 def test_every_annotator_is_covered() -> None:
     assert set(SETTINGS) == set(METHODS)
-
-
-def test_is_a_dataclass_that_says_what_it_does(name: str) -> None:
-    documentation = descriptions.documentation(registry.get("annotate", name))
-    fields = [field.name for field in dataclasses.fields(registry.get("annotate", name)) if field.init]
-    assert descriptions.summary("annotate", name)
-    assert "Reference:" in documentation
-    assert all(f"{setting}:" in documentation for setting in fields), "a setting is not documented"
-
-
-def test_wrong_settings_are_refused(name: str) -> None:
-    with pytest.raises(SettingsError, match="has no setting"):
-        registry.create("annotate", name, {**SETTINGS[name], "nonsense": 1})
 
 
 def test_every_entity_lies_over_words_of_its_type(name: str) -> None:

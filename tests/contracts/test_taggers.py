@@ -1,6 +1,5 @@
 """What every tagger must keep to. A new one needs a line in `SETTINGS`."""
 
-import dataclasses
 import json
 from pathlib import Path
 
@@ -83,12 +82,8 @@ def weights(tagger, folder):
 # --- what it says of itself -------------------------------------------------------------------------------------------
 
 
-def test_is_a_dataclass_that_says_what_its_settings_do(name):
-    cls = registry.get("tagger", name)
-    text = descriptions.documentation(cls)
-    assert all(f"{f.name}: " in text for f in dataclasses.fields(cls) if f.init and f.name != "history")
-    assert "Reference:" in text
-    assert "Departures:" in text
+def test_documentation_says_where_it_departs_from_its_reference(name):
+    assert "Departures:" in descriptions.documentation(registry.get("tagger", name))
     assert registry.check("tagger", name, {}) == []
 
 

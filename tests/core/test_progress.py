@@ -37,18 +37,14 @@ def test_a_log_gets_a_line_now_and_then(clock: list[float], capsys: pytest.Captu
     assert capsys.readouterr().err == "read: 15, 1/s\nread: 30, 1/s\nread: 40, 1/s\n"
 
 
-def test_a_high_speed_is_written_out(clock: list[float], capsys: pytest.CaptureFixture[str]):
+@pytest.mark.parametrize(("seconds", "items", "line"), [(2.0, 4400, "4400, 2,200/s"), (20.0, 3, "3, 0.15/s")])
+def test_a_log_gets_no_line_twice(
+    seconds: float, items: int, line: str, clock: list[float], capsys: pytest.CaptureFixture[str]
+):
     with Progress("read") as progress:
-        clock[0] = 2.0
-        progress.advance(4400)
-    assert capsys.readouterr().err == "read: 4400, 2,200/s\n"
-
-
-def test_a_log_gets_no_line_twice(clock: list[float], capsys: pytest.CaptureFixture[str]):
-    with Progress("read") as progress:
-        clock[0] = 20.0
-        progress.advance(3)
-    assert capsys.readouterr().err == "read: 3, 0.15/s\n"
+        clock[0] = seconds
+        progress.advance(items)
+    assert capsys.readouterr().err == f"read: {line}\n"
 
 
 def test_a_terminal_gets_one_line_that_changes(clock: list[float], monkeypatch: pytest.MonkeyPatch):

@@ -137,11 +137,6 @@ def test_only_spaces_part_the_fields(tmp_path: Path) -> None:
     }
 
 
-def test_of_a_word_that_comes_twice_the_first_counts(tmp_path: Path) -> None:
-    path = write(tmp_path, b"a 1 2\nb 1 1\na 3 4\na broken\na\nz 0 0\n")
-    assert rows(path, "a", "none") == {"a": [1, 2]}
-
-
 def test_words_that_come_again_and_tabs_are_told(tmp_path: Path) -> None:
     found = read_first(write(tmp_path, b"a 1 2\na 3 4\nb 1 1\n"), 9)
     assert found.rows["a"].tolist() == [1, 2]
@@ -182,14 +177,19 @@ def test_a_broken_line_of_a_wanted_word_is_named(tmp_path: Path, line: bytes, me
     assert error.value.fix
 
 
-def test_a_line_of_a_word_with_spaces_is_none_of_its_first_part(tmp_path: Path) -> None:
-    path = write(tmp_path, b"the 1 2\nNew York 3 4\nnew 5 6\n")
-    assert rows(path, "New") == {"new": [5, 6]}
-
-
-def test_broken_lines_of_other_words_do_not_matter(tmp_path: Path) -> None:
-    path = write(tmp_path, b"a 1 2\nb 1\nc nan x\nd\n e\nf 3 4\n")
-    assert rows(path, "a", "f") == {"a": [1, 2], "f": [3, 4]}
+@pytest.mark.parametrize(
+    ("lines", "words", "expected"),
+    [
+        (b"a 1 2\nb 1 1\na 3 4\na broken\na\nz 0 0\n", ["a", "none"], {"a": [1, 2]}),
+        (b"the 1 2\nNew York 3 4\nnew 5 6\n", ["New"], {"new": [5, 6]}),
+        (b"a 1 2\nb 1\nc nan x\nd\n e\nf 3 4\n", ["a", "f"], {"a": [1, 2], "f": [3, 4]}),
+    ],
+    ids=["repeated", "with spaces", "broken"],
+)
+def test_lines_of_other_words_do_not_matter(
+    lines: bytes, words: list[str], expected: dict[str, list[int]], tmp_path: Path
+) -> None:
+    assert rows(write(tmp_path, lines), *words) == expected
 
 
 def test_all_broken_lines_of_wanted_words_are_named(tmp_path: Path) -> None:
