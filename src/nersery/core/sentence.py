@@ -238,7 +238,7 @@ class Sentence:
             raise DataError(Issue(issue, sentence=self.id or None))
         words = tuple([self.words[position] for position in order])
         columns = tuple([tuple([column[position] for position in order]) for column in self.columns])
-        reordered = Sentence.unchecked(
+        return Sentence.unchecked(  # all parts were checked with this sentence
             words,
             self.entities,
             self.id,
@@ -248,9 +248,6 @@ class Sentence:
             columns=columns,
             comments=self.comments,
         )
-        if len(order) != len(self.words):  # else all parts were checked with this sentence
-            reordered.__post_init__()
-        return reordered
 
 
 _Unfrozen = make_dataclass("_Unfrozen", [field.name for field in fields(Sentence)], repr=False, eq=False, slots=True)
