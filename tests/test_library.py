@@ -327,21 +327,10 @@ def test_evaluate_tells_of_files_that_do_not_fit(capsys: pytest.CaptureFixture[s
     assert "note: no sentence of predicted has an entity, so F1 is 0" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("seed", [-1, 2**32, 1.5, "1", None, True])
-def test_what_is_no_seed_is_refused(seed: Any) -> None:
-    with pytest.raises(SettingsError, match=rf"seed is {seed!r}, expected a whole number from 0 to 4294967295"):
-        nersery.augment(GOLD, "mention_replacement", seed=seed)
-
-
 @pytest.mark.parametrize("copies", [1.5, "2", None, True])
 def test_what_is_no_number_of_copies_is_refused(copies: Any) -> None:
     with pytest.raises(SettingsError, match=rf"copies is {copies!r}, expected a whole number"):
         nersery.augment(GOLD, "mention_replacement", copies=copies)
-
-
-def test_numpy_s_numbers_are_seeds_and_copies() -> None:
-    made = nersery.augment(GOLD, "mention_replacement", copies=np.int64(2), seed=np.int64(3))
-    assert made.corpus == nersery.augment(GOLD, "mention_replacement", copies=2, seed=3).corpus
 
 
 def test_an_annotator_without_gold_asks_for_it_and_for_no_option() -> None:

@@ -19,8 +19,9 @@ from nersery.core.training_context import Training
 from tests.standins import sentences
 
 GOLD = nersery.Corpus(sentences(24))
-NO_SEEDS = [-1, 2**70, "a", 1.5, True, None]
+NO_SEEDS = [-1, 2**32, 2**70, "a", "1", 1.5, True, None]
 CALLS: dict[str, Callable[[Any], Any]] = {
+    "augment": lambda seed: nersery.augment(GOLD, "mention_replacement", seed=seed),
     "annotate": lambda seed: nersery.annotate(GOLD, "tagger_labels", GOLD, seed=seed),
     "select": lambda seed: nersery.select(GOLD, "duplicates", GOLD, seed=seed),
     "align": lambda seed: nersery.align(GOLD, GOLD, seed=seed),
@@ -54,11 +55,11 @@ def test_what_is_no_seed_is_refused(call: str, seed: Any) -> None:
         CALLS[call](seed)
 
 
-def test_numpy_s_numbers_are_seeds_everywhere(tmp_path: Path) -> None:
+def test_numpy_s_numbers_are_seeds_and_copies(tmp_path: Path) -> None:
     assert type(Training(seed=np.int64(3)).seed) is int  # PyTorch takes no other
-    for seed, output in ((3, tmp_path / "a.jsonl"), (np.int64(3), tmp_path / "b.jsonl")):
-        nersery.augment(GOLD, "mention_replacement", output=output, seed=seed, quiet=True)
-        nersery.align(GOLD, GOLD, output=output.with_suffix(".align"), seed=seed, quiet=True)
+    for number, output in ((3, tmp_path / "a.jsonl"), (np.int64(3), tmp_path / "b.jsonl")):
+        nersery.augment(GOLD, "mention_replacement", output=output, copies=number, seed=number, quiet=True)
+        nersery.align(GOLD, GOLD, output=output.with_suffix(".align"), seed=number, quiet=True)
     for name in ("jsonl", "align"):
         assert (tmp_path / f"a.{name}").read_bytes() == (tmp_path / f"b.{name}").read_bytes()
 

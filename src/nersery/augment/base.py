@@ -232,6 +232,7 @@ class AugmentStage(Stage[Sentence, Task]):
         """Refuse what is no number of copies, before the method learns."""
         super().__post_init__()
         tasks((), self.copies)
+        object.__setattr__(self, "copies", int(self.copies))  # the job's journal knows no numbers of NumPy
 
     def fit(self, method: Augmenter, folder: Path | None, progress: Progress | None) -> Step[Task]:
         """See `Stage`."""
