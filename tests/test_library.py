@@ -155,7 +155,7 @@ def test_select_train_predict_evaluate(tmp_path: Path) -> None:
     assert [s.labels for s in labelled.corpus] == [s.labels for s in predicted.corpus]
 
 
-def test_run_returns_the_report(tmp_path: Path) -> None:
+def test_run_refuses_a_recipe_that_is_not_there(tmp_path: Path) -> None:
     with pytest.raises(SettingsError, match="no recipe"):
         nersery.run("nothing", output=tmp_path)
 

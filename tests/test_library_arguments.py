@@ -80,7 +80,8 @@ def test_what_is_no_corpus_is_refused(call: str, corpus: Any, tmp_path: Path, mo
 )
 def test_a_corpus_is_called_as_its_argument(call: str, named: str) -> None:
     for corpus in (5, [5], iter(GOLD)):
-        with pytest.raises(SettingsError, match=rf"^(item 1 of )?{named} is 5, expected|but {named} is read twice"):
+        message = rf"^(item 1 of )?{named} is 5, expected|but {named} is read twice: give a Corpus or a list"
+        with pytest.raises(SettingsError, match=message):
             READERS[call](corpus)
 
 

@@ -12,7 +12,7 @@ from markdown_it import MarkdownIt
 from nersery import Entity, Origin, Sentence, io
 from nersery.core.entity import SoftLabel
 from nersery.core.errors import DataError, MissingResourceError, SettingsError
-from nersery.core.files import content_hash, replaced_folder
+from nersery.core.files import content_hash
 from nersery.evaluate.error_analysis import find_errors
 from nersery.evaluate.scores import score
 from nersery.publish.about import About, CitedSource, gather, read_about, read_evaluation
@@ -353,13 +353,3 @@ def test_what_is_no_part_of_a_dataset_is_never_lost(tmp_path: Path, monkeypatch:
     for here in (".", "..", str(folder)):
         with pytest.raises(SettingsError, match="is the current folder"):
             check_folder(Path(here), force=True)
-
-
-def test_a_link_to_a_folder_stays_one(tmp_path: Path):
-    (tmp_path / "real").mkdir()
-    (tmp_path / "link").symlink_to(tmp_path / "real")
-    with replaced_folder(tmp_path / "link") as folder:
-        (folder / "new").touch()
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["link", "real"]
-    assert (tmp_path / "link").is_symlink()
-    assert (tmp_path / "real/new").exists()

@@ -87,11 +87,6 @@ def test_what_the_reader_rejected_passes_through():
     assert result.tally.read == 2
 
 
-def test_an_iterator_is_refused():
-    with pytest.raises(SettingsError, match="the corpus is read twice: give a Corpus or a list"):
-        select(iter(CORPUS), Length(), CORPUS)
-
-
 def test_a_score_for_each_sentence():
     with pytest.raises(NerseryError, match="given 5 items and answered with 1 scores"):
         select(CORPUS, Broken(answer=(1.0,)), CORPUS)
@@ -100,8 +95,3 @@ def test_a_score_for_each_sentence():
 def test_a_sentence_without_an_id_is_refused():
     with pytest.raises(NerseryError, match="without an id cannot be judged"):
         select([Sentence(("a",))], Length(), CORPUS)
-
-
-def test_batch_size_is_checked():
-    with pytest.raises(SettingsError, match="batch_size is 0"):
-        select(CORPUS, Length(), CORPUS, batch_size=0)
