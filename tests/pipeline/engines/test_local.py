@@ -89,7 +89,7 @@ def test_a_worker_that_is_killed_costs_nothing(tmp_path: Path) -> None:
     os.kill(pids(tmp_path)[0], signal.SIGKILL)
     _, errors = process.communicate(timeout=60)
     assert process.returncode == 0, errors
-    assert len(pids(tmp_path)) == 3
+    assert len(pids(tmp_path)) in (2, 3)  # on a busy machine, the other one may end all work before one takes its place
     assert output(tmp_path) == expected(SLOW)
 
 
