@@ -257,6 +257,18 @@ def test_utf_8_that_is_read_as_something_else_is_noted(
     assert ("x.txt has lines in UTF-8" in capsys.readouterr().err) is is_noted
 
 
+@pytest.mark.parametrize(
+    ("written", "fix"), [("utf-8", "leave out --encoding: this file is UTF-8"), ("cp1252", "--encoding cp1252 if")]
+)
+def test_controls_that_latin_1_makes_of_letters_are_not_to_be_deleted(written: str, fix: str, tmp_path: Path) -> None:
+    """Nor is UTF-8 from Windows: of two files that --encoding is for, one may be in it."""
+    path = tmp_path / "x.txt"
+    path.write_bytes("“Zoë” saw José\n".encode(written))
+    with pytest.raises(DataError, match="control character") as caught:
+        read(path, encoding="latin-1")
+    assert caught.value.fix.split(": ", 1)[1].startswith(fix)
+
+
 def test_a_file_of_two_encodings_is_to_be_mended(tmp_path: Path) -> None:
     path = tmp_path / "x"
     path.write_bytes("Zoë\nJosé\n".encode() + "O’Brien".encode("cp1252"))

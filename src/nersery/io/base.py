@@ -35,6 +35,7 @@ MOST_PAIRS = 100_000
 """So many different pairs of neighbouring tags show that they are no tags at all."""
 _BYTE_OF_WINDOWS = re.compile(rf"{CONTROL} U\+00(8[02-9A-CE]|9[1-9A-CEF])")
 WINDOWS_HINT = "--encoding cp1252 if the file is from Windows, where these are quotes, dashes or letters"
+UTF_8_HINT = "leave out --encoding: this file is UTF-8 (convert others: iconv -f iso8859-1 -t utf-8 OLD > NEW)"
 _WORD = re.compile(r"word (\d+)\b")
 LANGUAGE_TAG = re.compile(r"[A-Za-z]{2,3}(-[A-Za-z0-9]{1,8})*")
 """The form of a BCP 47 tag: ``en``, ``zh-Hant``, but not ``english`` or the name of a setting."""
@@ -211,7 +212,9 @@ class Pass:
         self.overruled: Sequence[str] = ()
         """Fixes of single issues that do not suit the file."""
         self._fixes: dict[str, None] = {}
-        self._is_latin_1 = codecs.lookup(options.encoding).name == "iso8859-1"
+        self._hint = ""
+        if codecs.lookup(options.encoding).name == "iso8859-1":
+            self._hint = UTF_8_HINT if file.seems_utf_8() else WINDOWS_HINT
 
     def decode(
         self, written: Sequence[str], scheme: str
@@ -261,8 +264,8 @@ class Pass:
             self.repaired[repairs.DROP_SENTENCE] += 1
             return
         self.issues += issues
-        if self._is_latin_1 and any(_BYTE_OF_WINDOWS.search(issue.message) for issue in issues):
-            self._fixes[WINDOWS_HINT] = None  # before the repair, which would delete them
+        if self._hint and any(_BYTE_OF_WINDOWS.search(issue.message) for issue in issues):
+            self._fixes[self._hint] = None  # before the repair, which would delete them
         self._fixes.update(dict.fromkeys(fix for issue in issues for fix in issue.fixes))
         if len(self.issues) >= MOST_ISSUES:
             self.issues.append(Issue(f"reading stopped after {len(self.issues):,} issues", self.file.name))
