@@ -72,6 +72,16 @@ def test_where_counting_begins_is_said_and_not_guessed():
         AlignmentFile("x", first=2)
 
 
+def test_a_file_that_counts_from_0_is_not_to_be_mended_where_it_should_count_from_1(tmp_path: Path):
+    """The fix named 0-0 as an example of what was expected, which is what the error refuses."""
+    path = tmp_path / "x.align"
+    path.write_text("0-0 1-1\n")
+    with pytest.raises(DataError, match="a link to the word 0") as caught:
+        list(AlignmentFile(path, first=1))
+    assert "0-0" not in caught.value.fix
+    assert caught.value.fix.startswith("leave out first=1 if the file counts words from 0; else expected pairs")
+
+
 def test_probabilities_beside():
     with pytest.raises(ValueError, match="2 links and 1 probabilities"):
         parse_alignment("0-0 1-1", probabilities="0.5")

@@ -14,6 +14,7 @@ from nersery.core.alignments import Alignment, Link
 from nersery.core.errors import DataError, Issue, SettingsError
 from nersery.core.files import content_hash
 from nersery.core.outcome import Reject
+from nersery.core.wording import either
 from nersery.io.base import unread
 from nersery.io.formats import extensions
 from nersery.io.text_file import TextFile
@@ -205,7 +206,8 @@ class AlignmentFile:
                 if not issues:
                     yield alignment
         if issues:
-            raise DataError(issues, fix=FIX)
+            from_one = f"leave out {either('--first 1', 'first=1')} if the file counts words from 0; else "
+            raise DataError(issues, fix=from_one + FIX.replace("0-0 1-2", "1-1 2-3") if self.first else FIX)
 
     def _lines(self) -> Iterator[tuple[str, str | None]]:
         if self.beside is None:
