@@ -326,6 +326,7 @@ def test_alignments_in_another_order_than_their_sources_are_noted():
     assert "wrote 3" in swapped.out
     note = "note: links seems not to belong to fr.jsonl and de.txt: links point outside their sentences, first in line "
     assert f"{note}1 (such lines: 1)" in swapped.err
+    assert "as for `align` (--split, --language, --target-split, --target-language)\n" in swapped.err
     assert "fr.align seems" not in swapped.err
     right = project("--also", "fr.jsonl", "--alignments", "fr.align", "--force")
     assert "seems" not in right.err
@@ -339,7 +340,7 @@ def test_text_that_is_split_into_other_words_than_were_aligned_is_noted():
     other = project("--target-split", "characters", alignments="out.align")
     assert (
         "note: the words of de.txt seem to differ from those that were aligned: in only 0 of 12 lines of out.align, a "
-        "link reaches the last word. Split the text into words as for `align` (--target-split)\n"
+        "link reaches the last word. Split the text into words as for `align` (--target-split, --target-language)\n"
     ) in other.err
     assert "seem to differ" not in project("--force", alignments="out.align").err
 

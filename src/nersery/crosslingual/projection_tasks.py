@@ -155,20 +155,22 @@ class ProjectionTasks:
             from_one = f"do the files count from 1{either(' (--first 1)', '')}?"
             yield f"links point outside their sentences, none to word 0: {from_one}"
             return
+        both_sides = either(" (--split, --language, --target-split, --target-language)", "")
+        target = either(" (--target-split, --target-language)", "")
         for name, watch, source in zip(self._names, self._links, self.bitext.sources, strict=True):
             if watch.outside:
                 yield (
                     f"{name} seems not to belong to {source.file.name} and {self.bitext.target.file.name}: links point "
                     f"outside their sentences, first in line {watch.first_outside:,} (such lines: {watch.outside:,}). "
                     "Name the alignments in the order of the sources, in this direction (source-target), and split "
-                    f"text into words as for `align`{either(' (--split, --target-split)', '')}"
+                    f"text into words as for `align`{both_sides}"
                 )
         for name, watch in zip(self._names, self._links, strict=True):
             if not watch.outside and watch.lines >= LEAST_LINES and watch.reached < LEAST_REACHED * watch.lines:
                 yield (
                     f"the words of {self.bitext.target.file.name} seem to differ from those that were aligned: in only "
                     f"{watch.reached:,} of {watch.lines:,} lines of {name}, a link reaches the last word. Split "
-                    f"the text into words as for `align`{either(' (--target-split)', '')}"
+                    f"the text into words as for `align`{target}"
                 )
 
 
