@@ -13,6 +13,7 @@ import pytest
 from nersery import io
 from nersery.annotate import tagger_labels
 from nersery.core.sentence import Origin
+from nersery.experiments import text_profile
 from nersery.io import text
 from nersery.models.question_answering import QuestionAnswerer
 from tests.annotate.answerer import build_answerer
@@ -22,6 +23,8 @@ from tests.killing import KilledError
 from tests.standins import Memory, files, sentences, write_data
 
 TEACHER = ("annotate", "raw.txt", "out.jsonl", "--method", "tagger_labels", "--set", "tagger=teacher")
+AGREEMENT = ("select", "raw.txt", "out.jsonl", "--method", "agreement", "--set", "tagger=teacher")
+NEXT = ("label", "next", "raw.txt", "out.jsonl", "--tagger", "teacher")
 
 
 @pytest.fixture
@@ -71,15 +74,28 @@ class TestLabels:
             (None, "Oslo, Bonn\n", ""),
         ],
     )
-    def test_predict_tells_that_text_is_split_otherwise(self, share: float | None, text: str, advice: str) -> None:
+    @pytest.mark.parametrize("command", [("predict", "teacher", "raw.txt", "out.jsonl"), TEACHER, AGREEMENT])
+    def test_a_note_says_that_text_is_split_otherwise(
+        self, share: float | None, text: str, advice: str, command: tuple[str, ...]
+    ) -> None:
         tagger = Memory.load("teacher")
         tagger.history["attached_signs"] = share
         tagger.save(Path("teacher"))
         Path("raw.txt").write_text(text * 10)
-        result = call("predict", "teacher", "raw.txt", "predicted.jsonl")
+        result = call(*command)
         assert result.code == 0
         assert advice in result.err
         assert ("that the tagger learnt from" in result.err) == bool(advice)
+
+    @pytest.mark.parametrize("command", [("predict", "teacher", "raw.txt", "out.jsonl"), TEACHER, AGREEMENT, NEXT])
+    def test_a_note_says_that_text_is_not_in_the_language_of_the_english_tagger(
+        self, command: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(text_profile, "ENGLISH_NER", "teacher")
+        Path("raw.txt").write_text("अब वह दिल्ली में रहता है\n" * 3)
+        result = call(*command)
+        assert result.code == 0, result.err
+        assert "note: teacher knows English alone, and the text does not look like English (Devan" in result.err
 
     def test_text_may_have_any_extension(self) -> None:
         assert call(*TEACHER).code == 0

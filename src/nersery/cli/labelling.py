@@ -64,6 +64,7 @@ def next_(
     """Choose the raw sentences whose labels would help a tagger most."""
     from nersery.experiments.active_learning.next_sentences import next_sentences, taggers_of
     from nersery.experiments.corpus_notes import note_of_learnt_words, note_of_punctuation
+    from nersery.experiments.text_profile import note_of_tagger
 
     if bool(tagger) == (run is not None):
         raise SettingsError("name the taggers either by --tagger, which may be repeated, or by --run")
@@ -81,7 +82,7 @@ def next_(
     notes = [note_of_punctuation(labelled_sentences, raw)]
     if not any(notes):
         notes = [note_of_learnt_words(folder, raw) for folder in taggers]
-    for text in dict.fromkeys(notes):
+    for text in dict.fromkeys([*notes, *(note_of_tagger(folder, raw) for folder in taggers)]):
         note(text)
     result = next_sentences(raw, taggers, count, labelled=labelled_sentences, most=most, seed=seed, quiet=quiet)
     options.report_repairs(raw)

@@ -89,6 +89,7 @@ def annotate(
             "`nersery crosslingual project`"
         )
     corpus = options.open_corpus(source, raw=True)
+    options.note_unlike_what_it_learnt(stage.settings.get("tagger"), corpus)
     labelled = replace(options.shared(io.ReadOptions), format=io.AUTO)  # whatever the raw text is
     examples, held_out = (options.open_corpora([name], labelled) for name in (gold, dev))
     training = Training(options.sentences_of(held_out), seed)
@@ -137,6 +138,7 @@ def select(
     if held_out:
         refuse_held_out(selector)
     corpus = options.open_corpus(source)
+    options.note_unlike_what_it_learnt(selector_settings.get("tagger"), corpus)
     gold_sources, held_out_sources = options.open_corpora([gold]), options.open_corpora(others)
     learnt, avoided = options.sentences_of(gold_sources), options.sentences_of(held_out_sources)
     training = Training(list(held_out_sources[-1]) if dev else (), seed)  # dev was named last; it is held out, too

@@ -24,7 +24,7 @@ from nersery.core.other_jobs import already_exists
 from nersery.core.outcome import Tally
 from nersery.core.random import LARGEST_SEED, MOST_SAMPLES
 from nersery.core.sentence import Corpus, Sentence
-from nersery.core.warnings import NO_NOTES, remark
+from nersery.core.warnings import NO_NOTES, note, remark
 from nersery.pipeline.job import rejects_of
 
 T = TypeVar("T")
@@ -164,6 +164,16 @@ def read_relabelled(first: Corpus, name: str) -> Corpus:
     from nersery.evaluate.scores import paired_by_order
 
     return paired_by_order(first, Corpus(io.open_corpus(name, shared(io.ReadOptions))))
+
+
+def note_unlike_what_it_learnt(tagger: object, source: io.Source) -> None:
+    """Say if a named tagger learnt from words that are split otherwise, or from another language."""
+    from nersery.experiments.corpus_notes import note_of_learnt_words
+    from nersery.experiments.text_profile import note_of_tagger
+
+    if isinstance(tagger, str):  # else it is one to train, or none
+        note(note_of_learnt_words(tagger, source))
+        note(note_of_tagger(tagger, source))
 
 
 def report_repairs(*sources: io.Source) -> None:

@@ -133,14 +133,10 @@ def predict(
     json: options.AsJson = False,
 ) -> None:
     """Label sentences with a trained tagger; labels in the input are replaced."""
-    from nersery.experiments.corpus_notes import note_of_learnt_words
-    from nersery.experiments.text_profile import note_of_tagger
-
     job = options.shared(JobOptions)
     options.refuse_same_file(target, source)
     corpus = options.open_corpus(source, raw=True)
-    note(note_of_learnt_words(tagger, corpus))
-    note(note_of_tagger(tagger, corpus))
+    options.note_unlike_what_it_learnt(tagger, corpus)
     run_job(PredictStage(tagger, backend), corpus, target, job, corpus, as_json=json)
 
 
