@@ -97,6 +97,7 @@ def test_a_run_waits_and_the_report_shows_acceptance(
     first = call("run", str(recipe), "--out", "run")
     assert first.code == 3
     assert "wait for a decision" in first.err
+    assert "Fix: before you repeat this command, run nersery label review run/" in first.err
     folder = Path("run/seed-0/one")
     waiting = io.read(folder / "2-reviewed.to-review.jsonl")
     io.write(waiting[:1], folder / "2-reviewed.checked.jsonl")

@@ -94,7 +94,7 @@ class Reviewed(Selector):
         files = shlex.join([str(self._to_review or "INPUT"), str(self._decisions)])
         return DataError(
             f"{count} of {len(sentences)} sentences wait for a decision by a person",
-            fix=f"decide, then repeat this command: nersery label review {files}",
+            fix=f"before you repeat this command, run nersery label review {files}",
         )
 
     def transform(self, sentences: Sequence[Sentence]) -> list[Sentence]:
