@@ -175,12 +175,17 @@ def test_how_it_was_made(tmp_path: Path):
     assert record["inputs"] == RECORD["inputs"]
 
 
-@pytest.mark.parametrize(("leaks", "said"), [("drop", "left out, for"), ("keep", "kept, though")])
+@pytest.mark.parametrize(
+    ("leaks", "said"), [("drop", "Left out of train, because"), ("keep", "Kept in train, although")]
+)
 def test_leaks_are_told(tmp_path: Path, leaks, said: str):
     made = [GOLD[0], Sentence(GOLD[0].words, id="x"), GOLD[2]]
     divided = divide(made, {"a": "train", "x": "test", "c": "train"}, Division(leaks=leaks))
     record = publish(divided, tmp_path / "data", About(), RECORD, parquet=False)
-    assert f"Of train, 1 sentence {said} test has its like" in split_card(tmp_path / "data")[1]
+    assert (
+        f"{said} test has similar sentences or others made from the same parent: 1 sentence."
+        in split_card(tmp_path / "data")[1]
+    )
     assert record["dropped"] == (["a"] if leaks == "drop" else [])
 
 

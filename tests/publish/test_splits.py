@@ -150,7 +150,7 @@ def test_leaks_between_given_splits_are_refused_and_all_named():
     with pytest.raises(DataError) as caught:
         divide(LEAKY, GIVEN, Division())
     assert [issue.sentence for issue in caught.value.issues] == ["a", "d"]
-    assert "train has this sentence, and test one like it or of one parent with it" in str(caught.value)
+    assert "train has this sentence, and test a similar one or another made from its parent" in str(caught.value)
     assert "--leaks drop" in str(caught.value)
 
 

@@ -181,8 +181,8 @@ def _notes(
     if without and written + len(divided.dropped) + len(divided.generated) > len(given):
         yield f"no sentence for {' and '.join(without)}: there are too few, or too many that must not be parted"
     for (split, later_split), count in sorted(divided.leaks.items()):
-        done = "left out of" if divided.dropped else "kept in"
-        yield f"{plural(count, 'sentence')} {done} {split} with its like in {later_split}"
+        done = f"left out of {split}, because" if divided.dropped else f"kept in {split}, although"
+        yield f"{plural(count, 'sentence')} {done} {later_split} has similar ones or others made from the same parent"
     if divided.generated:
         left_out = plural(len(divided.generated), "generated sentence")
         yield f"{left_out} left out, because validation or test has the parent, or a sentence like it"

@@ -25,7 +25,7 @@ ENOUGH = 2
 """Documents stay whole if the smallest split can have at least this many groups of them."""
 Leaks = Literal["refuse", "drop", "keep"]
 Leak = tuple[str, str]
-"""The split that a sentence stands in, and the one further on that has its like."""
+"""The split that a sentence stands in, and the one further on that has a similar one."""
 
 
 @dataclass(frozen=True)
@@ -183,7 +183,10 @@ def _by_document(sentences: Sequence[Sentence], sets: list[array[int]], settings
 def _refused(sentences: Sequence[Sentence], leaking: Mapping[int, Leak]) -> DataError:
     return DataError(
         [
-            Issue(f"{own} has this sentence, and {last} one like it or of one parent with it", sentence=sentences[n].id)
+            Issue(
+                f"{own} has this sentence, and {last} a similar one or another made from its parent",
+                sentence=sentences[n].id,
+            )
             for n, (own, last) in sorted(leaking.items())
         ],
         fix="leave them out (--leaks drop), keep them and let the card say so (--leaks keep), or give no splits",
