@@ -191,19 +191,19 @@ class TestOutputs:
         Path("my.conll").write_text("precious")
         before = files(Path())
         for force in ([], ["--force"]):
-            result = call("train", "train.conll", name, "--method", "memory", *force)
+            result = call("train", "train.conll", name, "--method", "bilstm_crf", *force)
             assert result.code == 2
             assert name in result.err
         assert files(Path()) == before
 
     def test_train_replaces_a_tagger_when_forced(self, memory: list[tuple[int, int]]):
-        train = ["train", "train.conll", "deep/tagger", "--method", "memory"]
+        train = ["train", "train.conll", "deep/tagger", "--method", "bilstm_crf"]
         assert call(*train, "--seed", "1").out == "deep/tagger: 24 sentences, 1 step\n"
         result = call(*train)
         assert result.code == 2
         assert "deep/tagger exists already" in result.err
         assert call(*train, "dev.conll", "--force").code == 2
-        assert call("train", "train.conll", "dev.conll", "deep/tagger", "--method", "memory", "--force").code == 0
+        assert call("train", "train.conll", "dev.conll", "deep/tagger", "--method", "bilstm_crf", "--force").code == 0
         assert memory == [(1, 24), (0, 30)]
         assert set(os.listdir("deep")) == {"tagger"}
 
@@ -275,3 +275,25 @@ class TestOutputs:
         assert "note" not in call("dataset", "convert", "train.conll", "other.conll").err
         made = call("augment", "train.conll", "made.conll", *AUGMENT)
         assert made.err.endswith(said.format("conll", "origins"))
+
+
+@pytest.mark.parametrize(
+    "args",
+    [
+        ["train", "corpus", "OUT", "--method", "bilstm_crf"],
+        ["train", "dev.conll", "OUT", "--method", "bilstm_crf", "--dev", "corpus"],
+        ["dataset", "publish", "corpus", "OUT", "--no-parquet"],
+        ["grow", "corpus", "--out", "OUT"],
+        ["run", "recipe.toml", "--out", "OUT"],
+    ],
+    ids=" ".join,
+)
+def test_a_folder_of_inputs_takes_no_output_which_would_make_it_unreadable(args: list[str], folder: Path) -> None:
+    recipe = write_recipe(folder, 'method = "bilstm_crf"')
+    (folder / "corpus").mkdir()
+    (folder / "train.conll").rename(folder / "corpus/train.conll")
+    recipe.write_text(recipe.read_text("utf-8").replace("train.conll", "corpus"), "utf-8")
+    before = files(folder)
+    result = call(*["corpus/new/out" if arg == "OUT" else arg for arg in args])
+    assert (result.code, "corpus/new/out lies in the input " in result.err) == (2, True), result.err
+    assert files(folder) == before

@@ -16,7 +16,7 @@ from nersery.cli import options
 from nersery.cli.app import dataset_group
 from nersery.core.definitions import check_types
 from nersery.core.errors import DataError, Issue, SettingsError, did_you_mean, printable
-from nersery.core.files import lies_in, write_output
+from nersery.core.files import lies_in, refuse_within, write_output
 from nersery.core.outcome import Tally
 from nersery.core.progress import Progress
 from nersery.core.sentence import Corpus, Sentence, types_in
@@ -208,6 +208,7 @@ def _inputs(names: Sequence[str], folder: Path) -> list[tuple[str, str]]:
         source = Path(inputs[-1][1])
         if lies_in(source, folder) or (source.is_dir() and os.path.realpath(source) == os.path.realpath(folder)):
             raise SettingsError(f"{source} is an input in {folder}, the folder to write. Choose another folder")
+        refuse_within(folder, source)
     return inputs
 
 

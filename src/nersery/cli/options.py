@@ -19,7 +19,7 @@ from nersery import io
 from nersery.cli.app import Command
 from nersery.core import registry
 from nersery.core.errors import SettingsError, printable
-from nersery.core.files import files_of, lies_in, refuse_unwritable, write_output
+from nersery.core.files import files_of, refuse_unwritable, refuse_within, write_output
 from nersery.core.other_jobs import already_exists
 from nersery.core.outcome import Tally
 from nersery.core.random import LARGEST_SEED, MOST_SAMPLES
@@ -199,8 +199,7 @@ def refuse_same_file(target: Path, *sources: str | None) -> None:
     for path in (target, rejects_of(target)):
         named = [name for name in sources if name is not None]
         for source, source_file in [(name, file) for name in named for file in files_of(Path(io.input_path(name)))]:
-            if lies_in(path, source_file):
-                raise SettingsError(f"{path} lies in the input {source}. Choose another output")
+            refuse_within(path, source_file)
             is_there = source_file.exists()  # the target may be it through a folder that is still to be made
             is_same = is_there and os.path.realpath(path) == os.path.realpath(source_file)
             if is_same or (is_there and path.exists() and path.samefile(source_file)):

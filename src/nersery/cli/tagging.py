@@ -14,6 +14,7 @@ from nersery.cli.app import app
 from nersery.cli.job_options import StageCommand, run_job
 from nersery.core import registry
 from nersery.core.errors import DataError, Issue, SettingsError, printable
+from nersery.core.files import refuse_within
 from nersery.core.sentence import Corpus, Sentence, types_in
 from nersery.core.training_context import Training
 from nersery.core.warnings import note, remark
@@ -55,6 +56,8 @@ def train(
     """Train a tagger on one or more files, such as gold and generated sentences. Repeat the command to resume."""
     names, folder = options.split_folder(files, "nersery train train.conll my-tagger")
     check_tagger_folder(folder, force=force)
+    for name in [*names, *([dev] if dev else [])]:
+        refuse_within(folder, io.input_path(name))
     tagger = _untrained(method, preset, settings or [])
     if onnx:
         from nersery.taggers.components.onnx_export import check_onnx, export_onnx

@@ -203,6 +203,12 @@ def lies_in(path: Path, folder: Path) -> bool:
     return outer in inner.parents
 
 
+def refuse_within(path: Path, source: str | Path) -> None:
+    """Raise `SettingsError` for an output in a folder of inputs, which could then be read no more."""
+    if lies_in(path, Path(source)):
+        raise SettingsError(f"{path} lies in the input {source}. Choose another output")
+
+
 def check_replaceable(folder: Path, mark: str, what: str, own: Sequence[str], *, force: bool) -> None:
     """Raise `SettingsError` if a folder must not be overwritten; a folder with other files never is.
 

@@ -7,11 +7,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from nersery.core.files import remove_folder, write_json
+from nersery.core.files import refuse_within, remove_folder, write_json
 from nersery.core.locks import locked
 from nersery.experiments.execution.cells import makespan
 from nersery.experiments.execution.jobs import CellRunner, failure_text, threads_of_jobs
 from nersery.experiments.execution.run_time import estimates
+from nersery.experiments.recipe_file.data_files import SPLITS
 from nersery.experiments.results import build_report
 from nersery.experiments.run_state.clock import Clock
 from nersery.experiments.run_state.fingerprint import check_folder, fingerprint_of, remove_abandoned
@@ -91,6 +92,8 @@ class Run(RunFolder):
         Raises:
             NerseryError: Of the kind that fits what is wrong.
         """
+        for file in (file for split in SPLITS for file in self.recipe.data.files(split)):
+            refuse_within(self.folder, self.recipe.path(file.name))
         self.read_corpora()
         check_folder(self.folder, fingerprint := fingerprint_of(self.recipe))
         self.inputs = fingerprint["inputs"]

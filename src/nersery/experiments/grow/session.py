@@ -31,6 +31,7 @@ from nersery.core.files import (
     content_hash,
     differences,
     refuse_unwritable,
+    refuse_within,
     remove_folder,
     write_atomic,
     write_json,
@@ -148,6 +149,7 @@ class GrowJob:
                 raise SettingsError(f"{path} is a pipe, expected a file: a resumed job reads it again")
             if not Path(path).exists():
                 next(TextFile(path).lines())  # which says so
+            refuse_within(self.folder, path)
         if self.model and self.model not in BUNDLED and Path(self.model).is_dir():
             self.model = str(Path(self.model).resolve())  # the job's own folder has a `tagger`, too
         if isinstance(self.minutes, bool) or self.minutes not in Range(0, without=(0,)):
