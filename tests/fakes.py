@@ -32,6 +32,8 @@ TYPES = {"o": None, "PER": "PER", "LOC": "LOC", "cre": "creative work", "NEW": "
 class FakeVocabulary:
     """Of a model whose words are one subword each."""
 
+    own_function_words: frozenset[str] = frozenset()
+
     def subwords(self, words: Sequence[str]) -> list[tuple[int, ...]]:
         return [(0,) for _ in words]
 
@@ -41,7 +43,7 @@ class FakeVocabulary:
 
     without_foreign_signs = without_beginnings
 
-    def with_function_words(self, words: frozenset[str]) -> FakeVocabulary:
+    def with_function_words(self, latin: frozenset[str], own: frozenset[str]) -> FakeVocabulary:
         return self
 
 

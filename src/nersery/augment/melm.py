@@ -39,14 +39,14 @@ class MELM(MentionPredictions, FineTuningSettings, TypeDescriptions, model_setup
 
     Departures:
         - The paper masks and samples subwords, which joins halves of different words. Here a new word is a whole word
-          of the vocabulary, of the same script and case, and no number, unless `by_subword`.
+          of the vocabulary, of the same script and case, no number or function word, unless `by_subword`.
         - The code cuts the first character of every word and never uses the best prediction. We do neither.
-        - At least one word of each sentence is masked and replaced, which the paper does not ensure. Words without
-          letters or digits stay, and do not count for the rate.
+        - At least one word of each sentence is replaced, unlike in the paper. Function words and words
+          without letters or digits stay and do not count for the rate.
         - The paper makes three rounds: `copies = 3`.
         - With several languages, one marker precedes each entity. Mentions inserted by `code_mixing` keep their own
           language.
-        - The paper uses XLM-R base at 1e-5; the bundled English model is a twelfth of its size and learns at 1e-4.
+        - The paper uses XLM-R base at 1e-5; the bundled model is a twelfth of its size and learns at 1e-4.
     """
 
     linearize: bool = True
@@ -80,7 +80,7 @@ class MELM(MentionPredictions, FineTuningSettings, TypeDescriptions, model_setup
 
     def _masked_input(self, sentence: Sentence, places: Sequence[int]) -> MaskedInput:
         if not self.linearize:
-            return MaskedInput(sentence.words, tuple(places))
+            return MaskedInput(sentence.words, tuple(places), names=sentence.inside)
         return linearized_input(sentence, places, self._languages_in(sentence))
 
     def _languages_in(self, sentence: Sentence) -> dict[Entity, str]:

@@ -313,6 +313,7 @@ class TestHiddenWords:
     def test_nothing_to_hide(self) -> None:
         signs = Sentence(("&", "won"), (Entity(0, 1, "PER"),))
         assert hidden_in_mentions(signs, 1.0, random.Random(0)) == []
+        assert hidden_in_mentions(Sentence(("The", "won"), (Entity(0, 1, "CW"),)), 1.0, random.Random(0), {"the"}) == []
         assert with_words(signs, [], []) == Reject("no word to replace")
         assert with_words(Sentence(("won",)), [], []) == Reject("no entities")
 

@@ -70,9 +70,10 @@ def test_a_word_has_the_type_of_the_entity_over_it() -> None:
 
 
 def test_a_masked_input_hides_one_word_under_what_is_said_of_its_type() -> None:
-    assert METHOD.masked_input(SENTENCE, 1) == MaskedInput(SENTENCE.words, (1,), ("type", "PER"))
-    assert METHOD.masked_input(SENTENCE, 2) == MaskedInput(SENTENCE.words, (2,), ("type", "none"))
-    assert UNCONDITIONED.masked_input(SENTENCE, 3) == MaskedInput(SENTENCE.words, (3,), ())
+    names = SENTENCE.inside
+    assert METHOD.masked_input(SENTENCE, 1) == MaskedInput(SENTENCE.words, (1,), ("type", "PER"), names)
+    assert METHOD.masked_input(SENTENCE, 2) == MaskedInput(SENTENCE.words, (2,), ("type", "none"), names)
+    assert UNCONDITIONED.masked_input(SENTENCE, 3) == MaskedInput(SENTENCE.words, (3,), (), names)
 
 
 def test_words_with_a_letter_or_digit_are_hidden_each_with_the_same_chance() -> None:

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from nersery import Entity, Sentence
-from nersery.augment.words.stop_words import LISTS, bare, stop_words
+from nersery.augment.words.stop_words import LISTS, bare, function_words, stop_words
 from nersery.augment.words.thesaurus import FUNCTION_WORDS
 from nersery.core.errors import DataError, MissingResourceError
 
@@ -44,6 +44,17 @@ def test_each_language_has_its_own() -> None:
 def test_a_language_has_the_list_that_lies_beside_the_code() -> None:
     found = stop_words(text("హైదరాబాద్ మరియు తిరుపతి .", "te"))
     assert found == {"te": {"మరియు"}}
+
+
+def test_function_words_of_all_languages_at_once(capsys: pytest.CaptureFixture[str]) -> None:
+    assert function_words(text("the system")) == FUNCTION_WORDS, "the list is too long"
+    assert function_words(text("The system is in the house", "")) == FUNCTION_WORDS
+    german = function_words(text("Hund", "de"))
+    assert german >= {"der", "während"}, "also those that gold does not have"
+    assert function_words([*text("the"), *text("Hund", "de")]) == FUNCTION_WORDS | german
+    assert function_words(text("ka mahana", "", 5)) == {"ka", "mahana"}
+    assert function_words(text("大 阪", "zh")) == function_words([]) == frozenset(), "characters are no words"
+    assert capsys.readouterr().err == ""
 
 
 @pytest.mark.parametrize("path", sorted(LISTS.iterdir()), ids=lambda path: path.name)

@@ -91,6 +91,25 @@ def test_a_latin_word_in_another_script_becomes_one_that_shows_no_language() -> 
     assert drawn("गाना", "LATIN") == {"गाना"}
 
 
+def test_a_word_of_a_name_becomes_no_function_word() -> None:
+    """Else *[of King]* and *[the]* were persons."""
+    stop = frozenset(["the", "of", "eu"])
+    vocabulary = SubwordVocabulary(ALL, (*VOCABULARY.begins, *[True] * 6), own_function_words=stop)
+
+    def drawn(word: str, **options: Any) -> set[str]:
+        encoder: Any = Encoder()
+        by_subword = options.pop("by_subword", False)
+        template = GapMasks(encoder, vocabulary, MASK).template
+        _, keys = template(word, ("LATIN", False), Drawing(by_subword=by_subword), **options)
+        return {ALL[subword] for subword in vocabulary.allowed(*keys[0])}
+
+    everything = drawn("king")
+    assert everything >= {"king", "the", "of", "EU"}
+    assert drawn("king", is_name=True) == everything - {"the", "of", "eu", "EU"}
+    assert drawn("the", is_name=True) == everything
+    assert drawn("king", is_name=True, by_subword=True) == everything
+
+
 def test_which_words_show_their_language() -> None:
     words = latin_function_words()
     assert words >= {"the", "of", "und", "des", "que", "ve"}

@@ -75,7 +75,8 @@ def linearized_input(
         languages: See `linearize`.
     """
     shown = linearize(sentence, languages)
-    return MaskedInput(shown.words, tuple(shown.places[place] for place in places))
+    names = frozenset(shown.places[place] for place in sentence.inside)
+    return MaskedInput(shown.words, tuple(shown.places[place] for place in places), names=names)
 
 
 def tag_token(type: str, *, begins: bool) -> str:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from nersery.augment.base import NO_ENTITIES, NO_WORD
 from nersery.augment.masked_lm.model_setup import MaskedModelSettings
+from nersery.augment.words.stop_words import bare
 from nersery.core.outcome import Reject
 from nersery.core.ranges import Count, Rate
 from nersery.core.sentence import Sentence
@@ -41,12 +42,13 @@ class MentionPredictions(MaskedModelSettings):
 
     def _masked_input(self, sentence: Sentence, places: Sequence[int]) -> MaskedInput:
         """What the model is shown of a sentence with words masked; by default the words alone."""
-        return MaskedInput(sentence.words, tuple(places))
+        return MaskedInput(sentence.words, tuple(places), names=sentence.inside)
 
     def generate_batch(self, sentences: Sequence[Sentence], rngs: Sequence[random.Random]) -> list[Sentence | Reject]:
         """The sentences with words of their mentions replaced."""
         self._prepare(self.lm, sentences)
-        hidden = [hidden_in_mentions(s, self.mean_rate, rng) for s, rng in zip(sentences, rngs, strict=True)]
+        rate, kept = self.mean_rate, self.lm.vocabulary.own_function_words
+        hidden = [hidden_in_mentions(s, rate, rng, kept) for s, rng in zip(sentences, rngs, strict=True)]
         masked_inputs = [self._masked_input(*each) for each in zip(sentences, hidden, strict=True)]
         drawing = Drawing(self.top_k, by_subword=self.by_subword)
         filled = fill(self.lm, masked_inputs, rngs, drawing, in_turn=self.in_turn)
@@ -61,14 +63,20 @@ class MentionPredictions(MaskedModelSettings):
         return self.lm.guesses(masked_inputs, top_k)
 
 
-def hidden_in_mentions(sentence: Sentence, mean_rate: float, rng: random.Random) -> list[int]:
+def hidden_in_mentions(
+    sentence: Sentence, mean_rate: float, rng: random.Random, kept: Collection[str] = ()
+) -> list[int]:
     """Words of mentions to hide, by position: of each mention a share that is drawn each time.
 
     The share of a mention of n words is drawn from a normal distribution around ``mean_rate`` with deviation 1/n,
     within [0, 1]. When that hides no word of the sentence, one is hidden all the same. A word without a letter or
     digit stays.
+
+    Args:
+        kept: Other words that stay, such as *of*, without case.
     """
-    spoken = ([e.start + place for place in replaceable_places(sentence.mention(e))] for e in sentence.entities)
+    usable = {place for place in replaceable_places(sentence.words) if bare(sentence.words[place]) not in kept}
+    spoken = ([place for place in entity.positions if place in usable] for entity in sentence.entities)
     mentions = [places for places in spoken if places]
     hidden = []
     for places in mentions:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from nersery.augment.components.gold_training import fine_tuning
 from nersery.augment.components.shared_settings import AdaptationSettings, FineTuned
-from nersery.augment.words.stop_words import latin_function_words
+from nersery.augment.words.stop_words import function_words, latin_function_words
 from nersery.core.errors import MissingResourceError, SettingsError
 from nersery.core.registry import BUNDLED, unfitted
 from nersery.core.sentence import Sentence
@@ -59,7 +59,7 @@ class MaskedModelSettings(AdaptationSettings, ModelSettings):
         model.warn_if_unsuited(words, {sentence.language for sentence in sentences})
         subwords = model.encoder.subwords(sorted({*words}))
         vocabulary = model.vocabulary.without_beginnings(subwords).without_foreign_signs(subwords)
-        model.vocabulary = vocabulary.with_function_words(latin_function_words())
+        model.vocabulary = vocabulary.with_function_words(latin_function_words(), function_words(sentences))
         if self.adapt:
             adapt(model, self.adapt, epochs=self.adapt_epochs, training=training.within("adapt"))
         return model

@@ -41,7 +41,7 @@ class WordPredictions(MaskedModelSettings):
 
     def masked_input(self, sentence: Sentence, place: int) -> MaskedInput:
         """The sentence with one word masked, behind the condition of its type."""
-        return MaskedInput(sentence.words, (place,), self.condition(type_at(sentence, place)))
+        return MaskedInput(sentence.words, (place,), self.condition(type_at(sentence, place)), sentence.inside)
 
     def random_masked_input(self, sentence: Sentence, rng: random.Random) -> MaskedInput:
         """The sentence with one word masked, each with the same chance; without a gap if none can be replaced."""
@@ -74,7 +74,7 @@ class WordPredictions(MaskedModelSettings):
         # All places are masked at once, but an input has one condition: one input for each type among them.
         queries = [(number, type_) for number, kinds in enumerate(types) for type_ in dict.fromkeys(kinds)]
         masked_inputs = [
-            MaskedInput(sentences[number].words, tuple(places[number]), self.condition(type_))
+            MaskedInput(sentences[number].words, tuple(places[number]), self.condition(type_), sentences[number].inside)
             for number, type_ in queries
         ]
         guesses = dict(zip(queries, self.lm.guesses(masked_inputs, top_k), strict=True))

@@ -17,7 +17,10 @@ from nersery.augment.words.word_lists import read_words
 from nersery.core.sentence import Sentence
 from nersery.core.text_forms import DOTTED_I, composed
 from nersery.core.warnings import warn
+from nersery.io.scripts_without_spaces import lacks_spaces
 
+ENGLISH = 0.15
+"""From this share of function words among words with a letter on, text counts as English."""
 COMMON = 1 / 1000
 """A listed word is a stop word where it makes up this share of the text."""
 FREQUENT = 1 / 200
@@ -48,6 +51,9 @@ def stop_words(gold: Sequence[Sentence], file: str | Path = "") -> Mapping[str, 
     if file:
         words = frozenset(map(bare, read_words(file)))
         return defaultdict(lambda: words, dict.fromkeys(languages, words))
+    for language in languages:
+        if not _listed(language):
+            _warn_of_missing(language)
     return _StopWords({language: _common(gold, language) for language in languages})
 
 
@@ -57,6 +63,25 @@ class _StopWords(dict[str, frozenset[str]]):
     def __missing__(self, language: str) -> frozenset[str]:
         self[language] = _listed(language)
         return self[language]
+
+
+def function_words(gold: Sequence[Sentence]) -> frozenset[str]:
+    """The function words of all languages of gold, normalized by `bare`, except in scripts without spaces.
+
+    Those are the listed words; for English not all of them, and without a list the most frequent words.
+    """
+    found: set[str] = set()
+    for language in {sentence.language for sentence in gold}:
+        words = (word for sentence in gold if sentence.language == language for word in sentence.words)
+        is_english = _code(language) == "en" or (not language and looks_english(words))
+        found |= FUNCTION_WORDS if is_english else _listed(language) or _common(gold, language)
+    return frozenset(word for word in found if any(map(str.isalpha, word)) and not lacks_spaces(word))
+
+
+def looks_english(words: Iterable[str]) -> bool:
+    """Whether many of the words with a letter are English function words."""
+    lettered = [word.lower() for word in words if any(map(str.isalpha, word))]
+    return sum(word in FUNCTION_WORDS for word in lettered) >= ENGLISH * max(1, len(lettered))
 
 
 @cache
@@ -87,7 +112,6 @@ def _common(gold: Iterable[Sentence], language: str) -> frozenset[str]:
     if listed:
         always = FUNCTION_WORDS if _code(language) == "en" else frozenset()
         return always | {word for word in listed & counts.keys() if counts[word] >= COMMON * total}
-    _warn_of_missing(language)
     return frozenset(word for word, count in counts.items() if count >= max(LEAST_COUNT, FREQUENT * total))
 
 

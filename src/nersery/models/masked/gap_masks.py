@@ -12,6 +12,7 @@ from nersery.models.subwords.subword_vocabulary import (
     FOREIGN,
     JOINED,
     JOINED_OR_SIGN,
+    NAME,
     OPENING,
     STEMS,
     WORD_OR_SIGN,
@@ -34,7 +35,7 @@ class GapMasks:
         self._encoder, self._vocabulary, self._mask = encoder, vocabulary, mask
 
     def template(
-        self, word: str, style: tuple[str, bool], drawing: Drawing
+        self, word: str, style: tuple[str, bool], drawing: Drawing, *, is_name: bool = False
     ) -> tuple[tuple[int, ...], list[AllowedKey]]:
         """The masks that replace a word, and for each of them what tells the subwords that may stand there.
 
@@ -43,6 +44,9 @@ class GapMasks:
         with a capital becomes another one, unless no word of the vocabulary has any. No name becomes a number. The
         endings of a Korean word stay. A Latin word in a text of another script becomes no function word, and none with
         an accent, because those show a language, and it could be any.
+
+        Args:
+            is_name: Whether the word is part of a name. If it is no function word, it becomes none.
         """
         vocabulary, subwords = self._vocabulary, self._encoder.subwords([word])[0]
         places = vocabulary.places(subwords)[: self._encoder.max_subwords // 4]
@@ -60,7 +64,8 @@ class GapMasks:
         scripts: tuple[str, ...] = ("", f"{script} DIGIT", script)
         letters = scripts[-1:] if script_of(word) and not drawing.signs else scripts
         first_case = True if case is None and has_capital(word) else case
-        only = FOREIGN if is_foreign and not drawing.by_subword else ""
+        name = NAME if is_name and word.casefold() not in vocabulary.own_function_words else ""
+        only = "" if drawing.by_subword else FOREIGN if is_foreign else name
         keys = [(places[0], letters, single, first_case, only)]
         keys += [(place, scripts, single, case, "") for place in places[1:]]
         return (*border, *[self._mask] * len(places)), keys

@@ -29,11 +29,13 @@ class MaskedInput:
         words: The text, with tag tokens.
         gaps: Positions of the words to mask, in order; where they are filled, these words are text.
         condition: Words in front, as a text of their own, such as a definition.
+        names: Positions of the words that are part of a name.
     """
 
     words: tuple[Token, ...]
     gaps: tuple[int, ...]
     condition: tuple[str, ...] = ()
+    names: frozenset[int] = frozenset()
 
     @property
     def style(self) -> tuple[str, bool]:

@@ -278,7 +278,10 @@ class MaskedLM:
         """For each place of each input, in order, the best subwords and their probabilities."""
         gap_masks = self.gap_masks
         gaps = [
-            {gap: gap_masks.template(str(each.words[gap]), each.style, drawing) for gap in each.gaps}
+            {
+                gap: gap_masks.template(str(each.words[gap]), each.style, drawing, is_name=gap in each.names)
+                for gap in each.gaps
+            }
             for each in masked_inputs
         ]
         rows = [

@@ -35,8 +35,9 @@ LONGEST_LETTER = 4
 """In characters, marks and the parts of a Korean syllable included."""
 LONGEST_SIGN = 3
 """In characters, as in "..."; longer ones are decoration."""
-STEMS, FOREIGN = "stems", "foreign"
-"""Words without a Korean ending, because one follows; Latin words that a text in another script may have."""
+STEMS, FOREIGN, NAME = "stems", "foreign", "name"
+"""Words without a Korean ending, because one follows; Latin words that a text in another script may have; words that
+may be part of a name."""
 AllowedKey = tuple[int, tuple[str, ...], bool, bool | None, str]
 """Arguments of `SubwordVocabulary.allowed`."""
 
@@ -53,6 +54,7 @@ class SubwordVocabulary:
         signs: Subwords that are punctuation and may stand by themselves, with what they write.
         beginnings: Subwords that open words but are no word themselves, as far as is known.
         function_words: Latin words such as *the* and *und*, in lower case.
+        own_function_words: Such words of the languages of the text, in any script, without case.
     """
 
     texts: tuple[str, ...]
@@ -61,6 +63,7 @@ class SubwordVocabulary:
     signs: Mapping[int, str] = field(default_factory=dict)
     beginnings: frozenset[int] = frozenset()
     function_words: frozenset[str] = frozenset()
+    own_function_words: frozenset[str] = frozenset()
 
     @classmethod
     def of(cls, encoder: SubwordEncoder) -> SubwordVocabulary:
@@ -122,9 +125,9 @@ class SubwordVocabulary:
         letters = {subword for subword, text in enumerate(self.texts) if self.begins[subword] and _is_letter(text)}
         return replace(self, beginnings=frozenset((short | letters) - whole) | self._without_end(inner))
 
-    def with_function_words(self, words: frozenset[str]) -> SubwordVocabulary:
-        """The vocabulary that knows these Latin words, which replace no word of another kind."""
-        return replace(self, function_words=words)
+    def with_function_words(self, latin: frozenset[str], own: frozenset[str]) -> SubwordVocabulary:
+        """The vocabulary that knows these Latin words and those of the text's language; see its arguments."""
+        return replace(self, function_words=latin, own_function_words=own)
 
     def without_foreign_signs(self, words: Iterable[Sequence[int]]) -> SubwordVocabulary:
         """The vocabulary without signs that are no word among these, but with those that end words.
@@ -186,6 +189,8 @@ class SubwordVocabulary:
         text = self.texts[subword]
         if kind == FOREIGN and text:  # of those that show their language only names and terms are left
             return text.isascii() and text.lower() not in self.function_words and (len(text) > 2 or text.isupper())
+        if kind == NAME:
+            return text.casefold() not in self.own_function_words
         return kind != STEMS or not has_ending(text)
 
     def _fit(self, place: int) -> list[int]:
