@@ -6,7 +6,7 @@ import pytest
 
 from nersery.augment.words.stop_words import latin_function_words
 from nersery.models.masked.gap_masks import GapMasks
-from nersery.models.masked.masked_inputs import Drawing
+from nersery.models.masked.masked_inputs import Drawing, MaskedInput
 from nersery.models.subwords.subword_vocabulary import SubwordVocabulary
 
 MASK = 99
@@ -108,6 +108,16 @@ def test_a_word_of_a_name_becomes_no_function_word() -> None:
     assert drawn("king", is_name=True) == everything - {"the", "of", "eu", "EU"}
     assert drawn("the", is_name=True) == everything
     assert drawn("king", is_name=True, by_subword=True) == everything
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [("world's", "Oslo's"), ("Jehovah’s,", "Oslo’s,"), ("'s", "Oslo"), ("l's", "Oslo"), ("workers", "Oslo")],
+)
+def test_a_name_keeps_its_possessive(old: str, new: str) -> None:
+    words = ("the", old, "witnesses")
+    assert MaskedInput(words, (1,), names=frozenset([1])).with_signs(1, "Oslo") == new
+    assert MaskedInput(words, (1,)).with_signs(1, "Oslo") == ("Oslo," if old.endswith(",") else "Oslo"), "it's"
 
 
 def test_which_words_show_their_language() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from collections import Counter
 from collections.abc import Sequence
@@ -9,10 +10,13 @@ from dataclasses import dataclass
 
 from nersery.core.scripts import script_of
 from nersery.io.scripts_without_spaces import LETTERLIKE_SIGNS
-from nersery.io.tokenization import outer_signs
+from nersery.io.tokenization import APOSTROPHES, outer_signs
 
 OWN = "\t"
 """Begins a word that names a token of a model, such as a tag token, in place of text; corpora cannot contain it."""
+
+POSSESSIVE = re.compile(rf"(?<=\w\w)[{APOSTROPHES}]s$", re.IGNORECASE)
+"""Not what is a word of its own, or the elided *l's*."""
 
 Token = str | tuple[int, ...]
 """A word as models read it: a text, a name that begins with `OWN`, or the ids of subwords themselves."""
@@ -45,9 +49,12 @@ class MaskedInput:
         return max(counts, key=counts.__getitem__, default=""), all(word == word.lower() for word in texts)
 
     def with_signs(self, gap: int, word: str) -> str:
-        """A word for a gap with the punctuation that is glued to the old word."""
+        """A word for a gap with the punctuation that is glued to the old word, and with the *'s* of a name."""
         is_last = all(not isinstance(after, str) or after.startswith(OWN) for after in self.words[gap + 1 :])
-        before, behind = outer_signs(str(self.words[gap]), ends=is_last)
+        old = str(self.words[gap])
+        before, behind = outer_signs(old, ends=is_last)
+        if gap in self.names and (possessive := POSSESSIVE.search(old.removesuffix(behind))):
+            behind = possessive[0] + behind
         return before + word + behind
 
 
