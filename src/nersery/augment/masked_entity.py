@@ -10,7 +10,7 @@ from nersery.augment.masked_lm.mention_masking import MentionPredictions
 
 @dataclass
 class MaskedEntity(MentionPredictions, Augmenter):
-    """Replaces words of mentions with predictions of a pretrained masked language model from context alone.
+    """Replaces words of mentions with a pretrained masked language model, from context alone.
 
     The model sees no labels, so a new word may not fit the type.
 
