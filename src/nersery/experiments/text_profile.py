@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
-from nersery.augment.words.stop_words import looks_english
+from nersery.augment.words.thesaurus import FUNCTION_WORDS
 from nersery.core.errors import DataError
 from nersery.core.scripts import script_of
 from nersery.core.sentence import Sentence
@@ -15,6 +15,8 @@ from nersery.models.bundled import ENGLISH_NER, MULTILINGUAL_NER
 
 READ = 2000
 """Sentences that are looked at."""
+ENGLISH = 0.15
+"""From this share of English function words among words with a letter on, text in Latin script counts as English."""
 ENOUGH = 100
 """Words; of fewer, the language is uncertain."""
 CASED = 0.02
@@ -55,7 +57,7 @@ def profile(sentences: Iterable[Sentence], language: str = "") -> TextProfile:
     words = [word for sentence in sample for word in sentence.words]
     script = _script(words)
     named_language = language or Counter(sentence.language for sentence in sample).most_common(1)[0][0]
-    detected = "en" if script == "LATIN" and looks_english(words) else ""
+    detected = "en" if _looks_english(words, script) else ""
     cased = sum(word[:1].isupper() for word in words) / max(1, len(words)) >= CASED
     return TextProfile(script, named_language or detected, cased)
 
@@ -66,6 +68,12 @@ def _script(words: Iterable[str]) -> str:
     return scripts.most_common(1)[0][0] if scripts else "UNKNOWN"
 
 
+def _looks_english(words: Iterable[str], script: str) -> bool:
+    lettered = [word.lower() for word in words if any(map(str.isalpha, word))]
+    function_words = sum(word in FUNCTION_WORDS for word in lettered) / max(1, len(lettered))
+    return script == "LATIN" and function_words >= ENGLISH
+
+
 def note_of_language(label: str, sentences: Iterable[Sentence]) -> str:
     """A note if sentences that are named English do not look like it; else empty."""
     words_by_language: dict[str, list[str]] = defaultdict(list)
@@ -74,7 +82,7 @@ def note_of_language(label: str, sentences: Iterable[Sentence]) -> str:
     for language, words in words_by_language.items():
         script = _script(words)
         claims_english = TextProfile(script, language, cased=False).is_english
-        if claims_english and len(words) >= ENOUGH and not (script == "LATIN" and looks_english(words)):
+        if claims_english and len(words) >= ENOUGH and not _looks_english(words, script):
             return f"the language of {label} is {language}, but it looks like another ({script.capitalize()} script)"
     return ""
 

@@ -19,8 +19,6 @@ from nersery.core.text_forms import DOTTED_I, composed
 from nersery.core.warnings import warn
 from nersery.io.scripts_without_spaces import lacks_spaces
 
-ENGLISH = 0.15
-"""From this share of function words among words with a letter on, text counts as English."""
 COMMON = 1 / 1000
 """A listed word is a stop word where it makes up this share of the text."""
 FREQUENT = 1 / 200
@@ -68,20 +66,13 @@ class _StopWords(dict[str, frozenset[str]]):
 def function_words(gold: Sequence[Sentence]) -> frozenset[str]:
     """The function words of all languages of gold, normalized by `bare`, except in scripts without spaces.
 
-    Those are the listed words; for English not all of them, and without a list the most frequent words.
+    Those are the listed words; for English, which names in other languages may be in, not all of them; and without a
+    list the most frequent words.
     """
-    found: set[str] = set()
-    for language in {sentence.language for sentence in gold}:
-        words = (word for sentence in gold if sentence.language == language for word in sentence.words)
-        is_english = _code(language) == "en" or (not language and looks_english(words))
-        found |= FUNCTION_WORDS if is_english else _listed(language) or _common(gold, language)
+    languages = {sentence.language for sentence in gold}
+    own = (_listed(language) or _common(gold, language) for language in languages if _code(language) != "en")
+    found = FUNCTION_WORDS.union(*own)
     return frozenset(word for word in found if any(map(str.isalpha, word)) and not lacks_spaces(word))
-
-
-def looks_english(words: Iterable[str]) -> bool:
-    """Whether many of the words with a letter are English function words."""
-    lettered = [word.lower() for word in words if any(map(str.isalpha, word))]
-    return sum(word in FUNCTION_WORDS for word in lettered) >= ENGLISH * max(1, len(lettered))
 
 
 @cache
