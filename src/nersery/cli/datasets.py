@@ -153,6 +153,10 @@ def publish(
     for text in _notes(divided, given, division, {source.file.name: source for source, _ in sources}):
         note(text)
     address = hub_push(client, folder, push, private=private) if push else None
+    _print_published(folder, full, address, json=json)
+
+
+def _print_published(folder: Path, full: Mapping[str, Any], address: str | None, *, json: bool) -> None:
     if json:
         pushed = {"address": address} if address else {}
         splits = {"splits": full["splits"], "dropped": len(full["dropped"])}

@@ -22,7 +22,7 @@ from nersery.cli.app import INTERRUPTIONS, Terminated, label_group
 from nersery.core.definitions import check_types
 from nersery.core.errors import SettingsError, printable
 from nersery.core.files import content_hash
-from nersery.core.outcome import Reject
+from nersery.core.outcome import Reject, Tally
 from nersery.core.sentence import Sentence, types_in
 from nersery.core.warnings import note, remark
 from nersery.io.sentence_table import SentenceTable
@@ -200,15 +200,9 @@ def review(
             _serve(server, folder / "open.html" if browser else None)
         loader.finish()
         options.report_repairs(corpus)
-        fingerprint = {"review": corpus.fingerprint(), "decisions": content_hash(decisions.file)}
-        job = corpus_job(target, fingerprint, writer, rows=corpus)
-        items: Iterator[Sentence | Reject] = chain(decisions.corpus, corpus.rejects)  # the latter left out by a repair
-        tally = job.run(items, lambda batch: [decisions.outcome(sentence) for sentence in batch], overwrite=True)
-    job.note_losses()
-    counts = {key: decisions.counts[key] for key in ("accept", "corrected", "reject")}
+        tally = _write(target, corpus, decisions, writer)
     if json:
-        methods = {name: asdict(accepted) for name, accepted in decisions.by_method().items()}
-        options.print_json({"output": str(target), **tally.as_dict(), "decisions": counts, "methods": methods})
+        _print_as_json(target, tally, decisions)
     else:
         print(printable(f"{target}: {tally}"))
         _print_progress(decisions, loader.order or range(len(decisions.corpus)))
@@ -254,6 +248,22 @@ def _write_door(door: Path, address: str) -> None:
         stream.write(
             f'<!doctype html><meta http-equiv="refresh" content="0; url={address}"><a href="{address}">review</a>\n'
         )
+
+
+def _write(target: Path, corpus: io.Source, decisions: Decisions, writer: io.Writer) -> Tally:
+    """Write the accepted sentences, and all others as rejects."""
+    fingerprint = {"review": corpus.fingerprint(), "decisions": content_hash(decisions.file)}
+    job = corpus_job(target, fingerprint, writer, rows=corpus)
+    items: Iterator[Sentence | Reject] = chain(decisions.corpus, corpus.rejects)  # the latter left out by a repair
+    tally = job.run(items, lambda batch: [decisions.outcome(sentence) for sentence in batch], overwrite=True)
+    job.note_losses()
+    return tally
+
+
+def _print_as_json(target: Path, tally: Tally, decisions: Decisions) -> None:
+    counts = {key: decisions.counts[key] for key in ("accept", "corrected", "reject")}
+    methods = {name: asdict(accepted) for name, accepted in decisions.by_method().items()}
+    options.print_json({"output": str(target), **tally.as_dict(), "decisions": counts, "methods": methods})
 
 
 def _print_progress(decisions: Decisions, order: Sequence[int]) -> None:
