@@ -42,13 +42,10 @@ def test_in_turn_each_word_is_guessed_in_sight_of_the_new_ones_before_it(tiny_ma
         assert [masked_input.words[place] for place in done] == [made.words[place] for place in done]
 
 
-def test_function_words_stay_and_no_name_becomes_one(tiny_masked_lm: str) -> None:
-    sentence = Sentence(("the", "Oslo", "of", "Ada", "won", "."), (Entity(0, 4, "CW"),), language="en")
+def test_function_words_are_replaced_and_written(tiny_masked_lm: str) -> None:
+    sentence = Sentence(("the", "Oslo", "won", "."), (Entity(0, 2, "CW"),), language="en")
     method = MaskedEntity(tiny_masked_lm, mean_rate=1.0, top_k=999, precision="fp32")
     method.fit([sentence])
-    asked = Asked(method)
-    made = method.generate_batch([sentence] * 60, [random.Random(seed) for seed in range(60)])
-    assert {place for masked_input in asked.masked_inputs for place in masked_input.gaps} == {1, 3}
-    drawn = {word for new in made if isinstance(new, Sentence) for word in (new.words[1], new.words[3])}
-    assert len(drawn) > 9
-    assert FUNCTION_WORDS.isdisjoint(drawn)
+    made = method.generate_batch([sentence] * 200, [random.Random(seed) for seed in range(200)])
+    drawn = {word for new in made if isinstance(new, Sentence) for word in new.words[:2]}
+    assert not FUNCTION_WORDS.isdisjoint(drawn)

@@ -9,6 +9,7 @@ import torch
 from nersery import Corpus, Entity, Origin, Sentence
 from nersery.augment.base import augment
 from nersery.augment.melm import MELM
+from nersery.augment.words.thesaurus import FUNCTION_WORDS
 from nersery.core.training_context import Training
 from nersery.models.masked.masked_inputs import OWN, Drawing, MaskedInput
 from nersery.models.masked.masked_lm import MaskedLM
@@ -175,3 +176,15 @@ def test_order_and_size_of_batches_do_not_matter_where_types_are_new(tiny_masked
         results.append({sentence.id: sentence for sentence in result.corpus})
     assert results[0] == results[1] == results[2]
     assert len(results[0]) > 20
+
+
+def test_function_words_stay_and_no_name_becomes_one(tiny_masked_lm: str) -> None:
+    sentence = Sentence(("the", "Oslo", "of", "Ada", "won", "."), (Entity(0, 4, "CW"),), language="en")
+    method = MELM(tiny_masked_lm, mean_rate=1.0, top_k=999, linearize=False, **QUICK)
+    method.fit([sentence])
+    asked = Asked(method)
+    made = method.generate_batch([sentence] * 60, [random.Random(seed) for seed in range(60)])
+    assert {place for masked_input in asked.masked_inputs for place in masked_input.gaps} == {1, 3}
+    drawn = {word for new in made if isinstance(new, Sentence) for word in (new.words[1], new.words[3])}
+    assert len(drawn) > 9
+    assert FUNCTION_WORDS.isdisjoint(drawn)

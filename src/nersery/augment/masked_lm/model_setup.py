@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from nersery.augment.components.gold_training import fine_tuning
 from nersery.augment.components.shared_settings import AdaptationSettings, FineTuned
@@ -31,6 +31,8 @@ class MaskedModelSettings(AdaptationSettings, ModelSettings):
     The model of some of them may also be an encoder-decoder.
     """
 
+    spares_function_words: ClassVar[bool] = True
+    """Whether function words of mentions stay, and no other word of a mention becomes one."""
     _lm: Any = field(default=None, init=False, repr=False, compare=False)
 
     def check(self) -> None:
@@ -59,7 +61,8 @@ class MaskedModelSettings(AdaptationSettings, ModelSettings):
         model.warn_if_unsuited(words, {sentence.language for sentence in sentences})
         subwords = model.encoder.subwords(sorted({*words}))
         vocabulary = model.vocabulary.without_beginnings(subwords).without_foreign_signs(subwords)
-        model.vocabulary = vocabulary.with_function_words(latin_function_words(), function_words(sentences))
+        own = function_words(sentences) if self.spares_function_words else frozenset[str]()
+        model.vocabulary = vocabulary.with_function_words(latin_function_words(), own)
         if self.adapt:
             adapt(model, self.adapt, epochs=self.adapt_epochs, training=training.within("adapt"))
         return model
