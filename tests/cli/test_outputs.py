@@ -191,19 +191,19 @@ class TestOutputs:
         Path("my.conll").write_text("precious")
         before = files(Path())
         for force in ([], ["--force"]):
-            result = call("train", "train.conll", name, "--method", "bilstm_crf", *force)
+            result = call("train", "train.conll", name, "--method", "memory", *force)
             assert result.code == 2
             assert name in result.err
         assert files(Path()) == before
 
     def test_train_replaces_a_tagger_when_forced(self, memory: list[tuple[int, int]]):
-        train = ["train", "train.conll", "deep/tagger", "--method", "bilstm_crf"]
+        train = ["train", "train.conll", "deep/tagger", "--method", "memory"]
         assert call(*train, "--seed", "1").out == "deep/tagger: 24 sentences, 1 step\n"
         result = call(*train)
         assert result.code == 2
         assert "deep/tagger exists already" in result.err
         assert call(*train, "dev.conll", "--force").code == 2
-        assert call("train", "train.conll", "dev.conll", "deep/tagger", "--method", "bilstm_crf", "--force").code == 0
+        assert call("train", "train.conll", "dev.conll", "deep/tagger", "--method", "memory", "--force").code == 0
         assert memory == [(1, 24), (0, 30)]
         assert set(os.listdir("deep")) == {"tagger"}
 
