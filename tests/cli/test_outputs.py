@@ -295,5 +295,5 @@ def test_a_folder_of_inputs_takes_no_output_which_would_make_it_unreadable(args:
     recipe.write_text(recipe.read_text("utf-8").replace("train.conll", "corpus"), "utf-8")
     before = files(folder)
     result = call(*["corpus/new/out" if arg == "OUT" else arg for arg in args])
-    assert (result.code, "corpus/new/out lies in the input " in result.err) == (2, True), result.err
+    assert (result.code, 'corpus/new/out lies in the folder "corpus' in result.err) == (2, True), result.err
     assert files(folder) == before

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from nersery import io
+from nersery.io.garbled import note_of_garbled
 
 NAMES = "José B-PER\nMüller I-PER\nin O\nMünchen B-LOC\n\nहिन्दी O\n"
 
@@ -22,6 +23,21 @@ def test_garbled_text_is_noted_and_the_note_tells_what_it_was(
     io.read(path)
     note = f'{path}: characters seem to have been read in another encoding and saved again: "Ã©" was perhaps "é"'
     assert note in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("text", "encoding"),
+    [
+        ("“José Müller, René", "windows-1252"),
+        ("“José” Müller, René", "latin-1"),
+        ("Ángel Íñigo Über", "latin-1"),
+        ("नमस्ते दुनिया राम", "latin-1"),
+    ],
+)
+def test_the_command_restores_the_text(text: str, encoding: str):
+    garbled = text.encode().decode(encoding)
+    target = note_of_garbled(garbled).split(" -t ")[1].split()[0]
+    assert garbled.encode(target) == text.encode()
 
 
 @pytest.mark.parametrize(

@@ -206,7 +206,9 @@ def lies_in(path: Path, folder: Path) -> bool:
 def refuse_within(path: Path, source: str | Path) -> None:
     """Raise `SettingsError` for an output in a folder of inputs, which could then be read no more."""
     if lies_in(path, Path(source)):
-        raise SettingsError(f"{path} lies in the input {source}. Choose another output")
+        raise SettingsError(
+            f'{path} lies in the folder "{source}", which is read as input. Choose an output outside it'
+        )
 
 
 def check_replaceable(folder: Path, mark: str, what: str, own: Sequence[str], *, force: bool) -> None:

@@ -10,6 +10,8 @@ LEAST = 3
 LEAST_SHARE = 0.5
 """Of the places with characters beyond ASCII, that are garbled."""
 _PLACE = re.compile(r"[^\x00-\x7f]+")
+_CONTROL = re.compile(r"[\x80-\x9f]")
+"""What Latin-1 makes of bytes that are signs in Windows-1252."""
 _BYTES = {chr(number): number for number in range(256)}
 _OF_WINDOWS = {bytes([byte]).decode(WINDOWS, "ignore"): byte for byte in range(0x80, 0xA0)}
 """Bytes that are control characters in Latin-1, by what they are in Windows-1252."""
@@ -37,7 +39,8 @@ def note_of_garbled(text: str) -> str:
     garbled = [place for place in places if restored(place)]
     if len(garbled) < max(LEAST, LEAST_SHARE * len(places)):
         return ""
+    encoding = "latin1" if _CONTROL.search(text) else WINDOWS
     return (
         f'characters seem to have been read in another encoding and saved again: "{garbled[0]}" was perhaps '
-        f'"{restored(garbled[0])}". If so, restore them: iconv -f utf-8 -t {WINDOWS} old > new'
+        f'"{restored(garbled[0])}". If so, restore them: iconv -f utf-8 -t {encoding} old > new'
     )
