@@ -349,8 +349,8 @@ class TestBadInput:
         assert "en.vec: its first line promises 200000 words, 199995 of them are not there" in capsys.readouterr().err
 
     def test_settings_that_do_not_fit_together(self, vectors: dict[str, str], tiny_model: str) -> None:
-        with pytest.raises(SettingsError, match="none is given"):
-            CodeMixing()
+        assert CodeMixing().model == "bundled-multilingual"
+        assert not CodeMixing(vectors=vectors).model
         with pytest.raises(SettingsError, match="both are given"):
             CodeMixing(vectors=vectors, model=tiny_model)
         with pytest.raises(SettingsError, match="expected 'ess' or 'random'"):

@@ -19,6 +19,7 @@ from nersery.core.sentence import Edit, Sentence
 from nersery.core.training_context import NO_TRAINING, Training
 from nersery.core.typed_settings import FileName, ModelName
 from nersery.core.warnings import warn
+from nersery.models import bundled
 from nersery.models.model_settings import ModelSettings
 
 if TYPE_CHECKING:
@@ -57,8 +58,8 @@ class CodeMixing(Augmenter, ModelSettings):
         similarity: ``ess`` (entity similarity search) inserts the most similar entity, ``random`` any.
         vectors: File of word vectors per language for `ess`, in fastText's text format, all in one space, e.g. `{ en =
             "wiki.en.align.vec", hi = … }`.
-        model: Multilingual sentence encoder for `ess`, by name or folder, instead of `vectors`. `bundled` knows only
-            English.
+        model: Multilingual sentence encoder for `ess`, by name or folder, instead of `vectors` (without either:
+            `bundled-multilingual`).
 
     Reference:
         Zhou et al. (2022), MELM, ACL, section 2.5, "entity similarity search"; section 3.4.2, "Code-Mix-ess" and
@@ -85,12 +86,12 @@ class CodeMixing(Augmenter, ModelSettings):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self._searches and bool(self.vectors) == bool(self.model):
+        if self._searches and not self.vectors:
+            self.model = self.model or bundled.MULTILINGUAL
+        elif self._searches and self.model:
             raise SettingsError(
-                'similarity "ess" needs embeddings, either vectors or a model, and '
-                f"{'both are given' if self.model else 'none is given'}. Name a file of aligned word vectors for each "
-                'language, vectors = { en = "wiki.en.align.vec", hi = "wiki.hi.align.vec" }, or a multilingual '
-                f'sentence encoder, model = "{SENTENCE_ENCODER}"; similarity "random" needs neither'
+                'similarity "ess" reads either vectors or a model, and both are given. Remove one: vectors are files '
+                f'of aligned word vectors, a model is a multilingual sentence encoder, such as "{bundled.MULTILINGUAL}"'
             )
         for language, path in self.vectors.items():
             if not path:

@@ -131,8 +131,11 @@ class Command(TyperCommand):
         is_help = any(option.is_eager for option in given)
         if missing and isinstance(missing[0], TyperOption) and not is_help:  # no argument is missing
             choices = [item.value for item in missing[0].shell_complete(ctx, "")]
+            name, misplaced = missing[0].opts[0], next((choice for choice in choices if choice in args), "")
+            if misplaced:
+                raise SettingsError(f'{name} is missing before "{misplaced}": write {name} {misplaced}')
             if choices:
-                raise SettingsError(f"{missing[0].opts[0]} is missing, expected one of {', '.join(choices)}")
+                raise SettingsError(f"{name} is missing, expected one of {', '.join(choices)}")
         return super().parse_args(ctx, args)
 
     def collect_usage_pieces(self, ctx: Any) -> list[str]:
