@@ -69,7 +69,7 @@ class TestLabels:
         ("share", "text", "advice"),
         [
             (1.0, "Oslo , Bonn\n", "that the tagger learnt from: split it alike, by --split spaces"),
-            (0.0, "Oslo, Bonn\n", 'in the words, as in "Oslo,", and was apart in the sentences that the tagger'),
+            (0.0, "Oslo, Bonn\n", ""),
             (0.0, "Oslo , Bonn\n", ""),
             (None, "Oslo, Bonn\n", ""),
         ],
@@ -86,6 +86,20 @@ class TestLabels:
         assert result.code == 0
         assert advice in result.err
         assert ("that the tagger learnt from" in result.err) == bool(advice)
+
+    @pytest.mark.parametrize("command", [("predict", "teacher", "raw.txt", "out.jsonl"), TEACHER])
+    def test_text_is_split_like_what_the_tagger_learnt_from(self, command: tuple[str, ...]) -> None:
+        Path("raw.txt").write_text("Oslo, Bonn\n" * 10)
+        tagger = Memory.load("teacher")
+        for share, words in {0.0: ("Oslo", ",", "Bonn"), None: ("Oslo", ",", "Bonn"), 0.9: ("Oslo,", "Bonn")}.items():
+            tagger.history["attached_signs"] = share
+            tagger.save(Path("teacher"))
+            assert call(*command, "--force").code == 0
+            assert {sentence.words for sentence in io.read("out.jsonl")} == {words}
+        tagger.history["attached_signs"] = 0.0
+        tagger.save(Path("teacher"))
+        result = call(*command, "--force", "--split", "spaces")
+        assert 'in the words, as in "Oslo,", and was apart in the sentences that the tagger learnt from' in result.err
 
     @pytest.mark.parametrize("command", [("predict", "teacher", "raw.txt", "out.jsonl"), TEACHER, AGREEMENT, NEXT])
     def test_a_note_says_that_text_is_not_in_the_language_of_the_english_tagger(

@@ -151,7 +151,7 @@ class TestLanguages:
         for part in ("en/train.conll:2", "hi/train.conll: there is no such file", "hi/test.conll:2"):
             assert part in message
 
-    def test_punctuation_is_compared_within_a_language(self):
+    def test_raw_text_is_split_like_the_labelled_sentences_of_its_language(self):
         raw = {"en": "Ada , Bob and Eve", "hi": "अदा, ओस्लो में"}
         for language, line in raw.items():
             words = tuple(line.split())
@@ -159,11 +159,15 @@ class TestLanguages:
             io.write(labelled, f"{language}/train.conll")
             Path(f"{language}.txt").write_text(f"{line}\n" * 20, "utf-8")
         Path("attached.txt").write_text("Ada, Bob and Eve\n" * 20, "utf-8")
-        text = 'data.raw={{ en = "{}", hi = "hi.txt" }}'
-        recipe = [load("recipe.toml", [text.format(name)]) for name in ("en.txt", "attached.txt")]
-        notes = [[note for note in read_inputs(one, print)[1] if "punctuation" in note] for one in recipe]
-        assert notes[0] == []
-        assert [note.partition(",")[0] for note in notes[1]] == ["raw (en): punctuation is in the words of raw text"]
+        for english in ("en.txt", "attached.txt"):
+            parts, notes = read_inputs(load("recipe.toml", [f'data.raw={{ en = "{english}", hi = "hi.txt" }}']), print)
+            words = {sentence.language: sentence.words for sentence in parts["raw"]}
+            assert words == {"en": tuple(raw["en"].split()), "hi": tuple(raw["hi"].split())}
+            assert not any("punctuation" in note for note in notes)
+        settings = ['data.raw={ en = "attached.txt", hi = "hi.txt" }', 'data.split="spaces"']
+        _, notes = read_inputs(load("recipe.toml", settings), print)
+        notes = [note.partition(",")[0] for note in notes if "punctuation" in note]
+        assert notes == ["raw (en): punctuation is in the words of raw text"]
 
     def test_notes_name_the_language(self):
         text = Path("hi/train.conll").read_text("utf-8").replace("B-PER", "B_PER")

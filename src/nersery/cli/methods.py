@@ -88,12 +88,13 @@ def annotate(
             "for many sentences with translations there are `nersery crosslingual align` and "
             "`nersery crosslingual project`"
         )
-    corpus = options.open_corpus(source, raw=True)
-    options.note_unlike_what_it_learnt(stage.settings.get("tagger"), corpus)
     labelled = replace(options.shared(io.ReadOptions), format=io.AUTO)  # whatever the raw text is
     examples, held_out = (options.open_corpora([name], labelled) for name in (gold, dev))
     training = Training(options.sentences_of(held_out), seed)
-    stage = replace(stage, gold=options.sentences_of(examples), training=training, raw=corpus if reads_first else ())
+    stage = replace(stage, gold=options.sentences_of(examples), training=training)
+    corpus = options.open_corpus(source, raw=True, attached=stage.attached_signs)
+    options.note_unlike_what_it_learnt(stage.settings.get("tagger"), corpus)
+    stage = replace(stage, raw=corpus if reads_first else ())
     if plan:
         print_plan(stage, corpus, as_json=json)
     else:

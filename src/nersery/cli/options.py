@@ -86,8 +86,8 @@ def read_options(
     split: Annotated[
         str | None,
         _reading(
-            help="Where to split text into words: spaces (default for plain text), also punctuation, also signs "
-            "inside words, or characters (scripts without spaces)."
+            help="How to split plain text into words: spaces, punctuation, signs (also inside words), or "
+            "characters (scripts without spaces). By default, like gold, or as its first lines suggest."
         ),
     ] = None,
 ) -> io.ReadOptions:
@@ -136,15 +136,18 @@ def shared(kind: type[T]) -> T:
     return _SHARED.get()[kind]
 
 
-def open_corpus(path: str, reading: io.ReadOptions | None = None, *, raw: bool = False) -> io.Source:
+def open_corpus(
+    path: str, reading: io.ReadOptions | None = None, *, raw: bool = False, attached: float | None = None
+) -> io.Source:
     """A corpus by path; print on standard error what it was recognised as.
 
     Args:
         reading: How to read it; by default as the options of the running command say.
         raw: Read a file of an unknown format as text.
+        attached: Of the labelled sentences that raw text goes with; see `nersery.io.open_text`.
     """
-    open_file = io.open_text if raw else io.open_corpus
-    source = open_file(path, reading or shared(io.ReadOptions))
+    reading = reading or shared(io.ReadOptions)
+    source = io.open_text(path, reading, attached) if raw else io.open_corpus(path, reading)
     remark(f"{path}: {source.description}")
     return source
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from nersery import io
@@ -23,7 +24,10 @@ Side = Sentence | Reject
 
 
 class Lines(TextSource):
-    """Sentences of a text file, a line each; a blank line keeps its place, as a reject without a sentence."""
+    """Sentences of a text file, a line each; a blank line keeps its place, as a reject without a sentence.
+
+    Words are split at white space unless another splitting is named, because links from other tools count such words.
+    """
 
     blank_line = Reject(EMPTY_LINE)
 
@@ -56,7 +60,7 @@ def opened_side(corpus: Sentences, name: str) -> Source:
 def _opened(path: str | Path, options: ReadOptions) -> Source:
     source = io.open_text(path, options)
     if isinstance(source, TextSource):
-        return Lines(source.file, options)
+        return Lines(source.file, replace(options, split=options.split or "spaces"))
     if options.split not in (None, "spaces") and not source.is_split:
         raise SettingsError(f"{path} is {source.description} and has words already: they are not split again")
     return source

@@ -15,7 +15,9 @@ from nersery.io.folder import FolderSource
 from nersery.io.foreign import ForeignFormatError, NoTextError, refuse_foreign
 from nersery.io.formats import Beginning, extensions, formats, readable
 from nersery.io.shipped import input_path
+from nersery.io.text import TextSource
 from nersery.io.text_file import STANDARD_INPUT, TextFile
+from nersery.io.tokenization import MOST_ATTACHED
 
 _DEFAULTS = ReadOptions()
 _SHEETS = (".xls", ".xlsx", ".ods")
@@ -38,11 +40,16 @@ def open_corpus(path: str | Path, options: ReadOptions = _DEFAULTS) -> Source:
     return _open_file(path, options)
 
 
-def open_text(path: str | Path, options: ReadOptions = _DEFAULTS) -> Source:
+def open_text(path: str | Path, options: ReadOptions = _DEFAULTS, attached: float | None = None) -> Source:
     """Open a corpus whose labels do not count.
 
     A file of an unknown format is text, as ``corpus.de`` is, and one that begins with marks such as ``<DOC>``, but not
     words with tags beside them, or both sides of parallel text. Tasks that nobody has annotated are read.
+
+    Args:
+        attached: The share of `nersery.io.tokenization.attached_signs` in the labelled sentences that the text goes
+            with. If most signs are in words there, text is split at white space alone, unless the options say
+            otherwise.
 
     Raises:
         DataError: If the file cannot be opened, or its extension says that it is not text, as ``.json`` does.
@@ -56,6 +63,8 @@ def open_text(path: str | Path, options: ReadOptions = _DEFAULTS) -> Source:
         if options.format != AUTO or is_known or isinstance(error, NoTextError) or not Path(path).is_file():
             raise
         source = open_corpus(path, replace(options, format="text"))
+    if isinstance(source, TextSource) and options.split is None and attached and attached > MOST_ATTACHED:
+        source = TextSource(source.file, replace(options, split="spaces"))
     source.labels_count = False
     return source
 

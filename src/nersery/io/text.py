@@ -1,4 +1,4 @@
-"""Plain text: a sentence a line, words parted by white space."""
+"""Plain text: a sentence a line."""
 
 from __future__ import annotations
 
@@ -18,13 +18,15 @@ from nersery.io.foreign import refuse_foreign
 from nersery.io.formats import WORDS, Beginning, Format
 from nersery.io.scripts_without_spaces import runs_on
 from nersery.io.text_file import TextFile
-from nersery.io.tokenization import ZERO_WIDTH_SPACE, attached_signs, splitter
+from nersery.io.tokenization import MOST_ATTACHED, Splitting, attached_signs, splitter, suggested_splitting
 
 LONGEST = 100_000
 """Characters of a line; a book in one line would take the memory of thousands of sentences at every step."""
 SAMPLE_LINES = 1000
 LABELS_FIX = "write .jsonl or .conll, or drop all labels on purpose: nersery dataset convert --to words"
 JSONL_FIX = "write .jsonl, which holds every word"
+SPLIT_OFF = '; punctuation is split off (the split "spaces" keeps it in the words)'
+CHARACTERS = '; its script has no spaces, so each character is a word (the split "spaces" cuts at spaces alone)'
 PHRASES = '; its script has no spaces, so whole phrases are taken for words (the split "{}" cuts them)'
 ATTACHED = '; punctuation is in the words, as in "{}" (the split "punctuation" separates it, as in most labelled text)'
 ESCAPED = (
@@ -41,8 +43,6 @@ _TAG = re.compile(r"\s*</?[A-Za-z][^<>]*>")
 _ENTITY = re.compile(r"&(?:[A-Za-z]{2,8}|#\d{2,6}|#x[0-9A-Fa-f]{2,6});")
 LEAST_ROWS = 2
 """Of a table: a single line may have a tab by chance."""
-MOST_ATTACHED = 0.5
-"""Share of the signs; those of abbreviations and times always belong to words."""
 SPLIT_HINT = r"put each sentence on a line of its own, e.g. with sed -E 's/([.!?] |। |۔ |؟ |。|！|？)/\1\n/g'"
 
 
@@ -55,8 +55,14 @@ class TextSource(Source):
 
     def __init__(self, file: TextFile, options: ReadOptions) -> None:
         super().__init__(file, options)
-        self.split = splitter(options.split or "spaces", options.language)
+        self.split = splitter(options.split or self._suggested(), options.language)
         self._empty = all(map(is_blank, file.beginnings(LONGEST)))
+
+    def _suggested(self) -> Splitting:
+        return suggested_splitting(self._first_lines())
+
+    def _first_lines(self) -> Iterator[str]:
+        return islice(self.file.beginnings(LONGEST), SAMPLE_LINES)
 
     @property
     def description(self) -> str:
@@ -66,17 +72,19 @@ class TextSource(Source):
     @cached_property
     def _oddity(self) -> str:
         """What to say of words that are none, by the first lines; empty where they seem to be words."""
-        texts = [*islice(self.file.beginnings(LONGEST), SAMPLE_LINES)]
+        texts = [*self._first_lines()]
         entity = next(filter(None, map(_ENTITY.search, texts)), None)
         markup = TAGGED if len([*filter(_TAG.match, texts)]) > len(texts) / 2 else ""
         markup += BARRED if sum("|||" in text for text in texts) > len(texts) / 2 else ""
         return self._oddity_of_words(texts) + _tabbed(texts) + markup + (ESCAPED.format(entity[0]) if entity else "")
 
     def _oddity_of_words(self, texts: Sequence[str]) -> str:
+        suggested = self._suggested()
+        if self.options.split is None:
+            return {"punctuation": SPLIT_OFF, "characters": CHARACTERS}.get(suggested, "")
         lines = [*map(self.split, texts)]
-        if runs_on(words := [*chain.from_iterable(lines)]):
-            has_borders = len([word for word in words if ZERO_WIDTH_SPACE in word]) > len(words) / 2
-            return PHRASES.format("punctuation" if has_borders else "characters")
+        if runs_on([*chain.from_iterable(lines)]):
+            return PHRASES.format(suggested)
         share, word = attached_signs(lines)
         return ATTACHED.format(printable(word)) if share and share > MOST_ATTACHED else ""
 

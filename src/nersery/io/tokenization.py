@@ -10,7 +10,8 @@ from typing import Literal, get_args
 from unicodedata import category
 
 from nersery.core.errors import SettingsError, did_you_mean
-from nersery.io.scripts_without_spaces import NO_SPACES, STACKERS, is_mark
+from nersery.core.sentence import Sentence
+from nersery.io.scripts_without_spaces import NO_SPACES, STACKERS, is_mark, runs_on
 
 Splitting = Literal["spaces", "punctuation", "signs", "characters"]
 SPLITTINGS: tuple[str, ...] = get_args(Splitting)
@@ -79,6 +80,10 @@ INVISIBLE = f"{ZERO_WIDTH_SPACE}\u200c\u200e\u200f\u2060\ufeff\xad"
 """Signs that may follow a full stop, such as marks of direction in Hebrew and Persian."""
 _BETWEEN_WORDS = re.compile(f"(?<={NO_SPACES.pattern}){ZERO_WIDTH_SPACE}+|{ZERO_WIDTH_SPACE}+(?={NO_SPACES.pattern})")
 """How Khmer, Thai, Lao and Burmese text may show where words end."""
+MOST_ATTACHED = 0.5
+"""Share of the signs that end words; those of abbreviations and times always belong to words."""
+SENTENCES_READ = 2000
+"""How many labelled sentences are looked at for signs such as commas."""
 SIGNS, LEAST_SIGNS = ",;:?!،؛؟۔।॥։።፣፤၊။។", 10
 """Signs that end words, and how many of them tell whether they are words of their own."""
 
@@ -112,7 +117,7 @@ def splitter(splitting: str, language: str = "") -> Splitter:
     raise SettingsError(f'there is no splitting "{splitting}"; {did_you_mean(splitting, SPLITTINGS)}')
 
 
-def attached_signs(sentences: Iterable[Sequence[str]]) -> tuple[float | None, str]:
+def attached_signs(sentences: Iterable[Sequence[str]], least: int = LEAST_SIGNS) -> tuple[float | None, str]:
     """The share of signs, such as commas, that end a longer word, and such a word; None where there are few signs.
 
     A full stop counts at the end of a sentence; elsewhere it belongs to an abbreviation.
@@ -125,7 +130,28 @@ def attached_signs(sentences: Iterable[Sequence[str]]) -> tuple[float | None, st
         signs += [word for word in words if word[-1] in SIGNS]
         signs += [word for word in words[-1:] if word[-1] == "."]
     longer = [word for word in signs if word[0].isalnum()]
-    return len(longer) / len(signs) if len(signs) >= LEAST_SIGNS else None, longer[0] if longer else ""
+    return len(longer) / len(signs) if len(signs) >= least else None, longer[0] if longer else ""
+
+
+def attached_share(labelled: Iterable[Sentence]) -> float | None:
+    """The share of `attached_signs` in labelled sentences; None where there are few signs."""
+    return attached_signs(sentence.words for sentence in itertools.islice(labelled, SENTENCES_READ))[0]
+
+
+def suggested_splitting(lines: Iterable[str]) -> Splitting:
+    """How lines are best split into words, by what they look like between white space.
+
+    >>> suggested_splitting(["Ada lives in Oslo."]), suggested_splitting(["Ada lives in Oslo ."])
+    ('punctuation', 'spaces')
+    >>> suggested_splitting(["王小明在北京工作很多年"]), suggested_splitting(["王 小 明 在 北 京"])
+    ('characters', 'spaces')
+    """
+    sentences = [line.split() for line in lines]
+    if runs_on(words := [*itertools.chain.from_iterable(sentences)]):
+        has_borders = sum(ZERO_WIDTH_SPACE in word for word in words) > len(words) / 2
+        return "punctuation" if has_borders else "characters"
+    share, _ = attached_signs(sentences, least=1)
+    return "punctuation" if share and share > MOST_ATTACHED else "spaces"
 
 
 def outer_signs(word: str, *, ends: bool = True) -> tuple[str, str]:

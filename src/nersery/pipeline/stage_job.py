@@ -116,18 +116,21 @@ class Rows(Protocol):
         """What tells these rows from others, as JSON values."""
 
 
-def opened(corpus: Sentences, name: str = "the corpus", *, raw: bool = False) -> io.Source:
+def opened(
+    corpus: Sentences, name: str = "the corpus", *, raw: bool = False, attached: float | None = None
+) -> io.Source:
     """The sentences of a file or folder, or those that are given, read as often as needed.
 
     Args:
         name: What messages call it.
         raw: Read a file of an unknown format as text.
+        attached: Of the labelled sentences that the raw text goes with; see `nersery.io.open_text`.
 
     Raises:
         SettingsError: If it is an iterator, which can be read only once.
     """
     if isinstance(corpus, str | Path):
-        return io.open_text(corpus) if raw else io.open_corpus(corpus)
+        return io.open_text(corpus, attached=attached) if raw else io.open_corpus(corpus)
     if not hasattr(corpus, "__iter__"):
         raise SettingsError(f"{name} is {corpus!r:.60}, expected sentences, or the name of a file or folder")
     if iter(corpus) is corpus:

@@ -32,7 +32,7 @@ from nersery.pipeline.stage_job import (
     run_stage,
     text_paths,
 )
-from nersery.taggers.components.description import DESCRIPTION, read_description
+from nersery.taggers.components.description import DESCRIPTION, attached_signs_of, read_description
 
 FILES = (
     *("*.json", "*.safetensors", "*.model", "*.jinja", "vocab.txt", "merges.txt", "bpe.codes"),
@@ -275,14 +275,16 @@ def predict(
     Raises:
         SettingsError: For an output or a backend with a tagger that is in memory alone.
     """
+    attached = None
     if isinstance(tagger, Tagger):
         refuse_unsaved(output)
         if backend != "torch":
             raise SettingsError("a tagger in memory runs on PyTorch: name its folder, or leave out backend")
     else:
         as_path(tagger, "tagger")
-        tagger = str(tagger)
-    return run_stage(PredictStage(tagger, backend), opened(corpus, raw=True), output, options_without_settings(options))
+        tagger, attached = str(tagger), attached_signs_of(tagger)
+    rows = opened(corpus, raw=True, attached=attached)
+    return run_stage(PredictStage(tagger, backend), rows, output, options_without_settings(options))
 
 
 def train(

@@ -196,12 +196,15 @@ def test_the_command_writes_what_review_and_annotation_tools_read(tagger: Path, 
     assert "note: the tagger also predicts LOC, PER, which no labelled sentence has" in call(*args).err
 
 
-def test_punctuation_in_the_words_of_raw_text_alone_is_noted(tagger: Path, raw: str) -> None:
+def test_raw_text_is_split_like_the_labelled_sentences(tagger: Path, raw: str) -> None:
     Path(raw).write_text("".join(f"Ada wrote, {n}\n" for n in range(12)), "utf-8")
-    io.write([Sentence(("Oslo", ",", str(n))) for n in range(12)], "known.jsonl")
     args = ("label", "next", raw, "next.jsonl", "--tagger", str(tagger), "-n", "2", "--labelled", "known.jsonl")
-    assert "--split punctuation" in call(*args).err
-    assert "punctuation" not in call(*args, "--split", "punctuation", "--force").err
+    for words in (("Oslo", ","), ("Oslo,",)):
+        io.write([Sentence((*words, str(n))) for n in range(12)], "known.jsonl")
+        assert call(*args, "--force").code == 0
+        assert {len(sentence) for sentence in io.read("next.jsonl")} == {len(words) + 2}
+    io.write([Sentence(("Oslo", ",", str(n))) for n in range(12)], "known.jsonl")
+    assert "--split punctuation" in call(*args, "--force", "--split", "spaces").err
 
 
 def test_labelled_sentences_are_read_with_the_same_options(tagger: Path, raw: str) -> None:

@@ -290,25 +290,34 @@ def test_paragraphs_are_noted(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("train", "raw", "note"),
+    ("train", "raw", "words", "note"),
     [
-        ("Oslo , yes", "Nein, zwei {}", 'in the words of raw text, as in "Nein,", and apart in the labelled sentences'),
-        ("Oslo, yes", "Nein , zwei {}", 'in the words of labelled sentences, as in "Oslo,", and apart in raw text'),
-        ("Oslo , yes", "Nein , zwei {}", ""),
-        ("Oslo yes", "Nein, zwei {}", ""),
+        ("Oslo , yes", "Nein, zwei {}", 4, ""),
+        ("Oslo, yes", "Nein, zwei {}", 3, ""),
+        ("Oslo, yes", "Nein , zwei {}", 4, 'in the words of labelled sentences, as in "Oslo,", and apart in raw text'),
+        ("Oslo , yes", "Nein , zwei {}", 4, ""),
+        ("Oslo yes", "Nein, zwei {}", 4, ""),
     ],
 )
-def test_raw_text_and_labelled_sentences_are_split_alike(tmp_path: Path, train: str, raw: str, note: str) -> None:
+def test_raw_text_is_split_like_labelled_sentences(tmp_path: Path, train: str, raw: str, words: int, note: str) -> None:
     gold = [Sentence((*train.split(), str(n)), (Entity(0, 1, "LOC"),)) for n in range(12)]
     io.write(gold, tmp_path / "train.jsonl")
     (tmp_path / "raw.txt").write_text("".join(f"{raw.format(n)}\n" for n in range(12)))
     files = [str(tmp_path / "train.jsonl")], tmp_path / "raw.txt"
-    notes = [one for one in read_material(*files, None, io.ReadOptions(), 30).notes if "punctuation" in one]
+    material = read_material(*files, None, io.ReadOptions(), 30)
+    assert {len(sentence) for sentence in material.raw} == {words}
+    notes = [one for one in material.notes if "punctuation" in one]
     assert len(notes) == bool(note)
     assert note in "".join(notes)
-    if note.startswith("in the words of raw"):
-        assert "--split punctuation" in notes[0]
-        assert not any("apart" in n for n in read_material(*files, None, io.ReadOptions(split="punctuation"), 30).notes)
+
+
+def test_raw_text_that_is_split_otherwise_on_request_is_noted(tmp_path: Path) -> None:
+    io.write([Sentence(("Oslo", ",", str(n)), (Entity(0, 1, "LOC"),)) for n in range(12)], tmp_path / "train.jsonl")
+    (tmp_path / "raw.txt").write_text("".join(f"Nein, zwei {n}\n" for n in range(12)))
+    files = [str(tmp_path / "train.jsonl")], tmp_path / "raw.txt"
+    notes = "".join(read_material(*files, None, io.ReadOptions(split="spaces"), 30).notes)
+    assert 'in the words of raw text, as in "Nein,", and apart in the labelled sentences: split both alike' in notes
+    assert "--split punctuation" in notes
 
 
 def test_raw_text_gets_ids_that_no_labelled_sentence_has(tmp_path: Path) -> None:

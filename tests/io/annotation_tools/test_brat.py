@@ -45,7 +45,7 @@ def test_a_text_whose_labels_are_lost_is_an_error_among_others(folder: Path) -> 
     for options in ({}, {"format": "brat"}):
         with pytest.raises(DataError, match=r'b\.txt: there is no b\.ann .*: make an empty one if .*format="text"'):
             read(folder, **options)
-    assert read(folder / "b.txt")[0].words == ("plain,", "here")
+    assert read(folder / "b.txt")[0].words == ("plain", ",", "here")
     assert [s.entities for s in read(folder, format="text")] == [()] * 3
     (folder / "b.ann").touch()
     assert [s.words for s in read(folder)][2:] == [("plain", ",", "here")]

@@ -17,6 +17,7 @@ from nersery.core.text_forms import unspaced
 from nersery.experiments import corpus_notes
 from nersery.experiments.text_profile import TextProfile, data_notes, note_of_language, profile, refuse_other_language
 from nersery.io.text import TextSource
+from nersery.io.tokenization import attached_share
 from nersery.report.number_format import plural
 from nersery.taggers.base import require_labels
 
@@ -93,7 +94,8 @@ def read_material(
     if raw:
         known = {unspaced(sentence.words) for corpus in (gold, test_corpus) for sentence in corpus}
         raw_options = replace(options, format=io.AUTO)  # the user names the format of the labelled sentences
-        unlabelled, raw_notes = _raw(io.open_text(raw, raw_options), known, most_raw, {*gold.by_id, *test_corpus.by_id})
+        raw_text = io.open_text(raw, raw_options, attached_share(gold))
+        unlabelled, raw_notes = _raw(raw_text, known, most_raw, {*gold.by_id, *test_corpus.by_id})
         notes += raw_notes
         if not unlabelled:
             message = "all sentences are also in train or test" if raw_notes else "the file is empty"

@@ -157,6 +157,12 @@ def parts_of(parts: Parts, *splits: str) -> Iterator[tuple[DataFile, Corpus]]:
     return ((file, part) for file, part in parts.items() if file.split in splits)
 
 
+def train_of(parts: Parts, language: str) -> list[Corpus]:
+    """The training sentences of a language, by file; all where it is not told."""
+    train = parts_of(parts, "train")
+    return [part for file, part in train if not language or file.language in ("", language)]
+
+
 def sentences_of(parts: Parts, split: str) -> Iterator[Sentence]:
     """The sentences of all files of a split."""
     return (sentence for _, part in parts_of(parts, split) for sentence in part)

@@ -11,7 +11,7 @@ from nersery.core.sentence import Corpus, types_in
 from nersery.experiments.corpus_notes import note_of_length, note_of_overlap, note_of_punctuation, note_of_types
 from nersery.experiments.folds import note_of_documents
 from nersery.experiments.recipe import Recipe
-from nersery.experiments.recipe_file.data_files import Parts, parts_of, sentences_of
+from nersery.experiments.recipe_file.data_files import Parts, parts_of, sentences_of, train_of
 from nersery.experiments.systems import System
 from nersery.experiments.text_profile import note_of_language
 from nersery.models.bundled_heads import TOKEN_CLASSIFICATION
@@ -67,9 +67,7 @@ def _overlap_notes(parts: Parts) -> list[str]:
 def _punctuation_notes(parts: Parts) -> Iterator[str]:
     """Where words are split otherwise in raw text than in the labelled sentences of its language."""
     for file, raw in parts_of(parts, "raw"):
-        labelled = parts_of(parts, "train")
-        train = [part for other, part in labelled if not file.language or other.language in ("", file.language)]
-        if text := note_of_punctuation(chain.from_iterable(train), raw):
+        if text := note_of_punctuation(chain.from_iterable(train_of(parts, file.language)), raw):
             yield f"{file.label}: {text}" if file.language else text
 
 

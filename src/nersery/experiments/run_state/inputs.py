@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from itertools import chain
 from typing import Any
 
 from nersery import io
@@ -15,10 +16,11 @@ from nersery.core.sentence import Corpus, Sentence, types_in
 from nersery.core.text_forms import unspaced
 from nersery.core.wording import either
 from nersery.experiments.recipe import Recipe, shipped_recipes
-from nersery.experiments.recipe_file.data_files import SPLITS, DataFile, Parts, parts_of, sentences_of
+from nersery.experiments.recipe_file.data_files import SPLITS, DataFile, Parts, parts_of, sentences_of, train_of
 from nersery.experiments.run_state.input_notes import input_notes
 from nersery.experiments.sampling import sample
 from nersery.io.shipped import EXAMPLE_PREFIX
+from nersery.io.tokenization import attached_share
 from nersery.report.number_format import plural
 
 
@@ -38,7 +40,7 @@ def read_inputs(recipe: Recipe, say: Callable[[str], None]) -> tuple[dict[str, C
     files = [file for split in SPLITS for file in recipe.data.files(split)]
     for file in files:
         try:
-            parts[file] = _read(recipe, file, say, notes)
+            parts[file] = _read(recipe, file, parts, say, notes)
         except DataError as error:
             issues += error.issues
             fixes += [error.fix, _fix_of_shipped(recipe, file)]
@@ -71,13 +73,17 @@ def refuse_changed(recipe: Recipe, inputs: Mapping[str, Any]) -> None:
             )
 
 
-def _read(recipe: Recipe, file: DataFile, say: Callable[[str], None], notes: list[str]) -> Corpus:
+def _read(recipe: Recipe, file: DataFile, parts: Parts, say: Callable[[str], None], notes: list[str]) -> Corpus:
     path = recipe.path(file.name)
     if path.is_fifo():
         raise DataError(Issue("this is a pipe", file.name), fix="name a file: a resumed run reads it again")
     options = recipe.data.reading
-    open_file = io.open_text if file.split == "raw" else io.open_corpus
-    source = open_file(path, replace(options, language=file.language or options.language))
+    options = replace(options, language=file.language or options.language)
+    if file.split == "raw":
+        attached = attached_share(chain.from_iterable(train_of(parts, file.language)))
+        source = io.open_text(path, options, attached)
+    else:
+        source = io.open_corpus(path, options)
     corpus = Corpus(source)
     say(f"{file.label}: {file.name} ({source.description}), {plural(len(corpus), 'sentence')}")
     if source.repaired:

@@ -36,6 +36,11 @@ def read_description(folder: str | Path) -> dict[str, Any]:
     return content
 
 
+def attached_signs_of(tagger: str | Path) -> float | None:
+    """`attached_signs` of the sentences that the tagger of a folder learnt from; None where they are not known."""
+    return read_description(tagger).get("history", {}).get("attached_signs")
+
+
 def from_settings(cls: type[Any], settings: Mapping[str, Any], device: str, place: object) -> Any:
     """A tagger with saved settings, on another device; a `MissingResourceError` if another version saved them."""
     try:
