@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -17,7 +17,7 @@ from nersery.core.ranges import Rate
 from nersery.core.registry import unfitted
 from nersery.core.sentence import Entity, Sentence
 from nersery.core.training_context import NO_TRAINING, Training
-from nersery.core.typed_settings import ModelName
+from nersery.core.typed_settings import ModelName, hidden
 
 WEIGHTS = "model.safetensors"
 
@@ -46,7 +46,7 @@ class GlinerLabels(TypeSettings, Annotator):
     model: ModelName
     threshold: Rate = 0.5
     device: str = "auto"
-    _names: dict[str, str] = field(default_factory=dict, init=False, repr=False, compare=False)
+    _names: dict[str, str] = hidden(default_factory=dict)
 
     def check(self) -> None:
         """Open the model; see `Annotator.check`."""

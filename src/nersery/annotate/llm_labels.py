@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from nersery.annotate.base import Annotator, TypeSettings
@@ -15,6 +15,7 @@ from nersery.core.ranges import Count, CountOrZero
 from nersery.core.registry import name_of, unfitted
 from nersery.core.sentence import Sentence
 from nersery.core.training_context import NO_TRAINING, Training
+from nersery.core.typed_settings import hidden
 from nersery.models.llm.endpoint_method import EndpointMethod
 from nersery.models.llm.exact_match import placed_mentions
 from nersery.models.llm.messages import chosen_examples, conversation, mention_list, object_schema, type_list
@@ -54,9 +55,9 @@ class LlmLabels(EndpointMethod, TypeSettings, Annotator):
 
     examples: CountOrZero = 6
     samples: Count = 1
-    _types: tuple[str, ...] = field(default=(), init=False, repr=False, compare=False)
-    _shown: list[Sentence] = field(default_factory=list, init=False, repr=False, compare=False)
-    _seed: int = field(default=0, init=False, repr=False, compare=False)
+    _types: tuple[str, ...] = hidden(default=())
+    _shown: list[Sentence] = hidden(default_factory=list)
+    _seed: int = hidden(default=0)
 
     def __post_init__(self) -> None:
         super().__post_init__()

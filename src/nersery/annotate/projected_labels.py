@@ -16,7 +16,7 @@ from nersery.core.outcome import Reject
 from nersery.core.registry import create_within, name_of
 from nersery.core.sentence import Corpus, Sentence
 from nersery.core.training_context import NO_TRAINING, Training
-from nersery.core.typed_settings import FileName, ModelName, validated
+from nersery.core.typed_settings import FileName, ModelName, hidden, validated
 from nersery.core.warnings import warn
 from nersery.crosslingual.aligners.base import Aligner, aligned
 from nersery.crosslingual.bitext import LINE_BY_LINE
@@ -69,12 +69,10 @@ class ProjectedLabels(Annotator):
     more_source: FileName = ""
     more_target: FileName = ""
     projection: dict[str, Any] = field(default_factory=dict)
-    _projection: Projection = field(default_factory=Projection, init=False, repr=False, compare=False)
-    _gold: Sequence[Sentence] = field(default=(), init=False, repr=False, compare=False)
-    _training: Training = field(default=NO_TRAINING, init=False, repr=False, compare=False)
-    _translations: Mapping[str, Translation | Reject] | None = field(
-        default=None, init=False, repr=False, compare=False
-    )
+    _projection: Projection = hidden(default_factory=Projection)
+    _gold: Sequence[Sentence] = hidden(default=())
+    _training: Training = hidden(default=NO_TRAINING)
+    _translations: Mapping[str, Translation | Reject] | None = hidden(default=None)
 
     def __post_init__(self) -> None:
         super().__post_init__()

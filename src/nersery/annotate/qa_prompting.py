@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -15,6 +15,7 @@ from nersery.core.ranges import Count, Rate
 from nersery.core.registry import unfitted
 from nersery.core.sentence import Entity, Sentence
 from nersery.core.training_context import NO_TRAINING, Training
+from nersery.core.typed_settings import hidden
 from nersery.core.warnings import warn
 from nersery.io.scripts_without_spaces import with_whole_loanwords
 from nersery.models.masked.masked_inputs import is_replaceable
@@ -62,9 +63,9 @@ class QaPrompting(TypeSettings, Annotator, ModelSettings):
     answers: Count = 3
     longest: Count = 10
     threshold: Rate = 0.5
-    _questions: dict[str, str] = field(default_factory=dict, init=False, repr=False, compare=False)
-    _is_model_checked: bool = field(default=False, init=False, repr=False, compare=False)
-    _has_warned: bool = field(default=False, init=False, repr=False, compare=False)
+    _questions: dict[str, str] = hidden(default_factory=dict)
+    _is_model_checked: bool = hidden(default=False)
+    _has_warned: bool = hidden(default=False)
 
     def check(self) -> None:
         """Open the model; see `Annotator.check`."""

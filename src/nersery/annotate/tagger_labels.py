@@ -12,7 +12,7 @@ from nersery.core.errors import SettingsError, did_you_mean
 from nersery.core.registry import create_within, name_of, unfitted
 from nersery.core.sentence import Sentence
 from nersery.core.training_context import NO_TRAINING, Training
-from nersery.core.typed_settings import ModelName
+from nersery.core.typed_settings import ModelName, hidden
 from nersery.core.warnings import warn
 from nersery.taggers.base import Backend, Tagger, load_tagger
 from nersery.taggers.components.gold_tagger import gold_tagger, trained_on_gold
@@ -45,7 +45,7 @@ class TaggerLabels(Annotator):
     teacher: dict[str, Any] = field(default_factory=dict)
     labels: Literal["hard", "soft"] = "hard"
     backend: Backend = "torch"
-    _tagger: Tagger | None = field(default=None, init=False, repr=False, compare=False)
+    _tagger: Tagger | None = hidden(default=None)
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -31,7 +31,7 @@ from nersery.core.ranges import Count, CountOrZero, Rate, RateAboveZero
 from nersery.core.registry import name_of, unfitted
 from nersery.core.sentence import Origin, Sentence
 from nersery.core.training_context import NO_TRAINING, Training
-from nersery.core.typed_settings import FileName, ModelName
+from nersery.core.typed_settings import FileName, ModelName, hidden
 from nersery.taggers.base import load_tagger
 from nersery.taggers.components.gold_tagger import gold_tagger
 
@@ -113,10 +113,10 @@ class ACLM(FineTuningSettings, TypeDescriptions, MaskedModelSettings, Augmenter)
     similarity: RateAboveZero = 0.9
     epochs: Count = 10
     language: str = ""
-    _unlabelled: frozenset[tuple[str, ...]] = field(default=frozenset(), init=False, repr=False, compare=False)
-    _back_end: BackEnd | None = field(default=None, init=False, repr=False, compare=False)
-    _maker: Any = field(default=None, init=False, repr=False, compare=False)
-    _partners: Any = field(default=None, init=False, repr=False, compare=False)
+    _unlabelled: frozenset[tuple[str, ...]] = hidden(default=frozenset())
+    _back_end: BackEnd | None = hidden(default=None)
+    _maker: Any = hidden(default=None)
+    _partners: Any = hidden(default=None)
 
     def check(self) -> None:
         """Look for the models; see `Augmenter.check`."""

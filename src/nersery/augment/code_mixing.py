@@ -17,7 +17,7 @@ from nersery.core.ranges import Rate
 from nersery.core.registry import unfitted
 from nersery.core.sentence import Edit, Sentence
 from nersery.core.training_context import NO_TRAINING, Training
-from nersery.core.typed_settings import FileName, ModelName
+from nersery.core.typed_settings import FileName, ModelName, hidden
 from nersery.core.warnings import warn
 from nersery.models import bundled
 from nersery.models.model_settings import ModelSettings
@@ -78,11 +78,11 @@ class CodeMixing(Augmenter, ModelSettings):
     similarity: Literal["ess", "random"] = "ess"
     vectors: dict[str, FileName] = field(default_factory=dict)
     model: ModelName = ""
-    _gazetteers: dict[Place, Gazetteer] = field(default_factory=dict, init=False, repr=False)
-    _languages: Sequence[str] = field(default=(), init=False, repr=False)
-    _nearest: dict[Place, dict[Mention, Nearest]] = field(default_factory=dict, init=False, repr=False)
-    _indexes: dict[str, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
-    _encoder: Any = field(default=None, init=False, repr=False, compare=False)
+    _gazetteers: dict[Place, Gazetteer] = hidden(default_factory=dict)
+    _languages: Sequence[str] = hidden(default=())
+    _nearest: dict[Place, dict[Mention, Nearest]] = hidden(default_factory=dict)
+    _indexes: dict[str, Any] = hidden(default_factory=dict)
+    _encoder: Any = hidden(default=None)
 
     def __post_init__(self) -> None:
         super().__post_init__()

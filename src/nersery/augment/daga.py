@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from nersery.augment.base import Augmenter
@@ -17,6 +17,7 @@ from nersery.core.ranges import Count, Positive, RateBelowOne
 from nersery.core.registry import unfitted
 from nersery.core.sentence import Sentence, types_in
 from nersery.core.training_context import NO_TRAINING, Training
+from nersery.core.typed_settings import hidden
 from nersery.models.masked.masked_inputs import OWN
 from nersery.models.seq2seq.seq2seq_inputs import UNKNOWN
 
@@ -62,11 +63,11 @@ class DAGA(FineTuningSettings, Augmenter):
     epochs: Count = 30
     learning_rate: Positive = 1.0
     device: str = "auto"
-    _lm: Any = field(default=None, init=False, repr=False, compare=False)
-    _types: frozenset[str] = field(default=frozenset(), init=False, repr=False, compare=False)
-    _signs: frozenset[tuple[str, ...]] = field(default=frozenset(), init=False, repr=False, compare=False)
-    _rare: Mapping[tuple[str, ...], Sequence[str]] = field(default_factory=dict, init=False, repr=False, compare=False)
-    _languages: frozenset[str] = field(default=frozenset(), init=False, repr=False, compare=False)
+    _lm: Any = hidden(default=None)
+    _types: frozenset[str] = hidden(default=frozenset())
+    _signs: frozenset[tuple[str, ...]] = hidden(default=frozenset())
+    _rare: Mapping[tuple[str, ...], Sequence[str]] = hidden(default_factory=dict)
+    _languages: frozenset[str] = hidden(default=frozenset())
 
     def check(self) -> None:
         """Look for the device; see `Augmenter.check`."""

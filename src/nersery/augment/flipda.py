@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import random
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from nersery.augment.base import NO_WORD, Augmenter
@@ -20,7 +20,7 @@ from nersery.core.ranges import Count, Rate
 from nersery.core.registry import name_of, unfitted
 from nersery.core.sentence import Entity, Sentence, types_in
 from nersery.core.training_context import NO_TRAINING, Training
-from nersery.core.typed_settings import ModelName
+from nersery.core.typed_settings import ModelName, hidden
 from nersery.models.masked.masked_inputs import Drawing, MaskedInput, replaceable_places
 from nersery.models.seq2seq.seq2seq_inputs import Sampling
 from nersery.taggers.components.gold_tagger import check_gold_tagger, gold_tagger
@@ -73,9 +73,9 @@ class FlipDA(FineTuningSettings, TypeDescriptions, model_setup.MaskedModelSettin
     in_turn: bool = True
     max_subwords: Count = 100
     batch_size: Count = 30
-    _spans: SpanFiller | None = field(default=None, init=False, repr=False, compare=False)
-    _tagger: Any = field(default=None, init=False, repr=False, compare=False)
-    _types: tuple[str, ...] = field(default=(), init=False, repr=False, compare=False)
+    _spans: SpanFiller | None = hidden(default=None)
+    _tagger: Any = hidden(default=None)
+    _types: tuple[str, ...] = hidden(default=())
 
     def check(self) -> None:
         """Look for the models; see `Augmenter.check`."""

@@ -6,7 +6,7 @@ import random
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import accumulate
 from typing import ClassVar
 
@@ -20,7 +20,7 @@ from nersery.core.registry import unfitted
 from nersery.core.sentence import Edit, Sentence
 from nersery.core.tags import encode
 from nersery.core.training_context import NO_TRAINING, Training
-from nersery.core.typed_settings import FileName
+from nersery.core.typed_settings import FileName, hidden
 
 
 @dataclass
@@ -46,9 +46,9 @@ class LabelWiseTokenReplacement(Augmenter):
 
     rate: Rate = 0.3
     stop_words: FileName = ""
-    _words: dict[tuple[str, str], _Distribution] = field(default_factory=dict, init=False, repr=False)
-    _languages: frozenset[str] = field(default=frozenset(), init=False, repr=False)
-    _stop_words: frozenset[str] = field(default=frozenset(), init=False, repr=False)
+    _words: dict[tuple[str, str], _Distribution] = hidden(default_factory=dict)
+    _languages: frozenset[str] = hidden(default=frozenset())
+    _stop_words: frozenset[str] = hidden(default=frozenset())
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -17,6 +17,7 @@ from nersery.core.ranges import CountOrZero, NotNegative
 from nersery.core.registry import unfitted
 from nersery.core.sentence import UNKNOWN_COLUMN, Sentence, types_in
 from nersery.core.training_context import NO_TRAINING, Training
+from nersery.core.typed_settings import hidden
 from nersery.io.scripts_without_spaces import in_characters, runs_on
 from nersery.io.tokenization import Splitter, Splitting, splitter
 from nersery.models.llm.endpoint_method import EndpointMethod
@@ -76,9 +77,9 @@ class LlmSentences(EndpointMethod, Augmenter):
     examples: CountOrZero = 3
     split: Splitting = "punctuation"
     temperature: NotNegative = 1.0
-    _gold: list[Sentence] = field(default_factory=list, init=False, repr=False, compare=False)
-    _types: tuple[str, ...] = field(default=(), init=False, repr=False, compare=False)
-    _in_characters: set[str] = field(default_factory=set, init=False, repr=False, compare=False)
+    _gold: list[Sentence] = hidden(default_factory=list)
+    _types: tuple[str, ...] = hidden(default=())
+    _in_characters: set[str] = hidden(default_factory=set)
 
     def __post_init__(self) -> None:
         super().__post_init__()

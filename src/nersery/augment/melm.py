@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from nersery.augment.base import Augmenter
@@ -16,6 +16,7 @@ from nersery.augment.masked_lm.mention_masking import MentionPredictions
 from nersery.core.ranges import Count, Rate
 from nersery.core.sentence import Entity, Sentence, types_in
 from nersery.core.training_context import NO_TRAINING, Training
+from nersery.core.typed_settings import hidden
 from nersery.models.masked.masked_inputs import MaskedInput
 
 if TYPE_CHECKING:
@@ -52,7 +53,7 @@ class MELM(MentionPredictions, FineTuningSettings, TypeDescriptions, model_setup
     linearize: bool = True
     mask_rate: Rate = 0.7
     batch_size: Count = 30
-    _languages: dict[tuple[str, ...], frozenset[str]] = field(default_factory=dict, init=False, repr=False)
+    _languages: dict[tuple[str, ...], frozenset[str]] = hidden(default_factory=dict)
 
     def fit(self, sentences: Iterable[Sentence], training: Training = NO_TRAINING) -> None:
         """Fine-tune the model on the mentions.

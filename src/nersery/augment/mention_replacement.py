@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from nersery.augment.base import NO_ENTITIES, Augmenter
 from nersery.augment.components.gold_training import sentences_with_entities
@@ -14,6 +14,7 @@ from nersery.core.ranges import Rate
 from nersery.core.registry import unfitted
 from nersery.core.sentence import Edit, Sentence
 from nersery.core.training_context import NO_TRAINING, Training
+from nersery.core.typed_settings import hidden
 
 
 @dataclass
@@ -34,8 +35,8 @@ class MentionReplacement(Augmenter):
     """
 
     rate: Rate = 0.3
-    _gazetteers: dict[tuple[str, str], Gazetteer] = field(default_factory=dict, init=False, repr=False)
-    _languages: frozenset[str] = field(default=frozenset(), init=False, repr=False)
+    _gazetteers: dict[tuple[str, str], Gazetteer] = hidden(default_factory=dict)
+    _languages: frozenset[str] = hidden(default=frozenset())
 
     def fit(self, sentences: Iterable[Sentence], training: Training = NO_TRAINING) -> None:
         """Learn the distinct mentions of each type, of each language and, for sentences in another, of all.

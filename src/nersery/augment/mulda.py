@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from nersery.augment.base import Augmenter
@@ -18,7 +18,7 @@ from nersery.core.ranges import Count, Rate, RateAboveZero
 from nersery.core.registry import unfitted
 from nersery.core.sentence import Sentence, types_in
 from nersery.core.training_context import NO_TRAINING, Training
-from nersery.core.typed_settings import ModelName
+from nersery.core.typed_settings import ModelName, hidden
 from nersery.models.masked.masked_inputs import GAP
 from nersery.models.model_settings import ModelSettings
 from nersery.models.seq2seq.seq2seq_inputs import Sampling, TextPair
@@ -62,9 +62,9 @@ class MulDA(FineTuningSettings, TypeDescriptions, Augmenter, ModelSettings):
     similarity: RateAboveZero = 0.9
     epochs: Count = 10
     language: str = ""
-    _lm: Any = field(default=None, init=False, repr=False, compare=False)
-    _types: frozenset[str] = field(default=frozenset(), init=False, repr=False, compare=False)
-    _signs: frozenset[tuple[str, ...]] = field(default=frozenset(), init=False, repr=False, compare=False)
+    _lm: Any = hidden(default=None)
+    _types: frozenset[str] = hidden(default=frozenset())
+    _signs: frozenset[tuple[str, ...]] = hidden(default=frozenset())
 
     def check(self) -> None:
         """Look for the model; see `Augmenter.check`."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Callable, Mapping
-from functools import cache
+from functools import cache, partial
 from types import UnionType
 from typing import Annotated, Any, Literal, TypeVar, get_args, get_origin, get_type_hints
 
@@ -36,6 +36,8 @@ ModelName = Annotated[str, "model"]
 """The type of a setting that names a model: a folder, in a recipe one that is there from its folder on, or a name."""
 Precision = Literal["auto", "bf16", "fp32"]
 """The type of a setting that says in what numbers a model computes; ``auto`` is bf16 if the processor supports it."""
+hidden = partial(dataclasses.field, init=False, repr=False, compare=False)
+"""A field of a method that is no setting, such as what it has learnt."""
 
 
 def build(cls: type[Any], name: str, settings: Mapping[str, Any]) -> Any:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from hashlib import sha256
 from json import dumps
@@ -12,6 +12,7 @@ from typing import Any
 from nersery.core.alignments import Pair
 from nersery.core.outcome import Reject
 from nersery.core.sentence import Sentence
+from nersery.core.typed_settings import hidden
 from nersery.core.warnings import warn
 from nersery.crosslingual.bitext import Bitext, Row, ShiftWatch
 from nersery.crosslingual.sides import Side, is_empty
@@ -31,7 +32,7 @@ class WholePairs:
 
     bitext: Bitext
     quiet: bool = False
-    _whole: int | None = field(default=None, init=False, repr=False)
+    _whole: int | None = hidden(default=None)
 
     @cached_property
     def digest(self) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 import numpy as np
@@ -15,6 +15,7 @@ from nersery.core.ranges import Rate, RateAboveZero
 from nersery.core.registry import name_of, unfitted
 from nersery.core.sentence import Sentence
 from nersery.core.training_context import NO_TRAINING, Training
+from nersery.core.typed_settings import hidden
 from nersery.crosslingual.projection import ENTITY_QUALITY, QUALITY
 from nersery.select.base import Selector
 
@@ -51,8 +52,8 @@ class AlignmentQuality(Selector):
     threshold: Rate = 0.0
     keep: RateAboveZero = 0.4
     empty_rate: Rate = 0.01
-    _lowest: float | None = field(default=None, init=False, repr=False, compare=False)
-    _seed: int = field(default=0, init=False, repr=False, compare=False)
+    _lowest: float | None = hidden(default=None)
+    _seed: int = hidden(default=0)
 
     def fit(
         self, gold: Sequence[Sentence], training: Training = NO_TRAINING, *, held_out: Iterable[Sentence] = ()

@@ -16,7 +16,7 @@ from nersery.core.progress import Progress
 from nersery.core.registry import Method, name_of, unfitted
 from nersery.core.sentence import Sentence
 from nersery.core.training_context import NO_TRAINING, Training, in_job, training_from
-from nersery.core.typed_settings import ModelName
+from nersery.core.typed_settings import ModelName, hidden
 from nersery.pipeline.error_policy import one_for_each
 from nersery.pipeline.stage import Stage
 from nersery.pipeline.stage_job import Sentences, opened, opened_if_given, run_stage, split_options
@@ -92,9 +92,9 @@ class TaggerJudge:
 
     _: KW_ONLY
     tagger: ModelName | None = None
-    _tagger: Tagger | None = field(default=None, init=False, repr=False, compare=False)
-    _seed: int = field(default=0, init=False, repr=False, compare=False)
-    _warned: set[str] = field(default_factory=set, init=False, repr=False, compare=False)
+    _tagger: Tagger | None = hidden(default=None)
+    _seed: int = hidden(default=0)
+    _warned: set[str] = hidden(default_factory=set)
 
     def check(self) -> None:
         """Look for the tagger, if one is named; see `Selector.check`."""

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import ClassVar
 
 from nersery.core.errors import DataError, Issue, NerseryError
 from nersery.core.ranges import Rate, RateAboveZero
 from nersery.core.sentence import Sentence
 from nersery.core.training_context import NO_TRAINING, Training
+from nersery.core.typed_settings import hidden
 from nersery.io.ids import Ids
 from nersery.select.base import Selector
 from nersery.select.components.exact_duplicates import ExactDuplicates
@@ -41,8 +42,8 @@ class Duplicates(Selector):
     similarity: RateAboveZero = 1.0
     ignore_case: bool = True
     threshold: Rate = 1.0
-    _candidates: Ids = field(default_factory=Ids, init=False, repr=False, compare=False)
-    _starts: list[int] = field(default_factory=list, init=False, repr=False, compare=False)
+    _candidates: Ids = hidden(default_factory=Ids)
+    _starts: list[int] = hidden(default_factory=list)
 
     def __post_init__(self) -> None:
         super().__post_init__()

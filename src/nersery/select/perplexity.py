@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from nersery.core.ranges import Negative
 from nersery.core.registry import unfitted
 from nersery.core.sentence import Sentence
 from nersery.core.training_context import NO_TRAINING, Training
+from nersery.core.typed_settings import hidden
 from nersery.models.model_settings import ModelSettings
 from nersery.select.base import Selector
 
@@ -35,7 +36,7 @@ class Perplexity(Selector, ModelSettings):
     """
 
     threshold: Negative = -500.0
-    _scorer: Any = field(default=None, init=False, repr=False, compare=False)
+    _scorer: Any = hidden(default=None)
 
     def check(self) -> None:
         """Look for the model and the device; see `Selector.check`."""

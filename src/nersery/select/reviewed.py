@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +16,7 @@ from nersery.core.ranges import RateAboveZero
 from nersery.core.registry import unfitted
 from nersery.core.sentence import Sentence
 from nersery.core.training_context import NO_TRAINING, Training
-from nersery.core.typed_settings import FileName
+from nersery.core.typed_settings import FileName, hidden
 from nersery.evaluate.acceptance import acceptance
 from nersery.pipeline.job import rejects_of
 from nersery.select.base import Selector
@@ -45,10 +45,10 @@ class Reviewed(Selector):
     threshold: RateAboveZero = 1.0
     file: FileName | None = None
     wait: bool = True
-    history: Mapping[str, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
-    _to_review: Path | None = field(default=None, init=False, repr=False, compare=False)
-    _decisions: Path | None = field(default=None, init=False, repr=False, compare=False)
-    _verdicts: dict[Shown, Sentence | None] = field(default_factory=dict, init=False, repr=False, compare=False)
+    history: Mapping[str, Any] = hidden(default_factory=dict)
+    _to_review: Path | None = hidden(default=None)
+    _decisions: Path | None = hidden(default=None)
+    _verdicts: dict[Shown, Sentence | None] = hidden(default_factory=dict)
 
     def check(self) -> None:
         """Look for the file, if one is named; see `Selector.check`."""

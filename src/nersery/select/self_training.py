@@ -19,7 +19,7 @@ from nersery.core.ranges import Count, RateAboveZero, RateBelowOne
 from nersery.core.registry import create_within, name_of
 from nersery.core.sentence import Corpus, Sentence, types_in
 from nersery.core.training_context import BY_SETTING, NO_TRAINING, Training, copies_for_upsampling
-from nersery.core.typed_settings import settings_of
+from nersery.core.typed_settings import hidden, settings_of
 from nersery.core.warnings import note
 from nersery.select.base import Selector
 from nersery.select.components.self_training_checkpoint import (
@@ -98,11 +98,11 @@ class SelfTraining(Selector):
     second_stage: dict[str, Any] = field(default_factory=dict)
     warm_start: bool = False
     tagger: dict[str, Any] = field(default_factory=dict)
-    _gold: list[Sentence] = field(default_factory=list, init=False, repr=False, compare=False)
-    _training: Training = field(default=NO_TRAINING, init=False, repr=False, compare=False)
-    _finished_steps: list[TrainingStep] = field(default_factory=list, init=False, repr=False, compare=False)
-    _fingerprint: dict[str, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
-    _known: frozenset[str] = field(default=frozenset(), init=False, repr=False, compare=False)
+    _gold: list[Sentence] = hidden(default_factory=list)
+    _training: Training = hidden(default=NO_TRAINING)
+    _finished_steps: list[TrainingStep] = hidden(default_factory=list)
+    _fingerprint: dict[str, Any] = hidden(default_factory=dict)
+    _known: frozenset[str] = hidden(default=frozenset())
 
     def __post_init__(self) -> None:
         super().__post_init__()

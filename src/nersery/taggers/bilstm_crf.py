@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
@@ -23,7 +23,7 @@ from nersery.core.ranges import Count, CountOrZero, Positive, RateBelowOne
 from nersery.core.registry import name_of, unfitted
 from nersery.core.sentence import Sentence, types_in
 from nersery.core.training_context import NO_TRAINING, Training
-from nersery.core.typed_settings import FileName, Precision, settings_of
+from nersery.core.typed_settings import FileName, Precision, hidden, settings_of
 from nersery.core.warnings import warn
 from nersery.models.loading import ModelSource, autocast, pick_device, refuse_nan
 from nersery.models.passes import PassShape
@@ -99,12 +99,12 @@ class BiLSTMCRF(Decoding, Tagger, TrainingSettings):
     hidden_size: Count = 100
     precision: Precision = "auto"
     device: str = "auto"
-    _network: RecurrentNetwork | None = field(default=None, init=False, repr=False, compare=False)
-    _known_words: KnownWords = field(default=KnownWords((), ()), init=False, repr=False, compare=False)
-    _given: WordVectors | None = field(default=None, init=False, repr=False, compare=False)
-    _looked_up: set[str] = field(default_factory=set, init=False, repr=False, compare=False)
-    _tags: TagSet = field(default=TagSet(("O",)), init=False, repr=False, compare=False)
-    history: dict[str, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
+    _network: RecurrentNetwork | None = hidden(default=None)
+    _known_words: KnownWords = hidden(default=KnownWords((), ()))
+    _given: WordVectors | None = hidden(default=None)
+    _looked_up: set[str] = hidden(default_factory=set)
+    _tags: TagSet = hidden(default=TagSet(("O",)))
+    history: dict[str, Any] = hidden(default_factory=dict)
 
     def __post_init__(self) -> None:
         super().__post_init__()

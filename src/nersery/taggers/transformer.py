@@ -8,7 +8,7 @@ from __future__ import annotations
 import shutil
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
@@ -24,7 +24,7 @@ from nersery.core.ranges import NotNegative, Positive, Range, RateBelowOne
 from nersery.core.registry import unfitted
 from nersery.core.sentence import Sentence, types_in
 from nersery.core.training_context import NO_TRAINING, Training
-from nersery.core.typed_settings import settings_of
+from nersery.core.typed_settings import hidden, settings_of
 from nersery.core.warnings import advise, warn
 from nersery.models import bundled, known_languages
 from nersery.models.loading import ModelSource, autocast, pick_device, positions, quiet_transformers, refuse_nan
@@ -104,12 +104,12 @@ class TransformerTagger(Decoding, Tagger, ModelSettings, TrainingSettings):
     max_subwords: Annotated[int, Range(8)] | None = None
     co_regularization: NotNegative = 0.0
     join: bool = True
-    _network: Any = field(default=None, init=False, repr=False, compare=False)
-    _peer: Any = field(default=None, init=False, repr=False, compare=False)
-    _crf: ConditionalRandomField | None = field(default=None, init=False, repr=False, compare=False)
-    _encoder: SubwordEncoder | None = field(default=None, init=False, repr=False, compare=False)
-    _tags: TagSet = field(default=TagSet(("O",)), init=False, repr=False, compare=False)
-    history: dict[str, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
+    _network: Any = hidden(default=None)
+    _peer: Any = hidden(default=None)
+    _crf: ConditionalRandomField | None = hidden(default=None)
+    _encoder: SubwordEncoder | None = hidden(default=None)
+    _tags: TagSet = hidden(default=TagSet(("O",)))
+    history: dict[str, Any] = hidden(default_factory=dict)
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import random
 from collections.abc import Callable, Mapping, Sequence, Set
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -14,6 +14,7 @@ from nersery.augment.words.stop_words import bare
 from nersery.core.errors import DataError, Issue
 from nersery.core.random import item_rng
 from nersery.core.sentence import UNKNOWN_COLUMN, Sentence
+from nersery.core.typed_settings import hidden
 
 if TYPE_CHECKING:
     import numpy as np
@@ -122,7 +123,7 @@ class TemplateMaker:
     rate: float
     stop_words: Mapping[str, Set[str]]
     attentions: Callable[[Sequence[Sentence]], Sequence[Attention]]
-    _attended: dict[Sentence, tuple[int, ...]] = field(default_factory=dict, init=False, repr=False)
+    _attended: dict[Sentence, tuple[int, ...]] = hidden(default_factory=dict)
 
     def learnt(self, sentences: Sequence[Sentence], seed: int) -> dict[Sentence, Template]:
         """The templates that a language model learns from; their attention is computed only here."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from nersery.augment.components.gold_training import fine_tuning
@@ -14,6 +14,7 @@ from nersery.core.errors import MissingResourceError, SettingsError
 from nersery.core.registry import BUNDLED, unfitted
 from nersery.core.sentence import Sentence
 from nersery.core.training_context import NO_TRAINING, Training
+from nersery.core.typed_settings import hidden
 from nersery.models.masked.masked_inputs import MaskedInput
 from nersery.models.model_settings import ModelSettings
 
@@ -33,7 +34,7 @@ class MaskedModelSettings(AdaptationSettings, ModelSettings):
 
     spares_function_words: ClassVar[bool] = True
     """Whether function words of mentions stay, and no other word of a mention becomes one."""
-    _lm: Any = field(default=None, init=False, repr=False, compare=False)
+    _lm: Any = hidden(default=None)
 
     def check(self) -> None:
         """Look for the model, the device and the text to adapt to; see `Augmenter.check`."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import KW_ONLY, dataclass, field
+from dataclasses import KW_ONLY, dataclass
 from pathlib import Path
 
 from nersery.augment.words.word_lists import check_file, read_lines, read_words
@@ -14,7 +14,7 @@ from nersery.core.registry import Method
 from nersery.core.sentence import Sentence
 from nersery.core.text_forms import DOTTED_I, composed
 from nersery.core.training_context import NO_TRAINING, Training
-from nersery.core.typed_settings import FileName
+from nersery.core.typed_settings import FileName, hidden
 from nersery.core.validation import edit_issue
 from nersery.core.warnings import warn
 
@@ -92,7 +92,7 @@ class SynonymSettings(Method):
     wordnet: FileName = WORDNET
     table: FileName = ""
     stop_words: FileName = ""
-    _thesaurus: Thesaurus | None = field(default=None, init=False, repr=False)
+    _thesaurus: Thesaurus | None = hidden(default=None)
 
     def __post_init__(self) -> None:
         super().__post_init__()

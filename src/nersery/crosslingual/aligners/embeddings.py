@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import islice
 from typing import Any, Literal
 from weakref import WeakValueDictionary
@@ -16,7 +16,7 @@ from nersery.core.outcome import Reject
 from nersery.core.ranges import Positive, Rate, RateBelowOne
 from nersery.core.registry import unfitted
 from nersery.core.training_context import NO_TRAINING, Training
-from nersery.core.typed_settings import ModelName, build
+from nersery.core.typed_settings import ModelName, build, hidden
 from nersery.core.warnings import warn
 from nersery.crosslingual.aligners.base import Aligner, Alignment, Link, Pair, Pairs
 from nersery.crosslingual.embedding.fine_tuning import FineTuning, fine_tune
@@ -88,8 +88,8 @@ class Embeddings(Aligner, ModelSettings):
     distortion: Rate = 0.0
     temperature: Positive | None = None
     fine_tune: dict[str, Any] | None = None
-    _learning: FineTuning | None = field(default=None, init=False, repr=False, compare=False)
-    _encoder: LayerEncoder | None = field(default=None, init=False, repr=False, compare=False)
+    _learning: FineTuning | None = hidden(default=None)
+    _encoder: LayerEncoder | None = hidden(default=None)
 
     def __post_init__(self) -> None:
         super().__post_init__()

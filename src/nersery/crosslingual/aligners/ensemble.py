@@ -17,7 +17,7 @@ from nersery.core.outcome import Reject
 from nersery.core.ranges import CountOrZero, NotNegative, RateBetween
 from nersery.core.registry import create, get, names
 from nersery.core.training_context import NO_TRAINING, Training
-from nersery.core.typed_settings import ModelName
+from nersery.core.typed_settings import ModelName, hidden
 from nersery.core.warnings import warn
 from nersery.crosslingual.aligner_checkpoint import place_for
 from nersery.crosslingual.aligners.base import Aligner, Alignment, Link, Pair, Pairs, Suggestions, aligned
@@ -84,12 +84,10 @@ class Ensemble(Aligner, ModelSettings):
     trust: NotNegative = 0.75
     learn_from: CountOrZero = 2000
     join: bool = True
-    _aligners: dict[str, Aligner] = field(default_factory=dict, init=False, repr=False, compare=False)
-    _informed: frozenset[str] = field(default=frozenset(), init=False, repr=False, compare=False)
-    _latest: tuple[Sequence[Pair], dict[str, Sequence[Alignment | Reject]]] | None = field(
-        default=None, init=False, repr=False, compare=False
-    )
-    _is_checked: bool = field(default=False, init=False, repr=False, compare=False)
+    _aligners: dict[str, Aligner] = hidden(default_factory=dict)
+    _informed: frozenset[str] = hidden(default=frozenset())
+    _latest: tuple[Sequence[Pair], dict[str, Sequence[Alignment | Reject]]] | None = hidden(default=None)
+    _is_checked: bool = hidden(default=False)
 
     def __post_init__(self) -> None:
         """Refuse settings that cannot work, with those of the members."""

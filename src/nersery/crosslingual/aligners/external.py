@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import tempfile
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
@@ -19,6 +19,7 @@ from nersery.core.outcome import Reject
 from nersery.core.ranges import CountOrZero
 from nersery.core.registry import unfitted
 from nersery.core.training_context import NO_TRAINING, Training
+from nersery.core.typed_settings import hidden
 from nersery.crosslingual.aligner_checkpoint import place_for
 from nersery.crosslingual.aligners.base import Aligner, Alignment, Link, Pair, Pairs
 from nersery.crosslingual.external_programs import PROGRAMS, AnswerError
@@ -62,7 +63,7 @@ class External(Aligner):
     lower: bool = True
     prefix: CountOrZero = 4
     arguments: tuple[str, ...] = ()
-    _answer: _Answer | None = field(default=None, init=False, repr=False, compare=False)
+    _answer: _Answer | None = hidden(default=None)
 
     def check(self) -> None:
         """Look for the program; see `Aligner.check`."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -17,7 +17,7 @@ from nersery.core.progress import Progress
 from nersery.core.ranges import Count, CountOrZero, Range, RateBetween
 from nersery.core.registry import unfitted
 from nersery.core.training_context import NO_TRAINING, Training
-from nersery.core.typed_settings import FileName
+from nersery.core.typed_settings import FileName, hidden
 from nersery.crosslingual.aligner_checkpoint import place_for
 from nersery.crosslingual.aligners.base import Aligner, Alignment, Link, Pair, Pairs, Suggestions
 from nersery.crosslingual.hmm.batches import PADDING, Batch, Batches, Stemmed, padded
@@ -93,11 +93,11 @@ class Statistical(Aligner):
     learn_from: CountOrZero = 100_000
     max_words: Count = 1000
     priors: FileName = ""
-    _source: Vocabulary = field(init=False, repr=False, compare=False)
-    _target: Vocabulary = field(init=False, repr=False, compare=False)
-    _lexicon: Lexicon | None = field(default=None, init=False, repr=False, compare=False)
-    _rates: Rates | None = field(default=None, init=False, repr=False, compare=False)
-    _suggestions: Suggestions | None = field(default=None, init=False, repr=False, compare=False)
+    _source: Vocabulary = hidden()
+    _target: Vocabulary = hidden()
+    _lexicon: Lexicon | None = hidden(default=None)
+    _rates: Rates | None = hidden(default=None)
+    _suggestions: Suggestions | None = hidden(default=None)
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar
 
 from nersery.core.outcome import Reject
 from nersery.core.progress import Progress
 from nersery.core.registry import name_of
+from nersery.core.typed_settings import hidden
 from nersery.models.llm.chat_client import ChatClient
 from nersery.models.llm.endpoint import Endpoint
 from nersery.models.llm.prompt import Prompt
@@ -23,7 +24,7 @@ class EndpointMethod(Endpoint):
     """The pool runs dry at the end of each batch; answers are kept in the cache, not by the batch."""
     in_place_of_workers: ClassVar[str] = "concurrency"
     """Each worker would have limits of its own, so that a job could spend its budget many times."""
-    _is_quiet: bool = field(default=True, init=False, repr=False, compare=False)
+    _is_quiet: bool = hidden(default=True)
 
     @cached_property
     def client(self) -> ChatClient:
