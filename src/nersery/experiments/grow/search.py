@@ -243,8 +243,7 @@ class Search:
             gap = 100 * (self.gain(racing[0], folds) - self.gain(tried, folds))
             tried.dropped = folds
             scored_on = plural(len(tried.folds), "fold")
-            tried.fate = f"dropped after {scored_on}: {gap:.1f} F1 less expected than of the best"
-            self.say(f"{label_of(tried.name)}: {tried.fate}")
+            self._give_up(tried, f"dropped after {scored_on}: {gap:.1f} F1 less expected than of the best")
 
     def _last_cost(self, system: System, schedule: Schedule | None = None) -> float:
         """Estimated seconds to train it on all sentences, by the planned schedule or another one."""
@@ -276,36 +275,53 @@ class Search:
         if not is_needed and not self._fits(system, fold, needed_later):
             if not tried.folds:
                 free = _free_text(self.budget.left - reserve, is_later=bool(needed_later))
-                is_known, tried.fate = bool(tried.fate), f"not tried: it needs about {minutes}"
-                if not is_known:
-                    self.say(f"{label_of(tried.name)}: {tried.fate}; {free}")
+                fate = f"not tried: it needs about {minutes}"
+                if tried.fate:  # it was said before
+                    tried.fate = fate
+                else:
+                    self._give_up(tried, fate, f"; {free}")
             return False
         self.say(f"fold {fold + 1} of {self.folds} · {label_of(tried.name)}: about {minutes}; {left} are left")
-        parts, began = self.run.recipe.chain(system), time.monotonic()
-        is_new = not any(self.run.path(fold, part, "result.json").parent.exists() for part in parts)
-        try:
-            reserved = self.budget.expected(self.budget.closing) if is_needed else reserve / 2
-            with time_limit(max(self.budget.left - reserved, LEAST if is_needed else 0.0)):
-                if self._answers_badly(system):
-                    return False
-                began = time.monotonic()  # the time of the questions is no part of the training
-                for part in parts:
-                    self.run.run_system(fold, part)
-        except OutOfTimeError:
-            self.budget.learn(estimate, max(estimate, time.monotonic() - began))
-            return self._failed(tried, "stopped: it took longer than the time allows")
-        except (DataError, SettingsError, MissingResourceError) as error:
-            if system.name == GOLD:
-                raise
-            return self._failed(tried, f"failed: {error.text}")
-        seconds = time.monotonic() - began
-        if is_new:  # the rest of an interrupted training says nothing of the whole
-            self.budget.learn(estimate, seconds)
+        reserved = self.budget.expected(self.budget.closing) if is_needed else reserve / 2
+        most_seconds = max(self.budget.left - reserved, LEAST if is_needed else 0.0)
+        seconds = self._run_within(most_seconds, system, fold, estimate)
+        if seconds is None:
+            return False
         tried.fate, tried.folds = "", [*tried.folds, fold]
         tried.estimate, tried.seconds = tried.estimate + estimate, tried.seconds + seconds
         self.save()
         self.say(f"  F1 {100 * self.f1(tried):.1f} on held-out sentences, after {in_minutes(seconds)}")
         return True
+
+    def _run_within(self, most_seconds: float, system: System, fold: int, estimate: float) -> float | None:
+        """Train and score a system on a fold, and learn from its seconds, which it returns; None if it gave up."""
+        tried, parts, began = self.tried[system.name], self.run.recipe.chain(system), time.monotonic()
+        is_new = not any(self.run.path(fold, part, "result.json").parent.exists() for part in parts)
+        try:
+            with time_limit(most_seconds):
+                if self._answers_badly(system):
+                    return None
+                began = time.monotonic()  # the time of the questions is no part of the training
+                for part in parts:
+                    self.run.run_system(fold, part)
+        except OutOfTimeError:
+            self.budget.learn(estimate, max(estimate, time.monotonic() - began))
+            self._give_up(tried, "stopped: it took longer than the time allows")
+            return None
+        except (DataError, SettingsError, MissingResourceError) as error:
+            if system.name == GOLD:
+                raise
+            self._give_up(tried, f"failed: {error.text}")
+            return None
+        seconds = time.monotonic() - began
+        if is_new:  # the rest of an interrupted training says nothing of the whole
+            self.budget.learn(estimate, seconds)
+        return seconds
+
+    def _give_up(self, tried: Tried, fate: str, hint: str = "") -> None:
+        """Note and say what became of a system."""
+        tried.fate = fate
+        self.say(f"{label_of(tried.name)}: {fate}{hint}")
 
     def _make_room(self, system: System, needed_later: float) -> None:
         """Plan a shorter training on all sentences if a promising system then fits on the first fold."""
@@ -314,11 +330,6 @@ class Search:
             if not self._shorten_last(shortest):
                 self.last = planned
                 return
-
-    def _failed(self, tried: Tried, fate: str) -> bool:
-        tried.fate = fate
-        self.say(f"{label_of(tried.name)}: {fate}")
-        return False
 
     def _answers_badly(self, system: System) -> bool:
         """Whether a system asks questions, and their answers on labelled sentences are too bad to train on."""
@@ -333,8 +344,8 @@ class Search:
         if tried.answers > least_f1:
             return False
         f1 = f"{100 * tried.answers:.1f}"
-        tried.fate = f"not tried: the answers have F1 {f1} on labelled sentences, too little to learn from"
-        self.say(f"{label_of(tried.name)}: {tried.fate}. Better definitions may help (--define, with another --out)")
+        fate = f"not tried: the answers have F1 {f1} on labelled sentences, too little to learn from"
+        self._give_up(tried, fate, ". Better definitions may help (--define, with another --out)")
         return True
 
     def _fits(self, system: System, fold: int, needed_later: float) -> bool:
