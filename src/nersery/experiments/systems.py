@@ -134,6 +134,11 @@ class System:
         return self.name == GOLD
 
     @property
+    def references(self) -> list[str]:
+        """The names of the systems whose sentences it contains."""
+        return [self.base] if self.base else self.merge
+
+    @property
     def makes_sentences(self) -> bool:
         """Whether it adds sentences of its own, not only those of its base."""
         return self.method is not None or bool(self.merge)
@@ -229,39 +234,54 @@ def _clashes(systems: Iterable[System]) -> list[str]:
 
 def _order_issues(systems: Sequence[System]) -> list[str]:
     """A base or a merged system must be above the system, and a system may contain each method only once."""
-    issues = []
+    issues: list[str] = []
     above: dict[str, list[System]] = {}  # by name: the systems whose sentences it contains, and itself
     labellers: set[str] = set()
     for system in systems[1:]:
-        label = f"system {_quoted(system.name)}"
-        references = [("base", system.base)] if system.base else [("merge", name) for name in system.merge]
-        contained: list[System] = []
-        for key, name in references:
-            referenced = above.get(name, [])
-            if not referenced:
-                hint = did_you_mean(name, above) if above else "this is the first one"
-                issues.append(f"{label}: {key} is {name!r}, expected a system above it; {hint}")
-            contained += [s for s in referenced if not any(s is c for c in contained)]
         if system.labels_raw_text or not labellers.isdisjoint(system.merge):
             labellers.add(system.name)
-        if system.vote and system.merge and (voters := len(labellers.intersection(system.merge))) < 2:
-            issues.append(f"{label}: vote needs two or more systems that labelled raw text; merge has {voters}")
-        # A clash within one of the named systems was reported there.
-        is_new = not any(_same_methods(above.get(name, [])) for _, name in references)
-        if is_new and (same := _same_methods([*contained, system])):
-            first, second = (_quoted(s.name) for s in same)
-            needed = "a system and its base need different methods"
-            if system.merge:
-                needed = "expected different methods in systems that are merged"
-            issues.append(
-                f"{label}: {first} and {second} have the same method, {_method_of(same[0])}: {needed}, "
-                "because their sentences would have the same ids"
-            )
-        above[system.name] = [*contained, system]
+        found = [*_unknown_references(system, above), *_vote_issues(system, labellers), *_method_clashes(system, above)]
+        issues += at(f"system {_quoted(system.name)}", found)
+        above[system.name] = [*_contained(system, above), system]
     return issues
 
 
-def _same_methods(systems: Sequence[System]) -> tuple[System, System] | None:
+def _contained(system: System, above: Mapping[str, Sequence[System]]) -> list[System]:
+    """The systems whose sentences a system contains, each once."""
+    contained = [one for name in system.references for one in above.get(name, [])]
+    return list({id(one): one for one in contained}.values())
+
+
+def _unknown_references(system: System, above: Mapping[str, Any]) -> list[str]:
+    key, hint = "base" if system.base else "merge", "" if above else "this is the first one"
+    return [
+        f"{key} is {name!r}, expected a system above it; {hint or did_you_mean(name, above)}"
+        for name in system.references
+        if name not in above
+    ]
+
+
+def _vote_issues(system: System, labellers: set[str]) -> list[str]:
+    voters = len(labellers.intersection(system.merge))
+    if not system.vote or not system.merge or voters > 1:
+        return []
+    return [f"vote needs two or more systems that labelled raw text; merge has {voters}"]
+
+
+def _method_clashes(system: System, above: Mapping[str, Sequence[System]]) -> list[str]:
+    """A method that a system would contain twice, unless that was reported of one that it refers to."""
+    same = _same_methods([*_contained(system, above), system])
+    if not same or any(_same_methods(above.get(name, [])) for name in system.references):
+        return []
+    first, second = (_quoted(one.name) for one in same)
+    needed = "a system and its base need different methods"
+    if system.merge:
+        needed = "expected different methods in systems that are merged"
+    clash = f"{first} and {second} have the same method, {_method_of(same[0])}"
+    return [f"{clash}: {needed}, because their sentences would have the same ids"]
+
+
+def _same_methods(systems: Iterable[System]) -> tuple[System, System] | None:
     systems_by_method: dict[str, System] = {}
     for system in systems:
         if method := _method_of(system):
