@@ -181,20 +181,13 @@ def detect_layout(file: TextFile, options: ReadOptions, *, sure: bool = False) -
     if not sample.rows:
         return None
     check_named_columns(file, options, sample.width)
-    columns = sample.columns
-    tags = _tag_positions(columns, options, _SURE_SIGNS if sure else _ALL_SIGNS)
+    tags = _tag_positions(sample.columns, options, _SURE_SIGNS if sure else _ALL_SIGNS)
     if sure and (not tags or sample.share < NEARLY_ALL):
         return None
     if not tags:
-        if issue := next(filter(None, (lone_return(line, 0) for line in sample.lines)), None):
-            message = "there are carriage returns inside its lines, expected line feeds at their ends"
-            raise DataError(Issue(message, file.name), fix=issue.fixes[0])
-        if all(_may_be_comment(row[0]) for row in sample.rows):
-            return None
-        raise _no_tags(file, columns)
-    is_sparse = len(_tagged(columns[tags[0]])) <= (1 - NEARLY_ALL) * len(columns[tags[0]])  # nearly always O
-    is_last = sample.last_is_tag or len(columns) == 2 or not is_sparse
-    tag = tags[0] if is_last else _outer(columns, tags)
+        _refuse_words(file, sample)
+        return None
+    tag = _tag_position(sample, tags)
     named = None if options.word_column is None else options.word_column - 1
     word, number = word_and_number(sample.by_sentence, [tag, *tags], named, is_conllu=sample.is_conllu)
     if len(sample.by_sentence) == 1 and len(sample.rows) > MOST_WORDS and not sure:
@@ -202,7 +195,7 @@ def detect_layout(file: TextFile, options: ReadOptions, *, sure: bool = False) -
         warn(f'{first}. If full stops end sentences: awk \'{{print}} ${word + 1}=="."{{print ""}}\' old > new')
     tabs = 2 * sum("\t" in line for line in sample.lines) > len(sample.rows)
     rivals = tuple(at for at in tags if at not in (tag, word))
-    words = columns[word]
+    words = sample.columns[word]
     affixes = tuple((name, words[0]) for name, pattern in AFFIXES.items() if all(map(pattern.search, words)))
     return Layout(sample.width, word, tag, tabs, RAGGED_LINES in options.repair, rivals, number, affixes)
 
@@ -235,6 +228,15 @@ def check_named_columns(file: TextFile, options: ReadOptions, width: int) -> Non
     if options.tag_column is not None and width == 1:
         issue = Issue("its lines have one column, expected a word and a tag", file.name)
         raise DataError(issue, fix="part word and tag by a tab or a space, or name the format by --format text")
+
+
+def _refuse_words(file: TextFile, sample: _Sample) -> None:
+    """Raise `DataError` if the lines of a file without tags cannot all be comments."""
+    if issue := next(filter(None, (lone_return(line, 0) for line in sample.lines)), None):
+        message = "there are carriage returns inside its lines, expected line feeds at their ends"
+        raise DataError(Issue(message, file.name), fix=issue.fixes[0])
+    if not all(_may_be_comment(row[0]) for row in sample.rows):
+        raise _no_tags(file, sample.columns)
 
 
 def _may_be_comment(line: str) -> bool:
@@ -299,6 +301,14 @@ def _tag_positions(
         if positions:
             return positions
     return []
+
+
+def _tag_position(sample: _Sample, tags: Sequence[int]) -> int:
+    """Of the columns that look like tags, the one to read."""
+    last = sample.columns[tags[0]]
+    is_sparse = len(_tagged(last)) <= (1 - NEARLY_ALL) * len(last)  # nearly always O
+    is_last = sample.last_is_tag or sample.width == 2 or not is_sparse
+    return tags[0] if is_last else _outer(sample.columns, tags)
 
 
 def _looks_like_tags(column: Sequence[str], share: float, broken: bool) -> bool:
