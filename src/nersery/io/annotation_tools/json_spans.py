@@ -37,7 +37,7 @@ from nersery.io.annotation_tools.json_forms import (
 )
 from nersery.io.annotation_tools.label_studio import of_task
 from nersery.io.annotation_tools.labelled_text import Document, Place, Span
-from nersery.io.annotation_tools.standoff import StandoffSource, layout, refuse_outer_space, splits_alike
+from nersery.io.annotation_tools.standoff import StandoffSource, splits_alike, strict_layout
 from nersery.io.annotation_tools.unannotated import doubt_of, issue_of_unannotated
 from nersery.io.base import Pass, Writer, unread
 from nersery.io.formats import Beginning, Format
@@ -308,13 +308,8 @@ class SpansWriter(Writer):
     """
 
     def encode(self, sentence: Sentence) -> str:
-        """One line.
-
-        Raises:
-            DataError: If a word begins or ends with white space, which would be lost.
-        """
-        refuse_outer_space(sentence)
-        text, places = layout(sentence)
+        """One line; see `strict_layout`."""
+        text, places = strict_layout(sentence)
         label = [[places[start][0], places[end - 1][1], type_] for start, end, type_ in sentence.labels]
         value: Object = {"id": sentence.id, "text": text, "label": label, "language": sentence.language or None}
         value["tokens"] = None  # doccano refuses files in which lines have different keys

@@ -16,7 +16,7 @@ from nersery.core.sentence import Corpus, Sentence
 from nersery.core.validation import MOST_CHARACTERS
 from nersery.core.warnings import warn
 from nersery.io.annotation_tools.labelled_text import Place
-from nersery.io.annotation_tools.standoff import layout, refuse_outer_space, splits_alike
+from nersery.io.annotation_tools.standoff import layout, splits_alike, strict_layout
 from nersery.io.annotation_tools.word_spans import WordSpansSource, begins
 from nersery.io.base import ReadOptions, Writer
 from nersery.io.formats import DOCUMENTS, ENTITIES, OFFSETS, PLAIN, WORDS, Format
@@ -51,13 +51,8 @@ class LabelStudioWriter(Writer):
     """
 
     def encode(self, sentence: Sentence) -> str:
-        """One task; `pack_array` makes a list of them.
-
-        Raises:
-            DataError: If a word begins or ends with white space, which would be lost.
-        """
-        refuse_outer_space(sentence)
-        text, places = layout(sentence)
+        """One task, see `strict_layout`; `pack_array` makes a list of them."""
+        text, places = strict_layout(sentence)
         results = [
             {
                 "from_name": "label",
@@ -77,13 +72,8 @@ class ProdigyWriter(Writer):
     """Writes tasks with ``tokens`` and ``spans`` for ``ner.manual`` and ``db-in``."""
 
     def encode(self, sentence: Sentence) -> str:
-        """One task.
-
-        Raises:
-            DataError: If a word begins or ends with white space, which would be lost.
-        """
-        refuse_outer_space(sentence)
-        text, places = layout(sentence)
+        """One task; see `strict_layout`."""
+        text, places = strict_layout(sentence)
         following = [*(start for start, _ in places[1:]), places[-1][1]]
         tokens = [
             {"text": text[start:end], "start": start, "end": end, "id": number, "ws": end < after}
