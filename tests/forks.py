@@ -159,15 +159,14 @@ def serve() -> None:
     from nersery.models.training import checkpoint, trainer  # noqa: F401
     from nersery.pipeline import stage_job  # noqa: F401
     from nersery.report.model import Report
-    from nersery.report.rendering import render_html, render_markdown
+    from nersery.report.rendering import report_files
     from nersery.select import agreement, duplicates  # noqa: F401
     from nersery.taggers import transformer  # noqa: F401
     from tests.standins import register
 
     # What each fork would compile for itself.
     get_checkpoint_conversion_mapping("bert")
-    for render in (render_html, render_markdown):
-        render(Report())
+    report_files(Report())
 
     typer.main.get_command = cache(typer.main.get_command)
     typer.main.get_command(with_commands())

@@ -19,7 +19,7 @@ from nersery.core.outcome import Reject
 from nersery.experiments.recipe import load
 from nersery.experiments.runner import Run
 from nersery.experiments.sweep_runner import Sweep
-from nersery.report.rendering import render_html
+from nersery.report.rendering import report_files
 from nersery.select.duplicates import Duplicates
 from tests.standins import register, sentences, write_recipe
 
@@ -235,7 +235,7 @@ class TestRuns:
         assert systems["plain"]["train_sentences"] == [2]
         assert any("plain: no training sentence has an entity" in note for note in report.notes)
         assert "note: plain, seed 0: no training sentence has an entity" in capsys.readouterr().err
-        assert "plain" in render_html(report)
+        assert "plain" in report_files(report)["report.html"]
         recipe.write_text(
             recipe.read_text("utf-8") + '[[systems]]\nname = "student"\nbase = "plain"\nmethod = "tagger_labels"\n',
             "utf-8",

@@ -19,11 +19,11 @@ HEADLINE = "mention_replacement: 48.3 F1, 2.1 above gold only (95\u00a0% interva
 
 
 def render_html(report):
-    return rendering.render_html(Report.model_validate(report))
+    return rendering.report_files(Report.model_validate(report))["report.html"]
 
 
 def render_markdown(report):
-    return rendering.render_markdown(Report.model_validate(report))
+    return rendering.report_files(Report.model_validate(report))["report.md"]
 
 
 def write_report(report, folder):

@@ -11,7 +11,7 @@ import pytest
 from nersery import Corpus, Entity, Sentence, io
 from nersery.io.sentence_table import SentenceTable
 from nersery.report.model import Report, SplitReport
-from nersery.report.rendering import render_html
+from nersery.report.rendering import report_files
 from nersery.review.decisions import Decision, Decisions
 from nersery.review.review_loader import ReviewLoader
 from nersery.review.server import Review, ReviewServer
@@ -307,7 +307,7 @@ def test_the_name_of_the_file_is_not_cut_into_pieces(review, width: int) -> None
 def test_colours_are_those_of_the_report(review) -> None:
     page, _ = review
     report = Report(data={"train": SplitReport(types={"LOC": 1, "PER": 1})})
-    hues = re.findall(r'class="chip" style="--hue: (\d+)"><bdi>(\w+)', render_html(report))
+    hues = re.findall(r'class="chip" style="--hue: (\d+)"><bdi>(\w+)', report_files(report)["report.html"])
     buttons = page.query_selector_all("#types button:not(.plain)")
     hue = "button => button.style.getPropertyValue('--hue')"
     shown = {button.inner_text().split()[0]: button.evaluate(hue) for button in buttons}

@@ -39,36 +39,31 @@ SECTIONS = (
 """Sections of the page: anchor, title in the navigation, and the table or value without which it is not there."""
 
 
-def render_html(report: Report) -> str:
-    """The report as one page that needs no network and runs no script."""
-    return _html(_context(report.as_dict()))
+def report_files(report: Report) -> dict[str, str]:
+    """The texts of ``report.json``, ``report.md``, ``report.html`` and ``tables/*.csv``, by these names.
 
-
-def render_markdown(report: Report) -> str:
-    """The report as Markdown (CommonMark with tables)."""
-    return _markdown(_context(report.as_dict()))
-
-
-def write_report(report: Report, folder: Path) -> None:
-    """Write ``report.json``, ``report.md``, ``report.html`` and ``tables/*.csv`` into a folder that exists."""
+    The Markdown is CommonMark with tables. The page needs no network and runs no script.
+    """
     values = report.as_dict()
     context = _context(values)
     data = json.dumps(values, ensure_ascii=False, indent=1, allow_nan=False) + "\n"
-    # A file name may contain bytes that are not text; their escape is valid JSON.
-    write_atomic(folder / "report.json", data.encode("utf-8", "backslashreplace").decode())
-    write_atomic(folder / "report.md", _markdown(context))
-    write_atomic(folder / "report.html", _html(context))
+    return {
+        # A file name may contain bytes that are not text; their escape is valid JSON.
+        "report.json": data.encode("utf-8", "backslashreplace").decode(),
+        "report.md": re.sub(r"\n{3,}", "\n\n", markdown_template("report.md.j2").render(context)),
+        "report.html": html_template("report.html.j2").render(context),
+        **{f"tables/{name}.csv": table.csv for name, table in context["tables"].items()},
+    }
+
+
+def write_report(report: Report, folder: Path) -> None:
+    """Write the `report_files` into a folder that exists."""
     with replaced_folder(folder / "tables") as tables:
-        for name, table in context["tables"].items():
-            (tables / f"{name}.csv").write_text(table.csv, "utf-8")
-
-
-def _html(context: Mapping[str, Any]) -> str:
-    return html_template("report.html.j2").render(context)
-
-
-def _markdown(context: Mapping[str, Any]) -> str:
-    return re.sub(r"\n{3,}", "\n\n", markdown_template("report.md.j2").render(context))
+        for name, text in report_files(report).items():
+            if name.startswith("tables/"):
+                (tables / Path(name).name).write_text(text, "utf-8")
+            else:
+                write_atomic(folder / name, text)
 
 
 def _context(values: Mapping[str, Any]) -> dict[str, Any]:
