@@ -17,23 +17,10 @@ PAPER = "paper"
 NOT_BUNDLED = None
 """In a table of models: there is none for this role, so systems that need it are left out."""
 
+_BUNDLED = ("encoder", "masked", "denoiser", "similarity", "questions", "fluency")
 MODELS: Mapping[str, Mapping[str, str | None]] = {
-    "bundled": {
-        "encoder": ENGLISH,
-        "masked": ENGLISH,
-        "denoiser": ENGLISH,
-        "seq2seq": NOT_BUNDLED,
-        "similarity": ENGLISH,
-        "questions": ENGLISH,
-        "fluency": ENGLISH,
-        "aligner": MULTILINGUAL,
-    },
-    "bundled-multilingual": {
-        **dict.fromkeys(
-            ("encoder", "masked", "denoiser", "similarity", "questions", "fluency", "aligner"), MULTILINGUAL
-        ),
-        "seq2seq": NOT_BUNDLED,
-    },
+    "bundled": {**dict.fromkeys(_BUNDLED, ENGLISH), "seq2seq": NOT_BUNDLED, "aligner": MULTILINGUAL},
+    "bundled-multilingual": {**dict.fromkeys(_BUNDLED, MULTILINGUAL), "seq2seq": NOT_BUNDLED, "aligner": MULTILINGUAL},
     PAPER: {
         "encoder": "xlm-roberta-large",
         "masked": "xlm-roberta-base",
