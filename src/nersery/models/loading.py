@@ -150,15 +150,13 @@ class ModelSource:
             name for name in names if name.startswith(f"{model.base_model_prefix}.")
         } or names  # a network without prefix has no head
         missing = set(report["missing_keys"])
-        if unequal := (names if whole else base) & {key for key, *_ in report["mismatched_keys"]}:
+        unequal = (names if whole else base) & {key for key, *_ in report["mismatched_keys"]}
+        is_other = len(missing & base) > len(base) / 2 or (whole and missing & base)
+        if wrong := unequal or (missing if is_other else ()):
             raise MissingResourceError(
-                f'the weights of "{self.name}" are not those of its configuration: {len(unequal)} have other shapes, '
-                f"e.g. {min(unequal)}. They would be random; expected a complete model"
-            )
-        if missing and (len(missing & base) > len(base) / 2 or (whole and missing & base)):
-            raise MissingResourceError(
-                f'the weights of "{self.name}" are not those of its configuration: {len(missing)} are missing, e.g. '
-                f"{min(missing)}. They would be random; expected a complete model"
+                f'the weights of "{self.name}" are not those of its configuration: {len(wrong)} '
+                f"{'have other shapes' if unequal else 'are missing'}, e.g. {min(wrong)}. They would be random; "
+                "expected a complete model"
             )
         if whole and missing:
             raise MissingResourceError(
