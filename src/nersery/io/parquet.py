@@ -131,14 +131,12 @@ def _names(metadata: Mapping[bytes, bytes] | None) -> Names:
         features = json.loads((metadata or {})[FEATURES])["info"]["features"].items()
         labels = {name: feature[0] if isinstance(feature, list) else feature for name, feature in features}
         labels = {name: label.get("feature", label) for name, label in labels.items()}
-        names_by_column = {name: label["names"] for name, label in labels.items() if _is_class(label)}
-        return {name: dict(enumerate(names)) for name, names in names_by_column.items()}
+        classes = (
+            pair for pair in labels.items() if isinstance(pair[1], dict) and pair[1].get("_type") == "ClassLabel"
+        )
+        return {name: dict(enumerate(label["names"])) for name, label in classes}
     except (ValueError, LookupError, TypeError, AttributeError):
         return {}
-
-
-def _is_class(feature: Any) -> bool:
-    return isinstance(feature, dict) and feature.get("_type") == "ClassLabel"
 
 
 def with_names(row: Object, names: Names) -> Object:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import random
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
@@ -62,7 +61,7 @@ def adapt(model: MaskedLM, path: str, *, epochs: int, training: Training = NO_TR
     )
     model.fine_tune(
         texts,
-        _all_words,
+        lambda words, _: MaskedInput(words, tuple(range(len(words)))),
         plan,
         rate=MASK_RATE,
         seed=training.seed,
@@ -81,7 +80,3 @@ def _read(path: str) -> list[tuple[str, ...]]:
     if not texts:
         raise DataError(f"{path} holds no sentence to adapt to", fix=fix)
     return texts
-
-
-def _all_words(words: tuple[str, ...], rng: random.Random) -> MaskedInput:
-    return MaskedInput(words, tuple(range(len(words))))
