@@ -53,11 +53,7 @@ class GlinerLabels(TypeSettings, Annotator):
         _ = self._model
 
     def fit(self, gold: Sequence[Sentence], training: Training = NO_TRAINING) -> None:
-        """Choose the types; nothing is learnt.
-
-        Raises:
-            SettingsError: When there is no type to find.
-        """
+        """Choose the types; nothing is learnt. A `SettingsError` when there is no type to find."""
         types = self.types_to_find(gold)
         self._names = {description(type_, self.definitions): type_ for type_ in types}
         if len(self._names) < len(types):

@@ -71,11 +71,7 @@ class LlmLabels(EndpointMethod, TypeSettings, Annotator):
         return not (self.types and self.examples == 0 and self.temperature == 0)
 
     def fit(self, gold: Sequence[Sentence], training: Training = NO_TRAINING) -> None:
-        """Choose the types and the gold sentences to show.
-
-        Raises:
-            SettingsError: When there is no type to ask for.
-        """
+        """Choose the types and the gold sentences to show; a `SettingsError` when there is no type to ask for."""
         self.follow(training.progress)
         self._types = tuple(self.types_to_find(gold))
         kept = [s.with_entities(e for e in s.entities if e.type in self._types) for s in gold]

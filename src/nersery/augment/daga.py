@@ -76,11 +76,7 @@ class DAGA(FineTuningSettings, Augmenter):
         pick_device(self.device)
 
     def fit(self, sentences: Iterable[Sentence], training: Training = NO_TRAINING) -> None:
-        """Train the model on gold sentences with their tags.
-
-        Raises:
-            DataError: When no sentence has an entity.
-        """
+        """Train the model on gold sentences with their tags; a `DataError` when no sentence has an entity."""
         from nersery.models.lstm import LSTMLanguageModel, frequent, training_plan
         from nersery.taggers.base import training_record
 

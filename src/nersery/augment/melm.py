@@ -56,11 +56,7 @@ class MELM(MentionPredictions, FineTuningSettings, TypeDescriptions, model_setup
     _languages: dict[tuple[str, ...], frozenset[str]] = hidden(default_factory=dict)
 
     def fit(self, sentences: Iterable[Sentence], training: Training = NO_TRAINING) -> None:
-        """Fine-tune the model on the mentions.
-
-        Raises:
-            DataError: When no sentence has an entity.
-        """
+        """Fine-tune the model on the mentions; a `DataError` when no sentence has an entity."""
         gold = sentences_with_entities(self, sentences)
         warn_of_unused(self.descriptions, "descriptions", gold)
         self._languages = _languages_of_mentions(gold)

@@ -116,11 +116,7 @@ class ReadOptions:
 
 
 def read_options(options: Mapping[str, Any]) -> ReadOptions:
-    """Options of reading by their names.
-
-    Raises:
-        SettingsError: With all unknown names and wrong values.
-    """
+    """Options of reading by their names; a `SettingsError` with all unknown names and wrong values."""
     names = [field.name for field in fields(ReadOptions)]
     if issues := [f'there is no option "{name}"; {did_you_mean(name, names)}' for name in options if name not in names]:
         raise SettingsError("\n".join(issues))

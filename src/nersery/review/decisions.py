@@ -261,11 +261,7 @@ class Decisions:
             raise self._damaged(number) from None
 
     def check_all(self) -> None:
-        """Refuse decisions on sentences that the corpus does not have.
-
-        Raises:
-            DataError: When there is one.
-        """
+        """Raise `DataError` for a decision on a sentence that the corpus does not have."""
         for id, (number, _) in self._unchecked.items():
             raise self._misplaced(id, number)
 

@@ -122,11 +122,7 @@ def _check_definitions(definitions: Mapping[str, str], gold: Corpus) -> None:
 
 
 def _tested(test: str | Path, options: io.ReadOptions, gold: Corpus) -> Corpus:
-    """The sentences of test.
-
-    Raises:
-        DataError: If nothing can be scored on them.
-    """
+    """The sentences of test; a `DataError` if nothing can be scored on them."""
     corpus = Corpus(io.open_corpus(test, options))
     if not corpus:
         raise DataError(Issue("the file is empty", str(test)), fix="give labelled sentences, or leave out --test")

@@ -211,11 +211,7 @@ class GrowJob:
         return read_material(self.train, self.raw, self.test, self.options, MOST_RAW, self.definitions)
 
     def _earlier_record(self) -> dict[str, Any]:
-        """What an earlier call has left.
-
-        Raises:
-            SettingsError: If the folder belongs to another job.
-        """
+        """What an earlier call has left; a `SettingsError` if the folder belongs to another job."""
         refuse_unwritable(self.folder)
         path, fingerprint = self.folder / "grow.json", self.fingerprint()
         if not path.exists():

@@ -86,11 +86,7 @@ class DataSettings:
 
     @property
     def reading(self) -> ReadOptions:
-        """How the files are read.
-
-        Raises:
-            SettingsError: With all values that cannot be used.
-        """
+        """How the files are read; a `SettingsError` with all values that cannot be used."""
         options = {key: value for key, value in asdict(self).items() if key not in (*SPLITS, "languages")}
         return ReadOptions(**{**options, "repair": tuple(self.repair)})
 
