@@ -15,8 +15,7 @@ from nersery.experiments.grow.budget import Budget
 from nersery.experiments.grow.candidates import systems_for
 from nersery.experiments.grow.costs import Costs
 from nersery.experiments.grow.schedules import Schedule
-from nersery.experiments.grow.search import Search
-from nersery.experiments.grow.tried import Tried
+from nersery.experiments.grow.search import Search, Tried
 from nersery.experiments.recipe import parse_recipe
 from nersery.experiments.systems import System
 from nersery.experiments.text_profile import TextProfile

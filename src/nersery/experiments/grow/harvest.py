@@ -19,8 +19,7 @@ from nersery.experiments.active_learning.next_sentences import SCORE, next_sente
 from nersery.experiments.analysis import counts_on_test, pooled_f1
 from nersery.experiments.grow.material import RAW_ID
 from nersery.experiments.grow.plan import recipe_text
-from nersery.experiments.grow.search import Search
-from nersery.experiments.grow.tried import Tried
+from nersery.experiments.grow.search import Search, Tried
 from nersery.experiments.results import build_report
 from nersery.experiments.run_state.fingerprint import fingerprint_of
 from nersery.experiments.systems import GOLD, System

@@ -17,13 +17,37 @@ from nersery.experiments.grow.budget import Budget
 from nersery.experiments.grow.costs import Costs
 from nersery.experiments.grow.expectation import Gain, expected_gain, usual_gain
 from nersery.experiments.grow.schedules import ENOUGH, HALF, SCHEDULES, Schedule
-from nersery.experiments.grow.tried import Tried
 from nersery.experiments.grow.zero_shot import HOPELESS, asked, zero_shot_f1
 from nersery.experiments.runner import Run
 from nersery.experiments.systems import GOLD, System
 from nersery.models.bundled import ENCODERS
 from nersery.report.model import label_of
 from nersery.report.number_format import in_minutes, plural
+
+
+@dataclass
+class Tried:
+    """What became of a system.
+
+    Args:
+        folds: Those that it was scored on.
+        seconds: What they took together.
+        fate: Why it was dropped; empty while it is in the race.
+        dropped: After that many folds it was in the weaker half; 0 if it never was.
+        answers: F1 of its questions alone on some labelled sentences; None if that was not measured, 1 if they say
+            too little.
+        leads: Whether the methods have its encoder, so that a resumed search decides as before.
+    """
+
+    name: str
+    folds: list[int] = field(default_factory=list)
+    estimate: float = 0.0
+    seconds: float = 0.0
+    fate: str = ""
+    dropped: int = 0
+    answers: float | None = None
+    leads: bool = False
+
 
 SAMPLES = 2000
 LEAST = 60.0

@@ -52,8 +52,7 @@ from nersery.experiments.grow.harvest import Harvest, harvest, remove_other_tagg
 from nersery.experiments.grow.material import Material, read_material, save_material
 from nersery.experiments.grow.plan import Plan, make_plan, recipe_text
 from nersery.experiments.grow.schedules import POOR, SCHEDULES, Schedule, with_schedule
-from nersery.experiments.grow.search import Search
-from nersery.experiments.grow.tried import Tried
+from nersery.experiments.grow.search import Search, Tried
 from nersery.experiments.recipe import Recipe, load
 from nersery.experiments.runner import Run
 from nersery.experiments.systems import GOLD
