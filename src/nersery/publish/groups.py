@@ -10,8 +10,7 @@ from itertools import chain
 from nersery.augment.base import ancestors
 from nersery.core.disjoint_sets import DisjointSets
 from nersery.core.sentence import Sentence
-from nersery.select.components.exact_duplicates import ExactDuplicates
-from nersery.select.components.near_duplicates import NearDuplicates, text_of
+from nersery.select.components.near_duplicates import ExactDuplicates, NearDuplicates, text_of
 
 LARGE = 16
 """Minimum size of a set that is processed as a whole."""

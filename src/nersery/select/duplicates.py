@@ -14,8 +14,7 @@ from nersery.core.training_context import NO_TRAINING, Training
 from nersery.core.typed_settings import hidden
 from nersery.io.ids import Ids
 from nersery.select.base import Selector
-from nersery.select.components.exact_duplicates import ExactDuplicates
-from nersery.select.components.near_duplicates import NOTHING, Found, NearDuplicates, text_of
+from nersery.select.components.near_duplicates import NOTHING, ExactDuplicates, Found, NearDuplicates, text_of
 
 SOURCES = ("held-out data", "gold", "another generated sentence")
 """What a sentence may be a duplicate of; of several that are equally near, the first counts."""
