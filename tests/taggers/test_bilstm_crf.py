@@ -12,8 +12,7 @@ from nersery.core.sentence import Entity, Sentence
 from nersery.models.word_vectors import WordVectors, read_first
 from nersery.taggers.base import load_tagger, strict_f1
 from nersery.taggers.bilstm_crf import BiLSTMCRF
-from nersery.taggers.components.bilstm import BiLSTM
-from nersery.taggers.components.recurrent import RecurrentNetwork, Sizes
+from nersery.taggers.components.recurrent import BiLSTM, RecurrentNetwork, Sizes
 from nersery.taggers.components.tag_set import TagSet
 from nersery.taggers.components.word_features import FIRST, LONGEST_WORD, PAD, UNKNOWN, KnownWords, WordTable
 
