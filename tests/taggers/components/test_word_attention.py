@@ -11,7 +11,7 @@ from torch import nn
 from nersery.core.errors import SettingsError, UnfittedError
 from nersery.core.sentence import Entity, Sentence
 from nersery.models.packed.packed_encoder import can_pack
-from nersery.taggers.components import subword_attention as module
+from nersery.taggers.components import word_attention as module
 from nersery.taggers.components.word_attention import between_words, word_attention
 from nersery.taggers.transformer import TransformerTagger
 from tests.standins import Memory
