@@ -119,15 +119,12 @@ class Rows(Protocol):
 def opened(
     corpus: Sentences, name: str = "the corpus", *, raw: bool = False, attached: float | None = None
 ) -> io.Source:
-    """The sentences of a file or folder, or those that are given, read as often as needed.
+    """The sentences of a file or folder, or those that are given; a `SettingsError` for what can be read only once.
 
     Args:
         name: What messages call it.
         raw: Read a file of an unknown format as text.
         attached: Of the labelled sentences that the raw text goes with; see `nersery.io.open_text`.
-
-    Raises:
-        SettingsError: If it is an iterator, which can be read only once.
     """
     if isinstance(corpus, str | Path):
         return io.open_text(corpus, attached=attached) if raw else io.open_corpus(corpus)

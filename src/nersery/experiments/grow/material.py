@@ -67,17 +67,7 @@ def read_material(
         DataError: If they cannot be used.
     """
     gold, relabelled = _joined(train, options)
-    if not gold:
-        message = "the file is empty" if len(train) == 1 else "the files are empty"
-        raise DataError(Issue(message, ", ".join(train)), fix="give labelled sentences")
-    require_labels(gold.sentences, ", ".join(train))
-    texts = [unspaced(sentence.words) for sentence in gold if sentence.entities]
-    if (useful := len({*texts})) < LEAST_SENTENCES:
-        noun = "sentences" if useful == len(texts) else "different sentences"
-        raise DataError(
-            Issue(f"the number of {noun} with entities is {useful}, expected at least {LEAST_SENTENCES}", train[0]),
-            fix="label more, or label raw text by questions: nersery annotate --method qa_prompting",
-        )
+    _require_enough(gold, train)
     _check_definitions(definitions or {}, gold)
     test_corpus = _tested(test, options, gold) if test else Corpus([])
     text = profile(gold, options.language)
@@ -92,23 +82,25 @@ def read_material(
     if definitions and not raw:
         notes.append("there is no raw text to ask questions about: definitions are not used")
     if raw:
-        known = {unspaced(sentence.words) for corpus in (gold, test_corpus) for sentence in corpus}
-        raw_options = replace(options, format=io.AUTO)  # the user names the format of the labelled sentences
-        raw_text = io.open_text(raw, raw_options, attached_share(gold))
-        unlabelled, raw_notes = _raw(raw_text, known, most_raw, {*gold.by_id, *test_corpus.by_id})
+        unlabelled, raw_notes = _raw(raw, options, gold, test_corpus, most_raw)
         notes += raw_notes
-        if not unlabelled:
-            message = "all sentences are also in train or test" if raw_notes else "the file is empty"
-            raise DataError(Issue(message, str(raw)), fix="give other raw text")
         refuse_other_language(text, profile(unlabelled, options.language))
-        notes += filter(
-            None,
-            [
-                corpus_notes.note_of_punctuation(gold, unlabelled),
-                corpus_notes.note_of_length("raw text", sum(map(len, unlabelled)), len(unlabelled)),
-            ],
-        )
     return Material(gold, unlabelled, test_corpus, text, tuple(notes), definitions or {})
+
+
+def _require_enough(gold: Corpus, train: Sequence[str]) -> None:
+    """Raise `DataError` if there are too few labelled sentences."""
+    if not gold:
+        message = "the file is empty" if len(train) == 1 else "the files are empty"
+        raise DataError(Issue(message, ", ".join(train)), fix="give labelled sentences")
+    require_labels(gold.sentences, ", ".join(train))
+    texts = [unspaced(sentence.words) for sentence in gold if sentence.entities]
+    if (useful := len({*texts})) < LEAST_SENTENCES:
+        noun = "sentences" if useful == len(texts) else "different sentences"
+        raise DataError(
+            Issue(f"the number of {noun} with entities is {useful}, expected at least {LEAST_SENTENCES}", train[0]),
+            fix="label more, or label raw text by questions: nersery annotate --method qa_prompting",
+        )
 
 
 def _check_definitions(definitions: Mapping[str, str], gold: Corpus) -> None:
@@ -182,7 +174,22 @@ def _renamed(id: str, file: str, times: int) -> str:
     return f"{Path(file).stem}/{id}" + (f"/{times}" if times > 1 else "")
 
 
-def _raw(source: Iterable[Sentence], known_texts: set[str], most: int, ids: set[str]) -> tuple[Corpus, list[str]]:
+def _raw(raw: str | Path, options: io.ReadOptions, gold: Corpus, test: Corpus, most: int) -> tuple[Corpus, list[str]]:
+    """The raw sentences that are in neither gold nor test, and notes on them; a `DataError` if there is none."""
+    source = io.open_text(raw, replace(options, format=io.AUTO), attached_share(gold))  # the format is that of gold
+    known_texts = {unspaced(sentence.words) for corpus in (gold, test) for sentence in corpus}
+    corpus, notes = _drawn(source, known_texts, most, {*gold.by_id, *test.by_id})
+    if not corpus:
+        message = "all sentences are also in train or test" if notes else "the file is empty"
+        raise DataError(Issue(message, str(raw)), fix="give other raw text")
+    oddities = (
+        corpus_notes.note_of_punctuation(gold, corpus),
+        corpus_notes.note_of_length("raw text", sum(map(len, corpus)), len(corpus)),
+    )
+    return corpus, [*notes, *filter(None, oddities)]
+
+
+def _drawn(source: Iterable[Sentence], known_texts: set[str], most: int, ids: set[str]) -> tuple[Corpus, list[str]]:
     """Raw sentences under ids that no labelled sentence has, in the order of the file, each text once.
 
     A comment keeps the id that the user knows.
