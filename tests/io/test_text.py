@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 import tracemalloc
@@ -13,7 +14,7 @@ import pytest
 from nersery.core.errors import DataError
 from nersery.core.sentence import Entity, Sentence
 from nersery.crosslingual.sides import in_order, open_side
-from nersery.io import ReadOptions, open_corpus, read, reject_line, write
+from nersery.io import ReadOptions, open_corpus, open_text, read, reject_line, write
 from nersery.io import text as module
 from nersery.io.text_file import TextFile
 from nersery.pipeline.stage_job import corpus_job
@@ -112,6 +113,47 @@ def test_zero_width_spaces_are_where_phrases_are_to_be_cut(tmp_path: Path) -> No
     as_given, parted = (open_corpus(path, ReadOptions(split=split)).description for split in ("spaces", "punctuation"))
     assert as_given.endswith('(the split "punctuation" cuts them)')
     assert parted == "text"
+
+
+@pytest.mark.parametrize(
+    ("text", "words", "told"),
+    [
+        ("Ada kam, sah: «Oslo».\n", ["Ada", "kam", ",", "sah", ":", "«", "Oslo", "»", "."], "punctuation is split off"),
+        ("  सीता  दिल्ली गई।\n", ["सीता", "दिल्ली", "गई", "।"], "punctuation is split off"),
+        ("ذهبت إلى أوسلو؟\n", ["ذهبت", "إلى", "أوسلو", "؟"], "punctuation is split off"),
+        ("王小明在北京。\n", [*"王小明在北京。"], "each character is a word"),
+        ("ខ្ញុំ\u200bរស់នៅ\u200bក្នុង\u200bភ្នំពេញ\n", ["ខ្ញុំ", "រស់នៅ", "ក្នុង", "ភ្នំពេញ"], "punctuation is split off"),
+        ("Ada (1815) , 🧑🏽‍🚀 !\n", ["Ada", "(1815)", ",", "🧑🏽‍🚀", "!"], ""),
+        ("Ada met Mr. Bo\n", ["Ada", "met", "Mr.", "Bo"], ""),
+    ],
+)
+def test_text_is_split_by_what_it_looks_like(tmp_path: Path, text: str, words: list[str], told: str) -> None:
+    path = tmp_path / "raw.txt"
+    path.write_text(text, "utf-8")
+    sentence, source = read(path)[0], open_corpus(path)
+    assert list(sentence.words) == words
+    assert (told in source.description) if told else source.description == "text"
+    assert read(path, split="spaces")[0].words == tuple(text.split())
+    assert not read(path, split="spaces")[0].offsets
+    if told:
+        assert [text[start:end] for start, end in sentence.offsets] == words
+
+
+@pytest.mark.parametrize("text", ["  «Ada» came to Oslo, (twice)…\n", "王小明在北京。\n", "Şırnak'ta “kaldı”.\n"])
+def test_labels_of_split_text_come_back_in_the_text_as_it_was(tmp_path: Path, text: str) -> None:
+    (tmp_path / "raw.txt").write_text(text, "utf-8")
+    labelled = [sentence.with_entities([Entity(1, 3, "X")]) for sentence in read(tmp_path / "raw.txt")]
+    write(labelled, tmp_path / "spans.jsonl", format="spans")
+    assert json.loads((tmp_path / "spans.jsonl").read_text("utf-8"))["text"] == text.strip()
+    assert read(tmp_path / "spans.jsonl")[0].labels == labelled[0].labels
+
+
+def test_text_that_goes_with_labelled_sentences_is_split_like_these(tmp_path: Path) -> None:
+    (tmp_path / "raw.txt").write_text("Ada kam, sah.\n", "utf-8")
+    for attached, count in {None: 5, 0.1: 5, 0.9: 3}.items():
+        assert [len(sentence) for sentence in open_text(tmp_path / "raw.txt", attached=attached)] == [count]
+    options = ReadOptions(split="punctuation")
+    assert [len(sentence) for sentence in open_text(tmp_path / "raw.txt", options, 0.9)] == [5]
 
 
 @pytest.mark.parametrize(

@@ -34,10 +34,10 @@ _PARTS: dict[str, Callable[[Sentence], Any]] = {
     COLUMNS: attrgetter("columns"),
     COMMENTS: attrgetter("comments"),
     DOCUMENTS: attrgetter("document"),
-    OFFSETS: attrgetter("offsets"),
+    OFFSETS: lambda sentence: sentence.offsets and (sentence.document or sentence.offsets[0][0]),
 }
 """Whether a sentence has a part. Words are never lost altogether, and a format refuses entities or says in its name
-that it drops them."""
+that it drops them. Offsets within a text of its own tell no more than where white space was."""
 
 
 class Losses:

@@ -40,15 +40,18 @@ def lacks_spaces(text: str) -> bool:
     return NO_SPACES.search(text) is not None
 
 
-def runs_on(words: Sequence[str]) -> bool:
+def runs_on(words: Sequence[str], longest: int = LONGEST_MEAN) -> bool:
     """Whether words look like whole phrases of a script without spaces.
+
+    Args:
+        longest: Letters of such a script that words have on average, at most.
 
     >>> runs_on(["王小明在北京工作很多年"]), runs_on(["王小明", "在", "北京", "工作"])
     (True, False)
     """
     letters = [itertools.filterfalse(is_mark, NO_SPACES.findall(word)) for word in words]
     counts = [count for characters in letters if (count := sum(1 for _ in characters))]
-    return len(counts) > LEAST_SHARE * len(words) and sum(counts) > LONGEST_MEAN * len(counts)
+    return len(counts) > LEAST_SHARE * len(words) and sum(counts) > longest * len(counts)
 
 
 def is_character(word: str) -> bool:

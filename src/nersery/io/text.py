@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property, partial
 from itertools import chain, islice
 from typing import ClassVar
@@ -47,7 +47,10 @@ SPLIT_HINT = r"put each sentence on a line of its own, e.g. with sed -E 's/([.!?
 
 
 class TextSource(Source):
-    """Unlabelled sentences, one per line, with ids ``{file}:{line}``; blank lines are left out, with a note."""
+    """Unlabelled sentences, one per line, with ids ``{file}:{line}``; blank lines are left out, with a note.
+
+    Where more than white space parts the words, they have their places in the line.
+    """
 
     is_split = True
     blank_line: ClassVar[Reject | None] = None
@@ -92,7 +95,8 @@ class TextSource(Source):
         """One pass over the file."""
         blank = first = before_sentences = 0
         for number, line in enumerate(self.file.beginnings(LONGEST), start=1):
-            words, cleaned = findings.clean(self.split(line))
+            written = self.split(line)
+            words, cleaned = findings.clean(written)
             words, long = tuple(filter(None, words)), _too_long(line, number)
             if all(map(is_invisible, words)) and long is None:
                 if self.blank_line:
@@ -104,7 +108,8 @@ class TextSource(Source):
             id = f"{self.file.stem}:{number}"
             issues = [issue for issue in (long, lone_return(line, number)) if issue]
             try:
-                sentence = Sentence(words, id=id, language=self.options.language)
+                offsets = () if self.split is str.split or cleaned else tuple(places(written, line))
+                sentence = Sentence(words, id=id, language=self.options.language, offsets=offsets)
             except DataError as error:
                 issues += issues_in(error, number)
             if issues:
@@ -116,6 +121,19 @@ class TextSource(Source):
             lines = f"{before_sentences:,} blank lines, the first is" if before_sentences > 1 else "a blank line,"
             fix = "its translation, if there is one, must lose the same lines"
             warn(f"{self.file.name}: left out {lines} line {first:,}; {fix}")
+
+
+def places(words: Iterable[str], line: str) -> Iterator[tuple[int, int]]:
+    """The characters ``[start, end)`` of each word of a line, in code points.
+
+    >>> [*places(["Oslo", "!"], "  Oslo!")]
+    [(2, 6), (6, 7)]
+    """
+    end = 0
+    for word in words:
+        start = line.index(word, end)
+        end = start + len(word)
+        yield start, end
 
 
 def is_blank(line: str) -> bool:

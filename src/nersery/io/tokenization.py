@@ -11,7 +11,7 @@ from unicodedata import category
 
 from nersery.core.errors import SettingsError, did_you_mean
 from nersery.core.sentence import Sentence
-from nersery.io.scripts_without_spaces import NO_SPACES, STACKERS, is_mark, runs_on
+from nersery.io.scripts_without_spaces import LONGEST_MEAN, NO_SPACES, STACKERS, is_mark, runs_on
 
 Splitting = Literal["spaces", "punctuation", "signs", "characters"]
 SPLITTINGS: tuple[str, ...] = get_args(Splitting)
@@ -82,6 +82,8 @@ _BETWEEN_WORDS = re.compile(f"(?<={NO_SPACES.pattern}){ZERO_WIDTH_SPACE}+|{ZERO_
 """How Khmer, Thai, Lao and Burmese text may show where words end."""
 MOST_ATTACHED = 0.5
 """Share of the signs that end words; those of abbreviations and times always belong to words."""
+LONGEST_ALONE = 4
+"""Letters of a script without spaces, on average, where each line is one word: a name at most, and no sentence."""
 SENTENCES_READ = 2000
 """How many labelled sentences are looked at for signs such as commas."""
 SIGNS, LEAST_SIGNS = ",;:?!،؛؟۔।॥։።፣፤၊။។", 10
@@ -129,7 +131,7 @@ def attached_signs(sentences: Iterable[Sequence[str]], least: int = LEAST_SIGNS)
     for words in sentences:
         signs += [word for word in words if word[-1] in SIGNS]
         signs += [word for word in words[-1:] if word[-1] == "."]
-    longer = [word for word in signs if word[0].isalnum()]
+    longer = [word for word in signs if any(map(str.isalnum, word))]
     return len(longer) / len(signs) if len(signs) >= least else None, longer[0] if longer else ""
 
 
@@ -147,7 +149,8 @@ def suggested_splitting(lines: Iterable[str]) -> Splitting:
     ('characters', 'spaces')
     """
     sentences = [line.split() for line in lines]
-    if runs_on(words := [*itertools.chain.from_iterable(sentences)]):
+    words = [*itertools.chain.from_iterable(sentences)]
+    if runs_on(words, LONGEST_ALONE if max(map(len, sentences), default=0) == 1 else LONGEST_MEAN):
         has_borders = sum(ZERO_WIDTH_SPACE in word for word in words) > len(words) / 2
         return "punctuation" if has_borders else "characters"
     share, _ = attached_signs(sentences, least=1)
