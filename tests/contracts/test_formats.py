@@ -77,7 +77,9 @@ def test_any_sentence_comes_back_or_is_refused(
     except DataError:
         assert not path.exists()
         return
-    options = ReadOptions(format="text" if name == "words" else name, scheme="IOB2" if name == "conll" else None)
+    format = "text" if name == "words" else name
+    split = "spaces" if format == "text" else None  # else it is split by what it looks like
+    options = ReadOptions(format=format, scheme="IOB2" if name == "conll" else None, split=split)
     (back,) = open_corpus(path, options)
     assert back.words == sentence.words
     assert back.labels == (sentence.labels if ENTITIES in known.keeps else ())
