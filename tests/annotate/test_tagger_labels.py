@@ -56,6 +56,26 @@ def test_a_named_tagger_is_opened_once_and_before_any_work(opened: list[str]) ->
     assert opened == ["my-tagger"]
 
 
+@pytest.mark.parametrize(
+    ("types", "note"),
+    [
+        ({}, 'predicts types that the labelled sentences lack: it predicts LOC, MISC, PER; the labelled sentences have '
+             'PER. Rename or drop LOC, MISC, e.g. types = { LOC = "" }'),
+        ({"LOC": "", "MISC": "", "PER": ""}, "leaves mentions of some types unlabelled"),
+        ({"LOC": "", "MISC": ""}, ""),
+    ],
+)  # fmt: skip
+def test_a_note_says_that_a_named_tagger_has_other_types_than_gold(
+    types: dict[str, str], note: str, opened: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    annotate(RAW, TaggerLabels("t", types=types))
+    assert "note" not in capsys.readouterr().err, "without gold nothing is compared"
+    annotate(RAW, TaggerLabels("t", types=types), GOLD)
+    err = capsys.readouterr().err
+    assert note in err
+    assert ("note" in err) == bool(note)
+
+
 def test_types_get_other_names_or_go(opened: list[str]) -> None:
     named = annotate(RAW, TaggerLabels("t", types={"PER": "person", "LOC": ""}))
     assert [s.labels for s in named.corpus] == [((0, 1, "person"), (1, 2, "person")), ()]

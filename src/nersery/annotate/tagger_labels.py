@@ -10,7 +10,7 @@ from nersery.annotate.base import Annotator
 from nersery.core.definitions import check_types
 from nersery.core.errors import SettingsError, did_you_mean
 from nersery.core.registry import create_within, name_of, unfitted
-from nersery.core.sentence import Sentence
+from nersery.core.sentence import Sentence, types_in
 from nersery.core.training_context import NO_TRAINING, Training
 from nersery.core.typed_settings import ModelName, hidden
 from nersery.core.warnings import warn
@@ -80,17 +80,25 @@ class TaggerLabels(Annotator):
 
     def check_types(self, types: Collection[str]) -> None:
         """Compare the named tagger's types with those of labelled sentences; see `Annotator.check_types`."""
+        foreign, difference = self._foreign_types(types)
+        if foreign:
+            raise SettingsError(difference)
+        if difference:
+            warn(difference)
+
+    def _foreign_types(self, types: Collection[str]) -> tuple[list[str], str]:
+        """Types that a named tagger predicts and labelled sentences lack, and how the types of both differ."""
         if self.tagger is None or self._tagger is None:
-            return
+            return [], ""
         predicted = {self.types.get(type_, type_) for type_ in self._tagger.types} - {""}
         detail = f"it predicts {', '.join(sorted(predicted))}; the labelled sentences have {', '.join(sorted(types))}"
         if foreign := sorted(predicted - {*types}):
-            raise SettingsError(
+            return foreign, (
                 f'the tagger "{self.tagger}" predicts types that the labelled sentences lack: {detail}. Rename or drop '
                 f'{", ".join(foreign)}, e.g. types = {{ {foreign[0]} = "" }}'
             )
-        if {*types} - predicted:
-            warn(f'the tagger "{self.tagger}" leaves mentions of some types unlabelled: {detail}')
+        unlabelled = f'the tagger "{self.tagger}" leaves mentions of some types unlabelled: {detail}'
+        return [], unlabelled if {*types} - predicted else ""
 
     def _check_names(self, tagger: Tagger) -> None:
         if unknown := [type_ for type_ in self.types if type_ not in tagger.types]:
@@ -111,6 +119,10 @@ class TaggerLabels(Annotator):
             self._tagger = gold_tagger(name_of(self), None, gold, training)
         assert self._tagger is not None, "the named one has been opened"
         self._check_names(self._tagger)
+        if types := types_in(gold):  # outside a run any type may be found, so a foreign one is no error here
+            _, difference = self._foreign_types(types)
+            if difference:
+                warn(difference)
 
     def annotate(self, sentences: Sequence[Sentence]) -> list[Sentence]:
         """The sentences under the tagger's labels; an error before `fit`."""
