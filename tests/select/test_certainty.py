@@ -37,6 +37,15 @@ def test_the_score_is_the_mean_over_words():
     assert tagger.asked == [(3, 7)]
 
 
+@pytest.mark.parametrize(("entities", "is_noted"), [((), True), ((Entity(0, 1, "PER"),), False)])
+def test_a_note_says_that_there_are_no_labels_to_judge(entities, is_noted, capsys):
+    candidates = [*NEW, Sentence(("Ada",), entities, id="c~1")]
+    select(candidates, Certainty(), GOLD, training=Training(tagger=Unsure))
+    assert ("note: no candidate has an entity, and certainty judges labels" in capsys.readouterr().err) == is_noted
+    select([], Certainty(), GOLD, training=Training(tagger=Unsure))
+    assert "note" not in capsys.readouterr().err
+
+
 def test_a_real_tagger_of_a_folder_is_asked(tmp_path, monkeypatch):
     tagger = BiLSTMCRF(steps=20, word_size=8, spelling_size=8, hidden_size=8, dropout=0.2)
     tagger.fit(GOLD)

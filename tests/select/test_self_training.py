@@ -88,6 +88,12 @@ def steps_of(result: Any) -> dict[str, float]:
 POOL = candidates(0.9, 0.5, 0.7, 0.1, 0.3)
 
 
+@pytest.mark.parametrize("relabel", [False, True])
+def test_a_note_says_that_candidates_have_no_labels_to_judge(relabel: bool, capsys: pytest.CaptureFixture[str]) -> None:
+    chosen(Scripted([1] * 9), Corpus(sentence.with_entities(()) for sentence in POOL), relabel=relabel)
+    assert ("self_training judges labels" in capsys.readouterr().err) != relabel
+
+
 class TestStrategies:
     @pytest.mark.parametrize(
         ("strategy", "expected"),

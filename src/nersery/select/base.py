@@ -21,7 +21,12 @@ from nersery.pipeline.error_policy import one_for_each
 from nersery.pipeline.stage import Stage
 from nersery.pipeline.stage_job import Sentences, opened, opened_if_given, run_stage, split_options
 from nersery.taggers.base import Tagger
-from nersery.taggers.components.gold_tagger import check_gold_tagger, gold_tagger, warn_of_unknown_labels
+from nersery.taggers.components.gold_tagger import (
+    check_gold_tagger,
+    gold_tagger,
+    warn_of_no_entity,
+    warn_of_unknown_labels,
+)
 
 
 class Selector(Method, ABC):
@@ -107,6 +112,10 @@ class TaggerJudge:
         self._tagger = gold_tagger(name_of(self), self.tagger, gold, training)
         self._seed = training.seed
         self._warned = set()
+
+    def fit_candidates(self, candidates: Iterable[Sentence]) -> None:
+        """Say if they have no labels to judge; see `Selector.fit_candidates`."""
+        warn_of_no_entity(name_of(self), candidates)
 
     def judge(self, sentences: Iterable[Sentence]) -> Tagger:
         """The tagger; says once which types of the sentences it does not know. An error before `fit`."""

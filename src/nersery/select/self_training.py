@@ -42,7 +42,7 @@ from nersery.taggers.base import (
     strict_f1,
     training_record,
 )
-from nersery.taggers.components.gold_tagger import gold_tagger, warn_of_unknown_labels
+from nersery.taggers.components.gold_tagger import gold_tagger, warn_of_no_entity, warn_of_unknown_labels
 from nersery.taggers.components.second_stage import fit_second_stage, foreign_settings, second_stage_issues
 
 Strategy = Literal["uncertainty", "easy_first", "hard_first", "all"]
@@ -153,6 +153,7 @@ class SelfTraining(Selector):
         self._gold = self._beside(pool)
         require_labels(self._gold)
         if not self.relabel:
+            warn_of_no_entity(name_of(self), pool)
             warn_of_unknown_labels(types_in(self._gold), pool, set())
         if not self._can_stop:
             why = NOTHING_TO_COMPARE if self._training.dev else "without dev sentences nothing says when to stop"

@@ -75,3 +75,18 @@ def warn_of_unknown_labels(known: Collection[str], candidates: Iterable[Sentence
             f"the tagger does not know {', '.join(unknown)}, and so never agrees where candidates have that: it knows "
             f"{', '.join(sorted(known))}"
         )
+
+
+def warn_of_no_entity(name: str, candidates: Iterable[Sentence]) -> None:
+    """Warn if there are candidates and none has an entity, as raw text by mistake.
+
+    Args:
+        name: The method that judges labels.
+        candidates: They are read up to the first entity.
+    """
+    labelled = (bool(sentence.entities) for sentence in candidates)
+    if not next(labelled, True) and not any(labelled):
+        warn(
+            f"no candidate has an entity, and {name} judges labels: it prefers sentences in which the tagger finds no "
+            "entity. If they are raw text, label it first, by nersery annotate"
+        )
