@@ -267,7 +267,7 @@ def test_before_any_training_it_is_known_whether_the_tagger_has_attention(tiny_m
     for method in (ACLM(tiny_masked_lm, keywords="none"), ACLM(tiny_masked_lm, tagger="./mine")):
         method.check_tagger(BiLSTMCRF())
     ACLM(tiny_masked_lm).check_tagger(TransformerTagger())
-    with pytest.raises(MissingResourceError, match="is no tagger"):
+    with pytest.raises(MissingResourceError, match="there is no folder"):
         ACLM(tiny_masked_lm, tagger="./nowhere").check()
     ACLM(tiny_masked_lm, keywords="none", tagger="./nowhere").check()
 

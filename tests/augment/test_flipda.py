@@ -218,5 +218,5 @@ def test_a_tiny_model_goes_the_whole_way(tiny_masked_lm: str) -> None:
 
 
 def test_a_tagger_that_is_not_there_is_named_before_any_training(tiny_masked_lm: str) -> None:
-    with pytest.raises(MissingResourceError, match="is no tagger"):
+    with pytest.raises(MissingResourceError, match="there is no folder"):
         FlipDA(tiny_masked_lm, tagger="./nowhere").check()

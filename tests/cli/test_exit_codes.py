@@ -98,7 +98,9 @@ class TestExitCodes:
                 "the 12 gold ids and the 6 predicted ids have nothing in common",
             ),
             (3, ["run", "demo", "--check", "--set", "data.dev=nothing.conll"], "there is no such file"),
-            (4, ["predict", "./nothing", "train.conll", "x.jsonl"], "./nothing is no tagger"),
+            (4, ["predict", "./nothing", "train.conll", "x.jsonl"], "there is no folder ./nothing: expected"),
+            (4, ["predict", "no/such/tagger", "train.conll", "x.jsonl"], "there is no folder no/such/tagger: expected"),
+            (4, ["predict", "train.conll", "train.conll", "x.jsonl"], "train.conll is no tagger"),
             (4, ["train", "train.conll", "t", "--set", "model=./nothing"], "there is no model folder ./nothing"),
             (
                 4,

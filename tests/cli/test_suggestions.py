@@ -240,7 +240,7 @@ class TestWhatIsWrong:
             (3, ["nothing.conll"], "nothing.conll: no sentence of 1 has an entity"),
             (3, ["test.conll", "--gold", "nothing.conll", *MELM], "no training sentence has an entity"),
             (4, ["test.conll", "--model", "./none"], "there is no model folder ./none"),
-            (4, ["test.conll", *MODEL, "--oracle", "./none"], "./none is no tagger"),
+            (4, ["test.conll", *MODEL, "--oracle", "./none"], "there is no folder ./none"),
         ],
         ids=lambda value: " ".join(value) if isinstance(value, list) else "",
     )

@@ -32,7 +32,7 @@ from nersery.pipeline.stage_job import (
     run_stage,
     text_paths,
 )
-from nersery.taggers.components.description import DESCRIPTION, attached_signs_of, read_description
+from nersery.taggers.components.description import DESCRIPTION, attached_signs_of, missing_folder, read_description
 
 FILES = (
     *("*.json", "*.safetensors", "*.model", "*.jinja", "vocab.txt", "merges.txt", "bpe.codes"),
@@ -155,11 +155,14 @@ def load_tagger(
         MissingResourceError: If there is no such tagger, or what the backend needs is missing.
     """
     as_path(folder, "the tagger")
-    description = read_description(folder)
-    if not Path(folder).is_dir() and (Path(folder).exists() or str(folder).startswith((".", "/", "~"))):
-        raise MissingResourceError(f"{folder} is no tagger: expected a folder that `nersery train` wrote")
-    name = description.get("tagger", "transformer")
-    tagger: Tagger = get("tagger", name).load(folder, trust_remote_code=trust_remote_code, device=device)
+    name = read_description(folder).get("tagger", "transformer")
+    missing = missing_folder(str(folder))
+    try:
+        tagger: Tagger = get("tagger", name).load(folder, trust_remote_code=trust_remote_code, device=device)
+    except MissingResourceError as error:
+        if not missing:
+            raise
+        raise MissingResourceError(f"{missing}. Nor is it a Hugging Face model: {error}") from error
     if backend == "onnx":
         tagger.use_onnx(Path(folder))
     return tagger

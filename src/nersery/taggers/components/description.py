@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import difflib
 import json
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from nersery.core.errors import MissingResourceError, SettingsError
 from nersery.core.files import DESCRIPTION as DESCRIPTION
-from nersery.core.registry import name_of
+from nersery.core.registry import BUNDLED, name_of
 
 
 def write_description(folder: Path, tagger: Any, settings: Mapping[str, Any]) -> None:
@@ -39,6 +41,31 @@ def read_description(folder: str | Path) -> dict[str, Any]:
 def attached_signs_of(tagger: str | Path) -> float | None:
     """`attached_signs` of the sentences that the tagger of a folder learnt from; None where they are not known."""
     return read_description(tagger).get("history", {}).get("attached_signs")
+
+
+def missing_folder(name: str) -> str:
+    """The beginning of a message if a tagger's name is likely that of a folder that is not there; else empty.
+
+    Raises:
+        MissingResourceError: If the name cannot be that of a Hugging Face model, and is no folder.
+    """
+    path = Path(name)
+    if name in BUNDLED or path.is_dir():
+        return ""
+    expected = "expected a folder that `nersery train` wrote"
+    if path.exists():
+        raise MissingResourceError(f"{name} is no tagger: {expected}")
+    close = [str(path.with_name(other)) for other in difflib.get_close_matches(path.name, _folders_in(path.parent))]
+    message = f"there is no folder {name}" + (f" (did you mean {' or '.join(close)}?)" if close else "")
+    if name.startswith((".", "/", "~")) or name.count("/") > 1:  # names on the hub are user/model or model
+        raise MissingResourceError(message if close else f"{message}: {expected}")
+    return message if close or ("/" in name and path.parent.is_dir()) else ""
+
+
+def _folders_in(folder: Path) -> list[str]:
+    with suppress(OSError):
+        return [path.name for path in folder.iterdir() if path.is_dir()]
+    return []
 
 
 def from_settings(cls: type[Any], settings: Mapping[str, Any], device: str, place: object) -> Any:
