@@ -111,6 +111,15 @@ class TestLabels:
         assert result.code == 0, result.err
         assert "note: teacher knows English alone, and the text does not look like English (Devan" in result.err
 
+    @pytest.mark.parametrize("target", ["dev.conll/out.jsonl", "dev.conll/deep/out.jsonl", "/proc/out.jsonl"])
+    def test_before_anything_is_predicted_it_is_known_that_the_output_cannot_be_written(self, target: str) -> None:
+        before = files(Path())
+        result = call(*NEXT[:3], target, *NEXT[4:])
+        assert result.code == 5
+        assert f"cannot read or write {target}: " in result.err
+        assert "predict teacher" not in result.err
+        assert files(Path()) == before
+
     def test_text_may_have_any_extension(self) -> None:
         assert call(*TEACHER).code == 0
         Path("raw.txt").rename("raw.de")

@@ -21,7 +21,7 @@ from nersery.cli import options
 from nersery.cli.app import INTERRUPTIONS, Terminated, label_group
 from nersery.core.definitions import check_types
 from nersery.core.errors import SettingsError, printable
-from nersery.core.files import content_hash
+from nersery.core.files import check_writable, content_hash
 from nersery.core.outcome import Reject, Tally
 from nersery.core.sentence import Sentence, types_in
 from nersery.core.warnings import note, remark
@@ -75,6 +75,7 @@ def next_(
     known = labelled or []
     options.refuse_same_file(target, source, *known)
     options.refuse_existing_outputs(target, force=force)
+    check_writable(target)
     taggers = tagger or [str(path) for path in taggers_of(run or Path())]
     of_labelled = replace(options.shared(io.ReadOptions), format=io.AUTO)
     labelled_sentences = [sentence for name in known for sentence in options.open_corpus(name, of_labelled)]

@@ -317,6 +317,16 @@ def written_beside(path: Path) -> Iterator[Path]:
         yield temporary
 
 
+def check_writable(path: Path) -> None:
+    """Raise `OSError`, before costly work, if no file can be written there; nothing is left or made."""
+    folder = next(parent for parent in path.absolute().parents if os.path.lexists(parent))
+    try:
+        with written_beside(folder / path.name):
+            pass
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, str(path)) from error
+
+
 def copy_atomic(file: Path, target: Path) -> None:
     """Copy a file, if there is one, so that under its new name it is whole or not there."""
     if file.exists():
