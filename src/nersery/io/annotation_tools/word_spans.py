@@ -13,11 +13,17 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from nersery.core.errors import Issue
 from nersery.io.formats import Beginning
 from nersery.io.jsonl import JsonlSource
-from nersery.io.objects import DECODER, ENCODER, Object, array_values
+from nersery.io.objects import DECODER, ENCODER, BrokenError, Object, array_values
+from nersery.io.rows import WRONG_OBJECT, is_plain
 from nersery.io.text_file import BLANKS, MOST_CHARACTERS
 
+EXPECTED = (
+    'an object such as {"tokenized_text": ["Ada", "saw", "New", "York"], "ner": [[0, 0, "PER"], [2, 3, "LOC"]]}: the '
+    "numbers of the first and last word, from 0, and the type; or one of DyGIE or SpERT"
+)
 _KEYS = ({"tokenized_text", "ner"}, {"sentences", "ner"}, {"tokens", "entities", "relations"})
 
 
@@ -45,22 +51,48 @@ class WordSpansSource(JsonlSource):
             else:
                 yield from ((line, sentence) for sentence in _sentences(value))
 
+    def load(self, given: Any, line: int) -> Object:
+        """As in JSONL, but an object of another form is compared with that of GLiNER; see `JsonlSource`."""
+        try:
+            return super().load(given, line)
+        except BrokenError as broken:
+            if any(issue.kind != WRONG_OBJECT for issue in broken.issues):
+                raise
+            message = f"{_wrong_part(given)!r:.100}, expected {EXPECTED}"
+            raise BrokenError(Issue(message, line=line, kind=WRONG_OBJECT)) from None
+
+
+def _wrong_part(given: Any) -> Any:
+    """The first label of GLiNER that is no range of words; else all, because something else is wrong."""
+    labels = given.get("ner") if isinstance(given, dict) and "tokenized_text" in given else None
+    return next((label for label in labels if not _is_range(label)), given) if isinstance(labels, list) else given
+
+
+def _is_range(label: Any) -> bool:
+    return isinstance(label, list) and [*map(type, label[:3])] == [int, int, str]
+
 
 def _sentences(value: Any) -> list[Any]:
-    """The sentences of an object, as the native format has them; the value itself if it has another form."""
+    """The sentences of an object, as the native format has them; what has another form stays as it is."""
     if not _is_known(value):
         return [ENCODER.encode(value) if isinstance(value, str) else value]  # a text would be taken for a line
     if "tokenized_text" in value:
-        return [_sentence(value["tokenized_text"], value["ner"], 0)]
+        return [_if_right(_sentence(value["tokenized_text"], value["ner"], 0), value)]
     if "tokens" in value:
         entities = [{key: entity.get(key) for key in ("start", "end", "type")} for entity in value["entities"]]
-        return [{"words": value["tokens"], "entities": entities}]
+        return [_if_right({"words": value["tokens"], "entities": entities}, value)]
     sentences, word_count, document = [], 0, value.get("doc_key")
     for words, ranges in zip(value["sentences"], value["ner"], strict=True):
         sentence = _sentence(words, ranges, word_count)
-        sentences.append(sentence | ({"document": document} if isinstance(document, str) else {}))
+        sentence |= {"document": document} if isinstance(document, str) else {}
+        sentences.append(_if_right(sentence, {"sentences": [words], "ner": [ranges]}))
         word_count += len(words)
     return sentences
+
+
+def _if_right(sentence: Object, written: Object) -> Object:
+    """The sentence, or what its file has if words or entities are wrong, so that the error shows that."""
+    return sentence if is_plain(sentence) else written
 
 
 def _is_known(value: Any) -> bool:
@@ -79,7 +111,7 @@ def _sentence(words: Any, ranges: Sequence[Any], before: int) -> Object:
     """A sentence with the ranges of words that end with their last one; ``before`` words stand in front of it."""
     entities = []
     for label in ranges:
-        if isinstance(label, list) and [*map(type, label[:3])] == [int, int, str]:
+        if _is_range(label):
             label = {"start": label[0] - before, "end": label[1] + 1 - before, "type": label[2]}
         entities.append(label)
     return {"words": words, "entities": entities}
