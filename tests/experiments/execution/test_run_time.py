@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 
+from nersery.annotate.tagger_labels import TaggerLabels
 from nersery.experiments.execution import run_time
-from nersery.experiments.execution.run_time import RunTime, Speed, annotator_speed, steps_of
+from nersery.experiments.execution.run_time import RunTime, Speed, Stopwatch, annotator_speed, steps_of, tagger_speed
 from nersery.experiments.recipe import parse_recipe
 from nersery.experiments.systems import MethodSettings
 from nersery.models.llm.chat_client import ChatClient
@@ -33,6 +34,32 @@ def test_no_sentence_is_sent_to_a_server(monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setattr(ChatClient, "ask", lambda *_, **__: pytest.fail("asked"))
     settings = {"model": "m", "server": "http://127.0.0.1:9/v1", "types": ["PER"]}
     assert annotator_speed(MethodSettings("llm_labels", settings, "annotate"), [], sentences(4)) == 0
+
+
+@pytest.mark.parametrize(("longest", "steps"), [(1e9, run_time.TIMED_STEPS), (0.0, 2)])
+def test_slow_steps_are_not_all_timed(
+    longest: float, steps: int, tiny_model: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    watches: list[Stopwatch] = []
+    monkeypatch.setattr(run_time, "Stopwatch", lambda: watches.append(Stopwatch()) or watches[-1])
+    monkeypatch.setattr(run_time, "LONGEST_TIMING", longest)
+    settings = MethodSettings("transformer", {"model": tiny_model, "steps": 300, "batch_size": 4}, "tagger")
+    speed = tagger_speed(settings, sentences(8))
+    assert len(watches[0].times) == steps
+    assert min(speed.step, speed.sentence) > 0
+    assert speed.sentence < speed.step
+
+
+@pytest.mark.parametrize(("longest", "labelled"), [(1e9, [6, 24]), (0.0, [6])])
+def test_slow_labelling_is_not_timed_twice(
+    longest: float, labelled: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    counts: list[int] = []
+    monkeypatch.setattr(TaggerLabels, "fit", lambda *_: None)
+    monkeypatch.setattr(TaggerLabels, "annotate", lambda _, part: counts.append(len(part)))
+    monkeypatch.setattr(run_time, "LONGEST_TIMING", longest)
+    assert annotator_speed(MethodSettings("tagger_labels", {}, "annotate"), [], sentences(30)) > 0
+    assert counts == labelled
 
 
 @pytest.mark.parametrize(
