@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 import tracemalloc
@@ -278,6 +279,29 @@ def test_blank_lines_in_front_of_sentences_are_left_out_with_a_note(
         "note: two.txt: left out 2 blank lines, the first is line 1; its translation, if there is one, must lose the "
         "same lines",
     ]
+
+
+@pytest.mark.parametrize("mark", ["\u2028", "\u2029", "\x0b"])
+def test_a_note_says_that_a_line_has_an_inner_line_break(
+    mark: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "raw.txt"
+    path.write_text(f"a{mark}\n{mark}b\nc{mark}d\n\u00a0e{mark}f\n", "utf-8")
+    assert [sentence.words for sentence in open_corpus(path)] == [("a",), ("b",), ("c", "d"), ("e", "f")]
+    err = capsys.readouterr().err
+    assert "raw.txt: a line break that is no line feed, such as U+2028, stands within 2 of its lines, first in" in err
+    convert = re.search("python3 -c '.*' < raw.txt > text.txt", err)
+    assert convert is not None
+    subprocess.run(convert[0], shell=True, cwd=tmp_path, check=True)
+    assert [sentence.words for sentence in read(tmp_path / "text.txt")] == [
+        ("a",),
+        ("b",),
+        ("c",),
+        ("d",),
+        ("e",),
+        ("f",),
+    ]
+    assert "line break" not in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("unseen", ["\u200b", "\u200e\u200f", "\xad", "\u2060 \u200b", " \u200d\t"])

@@ -41,6 +41,11 @@ BARRED = (
 TAGGED = "; its lines begin with XML tags, read as words (delete them: sed -E 's/<[^>]*>//g' raw.txt > text.txt)"
 _TAG = re.compile(r"\s*</?[A-Za-z][^<>]*>")
 _ENTITY = re.compile(r"&(?:[A-Za-z]{2,8}|#\d{2,6}|#x[0-9A-Fa-f]{2,6});")
+INNER_BREAKS = (
+    "a line break that is no line feed, such as U+2028, stands within {:,} of its lines, first in line {:,}: what it "
+    "parts is read as one sentence. If it is several, convert such breaks: python3 -c 'import sys; "
+    'print(*sys.stdin.read().splitlines(), sep="\\n")\' < raw.txt > text.txt'
+)
 LEAST_ROWS = 2
 """Of a table: a single line may have a tab by chance."""
 SPLIT_HINT = r"put each sentence on a line of its own, e.g. with sed -E 's/([.!?] |। |۔ |؟ |。|！|？)/\1\n/g'"
@@ -94,6 +99,7 @@ class TextSource(Source):
     def sentences(self, findings: Pass) -> Iterator[Sentence]:
         """One pass over the file."""
         blank = first = before_sentences = 0
+        joined = first_joined = 0
         for number, line in enumerate(self.file.beginnings(LONGEST), start=1):
             written = self.split(line)
             words, cleaned = findings.clean(written)
@@ -116,7 +122,11 @@ class TextSource(Source):
                 findings.broken(id, issues, unread(line))
             else:
                 findings.count(cleaned)
+                if len([*filter(str.strip, line.splitlines())]) > 1:
+                    joined, first_joined = joined + 1, first_joined or number
                 yield sentence
+        if joined:
+            warn(f"{self.file.name}: {INNER_BREAKS.format(joined, first_joined)}")
         if before_sentences:
             lines = f"{before_sentences:,} blank lines, the first is" if before_sentences > 1 else "a blank line,"
             fix = "its translation, if there is one, must lose the same lines"
