@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 from pathlib import Path
 
@@ -32,6 +33,7 @@ from nersery.io import open_corpus, open_text, read
         ("a.txt", "<DOC>\n<DOCID>1</DOCID>\n<LOCAL>Braga</LOCAL>\n", "XML"),
         ("a.txt", "<START:person> Ada <END> wrote .\nNobody else did .\n", r"marks in it.*<START:person> Ada <END>"),
         ("a.txt", "Ada|NNP|I-PER ran|VBD|O\n\nBo|PRP|O saw|VBD|O Rome|NNP|I-LOC\n", r"WikiNER.*\n.*sed 's/\$/\\n/'"),
+        ("a.txt", "Nobody else .\nAda/PER lives/O in/O Oslo/LOC\n", r"a slash and a tag.*\n.*sed -E"),
         ("a.train", "In <START> Rome <END> too .\n", "marks in it"),
         ("a.txt", "Sentence #,Word,POS,Tag\n1,Ada,NNP,B-per\n,ran,VB,O\n,.,.,O\n", "a table.*\n.*\"csv\""),
         ("a.train", "Ada|B-PER\nran|O\n.|O\n\nBo|O\n", "a table of words and tags without the extension"),
@@ -108,6 +110,7 @@ def test_xliff_gives_a_text_for_each_side(tmp_path: Path, name: str, content: st
         ("a.jsonl", '{"words": ["<LOC>x</LOC>", "\\"infons\\":", "<collection>"]}\n'),
         ("a.conll", "<LOC>x</LOC>\tB-LOC\nis\tO\n"),
         ("a.txt", "<LOC>x</LOC>\tB-LOC\nis\tO\n"),
+        ("a.txt", "Ada/NNP left/VBD ./.\nI/O and TCP/IP\nAda/Bo I/O TCP/IP x\nI/O I/P\n"),
         ("a.txt", "Com o\nAda o\nBlood group O\nGive O\nSo\n"),
         ("a.txt", "Blood of group A,B or,O\nThe groups are A, B or O\nGive me an O\n"),
     ],
@@ -117,6 +120,23 @@ def test_signs_in_words_are_no_marks(tmp_path: Path, name: str, text: str) -> No
     path.write_text(text, "utf-8")
     assert len(list(open_corpus(path))) > 0
     assert len(list(open_text(path))) > 0
+
+
+@pytest.mark.parametrize("tags", [("B-PER", "I-PER", "B-LOC"), ("PER", "PER", "LOC")])
+@pytest.mark.parametrize("end", ["\n", " \r\n"])
+def test_words_with_slashes_and_tags_become_columns_as_the_error_says(
+    tmp_path: Path, tags: tuple[str, ...], end: str
+) -> None:
+    first, second, place = tags
+    text = f"Ada/{first} Lovelace/{second} lives/O in/O and/or/O Oslo/{place}{end}"
+    (tmp_path / "old.txt").write_text(text * 2, "utf-8", newline="")
+    with pytest.raises(DataError) as caught:
+        open_text(tmp_path / "old.txt")
+    command = re.search(r"sed .* > new\.conll", caught.value.fix)
+    assert command is not None
+    subprocess.run(command[0], shell=True, cwd=tmp_path, check=True)
+    labels = ((0, 2, "PER"), (5, 6, "LOC"))
+    assert [s.labels for s in read(tmp_path / "new.conll", repair="bare-type")] == [labels] * 2
 
 
 def test_types_in_columns_are_read_as_the_error_says(tmp_path: Path) -> None:

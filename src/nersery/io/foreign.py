@@ -93,6 +93,13 @@ FOREIGN = (
         is_text=False,
     ),
     Foreign(
+        "text with a slash and a tag behind each word",
+        re.compile(r"^(?=.*/O(?: |\r?$))(?:\S+/(?:O|[A-Za-z][\w-]+)(?: +|(?=\r?$))){3,}\r?$", re.MULTILINE),
+        r"make columns of it: sed -E 's/$/\n/; s:/([^/ ]+)( +|\r?$):\t\1\n:g' old.txt > new.conll (types without B- "
+        "are then read by --repair bare-type)",
+        is_text=False,
+    ),
+    Foreign(
         "a table of words and tags without the extension .csv",
         re.compile(r"(?:^(?:.*[,;]|\S*\|)(?:O|[BI]-[^\s,;|]+)\r?\n){3}", re.MULTILINE),
         "read it as a table: --format csv",
