@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from pathlib import Path
+from unicodedata import normalize
 
 import pytest
 
@@ -105,6 +106,36 @@ def test_the_repair_with_which_labels_fit_is_the_only_one_that_is_named(tmp_path
     assert re.findall(r"--repair (\S+)", caught.value.fix) == [repair, "drop-sentence"]
     [sentence] = read(path, repair=(repair,))
     assert [sentence.mention(entity) for entity in sentence.entities] == [("Ada",), ("Bo",)]
+
+
+DECOMPOSED = {
+    "Latin": ("Zoé Léger met Bo", "Léger"),
+    "Hangul": ("서울에 김연아 있다", "김연아"),
+    "kana": ("が ぎ か", "ぎ"),
+}
+
+
+@pytest.mark.parametrize("script", DECOMPOSED)
+@pytest.mark.parametrize("name", [True, False])
+def test_offsets_of_composed_text_beside_decomposed_text_are_told(tmp_path: Path, script: str, *, name: bool) -> None:
+    text, mention = DECOMPOSED[script]
+    start = text.index(mention)
+    label = {"start": start, "end": start + len(mention), "label": "X", **({"text": mention} if name else {})}
+    path = tmp_path / "a.jsonl"
+    path.write_text(json.dumps({"text": normalize("NFD", text), "entities": [label]}), "utf-8")
+    with pytest.raises(DataError) as caught:
+        read(path)
+    assert re.findall(r"--repair (\S+)", caught.value.fix) == ["nfc-offsets", "drop-sentence"]
+    [sentence] = read(path, repair=("nfc-offsets",))
+    assert [sentence.mention(entity) for entity in sentence.entities] == [(normalize("NFD", mention),)]
+
+
+def test_a_label_within_a_word_of_decomposed_text_does_not_count_composed_letters(tmp_path: Path) -> None:
+    path = tmp_path / "a.jsonl"
+    path.write_text(json.dumps({"text": normalize("NFD", "In Köln met Adas"), "label": [[14, 17, "X"]]}), "utf-8")
+    with pytest.raises(DataError) as caught:
+        read(path)
+    assert re.findall(r"--repair (\S+)", caught.value.fix) == ["whole-words", "cut-words", "drop-sentence"]
 
 
 @pytest.mark.parametrize(

@@ -10,20 +10,22 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from itertools import pairwise
+from itertools import pairwise, repeat
+from unicodedata import is_normalized
 
 from nersery.core.errors import Issue
 from nersery.core.sentence import Entity
-from nersery.core.text_forms import composed
+from nersery.core.text_forms import HANGUL_LETTER, composed
 from nersery.core.wording import either
 from nersery.io.base import repair_hint
-from nersery.io.repairs import CRLF_OFFSETS, CUT_WORDS, UTF8_OFFSETS, UTF16_OFFSETS, WHOLE_WORDS
+from nersery.io.repairs import CRLF_OFFSETS, CUT_WORDS, NFC_OFFSETS, UTF8_OFFSETS, UTF16_OFFSETS, WHOLE_WORDS
 from nersery.io.scripts_without_spaces import is_mark, lacks_spaces, runs_on
 from nersery.io.tokenization import Splitter, is_joined, splitter
 
 Place = tuple[int, int]
 """The characters ``[start, end)`` of a text."""
 SIGNS_HINT = "--split signs (each sign is a word, also in raw text, where no label says where to cut)"
+_RARE = frozenset({UTF8_OFFSETS, NFC_OFFSETS})
 LAST_OF_PLANE = "\uffff"
 """The last character that is a single unit in UTF-16."""
 
@@ -99,7 +101,12 @@ class Document:
         if self.counts_characters:
             return []
         has_pairs = max(self.text, default="") > LAST_OF_PLANE
-        suits = {UTF16_OFFSETS: has_pairs, UTF8_OFFSETS: not self.text.isascii(), CRLF_OFFSETS: "\r\n" in self.text}
+        suits = {
+            UTF16_OFFSETS: has_pairs,
+            UTF8_OFFSETS: not self.text.isascii(),
+            NFC_OFFSETS: not is_normalized("NFC", self.text),
+            CRLF_OFFSETS: "\r\n" in self.text,
+        }
         return [name for name, is_suitable in suits.items() if is_suitable]
 
     @cached_property
@@ -116,10 +123,10 @@ class Document:
     def best_recount(self) -> tuple[str, ...]:
         """The way to count offsets otherwise by which most labels fit; empty if fewer do by any.
 
-        Bytes are rare, so more labels must fit by them.
+        Bytes and NFC are rare, so more labels must fit by them.
         """
         way = max(self.gains, key=self.gains.__getitem__, default=())
-        return way if self.gains.get(way, -1) >= (UTF8_OFFSETS in way) else ()
+        return way if self.gains.get(way, -1) >= (not _RARE.isdisjoint(way)) else ()
 
     @property
     def is_miscounted(self) -> bool:
@@ -141,10 +148,13 @@ class Document:
         return not any(all(c.isalnum() or is_mark(c) for c in pair) and not lacks_spaces(pair) for pair in around)
 
     def moved(self, repairs: Collection[str]) -> Document:
-        """Convert offsets in UTF-16 (as in JavaScript), in bytes or without CR. Labels that only fit unmoved stay."""
+        """Convert offsets in UTF-16 (as in JavaScript), in bytes, in NFC or without CR. Labels that only fit unmoved
+        stay.
+        """
         units = [0]  # the number of units before each character; those above U+FFFF take two in UTF-16
-        for character, after in zip(self.text, f"{self.text[1:]} ", strict=False):
-            size = 1 + (UTF16_OFFSETS in repairs and character > LAST_OF_PLANE)
+        composed_sizes = _composed_sizes(self.text) if NFC_OFFSETS in repairs else repeat(1)
+        for character, after, composed_size in zip(self.text, f"{self.text[1:]} ", composed_sizes, strict=False):
+            size = composed_size + (UTF16_OFFSETS in repairs and character > LAST_OF_PLANE)
             size = len(character.encode(errors="replace")) if UTF8_OFFSETS in repairs else size
             is_left_out = CRLF_OFFSETS in repairs and character + after == "\r\n"
             units.append(units[-1] + size - is_left_out)
@@ -302,6 +312,20 @@ class Line:
         """The words of which a label covers something."""
         first = max(0, bisect_right(places, (start, len(self.document.text))) - 1)
         return [place for place in places[first : bisect_left(places, (end,))] if place[1] > start]
+
+
+def _composed_sizes(text: str) -> list[int]:
+    """How many characters each one adds to the text in NFC: an accent that is part of its letter there adds none.
+
+    >>> _composed_sizes("Zoe\N{COMBINING DIAERESIS}!")
+    [1, 1, 1, 0, 1]
+    """
+    lengths, first = [0], 0
+    for end in range(1, len(text) + 1):
+        if end == len(text) or not (is_mark(text[end]) or HANGUL_LETTER.match(text[end])):
+            lengths += [lengths[first] + len(composed(text[first:at])) for at in range(first + 1, end + 1)]
+            first = end
+    return [after - before for before, after in pairwise(lengths)]
 
 
 def apart(text: str) -> list[str]:

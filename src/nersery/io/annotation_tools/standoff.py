@@ -17,7 +17,7 @@ from nersery.core.sentence import Sentence
 from nersery.core.warnings import warn
 from nersery.io.annotation_tools.labelled_text import SIGNS_HINT, Document, Line, Place, Span, options_of
 from nersery.io.base import RETURN_HINT, Pass, Source, issues_in, lone_return, repair_hint, unread
-from nersery.io.repairs import CRLF_OFFSETS, CUT_WORDS, UTF8_OFFSETS, UTF16_OFFSETS, WHOLE_WORDS
+from nersery.io.repairs import CRLF_OFFSETS, CUT_WORDS, NFC_OFFSETS, UTF8_OFFSETS, UTF16_OFFSETS, WHOLE_WORDS
 from nersery.io.scripts_without_spaces import touch
 from nersery.io.text import LONGEST, SPLIT_HINT
 from nersery.io.tokenization import splitter
@@ -162,7 +162,7 @@ class StandoffSource(Source):
 def other_repairs(gains: Counter[tuple[str, ...]]) -> list[str]:
     """The hints that do not suit a file, by how many more labels fit with each other way to count offsets."""
     way, gain = max(gains.items(), key=itemgetter(1), default=((), 0))
-    repairs = (UTF16_OFFSETS, UTF8_OFFSETS, CRLF_OFFSETS, WHOLE_WORDS, CUT_WORDS)
+    repairs = (UTF16_OFFSETS, UTF8_OFFSETS, NFC_OFFSETS, CRLF_OFFSETS, WHOLE_WORDS, CUT_WORDS)
     return [SIGNS_HINT, *(repair_hint(name) for name in repairs if name not in way)] if gain > 0 else []
 
 
