@@ -87,6 +87,17 @@ def drawn(method: CodeMixing, parent: Sentence, times: int = 3000, entity: int =
     return counts
 
 
+@pytest.mark.parametrize("similarity", ["ess", "random"])
+def test_the_ending_behind_an_apostrophe_belongs_to_the_sentence(similarity: Any, tmp_path: Path) -> None:
+    gold = [sentence("tr", "[Londra'da]LOC kaldı", "tr1"), sentence("en", "[Delhi]LOC and [London]LOC", "en1")]
+    vectors = write(tmp_path, {"en": VECTORS["en"], "tr": {"Londra": (1, 0, 1)}}) if similarity == "ess" else {}
+    method = fitted(gold, similarity=similarity, vectors=vectors)
+    assert set(drawn(method, gold[0], 50)) == ({"London'da"} if vectors else {"Delhi'de", "London'da"})
+    unseen = sentence("tr", "[Londra'ya]LOC git")
+    assert set(drawn(method, unseen, 50)) == ({"London'a"} if vectors else {"Delhi'ye", "London'a"})
+    assert set(drawn(method, gold[1], 50)) == {"Londra"}
+
+
 class TestSimilaritySearch:
     def test_the_nearest_of_an_evenly_drawn_language(self, ess: CodeMixing) -> None:
         for entity, expected in enumerate([("सीता शर्मा", "小明"), ("दिल्ली", "北京"), ("लंदन", "伦 敦")]):

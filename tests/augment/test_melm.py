@@ -178,6 +178,17 @@ def test_order_and_size_of_batches_do_not_matter_where_types_are_new(tiny_masked
     assert len(results[0]) > 20
 
 
+@pytest.mark.parametrize("linearize", [True, False])
+def test_a_turkish_name_keeps_its_ending(tiny_masked_lm: str, *, linearize: bool) -> None:
+    sentence = Sentence(("London'da", "won"), (Entity(0, 1, "LOC"),), language="tr")
+    method = MELM(tiny_masked_lm, mean_rate=1.0, linearize=linearize, **QUICK)
+    method.fit([sentence])
+    made = method.generate_batch([sentence] * 9, [random.Random(seed) for seed in range(9)])
+    words = {new.words[0] for new in made if isinstance(new, Sentence)}
+    assert len(words) > 1
+    assert all(word.endswith(("'da", "'de", "'ta", "'te")) for word in words)
+
+
 def test_function_words_stay_and_no_name_becomes_one(tiny_masked_lm: str) -> None:
     sentence = Sentence(("the", "Oslo", "of", "Ada", "won", "."), (Entity(0, 4, "CW"),), language="en")
     method = MELM(tiny_masked_lm, mean_rate=1.0, top_k=999, linearize=False, **QUICK)

@@ -75,3 +75,14 @@ def test_mentions_stay_in_their_language():
     assert set(drawn(method, gold[4], 100)) == {("குமார்",)}, "the only one of its language"
     french = Sentence(("Marie",), (Entity(0, 1, "PER"),), language="fr")
     assert set(drawn(method, french, 300)) == {(name,) for _, name in names}, "gold has none of its language"
+
+
+def test_the_ending_behind_an_apostrophe_belongs_to_the_sentence():
+    texts = [("Ankara'da", "kaldı"), ("Ankara'nın", "tarihi"), ("Yeni", "Delhi’ye", "gitti"), ("Berlin", "güzel")]
+    gold = [Sentence(words, (Entity(0, len(words) - 1, "LOC"),), language="tr") for words in texts]
+    method = MentionReplacement(rate=1.0)
+    method.fit(gold)
+    assert set(drawn(method, gold[0], 50)) == {("Yeni", "Delhi'de"), ("Berlin'de",)}
+    assert set(drawn(method, gold[1], 50)) == {("Yeni", "Delhi'nin"), ("Berlin'in",)}
+    assert set(drawn(method, gold[2], 50)) == {("Ankara’ya",), ("Berlin’e",)}
+    assert set(drawn(method, gold[3], 50)) == {("Ankara",), ("Yeni", "Delhi")}

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
 from nersery.augment.base import NO_ENTITIES, Augmenter
-from nersery.augment.words.gazetteer import Gazetteer, Mention, known
+from nersery.augment.words.gazetteer import Gazetteer, Mention, known, with_ending, without_ending
 from nersery.augment.words.word_lists import check_file
 from nersery.core.errors import DataError, Issue, NerseryError, SettingsError
 from nersery.core.outcome import Reject
@@ -248,7 +248,7 @@ class CodeMixing(Augmenter, ModelSettings):
         unseen: dict[Place, set[Mention]] = {}
         for sentence in sentences:
             for entity in sentence.entities if self._can_embed(sentence.language) else ():
-                place, mention = (sentence.language, entity.type), sentence.mention(entity)
+                place, (mention, _) = (sentence.language, entity.type), without_ending(sentence, entity)
                 if mention not in self._nearest.get(place, {}) and self._others(place):
                     unseen.setdefault(place, set()).add(mention)
         mentions = {place: sorted(members) for place, members in unseen.items()}
@@ -269,7 +269,7 @@ class CodeMixing(Augmenter, ModelSettings):
         replaceable = False
         for entity in sentence.entities:
             chosen = rng.random() < self.rate
-            place, mention = (sentence.language, entity.type), sentence.mention(entity)
+            place, (mention, ending) = (sentence.language, entity.type), without_ending(sentence, entity)
             if self._searches:
                 nearest = self._nearest.get(place, {}).get(mention) or unseen.get(place, {}).get(mention, {})
                 choices: Sequence[Mention | Gazetteer] = [*nearest.values()]
@@ -279,13 +279,13 @@ class CodeMixing(Augmenter, ModelSettings):
             if chosen and choices:
                 choice = choices[int(rng.random() * len(choices))]
                 replacement = choice.draw_other(mention, rng) if isinstance(choice, Gazetteer) else choice
-                edits.append((entity.start, entity.end, replacement))
+                edits.append((entity.start, entity.end, with_ending(replacement, ending, sentence.language)))
         return sentence.replace_spans(edits) if replaceable else Reject(self._reason(sentence))
 
     def _reason(self, sentence: Sentence) -> str:
         """Why no mention can be replaced."""
         if not any(
-            gazetteer.has_other(sentence.mention(entity))
+            gazetteer.has_other(without_ending(sentence, entity)[0])
             for entity in sentence.entities
             for _, gazetteer in self._others((sentence.language, entity.type))
         ):
@@ -304,7 +304,7 @@ def _mentions(sentences: Iterable[Sentence]) -> tuple[dict[Place, list[Mention]]
     for sentence in sentences:
         ids.setdefault(sentence.language, []).append(sentence.id)
         for entity in sentence.entities:
-            mentions.setdefault((sentence.language, entity.type), set()).add(sentence.mention(entity))
+            mentions.setdefault((sentence.language, entity.type), set()).add(without_ending(sentence, entity)[0])
     total = sum(map(len, ids.values()))
     if "" in ids:
         message = f"{len(ids[''])} of {total} sentences do not say what language they are in, this one among them"

@@ -77,7 +77,7 @@ class MELM(MentionPredictions, FineTuningSettings, TypeDescriptions, model_setup
 
     def _masked_input(self, sentence: Sentence, places: Sequence[int]) -> MaskedInput:
         if not self.linearize:
-            return MaskedInput(sentence.words, tuple(places), names=sentence.inside)
+            return MaskedInput(sentence.words, tuple(places), names=sentence.inside, language=sentence.language)
         return linearized_input(sentence, places, self._languages_in(sentence))
 
     def _languages_in(self, sentence: Sentence) -> dict[Entity, str]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from nersery.augment.base import NO_ENTITIES, Augmenter
 from nersery.augment.components.gold_training import sentences_with_entities
-from nersery.augment.words.gazetteer import Gazetteer, Mention
+from nersery.augment.words.gazetteer import Gazetteer, Mention, with_ending, without_ending
 from nersery.core.outcome import Reject
 from nersery.core.ranges import Rate
 from nersery.core.registry import unfitted
@@ -48,8 +48,9 @@ class MentionReplacement(Augmenter):
         labelled = sentences_with_entities(self, sentences)
         for sentence in labelled:
             for entity in sentence.entities:
+                mention, _ = without_ending(sentence, entity)
                 for language in ("", sentence.language):
-                    seen.setdefault((language, entity.type), set()).add(sentence.mention(entity))
+                    seen.setdefault((language, entity.type), set()).add(mention)
         self._gazetteers = {place: Gazetteer.of(sorted(mentions), None) for place, mentions in seen.items()}
         self._languages = frozenset(sentence.language for sentence in labelled)
 
@@ -63,7 +64,16 @@ class MentionReplacement(Augmenter):
         edits: list[Edit] = []
         for entity in sentence.entities:
             if rng.random() < self.rate:
-                gazetteer, mention = self._gazetteers.get((language, entity.type)), sentence.mention(entity)
+                gazetteer, (mention, ending) = (
+                    self._gazetteers.get((language, entity.type)),
+                    without_ending(sentence, entity),
+                )
                 if gazetteer is not None and gazetteer.has_other(mention):
-                    edits.append((entity.start, entity.end, gazetteer.draw_other(mention, rng)))
+                    edits.append(
+                        (
+                            entity.start,
+                            entity.end,
+                            with_ending(gazetteer.draw_other(mention, rng), ending, sentence.language),
+                        )
+                    )
         return sentence.replace_spans(edits)

@@ -10,6 +10,7 @@ from typing import Literal, get_args
 from unicodedata import category
 
 from nersery.core.errors import SettingsError, did_you_mean
+from nersery.core.inflection import APOSTROPHES
 from nersery.core.sentence import Sentence
 from nersery.io.scripts_without_spaces import LONGEST_MEAN, NO_SPACES, STACKERS, is_mark, runs_on
 
@@ -17,8 +18,6 @@ Splitting = Literal["spaces", "punctuation", "signs", "characters"]
 SPLITTINGS: tuple[str, ...] = get_args(Splitting)
 Splitter = Callable[[str], list[str]]
 
-APOSTROPHES = "'’‘´"
-"""With two signs that are typed for it: *d‘Or*."""
 JOINER = "\N{ZERO WIDTH JOINER}"
 SKIN_TONES = "\U0001f3fb\U0001f3fc\U0001f3fd\U0001f3fe\U0001f3ff"
 """Symbols that colour the emoji before them."""

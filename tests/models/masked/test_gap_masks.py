@@ -120,6 +120,30 @@ def test_a_name_keeps_its_possessive(old: str, new: str) -> None:
     assert MaskedInput(words, (1,)).with_signs(1, "Oslo") == ("Oslo," if old.endswith(",") else "Oslo"), "it's"
 
 
+@pytest.mark.parametrize(
+    ("language", "old", "new"),
+    [
+        ("tr", "Ankara'da", "Oslo'da"),
+        ("tr-TR", "Türkiye’nin,", "Oslo’nun,"),
+        ("tur", "L'Oréal'in", "Oslo'nun"),
+        ("tr", "Bakanlığı'ndan", "Oslo'dan"),
+        ("az", "Bakı'də", "Oslo'də"),
+        ("fi", "EU:n", "Oslo:n"),
+        ("tr", "O'Brien", "Oslo"),
+        ("tr", "L'Oréal", "Oslo"),
+        ("tr", "d'Artagnan", "Oslo"),
+        ("tr", "Kur'an", "Oslo"),
+        ("en", "Sana'a", "Oslo"),
+        ("", "Ankara'da", "Oslo"),
+    ],
+)
+def test_a_name_keeps_the_ending_behind_its_apostrophe(language: str, old: str, new: str) -> None:
+    words = ("dün", old, "idi")
+    assert MaskedInput(words, (1,), names=frozenset([1]), language=language).with_signs(1, "Oslo") == new
+    without = MaskedInput(words, (1,), language=language).with_signs(1, "Oslo")
+    assert without == ("Oslo," if old.endswith(",") else "Oslo")
+
+
 def test_which_words_show_their_language() -> None:
     words = latin_function_words()
     assert words >= {"the", "of", "und", "des", "que", "ve"}

@@ -76,7 +76,8 @@ def linearized_input(
     """
     shown = linearize(sentence, languages)
     names = frozenset(shown.places[place] for place in sentence.inside)
-    return MaskedInput(shown.words, tuple(shown.places[place] for place in places), names=names)
+    gaps = tuple(shown.places[place] for place in places)
+    return MaskedInput(shown.words, gaps, names=names, language=sentence.language)
 
 
 def tag_token(type: str, *, begins: bool) -> str:

@@ -42,7 +42,7 @@ class MentionPredictions(MaskedModelSettings):
 
     def _masked_input(self, sentence: Sentence, places: Sequence[int]) -> MaskedInput:
         """What the model is shown of a sentence with words masked; by default the words alone."""
-        return MaskedInput(sentence.words, tuple(places), names=sentence.inside)
+        return MaskedInput(sentence.words, tuple(places), names=sentence.inside, language=sentence.language)
 
     def generate_batch(self, sentences: Sequence[Sentence], rngs: Sequence[random.Random]) -> list[Sentence | Reject]:
         """The sentences with words of their mentions replaced."""

@@ -41,7 +41,8 @@ class WordPredictions(MaskedModelSettings):
 
     def masked_input(self, sentence: Sentence, place: int) -> MaskedInput:
         """The sentence with one word masked, behind the condition of its type."""
-        return MaskedInput(sentence.words, (place,), self.condition(type_at(sentence, place)), sentence.inside)
+        condition = self.condition(type_at(sentence, place))
+        return MaskedInput(sentence.words, (place,), condition, sentence.inside, sentence.language)
 
     def random_masked_input(self, sentence: Sentence, rng: random.Random) -> MaskedInput:
         """The sentence with one word masked, each with the same chance; without a gap if none can be replaced."""

@@ -8,6 +8,9 @@ from dataclasses import dataclass
 from itertools import compress
 from typing import TYPE_CHECKING
 
+from nersery.core.inflection import inflected, inflection
+from nersery.core.sentence import Entity, Sentence
+
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
@@ -15,6 +18,19 @@ if TYPE_CHECKING:
     Embeddings = NDArray[np.float32]
 
 Mention = tuple[str, ...]
+
+
+def without_ending(sentence: Sentence, entity: Entity) -> tuple[Mention, str]:
+    """A mention without the ending that an apostrophe joins to its last word, and that ending."""
+    *words, last = sentence.mention(entity)
+    ending = inflection(last, sentence.language)
+    return (*words, last.removesuffix(ending)), ending
+
+
+def with_ending(mention: Mention, ending: str, language: str) -> Mention:
+    """A mention with the ending of another one behind its last word."""
+    return (*mention[:-1], inflected(mention[-1], ending, language))
+
 
 BLOCK = 1 << 21
 """Similarities that are computed at once, 16 MiB of them."""

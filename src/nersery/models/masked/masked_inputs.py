@@ -8,9 +8,10 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from nersery.core.inflection import APOSTROPHES, inflected, inflection
 from nersery.core.scripts import script_of
 from nersery.io.scripts_without_spaces import LETTERLIKE_SIGNS
-from nersery.io.tokenization import APOSTROPHES, outer_signs
+from nersery.io.tokenization import outer_signs
 
 OWN = "\t"
 """Begins a word that names a token of a model, such as a tag token, in place of text; corpora cannot contain it."""
@@ -34,12 +35,14 @@ class MaskedInput:
         gaps: Positions of the words to mask, in order; where they are filled, these words are text.
         condition: Words in front, as a text of their own, such as a definition.
         names: Positions of the words that are part of a name.
+        language: Of the text; empty if unknown.
     """
 
     words: tuple[Token, ...]
     gaps: tuple[int, ...]
     condition: tuple[str, ...] = ()
     names: frozenset[int] = frozenset()
+    language: str = ""
 
     @property
     def style(self) -> tuple[str, bool]:
@@ -49,12 +52,16 @@ class MaskedInput:
         return max(counts, key=counts.__getitem__, default=""), all(word == word.lower() for word in texts)
 
     def with_signs(self, gap: int, word: str) -> str:
-        """A word for a gap with the punctuation that is glued to the old word, and with the *'s* of a name."""
+        """A word for a gap with the punctuation that is glued to the old word, and the *'s* or ending of a name."""
         is_last = all(not isinstance(after, str) or after.startswith(OWN) for after in self.words[gap + 1 :])
         old = str(self.words[gap])
         before, behind = outer_signs(old, ends=is_last)
-        if gap in self.names and (possessive := POSSESSIVE.search(old.removesuffix(behind))):
-            behind = possessive[0] + behind
+        if gap in self.names:
+            name = old.removesuffix(behind)
+            possessive = POSSESSIVE.search(name)
+            word = (
+                word + possessive[0] if possessive else inflected(word, inflection(name, self.language), self.language)
+            )
         return before + word + behind
 
 
