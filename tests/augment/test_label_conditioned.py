@@ -121,7 +121,7 @@ def test_a_type_without_a_definition_is_shown_by_its_name_and_spoken_of(
 
 
 def test_the_note_says_how_to_give_one(tiny_masked_lm: str, capsys: pytest.CaptureFixture[str]) -> None:
-    gold = [Sentence(("a", "b"), (Entity(0, 1, "X1"), Entity(1, 2, "y z")))]
+    gold = [Sentence(("a", "b"), (Entity(0, 1, "X1"), Entity(1, 2, "y z")), language="en")]
     LabelConditioned(tiny_masked_lm, **QUICK).fit(gold)
     message = capsys.readouterr().err
     assert message.count("note:") == 1

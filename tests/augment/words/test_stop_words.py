@@ -51,8 +51,36 @@ def test_function_words_of_all_languages_at_once(capsys: pytest.CaptureFixture[s
     german = function_words(text("Hund", "de"))
     assert german > {*FUNCTION_WORDS, "der", "während"}, "also those that gold does not have, and English ones"
     assert function_words([*text("the"), *text("Hund", "de")]) == german
-    assert function_words(text("ka mahana", "", 5)) == {*FUNCTION_WORDS, "ka", "mahana"}
+    assert function_words(text("ka mahana", "xx", 5)) == {*FUNCTION_WORDS, "ka", "mahana"}
     assert function_words(text("大 阪", "zh")) == FUNCTION_WORDS, "characters are no words, and digits mean something"
+    assert capsys.readouterr().err == ""
+
+
+GERMAN = (
+    "Nach dem Spiel fuhr der Trainer mit seiner Mannschaft wieder in das Hotel , weil sie dort noch essen wollten ."
+)
+TURKISH = "Bu yıl daha çok insan bu kente geldi , ancak onlar için hiç yer yoktu ve hepsi geri döndü ."
+
+
+@pytest.mark.parametrize(("words", "language"), [(GERMAN, "de"), (TURKISH, "tr")])
+def test_sentences_show_the_language_that_they_do_not_say(
+    words: str, language: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    unnamed, named = text(words, "", 4), text(words, language, 4)
+    assert function_words(unnamed) == function_words(named)
+    assert function_words([*text("the system"), *unnamed]) == function_words(named)
+    assert stop_words(unnamed)[""] == stop_words(named)[language]
+    assert capsys.readouterr().err == ""
+
+
+@pytest.mark.parametrize("words", ["Nach dem Spiel", "ka mahana " * 30])
+def test_a_note_says_that_sentences_do_not_show_their_language(words: str, capsys: pytest.CaptureFixture[str]) -> None:
+    function_words(text(words, ""))
+    assert "and their words do not show it, so their most frequent words are" in capsys.readouterr().err
+
+
+def test_text_without_spaces_needs_no_language(capsys: pytest.CaptureFixture[str]) -> None:
+    assert function_words(text("大 阪 市 役 所 " * 20, "")) == FUNCTION_WORDS
     assert capsys.readouterr().err == ""
 
 
@@ -82,7 +110,9 @@ def test_words_of_entities_do_not_count() -> None:
     assert stop_words(group) == {"de": frozenset()}
 
 
-@pytest.mark.parametrize(("language", "told"), [("xx", 'the language "xx"'), ("", "do not say their language")])
+@pytest.mark.parametrize(
+    ("language", "told"), [("xx", 'the language "xx"'), ("", "neither say nor show their language")]
+)
 def test_a_language_without_a_list(language: str, told: str, capsys: pytest.CaptureFixture[str]) -> None:
     words = [f"w{number}" for number in range(800)]
     gold = text(" ".join([*["ka"] * 90, *["la"] * 5, *["ma"] * 4, *words]), language) + text("ka .", language)
