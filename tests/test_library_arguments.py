@@ -117,7 +117,7 @@ def test_none_gives_no_sentences() -> None:
         (spacy.blank("en")("Ada wrote"), "Corpus.from_spacy"),
         ([spacy.blank("en")("Ada wrote")], "Corpus.from_spacy"),
         ([["Ada", "wrote"]], "Corpus.from_bio"),
-        (["Ada wrote"], r"Sentence\(tuple\(text\.split\(\)\)\)"),
+        (["Ada wrote"], "Corpus.from_texts"),
     ],
 )
 def test_objects_of_other_libraries_are_to_be_converted(corpus: Any, converter: str) -> None:

@@ -12,6 +12,7 @@ from nersery.annotate.tagger_labels import TaggerLabels
 from nersery.core.errors import SettingsError, UnfittedError
 from nersery.core.sentence import Origin
 from nersery.core.training_context import Training
+from nersery.core.warnings import forget_notes
 
 RAW = Corpus([Sentence(("Ada", "Bo", "saw", "Oslo"), id="a"), Sentence(("nobody",), id="b")])
 GOLD = [Sentence(("Ada",), (Entity(0, 1, "PER"),), id="g")]
@@ -74,6 +75,9 @@ def test_a_note_says_that_a_named_tagger_has_other_types_than_gold(
     err = capsys.readouterr().err
     assert note in err
     assert ("note" in err) == bool(note)
+    forget_notes()
+    annotate(RAW, TaggerLabels("t", types=types), GOLD, training=Training(tagger=Lexicon))
+    assert "note" not in capsys.readouterr().err, "a run has compared all its labelled sentences before"
 
 
 def test_types_get_other_names_or_go(opened: list[str]) -> None:

@@ -119,7 +119,7 @@ class TaggerLabels(Annotator):
             self._tagger = gold_tagger(name_of(self), None, gold, training)
         assert self._tagger is not None, "the named one has been opened"
         self._check_names(self._tagger)
-        if types := types_in(gold):  # outside a run any type may be found, so a foreign one is no error here
+        if training.tagger is None and (types := types_in(gold)):  # a run has called `check_types` with all its types
             _, difference = self._foreign_types(types)
             if difference:
                 warn(difference)

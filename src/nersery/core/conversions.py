@@ -30,8 +30,7 @@ def conversion_of(rows: Any, row: Any) -> str:
     if isinstance(row, list | tuple):
         return ". Make a corpus of lists of words and lists of tags by Corpus.from_bio(words, tags)"
     if isinstance(row, str):
-        make = "Make a sentence of a text by Sentence(tuple(text.split()))"
-        return f". {make}, and a corpus of words and tags by Corpus.from_bio"
+        return ". Make a corpus of texts by Corpus.from_texts, and one of words and tags by Corpus.from_bio"
     return ""
 
 
@@ -147,6 +146,24 @@ class Conversions:
             MissingResourceError: If pandas is not installed.
         """
         return self._functions().to_pandas(self, scheme)
+
+    @classmethod
+    def from_texts(cls, texts: Iterable[str], **options: Any) -> Self:
+        """Sentences without labels, one for each text, split into words like a file of text.
+
+        Words keep their character offsets in the text. Ids are ``texts:1`` and so on.
+
+        Args:
+            options: ``split``, ``language`` and ``repair``, as in `nersery.read`.
+
+        Raises:
+            DataError: If a text is blank, or with all issues of the texts.
+
+        >>> from nersery import Corpus
+        >>> Corpus.from_texts(["Ada lives in Oslo."])[0].words
+        ('Ada', 'lives', 'in', 'Oslo', '.')
+        """
+        return cls(cls._functions().text_sentences(texts, options))  # type: ignore[call-arg]
 
     @classmethod
     def from_bio(cls, words: Iterable[Sequence[str]], tags: Iterable[Sequence[str]], **options: Any) -> Self:

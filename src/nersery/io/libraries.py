@@ -1,4 +1,4 @@
-"""Sentences from and to the objects of other libraries: Hugging Face datasets, pandas, lists of tags.
+"""Sentences from and to the objects of other libraries: Hugging Face datasets, pandas, lists of tags or texts.
 
 Rows with tags are read like lines of JSONL, with the same checks, repairs and errors. No library is needed to read.
 What is for spaCy is in `nersery.io.spacy_documents`.
@@ -6,6 +6,7 @@ What is for spaCy is in `nersery.io.spacy_documents`.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
@@ -26,6 +27,7 @@ from nersery.io.rows import without_nulls
 from nersery.io.spacy_documents import spacy_sentences as spacy_sentences
 from nersery.io.spacy_documents import to_spacy as to_spacy
 from nersery.io.table_cells import holds_several, tags_of, word_cutter
+from nersery.io.text import TextSource, is_blank
 from nersery.io.text_file import TextFile
 
 WORDS = ("tokens", "words", "token", "word")
@@ -192,6 +194,30 @@ def _id_text(id: Any) -> Any:
 def _whole(value: Any) -> Any:
     """A whole number in place of an equal float; anything else as it is."""
     return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
+class _Texts(TextFile):
+    """Texts in memory, read like lines of a file; a line end within one is white space."""
+
+    in_memory = True
+
+    def __init__(self, texts: Iterable[str]) -> None:
+        super().__init__("texts")
+        self._texts = [re.sub(r"[\r\n]", " ", text) for text in texts]
+
+    def beginnings(self, longest: int) -> Iterator[str]:
+        return (line[: longest + 1] for line in self._texts)
+
+
+def text_sentences(texts: Iterable[str], options: Mapping[str, Any]) -> Iterator[Sentence]:
+    """See `nersery.Corpus.from_texts`."""
+    texts = [texts] if isinstance(texts, str) else [*texts]
+    for number, text in enumerate(texts, start=1):
+        if not isinstance(text, str):
+            raise SettingsError(f"text {number} is {text!r:.60}, expected a string")
+        if is_blank(text):
+            raise DataError(f"text {number} is blank, expected words", fix="leave out empty texts")
+    return iter(TextSource(_Texts(texts), read_options(options)))
 
 
 def bio_sentences(

@@ -309,15 +309,9 @@ def test_raw_text_is_split_like_labelled_sentences(tmp_path: Path, train: str, r
     notes = [one for one in material.notes if "punctuation" in one]
     assert len(notes) == bool(note)
     assert note in "".join(notes)
-
-
-def test_raw_text_that_is_split_otherwise_on_request_is_noted(tmp_path: Path) -> None:
-    io.write([Sentence(("Oslo", ",", str(n)), (Entity(0, 1, "LOC"),)) for n in range(12)], tmp_path / "train.jsonl")
-    (tmp_path / "raw.txt").write_text("".join(f"Nein, zwei {n}\n" for n in range(12)))
-    files = [str(tmp_path / "train.jsonl")], tmp_path / "raw.txt"
-    notes = "".join(read_material(*files, None, io.ReadOptions(split="spaces"), 30).notes)
-    assert 'in the words of raw text, as in "Nein,", and apart in the labelled sentences: split both alike' in notes
-    assert "--split punctuation" in notes
+    if (train, raw) == ("Oslo , yes", "Nein, zwei {}"):
+        notes = "".join(read_material(*files, None, io.ReadOptions(split="spaces"), 30).notes)
+        assert 'in the words of raw text, as in "Nein,", and apart in the labelled sentences: split both alike' in notes
 
 
 def test_raw_text_gets_ids_that_no_labelled_sentence_has(tmp_path: Path) -> None:

@@ -31,8 +31,8 @@ def test_all_that_is_missing_is_told_at_once_with_its_place() -> None:
     for place in (
         'system "new names": there is no file',
         'system "filtered", select "perplexity": ',
-        'system "filtered", select "agreement": ./no-tagger',
-        'system "filtered", select "certainty": ./no-tagger',
+        'system "filtered", select "agreement": there is no folder ./no-tagger',
+        'system "filtered", select "certainty": there is no folder ./no-tagger',
         'system "filtered", select "self_training": ',
     ):
         assert place in message
