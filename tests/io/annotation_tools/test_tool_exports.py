@@ -150,6 +150,15 @@ def test_brat_puts_entities_where_they_were(tmp_path: Path) -> None:
         write(CORPUS, tmp_path / "brat", format="brat")
 
 
+def test_brat_keeps_the_order_of_raw_lines_and_their_text(tmp_path: Path) -> None:
+    lines = "  Switzerland, too.\nAda (26) came.\nIn 北京.\n"
+    (tmp_path / "raw.txt").write_text(lines, "utf-8")
+    labelled = [sentence.with_entities([Entity(0, 1, "X")]) for sentence in read(tmp_path / "raw.txt")]
+    write(labelled, tmp_path / "brat", format="brat")
+    assert (tmp_path / "brat" / "sentences.txt").read_text("utf-8") == lines.lstrip()
+    assert [sentence.words for sentence in read(tmp_path / "brat")] == [sentence.words for sentence in labelled]
+
+
 def test_brat_has_two_files_for_each_document_whose_characters_are_not_known(tmp_path: Path) -> None:
     known = Sentence(("in", "Oslo"), (Entity(1, 2, "LOC"),), "1", document="a", offsets=((3, 5), (6, 10)))
     bare = [Sentence(("Oslo", "!"), (Entity(0, 1, "LOC"),), str(n), document=d) for n, d in enumerate("abab", start=2)]

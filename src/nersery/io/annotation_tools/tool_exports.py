@@ -144,16 +144,19 @@ def _joined(type_: str) -> str:
 
 
 def _whole(sentences: list[Sentence]) -> tuple[str, str]:
-    """The text of a document and its labels, where they were if that is known; a line for each sentence."""
+    """The text of a document and its labels, where they were if that is known; a line for each sentence.
+
+    Offsets of sentences without a document, as those of raw text, count in their own lines.
+    """
     parts: list[str] = []
     labels: list[str] = []
     at = 0
-    for sentence in sorted(sentences, key=lambda sentence: (not sentence.offsets, sentence.offsets[:1])):
+    for sentence in sorted(sentences, key=lambda sentence: (_place(sentence) is None, _place(sentence) or 0)):
         text, places = layout(sentence, spaced=True)
         # Sentences that overlap or touch, as those of a copy, follow each other. In front of a byte order mark stands a
         # space: brat counts one at the start of a file as a character, most readers skip it.
         first = at + bool(parts or text.startswith(BYTE_ORDER_MARK))
-        first = max(first, sentence.offsets[0][0] if sentence.offsets else 0)
+        first = max(first, _place(sentence) or 0)
         if (gap := first - at) > MOST_CHARACTERS:
             message = f"{gap:,} characters lie before this sentence, expected at most {MOST_CHARACTERS:,}"
             raise DataError(Issue(message, sentence=sentence.id), fix="correct its offsets, or leave them out")
@@ -162,6 +165,11 @@ def _whole(sentences: list[Sentence]) -> tuple[str, str]:
         for start, end, type_, covered in _labels(sentence, text, places):
             labels.append(f"T{len(labels) + 1}\t{_joined(type_)} {first + start} {first + end}\t{covered}\n")
     return "".join(parts) + "\n", "".join(labels)
+
+
+def _place(sentence: Sentence) -> int | None:
+    """The first character of a sentence in its document, if both are known."""
+    return sentence.offsets[0][0] if sentence.document and sentence.offsets else None
 
 
 FORMATS = (
