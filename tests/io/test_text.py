@@ -155,6 +155,9 @@ def test_text_that_goes_with_labelled_sentences_is_split_like_these(tmp_path: Pa
         assert [len(sentence) for sentence in open_text(tmp_path / "raw.txt", attached=attached)] == [count]
     options = ReadOptions(split="punctuation")
     assert [len(sentence) for sentence in open_text(tmp_path / "raw.txt", options, 0.9)] == [5]
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "raw.txt").rename(tmp_path / "folder" / "raw.txt")
+    assert [len(sentence) for sentence in open_text(tmp_path / "folder", attached=0.9)] == [3]
 
 
 @pytest.mark.parametrize(

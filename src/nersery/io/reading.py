@@ -34,10 +34,7 @@ def open_corpus(path: str | Path, options: ReadOptions = _DEFAULTS) -> Source:
     Raises:
         DataError: If the file cannot be opened or its format is unknown. Iteration reports issues of sentences.
     """
-    path = input_path(path)
-    if Path(path).is_dir():
-        return FolderSource(TextFile(path, options.encoding), options, _open_file)
-    return _open_file(path, options)
+    return _open(path, options)
 
 
 def open_text(path: str | Path, options: ReadOptions = _DEFAULTS, attached: float | None = None) -> Source:
@@ -56,16 +53,31 @@ def open_text(path: str | Path, options: ReadOptions = _DEFAULTS, attached: floa
     """
     path = input_path(path)
     try:
-        source = open_corpus(path, options)
+        source = _open(path, options, attached)
     except DataError as error:
         no_text = _NO_TEXT if isinstance(error, ForeignFormatError) else (*extensions(), *_NO_TEXT)
         is_known = str(path) == STANDARD_INPUT or Path(path).suffix.lower() in no_text
         if options.format != AUTO or is_known or isinstance(error, NoTextError) or not Path(path).is_file():
             raise
-        source = open_corpus(path, replace(options, format="text"))
-    if isinstance(source, TextSource) and options.split is None and attached and attached > MOST_ATTACHED:
-        source = TextSource(source.file, replace(options, split="spaces"))
+        source = _open(path, replace(options, format="text"), attached)
     source.labels_count = False
+    return source
+
+
+def _open(path: str | Path, options: ReadOptions, attached: float | None = None) -> Source:
+    """A file, or a folder of files; see `open_text`."""
+    path = input_path(path)
+    open_file = partial(_open_split, attached=attached)
+    if Path(path).is_dir():
+        return FolderSource(TextFile(path, options.encoding), options, open_file)
+    return open_file(path, options)
+
+
+def _open_split(path: str | Path, options: ReadOptions, attached: float | None) -> Source:
+    """A file, whose words are split like those that its text goes with; see `open_text`."""
+    source = _open_file(path, options)
+    if isinstance(source, TextSource) and options.split is None and attached and attached > MOST_ATTACHED:
+        return TextSource(source.file, replace(options, split="spaces"))
     return source
 
 
