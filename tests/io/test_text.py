@@ -121,6 +121,8 @@ def test_zero_width_spaces_are_where_phrases_are_to_be_cut(tmp_path: Path) -> No
     [
         ("Ada kam, sah: «Oslo».\n", ["Ada", "kam", ",", "sah", ":", "«", "Oslo", "»", "."], "punctuation is split off"),
         ("  सीता  दिल्ली गई।\n", ["सीता", "दिल्ली", "गई", "।"], "punctuation is split off"),
+        ('She said "Oslo."\n', ["She", "said", '"', "Oslo", ".", '"'], "punctuation is split off"),
+        ("Elle a vu « Oslo. »\n", ["Elle", "a", "vu", "«", "Oslo", ".", "»"], "punctuation is split off"),
         ("ذهبت إلى أوسلو؟\n", ["ذهبت", "إلى", "أوسلو", "؟"], "punctuation is split off"),
         ("王小明在北京。\n", [*"王小明在北京。"], "each character is a word"),
         ("ខ្ញុំ\u200bរស់នៅ\u200bក្នុង\u200bភ្នំពេញ\n", ["ខ្ញុំ", "រស់នៅ", "ក្នុង", "ភ្នំពេញ"], "punctuation is split off"),

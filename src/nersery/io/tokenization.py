@@ -85,8 +85,10 @@ LONGEST_ALONE = 4
 """Letters of a script without spaces, on average, where each line is one word: a name at most, and no sentence."""
 SENTENCES_READ = 2000
 """How many labelled sentences are looked at for signs such as commas."""
-SIGNS, LEAST_SIGNS = ",;:?!،؛؟۔।॥։።፣፤၊။។", 10
+SIGNS, LEAST_SIGNS = tuple(",;:?!،؛؟۔।॥։።፣፤၊။។"), 10
 """Signs that end words, and how many of them tell whether they are words of their own."""
+CLOSING = f"{QUOTATION_MARKS}{APOSTROPHES}»«›‹)]}}"
+"""What may stand behind them."""
 
 
 def splitter(splitting: str, language: str = "") -> Splitter:
@@ -121,15 +123,17 @@ def splitter(splitting: str, language: str = "") -> Splitter:
 def attached_signs(sentences: Iterable[Sequence[str]], least: int = LEAST_SIGNS) -> tuple[float | None, str]:
     """The share of signs, such as commas, that end a longer word, and such a word; None where there are few signs.
 
-    A full stop counts at the end of a sentence; elsewhere it belongs to an abbreviation.
+    A full stop counts at the end of a sentence; elsewhere it belongs to an abbreviation. A quotation mark or bracket
+    may follow the sign.
 
     >>> attached_signs([["Not", "Oslo,", "but", "e.g.", "Rome", "."]] * 5)
     (0.5, 'Oslo,')
     """
     signs = list[str]()
     for words in sentences:
-        signs += [word for word in words if word[-1] in SIGNS]
-        signs += [word for word in words[-1:] if word[-1] == "."]
+        ends = [end for word in words if (end := word.rstrip(CLOSING))]
+        signs += [word for word in ends if word.endswith(SIGNS)]
+        signs += [word for word in ends[-1:] if word.endswith(".")]
     longer = [word for word in signs if any(map(str.isalnum, word))]
     return len(longer) / len(signs) if len(signs) >= least else None, longer[0] if longer else ""
 
