@@ -23,6 +23,8 @@ NO_SPACES = re.compile(
 """A character of Thai, Lao, Burmese, Khmer, Chinese or Japanese."""
 _FULL_WIDTH = re.compile("[\u3000-\u303f\uff00-\uff65]")
 """Punctuation, digits and Latin letters as Chinese and Japanese print them."""
+_ENDS_OF_PHRASES = re.compile("[。、，！？；：]")
+"""Punctuation that is a word of its own where words were cut out."""
 LONGEST_MEAN = 6
 """Letters of these scripts in a word, on average. Words that were cut out have 2 in Chinese and 4 in Thai."""
 LEAST_SHARE = 0.05
@@ -41,17 +43,22 @@ def lacks_spaces(text: str) -> bool:
 
 
 def runs_on(words: Sequence[str], longest: int = LONGEST_MEAN) -> bool:
-    """Whether words look like whole phrases of a script without spaces.
+    """Whether words look like whole phrases of a script without spaces: they are long, or punctuation is in them.
 
     Args:
         longest: Letters of such a script that words have on average, at most.
 
     >>> runs_on(["王小明在北京工作很多年"]), runs_on(["王小明", "在", "北京", "工作"])
     (True, False)
+    >>> runs_on(["我在", "Google", "工作。"]), runs_on(["我", "在", "Google", "工作", "。"])
+    (True, False)
     """
     letters = [itertools.filterfalse(is_mark, NO_SPACES.findall(word)) for word in words]
     counts = [count for characters in letters if (count := sum(1 for _ in characters))]
-    return len(counts) > LEAST_SHARE * len(words) and sum(counts) > longest * len(counts)
+    if len(counts) <= LEAST_SHARE * len(words):
+        return False
+    ends = [*filter(_ENDS_OF_PHRASES.search, words)]
+    return sum(counts) > longest * len(counts) or 2 * sum(map(lacks_spaces, ends)) > len(ends)
 
 
 def is_character(word: str) -> bool:
