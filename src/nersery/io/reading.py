@@ -45,8 +45,7 @@ def open_text(path: str | Path, options: ReadOptions = _DEFAULTS, attached: floa
 
     Args:
         attached: The share of `nersery.io.tokenization.attached_signs` in the labelled sentences that the text goes
-            with. If most signs are in words there, text is split at white space alone, unless the options say
-            otherwise.
+            with. If most signs are in words there, they stay in those of the text, unless the options say otherwise.
 
     Raises:
         DataError: If the file cannot be opened, or its extension says that it is not text, as ``.json`` does.
@@ -77,7 +76,7 @@ def _open_split(path: str | Path, options: ReadOptions, attached: float | None) 
     """A file, whose words are split like those that its text goes with; see `open_text`."""
     source = _open_file(path, options)
     if isinstance(source, TextSource) and options.split is None and attached and attached > MOST_ATTACHED:
-        return TextSource(source.file, replace(options, split="spaces"))
+        return TextSource(source.file, options, attached=True)
     return source
 
 

@@ -26,6 +26,7 @@ SAMPLE_LINES = 1000
 LABELS_FIX = "write .jsonl or .conll, or drop all labels on purpose: nersery dataset convert --to words"
 JSONL_FIX = "write .jsonl, which holds every word"
 SPLIT_OFF = '; punctuation is split off (the split "spaces" keeps it in the words)'
+LEFT_IN = "; punctuation stays in the words, as in the labelled sentences"
 CHARACTERS = '; its script has no spaces, so each character is a word (the split "spaces" cuts at spaces alone)'
 PHRASES = '; its script has no spaces, so whole phrases are taken for words (the split "{}" cuts them)'
 ATTACHED = '; punctuation is in the words, as in "{}" (the split "punctuation" separates it, as in most labelled text)'
@@ -55,19 +56,24 @@ class TextSource(Source):
     """Unlabelled sentences, one per line, with ids ``{file}:{line}``; blank lines are left out, with a note.
 
     Where more than white space parts the words, they have their places in the line.
+
+    Args:
+        attached: Unless the options name a splitting, leave punctuation in the words.
     """
 
     is_split = True
     blank_line: ClassVar[Reject | None] = None
     """What takes the place of a blank line; None leaves it out, with a note."""
 
-    def __init__(self, file: TextFile, options: ReadOptions) -> None:
+    def __init__(self, file: TextFile, options: ReadOptions, *, attached: bool = False) -> None:
         super().__init__(file, options)
+        self.attached = attached
         self.split = splitter(options.split or self._suggested(), options.language)
         self._empty = all(map(is_blank, file.beginnings(LONGEST)))
 
     def _suggested(self) -> Splitting:
-        return suggested_splitting(self._first_lines())
+        suggested = suggested_splitting(self._first_lines())
+        return "spaces" if self.attached and suggested == "punctuation" else suggested
 
     def _first_lines(self) -> Iterator[str]:
         return islice(self.file.beginnings(LONGEST), SAMPLE_LINES)
@@ -87,9 +93,9 @@ class TextSource(Source):
         return self._oddity_of_words(texts) + _tabbed(texts) + markup + (ESCAPED.format(entity[0]) if entity else "")
 
     def _oddity_of_words(self, texts: Sequence[str]) -> str:
-        suggested = self._suggested()
+        suggested = suggested_splitting(texts)
         if self.options.split is None:
-            return {"punctuation": SPLIT_OFF, "characters": CHARACTERS}.get(suggested, "")
+            return {"punctuation": LEFT_IN if self.attached else SPLIT_OFF, "characters": CHARACTERS}.get(suggested, "")
         lines = [*map(self.split, texts)]
         if runs_on([*chain.from_iterable(lines)]):
             return PHRASES.format(suggested)
