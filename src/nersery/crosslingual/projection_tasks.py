@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter, deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import islice
+from itertools import islice, pairwise
 from typing import Any
 
 from nersery import io
@@ -42,9 +42,17 @@ class LinkWatch:
     first_outside: int = 0
     """The number of the first of these."""
     has_first_word: bool = False
+    touching: int = 0
+    """Lines whose source has words that no space parts."""
+    beyond: int = 0
+    """Those of them with a link to a word behind as many words as spaces part."""
 
-    def add(self, alignment: Alignment, lengths: tuple[int, int], line: int) -> None:
+    def add(self, alignment: Alignment, source: Sentence, target: Sentence, line: int) -> None:
         """Note the links of a line; there are some, sorted."""
+        lengths = len(source.words), len(target.words)
+        if source.offsets and (parted := _parted(source)) < lengths[0]:
+            self.touching += 1
+            self.beyond += alignment[-1][0] >= parted
         last = max([end for _, end, _ in alignment])
         self.lines += 1
         self.reached += last + 1 == lengths[1]
@@ -134,8 +142,7 @@ class ProjectionTasks:
                 translations = [_translation(*pair, target) for pair in zip(sources, aligned, strict=True)]
                 for watch, translation in zip(self._links[here], translations, strict=True):
                     if not isinstance(translation, Reject) and translation.alignment:
-                        lengths = len(translation.source.words), len(target.words)
-                        watch.add(translation.alignment, lengths, line)
+                        watch.add(translation.alignment, translation.source, target, line)
                 yield Task(target, translations)
         for file in files:  # reading to the end reports its errors
             deque(file, maxlen=0)
@@ -165,13 +172,23 @@ class ProjectionTasks:
                     "Name the alignments in the order of the sources, in this direction (source-target), and split "
                     f"text into words as for `align`{both_sides}"
                 )
-        for name, watch in zip(self._names, self._links, strict=True):
+        for name, watch, source in zip(self._names, self._links, self.bitext.sources, strict=True):
+            if watch.touching >= LEAST_LINES and not watch.beyond:
+                yield (
+                    f"{name} seems to have been aligned with the words that spaces part in {source.file.name}, and its "
+                    "punctuation is apart here, so labels go to wrong words. Give `align` the same file as source"
+                )
             if not watch.outside and watch.lines >= LEAST_LINES and watch.reached < LEAST_REACHED * watch.lines:
                 yield (
                     f"the words of {self.bitext.target.file.name} seem to differ from those that were aligned: in only "
                     f"{watch.reached:,} of {watch.lines:,} lines of {name}, a link reaches the last word. Split "
                     f"the text into words as for `align`{target}"
                 )
+
+
+def _parted(sentence: Sentence) -> int:
+    """How many words white space parts, of a sentence with offsets."""
+    return 1 + sum(end < start for (_, end), (start, _) in pairwise(sentence.offsets))
 
 
 def _translation(source: Sentence | Reject, alignment: Alignment | Reject, target: Sentence) -> Translation | Reject:
