@@ -144,6 +144,20 @@ def test_plain_text_is_cut_as_asked(tmp_path: Path, aligner: Same) -> None:
     assert aligner.learnt[1].target == ("(", "a", ")", "l'", "Oslo"), "more_target is in the language of the targets"
 
 
+def test_plain_text_is_split_like_gold_or_as_it_looks_unless_asked(tmp_path: Path, aligner: Same) -> None:
+    (tmp_path / "en.txt").write_text("Oslo, here.\n")
+    attached = Sentence(("Oslo,", "Rome,", "Kiel."))
+    for split, gold, words in (
+        (None, [], ("Oslo", ",", "here", ".")),
+        ("spaces", [], ("Oslo,", "here.")),
+        (None, [attached] * 5, ("Oslo,", "here.")),
+    ):
+        method = ProjectedLabels(str(tmp_path / "en.txt"), split=split, labels="predicted")  # type: ignore[arg-type]
+        method.fit(gold, Training(tagger=Nothing))  # type: ignore[arg-type]
+        method.fit_candidates([Sentence(("Oslo",), id="d1")])
+        assert aligner.learnt[0].source == words
+
+
 @pytest.mark.parametrize(
     ("target", "source", "fits"),
     [("a\n\nb\nc\n", "A\nB\n\nC\n", False), ("a\n\nb\nc\n", "A\n\nB\nC\n", True), ("a\nb\nc\n", "A\nB\n\nC\n", True)],

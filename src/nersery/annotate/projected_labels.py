@@ -23,9 +23,9 @@ from nersery.crosslingual.bitext import LINE_BY_LINE
 from nersery.crosslingual.divergence import Features, where_apart
 from nersery.crosslingual.projection import Projection, Translation
 from nersery.crosslingual.sides import quoted
-from nersery.io.base import ReadOptions
+from nersery.io.base import ReadOptions, Source
 from nersery.io.text import TextSource
-from nersery.io.tokenization import Splitting
+from nersery.io.tokenization import Splitting, attached_share
 from nersery.taggers.components.gold_tagger import gold_tagger
 
 _LINE = re.compile(r":\d+$", re.ASCII)
@@ -42,8 +42,8 @@ class ProjectedLabels(Annotator):
     Args:
         source: File of translations, paired by ids if both files have the same, else by order.
         source_language: Language of the translations.
-        split: How plain text in these files is split into words. For the text to label: `--split`, or `split` under
-            `[data]`.
+        split: How plain text in these files is split into words; None: like gold, or as it looks. For the text to
+            label: `--split`, or `split` under `[data]`.
         labels: ``given``: those in `source`; ``predicted``: those of `tagger`.
         tagger: Folder or Hugging Face name of a tagger. None: in a run, that of the system's base; elsewhere the
             default tagger, trained on gold first.
@@ -62,7 +62,7 @@ class ProjectedLabels(Annotator):
 
     source: FileName
     source_language: str = ""
-    split: Splitting = "spaces"
+    split: Splitting | None = None
     labels: Literal["given", "predicted"] = "given"
     tagger: ModelName | None = None
     aligner: dict[str, Any] = field(default_factory=lambda: {"method": "statistical"})
@@ -143,13 +143,12 @@ class ProjectedLabels(Annotator):
             return translation
         return self._projection.project(translation.source, sentence, translation.alignment)
 
-    def _reading(self, language: str) -> ReadOptions:
-        """How files are read; labels by characters need finer words than those between spaces."""
-        return ReadOptions(language=language, split=None if self.split == "spaces" else self.split)
+    def _opened(self, name: str, language: str) -> Source:
+        return io.open_text(name, ReadOptions(language=language, split=self.split), attached_share(self._gold))
 
     def _read(self, name: str, others: Sequence[Sentence]) -> Corpus:
         """A file of translations of other sentences, in the order of these."""
-        file = io.open_text(name, self._reading(self.source_language))
+        file = self._opened(name, self.source_language)
         corpus = Corpus(file)
         if len(corpus) != len(others):
             raise DataError(
@@ -191,7 +190,7 @@ class ProjectedLabels(Annotator):
         if not self.more_source:
             return []
         language = like[0].language if like else ""
-        targets = Corpus(io.open_text(self.more_target, self._reading(language)))
+        targets = Corpus(self._opened(self.more_target, language))
         sources = self._read(self.more_source, targets)
         return [Pair(s.words, t.words, f"more/{t.id}") for s, t in zip(sources, targets, strict=True)]
 
