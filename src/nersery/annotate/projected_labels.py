@@ -42,8 +42,8 @@ class ProjectedLabels(Annotator):
     Args:
         source: File of translations, paired by ids if both files have the same, else by order.
         source_language: Language of the translations.
-        split: How plain text in these files is split into words; None: like gold, or as it looks. For the text to
-            label: `--split`, or `split` under `[data]`.
+        split: How plain text in these files is split; None: like gold, or as it looks. For raw text: `--split`,
+            `data.split`.
         labels: ``given``: those in `source`; ``predicted``: those of `tagger`.
         tagger: Folder or Hugging Face name of a tagger. None: in a run, that of the system's base; elsewhere the
             default tagger, trained on gold first.
