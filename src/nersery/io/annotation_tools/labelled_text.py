@@ -19,8 +19,8 @@ from nersery.core.text_forms import HANGUL_LETTER, composed
 from nersery.core.wording import either
 from nersery.io.base import repair_hint
 from nersery.io.repairs import CRLF_OFFSETS, CUT_WORDS, NFC_OFFSETS, UTF8_OFFSETS, UTF16_OFFSETS, WHOLE_WORDS
-from nersery.io.scripts_without_spaces import is_mark, lacks_spaces, runs_on
-from nersery.io.tokenization import Splitter, is_joined, splitter
+from nersery.io.scripts_without_spaces import is_mark, lacks_spaces
+from nersery.io.tokenization import Splitter, is_joined, splitter, suggested_splitting
 
 Place = tuple[int, int]
 """The characters ``[start, end)`` of a text."""
@@ -263,7 +263,7 @@ class Line:
             elif message := self._misplaced(span, start, end):
                 yield Issue(message, line=span.line, kind="label out of place", fixes=tuple(recount))
             elif (part := self._cut_by(start, end, places)) is not None:
-                fixes = ["--split characters"] if runs_on([part]) else []
+                fixes = ["--split characters"] if suggested_splitting([self.text]) == "characters" else []
                 if not self.document.is_miscounted:
                     by_signs = self._cut_by(start, end, self.places(splitter("signs"))) is None
                     fixes += [SIGNS_HINT] * by_signs + [repair_hint(WHOLE_WORDS), repair_hint(CUT_WORDS)]
