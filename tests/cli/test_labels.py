@@ -120,6 +120,14 @@ class TestLabels:
         assert "predict teacher" not in result.err
         assert files(Path()) == before
 
+    @pytest.mark.parametrize("command", [("predict", "teacher", "raw.txt", "out.jsonl"), TEACHER, AGREEMENT])
+    def test_an_empty_text_is_in_no_language(self, command: tuple[str, ...], monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(text_profile, "ENGLISH_NER", "teacher")
+        Path("raw.txt").write_text("")
+        result = call(*command)
+        assert result.code == 0, result.err
+        assert "knows English alone" not in result.err
+
     def test_text_may_have_any_extension(self) -> None:
         assert call(*TEACHER).code == 0
         Path("raw.txt").rename("raw.de")

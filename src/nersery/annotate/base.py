@@ -16,11 +16,10 @@ from nersery.core.registry import Method, name_of
 from nersery.core.sentence import Entity, Origin, Sentence, types_in
 from nersery.core.training_context import NO_TRAINING, Training, in_job, training_from
 from nersery.core.warnings import warn
-from nersery.io.tokenization import attached_share
 from nersery.pipeline.error_policy import one_for_each
 from nersery.pipeline.stage import Stage
 from nersery.pipeline.stage_job import Sentences, opened, opened_if_given, run_stage, split_options
-from nersery.taggers.components.description import attached_signs_of
+from nersery.taggers.components.description import attached_share_for
 
 BATCH_SIZE = 256
 """Smaller than elsewhere, for each sentence is asked several questions, and a kill costs a batch."""
@@ -173,11 +172,9 @@ class AnnotateStage(Stage[Sentence, Sentence]):
     raw: Iterable[Sentence] = ()
 
     @property
-    def attached_signs(self) -> float | None:
-        """The share of `attached_signs` in gold, or in what a named tagger learnt from; None where it is not known."""
-        share = attached_share(self.gold)
-        tagger = self.settings.get("tagger")
-        return attached_signs_of(tagger) if share is None and isinstance(tagger, str) else share
+    def attached(self) -> float | None:
+        """How raw text is to be split: like gold, or else like what a named tagger learnt from."""
+        return attached_share_for(self.gold, self.settings.get("tagger"))
 
     def fit(self, method: Annotator, folder: Path | None, progress: Progress | None) -> Step[Sentence]:
         """See `Stage`."""
@@ -218,5 +215,5 @@ def annotate(
     training, options = training_from(options, list(opened_if_given(dev, "dev")), seed, training, output)
     job, settings = split_options(options)
     stage = AnnotateStage(method, settings, gold=opened_if_given(gold, "gold"), training=training)
-    rows = opened(corpus, raw=True, attached=stage.attached_signs)
+    rows = opened(corpus, raw=True, attached=stage.attached)
     return run_stage(replace(stage, raw=rows) if stage.create_method().reads_first else stage, rows, output, job)

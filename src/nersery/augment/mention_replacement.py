@@ -64,16 +64,9 @@ class MentionReplacement(Augmenter):
         edits: list[Edit] = []
         for entity in sentence.entities:
             if rng.random() < self.rate:
-                gazetteer, (mention, ending) = (
-                    self._gazetteers.get((language, entity.type)),
-                    without_ending(sentence, entity),
-                )
+                gazetteer = self._gazetteers.get((language, entity.type))
+                mention, ending = without_ending(sentence, entity)
                 if gazetteer is not None and gazetteer.has_other(mention):
-                    edits.append(
-                        (
-                            entity.start,
-                            entity.end,
-                            with_ending(gazetteer.draw_other(mention, rng), ending, sentence.language),
-                        )
-                    )
+                    other = with_ending(gazetteer.draw_other(mention, rng), ending, sentence.language)
+                    edits.append((entity.start, entity.end, other))
         return sentence.replace_spans(edits)

@@ -62,9 +62,10 @@ def next_(
     quiet: options.Quiet = False,
 ) -> None:
     """Choose the raw sentences whose labels would help a tagger most."""
-    from nersery.experiments.active_learning.next_sentences import attached_signs_for, next_sentences, taggers_of
+    from nersery.experiments.active_learning.next_sentences import next_sentences, taggers_of
     from nersery.experiments.corpus_notes import note_of_learnt_words, note_of_punctuation
     from nersery.experiments.text_profile import note_of_tagger
+    from nersery.taggers.components.description import attached_share_for
 
     if bool(tagger) == (run is not None):
         raise SettingsError("name the taggers either by --tagger, which may be repeated, or by --run")
@@ -79,7 +80,7 @@ def next_(
     taggers = tagger or [str(path) for path in taggers_of(run or Path())]
     of_labelled = replace(options.shared(io.ReadOptions), format=io.AUTO)
     labelled_sentences = [sentence for name in known for sentence in options.open_corpus(name, of_labelled)]
-    raw = options.open_corpus(source, raw=True, attached=attached_signs_for(labelled_sentences, taggers))
+    raw = options.open_corpus(source, raw=True, attached=attached_share_for(labelled_sentences, taggers[0]))
     notes = [note_of_punctuation(labelled_sentences, raw)]
     if not any(notes):
         notes = [note_of_learnt_words(folder, raw) for folder in taggers]

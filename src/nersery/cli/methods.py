@@ -92,7 +92,7 @@ def annotate(
     examples, held_out = (options.open_corpora([name], labelled) for name in (gold, dev))
     training = Training(options.sentences_of(held_out), seed)
     stage = replace(stage, gold=options.sentences_of(examples), training=training)
-    corpus = options.open_corpus(source, raw=True, attached=stage.attached_signs)
+    corpus = options.open_corpus(source, raw=True, attached=stage.attached)
     options.note_unlike_what_it_learnt(stage.settings.get("tagger"), corpus)
     stage = replace(stage, raw=corpus if reads_first else ())
     if plan:

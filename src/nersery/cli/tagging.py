@@ -20,7 +20,7 @@ from nersery.core.training_context import Training
 from nersery.core.warnings import note, remark
 from nersery.pipeline.stage_job import JobOptions
 from nersery.taggers.base import Backend, PredictStage, Tagger, check_tagger_folder, train_into
-from nersery.taggers.components.description import attached_signs_of
+from nersery.taggers.components.description import attached_share_learnt
 
 if TYPE_CHECKING:
     from nersery.evaluate.error_analysis import Errors
@@ -139,7 +139,7 @@ def predict(
     """Label sentences with a trained tagger; labels in the input are replaced."""
     job = options.shared(JobOptions)
     options.refuse_same_file(target, source)
-    corpus = options.open_corpus(source, raw=True, attached=attached_signs_of(tagger))
+    corpus = options.open_corpus(source, raw=True, attached=attached_share_learnt(tagger))
     options.note_unlike_what_it_learnt(tagger, corpus)
     run_job(PredictStage(tagger, backend), corpus, target, job, corpus, as_json=json)
 

@@ -12,7 +12,7 @@ from nersery.core.text_forms import unspaced
 from nersery.evaluate.score_notes import RENAME
 from nersery.io.tokenization import SENTENCES_READ, attached_signs
 from nersery.report.number_format import plural
-from nersery.taggers.components.description import attached_signs_of
+from nersery.taggers.components.description import attached_share_learnt
 
 CLEAR_DIFFERENCE = 0.6
 """Of two shares of such signs."""
@@ -83,7 +83,7 @@ def note_of_punctuation(labelled: Iterable[Sentence], raw: Iterable[Sentence]) -
 
 def note_of_learnt_words(tagger: str, sentences: Iterable[Sentence]) -> str:
     """As `note_of_punctuation`, for the words that a tagger in a folder learnt from, and sentences to be labelled."""
-    learnt = attached_signs_of(tagger)
+    learnt = attached_share_learnt(tagger)
     share, word = attached_signs(sentence.words for sentence in islice(sentences, SENTENCES_READ))
     if learnt is None or share is None or abs(share - learnt) < CLEAR_DIFFERENCE:
         return ""

@@ -56,7 +56,8 @@ def profile(sentences: Iterable[Sentence], language: str = "") -> TextProfile:
     sample = list(islice(sentences, READ))
     words = [word for sentence in sample for word in sentence.words]
     script = _script(words)
-    named_language = language or Counter(sentence.language for sentence in sample).most_common(1)[0][0]
+    languages = Counter(sentence.language for sentence in sample).most_common(1)
+    named_language = language or (languages[0][0] if languages else "")
     detected = "en" if _looks_english(words, script) else ""
     cased = sum(word[:1].isupper() for word in words) / max(1, len(words)) >= CASED
     return TextProfile(script, named_language or detected, cased)

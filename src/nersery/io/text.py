@@ -67,13 +67,14 @@ class TextSource(Source):
 
     def __init__(self, file: TextFile, options: ReadOptions, *, attached: bool = False) -> None:
         super().__init__(file, options)
-        self.attached = attached
-        self.split = splitter(options.split or self._suggested(), options.language)
+        self._attached = attached
+        keeps_signs = attached and self._suggested == "punctuation"
+        self.split = splitter(options.split or ("spaces" if keeps_signs else self._suggested), options.language)
         self._empty = all(map(is_blank, file.beginnings(LONGEST)))
 
+    @cached_property
     def _suggested(self) -> Splitting:
-        suggested = suggested_splitting(self._first_lines())
-        return "spaces" if self.attached and suggested == "punctuation" else suggested
+        return suggested_splitting(self._first_lines())
 
     def _first_lines(self) -> Iterator[str]:
         return islice(self.file.beginnings(LONGEST), SAMPLE_LINES)
@@ -93,12 +94,12 @@ class TextSource(Source):
         return self._oddity_of_words(texts) + _tabbed(texts) + markup + (ESCAPED.format(entity[0]) if entity else "")
 
     def _oddity_of_words(self, texts: Sequence[str]) -> str:
-        suggested = suggested_splitting(texts)
         if self.options.split is None:
-            return {"punctuation": LEFT_IN if self.attached else SPLIT_OFF, "characters": CHARACTERS}.get(suggested, "")
+            notes = {"punctuation": LEFT_IN if self._attached else SPLIT_OFF, "characters": CHARACTERS}
+            return notes.get(self._suggested, "")
         lines = [*map(self.split, texts)]
         if runs_on([*chain.from_iterable(lines)]):
-            return PHRASES.format(suggested)
+            return PHRASES.format(self._suggested)
         share, word = attached_signs(lines)
         return ATTACHED.format(printable(word)) if share and share > MOST_ATTACHED else ""
 

@@ -32,7 +32,7 @@ from nersery.pipeline.stage_job import (
     run_stage,
     text_paths,
 )
-from nersery.taggers.components.description import DESCRIPTION, attached_signs_of, missing_folder, read_description
+from nersery.taggers.components.description import DESCRIPTION, attached_share_learnt, missing_folder, read_description
 
 FILES = (
     *("*.json", "*.safetensors", "*.model", "*.jinja", "vocab.txt", "merges.txt", "bpe.codes"),
@@ -285,7 +285,7 @@ def predict(
             raise SettingsError("a tagger in memory runs on PyTorch: name its folder, or leave out backend")
     else:
         as_path(tagger, "tagger")
-        tagger, attached = str(tagger), attached_signs_of(tagger)
+        tagger, attached = str(tagger), attached_share_learnt(tagger)
     rows = opened(corpus, raw=True, attached=attached)
     return run_stage(PredictStage(tagger, backend), rows, output, options_without_settings(options))
 

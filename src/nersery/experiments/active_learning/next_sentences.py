@@ -16,10 +16,9 @@ from nersery.core.text_forms import unspaced
 from nersery.core.warnings import warn
 from nersery.experiments.active_learning.expected_errors import expected_errors
 from nersery.experiments.active_learning.farthest_first import farthest_first
-from nersery.io.tokenization import attached_share
 from nersery.pipeline.stage_job import Sentences, opened, opened_if_given
 from nersery.taggers.base import Tagger, load_tagger
-from nersery.taggers.components.description import attached_signs_of, read_description
+from nersery.taggers.components.description import attached_share_for, read_description
 
 if TYPE_CHECKING:
     from nersery.models.text_encoder import TextEncoder
@@ -104,7 +103,7 @@ def next_sentences(
         raise SettingsError("there is no tagger, expected one or more")
     known_sentences = [*opened_if_given(labelled, "labelled")]
     known_words = [sentence.words for sentence in known_sentences]
-    raw = opened(raw, "raw", raw=True, attached=attached_signs_for(known_sentences, names))
+    raw = opened(raw, "raw", raw=True, attached=attached_share_for(known_sentences, names[0]))
     drawn, read, known = _drawn(raw, {*map(unspaced, known_words)}, most, seed)
     if not drawn:
         raise DataError("every raw sentence is labelled already, or there is none", fix="give more raw text")
@@ -117,12 +116,6 @@ def next_sentences(
     chosen = [order[row] for row in farthest_first([worth[p] for p in order], vectors, known_vectors, count)]
     scored = [_shown(readings[position]).with_scores(**{SCORE: worth[position]}) for position in chosen]
     return NextSentences(Corpus(scored), read, known, len(drawn), types)
-
-
-def attached_signs_for(labelled: Iterable[Sentence], taggers: Sequence[str]) -> float | None:
-    """The share of `attached_signs` in labelled sentences, else in what the first tagger learnt from."""
-    share = attached_share(labelled)
-    return attached_signs_of(taggers[0]) if share is None else share
 
 
 def _drawn(raw: Iterable[Sentence], labelled: set[str], most: int, seed: int) -> tuple[list[Sentence], int, int]:

@@ -58,10 +58,10 @@ class MaskedInput:
         before, behind = outer_signs(old, ends=is_last)
         if gap in self.names:
             name = old.removesuffix(behind)
-            possessive = POSSESSIVE.search(name)
-            word = (
-                word + possessive[0] if possessive else inflected(word, inflection(name, self.language), self.language)
-            )
+            if possessive := POSSESSIVE.search(name):
+                word += possessive[0]
+            else:
+                word = inflected(word, inflection(name, self.language), self.language)
         return before + word + behind
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -12,6 +12,8 @@ from typing import Any
 from nersery.core.errors import MissingResourceError, SettingsError
 from nersery.core.files import DESCRIPTION as DESCRIPTION
 from nersery.core.registry import BUNDLED, name_of
+from nersery.core.sentence import Sentence
+from nersery.io.tokenization import attached_share
 
 
 def write_description(folder: Path, tagger: Any, settings: Mapping[str, Any]) -> None:
@@ -38,9 +40,15 @@ def read_description(folder: str | Path) -> dict[str, Any]:
     return content
 
 
-def attached_signs_of(tagger: str | Path) -> float | None:
-    """`attached_signs` of the sentences that the tagger of a folder learnt from; None where they are not known."""
+def attached_share_learnt(tagger: str | Path) -> float | None:
+    """`attached_share` of the sentences that the tagger of a folder learnt from; None where it is not known."""
     return read_description(tagger).get("history", {}).get("attached_signs")
+
+
+def attached_share_for(labelled: Iterable[Sentence], tagger: object) -> float | None:
+    """`attached_share` of labelled sentences, or else of what a tagger learnt from, if it is named."""
+    share = attached_share(labelled)
+    return attached_share_learnt(tagger) if share is None and isinstance(tagger, str) else share
 
 
 def missing_folder(name: str) -> str:
