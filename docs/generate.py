@@ -79,7 +79,7 @@ def page(title: str, introduction: str, parts: Iterable[str]) -> str:
 def methods_page() -> str:
     """Every method of nersery's own, then the other names that a recipe or command takes."""
     introduction = (
-        "`nersery list METHOD` shows the same. A setting without a default shows its type: `text`, "
+        "`nersery list METHOD` prints its section. A setting without a default shows its type: `text`, "
         "`integer`. *Departures* say where a method differs from its paper."
     )
     parts = [_contents()]

@@ -90,7 +90,7 @@ class ACLM(FineTuningSettings, TypeDescriptions, MaskedModelSettings, Augmenter)
         - The code has one stop list for ten languages. Here each has its own, limited to words common in gold; English
           also has all function words.
         - If attention fails, the code keeps only entities; here that is an error.
-        - `random` keywords: the model learns from one draw for each sentence; each copy has its own.
+        - `random` keywords: the model trains on one draw per sentence; each copy draws again.
         - The masked language model is our addition. It fills gaps with whole words in the script of the sentence, or
           punctuation; their number is drawn from the gaps of gold. The most probable of `candidates` drafts is used.
         - The paper uses mBART-50-large at 1e-5, and XLM-R large at 1e-2 for attention; the bundled model learns at

@@ -24,5 +24,5 @@ class BDA(WordPredictions, Augmenter):
     Departures:
         - Zhou et al. mask the word only in part, and rank predictions by how little they change the sentence. Here it
           is masked as in `label_conditioned`, without its label.
-        - As in `label_conditioned`: the cut-off, whole new words, and the model's size.
+        - The cut-off, whole new words and the size of the model are as in `label_conditioned`.
     """
