@@ -9,10 +9,18 @@ import pytest
 from nersery.annotate.tagger_labels import TaggerLabels
 from nersery.experiments.execution import run_time
 from nersery.experiments.execution.run_time import RunTime, Speed, Stopwatch, annotator_speed, steps_of, tagger_speed
-from nersery.experiments.recipe import parse_recipe
+from nersery.experiments.recipe import Recipe, parse_recipe
 from nersery.experiments.systems import MethodSettings
 from nersery.models.llm.chat_client import ChatClient
 from tests.standins import sentences
+
+
+def recipe_of(*systems: dict[str, Any]) -> Recipe:
+    """A recipe whose taggers have 20 steps."""
+    data = {"train": "t", "test": "u", "raw": "r"}
+    recipe, issues = parse_recipe({"name": "x", "data": data, "tagger": {"steps": 20}, "systems": [*systems]})
+    assert recipe is not None, issues
+    return recipe
 
 
 @pytest.mark.parametrize(
@@ -76,12 +84,51 @@ def test_slow_labelling_is_not_timed_twice(
 )
 def test_all_trainings_count(entry: dict[str, Any], seconds: float, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(run_time, "tagger_speed", lambda *_: Speed(start=1.0, step=2.0, sentence=0.1))
-    system = {"name": "labels", "method": "tagger_labels", **entry}
-    table = {"name": "x", "data": {"train": "t", "test": "u", "raw": "r"}, "tagger": {"steps": 20}, "systems": [system]}
-    recipe, issues = parse_recipe(table)
-    assert recipe is not None, issues
+    recipe = recipe_of({"name": "labels", "method": "tagger_labels", **entry})
     said: list[str] = []
     times = RunTime(recipe, sentences(8), sentences(50), say=said.append)
     assert times.making(recipe.system("labels")) == pytest.approx(seconds)
     assert said[0] == "timing transformer with bundled"
     assert len(said) == len({*said}), "each once"
+
+
+@pytest.mark.parametrize(
+    ("name", "added", "candidates"),
+    [
+        ("gold", 0, 0),
+        ("one copy", 8, 8),
+        ("two copies", 16, 16),
+        ("labels", 50, 50),
+        ("on labels", 50 + 8 + 50, 8 + 50),
+        ("labels twice", 50, 50),
+        ("all", 50 + 8 + 16, 50 + 8 + 16),
+    ],
+)
+def test_all_new_sentences_count(name: str, added: int, candidates: int) -> None:
+    merge = ["one copy", "two copies", "labels", "labels twice"]
+    times = RunTime(
+        recipe_of(
+            {"name": "one copy", "method": "mention_replacement"},
+            {"name": "two copies", "method": "eda", "copies": 2},
+            {"name": "labels", "method": "tagger_labels"},
+            {"name": "on labels", "method": "eda", "base": "labels"},
+            {"name": "labels twice", "method": "tagger_labels", "base": "labels"},
+            {"name": "all", "merge": merge},
+        ),
+        sentences(8),
+        sentences(50),
+    )
+    system = times.recipe.system(name)
+    assert (times.added(system), times.candidates(system)) == (added, candidates)
+
+
+def test_selecting_from_merged_sentences_counts(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(run_time, "tagger_speed", lambda *_: Speed(start=1.0, step=2.0, sentence=0.1))
+    select = [{"method": "self_training", "steps": 3, "passes": 4}]
+    recipe = recipe_of(
+        {"name": "made", "method": "mention_replacement"},
+        {"name": "labels", "method": "tagger_labels"},
+        {"name": "both", "merge": ["made", "labels"], "select": select},
+    )
+    times = RunTime(recipe, sentences(8), sentences(50))
+    assert times.making(recipe.system("both")) == pytest.approx(3 * (20 * 2 + 4 * (1 + 58 * 0.1)))

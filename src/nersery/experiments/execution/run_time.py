@@ -173,8 +173,7 @@ class RunTime:
     def training(self, system: System) -> float:
         """Seconds to train its tagger and to score it."""
         speed, tagger = self.speed(system), self.recipe.tagger_of(system)
-        added = len(self.raw) if self.labels_raw_text(system) else len(self.gold) * (system.copies - 1)
-        seconds = _seconds(speed, tagger, len(self.gold) + added)
+        seconds = _seconds(speed, tagger, len(self.gold) + self.added(system))
         if system.second_stage:
             seconds += _seconds(speed, tagger.with_changes(system.second_stage), len(self.gold))
         return speed.start + seconds + EVALUATIONS * self.dev * speed.sentence
@@ -188,13 +187,32 @@ class RunTime:
         others = [*([system.base] if system.base else []), *system.merge]
         return system.labels_raw_text or any(self.labels_raw_text(self.recipe.system(name)) for name in others)
 
+    def added(self, system: System) -> int:
+        """Sentences that its tagger trains on besides gold, at most; raw text counts once, however often labelled."""
+        return (len(self.raw) if self.labels_raw_text(system) else 0) + self._made(system)
+
+    def _made(self, system: System) -> int:
+        """Of these, how many are no raw text."""
+        own = self.candidates(system) if system.method and not system.labels_raw_text else 0
+        return own + sum(self._made(self.recipe.system(name)) for name in system.references)
+
+    def candidates(self, system: System) -> int:
+        """Sentences that it selects from, at most."""
+        if system.labels_raw_text:
+            return len(self.raw)
+        if system.method is None:
+            return self.added(system)
+        of_base = self.added(self.recipe.system(system.base)) if system.base else 0
+        return (len(self.gold) + of_base) * system.copies
+
     def making(self, system: System) -> float:
         """Seconds to make and select its sentences, at most."""
-        if system.method is None:
+        if not system.makes_sentences:
             return 0.0
-        tagger = self.recipe.system(system.base or GOLD)
-        candidates = len(self.raw) if system.labels_raw_text else len(self.gold) * system.copies
+        tagger, candidates = self.recipe.system(system.base or GOLD), self.candidates(system)
         seconds = sum(self._selecting(selector, candidates, tagger) for selector in system.select)
+        if system.method is None:
+            return seconds
         if system.labels_raw_text:
             return seconds + self._labelling(system.method, self.speed(tagger))
         seconds += candidates * SECONDS_TO_MAKE
