@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from nersery import io
 from nersery.cli.options import values_by_type
 from nersery.core.errors import SettingsError
+from nersery.experiments.grow.session import GrowJob
 from tests.cli.calls import call
 from tests.standins import sentences
 
@@ -33,6 +35,33 @@ def test_definitions_are_types_and_words() -> None:
 def test_other_definitions_are_refused(pairs: list[str], message: str) -> None:
     with pytest.raises(SettingsError, match=message):
         values_by_type("--define", pairs, "TYPE=WORDS")
+
+
+class TestTextOfFilesDoesNothingToATerminal:
+    """A type or an id in a user's file may hold control characters."""
+
+    PLANNED = SimpleNamespace(
+        table={"sample": {"folds": 2}, "tagger": {"steps": 10, "model": "\x1b[2Jmodel"}},
+        material=SimpleNamespace(raw=[], notes=["\x1b[2Jtype"]),
+        notes=["also \x1b[2J"],
+        seconds=lambda: {"gold": 1.0},
+    )
+
+    def grow(self, monkeypatch: pytest.MonkeyPatch, *options: str) -> str:
+        monkeypatch.setattr(GrowJob, "plan", lambda _: self.PLANNED)
+        monkeypatch.setattr(GrowJob, "execute", lambda job: job._say("\x1b[2J") or "best: \x1b[2J\ntest: no")
+        result = call("grow", "example:train.conll", *options)
+        assert result.code == 0, result.err
+        assert "\x1b[2J" not in result.out + result.err
+        return result.out + result.err
+
+    def test_in_a_plan(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        shown = self.grow(monkeypatch, "--plan")
+        assert shown.count("\\x1b[2J") == 3
+
+    def test_in_a_result(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        shown = self.grow(monkeypatch)
+        assert shown == "best: \\x1b[2J\ntest: no\n\\x1b[2J\n"
 
 
 def test_the_free_folder_that_is_proposed_is_quoted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -18,7 +18,7 @@ from typing import Any
 import typer
 from typer.core import TyperCommand, TyperGroup, TyperOption
 
-from nersery.core.errors import NerseryError, SettingsError, printable
+from nersery.core.errors import NerseryError, SettingsError, printable_lines
 from nersery.core.files import os_message
 from nersery.core.version import __version__
 from nersery.core.wording import command_line
@@ -183,7 +183,7 @@ def _drop_results() -> None:
 
 
 def _fail(message: str, code: int) -> None:
-    print("error: " + "\n".join(map(printable, message.split("\n"))), file=sys.stderr)
+    print(f"error: {printable_lines(message)}", file=sys.stderr)
     raise typer.Exit(code)
 
 

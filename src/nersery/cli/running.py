@@ -11,7 +11,7 @@ from typer import Argument, Option
 from nersery import io
 from nersery.cli import options, tables
 from nersery.cli.app import Command, app
-from nersery.core.errors import SettingsError, printable
+from nersery.core.errors import SettingsError, printable, printable_lines
 from nersery.core.warnings import remark
 
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ def grow(
     if json:
         options.print_json({**asdict(result), "folder": str(result.folder)})
     else:
-        print(result)
+        print(printable_lines(str(result)))
 
 
 def _print_grow_plan(plan: Plan) -> None:
@@ -74,13 +74,14 @@ def _print_grow_plan(plan: Plan) -> None:
 
     folds, tagger = plan.table["sample"]["folds"], plan.table["tagger"]
     training_text = f"{tagger['steps']} steps a training with {tagger['model']}"
-    print(f"{folds} folds, {training_text}, {plural(len(plan.material.raw), 'raw sentence')}. On one fold:")
+    raw_text = plural(len(plan.material.raw), "raw sentence")
+    print(printable(f"{folds} folds, {training_text}, {raw_text}. On one fold:"))
     estimates = {label_of(name): seconds for name, seconds in plan.seconds().items()}
     for name, seconds in zip(tables.padded(estimates), estimates.values(), strict=True):
         print(f"  {name}  {in_minutes(seconds):>8}")
     print(f"all on one fold: {in_minutes(sum(estimates.values()))}; what does not fit into the time is left out")
     for note in [*plan.material.notes, *plan.notes]:
-        print(f"note: {note}")
+        print(printable(f"note: {note}"))
 
 
 @app.command(
@@ -143,7 +144,8 @@ def run(
     elif isinstance(report, Report):
         _print_summary(report, folder)
     else:
-        print(f"{report.done} of {len(report.cells)} trainings are finished\nreport: {folder / 'report.html'}")
+        print(f"{report.done} of {len(report.cells)} trainings are finished")
+        print(printable(f"report: {folder / 'report.html'}"))
     if recipe in shipped_recipes() and not loaded.sweep:
         remark(f"Next: nersery copy {recipe} my-recipe.toml, put your own files into its [data]")
 

@@ -152,6 +152,15 @@ def printable(text: str) -> str:
     return "".join(c if c in harmless else c.encode("unicode_escape").decode() for c in text)
 
 
+def printable_lines(text: str) -> str:
+    """A text of several lines, each `printable`.
+
+    >>> printable_lines("a\\x1b[2J\\nFix: b").splitlines()
+    ['a\\\\x1b[2J', 'Fix: b']
+    """
+    return "\n".join(map(printable, text.split("\n")))
+
+
 def at(place: str, issues: Iterable[str]) -> list[str]:
     """Issues behind their place.
 

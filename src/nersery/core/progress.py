@@ -8,7 +8,7 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager
 from contextvars import ContextVar
 
-from nersery.core.errors import OutOfTimeError, printable
+from nersery.core.errors import OutOfTimeError, printable, printable_lines
 from nersery.core.warnings import print_error, setting
 
 LOG_SECONDS = 15.0
@@ -24,8 +24,7 @@ def shown_by(show: Callable[[str], None]) -> AbstractContextManager[None]:
 def print_line(text: str, end: str = "") -> None:
     """Print a text on standard error: in a terminal in the place of the last line, in a log as a line."""
     start, end = ("\r\x1b[K", end) if sys.stderr.isatty() else ("", "\n")
-    shown = "\n".join(map(printable, text.split("\n")))  # it may name systems and files
-    print_error(f"{start}{shown}", end)
+    print_error(f"{start}{printable_lines(text)}", end)  # it may name systems and files
 
 
 def time_limit(seconds: float) -> AbstractContextManager[None]:

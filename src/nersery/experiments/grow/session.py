@@ -38,12 +38,12 @@ from nersery.core.files import (
 )
 from nersery.core.locks import locked
 from nersery.core.other_jobs import other_settings, refuse_occupied
-from nersery.core.progress import time_limit
+from nersery.core.progress import print_line, time_limit
 from nersery.core.ranges import Range
 from nersery.core.registry import BUNDLED
 from nersery.core.sentence import Sentence
 from nersery.core.version import __version__
-from nersery.core.warnings import print_error, without_advice
+from nersery.core.warnings import without_advice
 from nersery.core.wording import either
 from nersery.experiments.execution.run_time import RunTime
 from nersery.experiments.grow.budget import CAUTION, Budget, noted_seconds
@@ -369,4 +369,4 @@ class GrowJob:
 
     def _say(self, text: str) -> None:
         if not self.quiet:
-            print_error(text)
+            print_line(text, end="\n")
