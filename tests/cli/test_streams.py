@@ -11,6 +11,10 @@ from pathlib import Path
 import pytest
 
 from nersery import Entity, Sentence, io
+from nersery.cli.running import _print_summary
+from nersery.report.model import Report, SystemReport
+from nersery.report.parts import AgainstGold, Measure
+from nersery.report.verdict import verdict
 from tests.cli.calls import AUGMENT, call, nersery
 from tests.standins import environment, write_recipe
 
@@ -114,9 +118,30 @@ class TestStreams:
 
     def test_a_run_in_words(self, memory: object):
         write_recipe(Path())
-        lines = call("run", "recipe.toml", "--out", "run").out.splitlines()
-        assert [line.split()[0] for line in lines] == ["gold", "both", "one", "report:"]
-        assert "against gold only" in lines[1]
+        *systems, report = call("run", "recipe.toml", "--out", "run").out.splitlines()
+        assert [line.split()[0] for line in systems[:3]] == ["gold", "both", "one"]
+        assert "against gold only" in systems[1]
+        assert report == "report: run/report.html"
+        headline = verdict(Report.model_validate_json(Path("run/report.json").read_text("utf-8")))
+        assert systems[3:] == [headline.sentence, *headline.details]
+
+    def test_the_summary_is_no_more_certain_than_the_report(self, capsys: pytest.CaptureFixture[str]):
+        tests = {"gold": None, "a": (0.04, 0.03), "b": (0.01, 0.5), "untested": (0.0, None)}
+        systems = [
+            SystemReport(
+                name=name,
+                f1=Measure(mean=0.5),
+                against_gold=test and AgainstGold(difference=test[0], low=-0.01, high=0.1, p=test[1]),
+            )
+            for name, test in tests.items()
+        ]
+        _print_summary(Report(systems=systems, seeds=[0, 1]), Path("run"))
+        _, first, second, untested, sentence, holm, *_ = capsys.readouterr().out.splitlines()
+        assert first.endswith("(95 % −1.0 to 10.0, corrected p = 0.06)")
+        assert second.endswith("corrected p = 0.5)")
+        assert untested.endswith("(95 % −1.0 to 10.0)")
+        assert "which may be chance" in sentence
+        assert holm == "Corrected for 2 comparisons (Holm): p = 0.06, so the difference may be chance."
 
     def test_standard_input(self):
         content = Path("train.conll").read_bytes()

@@ -166,11 +166,17 @@ def _print_run_plan(plan: dict[str, Any], jobs: int) -> None:
 
 def _print_summary(report: Report, folder: Path) -> None:
     from nersery.report.number_format import p_text, signed
+    from nersery.report.verdict import verdict
 
+    corrected = "corrected " if len(report.comparisons) > 1 else ""
     labels = tables.padded([system.label for system in report.systems])
     for label, system in zip(labels, report.systems, strict=True):
         line = f"{label}  F1 {system.f1}"
         if test := system.against_gold:
-            line += f"   {signed(test.difference)} against gold only (95 % {test.interval}, {p_text(test.p or 0.0)})"
+            p = "" if test.corrected_p is None else f", {corrected}{p_text(test.corrected_p)}"
+            line += f"   {signed(test.difference)} against gold only (95 % {test.interval}{p})"
         print(line)
+    headline = verdict(report)
+    for sentence in (headline.sentence, *headline.details):
+        print(printable(sentence))
     print(printable(f"report: {folder / 'report.html'}"))
