@@ -142,8 +142,9 @@ class TestExitCodes:
         assert result.code == 130
         assert result.err.splitlines()[-1].startswith("error: interrupted. Finished work is saved")
 
-    def test_interrupted_where_nothing_is_saved(self, monkeypatch: pytest.MonkeyPatch):
-        monkeypatch.setattr(sys, "argv", ["nersery", "inspect", "quality"])
+    @pytest.mark.parametrize("command", ["inspect quality", "label next", "dataset sample", "dataset publish"])
+    def test_interrupted_where_nothing_is_saved(self, command: str, monkeypatch: pytest.MonkeyPatch):
+        monkeypatch.setattr(sys, "argv", ["nersery", *command.split()])
         assert stopped(KeyboardInterrupt()) == ("interrupted.", 130)
         assert stopped(Terminated(signal.SIGTERM)) == ("terminated.", 143)
 

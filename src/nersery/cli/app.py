@@ -26,8 +26,8 @@ from nersery.core.wording import command_line
 DISK_EXIT_CODE = 5
 INTERRUPTED_CODE = 130
 UNREAD_EXIT_CODE = 141
-SAVES_NOTHING = ("inspect", "evaluate", "list", "copy")
-"""Commands whose work is lost if they are stopped."""
+SAVES_NOTHING = ("inspect", "evaluate", "list", "copy", "label next", "dataset sample", "dataset publish")
+"""How commands begin whose work is lost if they are stopped."""
 
 
 class Terminated(KeyboardInterrupt):
@@ -57,7 +57,7 @@ def stopped(error: KeyboardInterrupt) -> tuple[str, int]:
     message, code = "interrupted.", INTERRUPTED_CODE
     if isinstance(error, Terminated):
         message, code = "terminated.", 128 + error.number
-    if not sys.argv[1:2] or sys.argv[1] not in SAVES_NOTHING:
+    if not " ".join(sys.argv[1:3]).startswith(SAVES_NOTHING):
         message += " Finished work is saved: the same command resumes (a training loses a minute at most)"
     return message, code
 
