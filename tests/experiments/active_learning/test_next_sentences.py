@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -70,6 +71,14 @@ def test_what_is_labelled_or_repeated_is_not_chosen(tagger: Path) -> None:
     assert "10 of 80 sentences" in str(found)
     with pytest.raises(DataError, match="labelled already"):
         chosen(RAW, tagger, 5, labelled=RAW)
+
+
+def test_an_id_of_two_sentences_is_refused_before_anything_is_predicted(
+    tagger: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "_readings", lambda *_, **__: pytest.fail("predicted"))
+    with pytest.raises(DataError, match="same"):
+        chosen([RAW[0], *(replace(sentence, id="same") for sentence in RAW[1:3])], tagger, 1)
 
 
 def test_what_is_labelled_may_be_split_into_other_words(tagger: Path) -> None:

@@ -104,7 +104,8 @@ def next_sentences(
     known_sentences = [*opened_if_given(labelled, "labelled")]
     known_words = [sentence.words for sentence in known_sentences]
     raw = opened(raw, "raw", raw=True, attached=attached_share_for(known_sentences, names[0]))
-    drawn, read, known = _drawn(raw, {*map(unspaced, known_words)}, most, seed)
+    kept, read, known = _drawn(raw, {*map(unspaced, known_words)}, most, seed)
+    drawn = Corpus(kept).sentences  # ids of two sentences show before the long prediction
     if not drawn:
         raise DataError("every raw sentence is labelled already, or there is none", fix="give more raw text")
     readings, types = _readings(drawn, names, quiet=quiet)
