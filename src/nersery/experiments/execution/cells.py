@@ -41,7 +41,7 @@ def cells(recipe: Recipe, number: int = 0) -> dict[Cell, set[Cell]]:
 
 def _before(recipe: Recipe, system: System) -> set[str]:
     """The systems whose sentences or taggers a system reads, with the same seed."""
-    names = {system.base, *system.merge}
+    names = {*system.references}
     if system.asks_for_tagger:
         names.add(system.base or GOLD)
     if system.makes_sentences:
@@ -50,7 +50,7 @@ def _before(recipe: Recipe, system: System) -> set[str]:
             names.add(next(other.name for other in recipe.systems if other.selects_the_same_as(system, 1)))
         if larger := with_more_copies(recipe, system):
             names.add(larger.name)
-    return names - {"", system.name}
+    return names - {system.name}
 
 
 class CellQueue:

@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from nersery.core.errors import JobFailedError, NerseryError, OutOfTimeError, SettingsError
+from nersery.core.errors import JobFailedError, NerseryError, SettingsError
 from nersery.core.files import os_message
 from nersery.core.outcome import Step
 from nersery.core.own_process import cores, wanted_threads
@@ -99,8 +99,6 @@ class CellRunner:
             run, failure = self.runs[cell.run], None
             try:
                 SystemRun(run, cell.seed, run.recipe.system(cell.system)).execute()
-            except OutOfTimeError:
-                raise
             except Exception as error:
                 failure = error
             self.queue.finish(cell)

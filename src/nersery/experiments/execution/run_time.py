@@ -182,19 +182,19 @@ class RunTime:
         """Seconds to label that many sentences with its trained tagger."""
         return sentences * self.speed(system).sentence
 
-    def labels_raw_text(self, system: System) -> bool:
+    def contains_raw_text(self, system: System) -> bool:
         """Whether raw text is in its training data."""
-        others = [*([system.base] if system.base else []), *system.merge]
-        return system.labels_raw_text or any(self.labels_raw_text(self.recipe.system(name)) for name in others)
+        others = map(self.recipe.system, system.references)
+        return system.labels_raw_text or any(map(self.contains_raw_text, others))
 
     def added(self, system: System) -> int:
         """Sentences that its tagger trains on besides gold, at most; raw text counts once, however often labelled."""
-        return (len(self.raw) if self.labels_raw_text(system) else 0) + self._made(system)
+        return (len(self.raw) if self.contains_raw_text(system) else 0) + self._made(system)
 
     def _made(self, system: System) -> int:
         """Of these, how many are no raw text."""
         own = self.candidates(system) if system.method and not system.labels_raw_text else 0
-        return own + sum(self._made(self.recipe.system(name)) for name in system.references)
+        return own + sum(map(self._made, map(self.recipe.system, system.references)))
 
     def candidates(self, system: System) -> int:
         """Sentences that it selects from, at most."""

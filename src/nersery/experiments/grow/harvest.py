@@ -131,7 +131,7 @@ def harvest(search: Search, folder: Path, seed: int | None, notes: Sequence[str]
     io.write(_with_equal_columns([*sentences_by_id.values()]), folder / "corpus.conll")
     write_atomic(folder / "recipe.toml", _winning_recipe(search, folder, system))
     result = _result(search, folder, best, seed, all_notes)
-    _report(search, folder, system, seed if result.test else None, result)
+    _report(search, folder, best, seed if result.test else None, result)
     return result
 
 
@@ -177,10 +177,10 @@ def _f1(counts: Any) -> float | None:
     return pooled_f1(counts[0]) if counts is not None else None
 
 
-def _report(search: Search, folder: Path, system: System, seed: int | None, result: Harvest) -> None:
-    seeds = [seed] if seed is not None else search.tried[system.name].folds
+def _report(search: Search, folder: Path, best: Tried, seed: int | None, result: Harvest) -> None:
+    seeds = [seed] if seed is not None else best.folds
     recipe = search.run.recipe
-    systems = [recipe.baseline, *(one for one in recipe.chain(system) if not one.is_baseline)]
+    systems = [recipe.baseline, *(one for one in recipe.chain(recipe.system(best.name)) if not one.is_baseline)]
     part = search.run.part(seeds, systems)
     report = build_report(part, fingerprint_of(search.run.recipe)["inputs"])
     report.name, report.description = "grow", result.verdict
@@ -190,7 +190,7 @@ def _report(search: Search, folder: Path, system: System, seed: int | None, resu
         report.data.pop("test", None)  # nothing in the report was scored on it
     report.notes = [*dict.fromkeys([*result.notes, *report.notes])]
     report.next_sentences = _valuable(search, folder)
-    best, all_tried = search.best(), sorted(search.tried.values(), key=lambda tried: -len(tried.folds))
+    all_tried = sorted(search.tried.values(), key=lambda tried: -len(tried.folds))
     report.search = [_tried(search, tried, best) for tried in all_tried]
     write_report(report, folder)
 
@@ -224,11 +224,11 @@ def _files(files: Sequence[FileLink]) -> list[FileLink]:
     return [*(FileLink(label=label, path=path) for path, label in labels.items()), *run_files]
 
 
-def _tried(search: Search, tried: Tried, best: Tried | None) -> TriedReport:
+def _tried(search: Search, tried: Tried, best: Tried) -> TriedReport:
     fate = tried.fate
     if best is tried:
         fate = CHOSEN
-    elif best and not fate and tried.name != GOLD and len(tried.folds) < len(best.folds):
+    elif not fate and tried.name != GOLD and len(tried.folds) < len(best.folds):
         fate = f"no time for fold {len(tried.folds) + 1}"
     row = TriedReport(name=tried.name, fate=fate)
     if not tried.folds:

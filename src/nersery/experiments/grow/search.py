@@ -108,11 +108,8 @@ class Search:
         return counts_on_test(self.run.part(folds), self.run.recipe.system(name))
 
     def best(self) -> Tried | None:
-        """The system with the largest expected gain, or gold only if no other is expected to gain."""
-        scored = [tried for tried in self.tried.values() if tried.folds]
-        if GOLD not in [tried.name for tried in scored]:
-            return max(scored, key=self.f1, default=None)
-        return max(scored, key=self.gain)
+        """The system with the largest expected gain, or gold only, which is tried first, if no other is expected to."""
+        return max((tried for tried in self.tried.values() if tried.folds), key=self.gain, default=None)
 
     def gain(self, tried: Tried, first: int | None = None) -> float:
         """F1 over gold only that can be expected of a system; 0 of gold only.

@@ -88,10 +88,10 @@ def _known_text_notes(recipe: Recipe, parts: Parts) -> list[str]:
 def _uses_labelled_text(recipe: Recipe, system: System) -> bool:
     """Whether the system, or one that its sentences come from, uses a bundled model trained on labelled text."""
     method = system.method
-    if method and method.method == "qa_prompting" and method.settings.get("model") in BUNDLED:
+    if method and system.asks_questions and method.settings.get("model") in BUNDLED:
         return True
     settings = [recipe.tagger_of(system).settings, method.settings if method else {}]
-    others = [recipe.system(name) for name in (system.base, *system.merge) if name]
+    others = map(recipe.system, system.references)
     return any(_names(settings, model) for model in TOKEN_CLASSIFICATION) or any(
         _uses_labelled_text(recipe, other) for other in others
     )
