@@ -163,7 +163,7 @@ def test_the_schedule_leaves_time_for_the_encoder_that_the_user_named(monkeypatc
     steps = 300
     needed = plan.CAUTION * steps * (1 + 10 + 10)  # gold only; the named encoder on gold, then with a method
     budgets = [Budget((needed + more) / plan.SEARCH_SHARE) for more in (60, -60)]
-    draft = plan._PlanDraft(material, ["bundled", "mine"], "mine", speeds={})
+    draft = plan._PlanDraft(material, ["bundled", "mine"], "mine", are_names=False, has_english=False, speeds={})
     assert [draft.schedules(budget)[0][0] for budget in budgets] == [300, 200]
 
 

@@ -144,8 +144,7 @@ def test_too_little_time_for_one_tagger_is_an_error(folder: Path, monkeypatch: p
     monkeypatch.setattr(search, "LEAST", 0.0)
     with pytest.raises(NerseryError, match=r"too short to train one tagger.*; the same command then resumes"):
         grow(minutes=0.001)
-    monkeypatch.setattr(session, "SCHEDULES", (Schedule(12, 4), Schedule(8, 4)))
-    monkeypatch.setattr(session, "POOR", 1)
+    monkeypatch.setattr(Schedule, "is_poor", property(lambda schedule: schedule == Schedule(8, 4)))
     with pytest.raises(
         NerseryError, match=r"another folder \(`output`\): this one keeps .* of 8 steps with 4 sentences"
     ):
@@ -241,8 +240,7 @@ def busy(monkeypatch: pytest.MonkeyPatch) -> None:
     """Timings from a busy machine, by which only the shorter of two schedules fits."""
     schedules = Schedule(16, 4), Schedule(8, 4)
     monkeypatch.setattr(plan, "SCHEDULES", schedules)
-    monkeypatch.setattr(session, "SCHEDULES", schedules)
-    monkeypatch.setattr(session, "POOR", 1)
+    monkeypatch.setattr(Schedule, "is_poor", property(lambda schedule: schedule == Schedule(8, 4)))
     monkeypatch.setattr(run_time, "tagger_speed", lambda *_: run_time.Speed(start=1.0, step=16.0, sentence=0.01))
 
 

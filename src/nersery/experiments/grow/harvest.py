@@ -19,6 +19,7 @@ from nersery.experiments.active_learning.next_sentences import SCORE, next_sente
 from nersery.experiments.analysis import counts_on_test, pooled_f1
 from nersery.experiments.grow.material import RAW_ID
 from nersery.experiments.grow.plan import recipe_text
+from nersery.experiments.grow.schedules import Schedule
 from nersery.experiments.grow.search import Search, Tried
 from nersery.experiments.results import build_report
 from nersery.experiments.run_state.fingerprint import fingerprint_of
@@ -247,7 +248,7 @@ def _winning_recipe(search: Search, folder: Path, system: System) -> str:
     names = {one.name for one in search.run.recipe.chain(system)}
     table["systems"] = [entry for entry in table["systems"] if entry["name"] in names]
     used = search.run.recipe.tagger.settings  # the training on all sentences may have had more steps than the search
-    table["tagger"] |= {name: used[name] for name in ("steps", "batch_size")}
+    table["tagger"] |= {name: used[name] for name in Schedule._fields}
     beside = "" if system.name == GOLD else f"{label_of(system.name)} beside "
     table["description"] = f"{beside}gold only, as nersery grow has chosen it"
     if search.run.recipe.data.test:

@@ -35,8 +35,6 @@ class Material:
         raw: Sentences without labels; those in gold or test are left out.
         notes: What the user should know of it.
         definitions: The user's own, of some types.
-        are_names: Whether the labelled mentions are mostly names, as far as a bundled tagger knows.
-        has_english: Whether the text is English and the encoder for English is installed.
     """
 
     gold: Corpus
@@ -45,8 +43,6 @@ class Material:
     text: TextProfile
     notes: tuple[str, ...]
     definitions: Mapping[str, str] = field(default_factory=dict)
-    are_names: bool = False
-    has_english: bool = False
 
 
 def read_material(

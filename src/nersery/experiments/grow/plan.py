@@ -20,7 +20,7 @@ from nersery.experiments.grow.budget import CAUTION, Budget
 from nersery.experiments.grow.candidates import STARTS, models_for, other_encoder, systems_for
 from nersery.experiments.grow.expectation import better_encoders
 from nersery.experiments.grow.material import Material
-from nersery.experiments.grow.schedules import ENOUGH, FEWEST_STEPS, POOR, SCHEDULES, STAGE_STEPS, Schedule
+from nersery.experiments.grow.schedules import ENOUGH, FEWEST_STEPS, SCHEDULES, STAGE_STEPS, Schedule
 from nersery.experiments.grow.zero_shot import are_names
 from nersery.experiments.recipe import parse_recipe
 from nersery.models.bundled import ENGLISH, MULTILINGUAL
@@ -92,10 +92,9 @@ def make_plan(
     models, notes = _available(models_for(material.text, named), named)
     notes += filter(None, [note_of_documents(material.gold, _folds(material))])
     start = "" if named in STARTS.values() else STARTS.get(models[0], "")
-    material = replace(
-        material, are_names=bool(start) and are_names(start, material.gold), has_english=ENGLISH in models
-    )
-    draft = _PlanDraft(material, models, named, {} if speeds is None else speeds, timed, say)
+    all_names = bool(start) and are_names(start, material.gold)
+    known_speeds = {} if speeds is None else speeds
+    draft = _PlanDraft(material, models, named, all_names, ENGLISH in models, known_speeds, timed, say)
     with without_notes():  # on encoders that are timed and then not used
         plan = _plan_of(draft, budget)
         if not named and (stronger := _stronger(plan, draft, budget)):
@@ -105,7 +104,7 @@ def make_plan(
                 notes.append(
                     f"{models[0]} is not tried alone: the time is enough for {stronger}, which suits English better"
                 )
-    if material.are_names:
+    if draft.are_names:
         models = [entry.get("tagger_settings", {}).get("model") for entry in plan.table["systems"]]
         starts = " or ".join(start for start in STARTS.values() if start in models)
         notes.append(f"the mentions are mostly names: all taggers but that of gold only start from {starts}")
@@ -234,11 +233,17 @@ class _PlanDraft:
 
     It needs time for gold only and the most promising system on a fold, and for the best on all sentences, at least.
     That system has the encoder that the user named, if any, which is tried on gold only before.
+
+    Args:
+        are_names: Whether the labelled mentions are mostly names, as far as a bundled tagger knows.
+        has_english: Whether the encoder for English suits the text and is installed.
     """
 
     material: Material
     models: list[str]
     named: str
+    are_names: bool
+    has_english: bool
     speeds: dict[str, Any]
     timed: Callable[[], None] = lambda: None
     say: Callable[[str], None] = lambda _: None
@@ -246,7 +251,6 @@ class _PlanDraft:
 
     def table(self, schedule: Schedule) -> dict[str, Any]:
         """The recipe with that schedule."""
-        steps, batch_size = schedule
         material, models, folds = self.material, self.models, _folds(self.material)
         return {
             "name": "grow",
@@ -254,17 +258,17 @@ class _PlanDraft:
             "seeds": list(range(folds)),
             "data": {"train": "data/train.jsonl", **({"raw": "data/raw.jsonl"} if material.raw else {})},
             "sample": {"folds": folds},
-            "tagger": {"model": models[0], "steps": steps, "batch_size": batch_size},
+            "tagger": {"model": models[0], **schedule._asdict()},
             "systems": systems_for(
                 material.text,
                 material.gold.types if self.asks else (),
                 models,
                 gold=len(material.gold),
                 raw=len(material.raw),
-                stage_steps=min(STAGE_STEPS, steps),
+                stage_steps=min(STAGE_STEPS, schedule.steps),
                 definitions=material.definitions,
-                are_names=material.are_names,
-                other=other_encoder(material.text, models, has_english=material.has_english),
+                are_names=self.are_names,
+                other=other_encoder(material.text, models, has_english=self.has_english),
             ),
         }
 
@@ -313,7 +317,7 @@ class _PlanDraft:
         if last != SCHEDULES[0]:
             text += f", instead of {SCHEDULES[0]}"
         text += ": the time allows no more"
-        if SCHEDULES.index(last) >= POOR:
+        if last.is_poor:
             needed = [
                 self.seconds(ENOUGH, is_last=False) / SEARCH_SHARE,
                 self.seconds(ENOUGH, is_last=True) / LAST_SHARE,

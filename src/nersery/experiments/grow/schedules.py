@@ -12,10 +12,15 @@ class Schedule(NamedTuple):
     """How many steps a training has, and how many sentences each step."""
 
     steps: int
-    sentences: int
+    batch_size: int
 
     def __str__(self) -> str:
-        return f"{self.steps} steps with {self.sentences} sentences"
+        return f"{self.steps} steps with {self.batch_size} sentences"
+
+    @property
+    def is_poor(self) -> bool:
+        """Whether its tagger is poor."""
+        return self in SCHEDULES[SCHEDULES.index(LONGEST_POOR) :]
 
 
 SCHEDULES = (
@@ -38,15 +43,14 @@ STAGE_STEPS = 100
 """Of a second training on gold alone; fewer leave too much of the wrong labels."""
 FEWEST_STEPS = 60
 """Fewer are taken only if not even gold only could be trained with this number."""
-HALF = Schedule(300, 16)
+SHORTEST_FOR_SECOND_FOLD = Schedule(300, 16)
 """The training on all sentences is not made shorter than this for a second fold; see docs/results.md."""
 ENOUGH = Schedule(300, 8)
 """Usually enough for a good tagger."""
-POOR = SCHEDULES.index(Schedule(100, 8))
-"""From this one on, the result is poor."""
+LONGEST_POOR = Schedule(100, 8)
+"""The tagger of this one and shorter ones is poor."""
 
 
 def with_schedule(recipe: Recipe, schedule: Schedule) -> Recipe:
     """A recipe whose taggers are trained by that schedule."""
-    changes = {"steps": schedule.steps, "batch_size": schedule.sentences}
-    return replace(recipe, tagger=recipe.tagger.with_changes(changes))
+    return replace(recipe, tagger=recipe.tagger.with_changes(schedule._asdict()))

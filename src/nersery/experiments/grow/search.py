@@ -16,7 +16,7 @@ from nersery.experiments.execution.run_time import RunTime
 from nersery.experiments.grow.budget import Budget
 from nersery.experiments.grow.costs import Costs
 from nersery.experiments.grow.expectation import Gain, expected_gain, usual_gain
-from nersery.experiments.grow.schedules import ENOUGH, HALF, SCHEDULES, Schedule
+from nersery.experiments.grow.schedules import ENOUGH, SCHEDULES, SHORTEST_FOR_SECOND_FOLD, Schedule
 from nersery.experiments.grow.zero_shot import HOPELESS, asked, zero_shot_f1
 from nersery.experiments.runner import Run
 from nersery.experiments.systems import GOLD, System
@@ -36,7 +36,7 @@ class Tried:
         dropped: After that many folds it was in the weaker half; 0 if it never was.
         answers: F1 of its questions alone on some labelled sentences; None if that was not measured, 1 if they say
             too little.
-        leads: Whether the methods have its encoder, so that a resumed search decides as before.
+        leads: Whether its encoder was chosen for the methods; a resumed search keeps it.
     """
 
     name: str
@@ -162,7 +162,7 @@ class Search:
         """Estimated seconds of the quickest system on a fold and on all sentences."""
         return min(self.costs.on_fold(system, fold) + self._last_cost(system) for system in systems)
 
-    def _shorten_last(self, shortest: Schedule = HALF) -> bool:
+    def _shorten_last(self, shortest: Schedule = SHORTEST_FOR_SECOND_FOLD) -> bool:
         """Plan a shorter training on all sentences, if there is one: promising systems and second folds count more."""
         if self.last is None or math.prod(self.last) <= math.prod(shortest):
             return False
@@ -223,7 +223,7 @@ class Search:
         best, gold = max(tried_systems, key=lambda s: self.gain(self.tried[s.name], 1)), self.run.recipe.baseline
         if self.gain(self.tried[best.name], 1) < 0:
             return 0.0
-        final_seconds = min(self._last_cost(best), self._last_cost(best, HALF))
+        final_seconds = min(self._last_cost(best), self._last_cost(best, SHORTEST_FOR_SECOND_FOLD))
         seconds = self.costs.on_fold(gold, 1) + self.costs.on_fold(best, 1) + final_seconds
         return seconds if self.budget.expected(self.budget.closing + seconds) <= self.budget.left else 0.0
 
@@ -346,7 +346,7 @@ class Search:
 
     def _make_room(self, system: System, needed_later: float) -> None:
         """Plan a shorter training on all sentences if a promising system then fits on the first fold."""
-        planned, shortest = self.last, ENOUGH if self._encoder(system) in self.better else HALF
+        planned, shortest = self.last, ENOUGH if self._encoder(system) in self.better else SHORTEST_FOR_SECOND_FOLD
         while not self._fits(system, 0, needed_later):
             if not self._shorten_last(shortest):
                 self.last = planned

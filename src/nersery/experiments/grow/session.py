@@ -51,7 +51,7 @@ from nersery.experiments.grow.expectation import better_encoders
 from nersery.experiments.grow.harvest import Harvest, harvest, remove_other_taggers
 from nersery.experiments.grow.material import Material, read_material, save_material
 from nersery.experiments.grow.plan import Plan, make_plan, recipe_text
-from nersery.experiments.grow.schedules import POOR, SCHEDULES, Schedule, with_schedule
+from nersery.experiments.grow.schedules import Schedule, with_schedule
 from nersery.experiments.grow.search import Search, Tried
 from nersery.experiments.recipe import Recipe, load
 from nersery.experiments.runner import Run
@@ -117,6 +117,12 @@ def _input(path: Any, name: str) -> str:
     return io.input_path(path)
 
 
+def _require_file(path: str) -> None:
+    """Raise the reader's `DataError` if there is no such file."""
+    if not Path(path).exists():
+        next(TextFile(path).lines())
+
+
 @dataclass
 class GrowJob:
     """A grow job in its folder; see `grow`.
@@ -146,8 +152,7 @@ class GrowJob:
         for path in filter(None, (*self.train, self.raw, self.test)):
             if path == "-" or Path(path).is_fifo():
                 raise SettingsError(f"{path} is a pipe, expected a file: a resumed job reads it again")
-            if not Path(path).exists():
-                next(TextFile(path).lines())  # which says so
+            _require_file(path)
             refuse_within(self.folder, path)
         if self.model and self.model not in BUNDLED and Path(self.model).is_dir():
             self.model = str(Path(self.model).resolve())  # the job's own folder has a `tagger`, too
@@ -302,8 +307,7 @@ class GrowJob:
 
     def _was_slow(self, search: Search) -> bool:
         """Whether gold only shows on the first fold that a poor plan comes from a machine that was busy."""
-        is_poor = Schedule(*self._record["last"]) in SCHEDULES[POOR:]
-        if not is_poor or search.tried or "planned again" in self._record:
+        if not Schedule(*self._record["last"]).is_poor or search.tried or "planned again" in self._record:
             return False
         search.attempt(search.run.recipe.baseline, 0)
         gold = search.tried[GOLD]
@@ -325,7 +329,7 @@ class GrowJob:
             advice = f" and name another folder (--out): this one keeps its short trainings, of {planned}"
             raise NerseryError(
                 f"{self.minutes:g} minutes were too short to train one tagger. Allow more time (--minutes)"
-                + (advice if planned in SCHEDULES[POOR:] else "; the same command then resumes")
+                + (advice if planned.is_poor else "; the same command then resumes")
             )
         search_recipe, seed = search.run.recipe, search.folds
         schedule = self._final_schedule(search, best.name)
