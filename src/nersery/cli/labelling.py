@@ -8,7 +8,7 @@ import sys
 import threading
 import webbrowser
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from itertools import chain
 from itertools import count as count_from
 from pathlib import Path
@@ -72,13 +72,13 @@ def next_(
     format = output_format(target, to, can_be_named=True)
     if format == "text":  # else the writer would say so when everything is predicted
         raise SettingsError("plain text cannot hold predicted labels: write .jsonl, or leave them out by --to words")
-    io.writer(format)
+    io.writer(format)  # a format that cannot be written shows before anything is predicted
     known = labelled or []
     options.refuse_same_file(target, source, *known)
     options.refuse_existing_outputs(target, force=force)
     check_writable(target)
     taggers = tagger or [str(path) for path in taggers_of(run or Path())]
-    of_labelled = replace(options.shared(io.ReadOptions), format=io.AUTO)
+    of_labelled = options.reading_of_labelled()
     labelled_sentences = [sentence for name in known for sentence in options.open_corpus(name, of_labelled)]
     raw = options.open_corpus(source, raw=True, attached=attached_share_for(labelled_sentences, taggers[0]))
     notes = [note_of_punctuation(labelled_sentences, raw)]
@@ -186,8 +186,7 @@ def review(
     if force or not (folder / FILE).exists():
         options.refuse_existing_outputs(target, force=force)
     corpus = options.open_corpus(source)
-    labelled = replace(options.shared(io.ReadOptions), format=io.AUTO)
-    originals = None if beside is None else io.open_corpus(beside, labelled)
+    originals = None if beside is None else io.open_corpus(beside, options.reading_of_labelled())
     writer = io.writer(format)
     with Decisions.opened(SentenceTable(searchable=True), folder, writer.encode, start_over=force) as decisions:
         loader = ReviewLoader(corpus, decisions, originals, by, goal)

@@ -7,7 +7,6 @@ from typing import Annotated
 
 from typer import Option
 
-from nersery import io
 from nersery.cli import options
 from nersery.cli.app import app
 from nersery.cli.job_options import Plan, StageCommand, print_plan, run_job
@@ -88,8 +87,7 @@ def annotate(
             "for many sentences with translations there are `nersery crosslingual align` and "
             "`nersery crosslingual project`"
         )
-    labelled = replace(options.shared(io.ReadOptions), format=io.AUTO)  # whatever the raw text is
-    examples, held_out = (options.open_corpora([name], labelled) for name in (gold, dev))
+    examples, held_out = (options.open_corpora([name], options.reading_of_labelled()) for name in (gold, dev))
     training = Training(options.sentences_of(held_out), seed)
     stage = replace(stage, gold=options.sentences_of(examples), training=training)
     corpus = options.open_corpus(source, raw=True, attached=stage.attached)
@@ -127,8 +125,7 @@ def select(
     """Score sentences and keep the good ones, with their scores. The others go to OUTPUT.rejects.jsonl."""
     from nersery.select.base import SelectStage, refuse_held_out
 
-    others = [*(held_out or ()), dev]
-    options.refuse_same_file(target, source, gold, *others)
+    options.refuse_same_file(target, source, gold, *(held_out or ()), dev)
     selector_settings = settings_from(settings or [])
     if threshold is not None:
         if "threshold" in selector_settings:
@@ -140,9 +137,9 @@ def select(
         refuse_held_out(selector)
     corpus = options.open_corpus(source)
     options.note_unlike_what_it_learnt(selector_settings.get("tagger"), corpus)
-    gold_sources, held_out_sources = options.open_corpora([gold]), options.open_corpora(others)
-    learnt, avoided = options.sentences_of(gold_sources), options.sentences_of(held_out_sources)
-    training = Training(list(held_out_sources[-1]) if dev else (), seed)  # dev was named last; it is held out, too
+    gold_sources, held_out_sources, dev_sources = map(options.open_corpora, ([gold], held_out or (), [dev]))
+    learnt, avoided, dev_gold = map(options.sentences_of, (gold_sources, held_out_sources, dev_sources))
+    training, avoided = Training(dev_gold, seed), [*avoided, *dev_gold]
     stage = replace(stage, gold=learnt, held_out=avoided, candidates=corpus, training=training)
     job = JobOptions(force=force, quiet=quiet)
-    run_job(stage, corpus, target, job, corpus, *gold_sources, *held_out_sources, as_json=json)
+    run_job(stage, corpus, target, job, corpus, *gold_sources, *held_out_sources, *dev_sources, as_json=json)

@@ -8,6 +8,7 @@ import os
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextvars import ContextVar
+from dataclasses import replace
 from functools import cache, partial
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, TypeVar
@@ -134,6 +135,11 @@ def _options_of(function: Callable[..., Any]) -> list[Any]:
 def shared(kind: type[T]) -> T:
     """What a group of options of the running command describes, such as the `ReadOptions` of a `ReadingCommand`."""
     return _SHARED.get()[kind]
+
+
+def reading_of_labelled() -> io.ReadOptions:
+    """The reading options for labelled sentences beside raw text, whose format the options name."""
+    return replace(shared(io.ReadOptions), format=io.AUTO)
 
 
 def open_corpus(

@@ -97,8 +97,10 @@ def next_sentences(
         raise SettingsError(
             f"count is {count} and most is {most}, expected a count of 1 or more, and most at least as large"
         )
-    tagger_paths = taggers if isinstance(taggers, Iterable) and not isinstance(taggers, str) else [taggers]
-    names = [str(path) for path in tagger_paths if as_path(path, "taggers")]
+    tagger_paths = [*taggers] if isinstance(taggers, Iterable) and not isinstance(taggers, str) else [taggers]
+    for path in tagger_paths:
+        as_path(path, "taggers")  # an error if it is none
+    names = [*map(str, tagger_paths)]
     if not names:
         raise SettingsError("there is no tagger, expected one or more")
     known_sentences = [*opened_if_given(labelled, "labelled")]
