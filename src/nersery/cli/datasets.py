@@ -171,7 +171,7 @@ def _print_published(folder: Path, full: Mapping[str, Any], address: str | None,
 def _notes(
     divided: Divided, given: Mapping[str, str], division: Division, files: Mapping[str, io.Source]
 ) -> Iterator[str]:
-    """What of a dataset its user may not have meant."""
+    """Notes on what in a dataset may be unintended."""
     from nersery.experiments.corpus_notes import note_of_unlabelled
     from nersery.report.number_format import plural
 

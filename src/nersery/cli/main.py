@@ -56,7 +56,7 @@ def main() -> None:
         message, code = stopped(error)
         print(f"error: {message}", file=sys.stderr)
         sys.exit(code)
-    finally:  # all is said: nothing that comes while Python ends shall print a traceback
+    finally:  # late signals must not print a traceback
         for number in (signal.SIGINT, *ENDING):
             signal.signal(number, signal.SIG_DFL)
 

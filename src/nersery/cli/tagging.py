@@ -111,7 +111,7 @@ def _untrained(method: str | None, preset: str | None, settings: Sequence[str]) 
 
 
 def _note_oddities(files: Mapping[str, Sequence[Sentence]], dev: Sequence[Sentence]) -> None:
-    """Tell of files without labels, types that nobody learns or files name otherwise, and sentences in both parts."""
+    """Note unlabelled files, types that do not match, odd lengths, and sentences in both train and dev."""
     from nersery.experiments import corpus_notes as notes
 
     gold = [sentence for part in files.values() for sentence in part]

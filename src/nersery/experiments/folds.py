@@ -1,4 +1,4 @@
-"""The folds of cross-validation: what a tagger has all but seen in training is not held out."""
+"""Cross-validation folds that keep near-copies of a sentence together."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ from nersery.core.other_jobs import other_settings
 
 @dataclass(slots=True)
 class JobRecord(ABC):
-    """What of an unfinished job is done.
+    """How far an unfinished job has got.
 
     Args:
         path: The file, in the folder of the unfinished job.

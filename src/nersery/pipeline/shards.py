@@ -151,7 +151,7 @@ class ShardJob:
             raise JobFailedError(f"all {tally.read:,} rows failed, the first for this reason: {first}")
 
     def _write_shard(self, number: int, answers: Iterator[Answer], progress: Progress | None) -> dict[str, Any]:
-        """Write the next shard whole, and say of it what the manifest shall."""
+        """Write the next shard as a whole; returns its entry for the manifest."""
         if number >= MOST_SHARDS:
             raise NerseryError(f"there are more than {MOST_SHARDS:,} shards. Start over with larger ones (--shards)")
         output, rejects = (self.part / f"{kind}-{number:05}.lines.tmp" for kind in ("part", "rejects"))

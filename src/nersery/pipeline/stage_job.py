@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 MOST_WORKERS = 1000
-"""A slip of the finger shall not fill a computer with processes."""
+"""A larger number is a typing error."""
 Sentences = Iterable[Sentence] | str | Path
 """A corpus as users give it: sentences that can be read twice, or the name of a file or folder."""
 

@@ -29,7 +29,7 @@ def farthest_first(
         known: Vectors that are there already, such as those of labelled sentences. Shape: (known, dimension).
 
     Returns:
-        The numbers of the rows in the order of the choice; of equals the first.
+        The numbers of the rows in the order of the choice; of equal ones the first.
 
     >>> vectors = np.array([[1, 0], [1, 0], [0, 1]], np.float32)
     >>> farthest_first([0.9, 1.0, 0.5], vectors, vectors[:0], 2)

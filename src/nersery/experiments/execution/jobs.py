@@ -142,7 +142,7 @@ class CellRunner:
 
 
 def failure_text(error: Exception) -> str:
-    """An error on which the others do not depend, for notes."""
+    """The text of an error, for a note."""
     if isinstance(error, OSError):
         return os_message(error)
     return error.text if isinstance(error, NerseryError) else f"{type(error).__name__}: {error}"

@@ -154,7 +154,7 @@ def parts_of(parts: Parts, *splits: str) -> Iterator[tuple[DataFile, Corpus]]:
 
 
 def train_of(parts: Parts, language: str) -> list[Corpus]:
-    """The training sentences of a language, by file; all where it is not told."""
+    """The training sentences of a language, by file; all files if the language is unknown."""
     train = parts_of(parts, "train")
     return [part for file, part in train if not language or file.language in ("", language)]
 

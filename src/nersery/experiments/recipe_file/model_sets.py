@@ -41,7 +41,7 @@ ROLES: Mapping[str, str] = {
     "qa_prompting": "questions",
     "perplexity": "fluency",
 }
-"""The role of ``model`` in methods whose kind does not tell it."""
+"""The role of ``model`` in methods whose kind does not determine it."""
 ROLES_OF_KINDS: Mapping[str, str] = {"tagger": "encoder", "align": "aligner"}
 ROLES_OF_SETTINGS: Mapping[str, str] = {"sentence_encoder": "similarity"}
 DEFAULT_ROLE = "masked"
