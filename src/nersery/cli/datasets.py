@@ -14,6 +14,7 @@ from typer import Argument, Option
 from nersery import io
 from nersery.cli import options
 from nersery.cli.app import dataset_group
+from nersery.core.counting import plural
 from nersery.core.definitions import check_types
 from nersery.core.errors import DataError, Issue, SettingsError, did_you_mean, printable
 from nersery.core.files import lies_in, refuse_within, write_output
@@ -173,7 +174,6 @@ def _notes(
 ) -> Iterator[str]:
     """Notes on what in a dataset may be unintended."""
     from nersery.experiments.corpus_notes import note_of_unlabelled
-    from nersery.report.number_format import plural
 
     if not any(sentence.entities for corpus in divided.splits.values() for sentence in corpus):
         yield "no sentence has an entity, expected labelled corpora"
@@ -272,7 +272,6 @@ def _print_sample(target: Path, corpus: Corpus, tally: Tally, *, as_json: bool) 
         left = tally.read - tally.written - tally.rejected
         options.print_json({"output": str(target), **tally.as_dict(), "not_drawn": left})
         return
-    from nersery.report.number_format import plural
 
     types = Counter(entity.type for sentence in corpus for entity in sentence.entities)
     counts = ", ".join(f"{type_} {count}" for type_, count in sorted(types.items()))

@@ -9,6 +9,7 @@ from typer import Argument, Option
 from nersery import io
 from nersery.cli import options, tables
 from nersery.cli.app import Command, inspect_group
+from nersery.core.counting import plural
 from nersery.core.errors import DataError, Issue
 from nersery.core.outcome import Reject
 from nersery.core.sentence import Corpus
@@ -38,7 +39,6 @@ def agree(
     from nersery.evaluate.annotator_agreement import agreement
     from nersery.evaluate.missing_sentences import is_comparable, shared_sentences
     from nersery.evaluate.score_notes import note_of_scores
-    from nersery.report.number_format import plural
 
     first_corpus = Corpus(io.open_corpus(first, reading))
     second_corpus = options.read_relabelled(first_corpus, second)

@@ -11,6 +11,7 @@ from typer import Argument, Option
 from nersery import io
 from nersery.cli import options, tables
 from nersery.cli.app import Command, inspect_group
+from nersery.core.counting import plural
 from nersery.core.errors import DataError, Issue, SettingsError, printable
 from nersery.core.progress import Progress
 from nersery.core.sentence import Sentence
@@ -197,7 +198,6 @@ def stats(
 
 def _print_stats(rows: list[dict[str, Any]]) -> None:
     from nersery.experiments.corpus_notes import note_of_length
-    from nersery.report.number_format import plural
 
     for row in rows:
         print(printable(f"{row['file']}  ({row['format']})"))

@@ -11,6 +11,7 @@ from typer import Option
 
 from nersery.cli import options, tables
 from nersery.cli.app import inspect_group
+from nersery.core.counting import plural
 from nersery.core.errors import DataError, SettingsError
 from nersery.core.files import write_output
 from nersery.core.sentence import Corpus, Sentence
@@ -106,7 +107,6 @@ def _drawn(shown: Sequence[Sentence]) -> Sequence[Sentence]:
 
 def _print(shown: Sequence[Sentence], templates_by_id: Mapping[str, Template]) -> None:
     from nersery.augment.base import NO_ENTITIES
-    from nersery.report.number_format import plural
 
     parts: list[Any] = []
     for sentence in shown:

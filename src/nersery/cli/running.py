@@ -11,6 +11,7 @@ from typer import Argument, Option
 from nersery import io
 from nersery.cli import options, tables
 from nersery.cli.app import Command, app
+from nersery.core.counting import in_minutes, plural
 from nersery.core.errors import SettingsError, printable, printable_lines
 from nersery.core.warnings import remark
 
@@ -70,7 +71,6 @@ def grow(
 
 def _print_grow_plan(plan: Plan) -> None:
     from nersery.report.model import label_of
-    from nersery.report.number_format import in_minutes, plural
 
     folds, tagger = plan.table["sample"]["folds"], plan.table["tagger"]
     training_text = f"{tagger['steps']} steps a training with {tagger['model']}"
@@ -152,7 +152,6 @@ def run(
 
 def _print_run_plan(plan: dict[str, Any], jobs: int) -> None:
     from nersery.report.model import label_of
-    from nersery.report.number_format import in_minutes, plural
 
     state = "valid" + f", with {plural(len(plan['notes']), 'note')}" * bool(plan["notes"])
     runs = f" Runs: {', '.join(plan['runs'])}." if "runs" in plan else ""

@@ -13,6 +13,7 @@ from nersery.cli import options, tables
 from nersery.cli.app import app
 from nersery.cli.job_options import StageCommand, run_job
 from nersery.core import registry
+from nersery.core.counting import plural
 from nersery.core.errors import DataError, Issue, SettingsError, printable
 from nersery.core.files import refuse_within
 from nersery.core.sentence import Corpus, Sentence, types_in
@@ -83,7 +84,6 @@ def train(
 
 
 def _print_training(folder: Path, history: Mapping[str, Any], gold: int, *, as_json: bool) -> None:
-    from nersery.report.number_format import plural
 
     best = max((evaluation["score"] for evaluation in history["evaluations"]), default=None)
     if as_json:

@@ -6,12 +6,12 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
 from itertools import islice
 
+from nersery.core.counting import plural
 from nersery.core.errors import printable
 from nersery.core.sentence import Sentence, types_in
 from nersery.core.text_forms import unspaced
 from nersery.evaluate.score_notes import RENAME
 from nersery.io.tokenization import SENTENCES_READ, attached_signs
-from nersery.report.number_format import plural
 from nersery.taggers.components.description import attached_share_learnt
 
 CLEAR_DIFFERENCE = 0.6

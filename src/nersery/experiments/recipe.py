@@ -13,6 +13,7 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, BeforeValidator, Field
 
 from nersery.core import typed_settings
+from nersery.core.counting import plural
 from nersery.core.errors import SettingsError, at, did_you_mean
 from nersery.core.random import LARGEST_SEED, MOST_SAMPLES
 from nersery.core.warnings import warn
@@ -25,7 +26,6 @@ from nersery.experiments.sampling import PROTOCOLS
 from nersery.experiments.sweep import SweepSettings, expanded
 from nersery.experiments.systems import MethodSettings, System, folder_name, method_settings, parse_systems
 from nersery.io.shipped import located, shipped
-from nersery.report.number_format import plural
 
 KEYS = (
     "name", "description", "paper", "seeds", "keep_taggers", "data", "sample", "tagger", "systems", "select",

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
+from nersery.core.counting import in_minutes
 from nersery.core.files import refuse_within, remove_folder, write_json
 from nersery.core.locks import locked
 from nersery.experiments.execution.cells import makespan
@@ -23,7 +24,6 @@ from nersery.experiments.run_state.versions import began_with, changed_versions,
 from nersery.experiments.system_run import SystemRun
 from nersery.experiments.systems import System
 from nersery.report.model import Report
-from nersery.report.number_format import in_minutes
 from nersery.report.rendering import write_report
 
 

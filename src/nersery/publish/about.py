@@ -12,12 +12,12 @@ from typing import Any, ClassVar
 
 from nersery import io
 from nersery.core import typed_settings
+from nersery.core.counting import plural
 from nersery.core.errors import DataError, Issue, MissingResourceError, SettingsError
 from nersery.core.files import content_hash
 from nersery.evaluate.error_analysis import CORRECT, KINDS
 from nersery.io.sentence_table import SentenceTable
 from nersery.pipeline.job import rejects_of
-from nersery.report.number_format import plural
 
 
 @dataclass(frozen=True)

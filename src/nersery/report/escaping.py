@@ -13,6 +13,7 @@ from urllib.parse import quote
 from jinja2 import Environment, PackageLoader, StrictUndefined, Template
 from markupsafe import Markup, escape
 
+from nersery.core import counting
 from nersery.core.errors import printable
 from nersery.report import number_format
 from nersery.report.highlight import Segment, compared
@@ -136,12 +137,12 @@ def _environment(**options: Any) -> Environment:
     environment.filters |= {
         "percent": number_format.percent,
         "signed": number_format.signed,
-        "number": number_format.count,
+        "number": counting.count,
         "numbers": number_format.counts,
-        "plural": number_format.plural,
+        "plural": counting.plural,
         "unbroken": number_format.unbroken,
         "json": lambda value: json.dumps(value, ensure_ascii=False, indent=2),
     }
     environment.globals |= {"compared": compared, "shade": shade, "confusion_shade": confusion_shade}
-    environment.globals |= {"FEW_MENTIONS": FEW_MENTIONS, "MISSING": number_format.MISSING}
+    environment.globals |= {"FEW_MENTIONS": FEW_MENTIONS, "MISSING": counting.MISSING}
     return environment

@@ -16,9 +16,9 @@ from typing import Annotated, Any, Self
 
 from pydantic import model_validator
 
+from nersery.core.counting import plural
 from nersery.core.sentence import Sentence
 from nersery.evaluate.significance import holm
-from nersery.report.number_format import plural
 from nersery.report.parts import (
     AgainstGold,
     ChangeExample,

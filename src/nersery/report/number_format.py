@@ -5,8 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-MISSING = "–"
-"""In place of an unknown number."""
+from nersery.core.counting import MISSING, count
 
 
 def percent(value: float | None) -> str:
@@ -56,15 +55,6 @@ def p_text(value: float) -> str:
     return f"p {p_value(value)}" if value < 0.001 else f"p = {p_value(value)}"
 
 
-def count(value: float | None) -> str:
-    """A number of things, with thousands separated.
-
-    >>> count(12345)
-    '12,345'
-    """
-    return MISSING if value is None else f"{round(value):,}"
-
-
 def counts(values: Sequence[float]) -> str:
     """A number of things for each seed: the number, or the range if the seeds differ.
 
@@ -75,29 +65,6 @@ def counts(values: Sequence[float]) -> str:
         return MISSING
     low, high = min(values), max(values)
     return count(low) if low == high else f"{count(low)} to {count(high)}"
-
-
-def plural(number: int, noun: str) -> str:
-    """A number of things with its noun.
-
-    >>> plural(1, "seed"), plural(1200, "sentence"), plural(2, "entity")
-    ('1 seed', '1,200 sentences', '2 entities')
-    """
-    nouns = f"{noun.removesuffix('y')}ies" if noun.endswith("ity") else f"{noun}s"
-    return f"{count(number)} {noun if number == 1 else nouns}"
-
-
-def in_minutes(seconds: float | None) -> str:
-    """A duration for readers.
-
-    >>> in_minutes(42.4), in_minutes(95), in_minutes(7300)
-    ('42 s', '1.6 min', '2.0 h')
-    """
-    if seconds is None:
-        return MISSING
-    if seconds < 60:
-        return f"{seconds:.0f} s"
-    return f"{seconds / 60:.1f} min" if seconds < 3600 else f"{seconds / 3600:.1f} h"
 
 
 def millions(number: int) -> str:

@@ -9,9 +9,10 @@ from typing import Annotated, Any, Self, TypeVar
 
 from pydantic import AliasChoices, BaseModel, BeforeValidator, ConfigDict, Field, PlainSerializer, model_validator
 
+from nersery.core.counting import MISSING
 from nersery.core.sentence import Entity
 from nersery.evaluate.error_analysis import entity_text, mistake_text
-from nersery.report.number_format import MISSING, percent
+from nersery.report.number_format import percent
 
 T = TypeVar("T")
 

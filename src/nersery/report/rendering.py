@@ -11,13 +11,14 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from nersery.core.counting import in_minutes
 from nersery.core.errors import DIRECTIONS
 from nersery.core.files import replaced_folder, write_atomic
 from nersery.evaluate.changes import KINDS_OF_CHANGE
 from nersery.evaluate.error_analysis import KINDS
 from nersery.report.escaping import html_template, markdown_template
 from nersery.report.model import COLUMNS, Report
-from nersery.report.number_format import in_minutes, unbroken
+from nersery.report.number_format import unbroken
 from nersery.report.pictures import charts
 from nersery.report.tables.report_tables import reference_name, report_tables
 from nersery.report.tables.setting_tables import setting_tables

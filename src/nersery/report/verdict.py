@@ -6,9 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from nersery.core.counting import plural
 from nersery.evaluate.significance import FEW, caution
 from nersery.report.model import Report, SystemReport
-from nersery.report.number_format import p_text, percent, plural, signed
+from nersery.report.number_format import p_text, percent, signed
 
 LEVEL = 0.05
 """Significance level: a difference with a smaller p-value counts as more than chance."""

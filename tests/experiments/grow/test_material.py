@@ -9,6 +9,7 @@ import pytest
 
 import nersery
 from nersery import Corpus, Entity, Origin, Sentence, io
+from nersery.core.counting import in_minutes
 from nersery.core.errors import DataError, SettingsError
 from nersery.experiments.execution.run_time import RunTime
 from nersery.experiments.grow.budget import Budget
@@ -24,7 +25,6 @@ from nersery.experiments.text_profile import (
     profile,
     refuse_other_language,
 )
-from nersery.report.number_format import in_minutes
 from tests.standins import sentences
 
 

@@ -10,7 +10,7 @@ import pytest
 from nersery.core.errors import MissingResourceError, SettingsError
 from nersery.experiments.recipe import load, shipped_recipes
 from nersery.experiments.recipe_file.model_sets import CHECKPOINTS, MODELS, PAPER, conversion, with_models
-from nersery.experiments.run_state.prerequisites import check_prerequisites
+from nersery.experiments.run_state.prerequisites import _advice, check_prerequisites
 from tests.experiments.asking import GOOD, Write
 
 EVERYWHERE = (
@@ -125,6 +125,11 @@ def test_missing_models_are_listed_with_size_and_remedy(monkeypatch: pytest.Monk
     assert "All need" in message
     assert conversion("facebook/mbart-large-50", "mbart-large-50") in message
     assert 'models="bundled" runs it with the small models that come with nersery, and leaves out "mulda"' in message
+
+
+def test_one_missing_model() -> None:
+    text = _advice(load("aclm_multilingual"), {"facebook/mbart-large-50": ["mulda"]})
+    assert text.startswith("1 model of the recipe is not on this machine:\n")
 
 
 def test_the_papers_models_are_known() -> None:

@@ -161,8 +161,8 @@ class TestWorkersThatDie:
         deaths = [line.split(":")[0] for line in said]
         assert deaths == [
             "a worker died at 4 rows from s0 on", "a worker died at 4 rows from s0 on",
-            "a worker died at 2 rows from s0 on", "a worker died at 1 rows from s0 on",
-            "2 workers died at 1 rows from s0 on",
+            "a worker died at 2 rows from s0 on", "a worker died at s0",
+            "2 workers died at s0",
         ]  # fmt: skip
         assert len(engine.started) == 6
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from nersery import io
+from nersery.core.counting import in_minutes
 from nersery.core.files import remove_folder, replaced_folder, write_atomic
 from nersery.core.sentence import UNKNOWN_COLUMN, Corpus, Sentence
 from nersery.core.wording import worded
@@ -25,7 +26,6 @@ from nersery.experiments.results import build_report
 from nersery.experiments.run_state.fingerprint import fingerprint_of
 from nersery.experiments.systems import GOLD, System
 from nersery.report.model import CHOSEN, FileLink, ScoredSentence, TriedReport, label_of
-from nersery.report.number_format import in_minutes
 from nersery.report.rendering import write_report
 
 SHOWN = 20

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from nersery import io
 from nersery.augment.base import made_from
+from nersery.core.counting import plural
 from nersery.core.definitions import check_texts
 from nersery.core.errors import DataError, Issue, SettingsError, did_you_mean, printable
 from nersery.core.random import item_seed
@@ -18,7 +19,6 @@ from nersery.experiments import corpus_notes
 from nersery.experiments.text_profile import TextProfile, data_notes, note_of_language, profile, refuse_other_language
 from nersery.io.text import TextSource
 from nersery.io.tokenization import attached_share
-from nersery.report.number_format import plural
 from nersery.taggers.base import require_labels
 
 LEAST_SENTENCES = 6

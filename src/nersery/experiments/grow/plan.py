@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from nersery.core.counting import plural
 from nersery.core.definitions import question, undefined
 from nersery.core.errors import MissingResourceError, printable
 from nersery.core.random import item_seed
@@ -25,7 +26,6 @@ from nersery.experiments.grow.zero_shot import are_names
 from nersery.experiments.recipe import parse_recipe
 from nersery.models.bundled import ENGLISH, MULTILINGUAL
 from nersery.models.loading import ModelSource
-from nersery.report.number_format import plural
 
 SEARCH_SHARE = 0.4
 """Of the time that is left after the timing, at most, for gold only and the most promising system on a fold."""

@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from nersery.core.counting import in_minutes, plural
 from nersery.core.errors import DataError, MissingResourceError, OutOfTimeError, SettingsError
 from nersery.core.progress import time_limit
 from nersery.evaluate.significance import Comparison, paired_bootstrap
@@ -22,7 +23,6 @@ from nersery.experiments.runner import Run
 from nersery.experiments.systems import GOLD, System
 from nersery.models.bundled import ENCODERS
 from nersery.report.model import label_of
-from nersery.report.number_format import in_minutes, plural
 
 
 @dataclass

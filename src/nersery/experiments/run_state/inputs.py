@@ -10,6 +10,7 @@ from typing import Any
 
 from nersery import io
 from nersery.augment.base import made_from
+from nersery.core.counting import plural
 from nersery.core.errors import ChangedInputError, DataError, Issue, SettingsError
 from nersery.core.files import content_hash
 from nersery.core.sentence import Corpus, Sentence, types_in
@@ -21,7 +22,6 @@ from nersery.experiments.run_state.input_notes import input_notes
 from nersery.experiments.sampling import sample
 from nersery.io.shipped import EXAMPLE_PREFIX
 from nersery.io.tokenization import attached_share
-from nersery.report.number_format import plural
 
 
 def read_inputs(recipe: Recipe, say: Callable[[str], None]) -> tuple[dict[str, Corpus], list[str]]:

@@ -8,6 +8,7 @@ from functools import partial
 from nersery.annotate.base import Annotator
 from nersery.augment.base import Augmenter
 from nersery.core import file_settings, registry
+from nersery.core.counting import plural
 from nersery.core.errors import MissingResourceError, NerseryError, SettingsError
 from nersery.core.sentence import Sentence
 from nersery.core.typed_settings import ModelName
@@ -77,7 +78,9 @@ def missing_checkpoints(recipe: Recipe) -> dict[str, list[str]]:
 def _advice(recipe: Recipe, lacking: Mapping[str, Sequence[str]]) -> str:
     """Which models are missing, how large they are, how to get them, and what to do without them."""
     models = {name: CHECKPOINTS[name] for name in lacking}
-    lines = [f"{len(lacking)} models of the recipe are not on this machine:"]
+    lines = [
+        f"{plural(len(lacking), 'model')} of the recipe {'is' if len(lacking) == 1 else 'are'} not on this machine:"
+    ]
     lines += [f"  {name} ({models[name].gigabytes:.1f} GB), for {', '.join(users)}" for name, users in lacking.items()]
     lines += [
         "To get them, run the command once with network access and without HF_HUB_OFFLINE=1; or copy their folders, "

@@ -199,7 +199,8 @@ class Pool(Generic[AnyWorker, Row, Item]):
         self._deaths += 1
         row, stage = batch.rows[0], self._task.stage
         name = sentence_name(row.sentence) if isinstance(row, Reject) else stage.row_name(row)
-        location = f"at {len(batch.rows)} rows from {name} on"
+        is_one = len(batch.rows) == 1
+        location = f"at {name}" if is_one else f"at {len(batch.rows)} rows from {name} on"
         if self._deaths == MOST_DEATHS:
             raise JobFailedError(
                 f"{MOST_DEATHS} workers died, the last one {location}: {reason}. Finished shards are kept: the same "
@@ -207,9 +208,9 @@ class Pool(Generic[AnyWorker, Row, Item]):
             )
         batch.tries_left -= 1
         if batch.tries_left:
-            self._report(f"a worker died {location}: {reason}; they are repeated")
+            self._report(f"a worker died {location}: {reason}; {'it is' if is_one else 'they are'} repeated")
             return [batch]
-        if len(batch.rows) > 1:
+        if not is_one:
             self._report(f"a worker died {location}: {reason}; they are repeated in halves")
             return self._halved(batch)
         self._report(f"{TRIES} workers died {location}: {reason}; it is rejected")

@@ -10,8 +10,9 @@ from dataclasses import dataclass
 from operator import attrgetter
 from typing import Any, Self
 
+from nersery.core.counting import MISSING, count, in_minutes
 from nersery.core.errors import printable
-from nersery.report.number_format import MISSING, count, counts, in_minutes, millions, p_value, percent, signed
+from nersery.report.number_format import counts, millions, p_value, percent, signed
 
 Row = tuple[Any, ...]
 _ESCAPES = {

@@ -1,0 +1,38 @@
+"""Numbers of things and durations, for readers."""
+
+from __future__ import annotations
+
+MISSING = "–"
+"""In place of an unknown number."""
+
+
+def count(value: float | None) -> str:
+    """A number of things, with thousands separated.
+
+    >>> count(12345)
+    '12,345'
+    """
+    return MISSING if value is None else f"{round(value):,}"
+
+
+def plural(number: int, noun: str) -> str:
+    """A number of things with its noun.
+
+    >>> plural(1, "seed"), plural(1200, "sentence"), plural(2, "entity")
+    ('1 seed', '1,200 sentences', '2 entities')
+    """
+    nouns = f"{noun.removesuffix('y')}ies" if noun.endswith("ity") else f"{noun}s"
+    return f"{count(number)} {noun if number == 1 else nouns}"
+
+
+def in_minutes(seconds: float | None) -> str:
+    """A duration for readers.
+
+    >>> in_minutes(42.4), in_minutes(95), in_minutes(7300)
+    ('42 s', '1.6 min', '2.0 h')
+    """
+    if seconds is None:
+        return MISSING
+    if seconds < 60:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.1f} min" if seconds < 3600 else f"{seconds / 3600:.1f} h"
