@@ -14,7 +14,7 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_typ
 
 import nersery
 from nersery.core import descriptions, registry, typed_settings
-from nersery.pipeline.stage_job import JobOptions
+from nersery.pipeline.stage_options import JobOptions
 
 HEADER = '''"""{summary}"""
 # Written by docs/generate.py from the methods and their settings. Change these, then run: make docs
@@ -31,7 +31,7 @@ from nersery.core.training_context import Training
 from nersery.core.version import __version__ as __version__
 from nersery.crosslingual.bitext import PairedBy
 from nersery.evaluate.scores import evaluate as evaluate
-from nersery.pipeline.stage_job import Sentences
+from nersery.io.reading import Sentences
 from nersery.taggers.base import Tagger
 '''
 FUNCTIONS: Mapping[str, tuple[str, str, str]] = {

@@ -13,7 +13,7 @@ from nersery.core.training_context import Training
 from nersery.core.version import __version__ as __version__
 from nersery.crosslingual.bitext import PairedBy
 from nersery.evaluate.scores import evaluate as evaluate
-from nersery.pipeline.stage_job import Sentences
+from nersery.io.reading import Sentences
 from nersery.taggers.base import Tagger
 from nersery.annotate.base import Annotator
 from nersery.annotate.gliner import GlinerLabels

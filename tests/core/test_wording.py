@@ -23,7 +23,7 @@ from nersery.experiments.execution.jobs import failure_text
 from nersery.io.base import ReadOptions
 from nersery.pipeline.engines.worker import BatchRunner, WorkerTask
 from nersery.pipeline.error_policy import reason_of
-from nersery.pipeline.stage_job import JobOptions
+from nersery.pipeline.stage_options import JobOptions
 from tests.cli.calls import call
 
 ROOT = Path(nersery.__file__).parent

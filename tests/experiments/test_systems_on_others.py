@@ -13,7 +13,7 @@ from nersery.augment.shuffle_within_segments import ShuffleWithinSegments
 from nersery.core.errors import SettingsError
 from nersery.experiments.recipe import load
 from nersery.experiments.runner import Run
-from nersery.pipeline.job import rejects_of
+from nersery.io.jsonl import rejects_of
 from nersery.select.duplicates import Duplicates
 from tests.experiments.trying import Trainings, append_system, each_or_some, execute, ids, killing, system, trained_on
 from tests.killing import KilledError

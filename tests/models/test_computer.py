@@ -15,7 +15,8 @@ from nersery.models.loading import autocast, resolved
 from nersery.models.training.checkpoint import OtherTrainingError
 from nersery.models.training.trainer import TrainingPlan, train
 from nersery.pipeline.job import FileJob
-from nersery.pipeline.stage_job import JobOptions, stage_job
+from nersery.pipeline.stage_job import stage_job
+from nersery.pipeline.stage_options import JobOptions
 from nersery.select.base import SelectStage
 from nersery.select.duplicates import Duplicates
 from nersery.select.perplexity import Perplexity

@@ -16,10 +16,11 @@ from nersery import Corpus, Sentence, io
 from nersery.core.errors import DataError, Issue, JobFailedError, NerseryError, SettingsError
 from nersery.core.outcome import Outcome, Reject
 from nersery.core.progress import Progress
+from nersery.io.jsonl import rejects_of
+from nersery.io.reading import opened
 from nersery.pipeline.error_policy import ErrorPolicy
-from nersery.pipeline.job import FileJob, outcomes_of, rejects_of, run
+from nersery.pipeline.job import FileJob, outcomes_of, run
 from nersery.pipeline.shards import batches
-from nersery.pipeline.stage_job import opened
 from tests.killing import KilledError
 from tests.pipeline.jobs import ITEMS, encode, files, job, step
 from tests.pipeline.test_resume import start_and_kill

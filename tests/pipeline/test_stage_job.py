@@ -19,7 +19,8 @@ from nersery.crosslingual.project_stage import project
 from nersery.io.base import InMemory
 from nersery.pipeline import stage_job as stage_module
 from nersery.pipeline.stage import Stage
-from nersery.pipeline.stage_job import JobOptions, Rows, stage_job
+from nersery.pipeline.stage_job import Rows, stage_job
+from nersery.pipeline.stage_options import JobOptions
 from nersery.select.base import select
 from nersery.select.duplicates import Duplicates
 from tests.standins import sentences

@@ -12,8 +12,8 @@ from nersery import Corpus, Entity, Sentence, io
 from nersery.core.errors import DataError, MissingResourceError, SettingsError
 from nersery.core.outcome import REJECTED_BY_HAND, Reject
 from nersery.core.sentence import Origin, SoftLabel
+from nersery.io.jsonl import rejects_of
 from nersery.pipeline.engines.worker import BatchRunner, WorkerTask
-from nersery.pipeline.job import rejects_of
 from nersery.select.base import SelectStage
 from tests.cli.calls import call
 from tests.standins import write_recipe

@@ -16,9 +16,11 @@ from nersery.core.registry import Method, name_of
 from nersery.core.sentence import Entity, Origin, Sentence, types_in
 from nersery.core.training_context import NO_TRAINING, Training, in_job, training_from
 from nersery.core.warnings import warn
+from nersery.io.reading import Sentences, opened, opened_if_given
 from nersery.pipeline.error_policy import one_for_each
 from nersery.pipeline.stage import Stage
-from nersery.pipeline.stage_job import Sentences, opened, opened_if_given, run_stage, split_options
+from nersery.pipeline.stage_job import run_stage
+from nersery.pipeline.stage_options import split_options
 from nersery.taggers.components.description import attached_share_for
 
 BATCH_SIZE = 256
@@ -205,7 +207,7 @@ def annotate(
         dev: For annotators that train a model: sentences to choose the best weights by.
         seed: Of that training.
         training: In place of ``dev`` and ``seed``, all that a training may need.
-        options: Fields of `nersery.pipeline.stage_job.JobOptions`, such as ``shards``, ``workers`` and ``force``;
+        options: Fields of `nersery.pipeline.stage_options.JobOptions`, such as ``shards``, ``workers`` and ``force``;
             all others are settings of a named method. Give a method object for settings of such a name. ``tagger`` may
             also be a trained tagger in memory.
 

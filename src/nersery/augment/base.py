@@ -18,10 +18,12 @@ from nersery.core.registry import Method, name_of
 from nersery.core.sentence import Origin, Sentence
 from nersery.core.training_context import NO_TRAINING, Training, in_job
 from nersery.core.warnings import warn
+from nersery.io.reading import Sentences, opened, opened_if_given
 from nersery.io.scripts_without_spaces import is_character
 from nersery.pipeline.error_policy import failure, one_for_each
 from nersery.pipeline.stage import Stage
-from nersery.pipeline.stage_job import Sentences, opened, opened_if_given, run_stage, split_options
+from nersery.pipeline.stage_job import run_stage
+from nersery.pipeline.stage_options import split_options
 
 if TYPE_CHECKING:
     from nersery.models.masked.masked_lm import Guess
@@ -276,7 +278,7 @@ def augment(
             result in memory.
         copies: How many new sentences to try for each sentence.
         dev: For methods that train a model: sentences to choose the best weights by.
-        options: Fields of `nersery.pipeline.stage_job.JobOptions`, such as ``shards``, ``workers`` and ``force``;
+        options: Fields of `nersery.pipeline.stage_options.JobOptions`, such as ``shards``, ``workers`` and ``force``;
             all others are settings of a named method. Give a method object for settings of such a name.
 
     Returns:

@@ -22,7 +22,7 @@ from nersery.core.outcome import Tally
 from nersery.core.progress import Progress
 from nersery.core.sentence import Corpus, Sentence, types_in
 from nersery.core.warnings import note
-from nersery.pipeline.job import rejects_of
+from nersery.io.jsonl import rejects_of
 from nersery.pipeline.stage_job import corpus_job, output_format, unchanged
 
 if TYPE_CHECKING:

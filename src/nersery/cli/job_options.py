@@ -14,7 +14,8 @@ from nersery.core.errors import SettingsError
 from nersery.core.outcome import Tally
 from nersery.pipeline.job import run
 from nersery.pipeline.stage import Stage
-from nersery.pipeline.stage_job import JobOptions, Rows, stage_job
+from nersery.pipeline.stage_job import Rows, stage_job
+from nersery.pipeline.stage_options import JobOptions
 
 _sharing = partial(Option, rich_help_panel="Many rows")
 

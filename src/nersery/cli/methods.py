@@ -13,7 +13,7 @@ from nersery.cli.job_options import Plan, StageCommand, print_plan, run_job
 from nersery.core.errors import SettingsError
 from nersery.core.training_context import Training
 from nersery.experiments.recipe_file.overrides import settings_from
-from nersery.pipeline.stage_job import JobOptions
+from nersery.pipeline.stage_options import JobOptions
 
 
 @app.command(

@@ -26,7 +26,7 @@ from nersery.core.outcome import Tally
 from nersery.core.random import LARGEST_SEED, MOST_SAMPLES
 from nersery.core.sentence import Corpus, Sentence
 from nersery.core.warnings import NO_NOTES, note, remark
-from nersery.pipeline.job import rejects_of
+from nersery.io.jsonl import rejects_of
 
 T = TypeVar("T")
 FORMATS = ", ".join(io.readable())

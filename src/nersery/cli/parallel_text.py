@@ -27,7 +27,8 @@ from nersery.experiments.recipe_file.overrides import settings_from
 from nersery.io.pharaoh import AlignmentFile, check_output
 from nersery.io.repairs import DROP_SENTENCE
 from nersery.io.tokenization import Splitting
-from nersery.pipeline.stage_job import JobOptions, stage_job
+from nersery.pipeline.stage_job import stage_job
+from nersery.pipeline.stage_options import JobOptions
 
 SourceText = Annotated[str, Argument(help="Text with one sentence per line, or a corpus.", metavar="SOURCE")]
 Picture = Annotated[Path | None, Option(help="Draw one pair in this SVG file.")]

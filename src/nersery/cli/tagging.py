@@ -19,7 +19,7 @@ from nersery.core.files import refuse_within
 from nersery.core.sentence import Corpus, Sentence, types_in
 from nersery.core.training_context import Training
 from nersery.core.warnings import note, remark
-from nersery.pipeline.stage_job import JobOptions
+from nersery.pipeline.stage_options import JobOptions
 from nersery.taggers.base import Backend, PredictStage, Tagger, check_tagger_folder, train_into
 from nersery.taggers.components.description import attached_share_learnt
 

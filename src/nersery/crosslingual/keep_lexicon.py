@@ -14,7 +14,7 @@ from nersery.core.registry import name_of
 from nersery.core.typed_settings import settings_of
 from nersery.crosslingual.aligner_checkpoint import PLACE, STATE, training_fingerprint
 from nersery.crosslingual.aligners.base import Aligner, AlignStage
-from nersery.pipeline.job import rejects_of
+from nersery.io.jsonl import rejects_of
 from nersery.pipeline.stage_job import StageJob
 
 

@@ -19,8 +19,10 @@ from nersery.crosslingual.projection import Projection, Task, Voting, vote
 from nersery.crosslingual.projection_tasks import Alignments, ProjectionTasks
 from nersery.crosslingual.sides import opened_side
 from nersery.io.pharaoh import AlignmentFile
+from nersery.io.reading import Sentences
 from nersery.pipeline.stage import Stage
-from nersery.pipeline.stage_job import Sentences, refuse_shared_ids, run_stage, split_options
+from nersery.pipeline.stage_job import refuse_shared_ids, run_stage
+from nersery.pipeline.stage_options import split_options
 
 ROWS_AT_ONCE = 16
 """With more, their words and links no longer fit into the processor's cache."""
@@ -122,7 +124,7 @@ def project(
         also: Further labelled sources, each with its alignments to the target.
         voting: How several sources vote.
         pair_by: See `nersery.crosslingual.bitext.Bitext`.
-        options: Fields of `nersery.pipeline.stage_job.JobOptions`; all others are settings of
+        options: Fields of `nersery.pipeline.stage_options.JobOptions`; all others are settings of
             `nersery.crosslingual.projection.Projection`.
 
     Returns:

@@ -12,9 +12,9 @@ from nersery.core.outcome import Reject
 from nersery.core.sentence import Sentence
 from nersery.io.base import Pass, ReadOptions, Source
 from nersery.io.folder import FolderSource
+from nersery.io.reading import Sentences, opened
 from nersery.io.text import TextSource
 from nersery.io.text_file import TextFile
-from nersery.pipeline.stage_job import Sentences, opened
 
 EMPTY_LINE = "empty line"
 EXCERPT = 60

@@ -8,7 +8,7 @@ from typing import Any
 
 from nersery import io
 from nersery.core.outcome import Reject
-from nersery.pipeline.job import rejects_of
+from nersery.io.jsonl import rejects_of
 
 SEPARATORS = dict.fromkeys(map(ord, " -_"))
 

@@ -17,7 +17,7 @@ from nersery.core.sentence import Corpus, Sentence
 from nersery.core.text_forms import composed, is_invisible
 from nersery.core.warnings import note
 from nersery.evaluate.score_notes import note_of_scores
-from nersery.pipeline.stage_job import opened
+from nersery.io.reading import opened
 
 if TYPE_CHECKING:
     import numpy as np

@@ -15,7 +15,7 @@ from types import MappingProxyType
 from nersery.core.errors import SettingsError, did_you_mean
 from nersery.core.random import checked_seed, is_whole, item_seed
 from nersery.core.sentence import Corpus, Sentence, types_in
-from nersery.pipeline.stage_job import Sentences, opened
+from nersery.io.reading import Sentences, opened
 
 Protocol = Callable[[Sequence[Sentence], int], Iterable[Sentence]]
 """Chooses ``size`` of the sentences, which are in random order."""

@@ -32,9 +32,10 @@ from nersery.experiments.run_state.run_folder import RunFolder, damaged, read_ma
 from nersery.experiments.run_state.teachers import trained_once, trained_teacher
 from nersery.experiments.run_state.versions import versions
 from nersery.experiments.systems import GOLD, System
-from nersery.pipeline.job import rejects_of
+from nersery.io.jsonl import rejects_of
 from nersery.pipeline.stage import Stage
-from nersery.pipeline.stage_job import JobOptions, StageJob, corpus_job
+from nersery.pipeline.stage_job import StageJob, corpus_job
+from nersery.pipeline.stage_options import JobOptions
 from nersery.report.model import label_of
 from nersery.select.base import SelectStage
 from nersery.taggers.base import Tagger, strict_f1, training_folder

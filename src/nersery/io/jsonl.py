@@ -193,6 +193,12 @@ class JsonlWriter(Writer):
         return _line(to_object(sentence), sentence)
 
 
+def rejects_of(target: Path) -> Path:
+    """Where the rejects of an output file lie."""
+    target = target if target.name else target.resolve()  # of this folder; the root has no name even so
+    return target.parent / f"{target.name}.rejects.jsonl"
+
+
 def reject_line(reject: Reject) -> str:
     """A reject as a line of JSONL: what is known of the sentence, and the reason."""
     value = {} if reject.sentence is None else to_object(reject.sentence)

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-from nersery.core.errors import DataError, Issue
-from nersery.core.sentence import Corpus
+from nersery.core.errors import DataError, Issue, SettingsError
+from nersery.core.sentence import Corpus, Sentence
 from nersery.core.warnings import warn
-from nersery.io.base import AUTO, ReadOptions, Source, read_options
+from nersery.io.base import AUTO, InMemory, ReadOptions, Source, read_options
 from nersery.io.folder import FolderSource
 from nersery.io.foreign import ForeignFormatError, NoTextError, refuse_foreign
 from nersery.io.formats import Beginning, extensions, formats, readable
@@ -20,6 +21,8 @@ from nersery.io.text_file import STANDARD_INPUT, TextFile
 from nersery.io.tokenization import MOST_ATTACHED
 
 _DEFAULTS = ReadOptions()
+Sentences = Iterable[Sentence] | str | Path
+"""A corpus as users give it: sentences that can be read twice, or the name of a file or folder."""
 _SHEETS = (".xls", ".xlsx", ".ods")
 _NO_TEXT = (".conllu", ".json", ".jsonl", ".xml", ".html", ".csv", ".tsv", *_SHEETS)
 """Extensions of files whose lines are no sentences."""
@@ -61,6 +64,30 @@ def open_text(path: str | Path, options: ReadOptions = _DEFAULTS, attached: floa
         source = _open(path, replace(options, format="text"), attached)
     source.labels_count = False
     return source
+
+
+def opened(corpus: Sentences, name: str = "the corpus", *, raw: bool = False, attached: float | None = None) -> Source:
+    """The sentences of a file or folder, or those that are given; a `SettingsError` for what can be read only once.
+
+    Args:
+        name: What messages call it.
+        raw: Read a file of an unknown format as text.
+        attached: Of the labelled sentences that the raw text goes with; see `nersery.io.open_text`.
+    """
+    if isinstance(corpus, str | Path):
+        return open_text(corpus, attached=attached) if raw else open_corpus(corpus)
+    if not hasattr(corpus, "__iter__"):
+        raise SettingsError(f"{name} is {corpus!r:.60}, expected sentences, or the name of a file or folder")
+    if iter(corpus) is corpus:
+        raise SettingsError(
+            f"a {type(corpus).__name__} can be read only once, but {name} is read twice: give a Corpus or a list"
+        )
+    return corpus if isinstance(corpus, Source) else InMemory(corpus, name)
+
+
+def opened_if_given(corpus: Sentences | None, name: str) -> Source:
+    """As `opened`; None has no sentences."""
+    return opened(() if corpus is None else corpus, name)
 
 
 def _open(path: str | Path, options: ReadOptions, attached: float | None = None) -> Source:

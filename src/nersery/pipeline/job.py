@@ -24,6 +24,7 @@ from nersery.core.other_jobs import already_exists, beginnings, foreign_files
 from nersery.core.outcome import Outcome, Reject, Step, Tally
 from nersery.core.progress import Progress
 from nersery.core.sentence import Sentence
+from nersery.io.jsonl import rejects_of
 from nersery.io.losses import Losses
 from nersery.io.text_file import as_beginning
 from nersery.io.writing import remove
@@ -298,12 +299,6 @@ class _Journal(JobRecord):
         state = {"fingerprint": self.fingerprint, **self.tally.as_dict()}
         state |= {"bytes": [self.output_bytes, self.reject_bytes], "finished": self.finished}
         return json.dumps(state | {"columns": self.writer and self.writer.columns}, indent=1)
-
-
-def rejects_of(target: Path) -> Path:
-    """Where the rejects of an output file lie."""
-    target = target if target.name else target.resolve()  # of this folder; the root has no name even so
-    return target.parent / f"{target.name}.rejects.jsonl"
 
 
 def _cut_to(path: Path, size: int) -> BinaryIO:

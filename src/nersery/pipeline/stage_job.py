@@ -11,99 +11,23 @@ from dataclasses import dataclass, fields, is_dataclass, replace
 from functools import partial
 from pathlib import Path
 from types import MappingProxyType, NoneType
-from typing import TYPE_CHECKING, Annotated, Any, Literal, Protocol, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from nersery import io
-from nersery.core.errors import DataError, Issue, NerseryError, SettingsError, did_you_mean
+from nersery.core.errors import DataError, Issue, NerseryError, SettingsError
 from nersery.core.files import as_path, refuse_unwritable
 from nersery.core.other_jobs import foreign_files
 from nersery.core.outcome import Reject, Result, Tally, collect
 from nersery.core.own_process import wanted_threads
 from nersery.core.progress import Progress
-from nersery.core.ranges import Count, NotNegative, Range
-from nersery.core.registry import check_values
-from nersery.core.sentence import Sentence
 from nersery.core.version import __version__
 from nersery.core.warnings import print_error
 from nersery.io.ids import Ids
 from nersery.pipeline.job import FileJob, run
 from nersery.pipeline.stage import Stage
-
-if TYPE_CHECKING:
-    from nersery.pipeline.stage import Engine
+from nersery.pipeline.stage_options import JobOptions
 
 T = TypeVar("T")
-MOST_WORKERS = 1000
-"""A larger number is a typing error."""
-Sentences = Iterable[Sentence] | str | Path
-"""A corpus as users give it: sentences that can be read twice, or the name of a file or folder."""
-
-
-@dataclass(frozen=True)
-class JobOptions:
-    """How a stage runs: options of `nersery.augment` and the other functions, and of their commands.
-
-    Args:
-        shards: Rows per shard, each counted once per copy; the output is then a folder. None writes one file, in this
-            process.
-        workers: Processes that share the shards.
-        engine: ``local`` or ``ray``.
-        gpus: GPUs per worker, for Ray.
-        batch_size: Items handed to the method at once; changes speed, never results. None takes the stage's own number.
-        force: Overwrite the output, or an unfinished job with other settings.
-        quiet: Show no progress.
-    """
-
-    shards: Count | None = None
-    workers: Annotated[int, Range(1, MOST_WORKERS)] = 1
-    engine: Literal["local", "ray"] = "local"
-    gpus: NotNegative = 0.0
-    batch_size: Count | None = None
-    force: bool = False
-    quiet: bool = False
-
-    def __post_init__(self) -> None:
-        check_values(self, "")
-        if self.shards is None and (self.workers > 1 or self.engine != "local"):
-            raise SettingsError("workers need shards: say how many rows one has, e.g. --shards 10000")
-        if self.shards is not None and self.engine == "local":
-            from nersery.pipeline.engines.local import refuse_where_none_can_start
-
-            refuse_where_none_can_start("neither shards nor workers")
-        if self.gpus and self.engine != "ray":
-            raise SettingsError("--gpus is for --engine ray; local workers share the GPU that is there")
-
-    def new_engine(self) -> Engine[Any]:
-        """The engine."""
-        from nersery.pipeline.engines.local import LocalEngine
-        from nersery.pipeline.engines.ray import RayEngine
-
-        return RayEngine(self.workers, self.gpus, quiet=self.quiet) if self.engine == "ray" else LocalEngine()
-
-
-def split_options(options: Mapping[str, Any]) -> tuple[JobOptions, dict[str, Any]]:
-    """The options of a job, and the settings of a method that are given with them."""
-    names = {field.name for field in fields(JobOptions)}
-    job = JobOptions(**{name: value for name, value in options.items() if name in names})
-    return job, text_paths({name: value for name, value in options.items() if name not in names})
-
-
-def options_without_settings(options: Mapping[str, Any]) -> JobOptions:
-    """The options of a job without a method; a `SettingsError` if there are others."""
-    job, others = split_options(options)
-    if others:
-        known = [field.name for field in fields(JobOptions)]
-        raise SettingsError("\n".join(f'there is no option "{name}"; {did_you_mean(name, known)}' for name in others))
-    return job
-
-
-def text_paths(value: Any) -> Any:
-    """Settings with names of files as text, which is what methods and fingerprints hold."""
-    if isinstance(value, Mapping):
-        return {key: text_paths(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [text_paths(item) for item in value]
-    return str(value) if isinstance(value, Path) else value
 
 
 class Rows(Protocol):
@@ -114,32 +38,6 @@ class Rows(Protocol):
 
     def fingerprint(self) -> Any:
         """What tells these rows from others, as JSON values."""
-
-
-def opened(
-    corpus: Sentences, name: str = "the corpus", *, raw: bool = False, attached: float | None = None
-) -> io.Source:
-    """The sentences of a file or folder, or those that are given; a `SettingsError` for what can be read only once.
-
-    Args:
-        name: What messages call it.
-        raw: Read a file of an unknown format as text.
-        attached: Of the labelled sentences that the raw text goes with; see `nersery.io.open_text`.
-    """
-    if isinstance(corpus, str | Path):
-        return io.open_text(corpus, attached=attached) if raw else io.open_corpus(corpus)
-    if not hasattr(corpus, "__iter__"):
-        raise SettingsError(f"{name} is {corpus!r:.60}, expected sentences, or the name of a file or folder")
-    if iter(corpus) is corpus:
-        raise SettingsError(
-            f"a {type(corpus).__name__} can be read only once, but {name} is read twice: give a Corpus or a list"
-        )
-    return corpus if isinstance(corpus, io.Source) else io.InMemory(corpus, name)
-
-
-def opened_if_given(corpus: Sentences | None, name: str) -> io.Source:
-    """As `opened`; None has no sentences."""
-    return opened(() if corpus is None else corpus, name)
 
 
 def run_stage(stage: Stage[Any, Any], rows: Rows, output: str | Path | None, options: JobOptions) -> Result | Tally:

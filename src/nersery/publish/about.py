@@ -16,8 +16,8 @@ from nersery.core.counting import plural
 from nersery.core.errors import DataError, Issue, MissingResourceError, SettingsError
 from nersery.core.files import content_hash
 from nersery.evaluate.error_analysis import CORRECT, KINDS
+from nersery.io.jsonl import rejects_of
 from nersery.io.sentence_table import SentenceTable
-from nersery.pipeline.job import rejects_of
 
 
 @dataclass(frozen=True)

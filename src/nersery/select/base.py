@@ -17,9 +17,11 @@ from nersery.core.registry import Method, name_of, unfitted
 from nersery.core.sentence import Sentence
 from nersery.core.training_context import NO_TRAINING, Training, in_job, training_from
 from nersery.core.typed_settings import ModelName, hidden
+from nersery.io.reading import Sentences, opened, opened_if_given
 from nersery.pipeline.error_policy import one_for_each
 from nersery.pipeline.stage import Stage
-from nersery.pipeline.stage_job import Sentences, opened, opened_if_given, run_stage, split_options
+from nersery.pipeline.stage_job import run_stage
+from nersery.pipeline.stage_options import split_options
 from nersery.taggers.base import Tagger
 from nersery.taggers.components.gold_tagger import (
     check_gold_tagger,
@@ -209,7 +211,7 @@ def select(
         dev: For selectors that train a tagger: sentences to choose the best weights by.
         seed: Of that training.
         training: In place of ``dev`` and ``seed``, all that a training may need.
-        options: Fields of `nersery.pipeline.stage_job.JobOptions`, such as ``shards``, ``workers`` and ``force``;
+        options: Fields of `nersery.pipeline.stage_options.JobOptions`, such as ``shards``, ``workers`` and ``force``;
             all others are settings of a named method. Give a method object for settings of such a name. ``tagger`` may
             also be a trained tagger in memory.
 

@@ -18,7 +18,7 @@ from nersery.core.sentence import Sentence
 from nersery.core.training_context import NO_TRAINING, Training
 from nersery.core.typed_settings import FileName, hidden
 from nersery.evaluate.acceptance import acceptance
-from nersery.pipeline.job import rejects_of
+from nersery.io.jsonl import rejects_of
 from nersery.select.base import Selector
 
 Shown = tuple[str, tuple[str, ...]]

@@ -21,17 +21,10 @@ from nersery.core.registry import Method, get, instance, name_of
 from nersery.core.sentence import Sentence, types_in
 from nersery.core.training_context import NO_TRAINING, Training, refuse_unsaved
 from nersery.core.typed_settings import settings_of
+from nersery.io.reading import Sentences, opened, opened_if_given
 from nersery.pipeline.stage import Stage
-from nersery.pipeline.stage_job import (
-    Sentences,
-    check_training,
-    opened,
-    opened_if_given,
-    options_without_settings,
-    resume_training,
-    run_stage,
-    text_paths,
-)
+from nersery.pipeline.stage_job import check_training, resume_training, run_stage
+from nersery.pipeline.stage_options import options_without_settings, text_paths
 from nersery.taggers.components.description import DESCRIPTION, attached_share_learnt, missing_folder, read_description
 
 FILES = (
@@ -270,7 +263,7 @@ def predict(
         output: A file to write, or with ``shards`` a folder; the same call resumes after a kill. None returns the
             result in memory.
         backend: ``onnx`` runs a saved transformer tagger on ONNX Runtime; see `load_tagger`.
-        options: Fields of `nersery.pipeline.stage_job.JobOptions`.
+        options: Fields of `nersery.pipeline.stage_options.JobOptions`.
 
     Returns:
         The corpus, the rejects and their counts; with ``output`` the counts alone.

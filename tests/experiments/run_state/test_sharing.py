@@ -9,7 +9,7 @@ import pytest
 from nersery import Sentence, io
 from nersery.core.outcome import Reject
 from nersery.experiments.run_state.sharing import take_first_copies
-from nersery.pipeline.job import rejects_of
+from nersery.io.jsonl import rejects_of
 
 
 @pytest.mark.parametrize("word", ["Oslo", "a\u2028b", "a\u2029b"])

@@ -21,11 +21,12 @@ from nersery import Corpus, Sentence, annotate
 from nersery.annotate.llm_labels import LlmLabels
 from nersery.core.errors import JobFailedError, MissingResourceError, NerseryError, SettingsError
 from nersery.core.outcome import Result
+from nersery.io.reading import opened
 from nersery.models.llm.connection import Connection, ServerError
 from nersery.models.llm.endpoint import Endpoint
 from nersery.models.llm.prompt import Completion, Prompt
 from nersery.models.llm.spending import Spending
-from nersery.pipeline.stage_job import opened, stage_job
+from nersery.pipeline.stage_job import stage_job
 from tests.cli.calls import call
 from tests.llm_server import Running, serving
 
@@ -187,7 +188,7 @@ def _stage(method: LlmLabels) -> Any:
 
 
 def _options() -> Any:
-    from nersery.pipeline.stage_job import JobOptions
+    from nersery.pipeline.stage_options import JobOptions
 
     return JobOptions(quiet=True)
 

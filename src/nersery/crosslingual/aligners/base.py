@@ -19,9 +19,11 @@ from nersery.crosslingual.bitext import Bitext, PairedBy, Row
 from nersery.crosslingual.sides import opened_side
 from nersery.crosslingual.whole_pairs import WholePairs, pair_of
 from nersery.io.pharaoh import check_first, check_output, format_alignment
+from nersery.io.reading import Sentences
 from nersery.pipeline.error_policy import one_for_each
 from nersery.pipeline.stage import Stage
-from nersery.pipeline.stage_job import Sentences, in_memory, run_stage, split_options
+from nersery.pipeline.stage_job import in_memory, run_stage
+from nersery.pipeline.stage_options import split_options
 
 __all__ = ["Aligner", "Alignment", "Link", "Pair", "Pairs", "Suggestions"]
 
@@ -163,7 +165,7 @@ def align(
         pair_by: See `nersery.crosslingual.bitext.Bitext`.
         first: Number of the first word in the file, 0 or 1.
         probabilities: Whether the file has the probabilities of the links.
-        options: Fields of `nersery.pipeline.stage_job.JobOptions`; all others are settings of a named method.
+        options: Fields of `nersery.pipeline.stage_options.JobOptions`; all others are settings of a named method.
 
     Returns:
         An alignment or a reject for each pair, in order; with ``output`` the counts.

@@ -16,7 +16,7 @@ from nersery.core.text_forms import unspaced
 from nersery.core.warnings import warn
 from nersery.experiments.active_learning.expected_errors import expected_errors
 from nersery.experiments.active_learning.farthest_first import farthest_first
-from nersery.pipeline.stage_job import Sentences, opened, opened_if_given
+from nersery.io.reading import Sentences, opened, opened_if_given
 from nersery.taggers.base import Tagger, load_tagger
 from nersery.taggers.components.description import attached_share_for, read_description
 

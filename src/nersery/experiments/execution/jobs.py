@@ -33,7 +33,7 @@ from nersery.pipeline.engines.local import LocalEngine, refuse_where_none_can_st
 from nersery.pipeline.engines.pool import Pool
 from nersery.pipeline.engines.worker import WorkerTask, portable
 from nersery.pipeline.stage import Answer, Stage
-from nersery.pipeline.stage_job import MOST_WORKERS
+from nersery.pipeline.stage_options import MOST_WORKERS
 
 Row = tuple[Cell, int]
 """A cell, and how many cells of its run were taken before it."""

@@ -37,7 +37,7 @@ from nersery.experiments.recipe import Recipe
 from nersery.experiments.run_state.inputs import read_inputs, refuse_changed
 from nersery.experiments.sampling import id_list, sample, sample_languages
 from nersery.experiments.systems import System
-from nersery.pipeline.job import rejects_of
+from nersery.io.jsonl import rejects_of
 
 
 @dataclass

@@ -14,7 +14,7 @@ from nersery.experiments.recipe import Recipe
 from nersery.experiments.run_state.fingerprint import hashes
 from nersery.experiments.run_state.run_folder import RunFolder, read_record
 from nersery.experiments.systems import System
-from nersery.pipeline.job import rejects_of
+from nersery.io.jsonl import rejects_of
 
 
 def are_labels_shared(system: System) -> bool:

@@ -1,0 +1,85 @@
+"""How a stage runs: the options of jobs, and how they are parted from the settings of a method."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+from nersery.core.errors import SettingsError, did_you_mean
+from nersery.core.ranges import Count, NotNegative, Range
+from nersery.core.registry import check_values
+
+if TYPE_CHECKING:
+    from nersery.pipeline.stage import Engine
+
+MOST_WORKERS = 1000
+"""A larger number is a typing error."""
+
+
+@dataclass(frozen=True)
+class JobOptions:
+    """How a stage runs: options of `nersery.augment` and the other functions, and of their commands.
+
+    Args:
+        shards: Rows per shard, each counted once per copy; the output is then a folder. None writes one file, in this
+            process.
+        workers: Processes that share the shards.
+        engine: ``local`` or ``ray``.
+        gpus: GPUs per worker, for Ray.
+        batch_size: Items handed to the method at once; changes speed, never results. None takes the stage's own number.
+        force: Overwrite the output, or an unfinished job with other settings.
+        quiet: Show no progress.
+    """
+
+    shards: Count | None = None
+    workers: Annotated[int, Range(1, MOST_WORKERS)] = 1
+    engine: Literal["local", "ray"] = "local"
+    gpus: NotNegative = 0.0
+    batch_size: Count | None = None
+    force: bool = False
+    quiet: bool = False
+
+    def __post_init__(self) -> None:
+        check_values(self, "")
+        if self.shards is None and (self.workers > 1 or self.engine != "local"):
+            raise SettingsError("workers need shards: say how many rows one has, e.g. --shards 10000")
+        if self.shards is not None and self.engine == "local":
+            from nersery.pipeline.engines.local import refuse_where_none_can_start
+
+            refuse_where_none_can_start("neither shards nor workers")
+        if self.gpus and self.engine != "ray":
+            raise SettingsError("--gpus is for --engine ray; local workers share the GPU that is there")
+
+    def new_engine(self) -> Engine[Any]:
+        """The engine."""
+        from nersery.pipeline.engines.local import LocalEngine
+        from nersery.pipeline.engines.ray import RayEngine
+
+        return RayEngine(self.workers, self.gpus, quiet=self.quiet) if self.engine == "ray" else LocalEngine()
+
+
+def split_options(options: Mapping[str, Any]) -> tuple[JobOptions, dict[str, Any]]:
+    """The options of a job, and the settings of a method that are given with them."""
+    names = {field.name for field in fields(JobOptions)}
+    job = JobOptions(**{name: value for name, value in options.items() if name in names})
+    return job, text_paths({name: value for name, value in options.items() if name not in names})
+
+
+def options_without_settings(options: Mapping[str, Any]) -> JobOptions:
+    """The options of a job without a method; a `SettingsError` if there are others."""
+    job, others = split_options(options)
+    if others:
+        known = [field.name for field in fields(JobOptions)]
+        raise SettingsError("\n".join(f'there is no option "{name}"; {did_you_mean(name, known)}' for name in others))
+    return job
+
+
+def text_paths(value: Any) -> Any:
+    """Settings with names of files as text, which is what methods and fingerprints hold."""
+    if isinstance(value, Mapping):
+        return {key: text_paths(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [text_paths(item) for item in value]
+    return str(value) if isinstance(value, Path) else value
