@@ -171,6 +171,6 @@ def test_the_last_training_is_longer_than_those_of_the_search(monkeypatch: pytes
     material, _ = timed(monkeypatch, {})
     for minutes in (20, 60, 200):
         found = plan.make_plan(material, "", Budget(60.0 * minutes), lambda _: None)
-        of_search, last = found.table["tagger"], found.last
+        of_search, last = found.table["tagger"], found.final_schedule
         steps = of_search["steps"] * of_search["batch_size"]
         assert steps < last[0] * last[1] or last == plan.SCHEDULES[0]

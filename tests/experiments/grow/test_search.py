@@ -41,7 +41,7 @@ def searched(
     answers: float = 1.0,
     better: tuple[str, ...] = (),
     expected: dict[str, float] | None = None,
-    takes_last: Callable[[Schedule | None], float] = lambda _: 60.0,
+    final_takes: Callable[[Schedule | None], float] = lambda _: 60.0,
 ) -> Search:
     """A search that has ended, in which each system is said to take a minute.
 
@@ -49,7 +49,7 @@ def searched(
         expected: Gains; None: as F1 says.
         names: Of the systems that are tried; empty: all.
         takes: Seconds that it really takes.
-        takes_last: Seconds that the training on all sentences is said to take.
+        final_takes: Seconds that the training on all sentences is said to take.
         said: Collects the messages.
         answers: F1 of questions without a tagger.
     """
@@ -82,7 +82,7 @@ def searched(
         path=lambda *_: Path("missing/result.json"),
     )
     monkeypatch.setattr(Costs, "on_fold", lambda *_: 60.0)
-    monkeypatch.setattr(Costs, "on_all", lambda _, system, schedule: takes_last(schedule))
+    monkeypatch.setattr(Costs, "on_all", lambda _, system, schedule: final_takes(schedule))
     monkeypatch.setattr(Search, "f1", lambda _, one, first=None: (f1 or {}).get(one.name, 0.5))
     monkeypatch.setattr(Search, "best", lambda self: self.tried.get("gold"))
 
@@ -179,19 +179,21 @@ def test_a_second_fold_is_worth_a_shorter_training_on_all_sentences(monkeypatch:
     f1 = {"gold": 0.6, "questions": 0.7}
     for minutes, last in ((13, (300, 16)), (20, (600, 16))):
         search = searched(
-            monkeypatch, minutes, f1=f1, names=("questions",), last=(600, 16), takes_last=ten_minutes_or_two
+            monkeypatch, minutes, f1=f1, names=("questions",), last=(600, 16), final_takes=ten_minutes_or_two
         )
-        assert (search.tried["questions"].folds, search.last) == ([0, 1], last)
+        assert (search.tried["questions"].folds, search.final_schedule) == ([0, 1], last)
     with monkeypatch.context() as patch:
         patch.setattr(Search, "folds", 3)
-        search = searched(monkeypatch, 15.5, f1=f1, names=("questions",), last=(600, 16), takes_last=ten_minutes_or_two)
+        search = searched(
+            monkeypatch, 15.5, f1=f1, names=("questions",), last=(600, 16), final_takes=ten_minutes_or_two
+        )
     assert search.tried["questions"].folds == [0, 1], "a third one is not"
 
 
 def test_a_system_on_raw_text_is_worth_a_shorter_training_on_all_sentences(monkeypatch: pytest.MonkeyPatch) -> None:
     """A method on gold alone is not."""
     for name, folds in (("questions", [0]), ("mention replacement", [])):
-        search = searched(monkeypatch, 5, names=(name,), last=(600, 16), takes_last=ten_minutes_or_two)
+        search = searched(monkeypatch, 5, names=(name,), last=(600, 16), final_takes=ten_minutes_or_two)
         assert search.tried[name].folds == folds
 
 

@@ -29,12 +29,12 @@ from nersery.models.loading import ModelSource
 
 SEARCH_SHARE = 0.4
 """Of the time that is left after the timing, at most, for gold only and the most promising system on a fold."""
-LAST_SHARE = 0.4
+FINAL_SHARE = 0.4
 """The same for the training on all sentences. The rest is for other systems and folds."""
 GOLD_SEARCH_SHARE = 0.2
 """As `SEARCH_SHARE`, where the time allows gold only and no more."""
-GOLD_LAST_SHARE = 0.6
-"""As `LAST_SHARE`, where the time allows gold only and no more."""
+GOLD_FINAL_SHARE = 0.6
+"""As `FINAL_SHARE`, where the time allows gold only and no more."""
 LABELLING_SHARE = 0.15
 """Of the time, at most, for labelling the raw text once."""
 ASKING_SHARE = 0.5
@@ -55,13 +55,13 @@ class Plan:
     Args:
         material: With as much raw text as the time allows.
         table: The recipe of the search.
-        last: How long the training on all sentences is, at least.
+        final_schedule: How long the training on all sentences is, at least.
     """
 
     material: Material
     table: dict[str, Any]
     times: RunTime
-    last: Schedule
+    final_schedule: Schedule
     notes: tuple[str, ...] = ()
 
     def seconds(self) -> dict[str, float]:
@@ -99,7 +99,7 @@ def make_plan(
         plan = _plan_of(draft, budget)
         if not named and (stronger := _stronger(plan, draft, budget)):
             stronger_plan = _plan_of(replace(draft, models=[stronger]), budget)
-            if SCHEDULES.index(stronger_plan.last) <= SCHEDULES.index(ENOUGH):
+            if SCHEDULES.index(stronger_plan.final_schedule) <= SCHEDULES.index(ENOUGH):
                 plan = stronger_plan
                 notes.append(
                     f"{models[0]} is not tried alone: the time is enough for {stronger}, which suits English better"
@@ -117,13 +117,13 @@ def _plan_of(draft: _PlanDraft, budget: Budget) -> Plan:
     draft = replace(draft, asks=asks)
     material, raw_notes = _with_affordable_raw_text(draft.material, draft.times_with(SCHEDULES[0]), budget)
     draft = replace(draft, material=material)
-    search_schedule, last_schedule = draft.schedules(budget)
-    notes = draft.note(search_schedule, last_schedule, budget)
+    search_schedule, final_schedule = draft.schedules(budget)
+    notes = draft.note(search_schedule, final_schedule, budget)
     affordable, encoder_notes = _affordable(draft, draft.times_with(search_schedule), budget)
     draft = replace(draft, models=affordable)
     table = draft.table(search_schedule)
     notes += [*question_notes, *_undefined(material, table), *raw_notes, *encoder_notes]
-    return Plan(material, table, draft.times_with(search_schedule), last_schedule, tuple(notes))
+    return Plan(material, table, draft.times_with(search_schedule), final_schedule, tuple(notes))
 
 
 def _stronger(plan: Plan, draft: _PlanDraft, budget: Budget) -> str:
@@ -137,8 +137,10 @@ def _stronger(plan: Plan, draft: _PlanDraft, budget: Budget) -> str:
     ratio = ModelSource(MULTILINGUAL).layer_size / (ModelSource(first).layer_size or 1)
     asks = any(entry.get("method") == "qa_prompting" for entry in plan.table["systems"])
     draft = replace(draft, material=plan.material, models=[first], asks=asks)
-    shares = ((SEARCH_SHARE, False), (LAST_SHARE, True))
-    is_enough = all(ratio * draft.seconds(ENOUGH, is_last=is_last) <= share * budget.left for share, is_last in shares)
+    shares = ((SEARCH_SHARE, False), (FINAL_SHARE, True))
+    is_enough = all(
+        ratio * draft.seconds(ENOUGH, is_final=is_final) <= share * budget.left for share, is_final in shares
+    )
     return MULTILINGUAL if is_enough else ""
 
 
@@ -279,27 +281,30 @@ class _PlanDraft:
         gold, raw = self.material.gold.sentences, self.material.raw.sentences
         return RunTime(recipe, gold, raw, speeds=self.speeds, timed=self.timed, say=self.say)
 
-    def seconds(self, schedule: Schedule, *, is_last: bool, gold_only: bool = False) -> float:
+    def seconds(self, schedule: Schedule, *, is_final: bool, gold_only: bool = False) -> float:
         """An estimate with that schedule: of the search, or of the training on all sentences."""
         times = self.times_with(schedule)
         gold, *others = times.recipe.systems
         with_named = [system for system in others if system.tagger_settings.get("model", self.models[0]) == self.named]
         best = next(system for system in with_named or others if system.makes_sentences)
-        if is_last:
+        if is_final:
             is_needed = not gold_only and (self.material.test or best.asks_for_tagger)
             trained = [gold if gold_only else best, *([gold] if is_needed else [])]
         else:
             trained = [gold] if gold_only else [gold, *(s for s in with_named if not s.makes_sentences), best]
-        scored = len(self.material.test) if is_last else len(self.material.gold) // _folds(self.material)
-        making = 0.0 if is_last or gold_only else times.making(best)
+        scored = len(self.material.test) if is_final else len(self.material.gold) // _folds(self.material)
+        making = 0.0 if is_final or gold_only else times.making(best)
         return CAUTION * (making + sum(times.training(system) + times.scoring(system, scored) for system in trained))
 
     def schedules(self, budget: Budget) -> tuple[Schedule, Schedule]:
         """The longest that the time allows: of the search, and of the training on all sentences."""
-        for gold_only, search, last in ((False, SEARCH_SHARE, LAST_SHARE), (True, GOLD_SEARCH_SHARE, GOLD_LAST_SHARE)):
-            longest = self._first(SCHEDULES, last * budget.left, is_last=True, gold_only=gold_only)
+        for gold_only, search, final in (
+            (False, SEARCH_SHARE, FINAL_SHARE),
+            (True, GOLD_SEARCH_SHARE, GOLD_FINAL_SHARE),
+        ):
+            longest = self._first(SCHEDULES, final * budget.left, is_final=True, gold_only=gold_only)
             shorter = SCHEDULES[SCHEDULES.index(longest) :] if longest else ()
-            search_schedule = self._first(shorter, search * budget.left, is_last=False, gold_only=gold_only)
+            search_schedule = self._first(shorter, search * budget.left, is_final=False, gold_only=gold_only)
             if search_schedule and longest and (gold_only or search_schedule[0] >= FEWEST_STEPS):
                 return search_schedule, longest
         return SCHEDULES[-1], SCHEDULES[-1]
@@ -307,20 +312,20 @@ class _PlanDraft:
     def _first(self, schedules: Sequence[Schedule], seconds: float, **kind: bool) -> Schedule | None:
         return next((schedule for schedule in schedules if self.seconds(schedule, **kind) <= seconds), None)
 
-    def note(self, search: Schedule, last: Schedule, budget: Budget) -> list[str]:
+    def note(self, search: Schedule, final: Schedule, budget: Budget) -> list[str]:
         """What short schedules mean."""
         if search == SCHEDULES[0]:
             return []
         text = f"each training has {search}"
-        if last != search:
-            text = f"each training of the search has {search}, the one on all sentences {last}"
-        if last != SCHEDULES[0]:
+        if final != search:
+            text = f"each training of the search has {search}, the one on all sentences {final}"
+        if final != SCHEDULES[0]:
             text += f", instead of {SCHEDULES[0]}"
         text += ": the time allows no more"
-        if last.is_poor:
+        if final.is_poor:
             needed = [
-                self.seconds(ENOUGH, is_last=False) / SEARCH_SHARE,
-                self.seconds(ENOUGH, is_last=True) / LAST_SHARE,
+                self.seconds(ENOUGH, is_final=False) / SEARCH_SHARE,
+                self.seconds(ENOUGH, is_final=True) / FINAL_SHARE,
             ]
             minutes = math.ceil((budget.used + max(needed)) / 60)
             text += (

@@ -62,7 +62,7 @@ class Search:
         run: Its recipe has a seed for each fold, and one more for all sentences.
         save: Called after each system with what was tried.
         named: The encoder that the user asked for, if any.
-        last: How long the training on all sentences is, at least; None: as long as those of the search.
+        final_schedule: How long the training on all sentences is, at least; None: as long as those of the search.
         better: Encoders that usually gain more than any method, and what they gain.
     """
 
@@ -73,7 +73,7 @@ class Search:
     save: Callable[[], None]
     tried: dict[str, Tried] = field(default_factory=dict)
     named: str = ""
-    last: Schedule | None = None
+    final_schedule: Schedule | None = None
     better: Mapping[str, Gain] = field(default_factory=dict)
     costs: Costs = field(init=False)
     _compared: dict[tuple[str, tuple[int, ...]], Comparison] = field(default_factory=dict, init=False)
@@ -142,16 +142,16 @@ class Search:
         self._try_methods(self.run.recipe.system(leader.name))
         for system in others:
             self.attempt(system, 0, needed_later=self._seconds_of_second_fold())
-        planned_schedule = self.last
+        planned_schedule = self.final_schedule
         for fold in range(1, self.folds):
             self._halve(fold)
             rivals = self._racing(fold)
             if not rivals:
                 return
             systems = [self.run.recipe.system(rival.name) for rival in rivals]
-            self.last = planned_schedule
+            self.final_schedule = planned_schedule
             least_seconds = self._least_seconds(systems, fold)
-            while fold == 1 and not self._fits(gold, fold, least_seconds) and self._shorten_last():
+            while fold == 1 and not self._fits(gold, fold, least_seconds) and self._shorten_final():
                 least_seconds = self._least_seconds(systems, fold)
             if not self.attempt(gold, fold, needed_later=least_seconds):  # alone it would say nothing
                 return
@@ -160,13 +160,13 @@ class Search:
 
     def _least_seconds(self, systems: Sequence[System], fold: int) -> float:
         """Estimated seconds of the quickest system on a fold and on all sentences."""
-        return min(self.costs.on_fold(system, fold) + self._last_cost(system) for system in systems)
+        return min(self.costs.on_fold(system, fold) + self._final_cost(system) for system in systems)
 
-    def _shorten_last(self, shortest: Schedule = SHORTEST_FOR_SECOND_FOLD) -> bool:
+    def _shorten_final(self, shortest: Schedule = SHORTEST_FOR_SECOND_FOLD) -> bool:
         """Plan a shorter training on all sentences, if there is one: promising systems and second folds count more."""
-        if self.last is None or math.prod(self.last) <= math.prod(shortest):
+        if self.final_schedule is None or math.prod(self.final_schedule) <= math.prod(shortest):
             return False
-        self.last = SCHEDULES[SCHEDULES.index(self.last) + 1]
+        self.final_schedule = SCHEDULES[SCHEDULES.index(self.final_schedule) + 1]
         return True
 
     def _seconds_before(self, encoder: System) -> float:
@@ -181,7 +181,7 @@ class Search:
         if encoder.tagger_settings.get("model") == self.named:
             methods = methods[:1]
         once = [system for system in methods if not self._is_round(system)]
-        return sum(self.costs.on_fold(system, 0) for system in once) + max(map(self._last_cost, once), default=0.0)
+        return sum(self.costs.on_fold(system, 0) for system in once) + max(map(self._final_cost, once), default=0.0)
 
     def _methods(self, encoder: System) -> list[System]:
         """The systems that make sentences, and whose tagger has that encoder, or else starts from a tagger on it.
@@ -223,7 +223,7 @@ class Search:
         best, gold = max(tried_systems, key=lambda s: self.gain(self.tried[s.name], 1)), self.run.recipe.baseline
         if self.gain(self.tried[best.name], 1) < 0:
             return 0.0
-        final_seconds = min(self._last_cost(best), self._last_cost(best, SHORTEST_FOR_SECOND_FOLD))
+        final_seconds = min(self._final_cost(best), self._final_cost(best, SHORTEST_FOR_SECOND_FOLD))
         seconds = self.costs.on_fold(gold, 1) + self.costs.on_fold(best, 1) + final_seconds
         return seconds if self.budget.expected(self.budget.closing + seconds) <= self.budget.left else 0.0
 
@@ -266,9 +266,9 @@ class Search:
             scored_on = plural(len(tried.folds), "fold")
             self._give_up(tried, f"dropped after {scored_on}: {gap:.1f} F1 less expected than of the best")
 
-    def _last_cost(self, system: System, schedule: Schedule | None = None) -> float:
+    def _final_cost(self, system: System, schedule: Schedule | None = None) -> float:
         """Estimated seconds to train it on all sentences, by the planned schedule or another one."""
-        return self.costs.on_all(system, schedule or self.last)
+        return self.costs.on_all(system, schedule or self.final_schedule)
 
     def longest_schedule(self, system: System) -> Schedule:
         """The longest schedule by which it can be trained on all sentences in the time that is left, or the shortest
@@ -277,7 +277,7 @@ class Search:
         planned = Schedule(settings["steps"], settings["batch_size"])
         free = self.budget.left - self.budget.expected(self.budget.closing)
         longer = [s for s in SCHEDULES if math.prod(s) > math.prod(planned)]
-        return next((s for s in longer if self.budget.expected(self._last_cost(system, s)) <= free), planned)
+        return next((s for s in longer if self.budget.expected(self._final_cost(system, s)) <= free), planned)
 
     def attempt(self, system: System, fold: int, needed_later: float = 0.0) -> bool:
         """Train and score a system on a fold if the time allows; whether that was done.
@@ -346,10 +346,13 @@ class Search:
 
     def _make_room(self, system: System, needed_later: float) -> None:
         """Plan a shorter training on all sentences if a promising system then fits on the first fold."""
-        planned, shortest = self.last, ENOUGH if self._encoder(system) in self.better else SHORTEST_FOR_SECOND_FOLD
+        planned, shortest = (
+            self.final_schedule,
+            ENOUGH if self._encoder(system) in self.better else SHORTEST_FOR_SECOND_FOLD,
+        )
         while not self._fits(system, 0, needed_later):
-            if not self._shorten_last(shortest):
-                self.last = planned
+            if not self._shorten_final(shortest):
+                self.final_schedule = planned
                 return
 
     def _answers_badly(self, system: System) -> bool:
@@ -378,12 +381,14 @@ class Search:
     def _reserve(self, system: System, needed_later: float) -> float:
         """Seconds that are kept for what comes after a system on a fold."""
         best = self.best()
-        last_seconds = self._last_cost(self.run.recipe.system(best.name)) if best else 0.0
-        return self.budget.expected(self.budget.closing + max(last_seconds, self._last_cost(system), needed_later))
+        final_seconds = self._final_cost(self.run.recipe.system(best.name)) if best else 0.0
+        return self.budget.expected(self.budget.closing + max(final_seconds, self._final_cost(system), needed_later))
 
 
 def _free_text(seconds: float, *, is_later: bool) -> str:
     """The time that is left for a system, in words."""
     left = in_minutes(seconds) if seconds > 0 else "no time"
-    last_training = "the training on all sentences"
-    return f"more promising systems and {last_training} leave {left}" if is_later else f"{last_training} leaves {left}"
+    final_training = "the training on all sentences"
+    return (
+        f"more promising systems and {final_training} leave {left}" if is_later else f"{final_training} leaves {left}"
+    )

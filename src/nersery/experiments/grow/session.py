@@ -246,7 +246,7 @@ class GrowJob:
         save_material(plan.material, self.folder / "data")
         write_atomic(self.folder / "search.toml", recipe_text(plan.table))
         notes = [*plan.material.notes, *plan.notes]
-        self._record |= {"recipe": "search.toml", "notes": notes, "tried": {}, "last": [*plan.last]}
+        self._record |= {"recipe": "search.toml", "notes": notes, "tried": {}, "last": [*plan.final_schedule]}
         self._save(budget)
 
     def _begin_again(self, budget: Budget) -> None:
@@ -282,9 +282,17 @@ class GrowJob:
             raw = run.corpora["raw"].sentences
             run_time = RunTime(recipe, gold, raw, speeds=self._speeds, timed=save, say=self._say)
             better = better_encoders(profile(gold, self.options.language), recipe.tagger.settings["model"])
-            last = Schedule(*record["last"])
+            planned = Schedule(*record["last"])
             search = Search(
-                run, run_time, budget, self._say, save, tried=tried, named=self.model, last=last, better=better
+                run,
+                run_time,
+                budget,
+                self._say,
+                save,
+                tried=tried,
+                named=self.model,
+                final_schedule=planned,
+                better=better,
             )
             notes: list[str] = list(record["notes"])
             try:
