@@ -42,7 +42,7 @@ class TestTextOfFilesDoesNothingToATerminal:
 
     PLANNED = SimpleNamespace(
         table={"sample": {"folds": 2}, "tagger": {"steps": 10, "model": "\x1b[2Jmodel"}},
-        material=SimpleNamespace(raw=[], notes=["\x1b[2Jtype"]),
+        data=SimpleNamespace(raw=[], notes=["\x1b[2Jtype"]),
         notes=["also \x1b[2J"],
         seconds=lambda: {"gold": 1.0},
     )

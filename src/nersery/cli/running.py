@@ -59,7 +59,7 @@ def grow(
     )
     if plan:
         planned = job.plan()
-        notes = [*planned.material.notes, *planned.notes]
+        notes = [*planned.data.notes, *planned.notes]
         options.print_json({"seconds": planned.seconds(), "notes": notes}) if json else _print_grow_plan(planned)
         return
     result = job.execute()
@@ -74,13 +74,13 @@ def _print_grow_plan(plan: Plan) -> None:
 
     folds, tagger = plan.table["sample"]["folds"], plan.table["tagger"]
     training_text = f"{tagger['steps']} steps a training with {tagger['model']}"
-    raw_text = plural(len(plan.material.raw), "raw sentence")
+    raw_text = plural(len(plan.data.raw), "raw sentence")
     print(printable(f"{folds} folds, {training_text}, {raw_text}. On one fold:"))
     estimates = {label_of(name): seconds for name, seconds in plan.seconds().items()}
     for name, seconds in zip(tables.padded(estimates), estimates.values(), strict=True):
         print(f"  {name}  {in_minutes(seconds):>8}")
     print(f"all on one fold: {in_minutes(sum(estimates.values()))}; what does not fit into the time is left out")
-    for note in [*plan.material.notes, *plan.notes]:
+    for note in [*plan.data.notes, *plan.notes]:
         print(printable(f"note: {note}"))
 
 

@@ -16,7 +16,7 @@ from nersery.experiments.execution.run_time import estimates
 from nersery.experiments.recipe_file.data_files import SPLITS
 from nersery.experiments.results import build_report
 from nersery.experiments.run_state.clock import Clock
-from nersery.experiments.run_state.fingerprint import check_folder, fingerprint_of, remove_abandoned
+from nersery.experiments.run_state.fingerprint import check_folder, remove_abandoned, run_fingerprint
 from nersery.experiments.run_state.prerequisites import check_prerequisites
 from nersery.experiments.run_state.run_folder import RunFolder
 from nersery.experiments.run_state.teachers import teachers_folder
@@ -95,7 +95,7 @@ class Run(RunFolder):
         for file in (file for split in SPLITS for file in self.recipe.data.files(split)):
             refuse_within(self.folder, self.recipe.path(file.name))
         self.read_corpora()
-        check_folder(self.folder, fingerprint := fingerprint_of(self.recipe))
+        check_folder(self.folder, fingerprint := run_fingerprint(self.recipe))
         self.inputs = fingerprint["inputs"]
         cells = (SystemRun(self, seed, system) for seed in self.recipe.seeds for system in self.recipe.systems)
         if not all(cell.is_done for cell in cells):

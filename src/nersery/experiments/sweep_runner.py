@@ -30,7 +30,7 @@ from nersery.experiments.execution.run_time import estimates
 from nersery.experiments.recipe import Recipe, load
 from nersery.experiments.recipe_file.data_files import DataSettings
 from nersery.experiments.results import both_trainings, build_report
-from nersery.experiments.run_state.fingerprint import check_folder, fingerprint_of
+from nersery.experiments.run_state.fingerprint import check_folder, run_fingerprint
 from nersery.experiments.run_state.run_folder import read_record
 from nersery.experiments.runner import Run
 from nersery.experiments.sweep import Part, SettingsTable, SweepSettings, parts
@@ -118,7 +118,7 @@ class Sweep:
 
     def check(self) -> list[str]:
         """Check the folder, and each language's files and models with the extreme sizes; the notes on them."""
-        check_folder(self.folder, fingerprint_of(self.recipe))
+        check_folder(self.folder, run_fingerprint(self.recipe))
         sizes = self.settings.sizes
         extremes = {min(sizes), max(sizes)} if sizes else {None}
         notes: dict[str, None] = {}
@@ -158,7 +158,7 @@ class Sweep:
         Raises:
             NerseryError: If the folder belongs to another run, or every system failed.
         """
-        check_folder(self.folder, fingerprint := fingerprint_of(self.recipe))
+        check_folder(self.folder, fingerprint := run_fingerprint(self.recipe))
         self._inputs = fingerprint["inputs"]
         self.folder.mkdir(parents=True, exist_ok=True)
         with locked(self.folder):

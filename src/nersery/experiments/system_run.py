@@ -41,7 +41,7 @@ from nersery.select.base import SelectStage
 from nersery.taggers.base import Tagger, strict_f1, training_folder
 from nersery.taggers.components.second_stage import fit_second_stage, require_known_types
 
-Parts = tuple[Sequence[Sentence], Sequence[Sentence]]
+BaseAndOwn = tuple[Sequence[Sentence], Sequence[Sentence]]
 
 
 @dataclass(frozen=True)
@@ -150,7 +150,7 @@ class SystemRun:
         """
         return each_once(*self.parts())
 
-    def parts(self) -> Parts:
+    def parts(self) -> BaseAndOwn:
         """The new sentences of the system's base, and the sentences that it generated and kept itself."""
         return self.kept_by_base, self._select(self.generate()) if self.system.makes_sentences else []
 

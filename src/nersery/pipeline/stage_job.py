@@ -67,10 +67,10 @@ def refuse_shared_ids(rows: Rows) -> None:
 def stage_job(stage: Stage[Any, Any], rows: Rows, output: Path, options: JobOptions) -> StageJob:
     """The job that `run_stage` runs: it resumes after a kill only with the same stage, rows and files."""
     label = stage.label
-    return StageJob(stage, rows, output, label, f"{label}: learn", fingerprint_of(stage, rows), options)
+    return StageJob(stage, rows, output, label, f"{label}: learn", stage_fingerprint(stage, rows), options)
 
 
-def fingerprint_of(stage: Stage[Any, Any], rows: Rows) -> dict[str, Any]:
+def stage_fingerprint(stage: Stage[Any, Any], rows: Rows) -> dict[str, Any]:
     """Everything the result of a stage depends on: its fields, the content of the rows and of the plug-in's files."""
     values = {field.name: plain(getattr(stage, field.name)) for field in fields(stage)}  # type: ignore[arg-type]
     return {"stage": type(stage).__name__, **values, "rows": plain(rows), "files": stage.files()}

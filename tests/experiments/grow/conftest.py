@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from nersery.experiments.grow.harvest import Harvest
+from nersery.experiments.grow.grow_result import GrowResult
 from tests.conftest import TINY, build_tokenizer
 from tests.experiments.grow.tiny_jobs import grow, prepare
 
@@ -32,7 +32,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, one_layer: str) -> P
 
 
 @pytest.fixture(scope="session")
-def finished(tmp_path_factory: pytest.TempPathFactory, one_layer: str) -> tuple[Path, Harvest]:
+def finished(tmp_path_factory: pytest.TempPathFactory, one_layer: str) -> tuple[Path, GrowResult]:
     """A job that has ended, once for all tests."""
     with pytest.MonkeyPatch.context() as patch:
         folder = prepare(tmp_path_factory.mktemp("finished"), patch, one_layer)
@@ -40,7 +40,7 @@ def finished(tmp_path_factory: pytest.TempPathFactory, one_layer: str) -> tuple[
 
 
 @pytest.fixture
-def grown(folder: Path, finished: tuple[Path, Harvest]) -> Harvest:
+def grown(folder: Path, finished: tuple[Path, GrowResult]) -> GrowResult:
     """That job in ``out``."""
     shutil.copytree(finished[0], folder / "out")
     return finished[1]

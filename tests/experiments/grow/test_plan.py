@@ -13,7 +13,7 @@ from nersery.experiments.execution import run_time
 from nersery.experiments.execution.run_time import RunTime, Speed
 from nersery.experiments.grow import plan
 from nersery.experiments.grow.budget import Budget
-from nersery.experiments.grow.material import Material
+from nersery.experiments.grow.grow_data import GrowData
 from nersery.experiments.grow.plan import Plan
 from nersery.experiments.systems import MethodSettings
 from nersery.experiments.text_profile import TextProfile
@@ -22,7 +22,7 @@ from nersery.models.loading import ModelSource
 ENGLISH = TextProfile("LATIN", "en", cased=True)
 
 
-def timed(monkeypatch: pytest.MonkeyPatch, slower: dict[str, float]) -> tuple[Material, list[str]]:
+def timed(monkeypatch: pytest.MonkeyPatch, slower: dict[str, float]) -> tuple[GrowData, list[str]]:
     """Nine sentences, and the encoders that are timed: a step takes a second, more with some encoders."""
     gold = Corpus([Sentence(("Ada", "wrote"), (Entity(0, 1, "PER"),), id=str(number)) for number in range(9)])
     asked: list[str] = []
@@ -41,27 +41,27 @@ def timed(monkeypatch: pytest.MonkeyPatch, slower: dict[str, float]) -> tuple[Ma
     monkeypatch.setattr(ModelSource, "layer_size", property(lambda model: 4 if "multi" in model.name else 1))
     monkeypatch.setattr(run_time, "tagger_speed", tagger_speed)
     monkeypatch.setattr(run_time, "annotator_speed", annotator_speed)
-    return Material(gold, gold, Corpus(()), ENGLISH, ()), asked
+    return GrowData(gold, gold, Corpus(()), ENGLISH, ()), asked
 
 
 def test_each_timing_is_announced(monkeypatch: pytest.MonkeyPatch) -> None:
-    material, asked = timed(monkeypatch, {})
+    data, asked = timed(monkeypatch, {})
     said: list[str] = []
-    plan.make_plan(material, "", Budget(300.0), said.append)
+    plan.make_plan(data, "", Budget(300.0), said.append)
     assert said.count("timing transformer with bundled") == 1
     assert sum(line.startswith("timing ") for line in said) == len(asked)
 
 
 def test_types_without_a_definition_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    material, _ = timed(monkeypatch, {})
+    data, _ = timed(monkeypatch, {})
     own = [Sentence(("Ada", "wrote"), (Entity(0, 1, "MY TYPE"),), id=str(number)) for number in range(9)]
-    material = replace(material, gold=Corpus(own))
-    notes = plan.make_plan(material, "", Budget(300.0), lambda _: None).notes
+    data = replace(data, gold=Corpus(own))
+    notes = plan.make_plan(data, "", Budget(300.0), lambda _: None).notes
     assert any(
         """no definition is known of MY TYPE: questions ask by the bare name, "Which my type is""" in n for n in notes
     )
     assert any("--define 'MY TYPE'='…'" in note for note in notes)
-    told = replace(material, definitions={"MY TYPE": 'a "🧪" \\ \x7f thing\nof mine'})
+    told = replace(data, definitions={"MY TYPE": 'a "🧪" \\ \x7f thing\nof mine'})
     found = plan.make_plan(told, "", Budget(300.0), lambda _: None)
     assert not any("no definition" in note for note in found.notes)
     table = tomllib.loads(plan.recipe_text(found.table))
@@ -73,9 +73,9 @@ def systems_of(found: Plan) -> list[str]:
 
 
 def test_one_timing_serves_all_batch_sizes(monkeypatch: pytest.MonkeyPatch) -> None:
-    material, asked = timed(monkeypatch, {})
+    data, asked = timed(monkeypatch, {})
     for minutes in (1.0, 3.0, 1000.0):
-        plan.make_plan(material, "", Budget(60 * minutes), lambda _: None)
+        plan.make_plan(data, "", Budget(60 * minutes), lambda _: None)
         assert asked[:2] == ["bundled", "questions"]
         assert asked.count("bundled") == 1
         asked.clear()
@@ -84,15 +84,15 @@ def test_one_timing_serves_all_batch_sizes(monkeypatch: pytest.MonkeyPatch) -> N
 
 
 def test_an_encoder_that_the_time_does_not_allow_is_not_even_timed(monkeypatch: pytest.MonkeyPatch) -> None:
-    material, asked = timed(monkeypatch, {})
-    lower = replace(material, text=replace(ENGLISH, cased=False))
+    data, asked = timed(monkeypatch, {})
+    lower = replace(data, text=replace(ENGLISH, cased=False))
     short = plan.make_plan(lower, "", Budget(300.0), lambda _: None)
     assert "bundled-multilingual" not in asked
     assert not any("multilingual" in name for name in systems_of(short))
     assert any("bundled-multilingual is not tried" in note for note in short.notes)
-    cased = plan.make_plan(material, "", Budget(300.0), lambda _: None)
+    cased = plan.make_plan(data, "", Budget(300.0), lambda _: None)
     assert "gold, bundled-multilingual" in systems_of(cased), "it needs no time for methods of the other one before"
-    shortest = plan.make_plan(material, "", Budget(30.0), lambda _: None)
+    shortest = plan.make_plan(data, "", Budget(30.0), lambda _: None)
     assert not any("multilingual" in name for name in systems_of(shortest))
 
 
@@ -101,37 +101,37 @@ def test_english_gets_the_stronger_encoder_if_it_can_be_trained_long_enough(
     monkeypatch: pytest.MonkeyPatch, slower: float, first: str
 ) -> None:
     """Its layers have four times the parameters; where it takes longer than that, the other one stays."""
-    material, asked = timed(monkeypatch, {"bundled-multilingual": slower})
-    found = plan.make_plan(material, "", Budget(8000.0), lambda _: None)
+    data, asked = timed(monkeypatch, {"bundled-multilingual": slower})
+    found = plan.make_plan(data, "", Budget(8000.0), lambda _: None)
     assert found.table["tagger"]["model"] == first
     assert any("bundled is not tried alone: the time is enough" in note for note in found.notes) == (first != "bundled")
     assert asked.count("bundled-multilingual") == 1
     is_asked = {entry["name"]: entry for entry in found.table["systems"]}["questions"].get("model", "bundled")
     assert is_asked == first
-    named = plan.make_plan(material, "bundled-ner", Budget(8000.0), lambda _: None)
+    named = plan.make_plan(data, "bundled-ner", Budget(8000.0), lambda _: None)
     assert named.table["tagger"]["model"] == "bundled", "the user has chosen another one"
 
 
 def test_the_encoder_that_the_user_named_stays(monkeypatch: pytest.MonkeyPatch) -> None:
-    material, _ = timed(monkeypatch, {"bundled-ner": 3.0})
-    found = plan.make_plan(material, "bundled-ner", Budget(60.0), lambda _: None)
+    data, _ = timed(monkeypatch, {"bundled-ner": 3.0})
+    found = plan.make_plan(data, "bundled-ner", Budget(60.0), lambda _: None)
     assert "gold, bundled-ner" in systems_of(found)
 
 
 def test_taggers_for_names_start_from_the_bundled_one_unless_the_user_named_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    material, asked = timed(monkeypatch, {})
+    data, asked = timed(monkeypatch, {})
     monkeypatch.setattr(plan, "are_names", lambda tagger, _: tagger == "bundled-ner")
-    lower = replace(material, text=replace(ENGLISH, cased=False))
+    lower = replace(data, text=replace(ENGLISH, cased=False))
     found = plan.make_plan(lower, "", Budget(300.0), lambda _: None)
     assert "the mentions are mostly names: all taggers but that of gold only start from bundled-ner" in found.notes
     assert found.table["tagger"]["model"] == "bundled"
     assert {str(entry["tagger_settings"]["model"]) for entry in found.table["systems"]} == {"bundled-ner"}
     assert asked.count("bundled-ner") == 0, "it takes as long as its encoder"
-    cased = plan.make_plan(material, "", Budget(300.0), lambda _: None)
+    cased = plan.make_plan(data, "", Budget(300.0), lambda _: None)
     assert any("start from bundled-ner or bundled-multilingual-ner" in note for note in cased.notes)
-    longer = plan.make_plan(material, "", Budget(8000.0), lambda _: None)
+    longer = plan.make_plan(data, "", Budget(8000.0), lambda _: None)
     assert any("start from bundled-multilingual-ner" in note for note in longer.notes)
-    named = plan.make_plan(material, "bundled-ner", Budget(8000.0), lambda _: None)
+    named = plan.make_plan(data, "bundled-ner", Budget(8000.0), lambda _: None)
     names = systems_of(named)
     assert "gold, bundled-ner" in names
     assert len(names) == len({*names})
@@ -139,9 +139,9 @@ def test_taggers_for_names_start_from_the_bundled_one_unless_the_user_named_it(m
 
 def test_questions_that_would_take_most_of_the_time_are_not_asked(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nor timed; then the raw text is for self-training."""
-    material, asked = timed(monkeypatch, {})
+    data, asked = timed(monkeypatch, {})
     monkeypatch.setattr(run_time, "tagger_speed", lambda *_: Speed(0.0, 0.01, 2.0))
-    short, long = (plan.make_plan(material, "", Budget(seconds), lambda _: None) for seconds in (30.0, 60.0))
+    short, long = (plan.make_plan(data, "", Budget(seconds), lambda _: None) for seconds in (30.0, 60.0))
     assert systems_of(short)[0] == "self-training"
     assert any("no questions are asked: labelling 9 raw" in note for note in short.notes)
     assert systems_of(long)[0] == "questions"
@@ -151,7 +151,7 @@ def test_questions_that_would_take_most_of_the_time_are_not_asked(monkeypatch: p
 def test_the_schedule_leaves_time_for_the_encoder_that_the_user_named(monkeypatch: pytest.MonkeyPatch) -> None:
     """A training takes a second for each of its steps, ten for the named encoder; nothing else takes time."""
     gold = Corpus([Sentence(("Ada", "wrote"), (Entity(0, 1, "PER"),), id=str(number)) for number in range(9)])
-    material = Material(gold, gold, Corpus(()), ENGLISH, ())
+    data = GrowData(gold, gold, Corpus(()), ENGLISH, ())
 
     def training(self: RunTime, system: Any) -> float:
         is_named = system.tagger_settings.get("model") == "mine"
@@ -163,14 +163,14 @@ def test_the_schedule_leaves_time_for_the_encoder_that_the_user_named(monkeypatc
     steps = 300
     needed = plan.CAUTION * steps * (1 + 10 + 10)  # gold only; the named encoder on gold, then with a method
     budgets = [Budget((needed + more) / plan.SEARCH_SHARE) for more in (60, -60)]
-    draft = plan._PlanDraft(material, ["bundled", "mine"], "mine", are_names=False, has_english=False, speeds={})
+    draft = plan._PlanDraft(data, ["bundled", "mine"], "mine", are_names=False, has_english=False, speeds={})
     assert [draft.schedules(budget)[0][0] for budget in budgets] == [300, 200]
 
 
 def test_the_last_training_is_longer_than_those_of_the_search(monkeypatch: pytest.MonkeyPatch) -> None:
-    material, _ = timed(monkeypatch, {})
+    data, _ = timed(monkeypatch, {})
     for minutes in (20, 60, 200):
-        found = plan.make_plan(material, "", Budget(60.0 * minutes), lambda _: None)
+        found = plan.make_plan(data, "", Budget(60.0 * minutes), lambda _: None)
         of_search, last = found.table["tagger"], found.final_schedule
         steps = of_search["steps"] * of_search["batch_size"]
         assert steps < last[0] * last[1] or last == plan.SCHEDULES[0]

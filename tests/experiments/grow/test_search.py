@@ -15,7 +15,7 @@ from nersery.experiments.grow.budget import Budget
 from nersery.experiments.grow.candidates import systems_for
 from nersery.experiments.grow.costs import Costs
 from nersery.experiments.grow.schedules import Schedule
-from nersery.experiments.grow.search import Search, Tried
+from nersery.experiments.grow.search import Search, SystemTrial
 from nersery.experiments.recipe import parse_recipe
 from nersery.experiments.systems import System
 from nersery.experiments.text_profile import TextProfile
@@ -86,7 +86,7 @@ def searched(
     monkeypatch.setattr(Search, "f1", lambda _, one, first=None: (f1 or {}).get(one.name, 0.5))
     monkeypatch.setattr(Search, "best", lambda self: self.tried.get("gold"))
 
-    def gain(self: Search, one: Tried, first: int | None = None) -> float:
+    def gain(self: Search, one: SystemTrial, first: int | None = None) -> float:
         return self.f1(one) - self.f1(self.tried["gold"]) if expected is None else expected.get(one.name, 0.0)
 
     monkeypatch.setattr(Search, "gain", gain)

@@ -15,7 +15,7 @@ from nersery import Sentence, io
 from nersery.core.errors import DataError, NerseryError, SettingsError
 from nersery.experiments.execution import run_time
 from nersery.experiments.grow import candidates, plan, search, session
-from nersery.experiments.grow.harvest import Harvest
+from nersery.experiments.grow.grow_result import GrowResult
 from nersery.experiments.grow.schedules import Schedule
 from nersery.experiments.grow.search import Search
 from nersery.experiments.grow.session import GrowJob
@@ -27,7 +27,7 @@ from tests.experiments.grow.tiny_jobs import FOLDS, grow
 from tests.standins import sentences
 
 
-def test_it_leaves_a_tagger_a_corpus_a_recipe_and_a_report(grown: Harvest) -> None:
+def test_it_leaves_a_tagger_a_corpus_a_recipe_and_a_report(grown: GrowResult) -> None:
     result = grown
     assert len(str(result).split("\n")) == 5
     assert load_tagger("out/tagger").types == ("LOC", "PER")
@@ -49,7 +49,7 @@ def test_it_leaves_a_tagger_a_corpus_a_recipe_and_a_report(grown: Harvest) -> No
     assert [text for text in ("95 %", "95\u00a0%") if text in page] == ["95\u00a0%"]
 
 
-def test_the_recipe_repeats_the_best_system(grown: Harvest) -> None:
+def test_the_recipe_repeats_the_best_system(grown: GrowResult) -> None:
     recipe = load("out/recipe.toml")
     assert recipe.systems[-1].name == grown.best
     steps = {name: load(f"out/{name}").tagger.settings["steps"] for name in ("search.toml", "recipe.toml")}
@@ -60,7 +60,7 @@ def test_the_recipe_repeats_the_best_system(grown: Harvest) -> None:
     assert (again["gold"], again[grown.best]) == pytest.approx(grown.test_f1)
 
 
-def test_the_commands_that_it_names_quote_the_folder(grown: Harvest) -> None:
+def test_the_commands_that_it_names_quote_the_folder(grown: GrowResult) -> None:
     lines = str(replace(grown, folder=Path("my run"))).split("\n")
     assert "(nersery predict 'my run/tagger' TEXT OUTPUT)" in lines[2]
     assert lines[3].endswith("nersery run 'my run/recipe.toml'")
@@ -84,7 +84,7 @@ def test_without_test_the_folds_are_reported(folder: Path) -> None:
     assert load("out/recipe.toml").sample.folds == FOLDS
 
 
-def test_nothing_depends_on_the_labels_of_test(grown: Harvest) -> None:
+def test_nothing_depends_on_the_labels_of_test(grown: GrowResult) -> None:
     swapped = {"PER": "LOC", "LOC": "PER"}
     io.write([sentence.with_types(swapped) for sentence in io.read("test.conll")], "test.conll")
     grow(minutes=10, output="other")
@@ -157,12 +157,12 @@ def test_minutes_are_above_zero(folder: Path, minutes: float) -> None:
         grow(minutes=minutes)
 
 
-def test_a_missing_file_is_named_before_anything_else(grown: Harvest) -> None:
+def test_a_missing_file_is_named_before_anything_else(grown: GrowResult) -> None:
     with pytest.raises(DataError, match=r"raww\.txt: there is no such file"):
         GrowJob(("train.conll",), Path("out"), raw="raww.txt")
 
 
-def test_without_a_found_entity_there_is_no_best_and_test_says_why_it_has_no_score(grown: Harvest) -> None:
+def test_without_a_found_entity_there_is_no_best_and_test_says_why_it_has_no_score(grown: GrowResult) -> None:
     nothing = str(replace(grown, best="self-training", dev_f1=(0.0, 0.0), test_f1=None))
     assert nothing.startswith("best: none, because no tagger found a correct entity")
     assert "allow more `minutes`, with another `output`" in nothing
@@ -173,7 +173,7 @@ def test_without_a_found_entity_there_is_no_best_and_test_says_why_it_has_no_sco
     assert "test: the time was too short" in str(replace(grown, test_f1=(None, None), test=None))
 
 
-def test_another_job_in_the_folder_is_refused(grown: Harvest) -> None:
+def test_another_job_in_the_folder_is_refused(grown: GrowResult) -> None:
     with pytest.raises(SettingsError, match="other settings"):
         grow(minutes=10, raw=None)
     Path("full").mkdir()
@@ -191,7 +191,7 @@ def test_few_sentences_and_other_languages_are_refused(folder: Path) -> None:
         grow()
 
 
-def test_growing_on_with_more_labels_names_a_new_folder(grown: Harvest) -> None:
+def test_growing_on_with_more_labels_names_a_new_folder(grown: GrowResult) -> None:
     io.write(sentences(6, 400), "labelled.jsonl")
     more = ["train.conll", "labelled.jsonl"]
     with pytest.raises(SettingsError, match="other settings") as refused:
@@ -201,7 +201,7 @@ def test_growing_on_with_more_labels_names_a_new_folder(grown: Harvest) -> None:
     assert len([s for s in io.read("out-2/corpus.jsonl") if s.origin is None]) == 30
 
 
-def test_another_job_in_the_folder_of_the_user_is_refused(grown: Harvest, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_another_job_in_the_folder_of_the_user_is_refused(grown: GrowResult, monkeypatch: pytest.MonkeyPatch) -> None:
     train = Path("train.conll").resolve()
     monkeypatch.chdir("out")
     with pytest.raises(SettingsError, match="other settings") as refused:

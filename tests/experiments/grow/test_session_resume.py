@@ -16,7 +16,7 @@ from nersery.core.errors import OutOfTimeError, SettingsError
 from nersery.experiments.execution import run_time
 from nersery.experiments.grow import budget, candidates, plan, session
 from nersery.experiments.grow.budget import Budget
-from nersery.experiments.grow.harvest import Harvest
+from nersery.experiments.grow.grow_result import GrowResult
 from nersery.experiments.grow.search import Search
 from nersery.experiments.grow.session import GrowJob
 from nersery.experiments.recipe import load
@@ -31,7 +31,7 @@ LAST = Path(f"out/run/seed-{FOLDS}")
 """The training on all sentences."""
 
 
-def test_the_same_call_resumes(grown: Harvest, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_same_call_resumes(grown: GrowResult, monkeypatch: pytest.MonkeyPatch) -> None:
     original = Run.run_system
     done: list[str] = []
 
@@ -83,7 +83,7 @@ def test_a_kill_while_planning_loses_one_timing(folder: Path, monkeypatch: pytes
 
 
 def test_a_final_training_that_cannot_be_scored_in_time_is_kept(
-    grown: Harvest, monkeypatch: pytest.MonkeyPatch
+    grown: GrowResult, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Scoring on test runs out of time: of the best system, or only of gold only beside it."""
     original = Run.run_system
@@ -124,7 +124,7 @@ def test_ctrl_c_leaves_the_best_so_far(folder: Path, monkeypatch: pytest.MonkeyP
     assert "interrupted" in Path("out/report.md").read_text("utf-8")
 
 
-def test_other_files_are_named_instead_of_their_hashes(grown: Harvest) -> None:
+def test_other_files_are_named_instead_of_their_hashes(grown: GrowResult) -> None:
     io.write(sentences(3, 200), "more.conll")
     with pytest.raises(SettingsError) as error:
         GrowJob(("train.conll", "more.conll"), Path("out"), raw="more.conll").execute()
@@ -134,7 +134,7 @@ def test_other_files_are_named_instead_of_their_hashes(grown: Harvest) -> None:
         GrowJob(("train.conll",), Path("out")).execute()
 
 
-def test_another_winner_gets_its_own_schedule_and_no_other_training_is_compared(grown: Harvest) -> None:
+def test_another_winner_gets_its_own_schedule_and_no_other_training_is_compared(grown: GrowResult) -> None:
     record = json.loads(Path("out/grow.json").read_text("utf-8"))
     record["final"] = {"system": "another", "schedule": [8, 4]}
     Path("out/grow.json").write_text(json.dumps(record), "utf-8")
@@ -164,7 +164,7 @@ def test_a_training_on_all_sentences_that_is_cut_off_leaves_the_recipe_of_the_se
     assert "has not seen those of one fold" in Path("out/report.md").read_text("utf-8")
 
 
-def test_ctrl_c_in_a_job_with_more_time_leaves_its_tagger(grown: Harvest, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_ctrl_c_in_a_job_with_more_time_leaves_its_tagger(grown: GrowResult, monkeypatch: pytest.MonkeyPatch) -> None:
     """The taggers of the folds are gone."""
 
     def interrupted(self: Search) -> None:
@@ -214,7 +214,7 @@ def test_the_correction_of_estimates_survives_a_kill(folder: Path, monkeypatch: 
     assert learnt == []
 
 
-def test_the_time_of_a_killed_call_counts_and_the_time_of_a_file_does_not(grown: Harvest, folder: Path) -> None:
+def test_the_time_of_a_killed_call_counts_and_the_time_of_a_file_does_not(grown: GrowResult, folder: Path) -> None:
     before = json.loads(Path("out/grow.json").read_text("utf-8"))["spent"]
     ahead = Path("out/grow.json").stat().st_mtime + 7200
     os.utime(next(Path("out/run").rglob("result.json")), (ahead, ahead))

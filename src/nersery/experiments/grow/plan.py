@@ -20,7 +20,7 @@ from nersery.experiments.folds import note_of_documents
 from nersery.experiments.grow.budget import CAUTION, Budget
 from nersery.experiments.grow.candidates import STARTS, models_for, other_encoder, systems_for
 from nersery.experiments.grow.expectation import better_encoders
-from nersery.experiments.grow.material import Material
+from nersery.experiments.grow.grow_data import GrowData
 from nersery.experiments.grow.schedules import ENOUGH, FEWEST_STEPS, SCHEDULES, STAGE_STEPS, Schedule
 from nersery.experiments.grow.zero_shot import are_names
 from nersery.experiments.recipe import parse_recipe
@@ -53,12 +53,12 @@ class Plan:
     """What a grow job will do.
 
     Args:
-        material: With as much raw text as the time allows.
+        data: With as much raw text as the time allows.
         table: The recipe of the search.
         final_schedule: How long the training on all sentences is, at least.
     """
 
-    material: Material
+    data: GrowData
     table: dict[str, Any]
     times: RunTime
     final_schedule: Schedule
@@ -71,7 +71,7 @@ class Plan:
 
 
 def make_plan(
-    material: Material,
+    data: GrowData,
     named: str,
     budget: Budget,
     say: Callable[[str], None],
@@ -87,14 +87,14 @@ def make_plan(
         speeds: What an earlier call has timed; new timings are added.
         timed: Called after each timing.
     """
-    say(f"{len(material.gold)} labelled sentences, {plural(len(material.raw), 'raw one')}; {material.text}")
+    say(f"{len(data.gold)} labelled sentences, {plural(len(data.raw), 'raw one')}; {data.text}")
     say("plan: a few steps of each training are timed")
-    models, notes = _available(models_for(material.text, named), named)
-    notes += filter(None, [note_of_documents(material.gold, _folds(material))])
+    models, notes = _available(models_for(data.text, named), named)
+    notes += filter(None, [note_of_documents(data.gold, _folds(data))])
     start = "" if named in STARTS.values() else STARTS.get(models[0], "")
-    all_names = bool(start) and are_names(start, material.gold)
+    all_names = bool(start) and are_names(start, data.gold)
     known_speeds = {} if speeds is None else speeds
-    draft = _PlanDraft(material, models, named, all_names, ENGLISH in models, known_speeds, timed, say)
+    draft = _PlanDraft(data, models, named, all_names, ENGLISH in models, known_speeds, timed, say)
     with without_notes():  # on encoders that are timed and then not used
         plan = _plan_of(draft, budget)
         if not named and (stronger := _stronger(plan, draft, budget)):
@@ -113,17 +113,17 @@ def make_plan(
 
 def _plan_of(draft: _PlanDraft, budget: Budget) -> Plan:
     """The plan with the encoders of a draft, or those of them that the time allows."""
-    asks, question_notes = _time_for_questions(draft.material, draft.times_with(SCHEDULES[0]), budget)
+    asks, question_notes = _time_for_questions(draft.data, draft.times_with(SCHEDULES[0]), budget)
     draft = replace(draft, asks=asks)
-    material, raw_notes = _with_affordable_raw_text(draft.material, draft.times_with(SCHEDULES[0]), budget)
-    draft = replace(draft, material=material)
+    data, raw_notes = _with_affordable_raw_text(draft.data, draft.times_with(SCHEDULES[0]), budget)
+    draft = replace(draft, data=data)
     search_schedule, final_schedule = draft.schedules(budget)
     notes = draft.note(search_schedule, final_schedule, budget)
     affordable, encoder_notes = _affordable(draft, draft.times_with(search_schedule), budget)
     draft = replace(draft, models=affordable)
     table = draft.table(search_schedule)
-    notes += [*question_notes, *_undefined(material, table), *raw_notes, *encoder_notes]
-    return Plan(material, table, draft.times_with(search_schedule), final_schedule, tuple(notes))
+    notes += [*question_notes, *_undefined(data, table), *raw_notes, *encoder_notes]
+    return Plan(data, table, draft.times_with(search_schedule), final_schedule, tuple(notes))
 
 
 def _stronger(plan: Plan, draft: _PlanDraft, budget: Budget) -> str:
@@ -132,33 +132,31 @@ def _stronger(plan: Plan, draft: _PlanDraft, budget: Budget) -> str:
     It is taken to need as much more time as its layers have more parameters.
     """
     first, *others = draft.models
-    if MULTILINGUAL not in others or not plan.material.text.is_english:
+    if MULTILINGUAL not in others or not plan.data.text.is_english:
         return ""
     ratio = ModelSource(MULTILINGUAL).layer_size / (ModelSource(first).layer_size or 1)
     asks = any(entry.get("method") == "qa_prompting" for entry in plan.table["systems"])
-    draft = replace(draft, material=plan.material, models=[first], asks=asks)
+    draft = replace(draft, data=plan.data, models=[first], asks=asks)
     shares = ((SEARCH_SHARE, False), (FINAL_SHARE, True))
-    is_enough = all(
-        ratio * draft.seconds(ENOUGH, is_final=is_final) <= share * budget.left for share, is_final in shares
-    )
+    is_enough = all(ratio * draft.seconds(ENOUGH, is_final=final) <= share * budget.left for share, final in shares)
     return MULTILINGUAL if is_enough else ""
 
 
-def _time_for_questions(material: Material, times: RunTime, budget: Budget) -> tuple[bool, list[str]]:
+def _time_for_questions(data: GrowData, times: RunTime, budget: Budget) -> tuple[bool, list[str]]:
     """Whether there is time for questions, and a note if not: each type takes about as long as a tagger's pass."""
     gold, *others = times.recipe.systems
     if not any(system.asks_questions for system in others):
         return True, []
-    sentences = min(FEWEST_RAW, len(material.raw))
-    if times.scoring(gold, sentences * len(material.gold.types)) <= ASKING_SHARE * budget.left:
+    sentences = min(FEWEST_RAW, len(data.raw))
+    if times.scoring(gold, sentences * len(data.gold.types)) <= ASKING_SHARE * budget.left:
         return True, []
     return False, [f"no questions are asked: labelling {sentences} raw sentences by them would take most of the time"]
 
 
-def _undefined(material: Material, table: Mapping[str, Any]) -> list[str]:
+def _undefined(data: GrowData, table: Mapping[str, Any]) -> list[str]:
     """A note on types that questions ask for by their bare names."""
     types: list[str] = next((entry["types"] for entry in table["systems"] if entry.get("method") == "qa_prompting"), [])
-    unknown = undefined(types, material.definitions)
+    unknown = undefined(types, data.definitions)
     if not unknown:
         return []
     listed = ", ".join(map(printable, unknown[:SHOWN_TYPES])) + (", …" if len(unknown) > SHOWN_TYPES else "")
@@ -176,7 +174,7 @@ def _affordable(draft: _PlanDraft, times: RunTime, budget: Budget) -> tuple[list
     first encoder as its layers have more parameters.
     """
     models, (gold, *others) = draft.models, times.recipe.systems
-    better = better_encoders(draft.material.text, models[0])
+    better = better_encoders(draft.data.text, models[0])
     promising = next(system for system in others if system.makes_sentences)
     training = times.training(promising)
     before = times.making(promising) + training
@@ -210,23 +208,23 @@ def _available(models: list[str], named: str) -> tuple[list[str], list[str]]:
     return available, notes
 
 
-def _folds(material: Material) -> int:
-    return MANY_FOLDS if len(material.gold) >= MANY else FEW_FOLDS
+def _folds(data: GrowData) -> int:
+    return MANY_FOLDS if len(data.gold) >= MANY else FEW_FOLDS
 
 
-def _with_affordable_raw_text(material: Material, times: RunTime, budget: Budget) -> tuple[Material, list[str]]:
-    """The material with as much raw text as can be labelled."""
-    if not material.raw:
-        return material, []
+def _with_affordable_raw_text(data: GrowData, times: RunTime, budget: Budget) -> tuple[GrowData, list[str]]:
+    """The data with as much raw text as can be labelled."""
+    if not data.raw:
+        return data, []
     system = next(system for system in times.recipe.systems if system.labels_raw_text)
-    seconds_each = CAUTION * times.making(system) / len(material.raw)
+    seconds_each = CAUTION * times.making(system) / len(data.raw)
     most = max(FEWEST_RAW, int(LABELLING_SHARE * budget.left / seconds_each))
-    if most >= len(material.raw):
-        return material, []
-    drawn = sorted(material.raw, key=lambda sentence: item_seed(0, "raw", sentence.id))[:most]
+    if most >= len(data.raw):
+        return data, []
+    drawn = sorted(data.raw, key=lambda sentence: item_seed(0, "raw", sentence.id))[:most]
     chosen_ids = {sentence.id for sentence in drawn}
-    note = f"{most:,} of {len(material.raw):,} raw sentences were drawn at random: the time allows no more"
-    return replace(material, raw=Corpus(s for s in material.raw if s.id in chosen_ids)), [note]
+    note = f"{most:,} of {len(data.raw):,} raw sentences were drawn at random: the time allows no more"
+    return replace(data, raw=Corpus(s for s in data.raw if s.id in chosen_ids)), [note]
 
 
 @dataclass(frozen=True)
@@ -241,7 +239,7 @@ class _PlanDraft:
         has_english: Whether the encoder for English suits the text and is installed.
     """
 
-    material: Material
+    data: GrowData
     models: list[str]
     named: str
     are_names: bool
@@ -253,24 +251,24 @@ class _PlanDraft:
 
     def table(self, schedule: Schedule) -> dict[str, Any]:
         """The recipe with that schedule."""
-        material, models, folds = self.material, self.models, _folds(self.material)
+        data, models, folds = self.data, self.models, _folds(self.data)
         return {
             "name": "grow",
             "description": "Systems that were tried on folds of the labelled sentences",
             "seeds": list(range(folds)),
-            "data": {"train": "data/train.jsonl", **({"raw": "data/raw.jsonl"} if material.raw else {})},
+            "data": {"train": "data/train.jsonl", **({"raw": "data/raw.jsonl"} if data.raw else {})},
             "sample": {"folds": folds},
             "tagger": {"model": models[0], **schedule._asdict()},
             "systems": systems_for(
-                material.text,
-                material.gold.types if self.asks else (),
+                data.text,
+                data.gold.types if self.asks else (),
                 models,
-                gold=len(material.gold),
-                raw=len(material.raw),
+                gold=len(data.gold),
+                raw=len(data.raw),
                 stage_steps=min(STAGE_STEPS, schedule.steps),
-                definitions=material.definitions,
+                definitions=data.definitions,
                 are_names=self.are_names,
-                other=other_encoder(material.text, models, has_english=self.has_english),
+                other=other_encoder(data.text, models, has_english=self.has_english),
             ),
         }
 
@@ -278,7 +276,7 @@ class _PlanDraft:
         """What the recipe with that schedule takes."""
         recipe, issues = parse_recipe(self.table(schedule))
         assert recipe is not None, issues
-        gold, raw = self.material.gold.sentences, self.material.raw.sentences
+        gold, raw = self.data.gold.sentences, self.data.raw.sentences
         return RunTime(recipe, gold, raw, speeds=self.speeds, timed=self.timed, say=self.say)
 
     def seconds(self, schedule: Schedule, *, is_final: bool, gold_only: bool = False) -> float:
@@ -288,20 +286,18 @@ class _PlanDraft:
         with_named = [system for system in others if system.tagger_settings.get("model", self.models[0]) == self.named]
         best = next(system for system in with_named or others if system.makes_sentences)
         if is_final:
-            is_needed = not gold_only and (self.material.test or best.asks_for_tagger)
+            is_needed = not gold_only and (self.data.test or best.asks_for_tagger)
             trained = [gold if gold_only else best, *([gold] if is_needed else [])]
         else:
             trained = [gold] if gold_only else [gold, *(s for s in with_named if not s.makes_sentences), best]
-        scored = len(self.material.test) if is_final else len(self.material.gold) // _folds(self.material)
+        scored = len(self.data.test) if is_final else len(self.data.gold) // _folds(self.data)
         making = 0.0 if is_final or gold_only else times.making(best)
         return CAUTION * (making + sum(times.training(system) + times.scoring(system, scored) for system in trained))
 
     def schedules(self, budget: Budget) -> tuple[Schedule, Schedule]:
         """The longest that the time allows: of the search, and of the training on all sentences."""
-        for gold_only, search, final in (
-            (False, SEARCH_SHARE, FINAL_SHARE),
-            (True, GOLD_SEARCH_SHARE, GOLD_FINAL_SHARE),
-        ):
+        shares = (False, SEARCH_SHARE, FINAL_SHARE), (True, GOLD_SEARCH_SHARE, GOLD_FINAL_SHARE)
+        for gold_only, search, final in shares:
             longest = self._first(SCHEDULES, final * budget.left, is_final=True, gold_only=gold_only)
             shorter = SCHEDULES[SCHEDULES.index(longest) :] if longest else ()
             search_schedule = self._first(shorter, search * budget.left, is_final=False, gold_only=gold_only)

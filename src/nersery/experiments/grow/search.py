@@ -26,7 +26,7 @@ from nersery.report.model import label_of
 
 
 @dataclass
-class Tried:
+class SystemTrial:
     """What became of a system.
 
     Args:
@@ -71,7 +71,7 @@ class Search:
     budget: Budget
     say: Callable[[str], None]
     save: Callable[[], None]
-    tried: dict[str, Tried] = field(default_factory=dict)
+    tried: dict[str, SystemTrial] = field(default_factory=dict)
     named: str = ""
     final_schedule: Schedule | None = None
     better: Mapping[str, Gain] = field(default_factory=dict)
@@ -88,7 +88,7 @@ class Search:
 
     # --- results ------------------------------------------------------------------------------------------------
 
-    def f1(self, tried: Tried, first: int | None = None) -> float:
+    def f1(self, tried: SystemTrial, first: int | None = None) -> float:
         """F1 over the sentences of its folds.
 
         Args:
@@ -96,7 +96,7 @@ class Search:
         """
         return pooled_f1(self._counts(tried.name, tried.folds[:first])[0])
 
-    def against_gold(self, tried: Tried) -> Comparison:
+    def against_gold(self, tried: SystemTrial) -> Comparison:
         """The difference from gold only on its folds."""
         key = tried.name, tuple(tried.folds)
         if key not in self._compared:
@@ -107,11 +107,11 @@ class Search:
     def _counts(self, name: str, folds: Sequence[int]) -> Any:
         return counts_on_test(self.run.part(folds), self.run.recipe.system(name))
 
-    def best(self) -> Tried | None:
+    def best(self) -> SystemTrial | None:
         """The system with the largest expected gain, or gold only, which is tried first, if no other is expected to."""
         return max((tried for tried in self.tried.values() if tried.folds), key=self.gain, default=None)
 
-    def gain(self, tried: Tried, first: int | None = None) -> float:
+    def gain(self, tried: SystemTrial, first: int | None = None) -> float:
         """F1 over gold only that can be expected of a system; 0 of gold only.
 
         Args:
@@ -236,12 +236,12 @@ class Search:
         started = [self.tried[s.name] for s in methods if not self._is_round(s) and self.tried[s.name].folds]
         if not started:
             return
-        leader: Tried | None = max(started, key=lambda tried: self.gain(tried, 1))
+        leader: SystemTrial | None = max(started, key=lambda tried: self.gain(tried, 1))
         if leader and self.gain(leader, 1) >= 0:
             while leader:
                 leader = self._better_round(methods, leader)
 
-    def _better_round(self, methods: Sequence[System], leader: Tried) -> Tried | None:
+    def _better_round(self, methods: Sequence[System], leader: SystemTrial) -> SystemTrial | None:
         """The first system that labels the raw text with the leader's tagger and is expected to gain more."""
         for system in methods:
             if self._is_round(system) and system.base == leader.name and self.attempt(system, 0):
@@ -250,7 +250,7 @@ class Search:
                     return tried
         return None
 
-    def _racing(self, fold_count: int) -> list[Tried]:
+    def _racing(self, fold_count: int) -> list[SystemTrial]:
         """The systems that were scored on the first folds, that many, and not dropped; others cannot be compared."""
         racing = [tried for tried in self.tried.values() if tried.name != GOLD and not tried.dropped]
         return [tried for tried in racing if len(tried.folds) >= fold_count]
@@ -285,7 +285,7 @@ class Search:
         Args:
             needed_later: Estimated seconds that other work needs.
         """
-        tried = self.tried.setdefault(system.name, Tried(system.name))
+        tried = self.tried.setdefault(system.name, SystemTrial(system.name))
         if fold in tried.folds:
             return True
         is_needed = system.name == GOLD and fold == 0
@@ -339,17 +339,15 @@ class Search:
             self.budget.learn(estimate, seconds)
         return seconds
 
-    def _give_up(self, tried: Tried, fate: str, hint: str = "") -> None:
+    def _give_up(self, tried: SystemTrial, fate: str, hint: str = "") -> None:
         """Note and say what became of a system."""
         tried.fate = fate
         self.say(f"{label_of(tried.name)}: {fate}{hint}")
 
     def _make_room(self, system: System, needed_later: float) -> None:
         """Plan a shorter training on all sentences if a promising system then fits on the first fold."""
-        planned, shortest = (
-            self.final_schedule,
-            ENOUGH if self._encoder(system) in self.better else SHORTEST_FOR_SECOND_FOLD,
-        )
+        planned = self.final_schedule
+        shortest = ENOUGH if self._encoder(system) in self.better else SHORTEST_FOR_SECOND_FOLD
         while not self._fits(system, 0, needed_later):
             if not self._shorten_final(shortest):
                 self.final_schedule = planned

@@ -48,11 +48,11 @@ from nersery.core.wording import either
 from nersery.experiments.execution.run_time import RunTime
 from nersery.experiments.grow.budget import CAUTION, Budget, noted_seconds
 from nersery.experiments.grow.expectation import better_encoders
-from nersery.experiments.grow.harvest import Harvest, harvest, remove_other_taggers
-from nersery.experiments.grow.material import Material, read_material, save_material
+from nersery.experiments.grow.grow_data import GrowData, read_data, save_data
+from nersery.experiments.grow.grow_result import GrowResult, remove_other_taggers, save_result
 from nersery.experiments.grow.plan import Plan, make_plan, recipe_text
 from nersery.experiments.grow.schedules import Schedule, with_schedule
-from nersery.experiments.grow.search import Search, Tried
+from nersery.experiments.grow.search import Search, SystemTrial
 from nersery.experiments.recipe import Recipe, load
 from nersery.experiments.runner import Run
 from nersery.experiments.systems import GOLD
@@ -78,7 +78,7 @@ def grow(
     definitions: Mapping[str, str] | None = None,
     language: str = "",
     quiet: bool = False,
-) -> Harvest:
+) -> GrowResult:
     """Find the best tagger for labelled sentences, and raw text if there is any, within a time budget.
 
     Systems are compared by cross-validation on ``train``; the best one is then trained on all of it.
@@ -186,9 +186,9 @@ class GrowJob:
 
     def plan(self) -> Plan:
         """What would be done, with estimates; nothing is written."""
-        return make_plan(self._material(), self.model, Budget(60 * self.minutes), self._say)
+        return make_plan(self._data(), self.model, Budget(60 * self.minutes), self._say)
 
-    def execute(self) -> Harvest:
+    def execute(self) -> GrowResult:
         """Do it, or resume it.
 
         Raises:
@@ -211,8 +211,8 @@ class GrowJob:
             assert result is not None
             return result
 
-    def _material(self) -> Material:
-        return read_material(self.train, self.raw, self.test, self.options, MOST_RAW, self.definitions)
+    def _data(self) -> GrowData:
+        return read_data(self.train, self.raw, self.test, self.options, MOST_RAW, self.definitions)
 
     def _earlier_record(self) -> dict[str, Any]:
         """What an earlier call has left; a `SettingsError` if the folder belongs to another job."""
@@ -242,10 +242,10 @@ class GrowJob:
     def _begin(self, budget: Budget) -> None:
         self._save(budget)
         remove_folder(self.folder / "run")  # of a plan that was given up
-        plan = make_plan(self._material(), self.model, budget, self._say, self._speeds, partial(self._save, budget))
-        save_material(plan.material, self.folder / "data")
+        plan = make_plan(self._data(), self.model, budget, self._say, self._speeds, partial(self._save, budget))
+        save_data(plan.data, self.folder / "data")
         write_atomic(self.folder / "search.toml", recipe_text(plan.table))
-        notes = [*plan.material.notes, *plan.notes]
+        notes = [*plan.data.notes, *plan.notes]
         self._record |= {"recipe": "search.toml", "notes": notes, "tried": {}, "last": [*plan.final_schedule]}
         self._save(budget)
 
@@ -265,13 +265,13 @@ class GrowJob:
         timings = {"speeds": self._speeds, "spent": budget.used, "factor": budget.factor}
         write_json(self.folder / "grow.json", {**self._record, **timings})
 
-    def _work(self, budget: Budget) -> Harvest | None:
+    def _work(self, budget: Budget) -> GrowResult | None:
         """The search and what follows; None if it has to be planned again."""
         recipe, record = self._recipe(), self._record
         for note in record["notes"]:
             self._say(f"note: {note}")
         run = Run(recipe, self.folder / "run", quiet=True)
-        tried = {name: Tried(**values) for name, values in record["tried"].items()}
+        tried = {name: SystemTrial(**values) for name, values in record["tried"].items()}
 
         def save() -> None:
             record["tried"] = {name: asdict(t) for name, t in tried.items()}
@@ -304,11 +304,11 @@ class GrowJob:
                 if best := search.best():
                     self._say("interrupted: the best tagger so far is put in its place")
                     seed = self._adopt_finished_training(search, best.name)
-                    harvest(search, self.folder, seed, [*notes, "interrupted: not all systems were tried"])
+                    save_result(search, self.folder, seed, [*notes, "interrupted: not all systems were tried"])
                 raise
             finally:
                 save()
-            result = harvest(search, self.folder, seed, notes)
+            result = save_result(search, self.folder, seed, notes)
             if seed is not None and not self.keep_taggers:
                 remove_other_taggers(search, keep=(seed, recipe.system(result.best)))
             return result

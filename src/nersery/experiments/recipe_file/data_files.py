@@ -144,21 +144,21 @@ def _table_issues(key: str, table: Mapping[str, Any]) -> list[str]:
     return issues
 
 
-Parts = Mapping[DataFile, Corpus]
+CorpusByFile = Mapping[DataFile, Corpus]
 """The corpus of each file, by split and language."""
 
 
-def parts_of(parts: Parts, *splits: str) -> Iterator[tuple[DataFile, Corpus]]:
+def parts_of(parts: CorpusByFile, *splits: str) -> Iterator[tuple[DataFile, Corpus]]:
     """The files of some splits, with their corpora."""
     return ((file, part) for file, part in parts.items() if file.split in splits)
 
 
-def train_of(parts: Parts, language: str) -> list[Corpus]:
+def train_of(parts: CorpusByFile, language: str) -> list[Corpus]:
     """The training sentences of a language, by file; all files if the language is unknown."""
     train = parts_of(parts, "train")
     return [part for file, part in train if not language or file.language in ("", language)]
 
 
-def sentences_of(parts: Parts, split: str) -> Iterator[Sentence]:
+def sentences_of(parts: CorpusByFile, split: str) -> Iterator[Sentence]:
     """The sentences of all files of a split."""
     return (sentence for _, part in parts_of(parts, split) for sentence in part)

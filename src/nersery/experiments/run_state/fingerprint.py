@@ -22,7 +22,7 @@ from nersery.experiments.systems import MADE_FROM
 from nersery.select.reviewed import CHECKED
 
 
-def fingerprint_of(recipe: Recipe) -> dict[str, Any]:
+def run_fingerprint(recipe: Recipe) -> dict[str, Any]:
     """Everything that the results of a recipe depend on."""
     paths = {
         path

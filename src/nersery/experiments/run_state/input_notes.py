@@ -11,14 +11,14 @@ from nersery.core.sentence import Corpus, types_in
 from nersery.experiments.corpus_notes import note_of_length, note_of_overlap, note_of_punctuation, note_of_types
 from nersery.experiments.folds import note_of_documents
 from nersery.experiments.recipe import Recipe
-from nersery.experiments.recipe_file.data_files import Parts, parts_of, sentences_of, train_of
+from nersery.experiments.recipe_file.data_files import CorpusByFile, parts_of, sentences_of, train_of
 from nersery.experiments.systems import System
 from nersery.experiments.text_profile import note_of_language
 from nersery.models.bundled_heads import TOKEN_CLASSIFICATION
 from nersery.models.question_text import CORPORA, count_known
 
 
-def input_notes(recipe: Recipe, parts: Parts) -> list[str]:
+def input_notes(recipe: Recipe, parts: CorpusByFile) -> list[str]:
     """Notes on suspicious data."""
     train, folds = [*sentences_of(parts, "train")], recipe.sample.folds
     known = types_in(train)
@@ -35,7 +35,7 @@ def input_notes(recipe: Recipe, parts: Parts) -> list[str]:
     return [note for note in notes if note]
 
 
-def _size_notes(recipe: Recipe, parts: Parts) -> list[str]:
+def _size_notes(recipe: Recipe, parts: CorpusByFile) -> list[str]:
     """A small sample with a large dev, which a low-resource setting would not have."""
     size = recipe.sample.size
     if size is None or recipe.sample.dev_size is not None:
@@ -55,7 +55,7 @@ WHY_NOT = {
 """Why sentences of a split should not occur in test."""
 
 
-def _overlap_notes(parts: Parts) -> list[str]:
+def _overlap_notes(parts: CorpusByFile) -> list[str]:
     train, test = ([*sentences_of(parts, split)] for split in ("train", "test"))
     notes = [note_of_overlap(file.label, part, "train", train) for file, part in parts_of(parts, "dev", "test", "raw")]
     for file, part in parts_of(parts, *WHY_NOT):
@@ -64,14 +64,14 @@ def _overlap_notes(parts: Parts) -> list[str]:
     return notes
 
 
-def _punctuation_notes(parts: Parts) -> Iterator[str]:
+def _punctuation_notes(parts: CorpusByFile) -> Iterator[str]:
     """Where words are split otherwise in raw text than in the labelled sentences of its language."""
     for file, raw in parts_of(parts, "raw"):
         if text := note_of_punctuation(chain.from_iterable(train_of(parts, file.language)), raw):
             yield f"{file.label}: {text}" if file.language else text
 
 
-def _known_text_notes(recipe: Recipe, parts: Parts) -> list[str]:
+def _known_text_notes(recipe: Recipe, parts: CorpusByFile) -> list[str]:
     """How many sentences bundled models were trained on, if a system uses one of them."""
     users = [system.name for system in recipe.systems if _uses_labelled_text(recipe, system)]
     if not users:

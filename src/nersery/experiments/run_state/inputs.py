@@ -17,7 +17,7 @@ from nersery.core.sentence import Corpus, Sentence, types_in
 from nersery.core.text_forms import unspaced
 from nersery.core.wording import either
 from nersery.experiments.recipe import Recipe, shipped_recipes
-from nersery.experiments.recipe_file.data_files import SPLITS, DataFile, Parts, parts_of, sentences_of, train_of
+from nersery.experiments.recipe_file.data_files import SPLITS, CorpusByFile, DataFile, parts_of, sentences_of, train_of
 from nersery.experiments.run_state.input_notes import input_notes
 from nersery.experiments.sampling import sample
 from nersery.io.shipped import EXAMPLE_PREFIX
@@ -73,7 +73,7 @@ def refuse_changed(recipe: Recipe, inputs: Mapping[str, Any]) -> None:
             )
 
 
-def _read(recipe: Recipe, file: DataFile, parts: Parts, say: Callable[[str], None], notes: list[str]) -> Corpus:
+def _read(recipe: Recipe, file: DataFile, parts: CorpusByFile, say: Callable[[str], None], notes: list[str]) -> Corpus:
     path = recipe.path(file.name)
     if path.is_fifo():
         raise DataError(Issue("this is a pipe", file.name), fix="name a file: a resumed run reads it again")
@@ -126,12 +126,12 @@ def _fix_of_shipped(recipe: Recipe, file: DataFile) -> str:
     return f"nersery copy {recipe.source} my-recipe.toml, then put your own files into its [data]"
 
 
-def input_issues(recipe: Recipe, parts: Parts) -> list[Issue]:
+def input_issues(recipe: Recipe, parts: CorpusByFile) -> list[Issue]:
     """All conflicts between files that are valid."""
     return [*_label_issues(parts), *_size_issues(recipe, parts), *_id_issues(recipe, parts)]
 
 
-def _label_issues(parts: Parts) -> list[Issue]:
+def _label_issues(parts: CorpusByFile) -> list[Issue]:
     issues, train = [], types_in(sentences_of(parts, "train"))
     for file, part in parts.items():
         if not part:
@@ -144,7 +144,7 @@ def _label_issues(parts: Parts) -> list[Issue]:
     return issues
 
 
-def _size_issues(recipe: Recipe, parts: Parts) -> list[Issue]:
+def _size_issues(recipe: Recipe, parts: CorpusByFile) -> list[Issue]:
     issues: list[Issue] = []
     folds = recipe.sample.folds or 0
     texts = [unspaced(sentence.words) for sentence in sentences_of(parts, "train")]
@@ -163,7 +163,7 @@ def _size_issues(recipe: Recipe, parts: Parts) -> list[Issue]:
     return issues or _protocol_issues(recipe, parts)
 
 
-def _protocol_issues(recipe: Recipe, parts: Parts) -> list[Issue]:
+def _protocol_issues(recipe: Recipe, parts: CorpusByFile) -> list[Issue]:
     """Seeds for which no sample with every type is found; each seed draws in its own order."""
     size, protocol, issues = recipe.sample.size, recipe.sample.protocol, []
     for file, part in parts_of(parts, "train"):
@@ -177,7 +177,7 @@ def _protocol_issues(recipe: Recipe, parts: Parts) -> list[Issue]:
     return issues
 
 
-def _id_issues(recipe: Recipe, parts: Parts) -> list[Issue]:
+def _id_issues(recipe: Recipe, parts: CorpusByFile) -> list[Issue]:
     """Ids that generated sentences would share with sentences in the files."""
     methods = {system.method.method for system in recipe.systems if system.method is not None}
     train = {id for _, part in parts_of(parts, "train") for id in part.by_id}

@@ -18,12 +18,12 @@ from nersery.core.wording import worded
 from nersery.evaluate.significance import Comparison, paired_bootstrap
 from nersery.experiments.active_learning.next_sentences import SCORE, next_sentences
 from nersery.experiments.analysis import counts_on_test, pooled_f1
-from nersery.experiments.grow.material import RAW_ID
+from nersery.experiments.grow.grow_data import RAW_ID
 from nersery.experiments.grow.plan import recipe_text
 from nersery.experiments.grow.schedules import Schedule
-from nersery.experiments.grow.search import Search, Tried
+from nersery.experiments.grow.search import Search, SystemTrial
 from nersery.experiments.results import build_report
-from nersery.experiments.run_state.fingerprint import fingerprint_of
+from nersery.experiments.run_state.fingerprint import run_fingerprint
 from nersery.experiments.systems import GOLD, System
 from nersery.report.model import CHOSEN, FileLink, ScoredSentence, TriedReport, label_of
 from nersery.report.rendering import write_report
@@ -37,7 +37,7 @@ REPEATED = "grow-repeated"
 
 
 @dataclass(frozen=True)
-class Harvest:
+class GrowResult:
     """What a grow job has found.
 
     Args:
@@ -105,7 +105,7 @@ class Harvest:
         return f"F1 {100 * best:.1f}, gold only {100 * gold:.1f} ({self.test})"
 
 
-def harvest(search: Search, folder: Path, seed: int | None, notes: Sequence[str]) -> Harvest:
+def save_result(search: Search, folder: Path, seed: int | None, notes: Sequence[str]) -> GrowResult:
     """Put the best system's results in their places.
 
     Args:
@@ -156,12 +156,12 @@ def remove_other_taggers(search: Search, keep: tuple[int, System]) -> None:
                 remove_folder(run.path(seed, system, "tagger"))
 
 
-def _result(search: Search, folder: Path, best: Tried, seed: int | None, notes: list[str]) -> Harvest:
-    gold = Tried(GOLD, best.folds)
+def _result(search: Search, folder: Path, best: SystemTrial, seed: int | None, notes: list[str]) -> GrowResult:
+    gold = SystemTrial(GOLD, best.folds)
     dev_f1 = search.f1(gold), search.f1(best)
     compared = sum(bool(tried.folds) for tried in search.tried.values()) - 1
     dev, expected = search.against_gold(best), search.gain(best)
-    result = Harvest(folder, best.name, dev_f1, dev, notes=notes, compared=compared, expected=expected)
+    result = GrowResult(folder, best.name, dev_f1, dev, notes=notes, compared=compared, expected=expected)
     run = search.run
     if seed is None or not run.corpora["test"]:
         return replace(result, test_f1=(None, None)) if run.corpora["test"] else result
@@ -178,12 +178,12 @@ def _f1(counts: Any) -> float | None:
     return pooled_f1(counts[0]) if counts is not None else None
 
 
-def _report(search: Search, folder: Path, best: Tried, seed: int | None, result: Harvest) -> None:
+def _report(search: Search, folder: Path, best: SystemTrial, seed: int | None, result: GrowResult) -> None:
     seeds = [seed] if seed is not None else best.folds
     recipe = search.run.recipe
     systems = [recipe.baseline, *(one for one in recipe.chain(recipe.system(best.name)) if not one.is_baseline)]
     part = search.run.part(seeds, systems)
-    report = build_report(part, fingerprint_of(search.run.recipe)["inputs"])
+    report = build_report(part, run_fingerprint(search.run.recipe)["inputs"])
     report.name, report.description = "grow", result.verdict
     report.command, report.run_time = "", {}  # the search measures what it tried
     report.files = _files(report.files)
@@ -225,7 +225,7 @@ def _files(files: Sequence[FileLink]) -> list[FileLink]:
     return [*(FileLink(label=label, path=path) for path, label in labels.items()), *run_files]
 
 
-def _tried(search: Search, tried: Tried, best: Tried) -> TriedReport:
+def _tried(search: Search, tried: SystemTrial, best: SystemTrial) -> TriedReport:
     fate = tried.fate
     if best is tried:
         fate = CHOSEN

@@ -14,7 +14,7 @@ from nersery.core.errors import DataError, SettingsError
 from nersery.experiments.execution.run_time import RunTime
 from nersery.experiments.grow.budget import Budget
 from nersery.experiments.grow.candidates import models_for, systems_for
-from nersery.experiments.grow.material import read_material
+from nersery.experiments.grow.grow_data import read_data
 from nersery.experiments.recipe import parse_recipe
 from nersery.experiments.recipe_file.data_files import DataFile
 from nersery.experiments.run_state.inputs import input_issues
@@ -31,11 +31,11 @@ from tests.standins import sentences
 def test_raw_text_is_drawn_and_cleaned(tmp_path: Path) -> None:
     io.write(sentences(20), tmp_path / "train.conll")
     io.write([*sentences(50, 100), *sentences(5), *sentences(3, 100)], tmp_path / "raw.conll")
-    material = read_material([str(tmp_path / "train.conll")], tmp_path / "raw.conll", None, io.ReadOptions(), 30)
-    assert len(material.raw) == 30
-    known = {sentence.words for sentence in material.gold}
-    assert not any(sentence.words in known or sentence.entities for sentence in material.raw)
-    assert [note for note in material.notes if "drawn at random" in note or "left out" in note] == [
+    data = read_data([str(tmp_path / "train.conll")], tmp_path / "raw.conll", None, io.ReadOptions(), 30)
+    assert len(data.raw) == 30
+    known = {sentence.words for sentence in data.gold}
+    assert not any(sentence.words in known or sentence.entities for sentence in data.raw)
+    assert [note for note in data.notes if "drawn at random" in note or "left out" in note] == [
         "8 raw sentences left out: repeated, or also in train or test",
         "30 of 50 raw sentences were drawn at random: grow uses no more",
     ]
@@ -45,7 +45,7 @@ def test_a_test_file_that_flatters_or_asks_for_unknown_types_is_named(tmp_path: 
     io.write(sentences(20), tmp_path / "train.conll")
     io.write([*sentences(3), Sentence(("x",), (Entity(0, 1, "NEW"),), id="x")], tmp_path / "test.conll")
     train, test = (str(tmp_path / f"{name}.conll") for name in ("train", "test"))
-    assert read_material([train], None, test, io.ReadOptions(), 30).notes[-2:] == (
+    assert read_data([train], None, test, io.ReadOptions(), 30).notes[-2:] == (
         "test has types that do not occur in train, so all their mentions count as missed: NEW (1 mention)",
         "3 of 4 test sentences also occur in train, word for word",
     )
@@ -56,7 +56,7 @@ def test_raw_text_may_have_the_test_sentences_in_another_unicode_form(tmp_path: 
     io.write(sentences(20), train)
     io.write([Sentence(("caf\u00e9", "x"), sentences(1)[0].entities[:1], id="x")], test)
     io.write([Sentence(("cafe\u0301", "x")), *sentences(9, 100)], raw)
-    assert len(read_material([str(train)], raw, test, io.ReadOptions(), 30).raw) == 9
+    assert len(read_data([str(train)], raw, test, io.ReadOptions(), 30).raw) == 9
 
 
 def test_raw_text_may_have_the_labelled_and_test_sentences_in_other_words(tmp_path: Path) -> None:
@@ -64,22 +64,22 @@ def test_raw_text_may_have_the_labelled_and_test_sentences_in_other_words(tmp_pa
     io.write([*sentences(20), Sentence(("Oslo", "-based", "firms"), (Entity(0, 1, "LOC"),), id="x")], train)
     io.write([Sentence(("Dr.", "Ada", "isn't", "in"), (Entity(1, 2, "PER"),), id="y")], test, format="brat")
     raw.write_text("Oslo-based firms\nDr. Ada isn't in\nDr. Ada is in\n")
-    material = read_material([str(train)], raw, str(test), io.ReadOptions(language="xx"), 30)
-    assert [sentence.text for sentence in material.raw] == ["Dr. Ada is in"]
+    data = read_data([str(train)], raw, str(test), io.ReadOptions(language="xx"), 30)
+    assert [sentence.text for sentence in data.raw] == ["Dr. Ada is in"]
 
 
 def test_raw_sentences_keep_their_language(tmp_path: Path) -> None:
     train, raw = tmp_path / "train.jsonl", tmp_path / "raw.jsonl"
     io.write([replace(sentence, language="de") for sentence in sentences(20)], train)
     io.write([replace(sentence, language="de" if n else "nl") for n, sentence in enumerate(sentences(3, 100))], raw)
-    material = read_material([str(train)], raw, None, io.ReadOptions(), 30)
-    assert [sentence.language for sentence in material.raw] == ["nl", "de", "de"]
+    data = read_data([str(train)], raw, None, io.ReadOptions(), 30)
+    assert [sentence.language for sentence in data.raw] == ["nl", "de", "de"]
 
 
 def test_a_file_without_entities_is_named(tmp_path: Path) -> None:
     io.write([Sentence(("Ada", "wrote"), id=str(number)) for number in range(9)], tmp_path / "bare.conll")
     with pytest.raises(DataError, match=r"bare\.conll: no training sentence of 9 has an entity"):
-        read_material([str(tmp_path / "bare.conll")], None, None, io.ReadOptions(), 30)
+        read_data([str(tmp_path / "bare.conll")], None, None, io.ReadOptions(), 30)
 
 
 @pytest.mark.parametrize(
@@ -145,7 +145,7 @@ def test_text_that_the_english_tagger_does_not_know_is_noted(text: str, language
 
 def test_a_contradicted_language_is_a_note_of_grow(tmp_path: Path) -> None:
     io.write([Sentence(("वह", "दिल्ली", "में", str(n)), (Entity(1, 2, "LOC"),)) for n in range(40)], tmp_path / "hi.conll")
-    notes = read_material([str(tmp_path / "hi.conll")], None, None, io.ReadOptions(language="en"), 30).notes
+    notes = read_data([str(tmp_path / "hi.conll")], None, None, io.ReadOptions(language="en"), 30).notes
     assert "the language of train is en, but it looks like another (Devanagari script)" in notes
 
 
@@ -202,13 +202,13 @@ def test_files_labelled_since_join_and_the_last_labels_of_a_text_hold(tmp_path: 
     io.write(first, tmp_path / "train.conll")
     io.write(since, tmp_path / "labelled.jsonl")
     files = [str(tmp_path / name) for name in ("train.conll", "labelled.jsonl")]
-    material = read_material(files, None, None, io.ReadOptions(), 30)
-    assert sorted(s.words for s in material.gold) == sorted(s.words for s in sentences(24))
-    labels = {sentence.words: sentence.labels for sentence in material.gold}
+    data = read_data(files, None, None, io.ReadOptions(), 30)
+    assert sorted(s.words for s in data.gold) == sorted(s.words for s in sentences(24))
+    labels = {sentence.words: sentence.labels for sentence in data.gold}
     assert all(labels[sentence.words] == () for sentence in since)
     note = "4 sentences left out, because a later train file has the same text: its labels are used"
-    assert note in material.notes
-    assert read_material([files[0], files[0], files[0]], None, None, io.ReadOptions(), 30).gold.types == ("LOC", "PER")
+    assert note in data.notes
+    assert read_data([files[0], files[0], files[0]], None, None, io.ReadOptions(), 30).gold.types == ("LOC", "PER")
 
 
 def test_generated_sentences_get_ids_that_methods_do_not_give(tmp_path: Path) -> None:
@@ -218,12 +218,12 @@ def test_generated_sentences_get_ids_that_methods_do_not_give(tmp_path: Path) ->
     io.write(made, more)
     io.write([*io.read(gold), *made], whole)
     for train in ([gold, more], [whole]):
-        material = read_material(train, None, None, io.ReadOptions(), 9)
+        data = read_data(train, None, None, io.ReadOptions(), 9)
         systems = [{"method": "mention_replacement"}]
         recipe, _ = parse_recipe({"name": "x", "data": {"train": "t", "test": "t"}, "systems": systems})
         assert recipe is not None
-        assert len(material.gold) == 8 + len(made) > 8
-        assert not input_issues(recipe, {DataFile("train", "train.jsonl"): material.gold})
+        assert len(data.gold) == 8 + len(made) > 8
+        assert not input_issues(recipe, {DataFile("train", "train.jsonl"): data.gold})
 
 
 def test_repeats_are_left_out_only_for_a_later_file(tmp_path: Path) -> None:
@@ -231,33 +231,33 @@ def test_repeats_are_left_out_only_for_a_later_file(tmp_path: Path) -> None:
     names = [str(tmp_path / f"{name}.conll") for name in "ab"]
     io.write(repeated, names[0])
     io.write([*repeated[:8], *repeated[10:18]], names[1])
-    material = read_material(names, None, None, io.ReadOptions(), 30)
-    assert len(material.gold) == 4 + 16
+    data = read_data(names, None, None, io.ReadOptions(), 30)
+    assert len(data.gold) == 4 + 16
     note = "16 sentences left out, because a later train file has the same text: its labels are used"
-    assert note in material.notes
-    assert len(read_material(names[:1], None, None, io.ReadOptions(), 30).gold) == 20
+    assert note in data.notes
+    assert len(read_data(names[:1], None, None, io.ReadOptions(), 30).gold) == 20
 
 
 def test_files_with_two_sets_of_tags_are_noted(tmp_path: Path) -> None:
     names = [str(tmp_path / f"{name}.conll") for name in "ab"]
     io.write(sentences(10), names[0])
     io.write([s.with_types({"LOC": "Place"}) for s in sentences(10, 20)], names[1])
-    notes = read_material(names, None, None, io.ReadOptions(), 30).notes
+    notes = read_data(names, None, None, io.ReadOptions(), 30).notes
     assert any(f"(LOC only in {names[0]}; Place only in {names[1]})" in note for note in notes)
 
 
 def test_few_different_sentences_are_too_few(tmp_path: Path) -> None:
     io.write([Sentence(("Ada", f"wrote{n % 5}"), (Entity(0, 1, "PER"),)) for n in range(9)], tmp_path / "train.conll")
     with pytest.raises(DataError, match="the number of different sentences with entities is 5, expected at least 6"):
-        read_material([str(tmp_path / "train.conll")], None, None, io.ReadOptions(), 30)
+        read_data([str(tmp_path / "train.conll")], None, None, io.ReadOptions(), 30)
 
 
 def test_raw_text_has_a_format_of_its_own(tmp_path: Path) -> None:
     io.write([Sentence(("Ada", f"wrote{n}"), (Entity(0, 1, "PER"),)) for n in range(9)], tmp_path / "train.conll")
     (tmp_path / "raw.en").write_text("".join(f"She wrote {n}\n" for n in range(5)))
     options = io.ReadOptions(format="conll", language="en")
-    material = read_material([str(tmp_path / "train.conll")], tmp_path / "raw.en", None, options, 30)
-    assert [sentence.text for sentence in material.raw] == [f"She wrote {n}" for n in range(5)]
+    data = read_data([str(tmp_path / "train.conll")], tmp_path / "raw.en", None, options, 30)
+    assert [sentence.text for sentence in data.raw] == [f"She wrote {n}" for n in range(5)]
 
 
 def test_empty_files_are_named(tmp_path: Path) -> None:
@@ -266,7 +266,7 @@ def test_empty_files_are_named(tmp_path: Path) -> None:
         Path(name).touch()
     for given, message in ((names[:1], "a.conll: the file is empty"), (names, "b.conll: the files are empty")):
         with pytest.raises(DataError, match=rf"{message}\nFix: give labelled sentences$"):
-            read_material(given, None, None, io.ReadOptions(), 30)
+            read_data(given, None, None, io.ReadOptions(), 30)
 
 
 def test_labels_of_every_copy_of_a_text_give_way_to_later_ones(tmp_path: Path) -> None:
@@ -275,15 +275,15 @@ def test_labels_of_every_copy_of_a_text_give_way_to_later_ones(tmp_path: Path) -
     io.write(old, tmp_path / "train.jsonl")
     io.write([first.with_entities(())], tmp_path / "since.jsonl")
     files = [str(tmp_path / name) for name in ("train.jsonl", "since.jsonl")]
-    material = read_material(files, None, None, io.ReadOptions(), 30)
-    assert [one.entities for one in material.gold if one.words == first.words] == [()]
+    data = read_data(files, None, None, io.ReadOptions(), 30)
+    assert [one.entities for one in data.gold if one.words == first.words] == [()]
 
 
 def test_paragraphs_are_noted(tmp_path: Path) -> None:
     words = ("a", "word") * 50
     io.write([Sentence((f"A{n}", *words[1:]), (Entity(0, 1, "PER"),)) for n in range(9)], tmp_path / "p.jsonl")
     (tmp_path / "raw.txt").write_text(f"{' '.join(words)} b\n" * 3 + "a short line\n")
-    found = read_material((str(tmp_path / "p.jsonl"),), str(tmp_path / "raw.txt"), None, io.ReadOptions(), 30).notes
+    found = read_data((str(tmp_path / "p.jsonl"),), str(tmp_path / "raw.txt"), None, io.ReadOptions(), 30).notes
     said = [one for one in found if "as paragraphs do" in one]
     assert [one.partition(" words")[0] for one in said] == ["the sentences of train have 100"]
     assert "divide them into sentences" in said[0], "in CoNLL they have no line of their own"
@@ -304,13 +304,13 @@ def test_raw_text_is_split_like_labelled_sentences(tmp_path: Path, train: str, r
     io.write(gold, tmp_path / "train.jsonl")
     (tmp_path / "raw.txt").write_text("".join(f"{raw.format(n)}\n" for n in range(12)))
     files = [str(tmp_path / "train.jsonl")], tmp_path / "raw.txt"
-    material = read_material(*files, None, io.ReadOptions(), 30)
-    assert {len(sentence) for sentence in material.raw} == {words}
-    notes = [one for one in material.notes if "punctuation" in one]
+    data = read_data(*files, None, io.ReadOptions(), 30)
+    assert {len(sentence) for sentence in data.raw} == {words}
+    notes = [one for one in data.notes if "punctuation" in one]
     assert len(notes) == bool(note)
     assert note in "".join(notes)
     if (train, raw) == ("Oslo , yes", "Nein, zwei {}"):
-        notes = "".join(read_material(*files, None, io.ReadOptions(split="spaces"), 30).notes)
+        notes = "".join(read_data(*files, None, io.ReadOptions(split="spaces"), 30).notes)
         assert 'in the words of raw text, as in "Nein,", and apart in the labelled sentences: split both alike' in notes
 
 
@@ -318,8 +318,8 @@ def test_raw_text_gets_ids_that_no_labelled_sentence_has(tmp_path: Path) -> None
     """Those of an earlier job are reviewed, and grown on."""
     io.write([replace(one, id=f"raw/{number}") for number, one in enumerate(sentences(9))], tmp_path / "train.jsonl")
     io.write(sentences(5, 100), tmp_path / "raw.conll")
-    material = read_material([str(tmp_path / "train.jsonl")], tmp_path / "raw.conll", None, io.ReadOptions(), 30)
-    assert sorted(material.raw.by_id) == [f"raw2/{number}" for number in range(5)]
+    data = read_data([str(tmp_path / "train.jsonl")], tmp_path / "raw.conll", None, io.ReadOptions(), 30)
+    assert sorted(data.raw.by_id) == [f"raw2/{number}" for number in range(5)]
 
 
 @pytest.mark.parametrize(
@@ -337,14 +337,14 @@ def test_a_test_file_that_scores_nothing_is_refused_at_once(test: list[Sentence]
     io.write(sentences(9), tmp_path / "train.jsonl")
     io.write(test, tmp_path / "test.jsonl")
     with pytest.raises(DataError, match=message):
-        read_material([str(tmp_path / "train.jsonl")], None, tmp_path / "test.jsonl", io.ReadOptions(), 30)
+        read_data([str(tmp_path / "train.jsonl")], None, tmp_path / "test.jsonl", io.ReadOptions(), 30)
 
 
 def test_empty_raw_text_is_named(tmp_path: Path) -> None:
     io.write(sentences(9), tmp_path / "train.jsonl")
     (tmp_path / "raw.txt").touch()
     with pytest.raises(DataError, match=r"raw\.txt: the file is empty"):
-        read_material([str(tmp_path / "train.jsonl")], tmp_path / "raw.txt", None, io.ReadOptions(), 30)
+        read_data([str(tmp_path / "train.jsonl")], tmp_path / "raw.txt", None, io.ReadOptions(), 30)
 
 
 def test_japanese_with_few_chinese_characters_is_the_same_script() -> None:
@@ -367,7 +367,7 @@ def test_a_named_language_may_have_several_scripts() -> None:
 def test_definitions_are_of_types_that_occur(definitions: dict[str, str], message: str, tmp_path: Path) -> None:
     io.write(sentences(9), tmp_path / "train.jsonl")
     with pytest.raises(SettingsError, match=message):
-        read_material([str(tmp_path / "train.jsonl")], None, None, io.ReadOptions(), 30, definitions)
+        read_data([str(tmp_path / "train.jsonl")], None, None, io.ReadOptions(), 30, definitions)
 
 
 @pytest.mark.parametrize("raw", ["raw.txt", None])
@@ -377,16 +377,16 @@ def test_raw_text_is_no_labelled_file(raw: str | None, tmp_path: Path, monkeypat
     for name in ("raw.txt", "more.txt"):
         Path(name).write_text("Ada went to Oslo\n")
     with pytest.raises(DataError, match=r"more\.txt: this is plain text, which has no labels\nFix: .*by `raw`"):
-        read_material(["train.jsonl", "more.txt"], raw, None, io.ReadOptions(), 30)
+        read_data(["train.jsonl", "more.txt"], raw, None, io.ReadOptions(), 30)
 
 
 def test_labelled_sentences_may_have_no_entity(tmp_path: Path) -> None:
     io.write(sentences(9), tmp_path / "train.jsonl")
     io.write([Sentence(("Nobody", "wrote"), id="1")], tmp_path / "more.jsonl")
     names = [str(tmp_path / name) for name in ("train.jsonl", "more.jsonl")]
-    material = read_material(names, None, None, io.ReadOptions(), 30)
-    assert len(material.gold) == 10
-    assert any(f"no sentence of {names[1]} has an entity" in note for note in material.notes)
+    data = read_data(names, None, None, io.ReadOptions(), 30)
+    assert len(data.gold) == 10
+    assert any(f"no sentence of {names[1]} has an entity" in note for note in data.notes)
 
 
 def test_new_ids_hold_for_parents_in_the_same_file(tmp_path: Path) -> None:
@@ -395,6 +395,6 @@ def test_new_ids_hold_for_parents_in_the_same_file(tmp_path: Path) -> None:
     names = [str(tmp_path / name) for name in ("train.jsonl", "more.jsonl")]
     io.write([replace(s, id=str(number)) for number, s in enumerate(sentences(9))], names[0])
     io.write([*gold, *made], names[1])
-    joined = read_material(names, None, None, io.ReadOptions(), 30).gold
+    joined = read_data(names, None, None, io.ReadOptions(), 30).gold
     origins = {sentence.id: sentence.origin.parents for sentence in joined if sentence.origin}
     assert origins == {f"more/{s.id}~x-1": (f"more/{s.id}",) for s in gold}

@@ -28,7 +28,7 @@ RAW_ID = "# raw sentence "
 
 
 @dataclass(frozen=True)
-class Material:
+class GrowData:
     """What a grow job works with.
 
     Args:
@@ -45,14 +45,14 @@ class Material:
     definitions: Mapping[str, str] = field(default_factory=dict)
 
 
-def read_material(
+def read_data(
     train: Sequence[str],
     raw: str | Path | None,
     test: str | Path | None,
     options: io.ReadOptions,
     most_raw: int,
     definitions: Mapping[str, str] | None = None,
-) -> Material:
+) -> GrowData:
     """Read and check all files.
 
     Args:
@@ -81,7 +81,7 @@ def read_material(
         unlabelled, raw_notes = _raw(raw, options, gold, test_corpus, most_raw)
         notes += raw_notes
         refuse_other_language(text, profile(unlabelled, options.language))
-    return Material(gold, unlabelled, test_corpus, text, tuple(notes), definitions or {})
+    return GrowData(gold, unlabelled, test_corpus, text, tuple(notes), definitions or {})
 
 
 def _require_enough(gold: Corpus, train: Sequence[str]) -> None:
@@ -213,11 +213,11 @@ def _drawn(source: Iterable[Sentence], known_texts: set[str], most: int, ids: se
     return Corpus(renamed), notes
 
 
-def save_material(material: Material, folder: Path) -> None:
+def save_data(data: GrowData, folder: Path) -> None:
     """Write the files that the recipe names; a method's ids need gold without ids of generated sentences."""
     folder.mkdir(parents=True, exist_ok=True)
-    language = material.text.language
-    corpora = {"train": material.gold, "raw": material.raw, "test": material.test}
+    language = data.text.language
+    corpora = {"train": data.gold, "raw": data.raw, "test": data.test}
     for name, corpus in corpora.items():
         if corpus:
             io.write([replace(s, language=s.language or language) for s in corpus], folder / f"{name}.jsonl")
