@@ -19,7 +19,7 @@ from statistics import median
 
 import measuring
 from nersery.core.own_process import SPINS
-from nersery.experiments.execution.run_time import tagger_speed
+from nersery.experiments.run_time import tagger_speed
 from nersery.experiments.systems import MethodSettings
 
 COUNTS = (300_000, 10_000, 2_000, 1_000, 0)

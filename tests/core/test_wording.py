@@ -31,7 +31,6 @@ OPTION = re.compile(r"(?<![\w-])--[a-z][a-z-]*")
 COMMANDS_ALONE = {
     "crosslingual/keep_lexicon.py": "--keep",
     "evaluate/missing_sentences.py": "--missing",
-    "experiments/execution/tracking.py": "--log",
     "publish/dataset.py": "--no-parquet",
     "publish/hub.py": "--push",
     "publish/splits.py": "--leaks",

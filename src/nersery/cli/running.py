@@ -123,7 +123,7 @@ def run(
     folder = out or Path("runs") / loaded.name
     options.refuse_odd_bytes(folder)
     if log:
-        from nersery.experiments.execution.tracking import check_tracker, log_run
+        from nersery.cli.tracking import check_tracker, log_run
 
         check_tracker(log)
         if loaded.sweep:

@@ -20,7 +20,7 @@ from nersery.experiments.recipe import Recipe
 from nersery.experiments.run_state.clock import Clock
 from nersery.experiments.run_state.run_folder import RunFolder, read_record
 from nersery.experiments.run_state.sharing import history_of, selected_name
-from nersery.experiments.run_state.teachers import TEACHER_FILE
+from nersery.experiments.run_state.trained_taggers import TEACHER_FILE
 from nersery.experiments.run_state.versions import began_with, changed_versions
 from nersery.experiments.systems import GOLD, System
 from nersery.io.jsonl import rejects_of

@@ -26,7 +26,7 @@ from nersery.core.progress import print_line
 from nersery.core.sentence import Corpus
 from nersery.experiments.execution.cells import makespan
 from nersery.experiments.execution.jobs import CellRunner, failure_text, threads_of_jobs
-from nersery.experiments.execution.run_time import estimates
+from nersery.experiments.run_time import estimates
 from nersery.experiments.recipe import Recipe, load
 from nersery.experiments.recipe_file.data_files import DataSettings
 from nersery.experiments.results import both_trainings, build_report

@@ -29,7 +29,7 @@ from nersery.experiments.results import NOTHING_LEARNT
 from nersery.experiments.run_state import sharing
 from nersery.experiments.run_state.clock import Clock
 from nersery.experiments.run_state.run_folder import RunFolder, damaged, read_made, read_record
-from nersery.experiments.run_state.teachers import trained_once, trained_teacher
+from nersery.experiments.run_state.trained_taggers import trained_once, trained_teacher
 from nersery.experiments.run_state.versions import versions
 from nersery.experiments.systems import GOLD, System
 from nersery.io.jsonl import rejects_of

@@ -11,7 +11,7 @@ import nersery
 from nersery import Corpus, Entity, Origin, Sentence, io
 from nersery.core.counting import in_minutes
 from nersery.core.errors import DataError, SettingsError
-from nersery.experiments.execution.run_time import RunTime
+from nersery.experiments.run_time import RunTime
 from nersery.experiments.grow.budget import Budget
 from nersery.experiments.grow.candidates import models_for, systems_for
 from nersery.experiments.grow.grow_data import read_data

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from nersery import Corpus, Entity, Sentence
-from nersery.experiments.execution import run_time
-from nersery.experiments.execution.run_time import RunTime, Speed
+from nersery.experiments import run_time
+from nersery.experiments.run_time import RunTime, Speed
 from nersery.experiments.grow import plan
 from nersery.experiments.grow.budget import Budget
 from nersery.experiments.grow.grow_data import GrowData

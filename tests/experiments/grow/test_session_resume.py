@@ -13,7 +13,7 @@ import pytest
 
 from nersery import io
 from nersery.core.errors import OutOfTimeError, SettingsError
-from nersery.experiments.execution import run_time
+from nersery.experiments import run_time
 from nersery.experiments.grow import budget, candidates, plan, session
 from nersery.experiments.grow.budget import Budget
 from nersery.experiments.grow.grow_result import GrowResult

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from nersery.experiments.execution.run_time import RunTime, estimates
+from nersery.experiments.run_time import RunTime, estimates
 from nersery.experiments.recipe import load
 from nersery.experiments.run_state.clock import Clock
 from nersery.experiments.runner import Run

@@ -15,7 +15,7 @@ from nersery.core.errors import MissingResourceError, printable
 from nersery.core.random import item_seed
 from nersery.core.sentence import Corpus
 from nersery.core.warnings import without_notes
-from nersery.experiments.execution.run_time import RunTime
+from nersery.experiments.run_time import RunTime
 from nersery.experiments.folds import note_of_documents
 from nersery.experiments.grow.budget import CAUTION, Budget
 from nersery.experiments.grow.candidates import STARTS, models_for, other_encoder, systems_for

@@ -13,7 +13,7 @@ from nersery.core.errors import DataError, MissingResourceError, OutOfTimeError,
 from nersery.core.progress import time_limit
 from nersery.evaluate.significance import Comparison, paired_bootstrap
 from nersery.experiments.analysis import counts_on_test, pooled_f1
-from nersery.experiments.execution.run_time import RunTime
+from nersery.experiments.run_time import RunTime
 from nersery.experiments.grow.budget import Budget
 from nersery.experiments.grow.costs import Costs
 from nersery.experiments.grow.expectation import Gain, expected_gain, usual_gain

@@ -45,7 +45,7 @@ from nersery.core.sentence import Sentence
 from nersery.core.version import __version__
 from nersery.core.warnings import without_advice
 from nersery.core.wording import either
-from nersery.experiments.execution.run_time import RunTime
+from nersery.experiments.run_time import RunTime
 from nersery.experiments.grow.budget import CAUTION, Budget, noted_seconds
 from nersery.experiments.grow.expectation import better_encoders
 from nersery.experiments.grow.grow_data import GrowData, read_data, save_data

@@ -13,7 +13,7 @@ from typing import Any
 
 from nersery.core.files import write_json
 from nersery.core.sentence import Corpus
-from nersery.experiments.execution.run_time import estimates
+from nersery.experiments.run_time import estimates
 from nersery.experiments.recipe import Recipe
 from nersery.report.model import RunTimeReport
 

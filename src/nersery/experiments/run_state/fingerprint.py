@@ -17,7 +17,7 @@ from nersery.core.other_jobs import other_settings, refuse_occupied
 from nersery.core.version import __version__
 from nersery.experiments.recipe import Recipe
 from nersery.experiments.recipe_file.data_files import SPLITS
-from nersery.experiments.run_state.teachers import TEACHER_FILE
+from nersery.experiments.run_state.trained_taggers import TEACHER_FILE
 from nersery.experiments.systems import MADE_FROM
 from nersery.select.reviewed import CHECKED
 

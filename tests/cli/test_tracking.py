@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from nersery.core.errors import MissingResourceError, SettingsError
-from nersery.experiments.execution import tracking
+from nersery.cli import tracking
 from nersery.report.model import Report, SystemReport
 from nersery.report.parts import Measure
 
