@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from nersery.evaluate.scores import evaluate
     from nersery.experiments.active_learning.next_sentences import next_sentences
     from nersery.experiments.grow.session import grow
+    from nersery.experiments.run import run
     from nersery.experiments.sampling import sample
-    from nersery.experiments.sweep_runner import run
     from nersery.io import read, write
     from nersery.io.shipped import example
     from nersery.select.base import select
@@ -38,7 +38,7 @@ _FUNCTIONS = {
     "predict": "nersery.taggers.base",
     "project": "nersery.crosslingual.project_stage",
     "read": "nersery.io",
-    "run": "nersery.experiments.sweep_runner",
+    "run": "nersery.experiments.run",
     "sample": "nersery.experiments.sampling",
     "train": "nersery.taggers.base",
     "without_notes": "nersery.core.warnings",

@@ -53,8 +53,8 @@ from nersery.crosslingual.aligners.statistical import Statistical
 from nersery.crosslingual.project_stage import project as project
 from nersery.experiments.active_learning.next_sentences import next_sentences as next_sentences
 from nersery.experiments.grow.session import grow as grow
+from nersery.experiments.run import run as run
 from nersery.experiments.sampling import sample as sample
-from nersery.experiments.sweep_runner import run as run
 from nersery.io import read as read
 from nersery.io import write as write
 from nersery.io.shipped import example as example

@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from nersery.core.errors import MissingResourceError, SettingsError
 from nersery.cli import tracking
+from nersery.core.errors import MissingResourceError, SettingsError
 from nersery.report.model import Report, SystemReport
 from nersery.report.parts import Measure
 

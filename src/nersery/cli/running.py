@@ -117,7 +117,7 @@ def run(
 
     loaded = load(recipe, overrides or [], models)
     # Here, because it takes seconds that a wrong recipe need not wait for.
-    from nersery.experiments.sweep_runner import job_of
+    from nersery.experiments.run import job_of
     from nersery.report.model import Report
 
     folder = out or Path("runs") / loaded.name

@@ -18,7 +18,7 @@ from nersery.experiments.analysis import Predictions, analyse, group_scores, mea
 from nersery.experiments.grid import grid_record
 from nersery.experiments.recipe import Recipe
 from nersery.experiments.run_state.clock import Clock
-from nersery.experiments.run_state.run_folder import RunFolder, read_record
+from nersery.experiments.run_state.run_folder import NOTHING_LEARNT, RunFolder, read_record
 from nersery.experiments.run_state.sharing import history_of, selected_name
 from nersery.experiments.run_state.trained_taggers import TEACHER_FILE
 from nersery.experiments.run_state.versions import began_with, changed_versions
@@ -30,7 +30,6 @@ from nersery.report.parts import GridReport, Measure, SelfTrainingReport, Teache
 
 SHOWN_EXAMPLES = 20
 SHOWN_REJECTS = 12
-NOTHING_LEARNT = "no training sentence has an entity, so the tagger learnt nothing and finds no entity in test"
 
 
 def build_report(run: RunFolder, inputs: Mapping[str, Any]) -> Report:

@@ -25,10 +25,9 @@ from nersery.core.sentence import Corpus, Sentence, types_in
 from nersery.core.training_context import Training
 from nersery.evaluate.scores import all_scores
 from nersery.experiments.grid import Settings, choose, combinations, described, grid_record
-from nersery.experiments.results import NOTHING_LEARNT
 from nersery.experiments.run_state import sharing
 from nersery.experiments.run_state.clock import Clock
-from nersery.experiments.run_state.run_folder import RunFolder, damaged, read_made, read_record
+from nersery.experiments.run_state.run_folder import NOTHING_LEARNT, RunFolder, damaged, read_made, read_record
 from nersery.experiments.run_state.trained_taggers import trained_once, trained_teacher
 from nersery.experiments.run_state.versions import versions
 from nersery.experiments.systems import GOLD, System

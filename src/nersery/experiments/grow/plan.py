@@ -15,7 +15,6 @@ from nersery.core.errors import MissingResourceError, printable
 from nersery.core.random import item_seed
 from nersery.core.sentence import Corpus
 from nersery.core.warnings import without_notes
-from nersery.experiments.run_time import RunTime
 from nersery.experiments.folds import note_of_documents
 from nersery.experiments.grow.budget import CAUTION, Budget
 from nersery.experiments.grow.candidates import STARTS, models_for, other_encoder, systems_for
@@ -24,6 +23,7 @@ from nersery.experiments.grow.grow_data import GrowData
 from nersery.experiments.grow.schedules import ENOUGH, FEWEST_STEPS, SCHEDULES, STAGE_STEPS, Schedule
 from nersery.experiments.grow.zero_shot import are_names
 from nersery.experiments.recipe import parse_recipe
+from nersery.experiments.run_time import RunTime
 from nersery.models.bundled import ENGLISH, MULTILINGUAL
 from nersery.models.loading import ModelSource
 

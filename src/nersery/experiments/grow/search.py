@@ -13,12 +13,12 @@ from nersery.core.errors import DataError, MissingResourceError, OutOfTimeError,
 from nersery.core.progress import time_limit
 from nersery.evaluate.significance import Comparison, paired_bootstrap
 from nersery.experiments.analysis import counts_on_test, pooled_f1
-from nersery.experiments.run_time import RunTime
 from nersery.experiments.grow.budget import Budget
 from nersery.experiments.grow.costs import Costs
 from nersery.experiments.grow.expectation import Gain, expected_gain, usual_gain
 from nersery.experiments.grow.schedules import ENOUGH, SCHEDULES, SHORTEST_FOR_SECOND_FOLD, Schedule
 from nersery.experiments.grow.zero_shot import HOPELESS, asked, zero_shot_f1
+from nersery.experiments.run_time import RunTime
 from nersery.experiments.runner import Run
 from nersery.experiments.systems import GOLD, System
 from nersery.models.bundled import ENCODERS

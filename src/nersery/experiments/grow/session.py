@@ -45,7 +45,6 @@ from nersery.core.sentence import Sentence
 from nersery.core.version import __version__
 from nersery.core.warnings import without_advice
 from nersery.core.wording import either
-from nersery.experiments.run_time import RunTime
 from nersery.experiments.grow.budget import CAUTION, Budget, noted_seconds
 from nersery.experiments.grow.expectation import better_encoders
 from nersery.experiments.grow.grow_data import GrowData, read_data, save_data
@@ -54,6 +53,7 @@ from nersery.experiments.grow.plan import Plan, make_plan, recipe_text
 from nersery.experiments.grow.schedules import Schedule, with_schedule
 from nersery.experiments.grow.search import Search, SystemTrial
 from nersery.experiments.recipe import Recipe, load
+from nersery.experiments.run_time import RunTime
 from nersery.experiments.runner import Run
 from nersery.experiments.systems import GOLD
 from nersery.experiments.text_profile import profile

@@ -39,6 +39,9 @@ from nersery.experiments.sampling import id_list, sample, sample_languages
 from nersery.experiments.systems import System
 from nersery.io.jsonl import rejects_of
 
+NOTHING_LEARNT = "no training sentence has an entity, so the tagger learnt nothing and finds no entity in test"
+"""What a system's note says if it had nothing to train on."""
+
 
 @dataclass
 class RunFolder:
