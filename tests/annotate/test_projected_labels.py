@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -173,6 +174,21 @@ def test_blank_lines_in_other_places(target: str, source: str, fits: bool, tmp_p
         return
     with pytest.raises(DataError, match="sentence 2 is in line 2 here, and in line 3 there"):
         method.fit_candidates(corpus)
+
+
+@pytest.mark.parametrize("labels", ["given", "predicted"])
+def test_translations_that_nobody_has_annotated_are_no_gold(tmp_path: Path, labels: Any) -> None:
+    rows: list[dict[str, Any]] = [{"entities": [{"start": 0, "end": 1, "type": "PER"}]}, {"entities": None}]
+    path = tmp_path / "s.jsonl"
+    path.write_text("".join(json.dumps({"words": ["Ada"], **row}) + "\n" for row in rows), "utf-8")
+    method = ProjectedLabels(str(path), labels=labels)
+    method.fit((), Training(tagger=Nothing))  # type: ignore[arg-type]
+    targets = Corpus([Sentence(("Ada",), id=id) for id in "ab"])
+    if labels == "predicted":
+        method.fit_candidates(targets)
+        return
+    with pytest.raises(DataError, match="entities"):
+        method.fit_candidates(targets)
 
 
 def test_numbers_in_ids_of_corpora_are_no_lines(tmp_path: Path) -> None:

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
 
 from nersery import Corpus, Sentence, project
+from nersery.core.errors import DataError
+from nersery.crosslingual.sides import open_side
+from nersery.io.base import ReadOptions
 
 
 @pytest.mark.parametrize(("links", "is_noted"), [("0-0 1-1", True), ("0-0 2-1", False), ("0-0 3-1", False)])
@@ -20,3 +24,18 @@ def test_links_of_a_source_that_was_split_at_spaces_when_it_was_aligned_are_note
     project(source, [Sentence(("Ada,", "hier."))] * 12, path)
     note = "links seems to have been aligned with the words that spaces part in source, and its punctuation is apart"
     assert (note in capsys.readouterr().err) == is_noted
+
+
+@pytest.mark.parametrize("folder", ["", "tasks"])
+def test_tasks_that_nobody_has_annotated_are_text_to_align_and_no_source_of_labels(tmp_path: Path, folder: str) -> None:
+    label = {"start": 0, "end": 3, "labels": ["PER"], "text": "Ada"}
+    result = {"from_name": "label", "to_name": "text", "type": "labels", "value": label}
+    annotations: list[list[object]] = [[{"result": [result]}], []]
+    tasks = [{"id": id, "data": {"text": "Ada ran"}, "annotations": found} for id, found in enumerate(annotations)]
+    path = tmp_path / folder
+    path.mkdir(exist_ok=True)
+    (path / "tasks.json").write_text(json.dumps(tasks), "utf-8")
+    source = path if folder else path / "tasks.json"
+    assert len([*open_side(source, ReadOptions())]) == 2
+    with pytest.raises(DataError, match="nobody has annotated this task"):
+        project(source, [Sentence(("Ada", "lief"), id=str(id)) for id in range(2)], [(), ()])

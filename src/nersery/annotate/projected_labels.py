@@ -143,12 +143,13 @@ class ProjectedLabels(Annotator):
             return translation
         return self._projection.project(translation.source, sentence, translation.alignment)
 
-    def _opened(self, name: str, language: str) -> Source:
-        return io.open_text(name, ReadOptions(language=language, split=self.split), attached_share(self._gold))
+    def _opened(self, name: str, language: str, *, labelled: bool = False) -> Source:
+        options = ReadOptions(language=language, split=self.split)
+        return io.open_corpus(name, options) if labelled else io.open_text(name, options, attached_share(self._gold))
 
-    def _read(self, name: str, others: Sequence[Sentence]) -> Corpus:
+    def _read(self, name: str, others: Sequence[Sentence], *, labelled: bool = False) -> Corpus:
         """A file of translations of other sentences, in the order of these."""
-        file = self._opened(name, self.source_language)
+        file = self._opened(name, self.source_language, labelled=labelled)
         corpus = Corpus(file)
         if len(corpus) != len(others):
             raise DataError(
@@ -177,8 +178,9 @@ class ProjectedLabels(Annotator):
 
     def _sources(self, targets: Sequence[Sentence]) -> Corpus:
         """The translations of sentences; a `DataError` if there are others, or without labels that they should have."""
-        sources = self._read(self.source, targets)
-        if self.labels == "given" and sources and not sources.types:
+        labelled = self.labels == "given"
+        sources = self._read(self.source, targets, labelled=labelled)
+        if labelled and sources and not sources.types:
             raise DataError(
                 Issue("no sentence has an entity", self.source),
                 fix='name a labelled file, or let a tagger label it: labels = "predicted"',

@@ -135,7 +135,7 @@ def project(
     if picture is not None:
         options.check_picture(picture, target, *sources, *alignments, force=job.force, output=output)
     target_reading = replace(reading, format=target_format, language=target_language, split=target_split)
-    bitext = _open((target, target_reading), [(name, reading) for name in sources], pair_by)
+    bitext = _open((target, target_reading), [(name, reading) for name in sources], pair_by, labelled=True)
     if probabilities is not None and len(alignments) > 1:
         raise SettingsError("--probabilities goes with one alignment file; with several, write them as 0-0:0.83")
     beside = None if probabilities is None else io.input_path(probabilities)
@@ -155,11 +155,15 @@ def project(
 
 
 def _open(
-    target: tuple[str, io.ReadOptions], sources: Sequence[tuple[str, io.ReadOptions]], pair_by: PairedBy
+    target: tuple[str, io.ReadOptions],
+    sources: Sequence[tuple[str, io.ReadOptions]],
+    pair_by: PairedBy,
+    *,
+    labelled: bool = False,
 ) -> Bitext:
     """The sides of parallel text; print what they were recognised as."""
-    sides = [open_side(name, reading) for name, reading in (target, *sources)]
-    bitext = Bitext(sides[0], tuple(sides[1:]), pair_by)
+    sides = tuple(open_side(name, reading, labelled=labelled) for name, reading in sources)
+    bitext = Bitext(open_side(*target), sides, pair_by)
     for side in bitext.sides:
         remark(f"{side.file.name}: {side.description}")
     remark(f"paired by {bitext.paired_by}")

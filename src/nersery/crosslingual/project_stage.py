@@ -134,9 +134,8 @@ def project(
     projection: Projection = build(Projection, "project", settings)
     sources, found = zip((source, alignments), *also, strict=True)
     files = [AlignmentFile(file) if isinstance(file, str | Path) else _checked(file) for file in found]
-    rows = ProjectionTasks(
-        Bitext(opened_side(target, "target"), tuple(opened_side(one, "source") for one in sources), pair_by), files
-    )
+    labelled = tuple(opened_side(one, "source", labelled=True) for one in sources)
+    rows = ProjectionTasks(Bitext(opened_side(target, "target"), labelled, pair_by), files)
     refuse_shared_ids(rows.bitext.target)
     if output is None:  # else the job counts
         rows.count()

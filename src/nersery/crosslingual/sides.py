@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 from nersery import io
@@ -37,28 +38,33 @@ class Lines(TextSource):
         return f"text, line by line{self._oddity}"
 
 
-def open_side(path: str | Path, options: ReadOptions) -> Source:
+def open_side(path: str | Path, options: ReadOptions, *, labelled: bool = False) -> Source:
     """Open one side of parallel text: a corpus in any format, or text with one sentence per line.
 
     Args:
         path: A file, ``-`` for standard input, or a folder of files.
+        labelled: Whether its labels count; see `nersery.io.open_text`.
 
     Raises:
         DataError: If it cannot be read.
         SettingsError: If it should be split into words, but has words already.
     """
     if Path(path).is_dir():
-        return FolderSource(TextFile(path, options.encoding), options, _opened)
-    return _opened(path, options)
+        folder = FolderSource(TextFile(path, options.encoding), options, partial(_opened, labelled=labelled))
+        folder.labels_count = labelled
+        return folder
+    return _opened(path, options, labelled=labelled)
 
 
-def opened_side(corpus: Sentences, name: str) -> Source:
+def opened_side(corpus: Sentences, name: str, *, labelled: bool = False) -> Source:
     """One side as users of the library give it: a path, a source, or sentences in memory; messages call it so."""
-    return open_side(corpus, ReadOptions()) if isinstance(corpus, str | Path) else opened(corpus, name)
+    if isinstance(corpus, str | Path):
+        return open_side(corpus, ReadOptions(), labelled=labelled)
+    return opened(corpus, name)
 
 
-def _opened(path: str | Path, options: ReadOptions) -> Source:
-    source = io.open_text(path, options)
+def _opened(path: str | Path, options: ReadOptions, *, labelled: bool) -> Source:
+    source = io.open_corpus(path, options) if labelled else io.open_text(path, options)
     if isinstance(source, TextSource):
         return Lines(source.file, replace(options, split=options.split or "spaces"))
     if options.split not in (None, "spaces") and not source.is_split:
