@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import pickle
 import random
 from pathlib import Path
@@ -12,6 +13,7 @@ import pytest
 from nersery import Entity, Sentence, io
 from nersery.core.errors import DataError, SettingsError
 from nersery.core.outcome import Reject
+from nersery.core.warnings import heard
 from nersery.crosslingual.bitext import Bitext, PairedBy, Row
 from nersery.crosslingual.divergence import Features, where_apart
 from nersery.crosslingual.pairing_by_id import UNPAIRED
@@ -354,3 +356,17 @@ def test_they_travel_to_workers_however_they_are_split(splitting: str):
     target, source = sides
     pairs = WholePairs(Bitext(target, (source,)))
     assert list(pickle.loads(pickle.dumps(pairs))) == list(pairs)
+
+
+def test_what_reading_a_side_leaves_out_is_counted_and_noted() -> None:
+    Path("en").mkdir()
+    write("en/a.txt", "Ada ran")
+    write("en/a.ann", "T1\tPER 0 3\tAda", "T2\tRun 4 7\tran", "E1\tRun:T2")
+    answers = [{"text": "Ada lief", "spans": [], "answer": answer} for answer in ("accept", "ignore")]
+    write("de.jsonl", *map(json.dumps, answers))
+    source, target = open_side("en", ReadOptions(), labelled=True), open_side("de.jsonl", ReadOptions())
+    with heard() as notes:
+        assert [row.of for row in Bitext(source, (source,))] == [None]
+        assert len([*target.in_order()]) == 2
+    assert [note for note in notes if "events" in note]
+    assert target.skipped == {"answered ignore": 1}

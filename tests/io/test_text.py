@@ -14,7 +14,7 @@ import pytest
 
 from nersery.core.errors import DataError
 from nersery.core.sentence import Entity, Sentence
-from nersery.crosslingual.sides import in_order, open_side
+from nersery.crosslingual.sides import open_side
 from nersery.io import ReadOptions, open_corpus, open_text, read, reject_line, write
 from nersery.io import text as module
 from nersery.io.text_file import TextFile
@@ -323,7 +323,7 @@ def test_a_line_of_invisible_characters_is_blank(tmp_path: Path, unseen: str) ->
         found = [*open_corpus(path, ReadOptions(split=splitting))]
         assert [sentence.id for sentence in found] == ["a:2", "a:3"]
         assert found[1].words[-1] == "b"
-        sides = [*in_order(open_side(path, ReadOptions(split=splitting)))]
+        sides = [*open_side(path, ReadOptions(split=splitting)).in_order()]
         assert [isinstance(side, Sentence) for side in sides] == [False, True, True]
     path.write_text(unseen, "utf-8")
     assert open_corpus(path).description == "text, empty"

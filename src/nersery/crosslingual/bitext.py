@@ -13,7 +13,7 @@ from nersery.core.errors import DataError, Issue, SettingsError, did_you_mean
 from nersery.core.outcome import Reject
 from nersery.crosslingual.divergence import Features, where_apart
 from nersery.crosslingual.pairing_by_id import UNPAIRED, Unpaired, have_equal_ids
-from nersery.crosslingual.sides import Lines, Side, in_order, is_empty, quoted, words_of
+from nersery.crosslingual.sides import Lines, Side, is_empty, quoted, words_of
 from nersery.io.base import Source
 from nersery.io.jsonl import JsonlSource
 from nersery.io.text import is_blank
@@ -103,7 +103,7 @@ class Bitext:
         return rows
 
     def _by_order(self) -> Iterator[Row]:
-        for sides in zip_longest(*map(in_order, self.sides)):
+        for sides in zip_longest(*(side.in_order() for side in self.sides)):
             if all(sides):
                 yield Row(sides[0], sides[1:])
             elif not all(side is None or is_empty(side) for side in sides):
@@ -111,7 +111,7 @@ class Bitext:
 
     def _by_id(self) -> Iterator[Row]:
         tables = [Unpaired(source) for source in self.sources]
-        for target in in_order(self.target):
+        for target in self.target.in_order():
             sides = [None if isinstance(target, Reject) else table.take(target.id) for table in tables]
             yield Row(target, tuple(side or Reject(UNPAIRED) for side in sides))
         for number, table in enumerate(tables):
@@ -131,7 +131,7 @@ class Bitext:
                 seen = f"blank lines in {long.file.name}: {longer.blank:,}, the first is line {longer.first_blank:,}"
                 fixes[BLANK_FIX.format(short.file.name, shlex.quote(long.file.name))] = None
             else:
-                place = where_apart(*(Features(map(words_of, in_order(side))) for side in (source, self.target)))
+                place = where_apart(*(Features(map(words_of, side.in_order())) for side in (source, self.target)))
                 seen = "where they run apart cannot be seen" if place is None else self.describe(source, place)
                 fixes[LINE_BY_LINE] = None
             issues.append(Issue(f"{counts}; {seen}", source.file.name))
@@ -181,7 +181,7 @@ def extent(source: Source) -> Extent:
         rows = sum(1 for _ in source.values())
         return Extent(rows, rows)
     rows = last = words = first_blank = 0
-    sides = source.file.lines() if isinstance(source, Lines) else in_order(source)
+    sides = source.file.lines() if isinstance(source, Lines) else source.in_order()
     for rows, side in enumerate(sides, start=1):
         if is_blank(side) if isinstance(side, str) else is_empty(side):
             first_blank = first_blank or rows
@@ -192,5 +192,5 @@ def extent(source: Source) -> Extent:
 
 def excerpt(source: Source, number: int) -> str:
     """The beginning of a sentence, in quotation marks."""
-    side = next(islice(in_order(source), number - 1, None), None)
+    side = next(islice(source.in_order(), number - 1, None), None)
     return quoted(words_of(side) if side is not None else ())

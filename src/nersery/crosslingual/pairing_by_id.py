@@ -8,7 +8,7 @@ from hashlib import blake2b
 from nersery.core.errors import SettingsError
 from nersery.core.outcome import Reject
 from nersery.core.sentence import Sentence
-from nersery.crosslingual.sides import Lines, in_order
+from nersery.crosslingual.sides import Lines
 from nersery.io.base import Pass, Source
 from nersery.io.folder import FolderSource
 from nersery.io.ids import Ids
@@ -44,7 +44,7 @@ def _first_own_id(source: Source) -> str:
         head = next(source.sentences(reading), None)
         return "" if head is None or head.id.startswith(f"{reading.file.stem}:") else head.id
     first = ""
-    for number, side in enumerate(() if isinstance(source, Lines) else in_order(source), start=1):
+    for number, side in enumerate(() if isinstance(source, Lines) else source.in_order(), start=1):
         if isinstance(side, Sentence):
             first = first or side.id
             if side.id != f"{source.file.stem}:{number}":
@@ -55,7 +55,7 @@ def _first_own_id(source: Source) -> str:
 def _digest(source: Source) -> tuple[int, int]:
     """The same for the same ids in any order; in constant memory."""
     count = total = 0
-    for side in in_order(source):
+    for side in source.in_order():
         if isinstance(side, Sentence):
             count += 1
             total += int.from_bytes(blake2b(side.id.encode(), digest_size=16).digest(), "big")
@@ -66,7 +66,7 @@ def _shared_id(sides: Sequence[Source]) -> str:
     """An id that two files have in common; empty if there is none."""
     ids = Ids()
     for number, source in enumerate(sides):
-        for side in in_order(source):
+        for side in source.in_order():
             if isinstance(side, Sentence) and ids.add(side.id, number) not in (None, (number, "")):
                 return side.id
     return ""
@@ -81,7 +81,7 @@ class Unpaired:
         self._taken = bytearray(len(self._table))
 
     def _sentences(self, source: Source) -> Iterator[Sentence]:
-        for side in in_order(source):
+        for side in source.in_order():
             if isinstance(side, Reject):
                 self._rejects.append(side)
             else:

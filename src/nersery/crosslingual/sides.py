@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -11,7 +11,7 @@ from nersery import io
 from nersery.core.errors import SettingsError
 from nersery.core.outcome import Reject
 from nersery.core.sentence import Sentence
-from nersery.io.base import Pass, ReadOptions, Source
+from nersery.io.base import ReadOptions, Source
 from nersery.io.folder import FolderSource
 from nersery.io.reading import Sentences, opened
 from nersery.io.text import TextSource
@@ -70,26 +70,6 @@ def _opened(path: str | Path, options: ReadOptions, *, labelled: bool) -> Source
     if options.split not in (None, "spaces") and not source.is_split:
         raise SettingsError(f"{path} is {source.description} and has words already: they are not split again")
     return source
-
-
-def in_order(source: Source) -> Iterator[Side]:
-    """The sentences of a corpus, with rejects in their places.
-
-    Raises:
-        DataError: At the end, with all issues of the file.
-    """
-    reading = Pass(source.file, source.options)
-    passed = 0
-    for sentence in source.sentences(reading):
-        if len(reading.rejects) > passed:
-            yield from reading.rejects[passed:]
-            passed = len(reading.rejects)
-        if not reading.issues:
-            yield sentence
-    yield from reading.rejects[passed:]
-    if reading.issues:
-        raise reading.error()
-    source.rejects, source.repaired = reading.rejects, reading.repaired
 
 
 def is_empty(side: Side) -> bool:

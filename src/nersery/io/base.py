@@ -139,7 +139,7 @@ def _is_encoding(name: str) -> bool:
 def tag_issue(issue: TagIssue, scheme: str, line: int, *, word: bool = False) -> Issue:
     """An issue of tags with its place in the file; with ``word`` the message names the word."""
     other_scheme = f"--scheme-in NAME if the tags are not {scheme}"
-    fixes = [repair_hint(issue.repair) if issue.repair else issue.fix or other_scheme]
+    fixes = [repairs.repair_hint(issue.repair) if issue.repair else issue.fix or other_scheme]
     if issue.kind != tags.UNKNOWN_TAG:
         fixes.append(other_scheme)
     message = f"word {issue.index}: {issue.message}" if word else issue.message
@@ -148,7 +148,7 @@ def tag_issue(issue: TagIssue, scheme: str, line: int, *, word: bool = False) ->
 
 def issues_in(error: DataError, line: int) -> list[Issue]:
     """Why a sentence could not be built, with its place in the file."""
-    hint = (repair_hint(repairs.CONTROL_CHARACTERS),)
+    hint = (repairs.repair_hint(repairs.CONTROL_CHARACTERS),)
     return [
         Issue(issue.message, line=line, kind="invalid sentence", fixes=hint if CONTROL in issue.message else ())
         for issue in error.issues
@@ -184,11 +184,6 @@ def unread(given: Any, comments: Iterable[str] = ()) -> Sentence:
     """What a reject shows of a sentence that cannot be read: its text, or JSON of its value, cut at white space."""
     text = given if isinstance(given, str) else json.dumps(given, ensure_ascii=False, default=str)
     return Sentence(tuple(storable(text).split()) or (UNKNOWN_COLUMN,), comments=tuple(map(storable, comments)))
-
-
-def repair_hint(name: str) -> str:
-    """How a message offers a repair."""
-    return f"--repair {name} ({repairs.REPAIRS[name].summary})"
 
 
 class Pass:
@@ -320,20 +315,27 @@ class Source(ABC):
         """One pass; what is wrong goes to ``findings``."""
 
     def __iter__(self) -> Iterator[Sentence]:
-        """The sentences, with unique ids. After the first issue, the rest of the file is only checked.
+        """The sentences of `in_order`."""
+        return (outcome for outcome in self.in_order() if isinstance(outcome, Sentence))
+
+    def in_order(self) -> Iterator[Sentence | Reject]:
+        """The sentences, with unique ids, and rejects in their places. After the first issue, the rest is only checked.
 
         Raises:
             DataError: At the end, with all issues of the file.
         """
-        findings = Pass(self.file, self.options)
+        findings, passed = Pass(self.file, self.options), 0
         try:
             for sentence in self.sentences(findings):
+                yield from findings.rejects[passed:]
+                passed = len(findings.rejects)
                 if not findings.issues:
                     yield sentence
             if findings.issues:
                 raise findings.error()
         except DataError as error:
             raise (self.advised(error) if self.advised else error) from None
+        yield from findings.rejects[passed:]
         for text, count in findings.noted.items():
             warn(f"{self.file.name}: {text.format(f'{count:,}')}")
         self.rejects, self.repaired, self.skipped = findings.rejects, findings.repaired, findings.skipped

@@ -44,6 +44,7 @@ from nersery.io.repairs import (
     RAGGED_LINES,
     REPAIRS,
     WORD_DIGIT,
+    repair_hint,
 )
 from nersery.io.text_file import BLANKS, BYTE_ORDER_MARK, TextFile, inner_mark
 from nersery.io.word_column import NUMBER
@@ -53,7 +54,7 @@ WORD_NAMES = frozenset({"form", "text", "token", "tokens", "word", "words"})
 TAG_NAMES = frozenset({"bio", "entity", "iob", "label", "labels", "ner", "ner_tag", "ner_tags", "tag", "tags"})
 """What the columns of words and tags are called in the headers of tables, in lower case."""
 _AFFIXED = {LANGUAGE_PREFIX: "words begin with a language", WORD_DIGIT: "words end with a number"}
-_EXTRA_FIXES = (base.repair_hint(EXTRA_ROWS), "delete the lines of the words if the ranges have the right tags")
+_EXTRA_FIXES = (repair_hint(EXTRA_ROWS), "delete the lines of the words if the ranges have the right tags")
 _NOTHING: Mapping[str, int] = {}
 _ON_WORDS: Mapping[str, Callable[[str], str]] = {
     OUTER_SPACE: lambda word: word.strip(" "),
@@ -94,7 +95,7 @@ class Paragraph(NamedTuple):
     @property
     def mark_issue(self) -> Issue | None:
         """What is wrong with a byte order mark in front; behind a comment or `WORD_MARK` it belongs to the word."""
-        return None if self.skipped else inner_mark(self.rows[0][0], self.line, base.repair_hint(INNER_MARK))
+        return None if self.skipped else inner_mark(self.rows[0][0], self.line, repair_hint(INNER_MARK))
 
 
 class ConllSource(base.Source):
@@ -323,14 +324,14 @@ def _row_issues(paragraph: Paragraph, layout: Layout) -> Iterator[Issue]:
         elif word is None:
             expected = f"expected {layout.width} (word {layout.word + 1}, tag {layout.tag + 1})"
             message = f"the number of columns is {len(row)}, {expected}: {', '.join(map(repr, row)):.100}"
-            fixes = () if layout.fitted(row) is row else (base.repair_hint(RAGGED_LINES),)
+            fixes = () if layout.fitted(row) is row else (repair_hint(RAGGED_LINES),)
             yield Issue(message, line=line, kind="wrong number of columns", fixes=fixes)
         elif not word.strip(" "):
-            message, fixes = f"the word is {word!r}, expected at least one character", (base.repair_hint(BLANK_WORDS),)
+            message, fixes = f"the word is {word!r}, expected at least one character", (repair_hint(BLANK_WORDS),)
             yield Issue(message, line=line, kind="empty word", fixes=fixes)
         elif word != word.strip(" "):
             message = f"the word {word!r} has a space at an end, expected none"
-            yield Issue(message, line=line, kind="space around word", fixes=(base.repair_hint(OUTER_SPACE),))
+            yield Issue(message, line=line, kind="space around word", fixes=(repair_hint(OUTER_SPACE),))
 
 
 def _remains(paragraph: Paragraph, layout: Layout) -> Sentence:

@@ -18,14 +18,14 @@ from typing import Any, Literal, NamedTuple
 from nersery.core.errors import DataError, Issue
 from nersery.core.sentence import UNKNOWN_COLUMN
 from nersery.core.tags import UNKNOWN_TAG, looks_like_tag
-from nersery.io.base import RETURN_HINT, ReadOptions, at_words, repair_hint
+from nersery.io.base import RETURN_HINT, ReadOptions, at_words
 from nersery.io.columns import DOCUMENT_MARK, SAMPLE_LINES, check_named_columns
 from nersery.io.conll import TAB, TAG_NAMES, WORD_NAMES
 from nersery.io.foreign import refuse_foreign
 from nersery.io.formats import Beginning, Format
 from nersery.io.jsonl import JsonlSource
 from nersery.io.objects import Object
-from nersery.io.repairs import BLANK_WORDS
+from nersery.io.repairs import BLANK_WORDS, repair_hint
 from nersery.io.table_cells import are_tags, holds_several, tags_of, word_cutter
 from nersery.io.text_file import BYTE_ORDER_MARK, TextFile
 from nersery.io.word_column import NEARLY_ALL

@@ -142,3 +142,8 @@ def repair(tags: Sequence[str], scheme: str, names: Iterable[str]) -> tuple[list
             unmended, mended = mended, known.mend(mended, SCHEMES[scheme])
             counts[name] += sum(old != new for old, new in zip(unmended, mended, strict=True))
     return mended, +counts
+
+
+def repair_hint(name: str) -> str:
+    """How a message offers a repair."""
+    return f"--repair {name} ({REPAIRS[name].summary})"

@@ -17,8 +17,15 @@ from nersery.core.errors import Issue
 from nersery.core.sentence import Entity
 from nersery.core.text_forms import HANGUL_LETTER, composed
 from nersery.core.wording import either
-from nersery.io.base import repair_hint
-from nersery.io.repairs import CRLF_OFFSETS, CUT_WORDS, NFC_OFFSETS, UTF8_OFFSETS, UTF16_OFFSETS, WHOLE_WORDS
+from nersery.io.repairs import (
+    CRLF_OFFSETS,
+    CUT_WORDS,
+    NFC_OFFSETS,
+    UTF8_OFFSETS,
+    UTF16_OFFSETS,
+    WHOLE_WORDS,
+    repair_hint,
+)
 from nersery.io.scripts_without_spaces import is_mark, lacks_spaces
 from nersery.io.tokenization import Splitter, is_joined, splitter, suggested_splitting
 

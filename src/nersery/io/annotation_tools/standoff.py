@@ -16,8 +16,16 @@ from nersery.core.errors import DataError, Issue
 from nersery.core.sentence import Sentence
 from nersery.core.warnings import warn
 from nersery.io.annotation_tools.labelled_text import SIGNS_HINT, Document, Line, Place, Span, options_of
-from nersery.io.base import RETURN_HINT, Pass, Source, issues_in, lone_return, repair_hint, unread
-from nersery.io.repairs import CRLF_OFFSETS, CUT_WORDS, NFC_OFFSETS, UTF8_OFFSETS, UTF16_OFFSETS, WHOLE_WORDS
+from nersery.io.base import RETURN_HINT, Pass, Source, issues_in, lone_return, unread
+from nersery.io.repairs import (
+    CRLF_OFFSETS,
+    CUT_WORDS,
+    NFC_OFFSETS,
+    UTF8_OFFSETS,
+    UTF16_OFFSETS,
+    WHOLE_WORDS,
+    repair_hint,
+)
 from nersery.io.scripts_without_spaces import touch
 from nersery.io.text import LONGEST, SPLIT_HINT
 from nersery.io.tokenization import splitter
