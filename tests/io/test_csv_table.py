@@ -55,7 +55,7 @@ BY_WORD, BY_SENTENCE = "IOB2, a row for each word: word ", "IOB2, a row for each
         ),
         (
             f'Sentence #,Sentence,Tag\nSentence: 1,"Ada Lovelace , too","{TAGS}"\nSentence: 2,Oslo,[\'B-LOC\']\n',
-            f"{BY_SENTENCE}2, tag 3",
+            f"{BY_SENTENCE}2, tag 3, sentence 1",
         ),
         (
             "tokens,tags\n\"['Ada' 'Lovelace' ','\n \"\"too\"\"]\",\"['B-PER' 'I-PER' 'O' 'O']\"\n['Oslo'],['B-LOC']\n",
@@ -113,6 +113,22 @@ def test_a_list_of_one_word_is_a_list(tmp_path: Path, rows: str) -> None:
 )
 def test_what_names_the_sentences(tmp_path: Path, text: str, found: list[tuple[str, str]]) -> None:
     assert [(sentence.id, sentence.text) for sentence in read(save(tmp_path, text))] == found
+
+
+def test_a_row_for_a_sentence_keeps_what_names_it_and_says_what_is_left_out(tmp_path: Path) -> None:
+    rows = "news-1,d,de,Ada ran,B-PER O,x\n,d,,Oslo,B-LOC,y\n"
+    path = save(tmp_path, f"id,document,language,sentence,tags,source\n{rows}")
+    assert [(s.id, s.document, s.language) for s in read(path, language="en")] == [
+        ("d:news-1", "d", "de"),
+        ("a:2", "d", "en"),
+    ]
+    columns = "word 4, tag 5, sentence 1, document 2"
+    assert open_corpus(path).description == f"csv, IOB2, a row for each sentence: {columns}, left out: source"
+    path = save(tmp_path, "sentence,tokens,tags\nAda ran,Ada ran,B-PER O\nAda ran,Ada ran,B-PER O\n")
+    assert [s.id for s in read(path)] == ["a:1", "a:2"]
+    path = save(tmp_path, "id,sentence,tags\n1,Ada ran,B-PER O\n1,Oslo is,B-LOC O\n")
+    with pytest.raises(DataError, match='the id "1" stands in line 2 already'):
+        read(path)
 
 
 def test_a_document_ends_a_sentence(tmp_path: Path) -> None:
@@ -259,7 +275,7 @@ def test_what_is_wrong_is_told(tmp_path: Path, text: str, message: str) -> None:
     ("text", "encoding"),
     [
         ("tokens,ner_tags\n\"['Zoë', 'ran']\",\"[1, 0]\"\n['Oslo'],[2]\n", "utf-8"),
-        ("id;Sentence;Tag\n1;Zoë ran;[1 0]\n1;Oslo;[2]\n", "latin-1"),
+        ("id;Sentence;Tag\n1;Zoë ran;[1 0]\n2;Oslo;[2]\n", "latin-1"),
         ("sentence_id,word,tag\n1,Zoë,1\n1,ran,0\n2,Oslo,2\n", "utf-8"),
         ("Sentence #\tWord\tTag\nx\tZoë\t1\n\tran\t0\ny\tOslo\t2\n", "latin-1"),
         ('sent_id\tid\tword\ttag\n1\t1\tZoë\t1\n1\t2\t"\t0\n2\t3\tOslo\t2\n', "utf-8"),

@@ -34,6 +34,8 @@ _NUMBER = r"[ _.-]*(?:#|idx?|index|no|nr|num|number)\.?"
 _SENTENCE = re.compile(rf"sentence(?:{_NUMBER})?|sent{_NUMBER}")
 _DOCUMENT = re.compile(rf"(?:doc|document|file)(?:{_NUMBER}|[ _]?name)?")
 """What columns are called that name the sentences, and the documents in which these are numbered."""
+LANGUAGE = "language"
+"""What the column is called with the language of a sentence."""
 _SEPARATOR = re.compile(r"sep=(.)\s*", re.IGNORECASE)
 """A first line that Excel writes for itself."""
 _ENCLOSED = re.compile(r'"(?:[^"]|"")*"')
@@ -51,8 +53,8 @@ class _Table(NamedTuple):
         names: Of its columns, in lower case; empty without a header.
         word: Position of the word, or of the words of a sentence.
         tag: Position of the tag or tags.
-        document: Position of what names the document of a word; None if nothing does.
-        sentence: Position of what names its sentence; None if nothing does.
+        document: Position of what names the document of a word or sentence; None if nothing does.
+        sentence: Position of what names the sentence; None if nothing does.
         by_sentence: Whether each row is a sentence.
     """
 
@@ -66,6 +68,22 @@ class _Table(NamedTuple):
     @property
     def naming(self) -> list[int]:
         return [at for at in (self.document, self.sentence) if at is not None]
+
+    @property
+    def left_out(self) -> list[str]:
+        """The names of columns whose cells a sentence cannot hold, of which it has one and not one for each word."""
+        known = (self.word, self.tag, *self.naming)
+        others = [name for at, name in enumerate(self.names) if at not in known and name not in ("", LANGUAGE)]
+        return others if self.by_sentence else []
+
+    def named(self, row: _TableRow) -> Object:
+        """What a row says of its sentence beside the words and tags."""
+        value: Object = {} if self.document is None else {"document": _cell(row, self.document)}
+        if self.sentence is not None and _cell(row, self.sentence):
+            value["id"] = ":".join(filter(None, (_cell(row, at) for at in self.naming)))
+        if LANGUAGE in self.names:
+            value[LANGUAGE] = _cell(row, self.names.index(LANGUAGE))
+        return {name: text for name, text in value.items() if text}
 
     def cells(self, rows: Sequence[_TableRow]) -> Iterator[tuple[str, str]]:
         """Those of words and of tags in rows from the start."""
@@ -122,7 +140,8 @@ class CsvSource(JsonlSource):
         table = self._table
         places = {"word": table.word, "tag": table.tag, "sentence": table.sentence, "document": table.document}
         columns = ", ".join(f"{name} {at + 1}" for name, at in places.items() if at is not None)
-        return f"csv, {self.scheme}, a row for each {'sentence' if table.by_sentence else 'word'}: {columns}"
+        left_out = f", left out: {', '.join(table.left_out)}" if table.left_out else ""
+        return f"csv, {self.scheme}, a row for each {'sentence' if table.by_sentence else 'word'}: {columns}{left_out}"
 
     def _lines(self) -> Iterator[str]:
         """The lines of the file, which may begin with two byte order marks."""
@@ -152,7 +171,7 @@ class CsvSource(JsonlSource):
         for line, row in islice(self._rows(), bool(table.names), None):
             if table.by_sentence:
                 words, tags = self._words_of(_cell(row, table.word)), tags_of(_cell(row, table.tag))
-                yield line, {"tokens": words, "ner_tags": tags}
+                yield line, table.named(row) | {"tokens": words, "ner_tags": tags}
                 continue
             named, is_end = [_cell(row, at) or old for at, old in zip(naming, name, strict=True)], table.ends(row)
             if current and (is_end or named != name):
@@ -179,7 +198,7 @@ class CsvSource(JsonlSource):
     def _by_pandas(self) -> str:
         """How the numbers of tags get their names."""
         names, word, tag, document, sentence, by_sentence = self._table
-        if not names or by_sentence is (sentence is not None) or document is not None:
+        if not names or not (by_sentence or sentence is not None) or document is not None:
             return "write the names of the tags, such as B-PER, in place of their numbers"
         _, header = next(self._rows())
         places = {"words": word, "tags": tag, "sentence": sentence}
@@ -252,10 +271,12 @@ def _layout(rows: Sequence[_TableRow], options: ReadOptions, file: TextFile) -> 
     unnamed = [at for at in range(len(first)) if at != tag][:1] if not names else []
     word = _only(options.word_column, "word", names, file.name, word_names, unnamed)
     others = {at: name for at, name in enumerate(names) if at not in (word, tag)}
-    naming = [at for at, name in others.items() if _SENTENCE.fullmatch(name)]
-    naming += [at for at, name in others.items() if name == "id" and _names_sentences(rows[bool(names) :], at)]
+    texts = {"sentence"} if by_sentence else set()  # beside lists of words
+    naming = [at for at, name in others.items() if _SENTENCE.fullmatch(name) and name not in texts]
+    ids = [at for at, name in others.items() if name == "id"]
+    naming += [at for at in ids if by_sentence or _names_sentences(rows[bool(names) :], at)]
     documents = [at for at, name in others.items() if _DOCUMENT.fullmatch(name)]
-    document, sentence = (None if by_sentence else next(iter(places), None) for places in (documents, naming))
+    document, sentence = (next(iter(positions), None) for positions in (documents, naming))
     table = _Table(names, word, tag, document, sentence, by_sentence)
     if not (by_sentence or naming) and _never_ends(table, rows[bool(names) :]):
         columns = ", ".join(names) or "without a header"
