@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
+from collections.abc import Callable
 from datetime import date
 from decimal import Decimal
 from enum import Enum
@@ -268,6 +269,26 @@ def test_dates_decimals_and_uuids_have_a_text() -> None:
 def test_an_unknown_option_gets_a_suggestion() -> None:
     with pytest.raises(SettingsError, match='no option "sheme"; did you mean "scheme"'):
         Corpus.from_bio([["Ada"]], [["O"]], sheme="IOB2")
+
+
+@pytest.mark.parametrize(
+    ("read", "name"),
+    [
+        (lambda: Corpus.from_pandas(CORPUS.to_pandas(), word_column=2), "word_column"),
+        (lambda: Corpus.from_dataset([], split="signs"), "split"),
+        (lambda: Corpus.from_texts(["Ada ran"], format="spans"), "format"),
+        (lambda: Corpus.from_bio([["Ada"]], [["O"]], encoding="latin-1"), "encoding"),
+        (lambda: Corpus.from_spacy([], lang="en"), "lang"),
+    ],
+)
+def test_an_option_without_effect_is_refused(read: Callable[[], Corpus], name: str) -> None:
+    with pytest.raises(SettingsError, match=f'there is no option "{name}"'):
+        read()
+
+
+def test_the_language_of_documents_of_spacy_is_checked() -> None:
+    with pytest.raises(SettingsError, match="language is 'english', expected a BCP 47 tag"):
+        Corpus.from_spacy([], language="english")
 
 
 def test_lists_of_tags_come_back_and_wrong_ones_are_named() -> None:

@@ -95,12 +95,12 @@ class Conversions:
         of `to_spacy` gives back its words and their offsets, also under other sentence boundaries.
 
         Args:
-            options: ``language`` in place of the documents' own.
+            options: ``language`` in place of the documents' own, as in `nersery.read`.
 
         Raises:
             DataError: If an entity crosses the end of a sentence, or is white space.
         """
-        return cls(cls._functions().spacy_sentences(docs, **options))  # type: ignore[call-arg]
+        return cls(cls._functions().spacy_sentences(docs, options))  # type: ignore[call-arg]
 
     def to_spacy(self, vocab: Any = None) -> list[Doc]:
         """A spaCy document for each sentence, with ``ents``, and the id in ``user_data``.

@@ -115,9 +115,9 @@ class ReadOptions:
             yield f"repair is {repair!r:.60}, expected the name of a repair, or a list of names"
 
 
-def read_options(options: Mapping[str, Any]) -> ReadOptions:
-    """Options of reading by their names; a `SettingsError` with all unknown names and wrong values."""
-    names = [field.name for field in fields(ReadOptions)]
+def read_options(options: Mapping[str, Any], known: Sequence[str] = ()) -> ReadOptions:
+    """Options of reading by their names, or the known ones; a `SettingsError` with all other names and wrong values."""
+    names = known or [field.name for field in fields(ReadOptions)]
     if issues := [f'there is no option "{name}"; {did_you_mean(name, names)}' for name in options if name not in names]:
         raise SettingsError("\n".join(issues))
     return ReadOptions(**options)

@@ -48,7 +48,7 @@ class _RowsSource(JsonlSource):
     def __init__(self, name: str, rows: Callable[[], Iterable[Object]], options: Mapping[str, Any]) -> None:
         self._rows, file = rows, TextFile(name)
         file.in_memory = True
-        super().__init__(file, read_options(options))
+        super().__init__(file, read_options(options, ("language", "scheme", "repair")))
 
     def values(self) -> Iterator[tuple[int, Object]]:
         return enumerate(self._rows(), start=1)
@@ -217,7 +217,7 @@ def text_sentences(texts: Iterable[str], options: Mapping[str, Any]) -> Iterator
             raise SettingsError(f"text {number} is {text!r:.60}, expected a string")
         if is_blank(text):
             raise DataError(f"text {number} is blank, expected words", fix="leave out empty texts")
-    return iter(TextSource(_Texts(texts), read_options(options)))
+    return iter(TextSource(_Texts(texts), read_options(options, ("split", "language", "repair"))))
 
 
 def bio_sentences(

@@ -11,6 +11,7 @@ from nersery.core.extras import required
 from nersery.core.sentence import Sentence
 from nersery.core.warnings import warn
 from nersery.io.annotation_tools.standoff import layout
+from nersery.io.base import read_options
 
 NO_LANGUAGE = "xx"
 """What spaCy calls the language of text in any."""
@@ -18,8 +19,9 @@ _KEPT = ("id", "language", "document", "offsets")
 """What a document of spaCy keeps of its sentence in ``user_data``."""
 
 
-def spacy_sentences(docs: Any, language: str | None = None) -> Iterator[Sentence]:
+def spacy_sentences(docs: Any, options: Mapping[str, Any]) -> Iterator[Sentence]:
     """See `nersery.Corpus.from_spacy`."""
+    language = read_options(options, ("language",)).language if options else None
     if not hasattr(docs, "__iter__"):
         raise SettingsError(f"the documents are {docs!r:.60}, expected those of spaCy")
     for number, doc in enumerate([docs] if hasattr(docs, "ents") else docs, start=1):
