@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import pytest
+
 from nersery.core.errors import SHOWN_ISSUES, DataError, Issue
+from nersery.core.sentence import Sentence
 
 
 def test_of_many_issues_each_message_is_shown_once() -> None:
@@ -15,3 +18,9 @@ def test_of_many_issues_each_message_is_shown_once() -> None:
 
 def test_all_of_few_issues_are_shown() -> None:
     assert str(DataError([Issue("no label", "a", 1), Issue("no label", "a", 2)])).count("no label") == 2
+
+
+def test_a_sentence_without_an_id_has_no_place() -> None:
+    with pytest.raises(DataError) as error:
+        Sentence(("a", "b")).replace_span(1, 3, ["c"])
+    assert str(error.value) == "cannot edit words [1, 3): outside the sentence or overlapping"

@@ -75,7 +75,7 @@ class Issue:
         place = printable(self.file or "")
         if self.line is not None:
             place += f":{self.line}" if place else f"line {self.line}"
-        if self.sentence is not None:
+        if self.sentence:
             sentence = printable(self.sentence)
             place += f" (sentence {sentence})" if place else f"sentence {sentence}"
         message = printable(self.message)

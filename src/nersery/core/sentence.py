@@ -69,7 +69,7 @@ class Sentence:
             with contextlib.suppress(AttributeError, TypeError, ValueError):
                 object.__setattr__(self, name, tidied(getattr(self, name)))
         if (message := issue_in(self)) is not None:
-            raise DataError(Issue(message, sentence=str(self.id) or None))
+            raise DataError(Issue(message, sentence=str(self.id)))
 
     @classmethod
     def unchecked(
@@ -163,7 +163,7 @@ class Sentence:
             DataError: If a text cannot be stored.
         """
         if (message := identity_issue(id, origin)) is not None:
-            raise DataError(Issue(message, sentence=id or None))
+            raise DataError(Issue(message, sentence=id))
         entities = self.entities
         for entity in entities:
             if entity.score is not None:
@@ -235,7 +235,7 @@ class Sentence:
         """
         if sorted(order) != [*range(len(self.words))]:
             issue = f"the order is {[*order]!r:.60}, expected each of 0 to {len(self.words) - 1} once"
-            raise DataError(Issue(issue, sentence=self.id or None))
+            raise DataError(Issue(issue, sentence=self.id))
         words = tuple([self.words[position] for position in order])
         columns = tuple([tuple([column[position] for position in order]) for column in self.columns])
         return Sentence.unchecked(  # all parts were checked with this sentence
@@ -281,7 +281,7 @@ def _moved(entity: Entity, edits: Sequence[Edit], sentence: Sentence) -> Entity:
                 Issue(
                     f"cannot edit words [{start}, {end}): they cut through the entity "
                     f"[{entity.start}, {entity.end}) {entity.type}",
-                    sentence=sentence.id or None,
+                    sentence=sentence.id,
                 )
             )
     if shift == growth_inside == 0:

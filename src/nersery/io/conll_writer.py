@@ -59,7 +59,7 @@ def _refuse_spaces(sentence: Sentence, text: str) -> None:
     if text.count(" ") == len(sentence) * (len(sentence.columns) + 1) and all(map(all, sentence.columns)):
         return
     if type_ := next((entity.type for entity in sentence.entities if " " in entity.type), ""):
-        issue = Issue(f"the type {type_!r} cannot stand between spaces", sentence=sentence.id or None)
+        issue = Issue(f"the type {type_!r} cannot stand between spaces", sentence=sentence.id)
         option = either(f": --type '{type_}={type_.replace(' ', '_')}'", "")
         fix = f"write columns parted by tabs, or rename it{option}"
         raise FormatError(issue, fix=fix)
@@ -80,6 +80,6 @@ def _head(sentence: Sentence, layout: Layout) -> str:
 
 def _refused(sentence: Sentence, message: str) -> DataError:
     return DataError(
-        Issue(f"cannot be written as columns: {message}", sentence=sentence.id or None),
+        Issue(f"cannot be written as columns: {message}", sentence=sentence.id),
         fix="write JSONL, which holds every sentence, or columns parted by tabs",
     )

@@ -209,9 +209,8 @@ def _line(value: Object, sentence: Sentence | None) -> str:
     try:
         return ENCODER.encode(value) + "\n"
     except ValueError:
-        sentence_id = sentence.id if sentence is not None and sentence.id else None
         raise DataError(
-            Issue("a score is NaN or infinite, which JSON cannot hold", sentence=sentence_id),
+            Issue("a score is NaN or infinite, which JSON cannot hold", sentence=sentence.id if sentence else ""),
             fix="let the method give finite scores",
         ) from None
 

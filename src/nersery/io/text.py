@@ -200,17 +200,16 @@ class TextWriter(Writer):
         Raises:
             DataError: If labels would be lost, a word contains white space, or nothing of the sentence can be seen.
         """
-        sentence_id = sentence.id or None
         if sentence.entities and not self.drop_labels:
             count = f"its {len(sentence.entities)} labels" if len(sentence.entities) > 1 else "its label"
-            raise FormatError(Issue(f"plain text cannot hold {count}", sentence=sentence_id), fix=LABELS_FIX)
+            raise FormatError(Issue(f"plain text cannot hold {count}", sentence=sentence.id), fix=LABELS_FIX)
         for position, word in enumerate(sentence.words):
             if word.split() != [word]:
                 message = f"word {position} is {word!r}: in plain text, white space would split it into several words"
-                raise DataError(Issue(message, sentence=sentence_id), fix=JSONL_FIX)
+                raise DataError(Issue(message, sentence=sentence.id), fix=JSONL_FIX)
         if all(map(is_invisible, sentence.words)):
             message = "it has only invisible characters, and plain text is read without blank lines"
-            raise DataError(Issue(message, sentence=sentence_id), fix=JSONL_FIX)
+            raise DataError(Issue(message, sentence=sentence.id), fix=JSONL_FIX)
         return f"{sentence.text}\n"
 
 

@@ -63,7 +63,7 @@ def strict_layout(sentence: Sentence) -> tuple[str, list[Place]]:
     """`layout`; a `DataError` for a word that begins or ends with white space, which reading strips."""
     if odd := next((word for word in sentence.words if word.strip() != word), None):
         message = f"the word {odd!r} begins or ends with white space, which labels by characters cannot keep"
-        raise DataError(Issue(message, sentence=sentence.id or None), fix="write .jsonl, which holds everything")
+        raise DataError(Issue(message, sentence=sentence.id), fix="write .jsonl, which holds everything")
     return layout(sentence)
 
 
