@@ -85,7 +85,7 @@ class TestWithPyarrow:
 
         label = {"names": ["O", "B-PER", "I-PER"], "_type": "ClassLabel"}
         of_rows = [{"head": {"_type": "Value"}}]  # datasets before version 4 describes lists by lists
-        features = {"relations": of_rows, "tokens": {"_type": "Value"},
+        features = {"relations": of_rows, "boxes": [[{"dtype": "int64"}]], "tokens": {"_type": "Value"},
                     "ner_tags": {"feature": label, **wrapped} if wrapped else [label]}  # fmt: skip
         rows = [{"tokens": ["a", "b"], "ner_tags": [1, 2]}, {"tokens": ["a"], "ner_tags": [0]},
                 {"tokens": ["a"], "ner_tags": [-1]}, {"tokens": ["a"], "ner_tags": [3]}]  # fmt: skip

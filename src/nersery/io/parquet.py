@@ -129,8 +129,8 @@ def _names(metadata: Mapping[bytes, bytes] | None) -> Names:
     """What numbers stand for in columns of class labels, or of lists of them; nothing where no metadata says it."""
     try:
         features = json.loads((metadata or {})[FEATURES])["info"]["features"].items()
-        labels = {name: feature[0] if isinstance(feature, list) else feature for name, feature in features}
-        labels = {name: label.get("feature", label) for name, label in labels.items()}
+        items = ((name, feature[0] if isinstance(feature, list) else feature) for name, feature in features)
+        labels = {name: item.get("feature", item) for name, item in items if isinstance(item, dict)}
         classes = (
             pair for pair in labels.items() if isinstance(pair[1], dict) and pair[1].get("_type") == "ClassLabel"
         )
