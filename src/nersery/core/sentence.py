@@ -194,7 +194,7 @@ class Sentence:
             DataError: If a span is outside, overlaps another, crosses the border of an entity, or empties an entity.
         """
         edits = sorted(edits, key=itemgetter(0, 1))
-        if not edits and not self.soft_labels:
+        if not edits:
             return self
         position = 0
         for start, end, _ in edits:
@@ -215,8 +215,6 @@ class Sentence:
             scores=self.scores,
             columns=columns,
             comments=self.comments,
-            document="" if edits else self.document,
-            offsets=() if edits else self.offsets,
         )
         if edit_issue(edited.words, edited.entities) is not None:  # the other parts were checked with this sentence
             edited.__post_init__()
