@@ -45,7 +45,6 @@ _FUNCTIONS = {
     "write": "nersery.io",
 }
 """Imported at the first use, so that `import nersery` stays fast."""
-Corpus.conversions = "nersery.io.libraries"
 _CALLABLE_PACKAGES = ("annotate", "augment", "evaluate", "select")
 
 

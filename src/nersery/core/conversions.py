@@ -1,13 +1,13 @@
 """What `Corpus` converts from and to objects of other libraries.
 
-The foundation cannot import formats: `nersery` says which module has the functions that do the work.
+The foundation cannot import formats: the module whose functions do the work is found by its name.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, Self
 
 if TYPE_CHECKING:
     from datasets import Dataset
@@ -34,15 +34,12 @@ def conversion_of(rows: Any, row: Any) -> str:
     return ""
 
 
+def _functions() -> Any:
+    return import_module("nersery.io.libraries")
+
+
 class Conversions:
     """The conversions of a corpus. All check what they read like a file: broken tags are an error."""
-
-    conversions: ClassVar[str]
-    """The module of the functions, imported at the first conversion."""
-
-    @classmethod
-    def _functions(cls) -> Any:
-        return import_module(cls.conversions)
 
     @classmethod
     def from_dataset(
@@ -72,7 +69,7 @@ class Conversions:
         >>> Corpus.from_dataset(rows, names=["O", "B-PER", "I-PER"])[0].labels
         ((0, 1, 'PER'),)
         """
-        return cls(cls._functions().dataset_sentences(dataset, words, tags, names, options))  # type: ignore[call-arg]
+        return cls(_functions().dataset_sentences(dataset, words, tags, names, options))  # type: ignore[call-arg]
 
     def to_dataset(self, *, scheme: str = "IOB2", types: Sequence[str] = ()) -> Dataset:
         """A Hugging Face dataset with ``id``, ``tokens`` and ``ner_tags`` (`ClassLabel`), and ``language`` if known.
@@ -85,7 +82,7 @@ class Conversions:
             MissingResourceError: If `datasets` is not installed.
             DataError: If the corpus has another type.
         """
-        return self._functions().to_dataset(self, scheme, types)
+        return _functions().to_dataset(self, scheme, types)
 
     @classmethod
     def from_spacy(cls, docs: Doc | Iterable[Doc], **options: Any) -> Self:
@@ -100,7 +97,7 @@ class Conversions:
         Raises:
             DataError: If an entity crosses the end of a sentence, or is white space.
         """
-        return cls(cls._functions().spacy_sentences(docs, options))  # type: ignore[call-arg]
+        return cls(_functions().spacy_sentences(docs, options))  # type: ignore[call-arg]
 
     def to_spacy(self, vocab: Any = None) -> list[Doc]:
         """A spaCy document for each sentence, with ``ents``, and the id in ``user_data``.
@@ -111,7 +108,7 @@ class Conversions:
         Raises:
             MissingResourceError: If spaCy is not installed.
         """
-        return list(self._functions().to_spacy(self, vocab))
+        return list(_functions().to_spacy(self, vocab))
 
     @classmethod
     def from_pandas(
@@ -137,7 +134,7 @@ class Conversions:
         Raises:
             DataError: With all issues of the rows.
         """
-        return cls(cls._functions().pandas_sentences(frame, words, tags, sentence, names, options))  # type: ignore[call-arg]
+        return cls(_functions().pandas_sentences(frame, words, tags, sentence, names, options))  # type: ignore[call-arg]
 
     def to_pandas(self, *, scheme: str = "IOB2") -> DataFrame:
         """A data frame with a row for each word: ``sentence``, ``word``, ``tag``.
@@ -145,7 +142,7 @@ class Conversions:
         Raises:
             MissingResourceError: If pandas is not installed.
         """
-        return self._functions().to_pandas(self, scheme)
+        return _functions().to_pandas(self, scheme)
 
     @classmethod
     def from_texts(cls, texts: Iterable[str], **options: Any) -> Self:
@@ -163,7 +160,7 @@ class Conversions:
         >>> Corpus.from_texts(["Ada lives in Oslo."])[0].words
         ('Ada', 'lives', 'in', 'Oslo', '.')
         """
-        return cls(cls._functions().text_sentences(texts, options))  # type: ignore[call-arg]
+        return cls(_functions().text_sentences(texts, options))  # type: ignore[call-arg]
 
     @classmethod
     def from_bio(cls, words: Iterable[Sequence[str]], tags: Iterable[Sequence[str]], **options: Any) -> Self:
@@ -179,7 +176,7 @@ class Conversions:
         >>> Corpus.from_bio([["Ada", "Lovelace", "wrote"]], [["B-PER", "I-PER", "O"]])[0].labels
         ((0, 2, 'PER'),)
         """
-        return cls(cls._functions().bio_sentences(words, tags, options))  # type: ignore[call-arg]
+        return cls(_functions().bio_sentences(words, tags, options))  # type: ignore[call-arg]
 
     def to_bio(self, *, scheme: str = "IOB2") -> tuple[list[list[str]], list[list[str]]]:
         """The words and the tags of each sentence.
@@ -188,4 +185,4 @@ class Conversions:
         >>> Corpus([Sentence(("Oslo", "greets"), (Entity(0, 1, "LOC"),))]).to_bio()
         ([['Oslo', 'greets']], [['B-LOC', 'O']])
         """
-        return self._functions().to_bio(self, scheme)
+        return _functions().to_bio(self, scheme)
