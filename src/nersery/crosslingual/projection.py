@@ -20,6 +20,7 @@ from nersery.core.ranges import CountOrZero, Rate, RateAboveZero
 from nersery.core.registry import check_values
 from nersery.core.sentence import Entity, Origin, Sentence
 from nersery.core.text_forms import folded, is_invisible
+from nersery.core.typed_settings import hidden
 from nersery.crosslingual.unlinked_capitals import with_unlinked_capitals
 from nersery.io.base import storable
 from nersery.io.scripts_without_spaces import with_whole_loanwords
@@ -115,7 +116,7 @@ class Projection:
     rename: dict[str, str] = field(default_factory=dict)
     keep_incomplete: bool = False
     unaligned: RateAboveZero = 0.1
-    _strip: frozenset[str] = field(default=frozenset(), init=False, repr=False, compare=False)
+    _strip: frozenset[str] = hidden(default=frozenset())
 
     def __post_init__(self) -> None:
         check_values(self)

@@ -31,7 +31,7 @@ from nersery.io.columns import (
     resembles_columns,
     split_line,
 )
-from nersery.io.conll_writer import ConllWriter
+from nersery.io.conll_writer import TAB, ConllWriter
 from nersery.io.document_marks import DocumentNames
 from nersery.io.formats import COLUMNS, COMMENTS, DOCUMENTS, ENTITIES, WORDS, Beginning, Format
 from nersery.io.repairs import (
@@ -49,7 +49,6 @@ from nersery.io.repairs import (
 from nersery.io.text_file import BLANKS, BYTE_ORDER_MARK, TextFile, inner_mark
 from nersery.io.word_column import NUMBER
 
-TAB = "\t"
 WORD_NAMES = frozenset({"form", "text", "token", "tokens", "word", "words"})
 TAG_NAMES = frozenset({"bio", "entity", "iob", "label", "labels", "ner", "ner_tag", "ner_tags", "tag", "tags"})
 """What the columns of words and tags are called in the headers of tables, in lower case."""

@@ -95,7 +95,7 @@ class ConlluSource(ConllSource):
 
 
 def _recognises(start: Beginning) -> bool:
-    may_be = start.lines[:1] != [] and (start.lines[0].startswith("#") or _values(start.lines[0]) != [])
+    may_be = start.first_line.startswith("#") or _values(start.first_line) != []
     return may_be and not start.names_columns and _key_of_tags(start.file) != ""
 
 

@@ -20,7 +20,8 @@ from nersery.core.sentence import UNKNOWN_COLUMN
 from nersery.core.tags import UNKNOWN_TAG, looks_like_tag
 from nersery.io.base import RETURN_HINT, ReadOptions, at_words
 from nersery.io.columns import DOCUMENT_MARK, SAMPLE_LINES, check_named_columns
-from nersery.io.conll import TAB, TAG_NAMES, WORD_NAMES
+from nersery.io.conll import TAG_NAMES, WORD_NAMES
+from nersery.io.conll_writer import TAB
 from nersery.io.foreign import refuse_foreign
 from nersery.io.formats import Beginning, Format
 from nersery.io.jsonl import JsonlSource

@@ -56,6 +56,11 @@ class Beginning:
                 break
         return lines
 
+    @property
+    def first_line(self) -> str:
+        """The first of these; empty if there is none."""
+        return self.lines[0] if self.lines else ""
+
 
 @dataclass(frozen=True, slots=True)
 class Format:

@@ -241,8 +241,8 @@ def _reject(text: str, line: int) -> Reject:
 
 
 def _begins(start: Beginning) -> bool:
-    first = start.lines[0] if start.lines else ""
-    return start.extension == ".jsonl" or (first.startswith("{") and first.rstrip(BLANKS).endswith("}"))
+    is_object = start.first_line.startswith("{") and start.first_line.rstrip(BLANKS).endswith("}")
+    return start.extension == ".jsonl" or is_object
 
 
 FORMATS = (

@@ -21,7 +21,7 @@ from nersery.core.extras import required
 from nersery.core.sentence import Sentence, types_in
 from nersery.io.base import read_options
 from nersery.io.jsonl import JsonlSource
-from nersery.io.objects import BrokenError, Object, json_value
+from nersery.io.objects import WRONG_OBJECT, BrokenError, Object, json_value
 from nersery.io.parquet import with_names
 from nersery.io.rows import without_nulls
 from nersery.io.spacy_documents import spacy_sentences as spacy_sentences
@@ -70,7 +70,7 @@ def _unnamed(key: str, number: float, line: int) -> Issue:
         fix = "give the words and tags as they were before a model's tokenizer cut the words"
     else:
         message += "; numbers must be turned into them first"
-    return Issue(message, line=line, kind="wrong object", fixes=(fix,))
+    return Issue(message, line=line, kind=WRONG_OBJECT, fixes=(fix,))
 
 
 def dataset_sentences(

@@ -20,12 +20,21 @@ _WRITTEN = (date, Decimal, UUID)
 """What has one text, beside numbers."""
 
 
+WRONG_OBJECT = "wrong object"
+"""The kind of issues with keys and the shapes of their values."""
+
+
 class BrokenError(Exception):
     """What is no sentence, and why."""
 
     def __init__(self, *issues: Issue) -> None:
         super().__init__()
         self.issues = issues
+
+
+def wrong_object(line: int, *messages: str) -> BrokenError:
+    """What is wrong with the keys of an object and the shapes of their values."""
+    return BrokenError(*(Issue(message, line=line, kind=WRONG_OBJECT) for message in messages))
 
 
 def _refuse_constant(name: str) -> Any:

@@ -7,9 +7,9 @@ import sys
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from nersery.core.errors import Issue, did_you_mean
+from nersery.core.errors import did_you_mean
 from nersery.core.tags import looks_like_tag
-from nersery.io.objects import BrokenError, Object
+from nersery.io.objects import Object, wrong_object
 
 _ENTITY_KEYS = ({"start", "end", "type"}, {"start", "end", "type", "score"})
 
@@ -94,8 +94,6 @@ MARKS_OF_TAGS = ('tags"', *(f'"{name}"' for name in _OTHER_TAGS))
 """One of these is in each line that has tags."""
 _PLAIN = {key: check for key, (check, _) in _SHAPES.items() if key not in ("tokens", *_TAGS)}
 """The checks of the keys that nersery writes; any of them go together."""
-WRONG_OBJECT = "wrong object"
-"""The kind of issues with keys and the shapes of their values."""
 _MISSPELT = 0.81
 """How similar a misspelt key is to ours, of nearly the same length; ``uid`` and ``id`` are less so."""
 
@@ -127,7 +125,7 @@ def usual_row(row: Any, line: int) -> tuple[Object, list[str]]:
         row = without_nulls(row)
         row |= {key: str(row[key]) for key in ("id", "document") if type(row.get(key)) is int}
     if messages := [*_issues(row)]:
-        raise BrokenError(*(Issue(message, line=line, kind=WRONG_OBJECT) for message in messages))
+        raise wrong_object(line, *messages)
     others = _others(row)
     columns = [key for key in others if "columns" not in row and _is_column(row[key], row)]
     usual: Object = {key: content for key, content in row.items() if key not in others}

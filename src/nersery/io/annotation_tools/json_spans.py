@@ -42,7 +42,7 @@ from nersery.io.annotation_tools.unannotated import doubt_of, issue_of_unannotat
 from nersery.io.base import Pass, Writer, unread
 from nersery.io.formats import Beginning, Format
 from nersery.io.ids import Ids
-from nersery.io.objects import BrokenError, Object, array_values, parsed
+from nersery.io.objects import BrokenError, Object, array_values, parsed, wrong_object
 from nersery.io.text_file import BLANKS, MOST_CHARACTERS, TextFile
 
 ARRAYS = (".json", ".jsonl", "")
@@ -110,7 +110,7 @@ class SpansSource(StandoffSource):
         try:
             value = {"text": value[0], **value[1]} if is_pair(value) else value
             if not isinstance(value, dict):
-                raise _broken(line, f"{value!r:.60}, expected {EXPECTED}")
+                raise wrong_object(line, f"{value!r:.60}, expected {EXPECTED}")
             written = str(_written(value).get("id", ""))
             if written and written_ids.add(written, line) is not None:  # another annotation of the same task
                 written = ""
@@ -199,9 +199,9 @@ def _document(value: Object, id: str, line: int, *, labelled: bool, split: str |
         message = "this is training data of spaCy 2, which cannot be read"
         raise BrokenError(Issue(message, line=line, kind="data of spaCy 2", fixes=(fix,)))
     if text is None:
-        raise _broken(line, f'no "text" beside {", ".join(map(repr, value)) or "nothing"}, expected {EXPECTED}')
+        raise wrong_object(line, f'no "text" beside {", ".join(map(repr, value)) or "nothing"}, expected {EXPECTED}')
     if not isinstance(text, str):
-        raise _broken(line, f'"text" is {text!r:.60}, expected {EXPECTED}')
+        raise wrong_object(line, f'"text" is {text!r:.60}, expected {EXPECTED}')
     if value.get("_is_binary") is True:
         message = "its answer judges one label and says nothing of others, expected all labels of the text"
         raise BrokenError(Issue(message, line=line, kind="a single label judged"))
@@ -210,7 +210,7 @@ def _document(value: Object, id: str, line: int, *, labelled: bool, split: str |
     spans = [span for label in _labels(value, line, labelled=labelled) for span in _spans(label, line)]
     language = value.get("language", written.get("language"))
     if not isinstance(language, str | None):
-        raise _broken(line, f'"language" is {language!r:.60}, expected a BCP 47 tag such as en or hi')
+        raise wrong_object(line, f'"language" is {language!r:.60}, expected a BCP 47 tag such as en or hi')
     source = (written["document"], written.get("start", 0)) if "document" in written else None
     places = _places(value.get("tokens"), text, line)
     if places is None and not split:
@@ -229,10 +229,10 @@ def _labels(value: Object, line: int, *, labelled: bool) -> Sequence[Any]:
     lists = {key: content for key, content in value.items() if isinstance(content, list) and "suggestion" not in key}
     labels_by_key |= {key: content for key, content in lists.items() if any(map(is_label, content))}
     if len(labels_by_key) > 1:
-        raise _broken(line, f"labels stand under {' and '.join(labels_by_key)}, expected one of them")
+        raise wrong_object(line, f"labels stand under {' and '.join(labels_by_key)}, expected one of them")
     for key, labels in labels_by_key.items():
         if not isinstance(labels, list):
-            raise _broken(line, f'"{key}" is {labels!r:.60}, expected a list of labels, each {EXPECTED_LABEL}')
+            raise wrong_object(line, f'"{key}" is {labels!r:.60}, expected a list of labels, each {EXPECTED_LABEL}')
         return labels
     if not any(isinstance(value.get(key), list) for key in LABEL_KEYS):  # an empty one says that there are no labels
         _refuse_other_forms(value, line)
@@ -259,7 +259,7 @@ def _spans(label: Any, line: int) -> Iterator[Span]:
     types = types if isinstance(types, list) and types else [types]
     right = type(start) is int and type(end) is int and all(isinstance(type_, str) for type_ in types)
     if not right or not isinstance(text, str | None):
-        raise _broken(line, f"a label is {label!r:.60}, expected {EXPECTED_LABEL}")
+        raise wrong_object(line, f"a label is {label!r:.60}, expected {EXPECTED_LABEL}")
     yield from (Span(start, end, type_, line, text) for type_ in types)
 
 
@@ -276,10 +276,10 @@ def _places(tokens: Any, text: str, line: int) -> list[Place] | None:
         if not all(type(border) is int for place in places for border in place):
             raise TypeError
     except (TypeError, LookupError):
-        raise _broken(line, '"tokens" are expected to be objects with text, start and end') from None
+        raise wrong_object(line, '"tokens" are expected to be objects with text, start and end') from None
     words = [place for place in places if text[slice(*place)].strip()]
     if not _are_words(words, text):
-        raise _broken(line, '"tokens" are not the words of the text, all of them and in order')
+        raise wrong_object(line, '"tokens" are not the words of the text, all of them and in order')
     return words
 
 
@@ -294,10 +294,6 @@ def _are_words(places: Sequence[Place], text: str) -> bool:
     borders = [0, *(border for place in places for border in place), len(text)]
     between = [text[end:start] for end, start in zip(borders[::2], borders[1::2], strict=True)]
     return borders == sorted(borders) and not any(gap.strip() for gap in between)
-
-
-def _broken(line: int, message: str) -> BrokenError:
-    return BrokenError(Issue(message, line=line, kind="wrong object"))
 
 
 class SpansWriter(Writer):

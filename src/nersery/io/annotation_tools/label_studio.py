@@ -9,7 +9,7 @@ from nersery.core.errors import Issue
 from nersery.io.annotation_tools.argilla import agreed
 from nersery.io.annotation_tools.json_forms import ANNOTATIONS
 from nersery.io.annotation_tools.labelled_text import apart
-from nersery.io.objects import BrokenError, Object
+from nersery.io.objects import BrokenError, Object, wrong_object
 
 
 def of_task(task: Object, line: int, *, labelled: bool) -> Object:
@@ -29,16 +29,18 @@ def of_task(task: Object, line: int, *, labelled: bool) -> Object:
 def _of_results(results: Any, line: int) -> list[Object]:
     """The labels that somebody has given; choices, relations and their kin are left out."""
     if not isinstance(results, list):
-        raise _broken(line, f'"result" is {results!r:.60}, expected a list of labels')
+        raise wrong_object(line, f'"result" is {results!r:.60}, expected a list of labels')
     with_places = [result for result in results if isinstance(result, dict) and isinstance(result.get("value"), dict)]
     with_places = [result for result in with_places if {"start", "end"} <= result["value"].keys()]
     labels = [result for result in with_places if "labels" in result["value"]]
     known = {str(result.get("id", "")) for result in labels}
     others = (result for result in with_places if result not in labels and str(result.get("id", "")) not in known)
     if other := next(others, None):
-        raise _broken(line, f'a label is of the kind "{other.get("type")}", expected "labels" over plain text')
+        raise wrong_object(line, f'a label is of the kind "{other.get("type")}", expected "labels" over plain text')
     if len(texts := {str(result["to_name"]) for result in labels if "to_name" in result}) > 1:
-        raise _broken(line, f"labels are of {len(texts)} texts ({', '.join(sorted(texts))}), expected one text a task")
+        raise wrong_object(
+            line, f"labels are of {len(texts)} texts ({', '.join(sorted(texts))}), expected one text a task"
+        )
     return [{key: result["value"].get(key) for key in ("start", "end", "labels", "text")} for result in labels]
 
 
@@ -55,7 +57,9 @@ def _text_of(data: Object, labels: Sequence[Object], line: int) -> Any:
     elif len(data) > 1:
         texts = {}
     if len(texts) != 1:
-        raise _broken(line, f'"data" has {", ".join(data) or "nothing"}, expected "text", or one text that labels fit')
+        raise wrong_object(
+            line, f'"data" has {", ".join(data) or "nothing"}, expected "text", or one text that labels fit'
+        )
     return next(iter(texts.values()))
 
 
@@ -63,7 +67,3 @@ def _covers(text: str, label: Object) -> bool:
     """Whether a label stands where it says."""
     start, end = label["start"], label["end"]
     return type(start) is int and type(end) is int and apart(text[start:end]) == apart(label["text"])
-
-
-def _broken(line: int, message: str) -> BrokenError:
-    return BrokenError(Issue(message, line=line, kind="wrong object"))

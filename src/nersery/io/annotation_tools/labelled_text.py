@@ -27,6 +27,7 @@ from nersery.io.repairs import (
     repair_hint,
 )
 from nersery.io.scripts_without_spaces import is_mark, lacks_spaces
+from nersery.io.text import places
 from nersery.io.tokenization import Splitter, is_joined, splitter, suggested_splitting
 
 Place = tuple[int, int]
@@ -222,12 +223,7 @@ class Line:
         known_places = self.document.places
         if known_places is not None:
             return list(known_places[bisect_left(known_places, (self.start,)) : bisect_left(known_places, (self.end,))])
-        places, at = [], self.start
-        for word in cut(self.text):
-            at = self.document.text.index(word, at)
-            places.append((at, at + len(word)))
-            at += len(word)
-        return places
+        return [(self.start + start, self.start + end) for start, end in places(cut(self.text), self.text)]
 
     def finer(self, places: Sequence[Place]) -> list[Place]:
         """The words, those cut in two in which a label begins or ends; no letter is cut from its marks."""

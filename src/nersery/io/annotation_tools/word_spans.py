@@ -13,11 +13,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from nersery.core.errors import Issue
 from nersery.io.formats import Beginning
 from nersery.io.jsonl import JsonlSource
-from nersery.io.objects import DECODER, ENCODER, BrokenError, Object, array_values
-from nersery.io.rows import WRONG_OBJECT, is_plain
+from nersery.io.objects import DECODER, ENCODER, WRONG_OBJECT, BrokenError, Object, array_values, wrong_object
+from nersery.io.rows import is_plain
 from nersery.io.text_file import BLANKS, MOST_CHARACTERS
 
 EXPECTED = (
@@ -58,8 +57,7 @@ class WordSpansSource(JsonlSource):
         except BrokenError as broken:
             if any(issue.kind != WRONG_OBJECT for issue in broken.issues):
                 raise
-            message = f"{_wrong_part(given)!r:.100}, expected {EXPECTED}"
-            raise BrokenError(Issue(message, line=line, kind=WRONG_OBJECT)) from None
+            raise wrong_object(line, f"{_wrong_part(given)!r:.100}, expected {EXPECTED}") from None
 
 
 def _wrong_part(given: Any) -> Any:
