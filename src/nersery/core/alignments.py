@@ -1,4 +1,4 @@
-"""What stands in two languages: a pair of sentences as words, and the links between their words."""
+"""Sentence pairs and the links between their words."""
 
 from __future__ import annotations
 

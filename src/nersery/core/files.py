@@ -281,7 +281,10 @@ def _workshop(folder: Path) -> Iterator[Path]:
 
 
 def _swap(new: Path, folder: Path, workshop: Path) -> None:
-    """Two renames, for none replaces a folder that holds files. After a kill in between, `_clear` undoes the first."""
+    """Two renames, because no single one can replace a folder with files.
+
+    After a kill in between, `_clear` undoes the first.
+    """
     if folder.exists():
         os.replace(folder, workshop / "old")
     os.replace(new, folder)

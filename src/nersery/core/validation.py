@@ -1,4 +1,4 @@
-"""What is wrong with a sentence, found with few looks at it, for sentences are built by the million."""
+"""What is wrong with a sentence. Checks are few because sentences are built by the million."""
 
 from __future__ import annotations
 

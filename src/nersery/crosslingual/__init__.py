@@ -1,4 +1,4 @@
 """Labels across languages: parallel text, word alignment, projection.
 
-Imports from `pipeline` and below. The methods are in `aligners`; `hmm` and `embedding` hold what they share.
+Imports from `pipeline` and below. The methods are in `aligners`; `hmm` and `embedding` each hold the parts of one.
 """

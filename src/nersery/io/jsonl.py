@@ -98,7 +98,7 @@ class JsonlSource(Source):
         """The tags of the lines that can be read; keys that are left out of these lines are noted."""
         for number, (line, given) in enumerate(self.values()):
             if number >= FIRST_ROWS and isinstance(given, str) and not any(mark in given for mark in MARKS_OF_TAGS):
-                continue  # before the line is parsed, for most files have none
+                continue  # before the line is parsed, because most files have none
             try:
                 value = self.load(given, line)
             except BrokenError:  # `sentences` says what is wrong

@@ -1,4 +1,4 @@
-"""What can be done about broken tags, by name only: the table `REPAIRS`."""
+"""Named repairs of broken input."""
 
 from __future__ import annotations
 

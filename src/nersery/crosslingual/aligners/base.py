@@ -32,10 +32,10 @@ class Pairs(Protocol):
     """Translations without links: a list, or what reads them from files each time that they are gone through."""
 
     def __len__(self) -> int:
-        """How many there are."""
+        """The number of pairs."""
 
     def __iter__(self) -> Iterator[Pair]:
-        """They, in the same order each time."""
+        """The pairs, in the same order each time."""
 
 
 @dataclass(frozen=True)

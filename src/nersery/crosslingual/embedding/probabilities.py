@@ -59,7 +59,7 @@ def both_directions(scores: Tensor, mask: Tensor, normalizer: Normalizer = softm
 
 
 def by_probability(forward: Tensor, backward: Tensor, threshold: float) -> tuple[Tensor, Tensor]:
-    """Linked is what has a probability above the threshold both ways; how sure that is, is their geometric mean."""
+    """The links above `threshold` in both directions, and their probability: the geometric mean of both."""
     return (forward > threshold) & (backward > threshold), (forward.sqrt() * backward.sqrt()).clamp(max=1)
 
 

@@ -42,7 +42,7 @@ def _positions(mask: Tensor) -> Tensor:
 
 
 def argmax(similarities: Tensor) -> Tensor:
-    """Linked are two subwords of which each is the most similar one to the other; of equals it is the first."""
+    """Links two subwords if each is the most similar to the other; the first of equals wins."""
     forward = torch.zeros_like(similarities, dtype=torch.bool)
     backward = forward.clone()
     forward.scatter_(2, similarities.argmax(2, keepdim=True), True)
@@ -61,7 +61,7 @@ def itermax(similarities: Tensor) -> Tensor:
 
 
 def match(similarities: Tensor, mask: Tensor) -> Tensor:
-    """Linked are the subwords of the one-to-one pairing that has the largest sum of similarities."""
+    """Links the one-to-one matching with the largest sum of similarities."""
     weights = similarities.double().cpu().numpy()
     sizes = zip(mask.any(2).sum(1).tolist(), mask.any(1).sum(1).tolist(), strict=True)
     chosen = [

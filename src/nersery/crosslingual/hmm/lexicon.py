@@ -36,8 +36,8 @@ class Parameters:
     Args:
         source_alone: Probability of each source stem among words that come from no target word. Shape: (source stems).
         target_alone: The same of target stems. Shape: (target stems).
-        forward: Probabilities of jumps among source words, from one target word to the next. Shape: as in `hmm`.
-        backward: Probabilities of jumps among target words, from one source word to the next. Shape: as in `hmm`.
+        forward: Probabilities of jumps among source words from one target word to the next. Shape: (2 * FURTHEST + 1).
+        backward: Probabilities of jumps among target words from one source word to the next. Shape: (2 * FURTHEST + 1).
     """
 
     source_alone: Values
