@@ -156,16 +156,16 @@ def test_labels_of_split_text_come_back_in_the_text_as_it_was(tmp_path: Path, te
 def test_text_that_goes_with_labelled_sentences_is_split_like_these(tmp_path: Path) -> None:
     (tmp_path / "raw.txt").write_text("Ada kam, sah.\n", "utf-8")
     for attached, count in {None: 5, 0.1: 5, 0.9: 3}.items():
-        assert [len(sentence) for sentence in open_text(tmp_path / "raw.txt", attached=attached)] == [count]
+        assert [len(sentence) for sentence in open_text(tmp_path / "raw.txt", attached_share=attached)] == [count]
     options = ReadOptions(split="punctuation")
     assert [len(sentence) for sentence in open_text(tmp_path / "raw.txt", options, 0.9)] == [5]
     told = "text; punctuation stays in the words, as in the labelled sentences"
-    assert open_text(tmp_path / "raw.txt", attached=0.9).description == told
+    assert open_text(tmp_path / "raw.txt", attached_share=0.9).description == told
     (tmp_path / "zh.txt").write_text("王小明在北京。\n", "utf-8")
-    assert [len(sentence) for sentence in open_text(tmp_path / "zh.txt", attached=0.9)] == [7]
+    assert [len(sentence) for sentence in open_text(tmp_path / "zh.txt", attached_share=0.9)] == [7]
     (tmp_path / "folder").mkdir()
     (tmp_path / "raw.txt").rename(tmp_path / "folder" / "raw.txt")
-    assert [len(sentence) for sentence in open_text(tmp_path / "folder", attached=0.9)] == [3]
+    assert [len(sentence) for sentence in open_text(tmp_path / "folder", attached_share=0.9)] == [3]
 
 
 @pytest.mark.parametrize(

@@ -217,5 +217,5 @@ def annotate(
     training, options = training_from(options, list(opened_if_given(dev, "dev")), seed, training, output)
     job, settings = split_options(options)
     stage = AnnotateStage(method, settings, gold=opened_if_given(gold, "gold"), training=training)
-    rows = opened(corpus, raw=True, attached=stage.attached)
+    rows = opened(corpus, raw=True, attached_share=stage.attached)
     return run_stage(replace(stage, raw=rows) if stage.create_method().reads_first else stage, rows, output, job)

@@ -51,7 +51,7 @@ def open_side(path: str | Path, options: ReadOptions, *, labelled: bool = False)
     """
     if Path(path).is_dir():
         folder = FolderSource(TextFile(path, options.encoding), options, partial(_opened, labelled=labelled))
-        folder.labels_count = labelled
+        folder.labelled = labelled
         return folder
     return _opened(path, options, labelled=labelled)
 

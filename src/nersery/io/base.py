@@ -295,7 +295,7 @@ class Source(ABC):
         """What the last full pass mended: tags, and for ``drop-sentence`` sentences, by the repair's name."""
         self.skipped: Counter[str] = Counter()
         """How many rejects of the last full pass the file itself marks as not to be used, by their reason."""
-        self.labels_count = True
+        self.labelled = True
         """Whether text that nobody has annotated is an issue; see `nersery.io.open_text`."""
         self.advised: Callable[[DataError], DataError] | None = None
         """Puts better advice into an error of reading."""

@@ -119,12 +119,12 @@ class FolderSource(Source):
         texts = []
         for path in self.paths:
             source = self._open(path, self.options)
-            findings.file, source.labels_count = source.file, self.labels_count
+            findings.file, source.labelled = source.file, self.labelled
             texts += [path.name] if isinstance(source, TextSource) else []
             yield from source.sentences(findings)
-        if self.labels_count and len(splits := [path.stem for path in self.paths if path.stem in SPLIT_NAMES]) > 1:
+        if self.labelled and len(splits := [path.stem for path in self.paths if path.stem in SPLIT_NAMES]) > 1:
             warn(f"{self.file.name}: {', '.join(splits)} are read together; to keep them apart, name the files")
-        if self.labels_count and 0 < len(texts) < len(self.paths):
+        if self.labelled and 0 < len(texts) < len(self.paths):
             warn(
                 f"{self.file.name}: {', '.join(texts)} is plain text beside labelled files, so its words count as "
                 "outside entities: leave out what nobody has labelled"

@@ -87,7 +87,7 @@ class JsonlSource(Source):
     def load(self, given: Any, line: int) -> Object:
         """The object of a line, with its keys and the shapes of its values checked; else a `BrokenError`."""
         row = parsed(given, line)
-        if not self.labels_count and isinstance(row, dict):
+        if not self.labelled and isinstance(row, dict):
             row = without_nulls(row, labelled=False)
         value, left_out = usual_row(row, line)
         if left_out:

@@ -40,42 +40,43 @@ def open_corpus(path: str | Path, options: ReadOptions = _DEFAULTS) -> Source:
     return _open(path, options)
 
 
-def open_text(path: str | Path, options: ReadOptions = _DEFAULTS, attached: float | None = None) -> Source:
+def open_text(path: str | Path, options: ReadOptions = _DEFAULTS, attached_share: float | None = None) -> Source:
     """Open a corpus whose labels do not count.
 
     A file of an unknown format is text, as ``corpus.de`` is, and one that begins with marks such as ``<DOC>``, but not
     words with tags beside them, or both sides of parallel text. Tasks that nobody has annotated are read.
 
     Args:
-        attached: The share of `nersery.io.tokenization.attached_signs` in the labelled sentences that the text goes
-            with. If most signs are in words there, they stay in those of the text, unless the options say otherwise.
+        attached_share: The share of `nersery.io.tokenization.attached_signs` in the labelled sentences that the text
+            goes with. If most signs are in words there, they stay in those of the text, unless the options say
+            otherwise.
 
     Raises:
         DataError: If the file cannot be opened, or its extension says that it is not text, as ``.json`` does.
     """
     path = input_path(path)
     try:
-        source = _open(path, options, attached)
+        source = _open(path, options, attached_share)
     except DataError as error:
         no_text = _NO_TEXT if isinstance(error, ForeignFormatError) else (*extensions(), *_NO_TEXT)
         is_known = str(path) == STANDARD_INPUT or Path(path).suffix.lower() in no_text
         if options.format != AUTO or is_known or isinstance(error, NoTextError) or not Path(path).is_file():
             raise
-        source = _open(path, replace(options, format="text"), attached)
-    source.labels_count = False
+        source = _open(path, replace(options, format="text"), attached_share)
+    source.labelled = False
     return source
 
 
-def opened(corpus: Sentences, name: str = "the corpus", *, raw: bool = False, attached: float | None = None) -> Source:
+def opened(corpus: Sentences, name: str = "the corpus", *, raw: bool = False, attached_share: float | None = None) -> Source:
     """The sentences of a file or folder, or those that are given; a `SettingsError` for what can be read only once.
 
     Args:
         name: What messages call it.
         raw: Read a file of an unknown format as text.
-        attached: Of the labelled sentences that the raw text goes with; see `nersery.io.open_text`.
+        attached_share: Of the labelled sentences that the raw text goes with; see `nersery.io.open_text`.
     """
     if isinstance(corpus, str | Path):
-        return open_text(corpus, attached=attached) if raw else open_corpus(corpus)
+        return open_text(corpus, attached_share=attached_share) if raw else open_corpus(corpus)
     if not hasattr(corpus, "__iter__"):
         raise SettingsError(f"{name} is {corpus!r:.60}, expected sentences, or the name of a file or folder")
     if iter(corpus) is corpus:
@@ -90,20 +91,20 @@ def opened_if_given(corpus: Sentences | None, name: str) -> Source:
     return opened(() if corpus is None else corpus, name)
 
 
-def _open(path: str | Path, options: ReadOptions, attached: float | None = None) -> Source:
+def _open(path: str | Path, options: ReadOptions, attached_share: float | None = None) -> Source:
     """A file, or a folder of files; see `open_text`."""
     path = input_path(path)
-    open_file = partial(_open_split, attached=attached)
+    open_file = partial(_open_like_gold, attached_share=attached_share)
     if Path(path).is_dir():
         return FolderSource(TextFile(path, options.encoding), options, open_file)
     return open_file(path, options)
 
 
-def _open_split(path: str | Path, options: ReadOptions, attached: float | None) -> Source:
+def _open_like_gold(path: str | Path, options: ReadOptions, attached_share: float | None) -> Source:
     """A file, whose words are split like those that its text goes with; see `open_text`."""
     source = _open_file(path, options)
-    if isinstance(source, TextSource) and options.split is None and attached and attached > MOST_ATTACHED:
-        return TextSource(source.file, options, attached=True)
+    if isinstance(source, TextSource) and options.split is None and (attached_share or 0) > MOST_ATTACHED:
+        return TextSource(source.file, options, keep_punctuation=True)
     return source
 
 

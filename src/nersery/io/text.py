@@ -58,17 +58,17 @@ class TextSource(Source):
     Where more than white space parts the words, they have their places in the line.
 
     Args:
-        attached: Unless the options name a splitting, leave punctuation in the words.
+        keep_punctuation: Unless the options name a splitting, leave punctuation in the words.
     """
 
     is_split = True
     blank_line: ClassVar[Reject | None] = None
     """What takes the place of a blank line; None leaves it out, with a note."""
 
-    def __init__(self, file: TextFile, options: ReadOptions, *, attached: bool = False) -> None:
+    def __init__(self, file: TextFile, options: ReadOptions, *, keep_punctuation: bool = False) -> None:
         super().__init__(file, options)
-        self._attached = attached
-        keeps_signs = attached and self._suggested == "punctuation"
+        self._keep_punctuation = keep_punctuation
+        keeps_signs = keep_punctuation and self._suggested == "punctuation"
         self.split = splitter(options.split or ("spaces" if keeps_signs else self._suggested), options.language)
         self._empty = all(map(is_blank, file.beginnings(LONGEST)))
 
@@ -95,7 +95,7 @@ class TextSource(Source):
 
     def _oddity_of_words(self, texts: Sequence[str]) -> str:
         if self.options.split is None:
-            notes = {"punctuation": LEFT_IN if self._attached else SPLIT_OFF, "characters": CHARACTERS}
+            notes = {"punctuation": LEFT_IN if self._keep_punctuation else SPLIT_OFF, "characters": CHARACTERS}
             return notes.get(self._suggested, "")
         lines = [*map(self.split, texts)]
         if runs_on([*chain.from_iterable(lines)]):

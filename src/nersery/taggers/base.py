@@ -279,7 +279,7 @@ def predict(
     else:
         as_path(tagger, "tagger")
         tagger, attached = str(tagger), attached_share_learnt(tagger)
-    rows = opened(corpus, raw=True, attached=attached)
+    rows = opened(corpus, raw=True, attached_share=attached)
     return run_stage(PredictStage(tagger, backend), rows, output, options_without_settings(options))
 
 

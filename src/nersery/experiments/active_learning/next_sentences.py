@@ -105,7 +105,7 @@ def next_sentences(
         raise SettingsError("there is no tagger, expected one or more")
     known_sentences = [*opened_if_given(labelled, "labelled")]
     known_words = [sentence.words for sentence in known_sentences]
-    raw = opened(raw, "raw", raw=True, attached=attached_share_for(known_sentences, names[0]))
+    raw = opened(raw, "raw", raw=True, attached_share=attached_share_for(known_sentences, names[0]))
     kept, read, known = _drawn(raw, {*map(unspaced, known_words)}, most, seed)
     drawn = Corpus(kept).sentences  # ids of two sentences show before the long prediction
     if not drawn:

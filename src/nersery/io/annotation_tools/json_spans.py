@@ -118,8 +118,8 @@ class SpansSource(StandoffSource):
             if (answer := value.get("answer")) in REFUSALS:
                 findings.skip(id, f"answered {answer}", unread(str(value.get("text", ""))))
             else:
-                document = _document(value, id, line, labelled=self.labels_count, split=self.options.split)
-                if self.labels_count and not document.spans and (doubt := doubt_of(value)):
+                document = _document(value, id, line, labelled=self.labelled, split=self.options.split)
+                if self.labelled and not document.spans and (doubt := doubt_of(value)):
                     findings.noted[doubt] += 1
                 yield document
         except BrokenError as broken:

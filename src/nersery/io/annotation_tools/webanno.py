@@ -132,7 +132,7 @@ class WebannoSource(StandoffSource):
         if self.options.tag_column is None and _NAMED_ENTITY in names and (not layer or layer.name != _NAMED_ENTITY):
             message = f"labels stand in the layer {_NAMED_ENTITY}, and in files before this one in {findings.layer}"
             raise DataError(Issue(message, self.file.name), fix="rename this file to be the first in the folder")
-        if layer is None and self.labels_count:
+        if layer is None and self.labelled:
             warn(f"{self.file.name}: no layer {findings.layer or _NAMED_ENTITY}, so its sentences have no entities")
         return layer
 
