@@ -12,7 +12,7 @@ from safetensors import SafetensorError
 
 from nersery.core.errors import SettingsError
 from nersery.core.training_context import Training
-from nersery.crosslingual.aligner_checkpoint import PLACE, STATE, pairs_digest
+from nersery.crosslingual.aligner_checkpoint import LEARNT, STATE, pairs_digest
 from nersery.crosslingual.aligners.base import Pair, Pairs
 from nersery.crosslingual.aligners.external import External
 from nersery.crosslingual.aligners.statistical import Statistical
@@ -79,9 +79,9 @@ def test_a_call_that_failed_before_it_learnt_stands_in_nobodys_way(tmp_path: Pat
     Statistical().fit(PAIRS, Training(folder=tmp_path / "first"))
     training = Training(folder=tmp_path / "kept")
     with pytest.raises(SettingsError, match="learnt with other settings"):
-        Statistical(prefix=3, priors=str(tmp_path / "first" / PLACE)).fit(PAIRS, training)
-    Statistical(priors=str(tmp_path / "first" / PLACE)).fit(PAIRS, training)
-    assert (tmp_path / "kept" / PLACE).is_dir()
+        Statistical(prefix=3, priors=str(tmp_path / "first" / LEARNT)).fit(PAIRS, training)
+    Statistical(priors=str(tmp_path / "first" / LEARNT)).fit(PAIRS, training)
+    assert (tmp_path / "kept" / LEARNT).is_dir()
 
 
 def test_a_full_disk_is_told_as_everywhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -97,7 +97,7 @@ def test_a_full_disk_is_told_as_everywhere(tmp_path: Path, monkeypatch: pytest.M
 
 def test_a_record_that_a_loss_of_power_has_emptied(tmp_path: Path) -> None:
     (tmp_path / STATE).touch()
-    (tmp_path / PLACE).mkdir()
+    (tmp_path / LEARNT).mkdir()
     with pytest.raises(BrokenStateError, match="cannot be read"):
         Statistical().fit(PAIRS, Training(folder=tmp_path))
 

@@ -15,11 +15,11 @@ from nersery.crosslingual.whole_pairs import WholePairs
 
 STATE = "state.json"
 """As `nersery.models.training.checkpoint` calls it, so that the folder is known as that of a training."""
-PLACE = "learnt"
+LEARNT = "learnt"
 
 
-def place_for(aligner: Aligner, pairs: Pairs, folder: Path | None) -> Path | None:
-    """The folder, existing or not, for what an aligner learns from pairs; None if nothing is kept.
+def learnt_path(aligner: Aligner, pairs: Pairs, folder: Path | None) -> Path | None:
+    """The file or folder, existing or not, for what an aligner learns from pairs; None if nothing is kept.
 
     A folder with nothing but its record, left by a failed call, is reused.
 
@@ -41,7 +41,7 @@ def place_for(aligner: Aligner, pairs: Pairs, folder: Path | None) -> Path | Non
         read_state(folder, wanted)
     else:
         write_atomic(record, json.dumps({"fingerprint": wanted}))
-    return folder / PLACE
+    return folder / LEARNT
 
 
 def training_fingerprint(aligner: Aligner, pairs: Pairs) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from nersery.core.files import check_replaceable, replaced_folder
 from nersery.core.outcome import Tally
 from nersery.core.registry import name_of
 from nersery.core.typed_settings import settings_of
-from nersery.crosslingual.aligner_checkpoint import PLACE, STATE, training_fingerprint
+from nersery.crosslingual.aligner_checkpoint import LEARNT, STATE, training_fingerprint
 from nersery.crosslingual.aligners.base import Aligner, AlignStage
 from nersery.io.jsonl import rejects_of
 from nersery.pipeline.stage_job import StageJob
@@ -45,7 +45,7 @@ def keep_learnt(job: StageJob, keep: Path) -> Tally:
     Raises:
         DiskError: If what was learnt cannot be copied; it is then still in the folder of the training.
     """
-    learnt = job.training / PLACE
+    learnt = job.training / LEARNT
     if _only_copy_is_missing(job, keep):
         job = replace(job, options=replace(job.options, force=True))
     with replaced_folder(keep) as folder:
@@ -63,7 +63,7 @@ def keep_learnt(job: StageJob, keep: Path) -> Tally:
 
 def _only_copy_is_missing(job: StageJob, keep: Path) -> bool:
     """Whether an earlier call of the same job has learnt and then aligned everything, but has kept nothing."""
-    learnt = job.training / PLACE
+    learnt = job.training / LEARNT
     if keep.exists() or not job.target.exists() or not learnt.is_dir():
         return False
     if job.target.stat().st_mtime_ns < learnt.stat().st_mtime_ns:  # the alignments of another job

@@ -43,13 +43,13 @@ class Suggestions:
     """Links that other aligners suggest to one that learns.
 
     Args:
-        vote: The suggested links of each pair; none for a pair of which nothing is known.
+        suggest: The suggested links of each pair; none for a pair of which nothing is known.
         counts: How many observations a suggested link is worth while learning; 0 ignores them.
         trust: Exponent of the suggested probabilities when a pair is aligned; 0 ignores them.
         learn_from: Maximum number of pairs whose suggestions count while learning; 0 takes all.
     """
 
-    vote: Callable[[Sequence[Pair]], Sequence[Alignment]]
+    suggest: Callable[[Sequence[Pair]], Sequence[Alignment]]
     counts: float
     trust: float
     learn_from: int
@@ -70,7 +70,7 @@ class Aligner(Method, ABC):
         a kill.
         """
 
-    def take(self, suggestions: Suggestions | None) -> bool:
+    def use_suggestions(self, suggestions: Suggestions | None) -> bool:
         """Use links that others suggest, or none for None; False if it uses none, and an ensemble suggests its own."""
         return False
 

@@ -19,7 +19,7 @@ from nersery.core.registry import create, get, names
 from nersery.core.training_context import NO_TRAINING, Training
 from nersery.core.typed_settings import ModelName, hidden
 from nersery.core.warnings import warn
-from nersery.crosslingual.aligner_checkpoint import place_for
+from nersery.crosslingual.aligner_checkpoint import learnt_path
 from nersery.crosslingual.aligners.base import Aligner, Alignment, Link, Pair, Pairs, Suggestions, aligned
 from nersery.crosslingual.characters import JoinedPairs, joined_pair, taken_apart
 from nersery.crosslingual.projection import alignment_issue
@@ -127,10 +127,10 @@ class Ensemble(Aligner, ModelSettings):
     def _inform(self) -> None:
         """Give the suggestions of the others to the members that use them."""
         suggestions = Suggestions(self._suggested, self.counts, self.trust, self.learn_from)
-        informed = {name for name, aligner in self._aligners.items() if aligner.take(suggestions)}
+        informed = {name for name, aligner in self._aligners.items() if aligner.use_suggestions(suggestions)}
         if len(informed) == len(self._aligners):  # nobody is left to suggest anything
             for name in informed:
-                self._aligners[name].take(None)
+                self._aligners[name].use_suggestions(None)
             informed = set()
         self._informed = frozenset(informed)
 
@@ -153,7 +153,7 @@ class Ensemble(Aligner, ModelSettings):
         """Let each member learn, those that use suggestions last."""
         self.check()
         self._latest = None
-        place_for(self, pairs, training.folder)
+        learnt_path(self, pairs, training.folder)
         if self._tokenize is not None and _has_characters(pairs):
             pairs = JoinedPairs(pairs, self._tokenize)
         for name in sorted(self._aligners, key=self._informed.__contains__):

@@ -20,7 +20,7 @@ from nersery.core.ranges import CountOrZero
 from nersery.core.registry import unfitted
 from nersery.core.training_context import NO_TRAINING, Training
 from nersery.core.typed_settings import hidden
-from nersery.crosslingual.aligner_checkpoint import place_for
+from nersery.crosslingual.aligner_checkpoint import learnt_path
 from nersery.crosslingual.aligners.base import Aligner, Alignment, Link, Pair, Pairs
 from nersery.crosslingual.external_programs import PROGRAMS, AnswerError
 from nersery.crosslingual.hmm.vocabulary import Vocabulary
@@ -78,18 +78,18 @@ class External(Aligner):
             DataError: When its answer does not fit the pairs, with the place in it.
             OtherTrainingError: When the folder of the training holds another answer.
         """
-        place = place_for(self, pairs, training.folder)
-        if place is not None and place.exists():
-            self._answer = _Answer(**load_file(place))
+        learnt = learnt_path(self, pairs, training.folder)
+        if learnt is not None and learnt.exists():
+            self._answer = _Answer(**load_file(learnt))
             return
         self._answer = _Answer.of(
             self._from_program({_digest(pair): pair for pair in pairs if not self._refused(pair)})
         )
-        if place is not None:
-            unfinished = place.with_name(f".tmp{place.name}")
+        if learnt is not None:
+            unfinished = learnt.with_name(f".tmp{learnt.name}")
             with os_errors(unfinished):
                 save_file(vars(self._answer), unfinished)
-            unfinished.replace(place)
+            unfinished.replace(learnt)
 
     def _from_program(self, by_digest: Mapping[int, Pair]) -> dict[int, Alignment]:
         self.check()

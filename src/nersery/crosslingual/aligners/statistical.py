@@ -18,7 +18,7 @@ from nersery.core.ranges import Count, CountOrZero, Range, RateBetween
 from nersery.core.registry import unfitted
 from nersery.core.training_context import NO_TRAINING, Training
 from nersery.core.typed_settings import FileName, hidden
-from nersery.crosslingual.aligner_checkpoint import place_for
+from nersery.crosslingual.aligner_checkpoint import learnt_path
 from nersery.crosslingual.aligners.base import Aligner, Alignment, Link, Pair, Pairs, Suggestions
 from nersery.crosslingual.hmm.batches import PADDING, Batch, Batches, Stemmed, padded
 from nersery.crosslingual.hmm.expectation_maximization import Emissions, Posteriors, Rates, Steps, by_places, learn
@@ -110,8 +110,8 @@ class Statistical(Aligner):
         """The settings without which a saved lexicon makes no sense."""
         return {"lower": self.lower, "prefix": self.prefix}
 
-    def take(self, suggestions: Suggestions | None) -> bool:
-        """Count suggested links as linked before any pair, and weigh a pair's words by its own; see `Aligner.take`."""
+    def use_suggestions(self, suggestions: Suggestions | None) -> bool:
+        """Count suggested links as linked before any pair, and weigh a pair's words by its own; see `Aligner`."""
         self._suggestions = suggestions
         return True
 
@@ -129,14 +129,14 @@ class Statistical(Aligner):
         if not self.learn:
             self._adopt(self._opened(Path(self.priors)))
             return
-        place = place_for(self, pairs, training.folder)
-        if place is not None and is_saved(place):
-            self._adopt(self._opened(place))
+        learnt = learnt_path(self, pairs, training.folder)
+        if learnt is not None and is_saved(learnt):
+            self._adopt(self._opened(learnt))
             return
         self._adopt(self._learnt(pairs, training.progress))
         give_back()
-        if place is not None:
-            self.save(place)
+        if learnt is not None:
+            self.save(learnt)
 
     def _learnt(self, pairs: Pairs, progress: Progress | None) -> Lexicon:
         self._source, self._target = (Vocabulary(**self._spelling) for _ in range(2))
@@ -171,7 +171,7 @@ class Statistical(Aligner):
         keys, counts = [np.zeros(0, np.int64)], [np.zeros(0)]
         examples = _spread(self._examples(pairs), count, suggestions.learn_from)
         for batch in batched(examples, SUGGESTED_AT_ONCE):
-            for pair, alignment in zip(batch, suggestions.vote(batch), strict=True):
+            for pair, alignment in zip(batch, suggestions.suggest(batch), strict=True):
                 if alignment:
                     sources, targets, probabilities = map(np.array, zip(*alignment, strict=True))
                     stems = self._source.look_up(pair.source)[sources], self._target.look_up(pair.target)[targets]
@@ -218,7 +218,7 @@ class Statistical(Aligner):
         sizes = ((number, (len(pair.source), len(pair.target))) for number, pair in enumerate(pairs))
         readable = ((number, both) for number, both in sizes if 0 < min(both) <= max(both) <= self.max_words)
         features = WordFeatures()
-        suggested = self._suggestions.vote(pairs) if self._suggestions is not None else [()] * len(pairs)
+        suggested = self._suggestions.suggest(pairs) if self._suggestions is not None else [()] * len(pairs)
         for numbers, rows, shape in padded_shapes(readable, CELLS):
             group = [pairs[number] for number in numbers]
             posteriors = self._directions(group, [suggested[number] for number in numbers], rows, shape, features)
