@@ -201,7 +201,7 @@ def test_a_name_need_not_be_text() -> None:
 def test_the_end_of_a_line_that_is_cut_may_not_be_endless_either(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("nersery.io.text_file.MOST_CHARACTERS", 6)
+    monkeypatch.setattr("nersery.io.text_file.LONGEST_LINE", 6)
     path = tmp_path / "x"
     path.write_text("a\nabcdefghi\nabcdefghi\n", "utf-8")
     assert list(TextFile(path).beginnings(3)) == ["a\n", "abcd", "abcd"]  # six characters more each
@@ -215,9 +215,9 @@ def test_long_lines_are_cut_and_too_long_ones_named(tmp_path: Path, monkeypatch:
     path = tmp_path / "x"
     path.write_text("ab\nabcdef\nabc", "utf-8")
     assert list(TextFile(path).beginnings(3)) == ["ab\n", "abcd", "abc"]
-    monkeypatch.setattr("nersery.io.text_file.MOST_CHARACTERS", 7)
+    monkeypatch.setattr("nersery.io.text_file.LONGEST_LINE", 7)
     assert list(TextFile(path).lines()) == ["ab\n", "abcdef\n", "abc"]
-    monkeypatch.setattr("nersery.io.text_file.MOST_CHARACTERS", 6)
+    monkeypatch.setattr("nersery.io.text_file.LONGEST_LINE", 6)
     assert issues(path) == (
         [("the line has more than 6 characters", str(path), 2)],
         "check that this is a file of text; put each sentence on a line of its own",

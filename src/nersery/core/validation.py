@@ -20,7 +20,7 @@ NUMBERS = (float, int)
 LARGEST_WHOLE = 2**53
 """Up to here every whole number is also a float, as which some formats hold it."""
 _TUPLES = (tuple,) * 6
-MOST_CHARACTERS = 1_000_000
+LONGEST_SENTENCE = 1_000_000
 """From the first to the last character of a sentence, so that its text with all gaps fits into memory."""
 LETTERS = "BIMELSUW"
 """Every letter of every tag scheme: begin B, inside I M, end E L, single S U W."""
@@ -273,8 +273,8 @@ def _offsets_issue(offsets: tuple[tuple[int, int], ...], length: int) -> str | N
         position = offset[1]
     if _is_too_large(position):
         return f"the end of the last word {_TOO_LARGE}"
-    if position - offsets[0][0] > MOST_CHARACTERS:
-        return f"the offsets span {position - offsets[0][0]:,} characters, expected at most {MOST_CHARACTERS:,}"
+    if position - offsets[0][0] > LONGEST_SENTENCE:
+        return f"the offsets span {position - offsets[0][0]:,} characters, expected at most {LONGEST_SENTENCE:,}"
     return None
 
 

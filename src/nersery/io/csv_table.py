@@ -27,7 +27,7 @@ from nersery.io.formats import Beginning, Format
 from nersery.io.jsonl import JsonlSource
 from nersery.io.objects import Object
 from nersery.io.repairs import BLANK_WORDS, repair_hint
-from nersery.io.table_cells import are_tags, holds_several, tags_of, word_cutter
+from nersery.io.table_cells import are_tags, cell_holds_several, tags_of, word_cutter
 from nersery.io.text_file import BYTE_ORDER_MARK, TextFile
 from nersery.io.word_column import NEARLY_ALL
 
@@ -267,7 +267,7 @@ def _layout(rows: Sequence[_TableRow], options: ReadOptions, file: TextFile) -> 
     tag = _only(options.tag_column, "tag", first, file.name, TAG_NAMES, _like_tags(rows))
     names = [] if any(map(looks_like_tag, tags_of(_cell(rows[0], tag)))) else first
     sample = [row for row in rows[bool(names) :] if "".join(row).strip()]
-    by_sentence = any(holds_several(_cell(row, tag)) for row in sample)
+    by_sentence = any(cell_holds_several(_cell(row, tag)) for row in sample)
     word_names = WORD_NAMES if WORD_NAMES.intersection(names) or not by_sentence else {"sentence"}
     unnamed = [at for at in range(len(first)) if at != tag][:1] if not names else []
     word = _only(options.word_column, "word", names, file.name, word_names, unnamed)
@@ -333,7 +333,7 @@ def _recognises(start: Beginning) -> bool:
     if {*WORD_NAMES, "sentence"}.isdisjoint(names):
         return False
     cells = [_cell(row, at) for row in rows for at, name in enumerate(names) if name in TAG_NAMES]
-    return any(map(holds_several if names[0] in WORD_NAMES else _holds_tags, cells))
+    return any(map(cell_holds_several if names[0] in WORD_NAMES else _holds_tags, cells))
 
 
 FORMATS = (

@@ -12,8 +12,8 @@ from nersery.core.errors import DataError, Issue
 from nersery.io.columns import FROM_BRACKETS
 from nersery.io.formats import Beginning
 
-MOST_CHARACTERS = 100_000
-"""Of a beginning that are compared."""
+COMPARED = 100_000
+"""How many characters of a beginning are compared."""
 _XML = r"\A\ufeff?\s*(?=<)(?s:.*?)"
 _FROM_TMX = (
     "write each language to a file of its own, with a line for each unit: python3 -c 'import sys, "
@@ -138,7 +138,7 @@ class NoTextError(ForeignFormatError):
 
 def refuse_foreign(start: Beginning, *, sure: bool = False) -> None:
     """Raise `ForeignFormatError` if a file begins like one of these formats, or with ``sure`` like one that is."""
-    beginning = "".join(start.lines)[:MOST_CHARACTERS]
+    beginning = "".join(start.lines)[:COMPARED]
     for foreign in FOREIGN:
         if (foreign.is_sure or not sure) and (match := foreign.begins.search(beginning)):
             message = f"this seems to be {foreign.name}, which cannot be read: {match[0].strip()!r:.60}"

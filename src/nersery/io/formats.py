@@ -13,7 +13,7 @@ from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
-from nersery.io.text_file import BLANKS, MOST_CHARACTERS, TextFile
+from nersery.io.text_file import BLANKS, LONGEST_LINE, TextFile
 
 WORDS, ENTITIES, IDS, LANGUAGES, COLUMNS, COMMENTS = "words", "entities", "ids", "languages", "columns", "comments"
 ORIGINS, SCORES, ENTITY_SCORES, SOFT_LABELS = "origins", "scores", "entity scores", "soft labels"
@@ -50,9 +50,9 @@ class Beginning:
     def lines(self) -> list[str]:
         """The first lines that are not blank; the last may be the beginning of a long one."""
         lines: list[str] = []
-        for line in self.file.beginnings(MOST_CHARACTERS):
+        for line in self.file.beginnings(LONGEST_LINE):
             lines += [line] if line.strip(BLANKS) else []
-            if len(lines) == FIRST_LINES or len(line) > MOST_CHARACTERS:
+            if len(lines) == FIRST_LINES or len(line) > LONGEST_LINE:
                 break
         return lines
 

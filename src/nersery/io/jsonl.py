@@ -240,7 +240,7 @@ def _reject(text: str, line: int) -> Reject:
     return Reject(reason, _built(value, words_of(value), value.get("id", ""), _entities_of(value), "", line))
 
 
-def _begins(start: Beginning) -> bool:
+def _recognises(start: Beginning) -> bool:
     is_object = start.first_line.startswith("{") and start.first_line.rstrip(BLANKS).endswith("}")
     return start.extension == ".jsonl" or is_object
 
@@ -253,7 +253,7 @@ FORMATS = (
         JsonlSource,
         JsonlWriter,
         keeps=EVERYTHING,
-        recognises=_begins,
+        recognises=_recognises,
         rank=2,
         shares_extensions=True,
     ),

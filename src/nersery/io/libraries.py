@@ -26,7 +26,7 @@ from nersery.io.parquet import with_names
 from nersery.io.rows import without_nulls
 from nersery.io.spacy_documents import spacy_sentences as spacy_sentences
 from nersery.io.spacy_documents import to_spacy as to_spacy
-from nersery.io.table_cells import holds_several, tags_of, word_cutter
+from nersery.io.table_cells import cell_holds_several, tags_of, word_cutter
 from nersery.io.text import TextSource, is_blank
 from nersery.io.text_file import TextFile
 
@@ -280,7 +280,8 @@ def pandas_sentences(
     if not len(frame):
         return iter(())
     word = next(iter(frame[word_column].dropna()), None)
-    is_written = any(isinstance(cell, str) and holds_several(cell) for cell in frame[tag_column])  # as in a CSV file
+    # As in a CSV file.
+    is_written = any(isinstance(cell, str) and cell_holds_several(cell) for cell in frame[tag_column])
     if is_written or (hasattr(word, "__iter__") and not isinstance(word, str | bytes)):  # a row for each sentence
         table = frame[[word_column, tag_column]].astype(object)
         if is_written:

@@ -20,10 +20,10 @@ def is_list(cell: str) -> bool:
     return _LIST.match(cell) is not None and cell.endswith("]")
 
 
-def parts_of(cell: str) -> list[str]:
+def cell_parts(cell: str) -> list[str]:
     """The words or tags in a cell: a list, with or without quotation marks, or parted by spaces.
 
-    >>> parts_of("['Bosch', '1,5l']"), parts_of("[Bosch, 1,5l]"), parts_of("Bosch 1,5l")
+    >>> cell_parts("['Bosch', '1,5l']"), cell_parts("[Bosch, 1,5l]"), cell_parts("Bosch 1,5l")
     (['Bosch', '1,5l'], ['Bosch', '1,5l'], ['Bosch', '1,5l'])
     """
     if is_list(cell):
@@ -41,10 +41,10 @@ def tags_of(cell: str) -> list[str]:
     (['B-PER', 'O'], ['B-PER', 'O'])
     """
     parts = _at_commas(cell)
-    return parts if len(parts) > 1 and are_tags(parts) else parts_of(cell)
+    return parts if len(parts) > 1 and are_tags(parts) else cell_parts(cell)
 
 
-def holds_several(cell: str) -> bool:
+def cell_holds_several(cell: str) -> bool:
     """Whether a cell holds a list or several tags; a type may have spaces, as in ``B-New Person``."""
     parts = tags_of(cell)
     return is_list(cell) or (are_tags(parts) and (len(parts) > 1 or _is_enclosed(cell)))
@@ -63,7 +63,7 @@ def word_cutter(rows: Sequence[tuple[str, str]]) -> _Cut:
     """
     written = [words for words, _ in rows if words.strip()]
     if sum(map(_is_enclosed, written)) > len(written) / 2:
-        return parts_of
+        return cell_parts
     at_commas = any(len(_at_commas(tags)) > 1 and are_tags(_at_commas(tags)) for _, tags in rows)
     ways: list[_Cut] = [_at_commas] * at_commas + [str.split]
     return max(ways, key=lambda cut: sum(len(cut(words)) == len(tags_of(tags)) for words, tags in rows))

@@ -213,7 +213,7 @@ class TextWriter(Writer):
         return f"{sentence.text}\n"
 
 
-def _begins(start: Beginning) -> bool:
+def _recognises(start: Beginning) -> bool:
     """Whether a file that no other format recognises is text; `DataError` if its labels would be read as words."""
     refuse_foreign(start)
     return start.extension in ("", ".txt") or not start.lines
@@ -227,7 +227,7 @@ FORMATS = (
         TextSource,
         TextWriter,
         keeps=frozenset({WORDS}),
-        recognises=_begins,
+        recognises=_recognises,
         rank=4,
         shares_extensions=True,
     ),

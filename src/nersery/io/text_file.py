@@ -29,7 +29,7 @@ BYTE_ORDER_MARK = "\ufeff"
 MARK_HINT = r"delete it: sed 's/^\xEF\xBB\xBF//' old > new"
 BLANKS = " \t\r\n"
 """What a blank line may hold; other white space can be a word."""
-MOST_CHARACTERS = 10_000_000
+LONGEST_LINE = 10_000_000
 """Characters of a line, in any format. Endless files and those without line breaks must not fill the memory."""
 MOST_IN_MEMORY = 500_000_000
 """Characters of a text that has to be read as a whole, such as a JSON array."""
@@ -131,15 +131,15 @@ class TextFile:
 
         Raises:
             DataError: If the file does not exist, cannot be read, has another encoding, or a line of more than
-                `MOST_CHARACTERS`.
+                `LONGEST_LINE`.
         """
         return self.mapped(self._lines()) if self.mapped else self._lines()
 
     def _lines(self) -> Iterator[str]:
         with self._opened() as stream:
             # Not by `beginnings`, which takes twice the time; and not `for line in stream`, see there.
-            for number, line in enumerate(iter(partial(stream.readline, MOST_CHARACTERS + 1), ""), start=1):
-                if len(line) > MOST_CHARACTERS:
+            for number, line in enumerate(iter(partial(stream.readline, LONGEST_LINE + 1), ""), start=1):
+                if len(line) > LONGEST_LINE:
                     raise self._too_long(number)
                 yield line
 
@@ -155,7 +155,7 @@ class TextFile:
             while part := stream.readline(longest + 1):
                 if begins:
                     yield part
-                elif (left_out := left_out + len(part)) > MOST_CHARACTERS:  # /dev/zero has no end
+                elif (left_out := left_out + len(part)) > LONGEST_LINE:  # /dev/zero has no end
                     raise self._too_long(number)
                 if begins := part.endswith("\n"):
                     number, left_out = number + 1, 0
@@ -174,7 +174,7 @@ class TextFile:
         return text
 
     def _too_long(self, line: int) -> DataError:
-        issue = Issue(f"the line has more than {MOST_CHARACTERS:,} characters", self.name, line)
+        issue = Issue(f"the line has more than {LONGEST_LINE:,} characters", self.name, line)
         return DataError(issue, fix="check that this is a file of text; put each sentence on a line of its own")
 
     @contextlib.contextmanager
@@ -293,7 +293,7 @@ class TextFile:
         try:
             # Which reads a byte 0xNN that has no meaning as U+DCNN, and goes on.
             with self.path.open(encoding=self.encoding, newline="\n", errors="surrogateescape") as stream:
-                lines = enumerate(map(_bad_byte, iter(partial(stream.readline, MOST_CHARACTERS), "")), 1)
+                lines = enumerate(map(_bad_byte, iter(partial(stream.readline, LONGEST_LINE), "")), 1)
                 for number, match in islice(lines, MOST_LINES):
                     if match and len(bad) < MOST_BAD_LINES:
                         bad.append((number, match[0]))

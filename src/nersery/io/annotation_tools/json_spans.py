@@ -43,7 +43,7 @@ from nersery.io.base import Pass, Writer, unread
 from nersery.io.formats import Beginning, Format
 from nersery.io.ids import Ids
 from nersery.io.objects import BrokenError, Object, array_values, parsed, wrong_object
-from nersery.io.text_file import BLANKS, MOST_CHARACTERS, TextFile
+from nersery.io.text_file import BLANKS, LONGEST_LINE, TextFile
 
 ARRAYS = (".json", ".jsonl", "")
 """Extensions of files that may be one array."""
@@ -127,7 +127,7 @@ class SpansSource(StandoffSource):
 
     def _values(self) -> Iterator[tuple[int, Any]]:
         """The lines that are not blank, the object that the file is, or the values of its array; with lines from 1."""
-        first = next(filter(str.strip, self.file.beginnings(MOST_CHARACTERS)), "").lstrip(BLANKS)
+        first = next(filter(str.strip, self.file.beginnings(LONGEST_LINE)), "").lstrip(BLANKS)
         if first.startswith("[") and not holds_spans(first):
             text = self.file.whole()
             yield from array_values(text, text.index("["), self.file.name)
@@ -317,7 +317,7 @@ class SpansWriter(Writer):
         return f"{ASCII_ENCODER.encode(value)}\n"
 
 
-def _begins(start: Beginning) -> bool:
+def _recognises(start: Beginning) -> bool:
     """Whether the first line that is JSON holds a text with labels, or the file is an array of such."""
     holds = next((holds for holds in map(holds_spans, start.lines) if holds is not None), False)
     if holds or start.extension not in ARRAYS or not start.lines:
@@ -334,7 +334,7 @@ FORMATS = (
         "labels by characters in JSON: doccano, Prodigy, Label Studio",
         reader=SpansSource,
         writer=SpansWriter,
-        recognises=_begins,
+        recognises=_recognises,
         rank=1,
     ),
 )

@@ -13,11 +13,11 @@ from pathlib import Path
 from nersery.core.errors import DataError, Issue
 from nersery.core.files import LABELS, TEXT
 from nersery.core.sentence import Corpus, Sentence
-from nersery.core.validation import MOST_CHARACTERS
+from nersery.core.validation import LONGEST_SENTENCE
 from nersery.core.warnings import warn
 from nersery.io.annotation_tools.labelled_text import Place
 from nersery.io.annotation_tools.standoff import layout, splits_alike, strict_layout
-from nersery.io.annotation_tools.word_spans import WordSpansSource, begins
+from nersery.io.annotation_tools.word_spans import WordSpansSource, recognises
 from nersery.io.base import ReadOptions, Writer
 from nersery.io.formats import DOCUMENTS, ENTITIES, OFFSETS, PLAIN, WORDS, Format
 from nersery.io.jsonl import JsonlSource
@@ -157,8 +157,8 @@ def _whole(sentences: list[Sentence]) -> tuple[str, str]:
         # space: brat counts one at the start of a file as a character, most readers skip it.
         first = at + bool(parts or text.startswith(BYTE_ORDER_MARK))
         first = max(first, _place(sentence) or 0)
-        if (gap := first - at) > MOST_CHARACTERS:
-            message = f"{gap:,} characters lie before this sentence, expected at most {MOST_CHARACTERS:,}"
+        if (gap := first - at) > LONGEST_SENTENCE:
+            message = f"{gap:,} characters lie before this sentence, expected at most {LONGEST_SENTENCE:,}"
             raise DataError(Issue(message, sentence=sentence.id), fix="correct its offsets, or leave them out")
         parts += [" " * (gap - 1) + "\n" if parts and gap else " " * gap, text]
         at = first + len(text)
@@ -190,6 +190,6 @@ FORMATS = (
         writer=GlinerWriter,
         pack=pack_array,
         keeps=frozenset({WORDS, ENTITIES}),
-        recognises=begins,
+        recognises=recognises,
     ),
 )

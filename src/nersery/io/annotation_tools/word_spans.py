@@ -17,7 +17,7 @@ from nersery.io.formats import Beginning
 from nersery.io.jsonl import JsonlSource
 from nersery.io.objects import DECODER, ENCODER, WRONG_OBJECT, BrokenError, Object, array_values, wrong_object
 from nersery.io.rows import is_plain
-from nersery.io.text_file import BLANKS, MOST_CHARACTERS
+from nersery.io.text_file import BLANKS, LONGEST_LINE
 
 EXPECTED = (
     'an object such as {"tokenized_text": ["Ada", "saw", "New", "York"], "ner": [[0, 0, "PER"], [2, 3, "LOC"]]}: the '
@@ -36,7 +36,7 @@ class WordSpansSource(JsonlSource):
 
     def values(self) -> Iterator[tuple[int, Any]]:
         """The sentences as JSONL has them, with their lines in the file; what has another form stays as it is."""
-        first = next(filter(str.strip, self.file.beginnings(MOST_CHARACTERS)), "").strip(BLANKS)
+        first = next(filter(str.strip, self.file.beginnings(LONGEST_LINE)), "").strip(BLANKS)
         if first.startswith("[") or first == "{":  # an array, or an object on several lines
             text = self.file.whole() if first.startswith("[") else f"[{self.file.whole()}]"
             for line, value in array_values(text, text.index("["), self.file.name):
@@ -115,7 +115,7 @@ def _sentence(words: Any, ranges: Sequence[Any], before: int) -> Object:
     return {"words": words, "entities": entities}
 
 
-def begins(start: Beginning) -> bool:
+def recognises(start: Beginning) -> bool:
     """Whether the first object of a file has one of the three forms."""
     text = "".join(start.lines)
     value = _first_value(text)
