@@ -40,9 +40,12 @@ def document_sentences(doc: Any, id: str, language: str | None = None) -> Iterat
     id, is_ours = user_data.get("id") or id, user_data.keys() >= {*_KEPT}
     if doc.spans:
         warn(f"of spaCy's documents, only doc.ents are read, not the spans {', '.join(map(repr, doc.spans))}")
-    document, places = user_data.get("document", ""), _source_places(doc, user_data["offsets"]) if is_ours else None
-    if places is None:
-        document, places = id, [(token.idx, token.idx + len(token)) for token in doc]
+    document, own_offsets = (
+        user_data.get("document", ""),
+        _source_offsets(doc, user_data["offsets"]) if is_ours else None,
+    )
+    if own_offsets is None:
+        document, own_offsets = id, [(token.idx, token.idx + len(token)) for token in doc]
     # Of the documents of `to_spacy`, each token is a word, even if it is a no-break space.
     words = {token.i for token in doc if is_ours or not token.is_space}
     if wordless := [entity for entity in doc.ents if words.isdisjoint(range(entity.start, entity.end))]:
@@ -64,11 +67,11 @@ def document_sentences(doc: Any, id: str, language: str | None = None) -> Iterat
             id if len(parts) == 1 else f"{id}:{sentence_number}",
             user_data.get("language", doc.lang_) if language is None else language,
             document=document,
-            offsets=tuple(places[token.i] for token in tokens) if places else (),
+            offsets=tuple(own_offsets[token.i] for token in tokens) if own_offsets else (),
         )
 
 
-def _source_places(doc: Any, offsets: Sequence[tuple[int, int]]) -> Sequence[tuple[int, int]] | None:
+def _source_offsets(doc: Any, offsets: Sequence[tuple[int, int]]) -> Sequence[tuple[int, int]] | None:
     """Where the tokens of a document of `to_spacy` stand in the text that its sentence came from.
 
     Args:
@@ -107,8 +110,10 @@ def to_spacy(corpus: Iterable[Sentence], vocab: Any) -> Iterator[Any]:
         if vocab is None and language not in vocabularies:
             vocabularies[language] = spacy_vocabulary(language)
         shared = vocabularies[language] if vocab is None else getattr(vocab, "vocab", vocab)
-        places = layout(sentence)[1]
-        spaces = [end < start for (_, end), (start, _) in zip(places, [*places[1:], places[-1]], strict=True)]
+        own_offsets = layout(sentence)[1]
+        spaces = [
+            end < start for (_, end), (start, _) in zip(own_offsets, [*own_offsets[1:], own_offsets[-1]], strict=True)
+        ]
         doc = tokens.Doc(shared, list(sentence.words), spaces)
         doc.ents = [tokens.Span(doc, entity.start, entity.end, entity.type) for entity in sentence.entities]
         for name in _KEPT:

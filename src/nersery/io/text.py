@@ -55,7 +55,7 @@ SPLIT_HINT = r"put each sentence on a line of its own, e.g. with sed -E 's/([.!?
 class TextSource(Source):
     """Unlabelled sentences, one per line, with ids ``{file}:{line}``; blank lines are left out, with a note.
 
-    Where more than white space parts the words, they have their places in the line.
+    Where more than white space parts the words, they have their offsets in the line.
 
     Args:
         keep_punctuation: Unless the options name a splitting, leave punctuation in the words.
@@ -121,7 +121,7 @@ class TextSource(Source):
             id = f"{self.file.stem}:{number}"
             issues = [issue for issue in (long, lone_return(line, number)) if issue]
             try:
-                offsets = () if self.split is str.split or cleaned else tuple(places(written, line))
+                offsets = () if self.split is str.split or cleaned else tuple(word_offsets(written, line))
                 sentence = Sentence(words, id=id, language=self.options.language, offsets=offsets)
             except DataError as error:
                 issues += issues_in(error, number)
@@ -140,10 +140,10 @@ class TextSource(Source):
             warn(f"{self.file.name}: left out {lines} line {first:,}; {fix}")
 
 
-def places(words: Iterable[str], line: str) -> Iterator[tuple[int, int]]:
+def word_offsets(words: Iterable[str], line: str) -> Iterator[tuple[int, int]]:
     """The characters ``[start, end)`` of each word of a line, in code points.
 
-    >>> [*places(["Oslo", "!"], "  Oslo!")]
+    >>> [*word_offsets(["Oslo", "!"], "  Oslo!")]
     [(2, 6), (6, 7)]
     """
     end = 0

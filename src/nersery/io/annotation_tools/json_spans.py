@@ -36,7 +36,7 @@ from nersery.io.annotation_tools.json_forms import (
     usual_form,
 )
 from nersery.io.annotation_tools.label_studio import of_task
-from nersery.io.annotation_tools.labelled_text import Document, Place, Span
+from nersery.io.annotation_tools.labelled_text import Document, Offsets, Span
 from nersery.io.annotation_tools.standoff import StandoffSource, splits_alike, strict_layout
 from nersery.io.annotation_tools.unannotated import doubt_of, issue_of_unannotated
 from nersery.io.base import Pass, Writer, unread
@@ -212,10 +212,10 @@ def _document(value: Object, id: str, line: int, *, labelled: bool, split: str |
     if not isinstance(language, str | None):
         raise wrong_object(line, f'"language" is {language!r:.60}, expected a BCP 47 tag such as en or hi')
     source = (written["document"], written.get("start", 0)) if "document" in written else None
-    places = _places(value.get("tokens"), text, line)
-    if places is None and not split:
-        places = _written_places(written.get("words", []), text)
-    return Document(id, text, spans, line, places, language, source=source)
+    offsets = _offsets(value.get("tokens"), text, line)
+    if offsets is None and not split:
+        offsets = _written_offsets(written.get("words", []), text)
+    return Document(id, text, spans, line, offsets, language, source=source)
 
 
 def _labels(value: Object, line: int, *, labelled: bool) -> Sequence[Any]:
@@ -267,31 +267,31 @@ def _first(label: Mapping[str, Any], keys: Sequence[str]) -> Any:
     return next((label[key] for key in keys if key in label), None)
 
 
-def _places(tokens: Any, text: str, line: int) -> list[Place] | None:
+def _offsets(tokens: Any, text: str, line: int) -> list[Offsets] | None:
     """The words that Prodigy has cut; its tokens of white space are none."""
     if tokens is None:
         return None
     try:
-        places = [(token["start"], token["end"]) for token in tokens]
-        if not all(type(border) is int for place in places for border in place):
+        offsets = [(token["start"], token["end"]) for token in tokens]
+        if not all(type(border) is int for place in offsets for border in place):
             raise TypeError
     except (TypeError, LookupError):
         raise wrong_object(line, '"tokens" are expected to be objects with text, start and end') from None
-    words = [place for place in places if text[slice(*place)].strip()]
+    words = [place for place in offsets if text[slice(*place)].strip()]
     if not _are_words(words, text):
         raise wrong_object(line, '"tokens" are not the words of the text, all of them and in order')
     return words
 
 
-def _written_places(pairs: Sequence[Any], text: str) -> list[Place] | None:
+def _written_offsets(pairs: Sequence[Any], text: str) -> list[Offsets] | None:
     """The words that nersery has written into a task; None if they are another tool's, or the text was changed."""
-    places = [(pair[0], pair[1]) for pair in pairs if is_place(pair)]
-    return places if places and len(places) == len(pairs) and _are_words(places, text) else None
+    offsets = [(pair[0], pair[1]) for pair in pairs if is_place(pair)]
+    return offsets if offsets and len(offsets) == len(pairs) and _are_words(offsets, text) else None
 
 
-def _are_words(places: Sequence[Place], text: str) -> bool:
+def _are_words(offsets: Sequence[Offsets], text: str) -> bool:
     """Whether these are all words of a text, in order."""
-    borders = [0, *(border for place in places for border in place), len(text)]
+    borders = [0, *(border for place in offsets for border in place), len(text)]
     between = [text[end:start] for end, start in zip(borders[::2], borders[1::2], strict=True)]
     return borders == sorted(borders) and not any(gap.strip() for gap in between)
 
@@ -305,12 +305,12 @@ class SpansWriter(Writer):
 
     def encode(self, sentence: Sentence) -> str:
         """One line; see `strict_layout`."""
-        text, places = strict_layout(sentence)
-        label = [[places[start][0], places[end - 1][1], type_] for start, end, type_ in sentence.labels]
+        text, offsets = strict_layout(sentence)
+        label = [[offsets[start][0], offsets[end - 1][1], type_] for start, end, type_ in sentence.labels]
         value: Object = {"id": sentence.id, "text": text, "label": label, "language": sentence.language or None}
         value["tokens"] = None  # doccano refuses files in which lines have different keys
         if not splits_alike(text, sentence):
-            words = zip(sentence.words, places, strict=True)
+            words = zip(sentence.words, offsets, strict=True)
             value["tokens"] = [
                 {"text": word, "start": start, "end": end, "id": n} for n, (word, (start, end)) in enumerate(words)
             ]

@@ -27,10 +27,10 @@ from nersery.io.repairs import (
     repair_hint,
 )
 from nersery.io.scripts_without_spaces import is_mark, lacks_spaces
-from nersery.io.text import places
+from nersery.io.text import word_offsets
 from nersery.io.tokenization import Splitter, is_joined, splitter, suggested_splitting
 
-Place = tuple[int, int]
+Offsets = tuple[int, int]
 """The characters ``[start, end)`` of a text."""
 SIGNS_HINT = "--split signs (each sign is a word, also in raw text, where no label says where to cut)"
 _RARE = frozenset({UTF8_OFFSETS, NFC_OFFSETS})
@@ -57,14 +57,14 @@ class Span:
     line: int
     text: str | None = None
     parts: int = 1
-    written: Place | None = None
+    written: Offsets | None = None
 
     def fits(self, text: str) -> bool:
         """Whether it covers what the file says it does, if it says anything."""
         is_within = 0 <= self.start <= self.end <= len(text)
         return self.text is None or (is_within and apart(text[self.start : self.end]) == apart(self.text))
 
-    def inner(self, text: str) -> Place:
+    def inner(self, text: str) -> Offsets:
         """The place without the white space at its ends; an empty one where nothing else is there."""
         covered = text[max(0, self.start) : max(0, self.end)]
         start = self.start + len(covered) - len(covered.lstrip())
@@ -82,7 +82,7 @@ class Document:
     Args:
         id: Id of its sentence; with several lines, each sentence adds its line number.
         line: First line in the file, from 1.
-        places: Words of the text, if the file has them.
+        offsets: Of the words of the text, if the file has them.
         language: None takes that of the options.
         issues: What is wrong with its lines, by their numbers from 1.
         counts_characters: Its offsets are known to be right, so that none are in UTF-16.
@@ -95,7 +95,7 @@ class Document:
     text: str
     spans: Sequence[Span]
     line: int = 1
-    places: Sequence[Place] | None = None
+    offsets: Sequence[Offsets] | None = None
     language: str | None = None
     issues: Mapping[int, Sequence[Issue]] = field(default_factory=dict)
     counts_characters: bool = False
@@ -218,42 +218,42 @@ class Line:
         """What stands in it."""
         return self.document.text[self.start : self.end]
 
-    def places(self, cut: Splitter) -> list[Place]:
+    def offsets(self, cut: Splitter) -> list[Offsets]:
         """The words."""
-        known_places = self.document.places
-        if known_places is not None:
-            return list(known_places[bisect_left(known_places, (self.start,)) : bisect_left(known_places, (self.end,))])
-        return [(self.start + start, self.start + end) for start, end in places(cut(self.text), self.text)]
+        known = self.document.offsets
+        if known is not None:
+            return list(known[bisect_left(known, (self.start,)) : bisect_left(known, (self.end,))])
+        return [(self.start + start, self.start + end) for start, end in word_offsets(cut(self.text), self.text)]
 
-    def finer(self, places: Sequence[Place]) -> list[Place]:
+    def finer(self, offsets: Sequence[Offsets]) -> list[Offsets]:
         """The words, those cut in two in which a label begins or ends; no letter is cut from its marks."""
         text = self.document.text
         ends = {border for span in self.spans for border in span.inner(text) if 0 < border < len(text)}
         borders = sorted(border for border in ends if not is_joined(text, border))
         inside = (
-            (start, end, borders[bisect_right(borders, start) : bisect_left(borders, end)]) for start, end in places
+            (start, end, borders[bisect_right(borders, start) : bisect_left(borders, end)]) for start, end in offsets
         )
         return [place for start, end, cuts in inside for place in pairwise([start, *cuts, end])]
 
-    def widened(self, places: Sequence[Place]) -> Line:
+    def widened(self, offsets: Sequence[Offsets]) -> Line:
         """The line, whose labels cover whole words."""
-        return replace(self, spans=[self._whole(span, places) for span in self.spans])
+        return replace(self, spans=[self._whole(span, offsets) for span in self.spans])
 
-    def _whole(self, span: Span, places: Sequence[Place]) -> Span:
+    def _whole(self, span: Span, offsets: Sequence[Offsets]) -> Span:
         start, end = span.inner(self.document.text)
-        touched = self._touched(start, end, places)
+        touched = self._touched(start, end, offsets)
         is_broken = span.parts > 1 or self._misplaced(span, start, end) or not touched
-        if is_broken or self._cut_by(start, end, places) is None:
+        if is_broken or self._cut_by(start, end, offsets) is None:
             return span
         return replace(span, start=touched[0][0], end=touched[-1][1], text=None)
 
-    def entities(self, places: Sequence[Place]) -> tuple[Entity, ...]:
+    def entities(self, offsets: Sequence[Offsets]) -> tuple[Entity, ...]:
         """The labels by words, each once; they have no issues."""
-        first, last = {start: n for n, (start, _) in enumerate(places)}, {end: n for n, (_, end) in enumerate(places)}
+        first, last = {start: n for n, (start, _) in enumerate(offsets)}, {end: n for n, (_, end) in enumerate(offsets)}
         inner = {(*span.inner(self.document.text), span.type): None for span in self.spans}
         return tuple(Entity(first[start], last[end] + 1, type_) for start, end, type_ in inner)
 
-    def issues(self, places: Sequence[Place]) -> Iterator[Issue]:
+    def issues(self, offsets: Sequence[Offsets]) -> Iterator[Issue]:
         """What is wrong with its labels."""
         recount = self._recount()
         rightmost: tuple[int, Span] | None = None
@@ -265,10 +265,10 @@ class Line:
                 yield Issue(message, line=span.line, kind="label in parts", fixes=("label each part by itself",))
             elif message := self._misplaced(span, start, end):
                 yield Issue(message, line=span.line, kind="label out of place", fixes=tuple(recount))
-            elif (part := self._cut_by(start, end, places)) is not None:
+            elif (part := self._cut_by(start, end, offsets)) is not None:
                 fixes = ["--split characters"] if suggested_splitting([self.text]) == "characters" else []
                 if not self.document.is_miscounted:
-                    by_signs = self._cut_by(start, end, self.places(splitter("signs"))) is None
+                    by_signs = self._cut_by(start, end, self.offsets(splitter("signs"))) is None
                     fixes += [SIGNS_HINT] * by_signs + [repair_hint(WHOLE_WORDS), repair_hint(CUT_WORDS)]
                 fixes += recount
                 message = f"{span} covers {covered!r:.60}, a part of {part!r:.60}"
@@ -304,17 +304,17 @@ class Line:
         is_inside = self.start <= start and end <= self.end
         return "" if is_inside else f"{span} continues past the end of its line, expected a label for each line"
 
-    def _cut_by(self, start: int, end: int, places: Sequence[Place]) -> str | None:
+    def _cut_by(self, start: int, end: int, offsets: Sequence[Offsets]) -> str | None:
         """The words that a label covers in part; None where it covers whole ones."""
-        touched = self._touched(start, end, places)
+        touched = self._touched(start, end, offsets)
         if touched and (touched[0][0], touched[-1][1]) == (start, end):
             return None
         return " ".join(self.document.text[slice(*place)] for place in touched)
 
-    def _touched(self, start: int, end: int, places: Sequence[Place]) -> list[Place]:
+    def _touched(self, start: int, end: int, offsets: Sequence[Offsets]) -> list[Offsets]:
         """The words of which a label covers something."""
-        first = max(0, bisect_right(places, (start, len(self.document.text))) - 1)
-        return [place for place in places[first : bisect_left(places, (end,))] if place[1] > start]
+        first = max(0, bisect_right(offsets, (start, len(self.document.text))) - 1)
+        return [place for place in offsets[first : bisect_left(offsets, (end,))] if place[1] > start]
 
 
 def _composed_sizes(text: str) -> list[int]:

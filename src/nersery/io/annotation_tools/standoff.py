@@ -15,7 +15,7 @@ from operator import itemgetter
 from nersery.core.errors import DataError, Issue
 from nersery.core.sentence import Sentence
 from nersery.core.warnings import warn
-from nersery.io.annotation_tools.labelled_text import SIGNS_HINT, Document, Line, Place, Span, options_of
+from nersery.io.annotation_tools.labelled_text import SIGNS_HINT, Document, Line, Offsets, Span, options_of
 from nersery.io.base import RETURN_HINT, Pass, Source, issues_in, lone_return, unread
 from nersery.io.repairs import (
     CRLF_OFFSETS,
@@ -31,7 +31,7 @@ from nersery.io.text import LONGEST, SPLIT_HINT
 from nersery.io.tokenization import splitter
 
 
-def layout(sentence: Sentence, *, spaced: bool = False) -> tuple[str, list[Place]]:
+def layout(sentence: Sentence, *, spaced: bool = False) -> tuple[str, list[Offsets]]:
     """The text of a sentence and the characters of its words in it.
 
     Words are as far apart as in the document if that is known, else as they are usually written.
@@ -44,22 +44,20 @@ def layout(sentence: Sentence, *, spaced: bool = False) -> tuple[str, list[Place
     >>> layout(Sentence(("北京", "很", "大")))[0], layout(Sentence(("Oslo", "!")))[0]
     ('北京很大', 'Oslo !')
     """
-    offsets, text, places, at = sentence.offsets, "", list[Place](), 0
-    is_known = bool(offsets) and all(
-        end - start == len(w) for w, (start, end) in zip(sentence.words, offsets, strict=True)
-    )
+    known, text, offsets, at = sentence.offsets, "", list[Offsets](), 0
+    is_known = bool(known) and all(end - start == len(w) for w, (start, end) in zip(sentence.words, known, strict=True))
     for number, word in enumerate(sentence.words):
         if is_known:
-            start = offsets[number][0] - offsets[0][0]
+            start = known[number][0] - known[0][0]
         else:
             start = at + (number > 0 and (spaced or not touch(sentence.words[number - 1], word)))
         text += " " * (start - at) + word
         at = start + len(word)
-        places.append((start, at))
-    return text, places
+        offsets.append((start, at))
+    return text, offsets
 
 
-def strict_layout(sentence: Sentence) -> tuple[str, list[Place]]:
+def strict_layout(sentence: Sentence) -> tuple[str, list[Offsets]]:
     """`layout`; a `DataError` for a word that begins or ends with white space, which reading strips."""
     if odd := next((word for word in sentence.words if word.strip() != word), None):
         message = f"the word {odd!r} begins or ends with white space, which labels by characters cannot keep"
@@ -68,7 +66,7 @@ def strict_layout(sentence: Sentence) -> tuple[str, list[Place]]:
 
 
 def splits_alike(text: str, sentence: Sentence) -> bool:
-    """Whether reading the text of a sentence gives its words without being told their places."""
+    """Whether reading the text of a sentence gives its words without being told their offsets."""
     return tuple(splitter(StandoffSource.splitting, sentence.language)(text)) == sentence.words
 
 
@@ -143,25 +141,25 @@ class StandoffSource(Source):
         if clash := findings.clash(id, document.line):
             issues.append(clash)
         language = self.options.language if document.language is None else document.language
-        places = uncut_places = [] if issues else line.places(splitter(self.options.split or self.splitting, language))
+        offsets = uncut = [] if issues else line.offsets(splitter(self.options.split or self.splitting, language))
         widened = 0
         if WHOLE_WORDS in self.options.repair:
-            unwidened, line = line, line.widened(uncut_places)
+            unwidened, line = line, line.widened(uncut)
             widened = sum(map(Span.__ne__, unwidened.spans, line.spans))
         if CUT_WORDS in self.options.repair:
-            places = line.finer(uncut_places)
-        words, cleaned = findings.clean([document.text[start:end] for start, end in places])
+            offsets = line.finer(uncut)
+        words, cleaned = findings.clean([document.text[start:end] for start, end in offsets])
         if not issues:
-            issues += line.issues(places)
+            issues += line.issues(offsets)
             try:
-                entities = () if issues else line.entities(places)
+                entities = () if issues else line.entities(offsets)
                 name, start = document.source or (document.id, 0)
-                offsets = tuple((start + first, start + end) for first, end in places)
-                sentence = Sentence(words, entities, id, language, document=name, offsets=offsets)
+                in_document = tuple((start + first, start + end) for first, end in offsets)
+                sentence = Sentence(words, entities, id, language, document=name, offsets=in_document)
             except DataError as error:
                 issues += issues_in(error, document.line)
         if not issues:
-            findings.count(+Counter({WHOLE_WORDS: widened, CUT_WORDS: len(places) - len(uncut_places)}), cleaned)
+            findings.count(+Counter({WHOLE_WORDS: widened, CUT_WORDS: len(offsets) - len(uncut)}), cleaned)
             return sentence
         findings.broken(id, issues, unread(" ".join(words) or line.text, [f"# label: {span}" for span in line.spans]))
         return None

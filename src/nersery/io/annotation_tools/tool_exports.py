@@ -15,7 +15,7 @@ from nersery.core.files import LABELS, TEXT
 from nersery.core.sentence import Corpus, Sentence
 from nersery.core.validation import LONGEST_SENTENCE
 from nersery.core.warnings import warn
-from nersery.io.annotation_tools.labelled_text import Place
+from nersery.io.annotation_tools.labelled_text import Offsets
 from nersery.io.annotation_tools.standoff import layout, splits_alike, strict_layout
 from nersery.io.annotation_tools.word_spans import WordSpansSource, recognises
 from nersery.io.base import ReadOptions, Writer
@@ -29,10 +29,10 @@ LONGEST_NAME = 200
 """Bytes of a document's file name, without number and extension; file systems allow 255 in all."""
 
 
-def _labels(sentence: Sentence, text: str, places: Sequence[Place]) -> Iterator[tuple[int, int, str, str]]:
+def _labels(sentence: Sentence, text: str, offsets: Sequence[Offsets]) -> Iterator[tuple[int, int, str, str]]:
     """The entities by characters of the sentence's text: start, end, type, and what they cover."""
     for start, end, type_ in sentence.labels:
-        first, last = places[start][0], places[end - 1][1]
+        first, last = offsets[start][0], offsets[end - 1][1]
         yield first, last, type_, text[first:last]
 
 
@@ -47,12 +47,12 @@ def _source(sentence: Sentence) -> Object:
 class LabelStudioWriter(Writer):
     """Writes tasks with predictions; offsets count code points, as Label Studio has done since 2022.
 
-    The places of words are added if splitting the text would give other words.
+    The offsets of words are added if splitting the text would give other words.
     """
 
     def encode(self, sentence: Sentence) -> str:
         """One task, see `strict_layout`; `pack_array` makes a list of them."""
-        text, places = strict_layout(sentence)
+        text, offsets = strict_layout(sentence)
         results = [
             {
                 "from_name": "label",
@@ -60,10 +60,10 @@ class LabelStudioWriter(Writer):
                 "type": "labels",
                 "value": {"start": start, "end": end, "text": covered, "labels": [type_]},
             }
-            for start, end, type_, covered in _labels(sentence, text, places)
+            for start, end, type_, covered in _labels(sentence, text, offsets)
         ]
         origin = sentence.origin.method if sentence.origin else "nersery"
-        words = {} if splits_alike(text, sentence) else {"words": places}
+        words = {} if splits_alike(text, sentence) else {"words": offsets}
         task = {"data": {"text": text, "meta": _source(sentence) | words}}
         return f"{ENCODER.encode({**task, 'predictions': [{'model_version': origin, 'result': results}]})}\n"
 
@@ -73,13 +73,13 @@ class ProdigyWriter(Writer):
 
     def encode(self, sentence: Sentence) -> str:
         """One task; see `strict_layout`."""
-        text, places = strict_layout(sentence)
-        following = [*(start for start, _ in places[1:]), places[-1][1]]
+        text, offsets = strict_layout(sentence)
+        following = [*(start for start, _ in offsets[1:]), offsets[-1][1]]
         tokens = [
             {"text": text[start:end], "start": start, "end": end, "id": number, "ws": end < after}
-            for number, ((start, end), after) in enumerate(zip(places, following, strict=True))
+            for number, ((start, end), after) in enumerate(zip(offsets, following, strict=True))
         ]
-        labels = _labels(sentence, text, places)
+        labels = _labels(sentence, text, offsets)
         spans = [
             {"start": first, "end": last, "token_start": entity.start, "token_end": entity.end - 1, "label": type_}
             for entity, (first, last, type_, _) in zip(sentence.entities, labels, strict=True)
@@ -152,7 +152,7 @@ def _whole(sentences: list[Sentence]) -> tuple[str, str]:
     labels: list[str] = []
     at = 0
     for sentence in sorted(sentences, key=lambda sentence: (_place(sentence) is None, _place(sentence) or 0)):
-        text, places = layout(sentence, spaced=True)
+        text, offsets = layout(sentence, spaced=True)
         # Sentences that overlap or touch, as those of a copy, follow each other. In front of a byte order mark stands a
         # space: brat counts one at the start of a file as a character, most readers skip it.
         first = at + bool(parts or text.startswith(BYTE_ORDER_MARK))
@@ -162,7 +162,7 @@ def _whole(sentences: list[Sentence]) -> tuple[str, str]:
             raise DataError(Issue(message, sentence=sentence.id), fix="correct its offsets, or leave them out")
         parts += [" " * (gap - 1) + "\n" if parts and gap else " " * gap, text]
         at = first + len(text)
-        for start, end, type_, covered in _labels(sentence, text, places):
+        for start, end, type_, covered in _labels(sentence, text, offsets):
             labels.append(f"T{len(labels) + 1}\t{_joined(type_)} {first + start} {first + end}\t{covered}\n")
     return "".join(parts) + "\n", "".join(labels)
 

@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from nersery.core.errors import DataError, Issue
 from nersery.core.warnings import warn
-from nersery.io.annotation_tools.labelled_text import Document, Place, Span
+from nersery.io.annotation_tools.labelled_text import Document, Offsets, Span
 from nersery.io.annotation_tools.standoff import StandoffSource
 from nersery.io.base import RETURN_HINT, Pass, ReadOptions, lone_return
 from nersery.io.formats import Format
@@ -139,17 +139,17 @@ class WebannoSource(StandoffSource):
     def documents(self, findings: Pass) -> Iterator[Document]:
         """The document; what is wrong with a line is an issue of its sentence."""
         layer = self._layer_in(findings)
-        spans, places, issues = dict[tuple[str, str], Span](), list[Place](), defaultdict[int, list[Issue]](list)
+        spans, offsets, issues = dict[tuple[str, str], Span](), list[Offsets](), defaultdict[int, list[Issue]](list)
         text, sentence, word = "", 0, _NO_TOKEN
         for row in self._rows(layer):
             sentence += row.begins
             if not row.is_part:
                 gap = " " * (row.start - word.end)
-                text += f"{gap[1:]}\n" if row.begins and places else gap
-                places.append((len(text), len(text) + len(row.word)))
+                text += f"{gap[1:]}\n" if row.begins and offsets else gap
+                offsets.append((len(text), len(text) + len(row.word)))
                 text += row.word
                 word = row
-            start, end = places[-1]
+            start, end = offsets[-1]
             if row.is_part:
                 start += _characters(word.word, row.start - word.start)
                 end = start + len(row.word)
@@ -163,8 +163,10 @@ class WebannoSource(StandoffSource):
                 earlier = spans.get((type_, number), Span(start, start, type_, row.line, ""))
                 covered = (earlier.text or "")[: start - earlier.start] + text[earlier.end : start] + row.word
                 spans[type_, number] = Span(earlier.start, end, type_, earlier.line, covered)
-        if places:
-            yield Document(self.file.stem, text, list(spans.values()), 1, places, issues=issues, counts_characters=True)
+        if offsets:
+            yield Document(
+                self.file.stem, text, list(spans.values()), 1, offsets, issues=issues, counts_characters=True
+            )
 
     def _rows(self, layer: _Layer | None) -> Iterator[_Token]:
         """The lines of words and of parts of words, and others that are no comments."""
