@@ -40,6 +40,8 @@ TESTS = {
     "core.validation": ("core/test_validation", "core/test_tags"),
     "core.tags": ("core/test_tags", *CONLL),
     "core.files": ("core/test_files", "core/test_folders"),
+    "core.folders": ("core/test_folders",),
+    "core.other_jobs": ("core/test_other_jobs",),
     "io.conll": (*CONLL, "io/test_conll_writer", "io/test_io"),
     "io.columns": ("io/test_columns", *CONLL),
     "io.jsonl": ("io/test_jsonl", "io/test_io"),

@@ -1,14 +1,11 @@
 from __future__ import annotations
 
-import contextlib
-import errno
 import hashlib
 import json
 import os
 import pickle
 import re
-import signal
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -18,42 +15,12 @@ from nersery.core.files import (
     cache_folder,
     content_hash,
     copy_atomic,
-    differences,
     open_new,
-    replace_folder,
-    replaced_folder,
     write_atomic,
     write_json,
     write_output,
     written_beside,
 )
-
-StopAfter = Callable[..., contextlib.AbstractContextManager[None]]
-
-
-@pytest.fixture
-def stop_after(monkeypatch: pytest.MonkeyPatch) -> StopAfter:
-    """Within it, all stops after so many files and folders have moved: by an error, or the process is killed."""
-    original = os.replace
-
-    @contextlib.contextmanager
-    def stopping(moves: int, error: type[BaseException] | None = None) -> Iterator[None]:
-        left = moves
-
-        def replace(source: Path, target: Path) -> None:
-            nonlocal left
-            left -= 1
-            if left == -1 and error is not None:
-                raise error
-            if left == -1:
-                os.kill(os.getpid(), signal.SIGKILL)
-            original(source, target)
-
-        with monkeypatch.context() as patch:
-            patch.setattr("os.replace", replace)
-            yield
-
-    return stopping
 
 
 class TestWriting:
@@ -149,95 +116,6 @@ class TestWrittenBeside:
         assert (tmp_path / "thesis").read_text() == "years of work"
 
 
-class Stopped(BaseException):
-    """What Ctrl-C looks like to the code in a process."""
-
-
-class TestReplacedFolder:
-    @pytest.fixture
-    def folder(self, tmp_path: Path) -> Path:
-        """A folder that is to be replaced."""
-        (tmp_path / "x").mkdir()
-        (tmp_path / "x/old").touch()
-        return tmp_path / "x"
-
-    @pytest.fixture(params=["made", "finished"])
-    def replace(self, request: pytest.FixtureRequest, folder: Path) -> Callable[[], None]:
-        """Puts a new one in its place, by either way."""
-
-        def made() -> None:
-            with replaced_folder(folder) as new:
-                (new / "new").touch()
-
-        def finished() -> None:
-            new = folder.with_name("y")
-            new.mkdir()
-            (new / "new").touch()
-            replace_folder(new, folder)
-
-        return made if request.param == "made" else finished
-
-    @pytest.mark.parametrize("error", [OSError, Stopped])
-    @pytest.mark.parametrize("moves", [0, 1])
-    def test_what_goes_wrong_while_folders_move_leaves_the_old_one(
-        self, moves: int, error: type[BaseException], folder: Path, replace: Callable[[], None], stop_after: StopAfter
-    ):
-        with stop_after(moves, error), pytest.raises(error):
-            replace()
-        assert os.listdir(folder) == ["old"]
-        assert not list(folder.parent.glob("x.*"))
-
-    @pytest.mark.parametrize(("moves", "there"), [(0, "old"), (1, "old"), (2, "new")])
-    def test_after_a_kill_the_next_call_finds_the_last_whole_one(
-        self, moves: int, there: str, folder: Path, replace: Callable[[], None], stop_after: StopAfter
-    ):
-        if (child := os.fork()) == 0:
-            with stop_after(moves):
-                replace()
-        assert os.WTERMSIG(os.waitpid(child, 0)[1]) == signal.SIGKILL
-        with pytest.raises(Stopped), replaced_folder(folder):
-            raise Stopped
-        assert os.listdir(folder) == [there]
-        assert not list(folder.parent.glob("x.*"))
-
-    def test_two_at_once_leave_each_other_alone(self, folder: Path):
-        with replaced_folder(folder) as one:
-            (one / "one").touch()
-            with replaced_folder(folder) as other:
-                (other / "other").touch()
-            assert os.listdir(folder) == ["other"]
-        assert os.listdir(folder) == ["one"]
-        assert os.listdir(folder.parent) == ["x"]
-
-    def test_one_behind_a_link_is_replaced_there(self, folder: Path, replace: Callable[[], None]):
-        real = folder.with_name("real")
-        folder.rename(real)
-        folder.symlink_to(real)
-        replace()
-        assert folder.is_symlink()
-        assert os.listdir(real) == ["new"]
-
-    def test_the_first_one_gets_its_folders(self, tmp_path: Path):
-        with replaced_folder(tmp_path / "a/b") as new:
-            assert new.is_dir()
-            (new / "x").touch()
-            assert not (tmp_path / "a/b").exists()
-        assert os.listdir(tmp_path / "a") == ["b"]
-        assert os.listdir(tmp_path / "a/b") == ["x"]
-
-    def test_a_full_disk_names_the_folder(self, folder: Path):
-        with pytest.raises(OSError, match="/x'") as caught, replaced_folder(folder):
-            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-        assert caught.value.filename == str(folder)
-
-    def test_a_folder_of_the_user_s_that_is_called_alike_stays(self, folder: Path):
-        (folder.parent / "x.part-20240101").mkdir()
-        (folder.parent / "x.part-20240101/thesis.tex").touch()
-        with replaced_folder(folder):
-            pass
-        assert os.listdir(folder.parent / "x.part-20240101") == ["thesis.tex"]
-
-
 class TestContent:
     def test_names_and_content_of_a_folder_matter(self, tmp_path: Path):
         digests = set()
@@ -274,23 +152,6 @@ class TestContent:
         assert content_hash(tmp_path / "0" / "a") == hashlib.sha256(b"x").hexdigest()
 
 
-def test_differences_name_what_only_one_side_has():
-    assert differences({"a": None, "b": {"c": 1}}, {"b": {"c": 1, "d": [2]}}) == (
-        "  a: was None, now nothing\n  b.d: was nothing, now [2]"
-    )
-
-
-def test_differences_are_told_by_their_whole_name_and_in_order():
-    old = {"b": {"d": {"e": 1, "f": 2}}, "a": 0, "c": {"x": 1}, "same": {"x": [1]}}
-    new = {"b": {"d": {"e": 2, "f": 2}}, "a": "0", "c": 1, "same": {"x": [1]}}
-    assert differences(old, new).splitlines() == [
-        "  a: was 0, now '0'",
-        "  b.d.e: was 1, now 2",
-        "  c: was {'x': 1}, now 1",
-    ]
-    assert differences(new, new) == ""
-
-
 def test_an_error_of_another_process_reads_as_it_did_there():
     error = DataError([Issue("one", "a.conll", 3), Issue("two\nlines")], fix="mend it")
     again = pickle.loads(pickle.dumps(error))
@@ -302,10 +163,3 @@ def test_a_relative_cache_folder_is_ignored(tmp_path: Path, monkeypatch: pytest.
     for named, expected in (("relative", "home/.cache"), ("", "home/.cache"), (str(tmp_path / "cache"), "cache")):
         monkeypatch.setenv("XDG_CACHE_HOME", named)
         assert cache_folder() == tmp_path / expected / "nersery"
-
-
-def test_a_long_value_is_cut_where_settings_differ() -> None:
-    line = differences({"systems": list(range(100))}, {})
-    assert line.startswith("  systems: was [0, 1, 2,")
-    assert line.endswith(" …, now nothing")
-    assert len(line) < 160

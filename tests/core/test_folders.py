@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import os
+import signal
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -11,15 +14,41 @@ import pytest
 from nersery.core.errors import SettingsError
 from nersery.core.files import (
     cache_folder,
-    check_replaceable,
     files_of,
     is_missing,
     naming_the_full_disk,
     os_errors,
-    real_folder,
     remove_folder,
     unfinished_path,
 )
+from nersery.core.folders import check_replaceable, real_folder, replace_folder, replaced_folder
+
+StopAfter = Callable[..., contextlib.AbstractContextManager[None]]
+
+
+@pytest.fixture
+def stop_after(monkeypatch: pytest.MonkeyPatch) -> StopAfter:
+    """Within it, all stops after so many files and folders have moved: by an error, or the process is killed."""
+    original = os.replace
+
+    @contextlib.contextmanager
+    def stopping(moves: int, error: type[BaseException] | None = None) -> Iterator[None]:
+        left = moves
+
+        def replace(source: Path, target: Path) -> None:
+            nonlocal left
+            left -= 1
+            if left == -1 and error is not None:
+                raise error
+            if left == -1:
+                os.kill(os.getpid(), signal.SIGKILL)
+            original(source, target)
+
+        with monkeypatch.context() as patch:
+            patch.setattr("os.replace", replace)
+            yield
+
+    return stopping
 
 
 class TestNames:
@@ -155,3 +184,92 @@ class TestReplaceable:
         monkeypatch.chdir(tmp_path / "here")
         with pytest.raises(SettingsError, match="is the current folder, which the dataset would replace"):
             self.check(Path(name))
+
+
+class Stopped(BaseException):
+    """What Ctrl-C looks like to the code in a process."""
+
+
+class TestReplacedFolder:
+    @pytest.fixture
+    def folder(self, tmp_path: Path) -> Path:
+        """A folder that is to be replaced."""
+        (tmp_path / "x").mkdir()
+        (tmp_path / "x/old").touch()
+        return tmp_path / "x"
+
+    @pytest.fixture(params=["made", "finished"])
+    def replace(self, request: pytest.FixtureRequest, folder: Path) -> Callable[[], None]:
+        """Puts a new one in its place, by either way."""
+
+        def made() -> None:
+            with replaced_folder(folder) as new:
+                (new / "new").touch()
+
+        def finished() -> None:
+            new = folder.with_name("y")
+            new.mkdir()
+            (new / "new").touch()
+            replace_folder(new, folder)
+
+        return made if request.param == "made" else finished
+
+    @pytest.mark.parametrize("error", [OSError, Stopped])
+    @pytest.mark.parametrize("moves", [0, 1])
+    def test_what_goes_wrong_while_folders_move_leaves_the_old_one(
+        self, moves: int, error: type[BaseException], folder: Path, replace: Callable[[], None], stop_after: StopAfter
+    ):
+        with stop_after(moves, error), pytest.raises(error):
+            replace()
+        assert os.listdir(folder) == ["old"]
+        assert not list(folder.parent.glob("x.*"))
+
+    @pytest.mark.parametrize(("moves", "there"), [(0, "old"), (1, "old"), (2, "new")])
+    def test_after_a_kill_the_next_call_finds_the_last_whole_one(
+        self, moves: int, there: str, folder: Path, replace: Callable[[], None], stop_after: StopAfter
+    ):
+        if (child := os.fork()) == 0:
+            with stop_after(moves):
+                replace()
+        assert os.WTERMSIG(os.waitpid(child, 0)[1]) == signal.SIGKILL
+        with pytest.raises(Stopped), replaced_folder(folder):
+            raise Stopped
+        assert os.listdir(folder) == [there]
+        assert not list(folder.parent.glob("x.*"))
+
+    def test_two_at_once_leave_each_other_alone(self, folder: Path):
+        with replaced_folder(folder) as one:
+            (one / "one").touch()
+            with replaced_folder(folder) as other:
+                (other / "other").touch()
+            assert os.listdir(folder) == ["other"]
+        assert os.listdir(folder) == ["one"]
+        assert os.listdir(folder.parent) == ["x"]
+
+    def test_one_behind_a_link_is_replaced_there(self, folder: Path, replace: Callable[[], None]):
+        real = folder.with_name("real")
+        folder.rename(real)
+        folder.symlink_to(real)
+        replace()
+        assert folder.is_symlink()
+        assert os.listdir(real) == ["new"]
+
+    def test_the_first_one_gets_its_folders(self, tmp_path: Path):
+        with replaced_folder(tmp_path / "a/b") as new:
+            assert new.is_dir()
+            (new / "x").touch()
+            assert not (tmp_path / "a/b").exists()
+        assert os.listdir(tmp_path / "a") == ["b"]
+        assert os.listdir(tmp_path / "a/b") == ["x"]
+
+    def test_a_full_disk_names_the_folder(self, folder: Path):
+        with pytest.raises(OSError, match="/x'") as caught, replaced_folder(folder):
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        assert caught.value.filename == str(folder)
+
+    def test_a_folder_of_the_user_s_that_is_called_alike_stays(self, folder: Path):
+        (folder.parent / "x.part-20240101").mkdir()
+        (folder.parent / "x.part-20240101/thesis.tex").touch()
+        with replaced_folder(folder):
+            pass
+        assert os.listdir(folder.parent / "x.part-20240101") == ["thesis.tex"]

@@ -1,18 +1,26 @@
-"""Messages for folders that belong to another job."""
+"""Messages for folders that belong to another job, and what differs between two records."""
 
 from __future__ import annotations
 
+import re
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from nersery.core.errors import SettingsError
 from nersery.core.locks import LOCK
+
+MOST_SHOWN = 120
+"""Characters of a setting in a message."""
+_DIGEST = re.compile("[0-9a-f]{64}")
+"""A hash of a file's content."""
 
 
 def other_settings(folder: Path, content: str, difference: str, fix: str) -> str:
     """The message for a folder whose content was begun with other settings.
 
     Args:
-        difference: See `nersery.core.files.differences`.
+        difference: See `differences`.
     """
     return f"{folder} holds {content} with other settings:\n{difference}\n{fix}"
 
@@ -45,3 +53,31 @@ def refuse_occupied(folder: Path, job: str, record: str) -> None:
         raise SettingsError(f"{folder} is a file. Choose a folder (--out)")
     if folder.exists() and any(path.name not in beginnings(record) for path in folder.iterdir()):
         raise SettingsError(f"{folder} is not empty and holds no {job}. Choose another folder (--out)")
+
+
+def differences(old: Mapping[str, Any], new: Mapping[str, Any], prefix: str = "") -> str:
+    """The settings in which two nested mappings differ, one a line.
+
+    >>> print(differences({"seed": 1, "data": {"size": 100}}, {"seed": 1, "data": {"size": 200}}))
+      data.size: was 100, now 200
+    >>> print(differences({"train": "0" * 64}, {"train": "1" * 64}))
+      train: the content has changed
+    """
+    lines = []
+    for key in sorted({*old, *new}):
+        if key in old and key in new and old[key] == new[key]:
+            continue
+        if isinstance(old.get(key), Mapping) and isinstance(new.get(key), Mapping):
+            lines.append(differences(old[key], new[key], f"{prefix}{key}."))
+        elif all(_DIGEST.fullmatch(str(record.get(key))) for record in (old, new)):
+            lines.append(f"  {prefix}{key}: the content has changed")
+        else:
+            old_text, new_text = (_shown(record[key]) if key in record else "nothing" for record in (old, new))
+            lines.append(f"  {prefix}{key}: was {old_text}, now {new_text}")
+    return "\n".join(lines)
+
+
+def _shown(value: Any) -> str:
+    """A value, or its beginning if it is a long one, such as a whole system."""
+    text = "a file" if _DIGEST.fullmatch(str(value)) else repr(value)
+    return text if len(text) <= MOST_SHOWN else f"{text[:MOST_SHOWN]} …"

@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from nersery.core.errors import DiskError, SettingsError
-from nersery.core.files import check_replaceable, replaced_folder
+from nersery.core.folders import check_replaceable, replaced_folder
 from nersery.core.outcome import Tally
 from nersery.core.registry import name_of
 from nersery.core.typed_settings import settings_of

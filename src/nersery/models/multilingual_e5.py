@@ -26,7 +26,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nersery.core.errors import MissingResourceError
-from nersery.core.files import cache_folder, os_errors, replaced_folder, write_json
+from nersery.core.files import cache_folder, os_errors, write_json
+from nersery.core.folders import replaced_folder
 from nersery.core.locks import turn
 from nersery.core.warnings import note
 

@@ -20,7 +20,7 @@ from nersery import io
 from nersery.core import files
 from nersery.core.batched import batched
 from nersery.core.errors import NerseryError, SettingsError
-from nersery.core.other_jobs import already_exists, beginnings, foreign_files
+from nersery.core.other_jobs import already_exists, beginnings, differences, foreign_files
 from nersery.core.outcome import Outcome, Reject, Step, Tally
 from nersery.core.progress import Progress
 from nersery.core.sentence import Sentence
@@ -276,7 +276,7 @@ class _Journal(JobRecord):
         recorded, tally = state["fingerprint"], Tally(state["read"], state["written"], Counter(state["reasons"]))
         (output_bytes, reject_bytes), finished = state["bytes"], state["finished"]
         if recorded != fingerprint:
-            return files.differences(recorded, fingerprint) if finished or tally.read else ""
+            return differences(recorded, fingerprint) if finished or tally.read else ""
         self.tally, self.finished = tally, finished
         self.output_bytes, self.reject_bytes = output_bytes, reject_bytes
         if self.writer is not None:

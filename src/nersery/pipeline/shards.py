@@ -13,11 +13,11 @@ from itertools import chain, islice, takewhile
 from pathlib import Path
 from typing import Any, TypeVar
 
-from nersery.core import files
+from nersery.core import files, folders
 from nersery.core.errors import JobFailedError, NerseryError, SettingsError
 from nersery.core.files import open_new
 from nersery.core.locks import LOCK
-from nersery.core.other_jobs import already_exists, beginnings, foreign_files
+from nersery.core.other_jobs import already_exists, beginnings, differences, foreign_files
 from nersery.core.outcome import Reject, Tally
 from nersery.core.progress import Progress
 from nersery.io.folder import MANIFEST, TOTAL
@@ -68,7 +68,7 @@ class ShardJob:
     @property
     def part(self) -> Path:
         """The folder of the unfinished job."""
-        return files.unfinished_path(files.real_folder(self.target))
+        return files.unfinished_path(folders.real_folder(self.target))
 
     def check_target(self, *, overwrite: bool = False) -> None:
         """Check that the target may be written, before any work.
@@ -122,7 +122,7 @@ class ShardJob:
                 self._fill(manifest, answers(remaining), progress)
             self.check_target(overwrite=overwrite)  # somebody may have written there in the meantime
             (self.part / LOCK).unlink(missing_ok=True)
-            files.replace_folder(self.part, self.target)
+            folders.replace_folder(self.part, self.target)
         return manifest.tally
 
     def _fill(self, manifest: _Manifest, answers: Iterator[Answer], progress: Progress | None) -> None:
@@ -202,7 +202,7 @@ class _Manifest(JobRecord):
         *lines, _ = text.split("\n")  # the last one is empty, or was cut off by a kill
         header, *entries = map(json.loads, lines)
         if header["job"] != fingerprint:
-            return files.differences(header["job"], fingerprint) if entries else ""
+            return differences(header["job"], fingerprint) if entries else ""
         shards = [entry for entry in entries if TOTAL not in entry]
         self.shards = list(takewhile(self._is_whole, shards))  # rows follow each other: after a gap none counts
         self.finished = len(self.shards) == len(shards) < len(entries)

@@ -13,7 +13,8 @@ from typing import Any
 from nersery import io
 from nersery.core import tags
 from nersery.core.errors import MissingResourceError, SettingsError
-from nersery.core.files import DESCRIPTION, check_replaceable, replaced_folder, write_atomic
+from nersery.core.files import DESCRIPTION, write_atomic
+from nersery.core.folders import check_replaceable, replaced_folder
 from nersery.core.sentence import Sentence, types_in
 from nersery.core.version import __version__
 from nersery.io.folder import SPANS

@@ -14,7 +14,8 @@ from typing import Any, ClassVar, Literal, Self, overload
 
 from nersery.core.errors import DataError, Issue, MissingResourceError, SettingsError
 from nersery.core.file_settings import files_in
-from nersery.core.files import as_path, check_replaceable, content_hash, replaced_folder
+from nersery.core.files import as_path, content_hash
+from nersery.core.folders import check_replaceable, replaced_folder
 from nersery.core.outcome import Result, Step, Tally
 from nersery.core.progress import Progress
 from nersery.core.registry import Method, get, instance, name_of

@@ -15,7 +15,8 @@ from safetensors.numpy import load_file, save_file
 
 from nersery.core.batched import batched
 from nersery.core.errors import MissingResourceError, SettingsError
-from nersery.core.files import differences, os_errors, write_atomic
+from nersery.core.files import os_errors, write_atomic
+from nersery.core.other_jobs import differences
 from nersery.crosslingual.hmm import hidden_markov
 from nersery.crosslingual.hmm.texts import TextNumbers
 from nersery.crosslingual.hmm.vocabulary import Numbers

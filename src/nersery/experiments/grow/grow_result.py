@@ -12,7 +12,8 @@ from typing import Any
 
 from nersery import io
 from nersery.core.counting import in_minutes
-from nersery.core.files import remove_folder, replaced_folder, write_atomic
+from nersery.core.files import remove_folder, write_atomic
+from nersery.core.folders import replaced_folder
 from nersery.core.sentence import UNKNOWN_COLUMN, Corpus, Sentence
 from nersery.core.wording import worded
 from nersery.evaluate.significance import Comparison, paired_bootstrap

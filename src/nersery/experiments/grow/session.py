@@ -29,7 +29,6 @@ from nersery.core.errors import NerseryError, OutOfTimeError, SettingsError
 from nersery.core.files import (
     as_path,
     content_hash,
-    differences,
     refuse_unwritable,
     refuse_within,
     remove_folder,
@@ -37,7 +36,7 @@ from nersery.core.files import (
     write_json,
 )
 from nersery.core.locks import locked
-from nersery.core.other_jobs import other_settings, refuse_occupied
+from nersery.core.other_jobs import differences, other_settings, refuse_occupied
 from nersery.core.progress import print_line, time_limit
 from nersery.core.ranges import Range
 from nersery.core.registry import BUNDLED

@@ -12,8 +12,8 @@ from typing import Any
 
 from nersery.core import file_settings, registry
 from nersery.core.errors import SettingsError
-from nersery.core.files import content_hash, differences, refuse_unwritable, remove_folder
-from nersery.core.other_jobs import other_settings, refuse_occupied
+from nersery.core.files import content_hash, refuse_unwritable, remove_folder
+from nersery.core.other_jobs import differences, other_settings, refuse_occupied
 from nersery.core.version import __version__
 from nersery.experiments.recipe import Recipe
 from nersery.experiments.recipe_file.data_files import SPLITS

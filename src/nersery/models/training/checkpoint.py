@@ -28,9 +28,9 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor
 
 from nersery.core.errors import NerseryError, SettingsError
-from nersery.core.files import differences, os_errors, write_atomic
+from nersery.core.files import os_errors, write_atomic
 from nersery.core.locks import LOCK, TURN, locked
-from nersery.core.other_jobs import other_settings
+from nersery.core.other_jobs import differences, other_settings
 from nersery.models.training.snapshot import Tensors
 
 CHECKPOINT_SECONDS = 60.0

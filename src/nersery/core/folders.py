@@ -1,0 +1,105 @@
+"""Folders that take the place of others as a whole."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import secrets
+import shutil
+from collections.abc import Iterator, Sequence
+from fnmatch import fnmatchcase
+from pathlib import Path
+
+from nersery.core.errors import SettingsError
+from nersery.core.files import naming_the_full_disk, refuse_unwritable
+from nersery.core.locks import LOCK, locked
+
+_IN_WORKSHOP = {LOCK, "new", "old", "gone"}
+
+
+def check_replaceable(folder: Path, mark: str, what: str, own: Sequence[str], *, force: bool) -> None:
+    """Raise `SettingsError` if a folder must not be overwritten; a folder with other files never is.
+
+    Args:
+        mark: The file that identifies such a folder.
+        what: Name of its content in messages.
+        own: Patterns of all files that it may hold.
+    """
+    refuse_unwritable(folder)
+    current = Path.cwd()
+    if folder.resolve() in (current, *current.parents):
+        raise SettingsError(f"{folder} is the current folder, which the {what} would replace. Choose another folder")
+    if folder.exists() and not folder.is_dir():
+        raise SettingsError(f"{folder} is a file, expected the folder to write the {what} to")
+    if folder.exists() and not force:
+        raise SettingsError(f"{folder} exists already. Choose another folder, or allow to overwrite it (--force)")
+    if folder.exists() and any(folder.iterdir()) and not (folder / mark).exists():
+        raise SettingsError(f"{folder} holds no {what}, so even --force does not overwrite it. Choose another folder")
+    names = sorted(path.name for path in folder.iterdir()) if folder.exists() else []
+    if others := [name for name in names if not any(fnmatchcase(name, pattern) for pattern in own)]:
+        raise SettingsError(
+            f"{folder} holds {', '.join(others[:5])}, which is no part of the {what} and would be lost. "
+            "Move it away, or choose another folder"
+        )
+
+
+def real_folder(folder: Path) -> Path:
+    """A folder under a name that others can be made beside; a link stays one when its folder is replaced."""
+    return folder.resolve() if folder.is_symlink() or folder.name in ("", "..") else folder
+
+
+@contextlib.contextmanager
+def replaced_folder(folder: Path) -> Iterator[Path]:
+    """A new folder that takes the place of one when everything is in it; made at once, to fail before the work."""
+    folder = real_folder(folder)
+    with _workshop(folder) as workshop:
+        new = workshop / "new"
+        new.mkdir()
+        with naming_the_full_disk(folder):
+            yield new
+        _swap(new, folder, workshop)
+
+
+def replace_folder(new: Path, folder: Path) -> None:
+    """Put a folder that is finished in the place of one; after a kill, the old or the new one is there as a whole."""
+    folder = real_folder(folder)
+    with _workshop(folder) as workshop:
+        _swap(new, folder, workshop)
+
+
+@contextlib.contextmanager
+def _workshop(folder: Path) -> Iterator[Path]:
+    """A locked folder beside another, to hold its successor and then itself; leftovers of kills are removed."""
+    workshop = folder.with_name(f"{folder.name}.part-{secrets.token_hex(4)}")
+    workshop.mkdir(parents=True)
+    with locked(workshop):
+        pattern = re.compile(re.escape(folder.name) + r"\.part-[0-9a-f]{8}")
+        for leftover in folder.parent.iterdir():
+            if pattern.fullmatch(leftover.name) and leftover != workshop:
+                with contextlib.suppress(SettingsError, OSError):  # another process is at work there
+                    if {path.name for path in leftover.iterdir()} <= _IN_WORKSHOP:
+                        with locked(leftover):
+                            _clear(leftover, folder)
+        try:
+            yield workshop
+        finally:
+            _clear(workshop, folder)
+
+
+def _swap(new: Path, folder: Path, workshop: Path) -> None:
+    """Two renames, because no single one can replace a folder with files.
+
+    After a kill in between, `_clear` undoes the first.
+    """
+    if folder.exists():
+        os.replace(folder, workshop / "old")
+    os.replace(new, folder)
+
+
+def _clear(workshop: Path, folder: Path) -> None:
+    """Remove what is no longer needed; an old folder that none has followed goes back to its place."""
+    old = workshop / "old"
+    if old.exists():
+        os.replace(old, workshop / "gone" if folder.exists() else folder)
+    shutil.rmtree(workshop, ignore_errors=True)

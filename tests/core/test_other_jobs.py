@@ -1,0 +1,29 @@
+"""How the settings of two jobs differ."""
+
+from __future__ import annotations
+
+from nersery.core.other_jobs import differences
+
+
+def test_differences_name_what_only_one_side_has():
+    assert differences({"a": None, "b": {"c": 1}}, {"b": {"c": 1, "d": [2]}}) == (
+        "  a: was None, now nothing\n  b.d: was nothing, now [2]"
+    )
+
+
+def test_differences_are_told_by_their_whole_name_and_in_order():
+    old = {"b": {"d": {"e": 1, "f": 2}}, "a": 0, "c": {"x": 1}, "same": {"x": [1]}}
+    new = {"b": {"d": {"e": 2, "f": 2}}, "a": "0", "c": 1, "same": {"x": [1]}}
+    assert differences(old, new).splitlines() == [
+        "  a: was 0, now '0'",
+        "  b.d.e: was 1, now 2",
+        "  c: was {'x': 1}, now 1",
+    ]
+    assert differences(new, new) == ""
+
+
+def test_a_long_value_is_cut_where_settings_differ() -> None:
+    line = differences({"systems": list(range(100))}, {})
+    assert line.startswith("  systems: was [0, 1, 2,")
+    assert line.endswith(" …, now nothing")
+    assert len(line) < 160
