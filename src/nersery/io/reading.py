@@ -67,7 +67,9 @@ def open_text(path: str | Path, options: ReadOptions = _DEFAULTS, attached_share
     return source
 
 
-def opened(corpus: Sentences, name: str = "the corpus", *, raw: bool = False, attached_share: float | None = None) -> Source:
+def opened(
+    corpus: Sentences, name: str = "the corpus", *, raw: bool = False, attached_share: float | None = None
+) -> Source:
     """The sentences of a file or folder, or those that are given; a `SettingsError` for what can be read only once.
 
     Args:

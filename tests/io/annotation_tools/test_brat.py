@@ -161,10 +161,15 @@ def test_a_byte_order_mark_may_count_as_a_character(tmp_path: Path, shift: int) 
     assert sentence.labels == ((0, 1, "PER"), (2, 3, "LOC"))
 
 
-def test_a_label_within_a_short_phrase_of_chinese_is_to_be_read_by_characters(tmp_path: Path) -> None:
+def test_chinese_is_read_by_characters(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("特朗普指出：他在北京工作很多年。\n", "utf-8")
+    (tmp_path / "a.ann").write_text("T1\tPER 0 3\t特朗普\n", "utf-8")
+    assert read(tmp_path / "a.ann")[0].labels == ((0, 3, "PER"),)
+
+
+def test_a_label_within_a_phrase_of_chinese_is_to_be_read_by_characters(tmp_path: Path) -> None:
     """To cover the whole word would be a wrong label, because the word is a phrase."""
     (tmp_path / "a.txt").write_text("特朗普指出：他在北京工作很多年。\n", "utf-8")
     (tmp_path / "a.ann").write_text("T1\tPER 0 3\t特朗普\n", "utf-8")
     with pytest.raises(DataError, match=r'Fix: correct the file, or .*: split="characters"'):
-        read(tmp_path / "a.ann")
-    assert read(tmp_path / "a.ann", split="characters")[0].labels == ((0, 3, "PER"),)
+        read(tmp_path / "a.ann", split="signs")

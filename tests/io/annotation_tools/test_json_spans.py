@@ -316,12 +316,26 @@ def test_labels_that_are_off_by_one_cover_whole_words_when_asked_for(tmp_path: P
     assert "Y [0, 10) 'Oslo-based' overlaps X [0, 10)" in issues(path, "whole-words")[0]
 
 
-def test_characters_of_scripts_without_spaces_are_parted_when_asked_for(tmp_path: Path) -> None:
-    path = save(tmp_path / "a.jsonl", {"text": "王小明在北京工作", "label": [[0, 3, "PER"], [4, 6, "LOC"]]})
+def test_text_without_spaces_is_cut_into_characters(tmp_path: Path) -> None:
+    short = {"text": "王来了", "label": []}
+    path = save(tmp_path / "a.jsonl", {"text": "王小明在北京工作", "label": [[0, 3, "PER"], [4, 6, "LOC"]]}, short)
+    sentence, other = read(path)
+    assert (len(sentence), sentence.labels, len(other)) == (8, ((0, 3, "PER"), (4, 6, "LOC")), 3)
     with pytest.raises(DataError, match='split="characters"'):
-        read(path)
-    [sentence] = read(path, split="characters")
-    assert (len(sentence), sentence.labels) == (8, ((0, 3, "PER"), (4, 6, "LOC")))
+        read(path, split="punctuation")
+
+
+def test_words_that_were_cut_out_of_chinese_stay(tmp_path: Path) -> None:
+    segmented = {"text": "王小明 在 北京 工作 。", "label": [[0, 3, "PER"], [6, 8, "LOC"]]}
+    [sentence] = read(save(tmp_path / "a.jsonl", segmented))
+    assert sentence.words == ("王小明", "在", "北京", "工作", "。")
+
+
+@pytest.mark.parametrize("words", [("王小明", "在", "北京工作"), ("王", "小", "明"), ("王",), ("Ada", "来", "了")])
+def test_words_without_spaces_are_written_and_read_again(tmp_path: Path, words: tuple[str, ...]) -> None:
+    sentence = Sentence(words, (Entity(0, 1, "PER"),), id="a")
+    nersery.write([sentence], tmp_path / "a.jsonl", format="spans")
+    assert read(tmp_path / "a.jsonl")[0].words == words
 
 
 def test_places_that_javascript_counted(tmp_path: Path) -> None:

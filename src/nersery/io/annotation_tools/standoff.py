@@ -9,7 +9,8 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections import Counter
 from collections.abc import Iterator
-from functools import partial
+from functools import cached_property, partial
+from itertools import islice
 from operator import itemgetter
 
 from nersery.core.errors import DataError, Issue
@@ -26,9 +27,12 @@ from nersery.io.repairs import (
     WHOLE_WORDS,
     repair_hint,
 )
-from nersery.io.scripts_without_spaces import touch
+from nersery.io.scripts_without_spaces import lacks_spaces, touch
 from nersery.io.text import LONGEST, SPLIT_HINT
-from nersery.io.tokenization import splitter
+from nersery.io.tokenization import splitter, suggested_splitting
+
+DOCUMENTS_READ = 100
+"""Texts that are looked at before their file is split into words."""
 
 
 def layout(sentence: Sentence, *, spaced: bool = False) -> tuple[str, list[Offsets]]:
@@ -67,22 +71,32 @@ def strict_layout(sentence: Sentence) -> tuple[str, list[Offsets]]:
 
 def splits_alike(text: str, sentence: Sentence) -> bool:
     """Whether reading the text of a sentence gives its words without being told their offsets."""
-    return tuple(splitter(StandoffSource.splitting, sentence.language)(text)) == sentence.words
+    splittings = (StandoffSource.splitting, "characters") if lacks_spaces(text) else (StandoffSource.splitting,)
+    return all(tuple(splitter(name, sentence.language)(text)) == sentence.words for name in splittings)
 
 
 class StandoffSource(Source):
     """Sentences from texts with labels by code points.
 
-    ``--split characters`` also separates the characters of scripts without spaces.
+    Unless the options say otherwise, a file whose first texts run on without spaces is split into characters.
     """
 
     is_split = True
     splitting = "punctuation"
-    """How words are split unless the options say otherwise."""
+    """How other texts are split."""
     return_hint = RETURN_HINT
     """What to do about carriage returns inside lines."""
     numbers_lines = False
     """Whether the id of a sentence has the number of its line even where there is one line alone."""
+
+    def _words(self, language: str, text: str) -> list[str]:
+        return splitter(self.options.split or self._suggested, language)(text)
+
+    @cached_property
+    def _suggested(self) -> str:
+        first = islice(self.documents(Pass(self.file, self.options)), DOCUMENTS_READ)
+        lines = (line.text for document in first for line in document.lines())
+        return "characters" if suggested_splitting(lines) == "characters" else self.splitting
 
     @abstractmethod
     def documents(self, findings: Pass) -> Iterator[Document]:
@@ -141,7 +155,7 @@ class StandoffSource(Source):
         if clash := findings.clash(id, document.line):
             issues.append(clash)
         language = self.options.language if document.language is None else document.language
-        offsets = uncut = [] if issues else line.offsets(splitter(self.options.split or self.splitting, language))
+        offsets = uncut = [] if issues else line.offsets(partial(self._words, language))
         widened = 0
         if WHOLE_WORDS in self.options.repair:
             unwidened, line = line, line.widened(uncut)
