@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+from nersery.core.languages import primary
+
 APOSTROPHES = "'’‘´"
 """With two signs that are typed for it: *d‘Or*."""
 FOLLOWING = {"a": "aı", "ı": "aı", "o": "au", "u": "au", "e": "ei", "i": "ei", "ö": "eü", "ü": "eü"}
@@ -16,11 +18,7 @@ _TURKIC = re.compile(
 )
 """What begins an ending; *Kur'an* has none."""
 _BEHIND_COLON = re.compile(r"(?<=\w\w):[^\W\d_]+$")
-TURKISH = ("tr", "tur")
-_INFLECTIONS = {
-    **dict.fromkeys((*TURKISH, "az", "aze", "crh"), _TURKIC),
-    **dict.fromkeys(("fi", "fin", "sv", "swe"), _BEHIND_COLON),
-}
+_INFLECTIONS = {**dict.fromkeys(("tr", "az", "crh"), _TURKIC), **dict.fromkeys(("fi", "sv"), _BEHIND_COLON)}
 _WITHOUT_BUFFER = re.compile(r"[ny]?((?P<genitive>[ıiuü]n)|(?P<y>[aeıiuü]$|l[ae](?!r)|[dt][ıiuü](?!r)|m[ıiuü]ş)|[dt])")
 
 
@@ -32,7 +30,7 @@ def inflection(name: str, language: str) -> str:
     >>> inflection("EU:n", "fi"), inflection("Sana'a", "en"), inflection("Ankara'da", "")
     (':n', '', '')
     """
-    pattern = _INFLECTIONS.get(_code(language))
+    pattern = _INFLECTIONS.get(primary(language))
     match = pattern.search(name) if pattern else None
     return match[0] if match and (match[0].islower() or name.isupper()) else ""  # not *Dell'Inferno*
 
@@ -49,7 +47,7 @@ def inflected(name: str, ending: str, language: str) -> str:
     """
     sounds = _lower(name) + "e" * (len(name) > 1 and name.isupper() and not FOLLOWING.keys() & {*_lower(name[1:])})
     vowels = [sound for sound in sounds if sound in FOLLOWING]
-    if not ending or _code(language) not in TURKISH or not vowels or not sounds[-1].isalpha():
+    if not ending or primary(language) != "tr" or not vowels or not sounds[-1].isalpha():
         return name + ending
     letters = _lower(ending[1:])
     match = _WITHOUT_BUFFER.match(letters)
@@ -67,10 +65,6 @@ def inflected(name: str, ending: str, language: str) -> str:
         written += letter
     written = buffer + written
     return name + ending[0] + (written.replace("i", "İ").upper() if ending.isupper() else written)
-
-
-def _code(language: str) -> str:
-    return language.replace("_", "-").partition("-")[0].lower()
 
 
 def _lower(text: str) -> str:

@@ -9,6 +9,7 @@ from itertools import islice
 
 from nersery.augment.words.thesaurus import FUNCTION_WORDS
 from nersery.core.errors import DataError
+from nersery.core.languages import primary
 from nersery.core.scripts import script_of
 from nersery.core.sentence import Sentence
 from nersery.models.bundled import ENGLISH_NER, MULTILINGUAL_NER
@@ -40,7 +41,7 @@ class TextProfile:
     @property
     def is_english(self) -> bool:
         """Whether the bundled English models suit it."""
-        return self.language.split("-")[0].casefold() in ("en", "eng")
+        return primary(self.language) == "en"
 
     def __str__(self) -> str:
         name = "English" if self.is_english else self.language or f"not English ({self.script.capitalize()} script)"

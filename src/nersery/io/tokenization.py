@@ -11,6 +11,7 @@ from unicodedata import category
 
 from nersery.core.errors import SettingsError, did_you_mean
 from nersery.core.inflection import APOSTROPHES
+from nersery.core.languages import primary
 from nersery.core.sentence import Sentence
 from nersery.io.scripts_without_spaces import LONGEST_MEAN, NO_SPACES, STACKERS, is_mark, runs_on
 
@@ -33,15 +34,6 @@ ORDINALS = frozenset("bs cs da de et eu fi fo hr hu is lb lv nb nn no pl sk sl s
 """Languages that write an ordinal number with a full stop: *3. Oktober*."""
 RAISED = "⁺⁻⁼⁽⁾₊₋₌₍₎"
 """Signs of exponents, charges and indices, which belong to the word as raised digits do: *Fe³⁺*, *10⁻³*."""
-TWO_LETTERS = {
-    "baq": "eu", "bos": "bs", "cat": "ca", "ces": "cs", "cze": "cs", "dan": "da", "deu": "de", "dut": "nl",
-    "ekk": "et", "eng": "en", "est": "et", "eus": "eu", "fao": "fo", "fin": "fi", "fra": "fr", "fre": "fr",
-    "ger": "de", "hin": "hi", "hrv": "hr", "hun": "hu", "ice": "is", "isl": "is", "ita": "it", "lav": "lv",
-    "ltz": "lb", "lvs": "lv", "mar": "mr", "nep": "ne", "nld": "nl", "nno": "nn", "nob": "nb", "nor": "no",
-    "npi": "ne", "oci": "oc", "pol": "pl", "slk": "sk", "slo": "sk", "slv": "sl", "srp": "sr", "swe": "sv",
-    "tur": "tr", "vie": "vi",
-}  # fmt: skip
-"""The codes of these languages in ISO 639-3 and 639-2, and as they are written above."""
 ABBREVIATIONS = frozenset(
     """mr mrs ms dr prof st sr jr rev gen col capt lt sgt hon gov sen rep pres inc ltd co corp vs etc cf ca approx
     vol pp jan feb apr jun jul aug sep sept oct nov dec hr fr bzw usw vgl evtl ggf bspw nr
@@ -109,8 +101,7 @@ def splitter(splitting: str, language: str = "") -> Splitter:
     >>> splitter("characters")("東京へ Tokyo。")
     ['東', '京', 'へ', 'Tokyo', '。']
     """
-    language = language.partition("-")[0].lower()
-    language = TWO_LETTERS.get(language, language)
+    language = primary(language)
     if splitting == "spaces":  # all of these can be pickled, so that a source that uses them can travel to workers
         return str.split
     if splitting in ("punctuation", "characters"):

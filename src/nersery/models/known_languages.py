@@ -4,24 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from nersery.core.languages import primary
 from nersery.core.registry import BUNDLED
 from nersery.models.bundled import ENGLISH, MULTILINGUAL, is_multilingual, multilingual
 
-ENGLISH_CODES = ("", "en", "eng")
 LANGUAGES = (
-    "af afr am amh ar ara arb as asm az aze be bel bg bul bn ben br bre bs bos ca cat cs ces cy cym da dan de deu el "
-    "ell eo epo es spa et est eu eus fa fas fi fin fr fra fy fry ga gle gd gla gl glg gu guj ha hau he heb hi hin hr "
-    "hrv hu hun hy hye id ind is isl it ita ja jpn jv jav ka kat kk kaz km khm kn kan ko kor ku kur ky kir la lat lo "
-    "lao lt lit lv lav mg mlg mk mkd ml mal mn mon mr mar ms msa my mya ne nep nl nld no nor nb nob nn nno om orm or "
-    "ori pa pan pl pol ps pus pt por ro ron ru rus sa san sd snd si sin sk slk sl slv so som sq sqi sr srp su sun sv "
-    "swe sw swa ta tam te tel th tha tl fil tr tur ug uig uk ukr ur urd uz uzb vi vie xh xho yi yid zh zho cmn"
+    "af am ar as az be bg bn br bs ca cs cy da de el eo es et eu fa fi fr fy ga gd gl gu ha he hi hr hu hy id is it ja "
+    "jv ka kk km kn ko ku ky la lo lt lv mg mk ml mn mr ms my nb ne nl nn no om or pa pl ps pt ro ru sa sd si sk sl so "
+    "sq sr su sv sw ta te th tl tr ug uk ur uz vi xh yi zh"
 )
-"""The languages of XLM-R's text, whose vocabulary multilingual E5 has, as ISO 639-1 and 639-3 codes."""
+"""The languages of XLM-R's text, whose vocabulary multilingual E5 has, as `primary` gives them."""
 
 MASKED_LANGUAGES = (
-    "ar ara arb bn ben cs ces de deu el ell en eng es spa fa fas fi fin fr fra gu guj he heb hi hin hu hun id ind it "
-    "ita ja jpn kn kan ko kor ml mal mr mar ne nep nl nld pa pan pl pol pt por ru rus si sin sw swa sv swe ta tam te "
-    "tel tr tur ur urd vi vie zh zho cmn"
+    "ar bn cs de el en es fa fi fr gu he hi hu id it ja kn ko ml mr ne nl pa pl pt ru si sv sw ta te tr ur vi zh"
 )
 """The 36 languages of the text that the masked language model on multilingual E5 was trained on. Of the others it
 knows the subwords, but fills gaps with words of other languages.
@@ -37,8 +32,8 @@ def knows(language: str, name: str = ENGLISH, languages: str = LANGUAGES) -> boo
     >>> knows("en-GB"), knows(""), knows("de"), knows("de", "bundled-multilingual")
     (True, True, False, True)
     """
-    code = language.replace("_", "-").split("-")[0].casefold()
-    return code in ENGLISH_CODES or (is_multilingual(name) and code in languages.split())
+    code = primary(language)
+    return code in ("", "en") or (is_multilingual(name) and code in languages.split())
 
 
 def unknown_languages(name: str, present: Iterable[str], languages: str = LANGUAGES) -> str:

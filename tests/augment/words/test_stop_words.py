@@ -46,6 +46,14 @@ def test_a_language_has_the_list_that_lies_beside_the_code() -> None:
     assert found == {"te": {"మరియు"}}
 
 
+@pytest.mark.parametrize(("two", "three"), [("de", "deu"), ("de", "GER"), ("en", "eng"), ("tr", "tur-TR")])
+def test_codes_of_three_letters_have_the_list_too(two: str, three: str, capsys: pytest.CaptureFixture[str]) -> None:
+    short, long = (text("the und bir", language) for language in (two, three))
+    assert stop_words(long)[three] == stop_words(short)[two] != frozenset()
+    assert function_words(long) == function_words(short)
+    assert capsys.readouterr().err == ""
+
+
 def test_function_words_of_all_languages_at_once(capsys: pytest.CaptureFixture[str]) -> None:
     assert function_words(text("the system")) == function_words([]) == FUNCTION_WORDS, "the list is too long"
     german = function_words(text("Hund", "de"))

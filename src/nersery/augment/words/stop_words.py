@@ -14,6 +14,7 @@ from pathlib import Path
 
 from nersery.augment.words.thesaurus import FUNCTION_WORDS
 from nersery.augment.words.word_lists import read_words
+from nersery.core.languages import primary
 from nersery.core.sentence import Sentence
 from nersery.core.text_forms import DOTTED_I, composed
 from nersery.core.warnings import warn
@@ -78,7 +79,7 @@ def function_words(gold: Sequence[Sentence]) -> frozenset[str]:
     list the most frequent words. Where neither sentences nor their words say the language, a note does.
     """
     codes = {language: _shown_language(gold, language) for language in {sentence.language for sentence in gold}}
-    own = (_listed(code) or _common(gold, language, code) for language, code in codes.items() if _code(code) != "en")
+    own = (_listed(code) or _common(gold, language, code) for language, code in codes.items() if primary(code) != "en")
     found = FUNCTION_WORDS.union(*own)
     if not codes.get("", "en") and not all(lacks_spaces(word) for s in gold if not s.language for word in s.words):
         warn(
@@ -128,7 +129,7 @@ def _common(gold: Iterable[Sentence], language: str, code: str) -> frozenset[str
     del counts[""]
     listed = _listed(code)
     if listed:
-        always = FUNCTION_WORDS if _code(code) == "en" else frozenset()
+        always = FUNCTION_WORDS if primary(code) == "en" else frozenset()
         return always | {word for word in listed & counts.keys() if counts[word] >= COMMON * total}
     return frozenset(word for word, count in counts.items() if count >= max(LEAST_COUNT, FREQUENT * total))
 
@@ -138,7 +139,7 @@ def _listed(language: str) -> frozenset[str]:
     """The list of a language such as ``en`` or ``en-GB``; empty when there is none."""
     from stopwordsiso import stopwords
 
-    words = read_words(path) if (path := _shipped().get(_code(language))) else stopwords(_code(language))
+    words = read_words(path) if (path := _shipped().get(primary(language))) else stopwords(primary(language))
     return frozenset(map(bare, words)) - {""}
 
 
@@ -151,10 +152,6 @@ def _codes() -> list[str]:
 
 def _shipped() -> dict[str, Path]:
     return {path.stem: path for path in LISTS.glob("*.txt")}
-
-
-def _code(language: str) -> str:
-    return language.replace("_", "-").split("-")[0].lower()
 
 
 def _warn_of_missing(language: str) -> None:

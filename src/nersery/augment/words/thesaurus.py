@@ -10,6 +10,7 @@ from pathlib import Path
 
 from nersery.augment.words.word_lists import check_file, read_lines, read_words
 from nersery.core.errors import DataError, Issue, MissingResourceError
+from nersery.core.languages import primary
 from nersery.core.registry import Method
 from nersery.core.sentence import Sentence
 from nersery.core.text_forms import DOTTED_I, composed
@@ -31,7 +32,7 @@ WordNet is of nouns, verbs, adjectives and adverbs. What is spelled there like o
 something else: ``who`` is the World Health Organization, ``may`` the hawthorn.
 """
 
-DOTTED_I_LANGUAGES = ("tr", "tur", "az", "aze")
+DOTTED_I_LANGUAGES = ("tr", "az")
 
 _SYNSET = re.compile(r"\d{8} \d\d [nvasr] ([0-9a-f]{2}) ")
 
@@ -68,7 +69,7 @@ class Thesaurus:
 
 def _in_case_of(words: list[str], word: str, language: str) -> list[str]:
     """Words with the capitals of another one, but *United States* for *US*; that of *i* is *İ* in Turkish."""
-    dotted = language.partition("-")[0] in DOTTED_I_LANGUAGES
+    dotted = primary(language) in DOTTED_I_LANGUAGES
     if word.isupper() and sum(map(str.isalpha, word)) > 1 and all(synonym == synonym.lower() for synonym in words):
         return [(synonym.replace("i", "İ") if dotted else synonym).upper() for synonym in words]
     if not words or not word[0].isupper():

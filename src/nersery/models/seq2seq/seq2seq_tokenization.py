@@ -10,6 +10,7 @@ from typing import Any
 from unicodedata import category
 
 from nersery.core.errors import MissingResourceError, SettingsError
+from nersery.core.languages import primary
 from nersery.core.text_forms import respelled
 from nersery.models.masked.masked_inputs import GAP, OWN
 from nersery.models.seq2seq.seq2seq_inputs import BROKEN, UNKNOWN
@@ -157,12 +158,12 @@ class Seq2SeqTokenization:
                     yield from ids
 
     def _code(self, language: str) -> str:
-        """The model's code for a language, e.g. ``hi_IN`` for ``hi``."""
-        wanted = language.replace("-", "_")
-        for known in (wanted, wanted.split("_")[0]):
-            for code in self.codes:
-                if known and known.lower() in (code.lower(), code.split("_")[0].lower()):
-                    return code
+        """The model's code for a language, e.g. ``hi_IN`` or ``hin_Deva`` for ``hi``."""
+        codes = [code for code in self.codes if primary(code) == primary(language)]
+        rest = language.replace("-", "_").partition("_")[2].lower()
+        alike = [code for code in codes if code.partition("_")[2].lower() == rest]  # zho_Hant for zh-Hant
+        if codes:
+            return (alike or codes)[0]
         issue = f'has no code for the language "{language}"' if language else "needs the language of each text"
         advice = "Name one of these, or a model" if language else "Give the sentences a language, or name a model"
         raise SettingsError(
