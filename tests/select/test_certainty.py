@@ -68,6 +68,17 @@ def test_a_tagger_without_dropout_is_refused_before_it_is_trained(selector, tiny
     selector.check_tagger(TransformerTagger(str(tmp_path), dropout=0.1))
 
 
+def test_a_named_tagger_without_dropout_is_refused_when_checked(tmp_path):
+    for dropout in (0.0, 0.2):
+        tagger = BiLSTMCRF(steps=1, word_size=8, spelling_size=8, hidden_size=8, dropout=dropout)
+        tagger.fit(GOLD)
+        tagger.save(tmp_path / str(dropout))
+    with pytest.raises(SettingsError, match="does not have"):
+        Certainty(tagger=str(tmp_path / "0.0")).check()
+    Certainty(tagger=str(tmp_path / "0.2")).check()
+    Certainty().check()
+
+
 def test_a_tagger_of_its_own_without_dropout_is_refused_when_checked():
     with pytest.raises(SettingsError, match="does not have"):
         SelfTraining(tagger={"method": "bilstm_crf", "dropout": 0.0}).check()

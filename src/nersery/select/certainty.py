@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from nersery.core.ranges import Count, Rate
 from nersery.core.sentence import Sentence
 from nersery.select.base import Selector, TaggerJudge
-from nersery.taggers.base import Tagger
+from nersery.taggers.base import Tagger, load_tagger
 
 
 @dataclass
@@ -31,6 +31,11 @@ class Certainty(TaggerJudge, Selector):
 
     threshold: Rate = 0.9
     passes: Count = 10
+
+    def check(self) -> None:
+        """Look for the named tagger, and refuse one without dropout; see `Selector.check`."""
+        if self.tagger is not None:
+            load_tagger(self.tagger).check_certainty()
 
     def check_tagger(self, tagger: Tagger) -> None:
         """Refuse one without dropout; see `Selector.check_tagger`."""
