@@ -196,7 +196,7 @@ def test_in_fine_tuning_every_beginning_is_shown_and_the_whole_is_written(monkey
 
 def test_a_sentence_too_long_to_learn_from_is_left_out(tiny_seq2seq: str, capsys: pytest.CaptureFixture[str]) -> None:
     long = Sentence(("Ada", *["saw"] * 99), (Entity(0, 1, "PER"),), id="gold:3")
-    MulDA(model=tiny_seq2seq, epochs=1, device="cpu").fit([*GOLD, long])
+    MulDA(model=tiny_seq2seq, epochs=1, device="cpu").fit([*GOLD, long], Training(dev=[long]))
     assert "1 of 3 sentences do not fit" in (told := capsys.readouterr().err)
     assert "gold:3: the source has 103 subwords" in told
 

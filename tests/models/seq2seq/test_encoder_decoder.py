@@ -162,8 +162,12 @@ def test_what_is_too_long_to_learn_from_is_counted(tiny_seq2seq: str, capsys: py
     assert fitting_sentences(model, [short, long], issue) == [short]
     assert "1 of 2 sentences do not fit" in (told := capsys.readouterr().err)
     assert "text:100: the target has 102 subwords, and the model reads 64. It does not learn" in told
-    with pytest.raises(DataError, match="all 1 sentences do not fit"):
+    with pytest.raises(DataError, match="no sentence of 1 fits"):
         fitting_sentences(model, [long], issue)
+    assert fitting_sentences(model, [long], issue, is_dev=True) == []
+    told = capsys.readouterr().err
+    assert "no dev sentence of 1 fits the model" in told
+    assert "It does not choose its weights by them" in told
 
 
 class TestLanguages:

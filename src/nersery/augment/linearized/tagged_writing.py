@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from nersery.augment.components.gold_training import fine_tuning
@@ -53,9 +54,8 @@ def fine_tuned_writer(
     model = Seq2Seq(settings.source, settings.device, settings.precision, settings.language)
     model.add_tokens(token_descriptions(types, (), settings.descriptions))
     warn_of_words_apart(model, gold)
-    keeping["dev"], fit = (
-        fitting_sentences(model, those, lambda sentence: issue(model, sentence)) for those in (keeping["dev"], examples)
-    )
+    fit = fitting_sentences(model, examples, partial(issue, model))
+    keeping["dev"] = fitting_sentences(model, keeping["dev"], partial(issue, model), is_dev=True)
     model.fine_tune(fit, lambda sentence, rng: pair(model, sentence, rng), plan, **keeping)
     return model
 

@@ -237,25 +237,29 @@ def tokenization_of(source: ModelSource, language: str = "") -> Seq2SeqTokenizat
     return tokenization
 
 
-def fitting_sentences(model: Seq2Seq, gold: Sequence[Sentence], issue_of: Callable[[Sentence], str]) -> list[Sentence]:
+def fitting_sentences(
+    model: Seq2Seq, sentences: Sequence[Sentence], issue_of: Callable[[Sentence], str], *, is_dev: bool = False
+) -> list[Sentence]:
     """The sentences that fit into the model; warns about the others.
 
     Args:
         issue_of: Why a sentence does not fit, in the form that the model is given; empty if it does.
+        is_dev: Whether they choose the weights; then none need fit.
 
     Raises:
-        DataError: If no sentence fits.
+        DataError: If the model has to learn from them and no sentence fits.
     """
-    issues = [issue_of(sentence) for sentence in gold]
-    fit = [sentence for sentence, issue in zip(gold, issues, strict=True) if not issue]
-    if len(fit) == len(gold):
+    issues = {sentence: issue for sentence in sentences if (issue := issue_of(sentence))}
+    fit = [sentence for sentence in sentences if sentence not in issues]
+    if len(fit) == len(sentences):
         return fit
-    amount, name = "all" if not fit else f"{len(gold) - len(fit)} of", model.source.name
-    sentence, issue = next(both for both in zip(gold, issues, strict=True) if both[1])
-    message = f'{amount} {len(gold)} sentences do not fit the model "{name}", e.g. {sentence.id}: {issue}'
-    if not fit:
+    kind, (sentence, issue) = "dev sentence" if is_dev else "sentence", next(iter(issues.items()))
+    amount = f"{len(sentences) - len(fit)} of {len(sentences)} {kind}s do not fit"
+    amount = amount if fit else f"no {kind} of {len(sentences)} fits"
+    message = f'{amount} the model "{model.source.name}", e.g. {sentence.id}: {issue}'
+    if not fit and not is_dev:
         raise DataError(message, fix="cut the text into sentences, or name another model")
-    warn(f"{message}. It does not learn from them")
+    warn(f"{message}. It {'does not choose its weights by' if is_dev else 'does not learn from'} them")
     return fit
 
 
