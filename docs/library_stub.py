@@ -132,7 +132,7 @@ def _settings(kind: str, method: str, taken: Collection[str]) -> Iterator[str]:
         if setting.name not in taken:
             type_ = _type(hints[setting.name])
             is_required = setting.default is setting.default_factory is dataclasses.MISSING
-            type_ += " | Tagger" if setting.name == "tagger" and kind in ("select", "annotate") else ""
+            type_ += " | Tagger" if setting.name == "tagger" and kind != "tagger" else ""
             yield f"{setting.name}: {type_}" + ("" if is_required else f" = {_literal(setting.default)}")
 
 

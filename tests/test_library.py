@@ -8,6 +8,7 @@ import pydoc
 import subprocess
 import sys
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -264,7 +265,7 @@ def test_a_class_of_another_package_works_by_class() -> None:
     assert made[0].words == tuple(word.upper() for word in GOLD[0].words)
 
 
-def test_paths_are_settings_and_a_tagger_in_memory_predicts_and_agrees(tmp_path: Path) -> None:
+def test_paths_are_settings_and_a_tagger_in_memory_is_like_one_of_a_folder(tmp_path: Path, tiny_masked_lm: str) -> None:
     tagger = nersery.train(GOLD, BiLSTMCRF, epochs=2, quiet=True)
     tagger.save(tmp_path / "tagger")
     by_folder = nersery.predict(GOLD, tmp_path / "tagger")
@@ -273,7 +274,13 @@ def test_paths_are_settings_and_a_tagger_in_memory_predicts_and_agrees(tmp_path:
     kept = nersery.select(more, "agreement", GOLD, tagger=tagger)
     assert kept.corpus == nersery.select(more, "agreement", GOLD, tagger=tmp_path / "tagger").corpus
     assert nersery.annotate(GOLD, "tagger_labels", tagger=tagger).tally.read == len(GOLD)
-    for function, given in ((nersery.predict, (tagger,)), (nersery.select, ("agreement", GOLD))):
+    flip = partial(nersery.augment, GOLD, "flipda", model=tiny_masked_lm, epochs=1, candidates=2)
+    assert flip(tagger=tagger).corpus == flip(tagger=tmp_path / "tagger").corpus
+    for function, given in (
+        (nersery.predict, (tagger,)),
+        (nersery.select, ("agreement", GOLD)),
+        (nersery.augment, ("flipda", GOLD)),
+    ):
         options = {"tagger": tagger} if len(given) == 2 else {}
         with pytest.raises(SettingsError, match="only in memory"):
             function(GOLD, *given, output=tmp_path / "out.jsonl", **options)

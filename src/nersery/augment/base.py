@@ -16,7 +16,7 @@ from nersery.core.progress import Progress
 from nersery.core.random import is_whole, item_rng, item_seed
 from nersery.core.registry import Method, name_of
 from nersery.core.sentence import Origin, Sentence
-from nersery.core.training_context import NO_TRAINING, Training, in_job
+from nersery.core.training_context import NO_TRAINING, Training, in_job, training_from
 from nersery.core.warnings import warn
 from nersery.io.reading import Sentences, opened, opened_if_given
 from nersery.io.scripts_without_spaces import is_character
@@ -279,7 +279,8 @@ def augment(
         copies: How many new sentences to try for each sentence.
         dev: For methods that train a model: sentences to choose the best weights by.
         options: Fields of `nersery.pipeline.stage_options.JobOptions`, such as ``shards``, ``workers`` and ``force``;
-            all others are settings of a named method. Give a method object for settings of such a name.
+            all others are settings of a named method. Give a method object for settings of such a name. ``tagger`` may
+            also be a trained tagger in memory.
 
     Returns:
         The corpus, the rejects and their counts; with ``output`` the counts alone.
@@ -297,8 +298,8 @@ def augment(
     >>> [sentence.text for sentence in result.corpus]
     ['Grace Hopper wrote', 'Ada spoke']
     """
+    training, options = training_from(options, list(opened_if_given(dev, "dev")), seed, NO_TRAINING, output)
     rows, (job, settings) = opened(corpus), split_options(options)
-    training = Training(list(opened_if_given(dev, "dev")), seed)
     stage = AugmentStage(
         method, settings, gold=rows if gold is None else opened(gold, "gold"), training=training, copies=copies
     )
