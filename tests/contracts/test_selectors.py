@@ -115,7 +115,7 @@ def _a_person_has_decided():
 
 def ready(name, candidates=CANDIDATES):
     selector = SELECTORS[name]()
-    selector.fit(GOLD, Training(tagger=Reader, new_tagger=Reader), held_out=HELD_OUT)
+    selector.fit(GOLD, Training(tagger=Reader, new_tagger=Reader, held_out=HELD_OUT))
     selector.fit_candidates(candidates)
     return selector
 

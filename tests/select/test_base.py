@@ -7,6 +7,7 @@ import pytest
 from nersery import Corpus, Sentence, io
 from nersery.core.errors import NerseryError, SettingsError
 from nersery.core.outcome import Reject, collect
+from nersery.core.training_context import NO_TRAINING
 from nersery.pipeline.job import run
 from nersery.select.base import Selector, select, select_step
 
@@ -19,8 +20,8 @@ class Length(Selector):
     threshold: float = 3.0
     calls: list = field(default_factory=list)
 
-    def fit(self, gold, training=None, *, held_out=()):
-        self.calls.append(("fit", len(gold), len(list(held_out))))
+    def fit(self, gold, training=NO_TRAINING):
+        self.calls.append(("fit", len(gold), len(list(training.held_out))))
 
     def fit_candidates(self, candidates):
         self.calls.append(("fit_candidates", len(list(candidates))))

@@ -139,7 +139,7 @@ def select(
     options.note_unlike_what_it_learnt(selector_settings.get("tagger"), corpus)
     gold_sources, held_out_sources, dev_sources = map(options.open_corpora, ([gold], held_out or (), [dev]))
     learnt, avoided, dev_gold = map(options.sentences_of, (gold_sources, held_out_sources, dev_sources))
-    training, avoided = Training(dev_gold, seed), [*avoided, *dev_gold]
-    stage = replace(stage, gold=learnt, held_out=avoided, candidates=corpus, training=training)
+    training = Training(dev_gold, seed, held_out=[*avoided, *dev_gold])
+    stage = replace(stage, gold=learnt, candidates=corpus, training=training)
     job = JobOptions(force=force, quiet=quiet)
     run_job(stage, corpus, target, job, corpus, *gold_sources, *held_out_sources, *dev_sources, as_json=json)

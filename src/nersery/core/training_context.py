@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -30,6 +30,7 @@ class Training:
         new_tagger: Returns an untrained tagger with the run's settings.
         teacher: Trains a method's own tagger on sentences, or returns that of another system with the same tagger and
             sentences. None: the method trains it in ``folder``.
+        held_out: Sentences of dev and test, which no generated sentence may repeat.
         other_model: How a user gets a tagger on another model, as notes say it; ``{}`` stands for examples of models.
     """
 
@@ -40,6 +41,7 @@ class Training:
     tagger: Callable[[], Any] | None = None
     new_tagger: Callable[[], Any] | None = None
     teacher: Callable[[Any, Sequence[Sentence], Training], Any] | None = None
+    held_out: Iterable[Sentence] = ()
     other_model: str = BY_SETTING
 
     def __post_init__(self) -> None:

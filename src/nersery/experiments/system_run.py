@@ -211,7 +211,7 @@ class SystemRun:
         return each_once(*(of_base for of_base, _ in parts), voted(sentence for _, kept in parts for sentence in kept))
 
     def _select(self, candidates: Corpus) -> Corpus:
-        held_out = [*self.run.corpora["dev"], *self.run.test(self.seed)]
+        training = replace(self._training(), held_out=[*self.run.corpora["dev"], *self.run.test(self.seed)])
         for number, settings in enumerate(self.system.select, start=1):
             name = settings.method
             path = self.path(sharing.selected_name(self.system, number))
@@ -221,8 +221,7 @@ class SystemRun:
                     name,
                     settings.settings,
                     gold=gold,
-                    training=self._training(),
-                    held_out=held_out,
+                    training=training,
                     candidates=candidates,
                     report_history=partial(write_json, sharing.history_of(path)),
                 )

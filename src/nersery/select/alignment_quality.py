@@ -55,9 +55,7 @@ class AlignmentQuality(Selector):
     _lowest: float | None = hidden(default=None)
     _seed: int = hidden(default=0)
 
-    def fit(
-        self, gold: Sequence[Sentence], training: Training = NO_TRAINING, *, held_out: Iterable[Sentence] = ()
-    ) -> None:
+    def fit(self, gold: Sequence[Sentence], training: Training = NO_TRAINING) -> None:
         """Take note of the seed; there is nothing to learn."""
         self._seed = training.seed
 

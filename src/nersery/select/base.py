@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import KW_ONLY, dataclass, field
+from dataclasses import KW_ONLY, dataclass, field, replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, ClassVar
@@ -49,14 +49,11 @@ class Selector(Method, ABC):
     def check_tagger(self, tagger: Tagger) -> None:
         """Raise `SettingsError` if the run's untrained tagger does not suit the selector."""
 
-    def fit(
-        self, gold: Sequence[Sentence], training: Training = NO_TRAINING, *, held_out: Iterable[Sentence] = ()
-    ) -> None:
+    def fit(self, gold: Sequence[Sentence], training: Training = NO_TRAINING) -> None:
         """Learn from gold sentences; called once, before scoring.
 
         Args:
-            training: For selectors that need or train a tagger.
-            held_out: Sentences of dev and test, which must not be learnt from.
+            training: For selectors that need or train a tagger, or the sentences of dev and test.
         """
 
     def fit_candidates(self, candidates: Iterable[Sentence]) -> None:
@@ -107,9 +104,7 @@ class TaggerJudge:
         """Look for the tagger, if one is named; see `Selector.check`."""
         check_gold_tagger(self.tagger)
 
-    def fit(
-        self, gold: Sequence[Sentence], training: Training = NO_TRAINING, *, held_out: Iterable[Sentence] = ()
-    ) -> None:
+    def fit(self, gold: Sequence[Sentence], training: Training = NO_TRAINING) -> None:
         """Take the tagger that is there, or train one on gold."""
         self._tagger = gold_tagger(name_of(self), self.tagger, gold, training)
         self._seed = training.seed
@@ -160,7 +155,6 @@ class SelectStage(Stage[Sentence, Sentence]):
     Args:
         gold: Sentences to learn from.
         training: Further needs of the selector; the job sets folder and progress.
-        held_out: Sentences of dev and test.
         candidates: All sentences to be scored, for selectors that read them first.
         report_history: Receives the selector's history after `fit`, if there is one.
     """
@@ -172,7 +166,6 @@ class SelectStage(Stage[Sentence, Sentence]):
     _: KW_ONLY
     gold: Iterable[Sentence] = ()
     training: Training = NO_TRAINING
-    held_out: Iterable[Sentence] = ()
     candidates: Iterable[Sentence] = ()
     report_history: Callable[[Mapping[str, Any]], None] | None = None
 
@@ -182,7 +175,7 @@ class SelectStage(Stage[Sentence, Sentence]):
 
     def fit(self, method: Selector, folder: Path | None, progress: Progress | None) -> Step[Sentence]:
         """See `Stage`."""
-        method.fit(list(self.gold), in_job(self.training, folder, progress), held_out=self.held_out)
+        method.fit(list(self.gold), in_job(self.training, folder, progress))
         method.fit_candidates(self.candidates)
         if self.report_history is not None and method.history:
             self.report_history(method.history)
@@ -233,14 +226,8 @@ def select(
     """
     training, options = training_from(options, list(opened_if_given(dev, "dev")), seed, training, output)
     rows, (job, settings) = opened(corpus), split_options(options)
-    stage = SelectStage(
-        method,
-        settings,
-        gold=opened_if_given(gold, "gold"),
-        training=training,
-        held_out=opened_if_given(held_out, "held_out"),
-        candidates=rows,
-    )
-    if next(iter(stage.held_out), None) is not None:
+    training = replace(training, held_out=opened_if_given(held_out, "held_out"))
+    stage = SelectStage(method, settings, gold=opened_if_given(gold, "gold"), training=training, candidates=rows)
+    if next(iter(training.held_out), None) is not None:
         refuse_held_out(stage.create_method())
     return run_stage(stage, rows, output, job)

@@ -52,12 +52,10 @@ class Duplicates(Selector):
         self._earlier, self._near = ExactDuplicates(), NearDuplicates(self.similarity)
         self._candidates, self._starts = Ids(), []
 
-    def fit(
-        self, gold: Sequence[Sentence], training: Training = NO_TRAINING, *, held_out: Iterable[Sentence] = ()
-    ) -> None:
+    def fit(self, gold: Sequence[Sentence], training: Training = NO_TRAINING) -> None:
         """Take note of what is there already."""
         self._forget()
-        for sentences in (held_out, gold):
+        for sentences in (training.held_out, gold):
             self._starts.append(len(self._earlier))
             for sentence in sentences:
                 self._add(sentence)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -46,9 +46,7 @@ class Perplexity(Selector, ModelSettings):
         is_causal(self.source)
         pick_device(self.device)
 
-    def fit(
-        self, gold: Sequence[Sentence], training: Training = NO_TRAINING, *, held_out: Iterable[Sentence] = ()
-    ) -> None:
+    def fit(self, gold: Sequence[Sentence], training: Training = NO_TRAINING) -> None:
         """Open the model; warn if it does not suit the gold sentences."""
         from nersery.models.fluency import open_scorer, warn_if_unsuited
 

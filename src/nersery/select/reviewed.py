@@ -57,9 +57,7 @@ class Reviewed(Selector):
         if self.file is not None and JSONL not in Path(self.file).suffixes:
             raise SettingsError(f"file is {self.file}, expected {JSONL}: other formats lose the ids of the sentences")
 
-    def fit(
-        self, gold: Sequence[Sentence], training: Training = NO_TRAINING, *, held_out: Iterable[Sentence] = ()
-    ) -> None:
+    def fit(self, gold: Sequence[Sentence], training: Training = NO_TRAINING) -> None:
         """Find the files; nothing is learnt from gold."""
         self.check()
         if self.file is not None:

@@ -134,9 +134,7 @@ class SelfTraining(Selector):
         if issues := second_stage_issues(name_of(tagger), settings_of(tagger), self.second_stage):
             raise SettingsError("\n".join(at("second_stage", issues)))
 
-    def fit(
-        self, gold: Sequence[Sentence], training: Training = NO_TRAINING, *, held_out: Iterable[Sentence] = ()
-    ) -> None:
+    def fit(self, gold: Sequence[Sentence], training: Training = NO_TRAINING) -> None:
         """Take gold, dev and the taggers that are there; what is learnt is learnt from the candidates."""
         if not self.tagger and training.new_tagger is None:
             self._check_second_stage(self._new_tagger())
