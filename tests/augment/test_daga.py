@@ -32,10 +32,10 @@ class Wrote:
     """Stands in for a model that writes the same for all."""
 
     def __init__(self, *text: str) -> None:
-        self.text, self.asked = text, {}
+        self.text, self.asked, self.texts = text, {}, 0
 
     def sample(self, rngs: list[random.Random], **asked: Any) -> list[tuple[str, ...] | None]:
-        self.asked = asked
+        self.asked, self.texts = asked, len(rngs)
         return [self.text or None for _ in rngs]
 
 
@@ -137,6 +137,10 @@ def test_a_language_that_gold_does_not_have_is_not_claimed() -> None:
         outcome = fitted(*text, gold=gold).generate(parent, random.Random(0))
         assert isinstance(outcome, Reject)
         assert outcome.reason == OTHER_LANGUAGE
+    method: Any = fitted(*text, gold=Corpus([english]))
+    outcomes = method.generate_batch([hindi, english, hindi], [random.Random(0)] * 3)
+    assert [type(outcome) for outcome in outcomes] == [Reject, Sentence, Reject]
+    assert method._lm.texts == 1
     for gold, parent in ((Corpus([english]), english), (Corpus([english]), GOLD[0]), (GOLD, hindi)):
         assert isinstance(fitted(*text, gold=gold).generate(parent, random.Random(0)), Sentence)
 

@@ -110,9 +110,19 @@ class DAGA(FineTuningSettings, Augmenter):
         """A new sentence for each, in its language."""
         if self._lm is None:
             raise unfitted(self, "generate")
-        starts = [self._start(self._language(*each)) for each in zip(sentences, rngs, strict=True)]
-        texts = self._lm.sample(rngs, most_words=self.max_words, temperature=self.temperature, starts=starts)
-        return [self._read(*each) for each in zip(texts, starts, sentences, rngs, strict=True)]
+        made: list[Sentence | Reject] = [Reject(OTHER_LANGUAGE) for _ in sentences]
+        due = [number for number, sentence in enumerate(sentences) if self._may_write(sentence)]
+        starts = [self._start(self._language(sentences[n], rngs[n])) for n in due]
+        texts = self._lm.sample(
+            [rngs[n] for n in due], most_words=self.max_words, temperature=self.temperature, starts=starts
+        )
+        for number, text, start in zip(due, texts, starts, strict=True):
+            made[number] = self._read(text, start, sentences[number], rngs[number])
+        return made
+
+    def _may_write(self, sentence: Sentence) -> bool:
+        """Whether a new sentence may have the language of this one: gold has it, or sentences that name none."""
+        return not sentence.language or not self._languages.isdisjoint({sentence.language, ""})
 
     @property
     def _speaks(self) -> bool:
@@ -144,8 +154,6 @@ class DAGA(FineTuningSettings, Augmenter):
     def _read(
         self, text: Sequence[str] | None, start: tuple[str, ...], parent: Sentence, rng: random.Random
     ) -> Sentence | Reject:
-        if parent.language and self._languages.isdisjoint({parent.language, ""}):
-            return Reject(OTHER_LANGUAGE)
         if text is None:
             return Reject(UNFINISHED)
         words = list(text[len(start) :])
