@@ -164,7 +164,7 @@ class CodeMixing(Augmenter, ModelSettings):
         self.check()
 
     def _load_encoder(self, mentions: Mapping[Place, Sequence[Mention]]) -> None:
-        from nersery.models.known_languages import unknown_languages
+        from nersery.models.known_languages import warn_if_unsuited
         from nersery.models.text_encoder import TextEncoder
 
         self._encoder = TextEncoder(self.source, device=self.device, precision=self.precision)
@@ -172,12 +172,14 @@ class CodeMixing(Augmenter, ModelSettings):
         for (language, _), members in mentions.items():
             words.setdefault(language, []).extend(word for mention in members for word in mention)
         for language in sorted(words):
-            issue = self._encoder.subwords.vocabulary_issue(words[language])
-            if issue := issue or unknown_languages(self.model, [language]):
-                warn(
-                    f'the model "{self.model}" was made for other languages than {language}: {issue}. Name a '
-                    f"multilingual sentence encoder by the setting model, e.g. {SENTENCE_ENCODER}"
-                )
+            warn_if_unsuited(
+                self.model,
+                self._encoder.subwords.vocabulary_issue(words[language]),
+                [language],
+                "Name a multilingual sentence encoder by the setting model, e.g. {}",
+                SENTENCE_ENCODER,
+                text=language,
+            )
 
     def _embed_all(self, mentions: Mapping[Place, Sequence[Mention]]) -> dict[Place, Embeddings]:
         """The embeddings of mentions, language after language: words are looked up once in a file of vectors."""

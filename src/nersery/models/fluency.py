@@ -13,7 +13,6 @@ from nersery.core.progress import Progress
 from nersery.core.registry import BUNDLED
 from nersery.core.sentence import Sentence
 from nersery.core.typed_settings import Precision
-from nersery.core.warnings import warn
 from nersery.models import known_languages
 from nersery.models.causal import CausalLM
 from nersery.models.likelihood import Likelihood
@@ -76,10 +75,5 @@ def warn_if_unsuited(model: Scorer, source: ModelSource, sentences: Sequence[Sen
     shown = sentences[:ENOUGH]
     words = [word for sentence in shown for word in sentence.words]
     languages = {sentence.language for sentence in shown}
-    issue = model.vocabulary_issue(words)
-    if issue := known_languages.unknown_languages(source.name, languages, known_languages.MASKED_LANGUAGES) or issue:
-        warn(
-            f'the model "{source.name}" was made for other languages than this text: {issue}. Its {model.kind} says '
-            "little there. Name a language model of the language, e.g. "
-            + known_languages.alternatives("xlm-roberta-base", source.name, languages, known_languages.MASKED_LANGUAGES)
-        )
+    advice = f"Its {model.kind} says little there. Name a language model of the language, e.g. {{}}"
+    known_languages.warn_if_unsuited(source.name, model.vocabulary_issue(words), languages, advice, fills_gaps=True)

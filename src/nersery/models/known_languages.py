@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 from nersery.core.languages import primary
 from nersery.core.registry import BUNDLED
+from nersery.core.warnings import warn
 from nersery.models.bundled import ENGLISH, MULTILINGUAL, is_multilingual, multilingual
 
 LANGUAGES = (
@@ -23,32 +24,69 @@ knows the subwords, but fills gaps with words of other languages.
 """
 
 
-def knows(language: str, name: str = ENGLISH, languages: str = LANGUAGES) -> bool:
+def warn_if_unsuited(
+    name: str,
+    vocabulary_issue: str,
+    languages: Iterable[str],
+    advice: str,
+    examples: str = "",
+    *,
+    fills_gaps: bool = False,
+    whose: str = "",
+    text: str = "this text",
+) -> bool:
+    """Warn if a model was made for other languages than those of a text; whether it was.
+
+    Args:
+        vocabulary_issue: What the words show; see `nersery.models.subwords.subwords.SubwordEncoder.vocabulary_issue`.
+        languages: Those of the text.
+        advice: The end of the warning; ``{}`` stands for examples of other models.
+        examples: Those from the hub; empty takes encoders.
+        fills_gaps: See `knows`.
+        whose: What the model belongs to, e.g. " of the tagger".
+        text: How the warning names the text.
+    """
+    present = {*languages}
+    issue = vocabulary_issue or unknown_languages(name, present, fills_gaps=fills_gaps)
+    if issue:
+        spelt_alike = fills_gaps and not vocabulary_issue
+        examples = examples or ("xlm-roberta-base" if spelt_alike else other_vocabularies(name))
+        instead = alternatives(examples, name, present, fills_gaps=fills_gaps)
+        warn(f'the model "{name}"{whose} was made for other languages than {text}: {issue}. {advice.format(instead)}')
+    return bool(issue)
+
+
+def knows(language: str, name: str = ENGLISH, *, fills_gaps: bool = False) -> bool:
     """Whether a bundled model knows a language; an empty language counts as known.
 
     Args:
-        languages: Those of the multilingual one: `LANGUAGES`, or `MASKED_LANGUAGES` as a masked language model.
+        fills_gaps: Whether the model is a masked language model; the multilingual one then knows `MASKED_LANGUAGES`,
+            otherwise `LANGUAGES`.
 
     >>> knows("en-GB"), knows(""), knows("de"), knows("de", "bundled-multilingual")
     (True, True, False, True)
     """
     code = primary(language)
-    return code in ("", "en") or (is_multilingual(name) and code in languages.split())
+    return code in ("", "en") or (
+        is_multilingual(name) and code in (MASKED_LANGUAGES if fills_gaps else LANGUAGES).split()
+    )
 
 
-def unknown_languages(name: str, present: Iterable[str], languages: str = LANGUAGES) -> str:
+def unknown_languages(name: str, present: Iterable[str], *, fills_gaps: bool = False) -> str:
     """What a warning says of the languages that a bundled model does not know; empty if it knows all.
 
     Nothing is known of models that are not bundled.
 
     Args:
         present: The languages of the text.
-        languages: See `knows`.
+        fills_gaps: See `knows`.
     """
-    unknown = sorted({code for code in present if not knows(code, name, languages)}) if name in BUNDLED else []
+    unknown = (
+        sorted({code for code in present if not knows(code, name, fills_gaps=fills_gaps)}) if name in BUNDLED else []
+    )
     if not unknown:
         return ""
-    known = "knows about 100 languages" if languages == LANGUAGES else "has learnt to fill gaps in 36 languages"
+    known = "has learnt to fill gaps in 36 languages" if fills_gaps else "knows about 100 languages"
     known = known if is_multilingual(name) else "knows English alone"
     return f"it {known}, and there is text in {', '.join(unknown)}"
 
@@ -66,14 +104,14 @@ def other_vocabularies(name: str) -> str:
     return "xlm-roberta-base or google/muril-base-cased"
 
 
-def alternatives(others: str, name: str, present: Iterable[str] = (), languages: str = LANGUAGES) -> str:
+def alternatives(others: str, name: str, present: Iterable[str] = (), *, fills_gaps: bool = False) -> str:
     """Examples of models for text that a model does not suit, the bundled multilingual one first if it may suit.
 
     Args:
         others: Examples from the hub.
         name: The model that does not suit.
         present: The languages of the text.
-        languages: See `knows`.
+        fills_gaps: See `knows`.
 
     >>> alternatives("xlm-roberta-base", "bundled", ["hi"])
     'bundled-multilingual (extra multilingual) or xlm-roberta-base'
@@ -82,6 +120,6 @@ def alternatives(others: str, name: str, present: Iterable[str] = (), languages:
     >>> alternatives("xlm-roberta-base", "bundled-multilingual", ["got"])
     'xlm-roberta-base'
     """
-    if is_multilingual(name) or not all(knows(language, MULTILINGUAL, languages) for language in present):
+    if is_multilingual(name) or not all(knows(language, MULTILINGUAL, fills_gaps=fills_gaps) for language in present):
         return others
     return f"{multilingual(name)} (extra multilingual){', ' if ' or ' in others else ' or '}{others}"

@@ -12,7 +12,7 @@ import torch
 from torch import Tensor, nn
 
 from nersery.core.typed_settings import Precision
-from nersery.core.warnings import advise, warn
+from nersery.core.warnings import advise
 from nersery.models import bundled, known_languages
 from nersery.models.loading import ModelSource, autocast, pick_device, positions, refuse_nan
 from nersery.models.packed.packed_encoder import can_pack, in_one_row
@@ -76,14 +76,15 @@ class QuestionAnswerer:
         Args:
             languages: The languages of the sentences.
         """
-        name, languages = self.source.name, set(languages)
-        if issue := self.subwords.vocabulary_issue(words) or known_languages.unknown_languages(name, languages):
-            warn(
-                f'the model "{name}" was made for other languages than this text: {issue}. Its answers '
-                "will be poor. Name a question-answering model of the language, e.g. "
-                + known_languages.alternatives("deepset/xlm-roberta-base-squad2", name, languages)
-            )
-        elif bundled.is_lower_case(name) and any(word != word.lower() for word in words):
+        name = self.source.name
+        is_unsuited = known_languages.warn_if_unsuited(
+            name,
+            self.subwords.vocabulary_issue(words),
+            languages,
+            "Its answers will be poor. Name a question-answering model of the language, e.g. {}",
+            "deepset/xlm-roberta-base-squad2",
+        )
+        if not is_unsuited and bundled.is_lower_case(name) and any(word != word.lower() for word in words):
             advise(
                 "the bundled question-answering model reads lower case only. For text with capitals, name a cased "
                 "model, e.g. bundled-multilingual or deepset/bert-base-cased-squad2"

@@ -25,7 +25,7 @@ from nersery.core.registry import unfitted
 from nersery.core.sentence import Sentence, types_in
 from nersery.core.training_context import NO_TRAINING, Training
 from nersery.core.typed_settings import hidden, settings_of
-from nersery.core.warnings import advise, warn
+from nersery.core.warnings import advise
 from nersery.models import bundled, known_languages
 from nersery.models.loading import ModelSource, autocast, pick_device, positions, quiet_transformers, refuse_nan
 from nersery.models.model_settings import ModelSettings
@@ -163,13 +163,10 @@ class TransformerTagger(Decoding, Tagger, ModelSettings, TrainingSettings):
         _, encoder = self.parts
         words = [word for sentence in gold for word in sentence.words]
         present = {sentence.language for sentence in gold}
-        if issue := encoder.vocabulary_issue(words) or known_languages.unknown_languages(self.model, present):
-            others = known_languages.alternatives(known_languages.other_vocabularies(self.model), self.model, present)
-            warn(
-                f'the model "{self.model}" of the tagger was made for other languages than this text: {issue}. '
-                + other_model.format(others)
-            )
-        elif bundled.is_lower_case(self.model) and any(word != word.lower() for word in words):
+        is_unsuited = known_languages.warn_if_unsuited(
+            self.model, encoder.vocabulary_issue(words), present, other_model, whose=" of the tagger"
+        )
+        if not is_unsuited and bundled.is_lower_case(self.model) and any(word != word.lower() for word in words):
             better = bundled.multilingual(self.model)
             advise(
                 f'"{self.model}" reads lower case only. On text with capitals, "{better}" mostly scores higher, but '

@@ -88,21 +88,16 @@ class MaskedLM:
             languages: The languages of the sentences.
         """
         name, present = self.source.name, set(languages)
-        instead = partial(
-            known_languages.alternatives, name=name, present=present, languages=known_languages.MASKED_LANGUAGES
-        )
-        if issue := self.encoder.vocabulary_issue(words):
-            warn(
-                f'the model "{name}" was made for other languages than this text: {issue}. Its words will not fit. '
-                "Name a masked language model of the language, e.g. "
-                + instead(known_languages.other_vocabularies(name))
-            )
-        elif issue := known_languages.unknown_languages(name, present, known_languages.MASKED_LANGUAGES):
-            warn(
-                f'the words of the model "{name}" will not fit: {issue}. Name a masked language model of the language, '
-                f"e.g. {instead('xlm-roberta-base')}"
-            )
-        elif (unmarked := self.encoder.unmarked(words)) > MOST_UNMARKED:
+        instead = partial(known_languages.alternatives, name=name, present=present, fills_gaps=True)
+        if known_languages.warn_if_unsuited(
+            name,
+            self.encoder.vocabulary_issue(words),
+            present,
+            "Its words will not fit. Name a masked language model of the language, e.g. {}",
+            fills_gaps=True,
+        ):
+            return
+        if (unmarked := self.encoder.unmarked(words)) > MOST_UNMARKED:
             warn(
                 f'the model "{name}" leaves out accents and vowel signs, which {100 * unmarked:.0f} % of the words '
                 "have, so its own words lack theirs. Name a masked language model that keeps them, e.g. "
