@@ -30,6 +30,9 @@ if TYPE_CHECKING:
 
 NO_AGREEMENT = "no candidate with its labels"
 NOT_NEW = "no candidate with new words"
+Judged = tuple[tuple[int, float], Sentence | Reject]
+"""A rank, higher is better, and the candidate or why it is rejected; of rejects with the same rank the last counts."""
+FAILED = (0, 0.0)
 
 
 @dataclass
@@ -157,23 +160,18 @@ class FlipDA(FineTuningSettings, TypeDescriptions, model_setup.MaskedModelSettin
         self, sentences: Sequence[Sentence], written: Sequence[tuple[int, Sentence | Reject]]
     ) -> list[Sentence | Reject]:
         """Of the candidates for each sentence, by its number, the one that the tagger is surest of."""
-        made: list[Sentence | Reject] = [Reject(NO_WORD)] * len(sentences)
-        for number, text in written:
-            made[number] = text if isinstance(text, Reject) else made[number]
         candidates = [(number, text) for number, text in written if isinstance(text, Sentence)]
-        highest: dict[int, float] = {}
-        agreed: set[int] = set()
         read = self._tagger.predict([candidate for _, candidate in candidates])
-        for (number, candidate), seen in zip(candidates, read, strict=True):
-            agrees = seen.labels == candidate.labels
-            certainty = _certainty(seen) if agrees else -1.0
-            if certainty > highest.get(number, -1.0) and _is_new(candidate, sentences[number]):
-                highest[number], made[number] = certainty, candidate
-            elif number not in highest and (agrees or number not in agreed):
-                made[number] = Reject(NOT_NEW if agrees else NO_AGREEMENT, candidate)
-            if agrees:
-                agreed.add(number)
-        return made
+        judged = [(number, (FAILED, text)) for number, text in written if isinstance(text, Reject)]
+        judged += [
+            (n, _judged(candidate, seen, sentences[n])) for (n, candidate), seen in zip(candidates, read, strict=True)
+        ]
+        best: list[Judged] = [(FAILED, Reject(NO_WORD))] * len(sentences)
+        for number, (rank, outcome) in judged:
+            highest, _ = best[number]
+            if rank > highest or (rank == highest and isinstance(outcome, Reject)):
+                best[number] = rank, outcome
+        return [outcome for _, outcome in best]
 
 
 def _whole_input(sentence: Sentence, rng: random.Random) -> MaskedInput:
@@ -183,6 +181,19 @@ def _whole_input(sentence: Sentence, rng: random.Random) -> MaskedInput:
 
 def _flipped(sentence: Sentence, target: Sentence) -> list[Entity]:
     return [old for old, new in zip(sentence.entities, target.entities, strict=True) if old.type != new.type]
+
+
+def _judged(candidate: Sentence, seen: Sentence, parent: Sentence) -> Judged:
+    """How far a candidate gets, and it or why it is rejected.
+
+    Args:
+        seen: The candidate as the tagger labels it.
+    """
+    if seen.labels != candidate.labels:
+        return (1, 0.0), Reject(NO_AGREEMENT, candidate)
+    if not _is_new(candidate, parent):
+        return (2, 0.0), Reject(NOT_NEW, candidate)
+    return (3, _certainty(seen)), candidate
 
 
 def _is_new(candidate: Sentence, parent: Sentence) -> bool:
