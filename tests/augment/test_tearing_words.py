@@ -17,6 +17,6 @@ def test_methods_that_tear_words_apart_say_so(method: str) -> None:
     for corpus in (characters, words):
         with heard() as messages:
             nersery.augment(corpus, method)
-        notes.append([message for message in messages if "tears words apart" in message])
+        notes.append([message for message in messages if "each word of this text is one character" in message])
     assert [len(told) for told in notes] == [1, 0]
     assert method in notes[0][0]

@@ -24,7 +24,7 @@ from nersery.pipeline.stage_options import split_options
 from nersery.taggers.components.description import attached_share_for
 
 BATCH_SIZE = 256
-"""Smaller than elsewhere, for each sentence is asked several questions, and a kill costs a batch."""
+"""Smaller than elsewhere, because each sentence is asked several questions, and a kill costs a batch."""
 
 
 class Annotator(Method, ABC):

@@ -139,7 +139,7 @@ class FlipDA(FineTuningSettings, TypeDescriptions, model_setup.MaskedModelSettin
     def _target(self, sentence: Sentence, rng: random.Random) -> Sentence:
         """The sentence with the types that its entities shall have.
 
-        One whose type gold does not have keeps it, for the tagger does not know it; so does one of signs alone.
+        One whose type gold does not have keeps it, because the tagger does not know it; so does one of signs alone.
         """
         entities = []
         for entity in sentence.entities:

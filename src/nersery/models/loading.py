@@ -146,9 +146,8 @@ class ModelSource:
         known = {"use_safetensors": True, "output_loading_info": True, "ignore_mismatched_sizes": True}
         model, report = self._load(loader, dtype=torch.float32, **known, **settings)
         names = {name for name, _ in model.named_parameters()}
-        base = {
-            name for name in names if name.startswith(f"{model.base_model_prefix}.")
-        } or names  # a network without prefix has no head
+        # A network without prefix has no head.
+        base = {name for name in names if name.startswith(f"{model.base_model_prefix}.")} or names
         missing = set(report["missing_keys"])
         unequal = (names if whole else base) & {key for key, *_ in report["mismatched_keys"]}
         is_other = len(missing & base) > len(base) / 2 or (whole and missing & base)

@@ -180,7 +180,7 @@ def _numbers(stored: bytes, shape: tuple[int, ...]) -> Array:
     if len(stored) == 4 * size:
         return np.frombuffer(stored, "<f4").reshape(shape).copy()
     blocks = np.frombuffer(stored, np.dtype([("scale", "<f2"), ("halves", "u1", BLOCK // 2)]))
-    numbers = np.empty((len(blocks), BLOCK), np.float32)  # changed in place, for they are 400 MB
+    numbers = np.empty((len(blocks), BLOCK), np.float32)  # changed in place, because they are 400 MB
     numbers[:, : BLOCK // 2], numbers[:, BLOCK // 2 :] = blocks["halves"] & 15, blocks["halves"] >> 4
     numbers -= 8
     numbers *= blocks["scale"].astype(np.float32)[:, None]

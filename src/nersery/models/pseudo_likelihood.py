@@ -64,6 +64,6 @@ class PseudoLM:
         """
         for number, text in enumerate(texts):
             words = tuple((subword,) for word in self._lm.encoder.subwords(text) for subword in word)
-            for window in self._lm.encoder.windows(words):  # once, for a text has as many gaps as subwords
+            for window in self._lm.encoder.windows(words):  # once, because a text has as many gaps as subwords
                 shown = words[window.start : window.start + len(window.firsts)]
                 yield from ((number, MaskedInput(shown, (gap - window.start,))) for gap in range(*window.core))

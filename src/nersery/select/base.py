@@ -76,6 +76,14 @@ class Selector(Method, ABC):
         return f"{name_of(self)} < {self.threshold:g}"
 
 
+def not_a_candidate(selector: Selector, id: str) -> NerseryError:
+    """The error for a sentence to score that `fit_candidates` has not read."""
+    return NerseryError(
+        f"{name_of(selector)} cannot score sentence {id!r}, which is not among its candidates: "
+        "call fit, then fit_candidates with all candidates, then score"
+    )
+
+
 def refuse_held_out(selector: Selector) -> None:
     """Raise `SettingsError` if sentences of dev and test, which a user has named, would do nothing."""
     if not selector.avoids_held_out:

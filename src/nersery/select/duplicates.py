@@ -7,13 +7,13 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from nersery.core.errors import DataError, Issue, NerseryError
+from nersery.core.errors import DataError, Issue
 from nersery.core.ranges import Rate, RateAboveZero
 from nersery.core.sentence import Sentence
 from nersery.core.training_context import NO_TRAINING, Training
 from nersery.core.typed_settings import hidden
 from nersery.io.ids import Ids
-from nersery.select.base import Selector
+from nersery.select.base import Selector, not_a_candidate
 from nersery.select.components.near_duplicates import NOTHING, ExactDuplicates, Found, NearDuplicates, text_of
 
 SOURCES = ("held-out data", "gold", "another generated sentence")
@@ -84,10 +84,7 @@ class Duplicates(Selector):
     def _nearest(self, sentence: Sentence) -> Found:
         entry = self._candidates.find(sentence.id)
         if entry is None:
-            raise NerseryError(
-                f"duplicates cannot score sentence {sentence.id!r}, which is not among its candidates: "
-                "call fit, then fit_candidates with all candidates, then score"
-            )
+            raise not_a_candidate(self, sentence.id)
         number, _ = entry
         same = self._earlier.nearest(number)
         return same if same != NOTHING or self.similarity == 1 else self._near.nearest(number)

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from nersery.core.batched import batched
-from nersery.core.errors import DataError, Issue, NerseryError, SettingsError, at
+from nersery.core.errors import DataError, Issue, SettingsError, at
 from nersery.core.progress import Progress
 from nersery.core.random import item_rng, item_seed
 from nersery.core.ranges import Count, RateAboveZero, RateBelowOne
@@ -21,7 +21,7 @@ from nersery.core.sentence import Corpus, Sentence, types_in
 from nersery.core.training_context import BY_SETTING, NO_TRAINING, Training, copies_for_upsampling
 from nersery.core.typed_settings import hidden, settings_of
 from nersery.core.warnings import note
-from nersery.select.base import Selector
+from nersery.select.base import Selector, not_a_candidate
 from nersery.select.components.self_training_checkpoint import (
     CERTAINTY,
     Joined,
@@ -191,10 +191,7 @@ class SelfTraining(Selector):
         """1 divided by the number of the step at which each joined, or 0; an error for one that was no candidate."""
         unknown = next((s.id for s in sentences if s.id not in self._known), None)
         if unknown is not None:
-            raise NerseryError(
-                f"self_training cannot score sentence {unknown!r}, which is not among its candidates: "
-                "call fit, then fit_candidates with all candidates, then score"
-            )
+            raise not_a_candidate(self, unknown)
         kept = self._kept()
         return [1 / kept[s.id][0] if s.id in kept else 0.0 for s in sentences]
 

@@ -58,9 +58,8 @@ def placed_mentions(answer: Any, sentence: Sentence, types: Collection[str]) -> 
         return mentions
     taken: list[bool] = [False] * len(sentence)
     entities: list[Entity] = []
-    longest_first = sorted(
-        mentions, key=lambda pair: -len(spelled(pair[:1]))
-    )  # so that none takes a part of another's place
+    # Longest first, so that none takes a part of another's place.
+    longest_first = sorted(mentions, key=lambda pair: -len(spelled(pair[:1])))
     for text, type_ in [*longest_first, *_repeated(mentions, sentence)]:
         if type_ not in types:
             return Reject("an entity has an unknown type")

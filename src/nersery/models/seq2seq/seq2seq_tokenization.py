@@ -185,8 +185,7 @@ class Seq2SeqTokenization:
             lacking = "decoder_start_token_id" if start is None else "eos_token_id"
             raise MissingResourceError(
                 f'the configuration of the model "{self.name}" does not set {lacking}, so the model cannot write '
-                "texts. "
-                "Set it in config.json"
+                "texts. Set it in config.json"
             )
         return Frame(prefix, suffix, (start, *before), end)
 

@@ -89,7 +89,7 @@ class PairBatch(NamedTuple):
     """Readings as tensors.
 
     Args:
-        inputs: Arguments of the model. PassShape of each: (readings, subwords).
+        inputs: Arguments of the model. Shape of each: (readings, subwords).
         owners: The word of each subword of the sentence; elsewhere the number of subwords. Shape: (readings, subwords).
         summaries: Position of the class token. Shape: (readings,).
     """

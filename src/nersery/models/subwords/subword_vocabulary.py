@@ -89,9 +89,8 @@ class SubwordVocabulary:
             "" if subword in special or not _is_clean(tail.strip(), begins[subword]) else tail.strip()
             for subword, tail in zip(ids, tails, strict=True)
         )
-        if all(
-            begins[subword] for subword, text in enumerate(texts) if text
-        ):  # marks at the end of words, or none at all
+        # Marks stand at the end of words, or there are none at all.
+        if all(begins[subword] for subword, text in enumerate(texts) if text):
             texts = _before(tokenizer, texts, anchor)
             whole = encoder.subwords(texts)
             begins = tuple(subwords == (subword,) for subword, subwords in enumerate(whole))

@@ -226,9 +226,8 @@ class _Training:
     def _take_step(self, loss_of: Callable[[Sequence[Any]], Tensor], batch: Sequence[Any]) -> None:
         for group in self.optimizer.param_groups:
             group["lr"] = group["highest_rate"] * _rate(self.step, self.total, self.plan)
-        with autocast(
-            self.device, self.plan.precision
-        ):  # per step: autocast caches cast weights, and training changes them
+        # Per step: autocast caches cast weights, and training changes them.
+        with autocast(self.device, self.plan.precision):
             loss = loss_of(batch)
         loss.backward()  # type: ignore[no-untyped-call]
         update(self.optimizer, self.plan.clip)
