@@ -19,7 +19,7 @@ import pytest
 import nersery
 from nersery.annotate.qa_prompting import QaPrompting
 from nersery.augment.base import Augmenter
-from nersery.augment.eda import Eda
+from nersery.augment.eda import EDA
 from nersery.augment.mention_replacement import MentionReplacement
 from nersery.core import registry
 from nersery.core.alignments import Link
@@ -246,7 +246,7 @@ def test_methods_by_class_are_methods_by_name(tmp_path: Path) -> None:
     assert nersery.augment(GOLD, MentionReplacement, rate=0.9, seed=2).corpus == by_name.corpus
     output = tmp_path / "more.jsonl"
     assert nersery.augment(GOLD, MentionReplacement, rate=0.9, seed=2, output=output, quiet=True) == by_name.tally
-    assert nersery.augment(GOLD, Eda, operations=["shuffle"], output=tmp_path / "eda.jsonl", quiet=True).read
+    assert nersery.augment(GOLD, EDA, operations=["shuffle"], output=tmp_path / "eda.jsonl", quiet=True).read
     assert nersery.select(by_name, Duplicates, GOLD).tally.read == len(by_name.corpus)
     with pytest.raises(SettingsError, match='no setting "rat"'):
         nersery.augment(GOLD, MentionReplacement, rat=0.9)

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nersery import Entity, Sentence
-from nersery.augment.eda import Eda
+from nersery.augment.eda import EDA
 from nersery.core.errors import MissingResourceError, SettingsError
 from nersery.core.outcome import Reject
 
@@ -23,13 +23,13 @@ def table(tmp_path: Path) -> str:
     return str(path)
 
 
-def outcomes(method: Eda, sentence: Sentence = SENTENCE, times: int = 400) -> list[Sentence | Reject]:
+def outcomes(method: EDA, sentence: Sentence = SENTENCE, times: int = 400) -> list[Sentence | Reject]:
     method.fit([])
     rng = random.Random(0)
     return [method.generate(sentence, rng) for _ in range(times)]
 
 
-def texts(method: Eda, sentence: Sentence = SENTENCE) -> set[str]:
+def texts(method: EDA, sentence: Sentence = SENTENCE) -> set[str]:
     return {made.text for made in outcomes(method, sentence)}
 
 
@@ -38,7 +38,7 @@ def mentions(sentence: Sentence) -> list[tuple[tuple[str, ...], str]]:
 
 
 def test_one_word_in_ten_becomes_a_synonym_and_at_least_one(table: str):
-    method = Eda(["synonyms"], table=table)
+    method = EDA(["synonyms"], table=table)
     assert texts(method) == {
         "The Automobile of Mark Twain stood in New York",
         "The Motor vehicle of Mark Twain stood in New York",
@@ -50,12 +50,12 @@ def test_one_word_in_ten_becomes_a_synonym_and_at_least_one(table: str):
 
 
 def test_mentions_grow_with_their_synonyms(table: str):
-    for made in outcomes(Eda(["synonyms"], rate=1.0, table=table)):
+    for made in outcomes(EDA(["synonyms"], rate=1.0, table=table)):
         assert mentions(made) == [(("Grade", "point", "Twain"), "PER"), (("New", "York"), "LOC")]
 
 
 def test_insertions_are_synonyms_of_words_outside_entities_and_stand_outside(table: str):
-    found = outcomes(Eda(["insertion"], rate=0.25, table=table))
+    found = outcomes(EDA(["insertion"], rate=0.25, table=table))
     added = Counter(len(made) - len(SENTENCE) for made in found)
     assert set(added) == {2, 3, 4}, "two synonyms, of one word or two each"
     for made in found:
@@ -64,7 +64,7 @@ def test_insertions_are_synonyms_of_words_outside_entities_and_stand_outside(tab
         assert {word for word, upper in zip(made.words, made.columns[0], strict=True) if upper == "_"} <= {
             "automobile", "motor", "vehicle",
         }  # fmt: skip
-    places = {made.columns[0].index("_") for made in outcomes(Eda(["insertion"], table=table))}
+    places = {made.columns[0].index("_") for made in outcomes(EDA(["insertion"], table=table))}
     assert places == {0, 1, 2, 3, 5, 6, 7, 9}
 
 
@@ -80,13 +80,13 @@ def test_a_shuffle_keeps_every_segment_together():
         )
         if sum([first != WORDS[:3], second != WORDS[3:5], third != WORDS[5:7], fourth != WORDS[7:]]) == 1
     }  # fmt: skip
-    assert texts(Eda(["shuffle"])) == expected, "one segment of four is the least that is shuffled"
-    assert len(texts(Eda(["shuffle"], rate=1.0))) == 6 * 2 * 2 * 2 - 1
+    assert texts(EDA(["shuffle"])) == expected, "one segment of four is the least that is shuffled"
+    assert len(texts(EDA(["shuffle"], rate=1.0))) == 6 * 2 * 2 * 2 - 1
 
 
 @given(st.randoms(use_true_random=False), st.floats(0, 1))
 def test_swaps_take_place_outside_entities_alone(rng: random.Random, rate: float):
-    method = Eda(["swap"], rate)
+    method = EDA(["swap"], rate)
     method.fit([])
     made = method.generate(SENTENCE, rng)
     if isinstance(made, Reject):
@@ -102,43 +102,43 @@ def test_swaps_take_place_outside_entities_alone(rng: random.Random, rate: float
 
 @pytest.mark.parametrize(("rate", "gone"), [(0.0, 1), (0.1, 1), (0.25, 2), (1.0, 5)])
 def test_deletions_leave_mentions_alone(rate: float, gone: int):
-    found = outcomes(Eda(["deletion"], rate))
+    found = outcomes(EDA(["deletion"], rate))
     assert {len(made) for made in found} == {len(SENTENCE) - gone}
     assert all(mentions(made) == mentions(SENTENCE) for made in found)
     assert gone == 5 or len({made.text for made in found}) > gone
 
 
 def test_a_word_stays_of_a_sentence_without_entities():
-    assert {len(made) for made in outcomes(Eda(["deletion"], 1.0), Sentence(("a", "b", "c")))} == {1}
+    assert {len(made) for made in outcomes(EDA(["deletion"], 1.0), Sentence(("a", "b", "c")))} == {1}
 
 
 def test_operations_are_drawn_evenly(table: str):
     sentence = Sentence(("car", "a"))
-    counts = Counter(len(made) for made in outcomes(Eda(["swap", "deletion"], table=table), sentence, 4000))
+    counts = Counter(len(made) for made in outcomes(EDA(["swap", "deletion"], table=table), sentence, 4000))
     assert counts[1] / 4000 == pytest.approx(0.5, abs=0.03)
 
 
 def test_what_an_operation_cannot_change_is_left_to_another(table: str):
-    assert texts(Eda(table=table), Sentence(("car",))) > {"automobile", "motor vehicle", "car automobile"}
-    assert texts(Eda(table=table), Sentence(("sat", "down"))) == {"down sat"}
+    assert texts(EDA(table=table), Sentence(("car",))) > {"automobile", "motor vehicle", "car automobile"}
+    assert texts(EDA(table=table), Sentence(("sat", "down"))) == {"down sat"}
     same = Sentence(("no", "no", "Ada"), (Entity(2, 3, "PER"),))
-    assert texts(Eda(["shuffle", "swap", "deletion"]), same) == {"no Ada"}
+    assert texts(EDA(["shuffle", "swap", "deletion"]), same) == {"no Ada"}
     twice = Sentence(("he", "is", "Ada"), (Entity(2, 3, "PER"),))
-    assert set(outcomes(Eda(["swap"], rate=0.7), twice)) == {Reject("no operation applies")}, "two swaps of two words"
+    assert set(outcomes(EDA(["swap"], rate=0.7), twice)) == {Reject("no operation applies")}, "two swaps of two words"
     nothing = Sentence(("Oslo",), (Entity(0, 1, "LOC"),))
-    method = Eda(["synonyms", "insertion", "shuffle", "swap", "deletion"], table=table)
+    method = EDA(["synonyms", "insertion", "shuffle", "swap", "deletion"], table=table)
     assert set(outcomes(method, nothing)) == {Reject("no operation applies")}
 
 
 def test_stop_words_are_neither_replaced_nor_put_in(table: str, tmp_path: Path):
     (tmp_path / "stop.txt").write_text("CAR\nmark\n")
-    method = Eda(["synonyms", "insertion"], table=table, stop_words=str(tmp_path / "stop.txt"))
+    method = EDA(["synonyms", "insertion"], table=table, stop_words=str(tmp_path / "stop.txt"))
     assert set(outcomes(method)) == {Reject("no operation applies")}
 
 
 def test_without_wordnet_the_rest_is_done_and_a_note_says_so(tmp_path: Path, monkeypatch, capsys):
     monkeypatch.setattr("nersery.augment.eda.WORDNET", str(tmp_path))
-    found = texts(Eda(wordnet=str(tmp_path)))
+    found = texts(EDA(wordnet=str(tmp_path)))
     assert len(found) > 5
     assert {tuple(sorted(text.split())) for text in found} == {tuple(sorted(WORDS))}
     note = capsys.readouterr().err
@@ -150,16 +150,16 @@ def test_without_wordnet_the_rest_is_done_and_a_note_says_so(tmp_path: Path, mon
 def test_without_wordnet_and_any_other_operation_it_is_missing(tmp_path: Path, monkeypatch):
     monkeypatch.setattr("nersery.augment.eda.WORDNET", str(tmp_path))
     with pytest.raises(MissingResourceError, match="wordnet-base"):
-        Eda(["insertion", "synonyms"], wordnet=str(tmp_path))
+        EDA(["insertion", "synonyms"], wordnet=str(tmp_path))
 
 
 @pytest.mark.parametrize("setting", ["table", "stop_words", "wordnet"])
 def test_files_that_are_named_must_be_there(setting: str):
     with pytest.raises(MissingResourceError, match="/none/such"):
-        Eda(**{setting: "/none/such"})
+        EDA(**{setting: "/none/such"})
 
 
 @pytest.mark.parametrize("operations", [[], ["swap", "swap"]])
 def test_operations_are_named_once_and_at_least_one(operations: list[str]):
     with pytest.raises(SettingsError, match="operations"):
-        Eda(operations)
+        EDA(operations)

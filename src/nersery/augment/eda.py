@@ -24,7 +24,7 @@ MOST_DRAWS = 100
 
 
 @dataclass
-class Eda(SynonymSettings, Augmenter):
+class EDA(SynonymSettings, Augmenter):
     """Changes a sentence by one of several simple operations, drawn at random.
 
     `synonyms` replaces words, `insertion` adds synonyms of words outside entities, `shuffle` shuffles words within or
