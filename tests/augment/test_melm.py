@@ -167,7 +167,7 @@ def test_order_and_size_of_batches_do_not_matter_where_types_are_new(tiny_masked
     ]
 
     class Fitted(MELM):
-        def fit(self, sentences: Any, training: Any = None) -> None:
+        def fit(self, gold: Any, training: Any = None) -> None:
             super().fit([SENTENCE])
 
     results = []

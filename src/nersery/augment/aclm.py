@@ -139,7 +139,7 @@ class ACLM(FineTuningSettings, TypeDescriptions, MaskedModelSettings, Augmenter)
 
             with_attention(tagger)
 
-    def fit(self, sentences: Iterable[Sentence], training: Training = NO_TRAINING) -> None:
+    def fit(self, gold: Iterable[Sentence], training: Training = NO_TRAINING) -> None:
         """Choose the keywords of gold, and fine-tune the model on its templates.
 
         Raises:
@@ -147,25 +147,25 @@ class ACLM(FineTuningSettings, TypeDescriptions, MaskedModelSettings, Augmenter)
         """
         from nersery.taggers.components.word_attention import word_attention
 
-        everything = sorted(sentences, key=lambda sentence: sentence.id)
-        gold = sentences_with_entities(self, everything)
-        warn_of_unused(self.descriptions, "descriptions", gold)
-        stopped = {} if self.keywords == "none" else stop_words(gold, self.stop_words)
+        everything = sorted(gold, key=lambda sentence: sentence.id)
+        labelled = sentences_with_entities(self, everything)
+        warn_of_unused(self.descriptions, "descriptions", labelled)
+        stopped = {} if self.keywords == "none" else stop_words(labelled, self.stop_words)
         attended = self.keywords == "attention"
         tagger: Any = gold_tagger(name_of(self), self.tagger, everything, training) if attended else None
         attentions = partial(word_attention, tagger, layers=self.layers)
-        self._unlabelled = mentions_outside(everything, _mentions(gold))
+        self._unlabelled = mentions_outside(everything, _mentions(labelled))
         self._maker = TemplateMaker(self.keywords, self.keyword_rate, stopped, attentions)
         dev = [sentence for sentence in training.dev if sentence.entities]
-        templates = self._maker.learnt([*gold, *dev], training.seed)
+        templates = self._maker.learnt([*labelled, *dev], training.seed)
         back_end = Seq2SeqBackEnd(self) if self.is_encoder_decoder else MaskedBackEnd(self)
-        back_end.learn(gold, replace(training, dev=dev), templates)
+        back_end.learn(labelled, replace(training, dev=dev), templates)
         self._back_end = back_end
         if self.mixner:
             from nersery.models.text_encoder import TextEncoder
 
             encoder = TextEncoder(self._encoder_source(), device=self.device, precision=self.precision)
-            self._partners = _Partners(encoder, gold, self.neighbours)
+            self._partners = _Partners(encoder, labelled, self.neighbours)
 
     def generate_batch(self, sentences: Sequence[Sentence], rngs: Sequence[random.Random]) -> list[Sentence | Reject]:
         """The sentences with rewritten contexts."""

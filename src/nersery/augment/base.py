@@ -55,7 +55,7 @@ class Augmenter(Method):
         if cls.generate is Augmenter.generate and cls.generate_batch is Augmenter.generate_batch:
             raise TypeError(f"{cls.__name__} has neither generate nor generate_batch: write one of them")
 
-    def fit(self, sentences: Iterable[Sentence], training: Training = NO_TRAINING) -> None:
+    def fit(self, gold: Iterable[Sentence], training: Training = NO_TRAINING) -> None:
         """Learn from the gold sentences; called once, before anything is generated."""
 
     def check_tagger(self, tagger: Tagger) -> None:

@@ -126,7 +126,7 @@ class CodeMixing(Augmenter, ModelSettings):
                     fix="take the files of one set of aligned vectors",
                 )
 
-    def fit(self, sentences: Iterable[Sentence], training: Training = NO_TRAINING) -> None:
+    def fit(self, gold: Iterable[Sentence], training: Training = NO_TRAINING) -> None:
         """Collect the entities of each language and type; for ess, find the nearest of each in the other languages.
 
         Raises:
@@ -135,7 +135,7 @@ class CodeMixing(Augmenter, ModelSettings):
             MissingResourceError: When the model cannot be found.
             SettingsError: When a language has no vectors.
         """
-        mentions, languages = _mentions(sentences)
+        mentions, languages = _mentions(gold)
         _require_shared_type(mentions, languages)
         matrices: dict[Place, Embeddings] = {}
         self._indexes = {}

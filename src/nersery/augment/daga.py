@@ -75,18 +75,18 @@ class DAGA(FineTuningSettings, Augmenter):
 
         pick_device(self.device)
 
-    def fit(self, sentences: Iterable[Sentence], training: Training = NO_TRAINING) -> None:
+    def fit(self, gold: Iterable[Sentence], training: Training = NO_TRAINING) -> None:
         """Train the model on gold sentences with their tags; a `DataError` when no sentence has an entity."""
         from nersery.models.lstm import LSTMLanguageModel, frequent, training_plan
         from nersery.taggers.base import training_record
 
-        gold, dev = (sorted(part, key=lambda sentence: sentence.id) for part in (sentences, training.dev))
-        labelled = sentences_with_entities(self, gold)
+        sentences, dev = (sorted(part, key=lambda sentence: sentence.id) for part in (gold, training.dev))
+        labelled = sentences_with_entities(self, sentences)
         self._types, self._signs = frozenset(types_in(labelled)), mentions_of_signs(labelled)
-        self._languages = frozenset(sentence.language for sentence in gold)
-        texts, dev_texts = ([self._text(sentence) for sentence in part] for part in (gold, dev))
+        self._languages = frozenset(sentence.language for sentence in sentences)
+        texts, dev_texts = ([self._text(sentence) for sentence in part] for part in (sentences, dev))
         words = frequent(texts, self.min_count)
-        self._rare = self._rare_words(gold, frozenset(words))
+        self._rare = self._rare_words(sentences, frozenset(words))
         self._lm = LSTMLanguageModel(
             words,
             embedding=self.embedding_size,
@@ -95,7 +95,7 @@ class DAGA(FineTuningSettings, Augmenter):
             seed=training.seed,
             device=self.device,
         )
-        languages = [sentence.language for sentence in (*gold, *dev)] if self._speaks else []
+        languages = [sentence.language for sentence in (*sentences, *dev)] if self._speaks else []
         self._lm.fit(
             texts,
             training_plan(self.epochs, self.batch_size, self.learning_rate, self.patience),
@@ -103,7 +103,7 @@ class DAGA(FineTuningSettings, Augmenter):
             seed=training.seed,
             progress=training.progress,
             folder=training.folder,
-            fingerprint=training_record(self, gold, dev) | {"languages": languages},
+            fingerprint=training_record(self, sentences, dev) | {"languages": languages},
         )
 
     def generate_batch(self, sentences: Sequence[Sentence], rngs: Sequence[random.Random]) -> list[Sentence | Reject]:

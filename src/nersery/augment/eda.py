@@ -83,7 +83,7 @@ class EDA(SynonymSettings, Augmenter):
         left = ", ".join(operation for operation in self.operations if operation not in WITH_SYNONYMS)
         warn(f"eda has no synonyms, so of its operations only these are done: {left}. {error}")
 
-    def fit(self, sentences: Iterable[Sentence], training: Training = NO_TRAINING) -> None:
+    def fit(self, gold: Iterable[Sentence], training: Training = NO_TRAINING) -> None:
         """Read the synonyms; of the sentences only the languages matter, for a note.
 
         Raises:
@@ -94,7 +94,7 @@ class EDA(SynonymSettings, Augmenter):
         if not self._needs_synonyms:
             return
         try:
-            super().fit(sentences, training)
+            super().fit(gold, training)
         except MissingResourceError as error:
             if self.table or not self._can_do_without:
                 raise

@@ -88,17 +88,17 @@ class FlipDA(FineTuningSettings, TypeDescriptions, model_setup.MaskedModelSettin
             super().check()
         check_gold_tagger(self.tagger)
 
-    def fit(self, sentences: Iterable[Sentence], training: Training = NO_TRAINING) -> None:
+    def fit(self, gold: Iterable[Sentence], training: Training = NO_TRAINING) -> None:
         """Have a tagger, and fine-tune the model on words under their labels.
 
         Raises:
             DataError: When no sentence has an entity.
         """
-        gold = sorted(sentences, key=lambda sentence: sentence.id)
-        labelled = sentences_with_entities(self, gold)
+        sentences = sorted(gold, key=lambda sentence: sentence.id)
+        labelled = sentences_with_entities(self, sentences)
         self._types = tuple(sorted(types_in(labelled)))
-        warn_of_unused(self.descriptions, "descriptions", gold)
-        self._tagger = gold_tagger(name_of(self), self.tagger, gold, training)
+        warn_of_unused(self.descriptions, "descriptions", sentences)
+        self._tagger = gold_tagger(name_of(self), self.tagger, sentences, training)
         if self.is_encoder_decoder:
             from nersery.models.seq2seq.encoder_decoder import Seq2Seq
 
@@ -106,9 +106,9 @@ class FlipDA(FineTuningSettings, TypeDescriptions, model_setup.MaskedModelSettin
             model = Seq2Seq(self.source, self.device, self.precision)
             self._spans = SpanFiller(model, sampling, self.descriptions)
             return
-        lm = self.opened(gold, training)
-        self._add_tokens(lm, [*gold, *training.dev])
-        model_setup.fine_tune(lm, self, gold, _whole_input, training, rate=self.mask_rate)
+        lm = self.opened(sentences, training)
+        self._add_tokens(lm, [*sentences, *training.dev])
+        model_setup.fine_tune(lm, self, sentences, _whole_input, training, rate=self.mask_rate)
         self._lm = lm
 
     def generate_batch(self, sentences: Sequence[Sentence], rngs: Sequence[random.Random]) -> list[Sentence | Reject]:

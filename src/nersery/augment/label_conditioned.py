@@ -46,13 +46,13 @@ class LabelConditioned(ConditionedPredictions, Augmenter):
         super().__post_init__()
         check_texts(self.definitions, "definitions")
 
-    def fit(self, sentences: Iterable[Sentence], training: Training = NO_TRAINING) -> None:
+    def fit(self, gold: Iterable[Sentence], training: Training = NO_TRAINING) -> None:
         """Warn of types without a definition, and of definitions without a type; then as the base."""
-        gold = list(sentences)
-        if gold:
-            self._warn_of_undefined(sorted(types_in([*gold, *training.dev])))
-            warn_of_unused(self.definitions, "definitions", gold)
-        super().fit(gold, training)
+        sentences = list(gold)
+        if sentences:
+            self._warn_of_undefined(sorted(types_in([*sentences, *training.dev])))
+            warn_of_unused(self.definitions, "definitions", sentences)
+        super().fit(sentences, training)
 
     def condition(self, type: str | None) -> tuple[str, ...]:
         """The definition of the type."""

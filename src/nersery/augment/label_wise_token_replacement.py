@@ -54,7 +54,7 @@ class LabelWiseTokenReplacement(Augmenter):
         super().__post_init__()
         check_file(self.stop_words)
 
-    def fit(self, sentences: Iterable[Sentence], training: Training = NO_TRAINING) -> None:
+    def fit(self, gold: Iterable[Sentence], training: Training = NO_TRAINING) -> None:
         """Count how often each word stands under each tag, in each language and, for sentences in another, in all.
 
         Raises:
@@ -64,7 +64,7 @@ class LabelWiseTokenReplacement(Augmenter):
         self._stop_words = frozenset(map(key, read_words(self.stop_words))) if self.stop_words else frozenset()
         counts: dict[tuple[str, str], Counter[str]] = {}
         languages: set[str] = set()
-        for sentence in sentences:
+        for sentence in gold:
             languages.add(sentence.language)
             for word, tag in zip(sentence.words, _tags(sentence), strict=True):
                 for language in {"", sentence.language}:

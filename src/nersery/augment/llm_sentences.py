@@ -87,21 +87,21 @@ class LlmSentences(EndpointMethod, Augmenter):
         check_texts(self.definitions, "definitions")
         check_types(self.definitions, "definitions")
 
-    def fit(self, sentences: Iterable[Sentence], training: Training = NO_TRAINING) -> None:
+    def fit(self, gold: Iterable[Sentence], training: Training = NO_TRAINING) -> None:
         """Keep the gold sentences with entities, to show some of the short ones.
 
         Raises:
             DataError: If no sentence has an entity.
         """
         self.follow(training.progress)
-        gold = sorted(sentences_with_entities(self, sentences), key=lambda s: s.id)
-        warn_of_unused(self.definitions, "definitions", gold)
-        self._gold = [sentence for sentence in gold if len(sentence) <= LONGEST_EXAMPLE]
-        self._types = tuple(sorted(types_in(gold)))
+        labelled = sorted(sentences_with_entities(self, gold), key=lambda s: s.id)
+        warn_of_unused(self.definitions, "definitions", labelled)
+        self._gold = [sentence for sentence in labelled if len(sentence) <= LONGEST_EXAMPLE]
+        self._types = tuple(sorted(types_in(labelled)))
         self._in_characters = {
             language
-            for language in {s.language for s in gold}
-            if in_characters(word for s in gold if s.language == language for word in s.words)
+            for language in {s.language for s in labelled}
+            if in_characters(word for s in labelled if s.language == language for word in s.words)
         }
 
     def generate_batch(self, sentences: Sequence[Sentence], rngs: Sequence[random.Random]) -> list[Sentence | Reject]:

@@ -55,14 +55,14 @@ class MELM(MentionPredictions, FineTuningSettings, TypeDescriptions, model_setup
     batch_size: Count = 30
     _languages: dict[tuple[str, ...], frozenset[str]] = hidden(default_factory=dict)
 
-    def fit(self, sentences: Iterable[Sentence], training: Training = NO_TRAINING) -> None:
+    def fit(self, gold: Iterable[Sentence], training: Training = NO_TRAINING) -> None:
         """Fine-tune the model on the mentions; a `DataError` when no sentence has an entity."""
-        gold = sentences_with_entities(self, sentences)
-        warn_of_unused(self.descriptions, "descriptions", gold)
-        self._languages = _languages_of_mentions(gold)
-        model = self.opened(gold, training)
-        self._prepare(model, [*gold, *training.dev])
-        model_setup.fine_tune(model, self, gold, self._with_mentions_hidden, training, rate=self.mask_rate)
+        labelled = sentences_with_entities(self, gold)
+        warn_of_unused(self.descriptions, "descriptions", labelled)
+        self._languages = _languages_of_mentions(labelled)
+        model = self.opened(labelled, training)
+        self._prepare(model, [*labelled, *training.dev])
+        model_setup.fine_tune(model, self, labelled, self._with_mentions_hidden, training, rate=self.mask_rate)
         self._lm = model
 
     def _prepare(self, model: MaskedLM, sentences: Sequence[Sentence]) -> None:

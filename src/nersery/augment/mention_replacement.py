@@ -38,14 +38,14 @@ class MentionReplacement(Augmenter):
     _gazetteers: dict[tuple[str, str], Gazetteer] = hidden(default_factory=dict)
     _languages: frozenset[str] = hidden(default=frozenset())
 
-    def fit(self, sentences: Iterable[Sentence], training: Training = NO_TRAINING) -> None:
+    def fit(self, gold: Iterable[Sentence], training: Training = NO_TRAINING) -> None:
         """Learn the distinct mentions of each type, of each language and, for sentences in another, of all.
 
         Raises:
             DataError: When no sentence has an entity.
         """
         seen: dict[tuple[str, str], set[Mention]] = {}
-        labelled = sentences_with_entities(self, sentences)
+        labelled = sentences_with_entities(self, gold)
         for sentence in labelled:
             for entity in sentence.entities:
                 mention, _ = without_ending(sentence, entity)

@@ -70,18 +70,18 @@ class MulDA(FineTuningSettings, TypeDescriptions, Augmenter, ModelSettings):
         """Look for the model; see `Augmenter.check`."""
         check_writer(self)
 
-    def fit(self, sentences: Iterable[Sentence], training: Training = NO_TRAINING) -> None:
+    def fit(self, gold: Iterable[Sentence], training: Training = NO_TRAINING) -> None:
         """Fine-tune the model on gold sentences with their tags.
 
         Raises:
             DataError: When no sentence has an entity, or none fits the model.
         """
-        gold = list(sentences)
-        labelled = sentences_with_entities(self, gold)
+        sentences = list(gold)
+        labelled = sentences_with_entities(self, sentences)
         warn_of_unused(self.descriptions, "descriptions", labelled)
         self._types = frozenset(types_in([*labelled, *training.dev]))
         self._signs = mentions_of_signs(labelled)
-        self._lm = fine_tuned_writer(self, gold, training, self._types, _random_pair, self._learning_issue)
+        self._lm = fine_tuned_writer(self, sentences, training, self._types, _random_pair, self._learning_issue)
 
     def generate_batch(self, sentences: Sequence[Sentence], rngs: Sequence[random.Random]) -> list[Sentence | Reject]:
         """For each sentence a new one that begins like it."""

@@ -48,9 +48,9 @@ class MaskedModelSettings(AdaptationSettings, ModelSettings):
         pick_device(self.device)
         check_text(self.adapt)
 
-    def fit(self, sentences: Iterable[Sentence], training: Training = NO_TRAINING) -> None:
+    def fit(self, gold: Iterable[Sentence], training: Training = NO_TRAINING) -> None:
         """Open the model, for methods that teach it nothing about gold."""
-        self._lm = self.opened(list(sentences), training)
+        self._lm = self.opened(list(gold), training)
 
     def opened(self, sentences: Sequence[Sentence], training: Training) -> MaskedLM:
         """The model, adapted to raw text if `adapt` is set; warn if it does not suit the sentences."""

@@ -88,20 +88,20 @@ class ConditionedPredictions(WordPredictions, FineTuningSettings, MaskedModelSet
 
     epochs: Count = 3
 
-    def fit(self, sentences: Iterable[Sentence], training: Training = NO_TRAINING) -> None:
+    def fit(self, gold: Iterable[Sentence], training: Training = NO_TRAINING) -> None:
         """Open the model, and fine-tune it to predict one masked word per gold sentence, given its condition.
 
         Raises:
             DataError: When there is no gold sentence.
             SettingsError: When a condition leaves no room for a sentence.
         """
-        gold = list(sentences)
-        if not gold:
+        sentences = list(gold)
+        if not sentences:
             raise no_sentences(self)
-        model = self.opened(gold, training)
-        for type_ in (None, *sorted(types_in([*gold, *training.dev]))):  # before any time is spent
+        model = self.opened(sentences, training)
+        for type_ in (None, *sorted(types_in([*sentences, *training.dev]))):  # before any time is spent
             model.check_condition(self.condition(type_))
-        fine_tune(model, self, gold, self.random_masked_input, training, rate=1.0)
+        fine_tune(model, self, sentences, self.random_masked_input, training, rate=1.0)
         self._lm = model
 
 

@@ -100,8 +100,8 @@ class SynonymSettings(Method):
         check_file(self.stop_words)
         check_file(self.table)
 
-    def fit(self, sentences: Iterable[Sentence], training: Training = NO_TRAINING) -> None:
-        """Read the synonyms, and say where the sentences are in a language that WordNet does not know.
+    def fit(self, gold: Iterable[Sentence], training: Training = NO_TRAINING) -> None:
+        """Read the synonyms, and say where gold is in a language that WordNet does not know.
 
         Raises:
             DataError: When a file is broken.
@@ -111,7 +111,7 @@ class SynonymSettings(Method):
 
         stopped = frozenset(map(key, read_words(self.stop_words))) if self.stop_words else frozenset()
         self._thesaurus = Thesaurus(read_table(self.table) if self.table else read_wordnet(self.wordnet), stopped)
-        foreign = sorted({sentence.language for sentence in sentences if not knows(sentence.language)})
+        foreign = sorted({sentence.language for sentence in gold if not knows(sentence.language)})
         if foreign and not self.table:
             warn(
                 f"WordNet knows English alone, and there is text in {', '.join(foreign)}: it has no synonyms for most "
