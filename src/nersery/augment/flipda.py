@@ -162,7 +162,9 @@ class FlipDA(FineTuningSettings, TypeDescriptions, model_setup.MaskedModelSettin
         """Of the candidates for each sentence, by its number, the one that the tagger is surest of."""
         candidates = [(number, text) for number, text in written if isinstance(text, Sentence)]
         read = self._tagger.predict([candidate for _, candidate in candidates])
-        judged = [(number, (FAILED, text)) for number, text in written if isinstance(text, Reject)]
+        judged: list[tuple[int, Judged]] = [
+            (number, (FAILED, text)) for number, text in written if isinstance(text, Reject)
+        ]
         judged += [
             (n, _judged(candidate, seen, sentences[n])) for (n, candidate), seen in zip(candidates, read, strict=True)
         ]
