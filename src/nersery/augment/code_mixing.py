@@ -28,8 +28,7 @@ if TYPE_CHECKING:
 
     Embeddings = NDArray[np.float32]
 
-Place = tuple[str, str]
-"""A language and a type."""
+LanguageAndType = tuple[str, str]
 Nearest = Mapping[str, Mention]
 """For each other language the most similar entity of the type."""
 
@@ -78,9 +77,9 @@ class CodeMixing(Augmenter, ModelSettings):
     similarity: Literal["ess", "random"] = "ess"
     vectors: dict[str, FileName] = field(default_factory=dict)
     model: ModelName = ""
-    _gazetteers: dict[Place, Gazetteer] = hidden(default_factory=dict)
+    _gazetteers: dict[LanguageAndType, Gazetteer] = hidden(default_factory=dict)
     _languages: Sequence[str] = hidden(default=())
-    _nearest: dict[Place, dict[Mention, Nearest]] = hidden(default_factory=dict)
+    _nearest: dict[LanguageAndType, dict[Mention, Nearest]] = hidden(default_factory=dict)
     _indexes: dict[str, Any] = hidden(default_factory=dict)
     _encoder: Any = hidden(default=None)
 
@@ -137,7 +136,7 @@ class CodeMixing(Augmenter, ModelSettings):
         """
         mentions, languages = _mentions(gold)
         _require_shared_type(mentions, languages)
-        matrices: dict[Place, Embeddings] = {}
+        matrices: dict[LanguageAndType, Embeddings] = {}
         self._indexes = {}
         if self._searches:
             self._prepare(mentions)
@@ -149,7 +148,7 @@ class CodeMixing(Augmenter, ModelSettings):
         self._gazetteers, self._languages = gazetteers, languages
         self._nearest = {place: self._search(place, mentions[place], rows) for place, rows in matrices.items()}
 
-    def _prepare(self, mentions: Mapping[Place, Sequence[Mention]]) -> None:
+    def _prepare(self, mentions: Mapping[LanguageAndType, Sequence[Mention]]) -> None:
         """Load the model, or see that there are vectors for all languages, before the first file is read."""
         if self.model:
             self._load_encoder(mentions)
@@ -163,7 +162,7 @@ class CodeMixing(Augmenter, ModelSettings):
             )
         self.check()
 
-    def _load_encoder(self, mentions: Mapping[Place, Sequence[Mention]]) -> None:
+    def _load_encoder(self, mentions: Mapping[LanguageAndType, Sequence[Mention]]) -> None:
         from nersery.models.known_languages import warn_if_unsuited
         from nersery.models.text_encoder import TextEncoder
 
@@ -181,7 +180,7 @@ class CodeMixing(Augmenter, ModelSettings):
                 text=language,
             )
 
-    def _embed_all(self, mentions: Mapping[Place, Sequence[Mention]]) -> dict[Place, Embeddings]:
+    def _embed_all(self, mentions: Mapping[LanguageAndType, Sequence[Mention]]) -> dict[LanguageAndType, Embeddings]:
         """The embeddings of mentions, language after language: words are looked up once in a file of vectors."""
         matrices = {}
         for language in sorted({language for language, _ in mentions}):
@@ -208,7 +207,7 @@ class CodeMixing(Augmenter, ModelSettings):
             warn(f"{self.vectors[language]}: {issue}")
         return np.stack([vectors.mean(mention) for mention in mentions])
 
-    def _warn_of_unknown(self, matrices: Mapping[Place, Embeddings]) -> None:
+    def _warn_of_unknown(self, matrices: Mapping[LanguageAndType, Embeddings]) -> None:
         for language in sorted({language for language, _ in matrices}):
             is_known = [bool(row) for place, rows in matrices.items() if place[0] == language for row in known(rows)]
             if not all(is_known):
@@ -218,7 +217,9 @@ class CodeMixing(Augmenter, ModelSettings):
                     f"{language}: these are neither replaced nor put in"
                 )
 
-    def _search(self, place: Place, mentions: Sequence[Mention], matrix: Embeddings) -> dict[Mention, Nearest]:
+    def _search(
+        self, place: LanguageAndType, mentions: Sequence[Mention], matrix: Embeddings
+    ) -> dict[Mention, Nearest]:
         """For each mention of a language and type the nearest entity in each other language."""
         nearest: dict[Mention, dict[str, Mention]] = {mention: {} for mention in mentions}
         for target, gazetteer in self._others(place):
@@ -227,7 +228,7 @@ class CodeMixing(Augmenter, ModelSettings):
                     nearest[mention][target] = entity
         return dict(nearest)
 
-    def _others(self, place: Place) -> list[tuple[str, Gazetteer]]:
+    def _others(self, place: LanguageAndType) -> list[tuple[str, Gazetteer]]:
         """The entities of a type in all languages but one, by language."""
         excluded, type_ = place
         keys = [(language, type_) for language in self._languages if language != excluded]
@@ -245,9 +246,9 @@ class CodeMixing(Augmenter, ModelSettings):
             raise NerseryError(str(error)) from error
         return [self._mixed(sentence, rng, unseen) for sentence, rng in zip(sentences, rngs, strict=True)]
 
-    def _search_unseen(self, sentences: Sequence[Sentence]) -> dict[Place, dict[Mention, Nearest]]:
+    def _search_unseen(self, sentences: Sequence[Sentence]) -> dict[LanguageAndType, dict[Mention, Nearest]]:
         """The nearest entities of mentions that the gold sentences do not have; kept for this batch alone."""
-        unseen: dict[Place, set[Mention]] = {}
+        unseen: dict[LanguageAndType, set[Mention]] = {}
         for sentence in sentences:
             for entity in sentence.entities if self._can_embed(sentence.language) else ():
                 place, (mention, _) = (sentence.language, entity.type), without_ending(sentence, entity)
@@ -261,7 +262,7 @@ class CodeMixing(Augmenter, ModelSettings):
         return bool(language) and (bool(self.model) or language in self.vectors)
 
     def _mixed(
-        self, sentence: Sentence, rng: random.Random, unseen: Mapping[Place, Mapping[Mention, Nearest]]
+        self, sentence: Sentence, rng: random.Random, unseen: Mapping[LanguageAndType, Mapping[Mention, Nearest]]
     ) -> Sentence | Reject:
         if not sentence.entities:
             return Reject(NO_ENTITIES)
@@ -295,13 +296,13 @@ class CodeMixing(Augmenter, ModelSettings):
         return UNKNOWN if self._can_embed(sentence.language) else f"no vectors for its language, {sentence.language}"
 
 
-def _mentions(sentences: Iterable[Sentence]) -> tuple[dict[Place, list[Mention]], list[str]]:
+def _mentions(sentences: Iterable[Sentence]) -> tuple[dict[LanguageAndType, list[Mention]], list[str]]:
     """The different mentions of the gold sentences by language and type, sorted; and all languages.
 
     Raises:
         DataError: When a sentence does not name its language, or all name the same.
     """
-    mentions: dict[Place, set[Mention]] = {}
+    mentions: dict[LanguageAndType, set[Mention]] = {}
     ids: dict[str, list[str]] = {}
     for sentence in sentences:
         ids.setdefault(sentence.language, []).append(sentence.id)
@@ -317,7 +318,7 @@ def _mentions(sentences: Iterable[Sentence]) -> tuple[dict[Place, list[Mention]]
     return {place: sorted(mentions[place]) for place in sorted(mentions)}, sorted(ids)
 
 
-def _require_shared_type(places: Iterable[Place], languages: Sequence[str], which: str = "") -> None:
+def _require_shared_type(places: Iterable[LanguageAndType], languages: Sequence[str], which: str = "") -> None:
     """Raise `DataError` if each type occurs in one language alone, so that no entity could take another's place."""
     if all(count < 2 for count in Counter(type_ for _, type_ in places).values()):
         raise DataError(

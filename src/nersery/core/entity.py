@@ -5,6 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
+Span = tuple[int, int]
+"""Words ``[start, end)``."""
+
 
 @dataclass(frozen=True, slots=True, order=True)
 class Entity:

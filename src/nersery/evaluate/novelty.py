@@ -16,7 +16,7 @@ from nersery.io.ids import naming_the_temporary_folder, temporary_table
 from nersery.pipeline.job import BATCH_SIZE
 from nersery.taggers.base import Tagger, load_tagger
 
-Mention = tuple[tuple[str, ...], str]
+LabelledMention = tuple[tuple[str, ...], str]
 """The words of an entity, and its type."""
 
 
@@ -130,13 +130,13 @@ class _MentionTable:
             marks = "is_known integer default 0, is_generated integer default 0, is_valid integer default 0"
             self._table = temporary_table(f"mentions (hash blob primary key, type text, {marks}) without rowid")
 
-    def mark(self, column: str, mentions: Iterable[Mention]) -> None:
+    def mark(self, column: str, mentions: Iterable[LabelledMention]) -> None:
         """Note that mentions are known, generated or valid."""
         command = f"insert into mentions (hash, type, {column}) values (?, ?, 1) on conflict do update set {column} = 1"
         with naming_the_temporary_folder():
             self._table.executemany(command, ((_hash(mention), mention[1]) for mention in mentions))
 
-    def is_settled(self, mention: Mention) -> bool:
+    def is_settled(self, mention: LabelledMention) -> bool:
         """Whether a mention is known or valid, so that an oracle need not be asked."""
         with naming_the_temporary_folder():
             query = "select is_known or is_valid from mentions where hash = ?"
@@ -151,12 +151,12 @@ class _MentionTable:
             return sorted(self._table.execute(query))
 
 
-def _hash(mention: Mention) -> bytes:
+def _hash(mention: LabelledMention) -> bytes:
     words, type_ = mention
     return blake2b(composed("\n".join((*words, type_))).encode(), digest_size=16).digest()
 
 
-def _valid(batch: list[Sentence], table: _MentionTable, oracle: Tagger) -> set[Mention]:
+def _valid(batch: list[Sentence], table: _MentionTable, oracle: Tagger) -> set[LabelledMention]:
     """Mentions of a batch that the oracle finds; sentences without undecided mentions are skipped."""
     valid = set()
     asked = [sentence for sentence in batch if not all(map(table.is_settled, _mentions(sentence)))]
@@ -168,5 +168,5 @@ def _valid(batch: list[Sentence], table: _MentionTable, oracle: Tagger) -> set[M
     return valid
 
 
-def _mentions(sentence: Sentence) -> list[Mention]:
+def _mentions(sentence: Sentence) -> list[LabelledMention]:
     return [(sentence.mention(entity), entity.type) for entity in sentence.entities]

@@ -15,13 +15,13 @@ from torch import Tensor, nn
 from nersery.core.errors import SettingsError
 from nersery.core.files import os_errors
 from nersery.core.typed_settings import Precision
+from nersery.models.likelihood import Text
 from nersery.models.loading import ModelSource, autocast, pick_device, positions, quiet_transformers
 from nersery.models.packed.packed_encoder import can_pack, in_one_row
 from nersery.models.passes import window_passes
 from nersery.models.subwords.collation import collate
 from nersery.models.subwords.subwords import SubwordEncoder
 from nersery.models.subwords.windows import Window
-from nersery.models.text_encoder import Text
 
 LENGTH_MULTIPLE = 8
 SUBWORDS_ON_CPU, SUBWORDS_ON_GPU = 512, 16384

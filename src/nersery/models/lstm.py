@@ -11,12 +11,12 @@ import torch
 from torch import Tensor, nn
 
 from nersery.core.batched import batched
+from nersery.models.likelihood import Text
 from nersery.models.loading import pick_device
 from nersery.models.masked.masked_inputs import OWN
 from nersery.models.seq2seq.seq2seq_inputs import UNKNOWN
 from nersery.models.training.trainer import History, TrainingPlan, seeded, train
 
-Text = Sequence[str]
 Row = tuple[int, ...]
 """Word ids of a text between `BEGIN` and `END`."""
 

@@ -12,6 +12,7 @@ from torch import Tensor
 
 from nersery.core.errors import SettingsError
 from nersery.core.typed_settings import Precision
+from nersery.models.likelihood import Text
 from nersery.models.loading import ModelSource, autocast, pick_device, positions
 from nersery.models.passes import PassShape, window_passes, windows_at_once
 from nersery.models.subwords.collation import collate
@@ -19,8 +20,6 @@ from nersery.models.subwords.subwords import SubwordEncoder
 from nersery.models.subwords.windows import Window
 
 Embeddings = NDArray[np.float32]
-Text = Sequence[str]
-"""Its words."""
 
 LENGTH_MULTIPLE = 4
 """The shape of every forward pass: a multiple of four subwords; see `by_length`."""

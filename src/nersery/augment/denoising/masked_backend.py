@@ -10,8 +10,9 @@ from itertools import chain, cycle, islice
 
 from nersery.augment.components.gold_training import fine_tuning
 from nersery.augment.denoising.back_end import BackEnd
-from nersery.augment.denoising.templates import Span, Template
+from nersery.augment.denoising.templates import Template
 from nersery.augment.linearized.linearization import linearized_input, token_descriptions
+from nersery.core.entity import Span
 from nersery.core.outcome import Reject
 from nersery.core.random import item_rng
 from nersery.core.scripts import script_of

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from nersery.augment.linearized.parsing import UNSTORABLE, rejected
 from nersery.core.definitions import description
+from nersery.core.entity import Span
 from nersery.core.errors import DataError, MissingResourceError
 from nersery.core.outcome import Reject
 from nersery.core.sentence import Sentence
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
 
 TOO_LONG = "sentence longer than the model"
 NOT_FILLED = "no words for a gap"
-Span = tuple[int, int]
 
 
 def check_span_model(settings: Any) -> None:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from nersery.augment.masked_lm.mention_masking import random_share
 from nersery.augment.words.stop_words import bare
+from nersery.core.entity import Span
 from nersery.core.errors import DataError, Issue
 from nersery.core.random import item_rng
 from nersery.core.sentence import UNKNOWN_COLUMN, Sentence
@@ -22,8 +23,6 @@ if TYPE_CHECKING:
 
 Attention: TypeAlias = "NDArray[np.floating[Any]]"
 """How much words attend to words. Shape: (from words, to words)."""
-Span = tuple[int, int]
-"""Words ``[start, end)``."""
 MEAN_RATE = 0.5
 """Of dynamic masking: the mean share of the keywords that it takes out."""
 ROUNDING = 1e-9

@@ -38,7 +38,7 @@ ROUNDING = 1e-6
 
 Tag = tuple[str, bool]
 """A type, and whether its mention begins here."""
-Mention = tuple[tuple[str, ...], str]
+LabelledMention = tuple[tuple[str, ...], str]
 """The words of an entity, and its type."""
 
 
@@ -123,7 +123,7 @@ def child_of(parent: Sentence, sentence: Sentence) -> Sentence:
     return replace(sentence, language=parent.language, columns=(unknown,) * len(parent.columns))
 
 
-def has_mentions(sentence: Sentence, mentions: Iterable[Mention]) -> bool:
+def has_mentions(sentence: Sentence, mentions: Iterable[LabelledMention]) -> bool:
     """Whether a sentence has all mentions that it should.
 
     Their order does not matter; a mention that is asked for twice must be there twice, and there may be others.

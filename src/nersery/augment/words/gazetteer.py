@@ -18,6 +18,10 @@ if TYPE_CHECKING:
     Embeddings = NDArray[np.float32]
 
 Mention = tuple[str, ...]
+BLOCK = 1 << 21
+"""Similarities that are computed at once, 16 MiB of them."""
+DECIMALS = 6
+"""Of a similarity. What differs by less is rounding, and so a tie, on one machine as on another."""
 
 
 def without_ending(sentence: Sentence, entity: Entity) -> tuple[Mention, str]:
@@ -30,12 +34,6 @@ def without_ending(sentence: Sentence, entity: Entity) -> tuple[Mention, str]:
 def with_ending(mention: Mention, ending: str, language: str) -> Mention:
     """A mention with the ending of another one behind its last word."""
     return (*mention[:-1], inflected(mention[-1], ending, language))
-
-
-BLOCK = 1 << 21
-"""Similarities that are computed at once, 16 MiB of them."""
-DECIMALS = 6
-"""Of a similarity. What differs by less is rounding, and so a tie, on one machine as on another."""
 
 
 @dataclass(frozen=True, slots=True)

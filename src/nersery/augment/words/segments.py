@@ -5,15 +5,13 @@ from __future__ import annotations
 import random
 from collections.abc import Iterable
 
+from nersery.core.entity import Span
 from nersery.core.sentence import Sentence
 
-Segment = tuple[int, int]
-"""Words ``[start, end)``."""
 
-
-def segments(sentence: Sentence) -> list[Segment]:
+def segments(sentence: Sentence) -> list[Span]:
     """The mentions and the stretches between them, in order."""
-    parts, position = list[Segment](), 0
+    parts, position = list[Span](), 0
     for entity in sentence.entities:
         start = entity.start
         if position < start:
@@ -25,7 +23,7 @@ def segments(sentence: Sentence) -> list[Segment]:
     return parts
 
 
-def shuffled(sentence: Sentence, chosen: Iterable[Segment], rng: random.Random) -> Sentence:
+def shuffled(sentence: Sentence, chosen: Iterable[Span], rng: random.Random) -> Sentence:
     """The sentence with the words of some segments in random order, which may be the old one."""
     order: list[int] = []
     for start, end in chosen:

@@ -25,10 +25,10 @@ from nersery.crosslingual.embedding.similarities import argmax, cosines, itermax
 from nersery.crosslingual.padded_shapes import padded_shapes
 from nersery.models import bundled
 from nersery.models.hidden_states import HiddenStates, LayerEncoder
+from nersery.models.likelihood import Text
 from nersery.models.loading import pick_device, refuse_nan
 from nersery.models.model_settings import ModelSettings
 from nersery.models.multilingual_e5 import ON_THE_HUB
-from nersery.models.text_encoder import Text
 
 Extraction = Literal["softmax", "entmax", "argmax", "itermax", "match"]
 

@@ -7,13 +7,11 @@ from collections.abc import Collection, Iterator, Sequence
 from itertools import accumulate
 from typing import Any
 
-from nersery.core.entity import Entity
+from nersery.core.entity import Entity, Span
 from nersery.core.outcome import Reject
 from nersery.core.sentence import Sentence
 from nersery.core.text_forms import composed
 from nersery.models.llm.prompt import WRONG_FORM
-
-Span = tuple[int, int]
 
 
 def spelled(words: Sequence[str]) -> str:
