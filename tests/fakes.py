@@ -16,9 +16,11 @@ from nersery import Entity, Sentence
 from nersery.augment.linearized.linearization import tag_token
 from nersery.core.definitions import NO_ENTITY, definition
 from nersery.core.random import item_rng
+from nersery.io.scripts_without_spaces import has_letter_or_digit
 from nersery.models.llm.prompt import Completion, Prompt
-from nersery.models.masked.masked_inputs import GAP, OWN, Drawing, MaskedInput, is_replaceable
-from nersery.models.seq2seq.seq2seq_inputs import UNKNOWN, Generated, Sampling, TextPair
+from nersery.models.masked.masked_inputs import Drawing, MaskedInput
+from nersery.models.seq2seq.seq2seq_inputs import Generated, Sampling, TextPair
+from nersery.models.tokens import GAP, TOKEN_PREFIX, UNKNOWN
 
 TAGS, DEFINITIONS, LABELS, NOTHING = "shows tags", "shows definitions", "shows labels", "shows nothing"
 CONTEXT = "shows tags and hides context"
@@ -71,7 +73,7 @@ class FakeMaskedLM:
 
     def add_tokens(self, descriptions: Mapping[str, str]) -> None:
         assert self.shows in (TAGS, CONTEXT, FLIPPED, BEGINNINGS)
-        assert all(token.startswith(OWN) and text.split() for token, text in descriptions.items())
+        assert all(token.startswith(TOKEN_PREFIX) and text.split() for token, text in descriptions.items())
         self.tokens |= set(descriptions)
 
     def fine_tune(
@@ -97,7 +99,7 @@ class FakeMaskedLM:
         filled = []
         for masked_input, rng in zip(masked_inputs, rngs, strict=True):
             self._check(masked_input)
-            assert all(is_replaceable(masked_input.words[gap]) for gap in masked_input.gaps)
+            assert all(has_letter_or_digit(masked_input.words[gap]) for gap in masked_input.gaps)
             filled.append(tuple(rng.choice(self._fitting(masked_input, gap)) for gap in masked_input.gaps))
         return filled
 
@@ -145,7 +147,7 @@ class FakeMaskedLM:
 
     def _type_shown(self, masked_input: MaskedInput, gap: int) -> str | None:
         """The type of the tag token that stands around a gap, or None where all that were opened are closed."""
-        if not sum(word.startswith(OWN) for word in masked_input.words[:gap]) % 2:
+        if not sum(word.startswith(TOKEN_PREFIX) for word in masked_input.words[:gap]) % 2:
             return None
         known = {*TYPES.values(), *self.kinds.values()} - {None, "o"}
         tokens = {tag_token(type_, begins=begins): type_ for type_ in known if type_ for begins in (True, False)}
@@ -156,9 +158,9 @@ class FakeMaskedLM:
         """A text with gaps must be sound, and show of each hidden word what it shall."""
         assert list(masked_input.gaps) == sorted(set(masked_input.gaps))
         assert all(0 <= gap < len(masked_input.words) for gap in masked_input.gaps)
-        own = {word for word in masked_input.words if OWN in word}
+        own = {word for word in masked_input.words if TOKEN_PREFIX in word}
         assert own <= self.tokens
-        assert all(word.rindex(OWN) == 0 for word in own)
+        assert all(word.rindex(TOKEN_PREFIX) == 0 for word in own)
         for gap in masked_input.gaps:
             assert masked_input.words[gap] not in own
             self._check_shown(masked_input, gap, self.type_of(masked_input.words[gap]))
@@ -216,9 +218,9 @@ class FakeLSTM(FakeMaskedLM):
         assert set(keeping) <= {"progress", "folder", "fingerprint"}
         self.texts = list(texts)
         for text in (*texts, *dev):
-            assert {word for word in text if word.startswith(OWN)} <= self.words
+            assert {word for word in text if word.startswith(TOKEN_PREFIX)} <= self.words
             for place, word in enumerate(text):
-                if not word.startswith(OWN) and (type_ := self.type_of(word)):
+                if not word.startswith(TOKEN_PREFIX) and (type_ := self.type_of(word)):
                     assert text[place - 1] in {tag_token(type_, begins=begins) for begins in (True, False)}
 
     def sample(
@@ -228,7 +230,7 @@ class FakeLSTM(FakeMaskedLM):
 
     def _sampled(self, rng: random.Random, start: tuple[str, ...], most_words: int) -> tuple[str, ...] | None:
         text = rng.choice([text for text in self.texts if text[: len(start)] == start] or self.texts)
-        words = (word if word.startswith(OWN) else rng.choice(self._others(word)) for word in text)
+        words = (word if word.startswith(TOKEN_PREFIX) else rng.choice(self._others(word)) for word in text)
         known = tuple(word if word in self.words else UNKNOWN for word in words)
         return known if len(text) <= most_words else None
 
@@ -266,7 +268,7 @@ class FakeSeq2Seq(FakeMaskedLM):
             *shown, gap = (drawn := pair(item, item_rng(seed, number))).source
             assert gap == GAP
             assert drawn.target[: len(shown)] == tuple(shown)
-            assert {word for word in drawn.target if word.startswith(OWN)} <= self.tokens
+            assert {word for word in drawn.target if word.startswith(TOKEN_PREFIX)} <= self.tokens
             self.texts.append(drawn.target)
 
     def generate(
@@ -280,7 +282,10 @@ class FakeSeq2Seq(FakeMaskedLM):
             *shown, gap = pair.source
             assert gap == GAP
             assert pair.language
-            text = (word if word.startswith(OWN) else rng.choice(self._others(word)) for word in rng.choice(self.texts))
+            text = (
+                word if word.startswith(TOKEN_PREFIX) else rng.choice(self._others(word))
+                for word in rng.choice(self.texts)
+            )
             made.append(Generated((*shown, *text), -1.0, finished=len(shown) < 10))
         return made
 

@@ -26,9 +26,9 @@ from nersery.core.progress import Progress
 from nersery.core.random import item_rng
 from nersery.io.tokenization import splitter
 from nersery.models.loading import ModelSource
-from nersery.models.masked.masked_inputs import GAP
 from nersery.models.seq2seq.encoder_decoder import Seq2Seq
 from nersery.models.seq2seq.seq2seq_inputs import Sampling, TextPair
+from nersery.models.tokens import GAP
 from nersery.models.training.trainer import TrainingPlan
 
 sys.path.insert(0, str(Path(__file__).parents[1]))

@@ -15,7 +15,7 @@ from nersery.augment.linearized.parsing import EMPTY_WORD, ILLEGAL, LEFT_OVER, S
 from nersery.core.errors import SettingsError
 from nersery.core.outcome import Reject
 from nersery.core.training_context import Training
-from nersery.models.seq2seq.seq2seq_inputs import UNKNOWN
+from nersery.models.tokens import UNKNOWN
 
 GOLD = Corpus(
     [

@@ -11,8 +11,9 @@ from nersery.augment.base import augment
 from nersery.augment.melm import MELM
 from nersery.augment.words.thesaurus import FUNCTION_WORDS
 from nersery.core.training_context import Training
-from nersery.models.masked.masked_inputs import OWN, Drawing, MaskedInput
+from nersery.models.masked.masked_inputs import Drawing, MaskedInput
 from nersery.models.masked.masked_lm import MaskedLM
+from nersery.models.tokens import TOKEN_PREFIX
 from tests.augment.learning import (
     GOLD,
     LEARNING,
@@ -29,7 +30,7 @@ SENTENCE = Sentence(("Ada", "&", "Grace", "saw", "Oslo", "."), (Entity(0, 3, "PE
 def plain(masked_input: MaskedInput) -> str:
     """A masked_input for people: gaps in brackets."""
     words = [f"[{word}]" if number in masked_input.gaps else word for number, word in enumerate(masked_input.words)]
-    return " ".join(words).replace(OWN, "")
+    return " ".join(words).replace(TOKEN_PREFIX, "")
 
 
 def test_each_word_of_a_mention_stands_between_its_tags(tiny_masked_lm: str) -> None:
@@ -95,7 +96,7 @@ def test_tags_start_from_what_the_type_means(tiny_masked_lm: str) -> None:
     encoder, vectors = method._lm.encoder, method._lm.network.get_input_embeddings().weight
     for tag, text in (("b-PER", "person"), ("i-PER", "person"), ("b-LOC", "name of place"), ("i-LOC", "name of place")):
         subwords = [subword for word in encoder.subwords(text.split()) for subword in word]
-        (number,) = encoder.token_ids[f"{OWN}<{tag}>"]
+        (number,) = encoder.token_ids[f"{TOKEN_PREFIX}<{tag}>"]
         assert torch.allclose(vectors[number], vectors[subwords].mean(0), atol=1e-6)
 
 
@@ -107,14 +108,14 @@ def test_types_that_differ_in_case_alone_have_tokens_of_their_own(tiny_masked_lm
     method.generate(gold[0], random.Random(0))
     shown = plain(asked.masked_inputs[0]).replace("[", "").replace("]", "")
     assert shown == "<b-Per> Ada <b-Per> saw <b-PER> Oslo <b-PER>"
-    assert len({method._lm.encoder.token_ids[f"{OWN}<b-{type_}>"] for type_ in ("Per", "PER")}) == 2
+    assert len({method._lm.encoder.token_ids[f"{TOKEN_PREFIX}<b-{type_}>"] for type_ in ("Per", "PER")}) == 2
 
 
 def test_dev_may_have_types_and_sentences_that_gold_has_not(tiny_masked_lm: str) -> None:
     dev = [Sentence(("Ada", "won"), (Entity(0, 1, "NEW"),), language="xx"), Sentence(("nobody",))]
     method = MELM(tiny_masked_lm, **QUICK)
     method.fit([SENTENCE], Training(dev=dev))
-    assert {f"{OWN}<b-{type_}>" for type_ in ("PER", "LOC", "NEW")} <= method._lm.encoder.token_ids.keys()
+    assert {f"{TOKEN_PREFIX}<b-{type_}>" for type_ in ("PER", "LOC", "NEW")} <= method._lm.encoder.token_ids.keys()
 
 
 class TestLanguages:

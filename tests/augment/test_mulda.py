@@ -16,8 +16,8 @@ from nersery.augment.mulda import TOO_LONG, MulDA, _pair
 from nersery.core.errors import MissingResourceError
 from nersery.core.outcome import Reject, collect
 from nersery.core.training_context import Training
-from nersery.models.masked.masked_inputs import GAP
 from nersery.models.seq2seq.seq2seq_inputs import Generated, Sampling, TextPair
+from nersery.models.tokens import GAP
 from nersery.pipeline.job import run
 
 B_PER, I_PER, B_LOC = tag_token("PER", begins=True), tag_token("PER", begins=False), tag_token("LOC", begins=True)

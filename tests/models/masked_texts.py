@@ -8,12 +8,13 @@ from pathlib import Path
 import torch
 
 from nersery.models.loading import ModelSource
-from nersery.models.masked.masked_inputs import OWN, MaskedInput
+from nersery.models.masked.masked_inputs import MaskedInput
 from nersery.models.masked.masked_lm import MaskedLM
+from nersery.models.tokens import TOKEN_PREFIX
 from nersery.models.training.trainer import TrainingPlan
 
 KINDS = ["wordpiece", "bytes", "unigram"]
-MARKS = ("##", "▁", "Ġ", "\ufffd", OWN, "[", "]", "<", ">")
+MARKS = ("##", "▁", "Ġ", "\ufffd", TOKEN_PREFIX, "[", "]", "<", ">")
 TEXTS = [
     "Ada Lovelace wrote the first program in London .",
     "Grace won",

@@ -13,7 +13,7 @@ import torch
 from nersery.core.errors import SettingsError
 from nersery.core.progress import Progress
 from nersery.models.lstm import ROWS, LSTMLanguageModel, frequent, training_plan
-from nersery.models.seq2seq.seq2seq_inputs import UNKNOWN
+from nersery.models.tokens import UNKNOWN
 
 TEXTS = [("a", "b", "c"), ("d", "e")] * 4
 WORDS = ["a", "b", "c", "d", "e"]

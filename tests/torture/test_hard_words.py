@@ -15,7 +15,7 @@ from nersery.core.outcome import Reject, Result
 from nersery.core.sentence import UNKNOWN_COLUMN
 from nersery.crosslingual.aligners.base import Pair
 from nersery.models.loading import ModelSource
-from nersery.models.masked.masked_inputs import OWN
+from nersery.models.tokens import TOKEN_PREFIX
 from nersery.taggers.base import load_tagger
 from tests.torture.families import MARKS
 from tests.torture.hard_words import KNOWN, corpus
@@ -65,7 +65,7 @@ def check_new_words(result: Result, known: Collection[str], model: str) -> None:
     special = {*ModelSource(model).tokenizer().all_special_tokens}
     for word in {word for sentence in result.corpus for word in sentence.words} - {*known}:
         assert word not in special
-        assert not word.startswith((*MARKS, OWN)), word
+        assert not word.startswith((*MARKS, TOKEN_PREFIX)), word
         assert word.strip(), word
 
 

@@ -17,8 +17,7 @@ from nersery.core.sentence import Entity, Sentence
 from nersery.core.training_context import NO_TRAINING, Training
 from nersery.core.typed_settings import hidden
 from nersery.core.warnings import warn
-from nersery.io.scripts_without_spaces import with_whole_loanwords
-from nersery.models.masked.masked_inputs import is_replaceable
+from nersery.io.scripts_without_spaces import has_letter_or_digit, with_whole_loanwords
 from nersery.models.model_settings import ModelSettings
 from nersery.models.subwords.joined_characters import joined, taken_apart
 
@@ -123,7 +122,8 @@ class QaPrompting(TypeSettings, Annotator, ModelSettings):
             Entity(*with_whole_loanwords(sentence.words, answer.start, answer.end), type_, answer.score)
             for type_, answers in zip(self._questions, answers_by_type, strict=True)
             for answer in answers
-            if answer.score >= self.threshold and any(map(is_replaceable, sentence.words[answer.start : answer.end]))
+            if answer.score >= self.threshold
+            and any(map(has_letter_or_digit, sentence.words[answer.start : answer.end]))
         )
 
     @cached_property

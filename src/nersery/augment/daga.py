@@ -18,8 +18,7 @@ from nersery.core.registry import unfitted
 from nersery.core.sentence import Sentence, types_in
 from nersery.core.training_context import NO_TRAINING, Training
 from nersery.core.typed_settings import hidden
-from nersery.models.masked.masked_inputs import OWN
-from nersery.models.seq2seq.seq2seq_inputs import UNKNOWN
+from nersery.models.tokens import TOKEN_PREFIX, UNKNOWN
 
 UNFINISHED = "longer than max_words"
 OTHER_LANGUAGE = "a language that gold does not have"
@@ -164,4 +163,4 @@ class DAGA(FineTuningSettings, Augmenter):
 
 
 def _tag_before(words: Sequence[str], place: int) -> str:
-    return words[place - 1] if place and words[place - 1].startswith(OWN) else ""
+    return words[place - 1] if place and words[place - 1].startswith(TOKEN_PREFIX) else ""

@@ -19,9 +19,9 @@ from nersery.core.registry import unfitted
 from nersery.core.sentence import Sentence, types_in
 from nersery.core.training_context import NO_TRAINING, Training
 from nersery.core.typed_settings import ModelName, hidden
-from nersery.models.masked.masked_inputs import GAP
 from nersery.models.model_settings import ModelSettings
 from nersery.models.seq2seq.seq2seq_inputs import Sampling, TextPair
+from nersery.models.tokens import GAP
 
 if TYPE_CHECKING:
     from nersery.models.seq2seq.encoder_decoder import Seq2Seq

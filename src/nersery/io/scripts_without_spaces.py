@@ -33,6 +33,15 @@ MOST_ALONE = 0.9
 """Share of single characters; among words that were cut out, half are in Chinese, fewer elsewhere."""
 
 
+def has_letter_or_digit(word: str) -> bool:
+    """Whether a word has a letter or digit; signs that stand for other words are none.
+
+    >>> has_letter_or_digit("(4)"), has_letter_or_digit("ๆ"), has_letter_or_digit("।")
+    (True, False, False)
+    """
+    return any(category(character)[0] in "LN" for character in word.strip(LETTERLIKE_SIGNS))
+
+
 def lacks_spaces(text: str) -> bool:
     """Whether it has characters of a script without spaces.
 

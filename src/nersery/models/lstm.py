@@ -13,8 +13,7 @@ from torch import Tensor, nn
 from nersery.core.batched import batched
 from nersery.models.likelihood import Text
 from nersery.models.loading import pick_device
-from nersery.models.masked.masked_inputs import OWN
-from nersery.models.seq2seq.seq2seq_inputs import UNKNOWN
+from nersery.models.tokens import TOKEN_PREFIX, UNKNOWN
 from nersery.models.training.trainer import History, TrainingPlan, seeded, train
 
 Row = tuple[int, ...]
@@ -34,7 +33,7 @@ class LSTMLanguageModel:
     """A one-layer LSTM that predicts each word of a text from those before it.
 
     Args:
-        words: The vocabulary; all other words are `nersery.models.seq2seq.seq2seq_inputs.UNKNOWN`.
+        words: The vocabulary; all other words are `nersery.models.tokens.UNKNOWN`.
         embedding: Numbers for a word.
         hidden: Numbers in the state of the LSTM.
         dropout: Share of the embedding's and of the output's numbers that training leaves out, in [0, 1).
@@ -177,6 +176,6 @@ def training_plan(epochs: int, batch_size: int, learning_rate: float, patience: 
 
 
 def frequent(texts: Sequence[Text], least: int) -> list[str]:
-    """Words that occur at least ``least`` times, and all that begin with `OWN`, sorted."""
+    """Words that occur at least ``least`` times, and all that begin with `TOKEN_PREFIX`, sorted."""
     counts = Counter(word for text in texts for word in text)
-    return sorted(word for word, count in counts.items() if count >= least or word.startswith(OWN))
+    return sorted(word for word, count in counts.items() if count >= least or word.startswith(TOKEN_PREFIX))

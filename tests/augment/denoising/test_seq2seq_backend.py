@@ -14,9 +14,9 @@ from nersery.augment.linearized.parsing import LEFT_OVER, LOST, UNBALANCED, UNKN
 from nersery.augment.linearized.tagged_writing import UNFINISHED
 from nersery.core.outcome import Reject
 from nersery.models.loading import ModelSource
-from nersery.models.masked.masked_inputs import GAP
 from nersery.models.seq2seq.encoder_decoder import Seq2Seq
 from nersery.models.seq2seq.seq2seq_inputs import Generated, Sampling, TextPair
+from nersery.models.tokens import GAP
 
 SENTENCE = Sentence(
     tuple("the poet Jo Li was born .".split()), (Entity(2, 4, "PER"),), id="a", language="en", columns=(("x",) * 7,)

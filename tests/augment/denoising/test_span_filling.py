@@ -12,8 +12,8 @@ from nersery.augment.linearized.parsing import UNSTORABLE
 from nersery.core.errors import MissingResourceError, SettingsError
 from nersery.core.outcome import Reject
 from nersery.core.training_context import Training
-from nersery.models.masked.masked_inputs import GAP, OWN
 from nersery.models.seq2seq.seq2seq_inputs import Generated, Sampling, TextPair
+from nersery.models.tokens import GAP, TOKEN_PREFIX
 
 PARENT = Sentence(
     ("we", "saw", "Ada", "Lo", "in", "Oslo", "."),
@@ -119,7 +119,7 @@ def test_what_follows_the_last_gap_is_not_read() -> None:
 
 
 def test_special_tokens_are_no_words() -> None:
-    assert filled(Generated((GAP, "a", OWN + "<pad>"), -1.0, finished=True), 1) == []
+    assert filled(Generated((GAP, "a", TOKEN_PREFIX + "<pad>"), -1.0, finished=True), 1) == []
 
 
 def test_long_sentences_are_rejected_and_the_others_stay_in_their_places() -> None:

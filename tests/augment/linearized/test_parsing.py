@@ -28,12 +28,12 @@ from nersery.core import registry
 from nersery.core.errors import SettingsError
 from nersery.core.outcome import Reject
 from nersery.core.sentence import UNKNOWN_COLUMN
-from nersery.models.masked.masked_inputs import OWN
+from nersery.models.tokens import TOKEN_PREFIX
 from tests.io.strategies import sentences
 
 TYPES = ("PER", "LOC", "creative work", "a:b", "<b-PER>", "x>", "b-PER", "व्यक्ति", "per")
 B_PER, I_PER, B_LOC, I_LOC = (tag_token(type_, begins=begins) for type_ in ("PER", "LOC") for begins in (True, False))
-MASK, UNKNOWN_TYPE = OWN + "<mask>", tag_token("NEW", begins=True)
+MASK, UNKNOWN_TYPE = TOKEN_PREFIX + "<mask>", tag_token("NEW", begins=True)
 
 
 def one_sided(sentence: Sentence) -> list[str]:
@@ -71,7 +71,7 @@ def one_sided(sentence: Sentence) -> list[str]:
         ([B_PER, "a", B_PER, "b", I_PER, "c", I_PER], ILLEGAL),
         (["a", MASK], LEFT_OVER),
         ([B_PER, MASK, B_PER], LEFT_OVER),
-        ([OWN], LEFT_OVER),
+        ([TOKEN_PREFIX], LEFT_OVER),
         ([language_token("hi"), B_PER, "a", B_PER], LEFT_OVER),
     ],
 )
@@ -125,7 +125,7 @@ TOKENS = [tag_token(type_, begins=begins) for type_ in TYPES for begins in (True
 SOUP = st.lists(
     st.one_of(
         st.sampled_from(TOKENS[:4]),
-        st.sampled_from([*TOKENS, UNKNOWN_TYPE, MASK, OWN, "", "<b-PER>", "दिल्ली"]),
+        st.sampled_from([*TOKENS, UNKNOWN_TYPE, MASK, TOKEN_PREFIX, "", "<b-PER>", "दिल्ली"]),
         st.sampled_from("abc"),
         st.text(st.characters(exclude_categories=()), max_size=4),
     ),

@@ -20,8 +20,8 @@ from nersery.core.errors import MissingResourceError, NerseryError, SettingsErro
 from nersery.core.outcome import Reject, Result
 from nersery.core.training_context import Training
 from nersery.models.loading import ModelSource
-from nersery.models.masked.masked_inputs import OWN
 from nersery.models.masked.masked_lm import MaskedLM
+from nersery.models.tokens import TOKEN_PREFIX
 from nersery.models.training.checkpoint import OtherTrainingError
 from tests.augment.learning import assert_it_cannot_know_labels
 
@@ -29,7 +29,7 @@ FINE_TUNED = ("cbt", "label_conditioned", "melm")
 METHODS = ("bda", *FINE_TUNED, "masked_entity")
 OF_MENTIONS = ("masked_entity", "melm")
 SHORT = {"PER": "named person", "LOC": "name of a place"}
-MARKS = ("##", "▁", "Ġ", "\ufffd", OWN)
+MARKS = ("##", "▁", "Ġ", "\ufffd", TOKEN_PREFIX)
 
 Make = Callable[..., Augmenter]
 

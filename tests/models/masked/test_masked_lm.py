@@ -12,10 +12,11 @@ import torch
 
 from nersery.core.scripts import script_of
 from nersery.models.masked.gap_masks import GapMasks
-from nersery.models.masked.masked_inputs import OWN, Drawing, MaskedInput
+from nersery.models.masked.masked_inputs import Drawing, MaskedInput
 from nersery.models.masked.masked_lm import MaskedLM, logits_at_masks
 from nersery.models.passes import WINDOWS
 from nersery.models.subwords.subword_vocabulary import BEHIND_BORDER, INSIDE, JOINED, OPENING
+from nersery.models.tokens import TOKEN_PREFIX
 from tests.models.masked_texts import KINDS, MARKS, TEXTS, masked_inputs_of_all_sorts, opened, plan, rngs
 
 
@@ -189,7 +190,7 @@ class TestFilling:
         for kind in KINDS:
             model = opened(tiny_masked_lms[kind])
             before = model.guesses([MaskedInput(("Ada", "won"), (0,))], 10_000)
-            model.add_tokens({f"{OWN}<b-per>": "person", f"{OWN}<i-per>": "person"})
+            model.add_tokens({f"{TOKEN_PREFIX}<b-per>": "person", f"{TOKEN_PREFIX}<i-per>": "person"})
             with torch.no_grad():  # they would be the best guesses of all
                 model.network.get_output_embeddings().bias[-2:] = 1e3
             after = model.guesses([MaskedInput(("Ada", "won"), (0,))], 10_000)
@@ -347,7 +348,7 @@ class TestSameBytes:
             model = opened(tiny_masked_lms[kind])
             masked_inputs = masked_inputs_of_all_sorts()
             before = model.guesses(masked_inputs, 20)
-            model.add_tokens({f"{OWN}<b-{number}>": "person" for number in range(7)})
+            model.add_tokens({f"{TOKEN_PREFIX}<b-{number}>": "person" for number in range(7)})
             assert model.guesses(masked_inputs, 20) == before
 
 
@@ -357,8 +358,8 @@ class TestTagTokens:
         self, kind: str, tiny_masked_lms: dict[str, Path]
     ) -> None:
         model = opened(tiny_masked_lms[kind])
-        model.add_tokens({f"{OWN}<x>": "named person", f"{OWN}<y>": "दिल्ली"})
-        for token, text in ((f"{OWN}<x>", "named person"), (f"{OWN}<y>", "दिल्ली")):
+        model.add_tokens({f"{TOKEN_PREFIX}<x>": "named person", f"{TOKEN_PREFIX}<y>": "दिल्ली"})
+        for token, text in ((f"{TOKEN_PREFIX}<x>", "named person"), (f"{TOKEN_PREFIX}<y>", "दिल्ली")):
             subwords = [subword for word in model.encoder.subwords(text.split()) for subword in word]
             (number,) = model.encoder.token_ids[token]
             for layer in (model.network.get_input_embeddings(), model.network.get_output_embeddings()):
@@ -367,27 +368,27 @@ class TestTagTokens:
     def test_a_token_is_added_once(self, fresh: MaskedLM) -> None:
         size = fresh.network.get_input_embeddings().num_embeddings
         for _ in range(2):
-            fresh.add_tokens({f"{OWN}<x>": "person", f"{OWN}<y>": "place"})
+            fresh.add_tokens({f"{TOKEN_PREFIX}<x>": "person", f"{TOKEN_PREFIX}<y>": "place"})
         fresh.add_tokens({})
         assert fresh.network.get_input_embeddings().num_embeddings == size + 2
         assert len(set(fresh.encoder.token_ids.values())) == 2
 
     def test_a_description_without_words_still_makes_a_token(self, fresh: MaskedLM) -> None:
-        fresh.add_tokens({f"{OWN}<x>": " "})
-        (number,) = fresh.encoder.token_ids[f"{OWN}<x>"]
+        fresh.add_tokens({f"{TOKEN_PREFIX}<x>": " "})
+        (number,) = fresh.encoder.token_ids[f"{TOKEN_PREFIX}<x>"]
         assert torch.isfinite(fresh.network.get_input_embeddings().weight[number]).all()
 
     def test_input_and_output_stay_tied(self, fresh: MaskedLM) -> None:
-        fresh.add_tokens({f"{OWN}<x>": "person"})
+        fresh.add_tokens({f"{TOKEN_PREFIX}<x>": "person"})
         assert fresh.network.get_input_embeddings().weight is fresh.network.get_output_embeddings().weight
 
     def test_global_chance_is_left_alone(self, fresh: MaskedLM) -> None:
         before = torch.get_rng_state()
-        fresh.add_tokens({f"{OWN}<x>": "person"})
+        fresh.add_tokens({f"{TOKEN_PREFIX}<x>": "person"})
         assert torch.equal(before, torch.get_rng_state())
 
     def test_they_are_trained(self, fresh: MaskedLM) -> None:
-        token = f"{OWN}<x>"
+        token = f"{TOKEN_PREFIX}<x>"
         fresh.add_tokens({token: "person"})
         (number,) = fresh.encoder.token_ids[token]
         before = fresh.network.get_input_embeddings().weight[number].clone()

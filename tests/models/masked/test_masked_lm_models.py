@@ -12,9 +12,10 @@ import torch
 
 from nersery.core.errors import MissingResourceError, SettingsError
 from nersery.models.loading import ModelSource
-from nersery.models.masked.masked_inputs import OWN, Drawing, MaskedInput
+from nersery.models.masked.masked_inputs import Drawing, MaskedInput
 from nersery.models.masked.masked_lm import MaskedLM, logits_at_masks
 from nersery.models.subwords.collation import collate
+from nersery.models.tokens import TOKEN_PREFIX
 from tests.models.masked_texts import TEXTS, opened, plan, rngs
 
 SMALL: dict[str, Any] = {
@@ -82,7 +83,7 @@ class TestArchitectures:
         assert seen == [len(expected)], "the output layer was run on other positions too"
 
     def test_it_is_given_tokens_trained_and_asked(self, kin: MaskedLM, name: str) -> None:
-        token = f"{OWN}<x>"
+        token = f"{TOKEN_PREFIX}<x>"
         kin.add_tokens({token: "person name"})
         (number,) = kin.encoder.token_ids[token]
         subwords = [subword for word in kin.encoder.subwords(["person", "name"]) for subword in word]
@@ -127,14 +128,14 @@ class TestRefusals:
     def test_a_model_that_cannot_be_given_tokens(self, fresh: MaskedLM, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(fresh.network, "get_output_embeddings", lambda: None)
         with pytest.raises(SettingsError, match="cannot be given new tokens"):
-            fresh.add_tokens({f"{OWN}<x>": "person"})
+            fresh.add_tokens({f"{TOKEN_PREFIX}<x>": "person"})
 
     @pytest.mark.parametrize("name", FIXED)
     def test_a_model_whose_vocabulary_cannot_grow(self, name: str, tiny_masked_lm: str, tmp_path: Path) -> None:
         model = untrained(name, FIXED[name], tiny_masked_lm, tmp_path)
         assert len(model.fill([MaskedInput(("Ada", "won"), (0,))], rngs(1), Drawing())[0]) == 1
         with pytest.raises(SettingsError, match="cannot be given new tokens"):
-            model.add_tokens({f"{OWN}<x>": "person"})
+            model.add_tokens({f"{TOKEN_PREFIX}<x>": "person"})
 
     def test_weights_that_are_no_numbers(self, fresh: MaskedLM) -> None:
         with torch.no_grad():

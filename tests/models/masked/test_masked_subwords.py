@@ -8,9 +8,10 @@ import pytest
 
 from nersery.core.errors import SettingsError
 from nersery.models.loading import ModelSource
-from nersery.models.masked.masked_inputs import OWN, MaskedInput, is_replaceable
+from nersery.models.masked.masked_inputs import MaskedInput
 from nersery.models.masked.masked_subwords import MaskedInputEncoder, MaskedWindow
 from nersery.models.subwords.subwords import SubwordEncoder
+from nersery.models.tokens import TOKEN_PREFIX
 
 WORDS = ("Ada", "Lovelace", "wrote", "in", "दिल्ली", "東京", "unseenword", "\u200b", "👩‍👩‍👧", "[MASK]", "<b-per>")
 LONG = tuple(WORDS[number % len(WORDS)] for number in range(300))
@@ -178,20 +179,10 @@ def test_a_condition_without_room_behind_it_is_refused(gaps: MaskedInputEncoder)
 
 
 def test_a_tag_token_is_one_subword_and_no_word(gaps: MaskedInputEncoder) -> None:
-    token = f"{OWN}<b-per>"
+    token = f"{TOKEN_PREFIX}<b-per>"
     gaps.subwords.token_ids[token] = (599,)
     masked_input = MaskedInput((token, "<b-per>", token), (1,))
     (row,) = gaps.rows(masked_input)
     check_row(gaps, row, masked_input)
     assert row.window.subwords.count(599) == 2
     assert 599 not in row.targets
-
-
-@pytest.mark.parametrize("word", ["Ada", "3", "a.", "राम", "京", "أحمد", "Ⅳ", "½", "ฯลฯ", "々"])
-def test_a_word_with_a_letter_or_digit_can_be_replaced(word: str) -> None:
-    assert is_replaceable(word)
-
-
-@pytest.mark.parametrize("word", [".", "।", "。", "👩‍👩‍👧", "\u200b", "--", "€", "ๆ", "ฯ", "ៗ"])
-def test_a_word_of_signs_cannot_be_replaced(word: str) -> None:
-    assert not is_replaceable(word)

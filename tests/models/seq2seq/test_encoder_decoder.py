@@ -15,10 +15,10 @@ from nersery.core.errors import DataError, MissingResourceError, SettingsError
 from nersery.core.progress import Progress
 from nersery.core.sentence import Entity, Sentence
 from nersery.models.loading import ModelSource
-from nersery.models.masked.masked_inputs import GAP, OWN
 from nersery.models.seq2seq.encoder_decoder import Seq2Seq, fitting_sentences, tokenization_of, warn_of_words_apart
-from nersery.models.seq2seq.seq2seq_inputs import BROKEN, UNKNOWN, Sampling, TextPair
+from nersery.models.seq2seq.seq2seq_inputs import Sampling, TextPair
 from nersery.models.seq2seq.seq2seq_tokenization import Seq2SeqTokenization
+from nersery.models.tokens import BROKEN, GAP, TOKEN_PREFIX, UNKNOWN
 from nersery.models.training.snapshot import weights_of
 from tests.models.masked_texts import plan as plan_of
 
@@ -85,9 +85,9 @@ class TestWords:
     def test_what_is_no_text_is_seen(self, model: Seq2Seq) -> None:
         tokenizer = model.tokenization.subwords.tokenizer
         special = [tokenizer.pad_token_id, tokenizer.eos_token_id, tokenizer.unk_token_id]
-        assert model.tokenization.words(special) == (f"{OWN}<pad>", f"{OWN}</s>", UNKNOWN)
+        assert model.tokenization.words(special) == (f"{TOKEN_PREFIX}<pad>", f"{TOKEN_PREFIX}</s>", UNKNOWN)
         source = model.tokenization.source((GAP, "saw"), model.tokenization.frame("en"))
-        assert model.tokenization.words(source)[-3:] == (GAP, "saw", f"{OWN}</s>")
+        assert model.tokenization.words(source)[-3:] == (GAP, "saw", f"{TOKEN_PREFIX}</s>")
 
     def test_half_a_character_is_seen(self, tiny_seq2seq: str) -> None:
         model = opened(tiny_seq2seq)

@@ -13,11 +13,11 @@ import pytest
 import torch
 
 from nersery.models.loading import ModelSource
-from nersery.models.masked.masked_inputs import GAP
 from nersery.models.seq2seq.drafts import Beams, Draft
 from nersery.models.seq2seq.encoder_decoder import Seq2Seq
 from nersery.models.seq2seq.generation import BLOCK, ROWS, SOURCES, Request, Sampler, largest
 from nersery.models.seq2seq.seq2seq_inputs import Generated, Sampling, TextPair
+from nersery.models.tokens import GAP
 
 KINDS = ["bart", "mbart", "t5"]
 SAMPLING = Sampling(max_subwords=12)

@@ -18,8 +18,9 @@ from nersery.core.random import item_rng
 from nersery.core.scripts import script_of
 from nersery.core.sentence import Sentence, types_in
 from nersery.core.training_context import Training
+from nersery.io.scripts_without_spaces import has_letter_or_digit
 from nersery.io.tokenization import SIGNS, attached_signs
-from nersery.models.masked.masked_inputs import MaskedInput, is_replaceable
+from nersery.models.masked.masked_inputs import MaskedInput
 
 MOST_GLUED = 0.5
 """Share of signs that end longer words, above which the signs that are written are glued to words, too."""
@@ -143,7 +144,7 @@ def signs_glued(sentence: Sentence) -> Sentence:
     """
     words, outside = sentence.words, set(sentence.outside)
     places = [place for place in sentence.outside if place - 1 in outside and words[place] in (*SIGNS, ".")]
-    edits = [(p - 1, p + 1, (words[p - 1] + words[p],)) for p in places if is_replaceable(words[p - 1])]
+    edits = [(p - 1, p + 1, (words[p - 1] + words[p],)) for p in places if has_letter_or_digit(words[p - 1])]
     return sentence.replace_spans(edits)
 
 

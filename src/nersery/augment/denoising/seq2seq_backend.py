@@ -15,8 +15,8 @@ from nersery.augment.linearized.tagged_writing import fine_tuned_writer, written
 from nersery.core.outcome import Reject
 from nersery.core.sentence import Sentence, types_in
 from nersery.core.training_context import Training
-from nersery.models.masked.masked_inputs import GAP
 from nersery.models.seq2seq.seq2seq_inputs import Sampling, TextPair
+from nersery.models.tokens import GAP
 
 if TYPE_CHECKING:
     from nersery.models.seq2seq.encoder_decoder import Seq2Seq

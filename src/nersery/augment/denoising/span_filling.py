@@ -17,8 +17,8 @@ from nersery.core.entity import Span
 from nersery.core.errors import DataError, MissingResourceError
 from nersery.core.outcome import Reject
 from nersery.core.sentence import Sentence
-from nersery.models.masked.masked_inputs import GAP, OWN
 from nersery.models.seq2seq.seq2seq_inputs import Generated, Sampling, TextPair
+from nersery.models.tokens import GAP, TOKEN_PREFIX
 
 if TYPE_CHECKING:
     from nersery.models.seq2seq.encoder_decoder import Seq2Seq
@@ -134,4 +134,4 @@ def filled(text: Generated, count: int) -> list[tuple[str, ...]]:
     ends = [*marks, len(text.words)] if text.finished else marks
     parts = [text.words[start + 1 : end] for start, end in pairwise(ends)][:count]
     whole = len(parts) == count and not any(text.words[: marks[0]])
-    return parts if whole and all(part and not any(w.startswith(OWN) for w in part) for part in parts) else []
+    return parts if whole and all(part and not any(w.startswith(TOKEN_PREFIX) for w in part) for part in parts) else []

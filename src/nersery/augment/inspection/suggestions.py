@@ -15,7 +15,7 @@ from nersery.augment.masked_lm.model_setup import MaskedModelSettings
 from nersery.core.errors import DataError, Issue, MissingResourceError, SettingsError, did_you_mean
 from nersery.core.registry import create, get, names
 from nersery.core.sentence import Corpus, Entity, Sentence
-from nersery.models.masked.masked_inputs import is_replaceable
+from nersery.io.scripts_without_spaces import has_letter_or_digit
 from nersery.taggers.base import Tagger
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ class Blank:
     @cached_property
     def places(self) -> tuple[int, ...]:
         """The positions of the hidden words; none where no word can be replaced."""
-        return tuple(place for place in self.entity.positions if is_replaceable(self.sentence.words[place]))
+        return tuple(place for place in self.entity.positions if has_letter_or_digit(self.sentence.words[place]))
 
     def filled(self, words: Sequence[str]) -> Sentence:
         """The sentence with other words for the hidden ones."""

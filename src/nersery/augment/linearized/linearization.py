@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 from nersery.core.definitions import description
 from nersery.core.sentence import Entity, Sentence
-from nersery.models.masked.masked_inputs import OWN, MaskedInput
+from nersery.models.masked.masked_inputs import MaskedInput
+from nersery.models.tokens import TOKEN_PREFIX
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +32,7 @@ def linearize(sentence: Sentence, languages: Mapping[Entity, str] | None = None,
         closed: Set the token behind the word too; otherwise it stands before it alone.
 
     >>> sentence = Sentence(("Jo", "Li", "won"), (Entity(0, 2, "PER"),))
-    >>> " ".join(linearize(sentence).words).replace(OWN, "")
+    >>> " ".join(linearize(sentence).words).replace(TOKEN_PREFIX, "")
     '<b-PER> Jo <b-PER> <i-PER> Li <i-PER> won'
     """
     tags = {
@@ -82,12 +83,12 @@ def linearized_input(
 
 def tag_token(type: str, *, begins: bool) -> str:
     """The token of a tag; no word of a corpus and no other type, be it in case alone, has the same."""
-    return f"{OWN}<{'b' if begins else 'i'}-{type}>"
+    return f"{TOKEN_PREFIX}<{'b' if begins else 'i'}-{type}>"
 
 
 def language_token(language: str) -> str:
     """The token for the language of an entity."""
-    return f"{OWN}<language {language}>"
+    return f"{TOKEN_PREFIX}<language {language}>"
 
 
 def token_descriptions(types: Iterable[str], languages: Iterable[str], own: Mapping[str, str]) -> dict[str, str]:

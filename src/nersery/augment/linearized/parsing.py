@@ -17,8 +17,9 @@ from nersery.core.errors import DataError
 from nersery.core.outcome import Reject
 from nersery.core.sentence import UNKNOWN_COLUMN, Entity, Sentence
 from nersery.core.text_forms import folded
+from nersery.io.scripts_without_spaces import has_letter_or_digit
 from nersery.io.tokenization import outer_signs
-from nersery.models.masked.masked_inputs import OWN, replaceable_places
+from nersery.models.tokens import TOKEN_PREFIX
 
 NO_WORDS = "no words"
 EMPTY_WORD = "empty word"
@@ -46,7 +47,7 @@ def parse(words: Sequence[str], types: Collection[str], *, closed: bool = True) 
     """The sentence written by words and tag tokens, or a reject.
 
     Args:
-        words: Words that begin with `OWN` are tokens, all others text.
+        words: Words that begin with `TOKEN_PREFIX` are tokens, all others text.
         types: Types with known tag tokens.
         closed: Tag tokens stand on both sides of a word, as `linearize` writes them; otherwise only before it.
 
@@ -97,7 +98,7 @@ def mentions_of_signs(sentences: Iterable[Sentence]) -> frozenset[tuple[str, ...
     frozenset({('%',)})
     """
     mentions = (sentence.mention(entity) for sentence in sentences for entity in sentence.entities)
-    return frozenset(mention for mention in mentions if not replaceable_places(mention))
+    return frozenset(mention for mention in mentions if not any(map(has_letter_or_digit, mention)))
 
 
 def rejected(reason: str, words: Sequence[str], parent: Sentence) -> Reject:
@@ -107,7 +108,9 @@ def rejected(reason: str, words: Sequence[str], parent: Sentence) -> Reject:
     'won <b-PER>'
     """
     texts = (
-        f"<{word.removeprefix(OWN)}>" if word.startswith(OWN) and word[1:2] != "<" else word.removeprefix(OWN)
+        f"<{word.removeprefix(TOKEN_PREFIX)}>"
+        if word.startswith(TOKEN_PREFIX) and word[1:2] != "<"
+        else word.removeprefix(TOKEN_PREFIX)
         for word in words
         if word.strip(" ")
     )
@@ -171,8 +174,8 @@ def is_near_copy(sentence: Sentence, parents: Iterable[Sentence], similarity: fl
 def _issue(words: Sequence[str], tags: Collection[str]) -> str | None:
     """The first thing wrong with words and tokens, each looked at by itself."""
     for word in words:
-        if word.startswith(OWN) and word not in tags:
-            return UNKNOWN_TAG if word.startswith((f"{OWN}<b-", f"{OWN}<i-")) else LEFT_OVER
+        if word.startswith(TOKEN_PREFIX) and word not in tags:
+            return UNKNOWN_TAG if word.startswith((f"{TOKEN_PREFIX}<b-", f"{TOKEN_PREFIX}<i-")) else LEFT_OVER
         if not word.strip(" "):
             return EMPTY_WORD
     return None if words else NO_WORDS

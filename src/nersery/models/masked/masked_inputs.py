@@ -3,27 +3,18 @@
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from nersery.core.inflection import APOSTROPHES, inflected, inflection
 from nersery.core.scripts import script_of
-from nersery.io.scripts_without_spaces import LETTERLIKE_SIGNS
+from nersery.io.scripts_without_spaces import has_letter_or_digit
 from nersery.io.tokenization import outer_signs
-
-OWN = "\t"
-"""Begins a word that names a token of a model, such as a tag token, in place of text; corpora cannot contain it."""
+from nersery.models.tokens import TOKEN_PREFIX, Token
 
 POSSESSIVE = re.compile(rf"(?<=\w\w)[{APOSTROPHES}]s$", re.IGNORECASE)
 """Not what is a word of its own, or the elided *l's*."""
-
-Token = str | tuple[int, ...]
-"""A word as models read it: a text, a name that begins with `OWN`, or the ids of subwords themselves."""
-
-GAP = OWN + "gap"
-"""Stands for words to be written, in the source of an encoder-decoder."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,13 +38,13 @@ class MaskedInput:
     @property
     def style(self) -> tuple[str, bool]:
         """The script of most words, empty if none has one, and whether no word has a capital."""
-        texts = [word for word in self.words if isinstance(word, str) and not word.startswith(OWN)]
+        texts = [word for word in self.words if isinstance(word, str) and not word.startswith(TOKEN_PREFIX)]
         counts = Counter(filter(None, map(script_of, texts)))
         return max(counts, key=counts.__getitem__, default=""), all(word == word.lower() for word in texts)
 
     def with_signs(self, gap: int, word: str) -> str:
         """A word for a gap with the punctuation that is glued to the old word, and the *'s* or ending of a name."""
-        is_last = all(not isinstance(after, str) or after.startswith(OWN) for after in self.words[gap + 1 :])
+        is_last = all(not isinstance(after, str) or after.startswith(TOKEN_PREFIX) for after in self.words[gap + 1 :])
         old = str(self.words[gap])
         before, behind = outer_signs(old, ends=is_last)
         if gap in self.names:
@@ -82,14 +73,9 @@ class Drawing:
     signs: bool = False
 
 
-def is_replaceable(word: str) -> bool:
-    """Whether a word has a letter or digit, so that another word can stand in its place."""
-    return any(unicodedata.category(character)[0] in "LN" for character in word.strip(LETTERLIKE_SIGNS))
-
-
 def replaceable_places(words: Sequence[str]) -> list[int]:
-    """The places of such words."""
-    return [place for place, word in enumerate(words) if is_replaceable(word)]
+    """The places of the words in whose place another word can stand: those with a letter or digit."""
+    return [place for place, word in enumerate(words) if has_letter_or_digit(word)]
 
 
 def in_case_of(word: str, original: str) -> str:

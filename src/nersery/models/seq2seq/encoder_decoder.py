@@ -17,11 +17,11 @@ from nersery.core.sentence import Sentence
 from nersery.core.typed_settings import Precision
 from nersery.core.warnings import warn
 from nersery.models.loading import ModelSource, autocast, pick_device, positions
-from nersery.models.masked.masked_inputs import OWN
 from nersery.models.seq2seq.generation import Request, Sampler
 from nersery.models.seq2seq.seq2seq_inputs import Generated, Sampling, TextPair
 from nersery.models.seq2seq.seq2seq_tokenization import WITH_GAPS, Seq2SeqTokenization
 from nersery.models.subwords.token_embeddings import add_rows, output_at
+from nersery.models.tokens import TOKEN_PREFIX
 from nersery.models.training.cross_entropy import mean_cross_entropy
 from nersery.models.training.trainer import History, TrainingPlan, seeded, train
 
@@ -149,7 +149,7 @@ class Seq2Seq:
         if issue := self.length_issue(pair):
             raise DataError(
                 f'a text does not fit the model "{self.source.name}": {issue}. It begins '
-                f'"{" ".join(pair.source or pair.target).replace(OWN, ""):.60}"',
+                f'"{" ".join(pair.source or pair.target).replace(TOKEN_PREFIX, ""):.60}"',
                 fix="leave such sentences out, or name a model that reads longer texts",
             )
         frame = self.tokenization.frame(pair.language or self.language)

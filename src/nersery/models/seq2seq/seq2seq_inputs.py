@@ -1,18 +1,11 @@
 """Inputs and outputs of encoder-decoders, in words.
 
-A text is a tuple of words. A word that begins with `OWN` is a tag token or `GAP`, and never occurs in a corpus.
+A text is a tuple of words. One that begins with `TOKEN_PREFIX` is a tag token or `GAP`, and never occurs in a corpus.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-
-from nersery.models.masked.masked_inputs import OWN
-
-UNKNOWN = OWN + "unknown"
-"""A word for which the vocabulary has no subword."""
-BROKEN = OWN + "broken"
-"""A word that contains half a character."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,8 +43,8 @@ class Generated:
     """The most probable candidate for a source; finished candidates rank first.
 
     Args:
-        words: Words and tag tokens. Anything else is a word that begins with `OWN` as well: `GAP` for a mask token or
-            sentinel, `UNKNOWN`, `BROKEN`, and `OWN` with its name for other special tokens, such as padding.
+        words: Words and tag tokens. Anything else begins with `TOKEN_PREFIX` as well: `GAP` for a mask token or
+            sentinel, `UNKNOWN`, `BROKEN`, and `TOKEN_PREFIX` with its name for other special tokens, such as padding.
         log_probability: The mean over its subwords, the end included, among the whole vocabulary. A sum would favour
             short texts.
         finished: Whether the model ended it; otherwise it reached ``max_subwords`` and is cut off.

@@ -12,10 +12,9 @@ from unicodedata import category
 from nersery.core.errors import MissingResourceError, SettingsError
 from nersery.core.languages import primary
 from nersery.core.text_forms import respelled
-from nersery.models.masked.masked_inputs import GAP, OWN
-from nersery.models.seq2seq.seq2seq_inputs import BROKEN, UNKNOWN
 from nersery.models.subwords.subword_vocabulary import PLACEHOLDER, check_decoder
 from nersery.models.subwords.subwords import CACHED_WORDS, WORD_BORDER, SubwordEncoder, frame
+from nersery.models.tokens import BROKEN, GAP, TOKEN_PREFIX, UNKNOWN
 
 WITH_GAPS = "facebook/bart-base, facebook/mbart-large-50 or google/mt5-base"
 SENTINEL = f"{WORD_BORDER}?<extra_id_([0-9]+)>"
@@ -146,7 +145,7 @@ class Seq2SeqTokenization:
 
     def _written(self, word: str) -> tuple[str, ...]:
         written = self.words(self.target((word,)))
-        return (word,) if len(written) < 2 or any(part.startswith(OWN) for part in written) else written
+        return (word,) if len(written) < 2 or any(part.startswith(TOKEN_PREFIX) for part in written) else written
 
     def _ids(self, words: Sequence[str]) -> Iterator[int]:
         marks = iter(self._sentinels)
@@ -205,7 +204,7 @@ def _names(tokenizer: Any, vocabulary: Mapping[str, int]) -> Iterator[tuple[int,
         if number == tokenizer.unk_token_id:
             yield number, UNKNOWN
         elif number in special or PLACEHOLDER.fullmatch(token.lstrip(WORD_BORDER)):
-            yield number, OWN + token.strip()
+            yield number, TOKEN_PREFIX + token.strip()
 
 
 def _sentinels(vocabulary: Mapping[str, int]) -> list[int]:

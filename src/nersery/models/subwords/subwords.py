@@ -13,8 +13,8 @@ from typing import Any
 
 from nersery.core.errors import SettingsError
 from nersery.io.scripts_without_spaces import follows_without_space
-from nersery.models.masked.masked_inputs import OWN, Token
 from nersery.models.subwords.windows import MAX_SUBWORDS, Window, windows_over
+from nersery.models.tokens import TOKEN_PREFIX, Token
 
 WORD_BORDER = "▁"
 """The word border of SentencePiece, alone or at the start of a subword."""
@@ -41,7 +41,8 @@ class SubwordEncoder:
             into words again.
 
     Attributes:
-        token_ids: The ids of words that begin with `OWN`; see `nersery.models.subwords.token_embeddings.add_rows`.
+        token_ids: Those of words that begin with `TOKEN_PREFIX`; see
+            `nersery.models.subwords.token_embeddings.add_rows`.
     """
 
     def __init__(self, tokenizer: Any, *limits: int | None, borders: bool = False) -> None:
@@ -76,8 +77,8 @@ class SubwordEncoder:
             if len(self._cache) > CACHED_WORDS:
                 self._cache.clear()
                 new = [*texts]
-            self._cache.update((word, self.token_ids[word]) for word in new if word.startswith(OWN))
-            new = [word for word in new if not word.startswith(OWN)]
+            self._cache.update((word, self.token_ids[word]) for word in new if word.startswith(TOKEN_PREFIX))
+            new = [word for word in new if not word.startswith(TOKEN_PREFIX)]
         if new:
             led = [self._lead + word for word in new]
             encoded = self.tokenizer(led, add_special_tokens=False, verbose=False)["input_ids"]  # of long words

@@ -19,7 +19,7 @@ def add_rows(network: Any, encoder: SubwordEncoder, descriptions: Mapping[str, s
 
     Args:
         encoder: Learns the ids of the tokens.
-        descriptions: From token, which begins with `nersery.models.masked.masked_inputs.OWN`, to description.
+        descriptions: From token, which begins with `nersery.models.tokens.TOKEN_PREFIX`, to description.
         instead: The end of the error message: which model cannot be extended, and which others can.
 
     Returns:

@@ -13,7 +13,7 @@ from nersery.core.training_context import Training
 from nersery.core.typed_settings import build, settings_of
 from nersery.taggers.base import Tagger
 
-OWN = (
+MAY_DIFFER = (
     "steps", "epochs", "evaluate_every", "patience", "batch_size", "learning_rate", "head_learning_rate", "warmup",
     "schedule", "optimizer", "weight_decay", "clip",
 )  # fmt: skip
@@ -31,7 +31,7 @@ def fit_second_stage(
     them are labelled. The settings stay those of the first training, whose history gets this one's as ``second_stage``.
 
     Args:
-        settings: Those of `OWN` that differ from the tagger's.
+        settings: Those of `MAY_DIFFER` that differ from the tagger's.
 
     Raises:
         SettingsError: If gold has types that the tagger does not know, or a setting is wrong.
@@ -79,8 +79,8 @@ def second_stage_issues(name: str, settings: Mapping[str, Any], own: Any) -> lis
 
 
 def foreign_settings(own: Iterable[str], wish: str) -> list[str]:
-    """Errors for settings that are not in `OWN`."""
-    return [f'"{key}" cannot {wish}; {did_you_mean(key, OWN)}' for key in own if key not in OWN]
+    """Errors for settings that are not in `MAY_DIFFER`."""
+    return [f'"{key}" cannot {wish}; {did_you_mean(key, MAY_DIFFER)}' for key in own if key not in MAY_DIFFER]
 
 
 def changed(settings: Mapping[str, Any], own: Mapping[str, Any]) -> dict[str, Any]:

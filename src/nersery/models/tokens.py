@@ -1,0 +1,15 @@
+"""Words that are no text, but tokens of a model; they begin with a character that no corpus can contain."""
+
+from __future__ import annotations
+
+TOKEN_PREFIX = "\t"
+"""Begins a word that names a token of a model, such as a tag token."""
+GAP = TOKEN_PREFIX + "gap"
+"""Stands for words to be written, in the source of an encoder-decoder."""
+UNKNOWN = TOKEN_PREFIX + "unknown"
+"""A word for which the vocabulary has no subword."""
+BROKEN = TOKEN_PREFIX + "broken"
+"""A word that contains half a character."""
+
+Token = str | tuple[int, ...]
+"""A word as models read it: a text, a name that begins with `TOKEN_PREFIX`, or the ids of subwords themselves."""
