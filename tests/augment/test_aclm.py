@@ -13,7 +13,7 @@ from nersery import Corpus, Entity, Sentence
 from nersery.augment import aclm
 from nersery.augment.aclm import ACLM, NO_GAP, is_mixed
 from nersery.augment.base import NO_ENTITIES, augment
-from nersery.augment.denoising.masked_backend import MaskedBackEnd
+from nersery.augment.denoising.masked_backend import MaskedWriter
 from nersery.augment.denoising.templates import Template
 from nersery.augment.linearized.parsing import NEAR_COPY, REPEATED, SIGNS_ALONE
 from nersery.core.errors import MissingResourceError, SettingsError
@@ -44,13 +44,13 @@ GOLD = Corpus(
 def written(monkeypatch: pytest.MonkeyPatch) -> list[Template]:
     """The templates that the language model is given."""
     seen: list[Template] = []
-    write = MaskedBackEnd.write
+    write = MaskedWriter.write
 
-    def watched(back_end: MaskedBackEnd, templates: Sequence[Template], rngs: Any) -> Any:
+    def watched(writer: MaskedWriter, templates: Sequence[Template], rngs: Any) -> Any:
         seen.extend(templates)
-        return write(back_end, templates, rngs)
+        return write(writer, templates, rngs)
 
-    monkeypatch.setattr(MaskedBackEnd, "write", watched)
+    monkeypatch.setattr(MaskedWriter, "write", watched)
     return seen
 
 
@@ -135,7 +135,7 @@ def test_what_copies_both_of_two_joined_sentences_is_a_near_copy(
     tiny_masked_lm: str, tiny_model: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(aclm, "is_mixed", lambda rng: True)
-    monkeypatch.setattr(MaskedBackEnd, "write", lambda own, templates, rngs: [t.sentence for t in templates])
+    monkeypatch.setattr(MaskedWriter, "write", lambda own, templates, rngs: [t.sentence for t in templates])
     method = fitted(tiny_masked_lm, keywords="none", mixner=True, sentence_encoder=tiny_model)
     outcomes = [method.generate(sentence, random.Random(0)) for sentence in GOLD[:3]]
     assert [outcome.reason for outcome in outcomes if isinstance(outcome, Reject)] == [NEAR_COPY] * 3
@@ -155,7 +155,7 @@ def test_a_draft_with_wrong_labels_is_rejected(
 ) -> None:
     """A mention that stands a second time without its label would teach a tagger to leave it out."""
     draft = Sentence(tuple(text.split()), tuple(Entity(*entity) for entity in entities))
-    monkeypatch.setattr(MaskedBackEnd, "write", lambda own, templates, rngs: [draft] * len(templates))
+    monkeypatch.setattr(MaskedWriter, "write", lambda own, templates, rngs: [draft] * len(templates))
     made = fitted(tiny_masked_lm, keywords="none").generate(GOLD[0], random.Random(0))
     assert (made.reason if isinstance(made, Reject) else "") == reason
 
@@ -165,7 +165,7 @@ def test_a_mention_that_gold_has_without_a_label_may_stand_without_one(
 ) -> None:
     """Such as *it*, also the name of a film."""
     draft = Sentence(tuple("London is grace in London".split()), (Entity(4, 5, "LOC"),))
-    monkeypatch.setattr(MaskedBackEnd, "write", lambda own, templates, rngs: [draft] * len(templates))
+    monkeypatch.setattr(MaskedWriter, "write", lambda own, templates, rngs: [draft] * len(templates))
     method = ACLM(tiny_masked_lm, keywords="none", **QUICK)
     method.fit([*GOLD, Sentence(("London", "fog"), id="fog")])
     assert isinstance(method.generate(GOLD[0], random.Random(0)), Sentence)
@@ -327,7 +327,7 @@ def test_sentences_are_as_long_as_gold_on_average(tiny_masked_lm: str) -> None:
     method.fit(gold)
     rngs = [random.Random(n) for n in range(40)]
     whole = method._maker.templates(list(gold), rngs)
-    drafts = method._back_end.write([template.thinned(rng) for template, rng in zip(whole, rngs, strict=True)], rngs)
+    drafts = method._writer.write([template.thinned(rng) for template, rng in zip(whole, rngs, strict=True)], rngs)
     lengths = [len(draft) for draft in drafts if isinstance(draft, Sentence)]
     assert len(lengths) == 40
     assert sum(lengths) / 40 == pytest.approx(16, abs=1.5)

@@ -13,7 +13,7 @@ import pytest
 
 from nersery import Entity, Sentence, io
 from nersery.augment.aclm import ACLM
-from nersery.augment.denoising.masked_backend import MaskedBackEnd
+from nersery.augment.denoising.masked_backend import MaskedWriter
 from nersery.augment.denoising.templates import attention_keywords
 from nersery.augment.words.stop_words import stop_words
 from nersery.core.errors import SettingsError
@@ -111,10 +111,10 @@ def test_random_keywords_are_those_that_aclm_learns_from(
 ) -> None:
     learnt: dict[str, tuple[int, ...]] = {}
 
-    def learn(_: MaskedBackEnd, gold: Any, training: Any, templates: Any) -> None:
+    def learn(_: MaskedWriter, gold: Any, training: Any, templates: Any) -> None:
         learnt.update({sentence.id: template.keywords for sentence, template in templates.items()})
 
-    monkeypatch.setattr(MaskedBackEnd, "learn", learn)
+    monkeypatch.setattr(MaskedWriter, "learn", learn)
     for seed in range(5):
         ACLM(tiny_masked_lm, keywords="random", keyword_rate=0.2).fit(GOLD, Training(seed=seed))
         found = shown(*with_tagger[:3], "--keywords", "random", "--rate", "0.2", "--seed", str(seed))["sentences"]

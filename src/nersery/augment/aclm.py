@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any, Literal
 from nersery.augment.base import NO_ENTITIES, Augmenter
 from nersery.augment.components.gold_training import sentences_with_entities, warn_of_unused
 from nersery.augment.components.shared_settings import FineTuningSettings, TypeDescriptions
-from nersery.augment.denoising.back_end import BackEnd
-from nersery.augment.denoising.masked_backend import MaskedBackEnd
-from nersery.augment.denoising.seq2seq_backend import Seq2SeqBackEnd
+from nersery.augment.denoising.back_end import TemplateWriter
+from nersery.augment.denoising.masked_backend import MaskedWriter
+from nersery.augment.denoising.seq2seq_backend import Seq2SeqWriter
 from nersery.augment.denoising.templates import Template, TemplateMaker
 from nersery.augment.linearized.parsing import (
     NEAR_COPY,
@@ -114,7 +114,7 @@ class ACLM(FineTuningSettings, TypeDescriptions, MaskedModelSettings, Augmenter)
     epochs: Count = 10
     language: str = ""
     _unlabelled: frozenset[tuple[str, ...]] = hidden(default=frozenset())
-    _back_end: BackEnd | None = hidden(default=None)
+    _writer: TemplateWriter | None = hidden(default=None)
     _maker: Any = hidden(default=None)
     _partners: Any = hidden(default=None)
 
@@ -158,9 +158,9 @@ class ACLM(FineTuningSettings, TypeDescriptions, MaskedModelSettings, Augmenter)
         self._maker = TemplateMaker(self.keywords, self.keyword_rate, stopped, attentions)
         dev = [sentence for sentence in training.dev if sentence.entities]
         templates = self._maker.learnt([*labelled, *dev], training.seed)
-        back_end = Seq2SeqBackEnd(self) if self.is_encoder_decoder else MaskedBackEnd(self)
-        back_end.learn(labelled, replace(training, dev=dev), templates)
-        self._back_end = back_end
+        writer = Seq2SeqWriter(self) if self.is_encoder_decoder else MaskedWriter(self)
+        writer.learn(labelled, replace(training, dev=dev), templates)
+        self._writer = writer
         if self.mixner:
             from nersery.models.text_encoder import TextEncoder
 
@@ -169,13 +169,13 @@ class ACLM(FineTuningSettings, TypeDescriptions, MaskedModelSettings, Augmenter)
 
     def generate_batch(self, sentences: Sequence[Sentence], rngs: Sequence[random.Random]) -> list[Sentence | Reject]:
         """The sentences with rewritten contexts."""
-        if self._back_end is None:
+        if self._writer is None:
             raise unfitted(self, "generate")
         made: list[Sentence | Reject] = [Reject(NO_GAP if s.entities else NO_ENTITIES) for s in sentences]
         mixed = self._mixed(sentences, rngs)
         templates = [template.thinned(rng) for (template, _), rng in zip(mixed, rngs, strict=True)]
         due = [n for n, template in enumerate(templates) if template.sentence.entities and template.gaps()]
-        drafts = self._back_end.write([templates[n] for n in due], [rngs[n] for n in due])
+        drafts = self._writer.write([templates[n] for n in due], [rngs[n] for n in due])
         for number, draft in zip(due, drafts, strict=True):
             made[number] = self._checked(draft, *mixed[number])
         return made

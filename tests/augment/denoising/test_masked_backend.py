@@ -8,7 +8,7 @@ from typing import Any, cast
 import pytest
 
 from nersery import Entity, Sentence
-from nersery.augment.denoising.masked_backend import GapLengths, MaskedBackEnd, partly_hidden
+from nersery.augment.denoising.masked_backend import GapLengths, MaskedWriter, partly_hidden
 from nersery.augment.denoising.templates import Template
 from nersery.augment.linearized.linearization import tag_token
 from nersery.models.masked.masked_inputs import MaskedInput
@@ -36,9 +36,9 @@ class Scripted:
 def infill(
     model: Any, templates: list[Template], rngs: list[random.Random], lengths: GapLengths, **settings: int
 ) -> list[Sentence]:
-    back_end = MaskedBackEnd(SimpleNamespace(descriptions={}, **settings))
-    back_end._model, back_end._lengths, back_end._types = model, lengths, frozenset({"PER"})
-    return cast(Any, back_end.write(templates, rngs))
+    writer = MaskedWriter(SimpleNamespace(descriptions={}, **settings))
+    writer._model, writer._lengths, writer._types = model, lengths, frozenset({"PER"})
+    return cast(Any, writer.write(templates, rngs))
 
 
 def filled(template: Template, lengths: GapLengths, **settings: int) -> tuple[Sentence, Scripted]:

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 from typing import Any, cast
 
 from nersery import Entity, Sentence
-from nersery.augment.denoising.seq2seq_backend import TOO_LONG, Seq2SeqBackEnd, pair
+from nersery.augment.denoising.seq2seq_backend import TOO_LONG, Seq2SeqWriter, pair
 from nersery.augment.denoising.templates import Template
 from nersery.augment.linearized.linearization import tag_token, token_descriptions
 from nersery.augment.linearized.parsing import LEFT_OVER, LOST, UNBALANCED, UNKNOWN_TYPE
@@ -53,9 +53,9 @@ def denoise(
     model: Any, templates: list[Template], rngs: list[random.Random], sampling: Sampling, types: set[str]
 ) -> Sequence[Sentence | Reject]:
     numbers = {name: getattr(sampling, name) for name in ("top_k", "candidates", "max_subwords")}
-    back_end = Seq2SeqBackEnd(SimpleNamespace(decoding="sample", **numbers))
-    back_end._model, back_end._types = model, frozenset(types)
-    return back_end.write(templates, rngs)
+    writer = Seq2SeqWriter(SimpleNamespace(decoding="sample", **numbers))
+    writer._model, writer._types = model, frozenset(types)
+    return writer.write(templates, rngs)
 
 
 def read(writer: Writer, template: Template = TEMPLATE) -> Sentence | Reject:

@@ -13,7 +13,7 @@ from nersery.core.sentence import Sentence
 from nersery.core.training_context import Training
 
 
-class BackEnd(ABC):
+class TemplateWriter(ABC):
     """A language model that writes sentences from templates.
 
     Args:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from itertools import chain, cycle, islice
 
 from nersery.augment.components.gold_training import fine_tuning
-from nersery.augment.denoising.back_end import BackEnd
+from nersery.augment.denoising.back_end import TemplateWriter
 from nersery.augment.denoising.templates import Template
 from nersery.augment.linearized.linearization import linearized_input, token_descriptions
 from nersery.core.entity import Span
@@ -26,11 +26,11 @@ MOST_GLUED = 0.5
 """Share of signs that end longer words, above which the signs that are written are glued to words, too."""
 
 
-class MaskedBackEnd(BackEnd):
+class MaskedWriter(TemplateWriter):
     """Fills the gaps of templates with a masked language model."""
 
     def learn(self, gold: Sequence[Sentence], training: Training, templates: Mapping[Sentence, Template]) -> None:
-        """See `BackEnd`."""
+        """See `TemplateWriter`."""
         # Gaps are as long as those to be filled, which the keywords that a template loses have joined.
         self._lengths = GapLengths(templates[s].thinned(item_rng(training.seed, "aclm gaps", s.id)) for s in gold)
         keywords = {sentence.id: template.keywords for sentence, template in templates.items()}
@@ -42,7 +42,7 @@ class MaskedBackEnd(BackEnd):
         )
 
     def write(self, templates: Sequence[Template], rngs: Sequence[random.Random]) -> Sequence[Sentence | Reject]:
-        """See `BackEnd`. Of several drafts of a template, the one with the most probable words, in the mean, is used.
+        """See `TemplateWriter`. Of several drafts of a template, the one with the most probable words, in the mean, is used.
 
         All drafts have gaps of equal lengths, because short gaps have more probable words. In each pass the model sees
         the words of the passes before, and fills the gaps of which it is surest.
@@ -100,7 +100,7 @@ def _kind(template: Template, gap: Span) -> tuple[bool, bool]:
 def partly_hidden(template: Template, rng: random.Random) -> MaskedInput:
     """A text to learn from: of the words in the gaps one is hidden, or all, or any number between.
 
-    In the passes of `MaskedBackEnd.write` the model sees any share of them.
+    In the passes of `MaskedWriter.write` the model sees any share of them.
     """
     words = [word for start, end in template.gaps() for word in range(start, end)]
     count = rng.randint(1, len(words)) if words else 0

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from itertools import accumulate
 from typing import TYPE_CHECKING
 
-from nersery.augment.denoising.back_end import BackEnd
+from nersery.augment.denoising.back_end import TemplateWriter
 from nersery.augment.denoising.templates import Template
 from nersery.augment.linearized.linearization import apart, linearize
 from nersery.augment.linearized.parsing import LOST, child_of, has_mentions, parse, rejected
@@ -24,11 +24,11 @@ if TYPE_CHECKING:
 TOO_LONG = "template longer than the model"
 
 
-class Seq2SeqBackEnd(BackEnd):
+class Seq2SeqWriter(TemplateWriter):
     """Writes whole sentences with an encoder-decoder."""
 
     def learn(self, gold: Sequence[Sentence], training: Training, templates: Mapping[Sentence, Template]) -> None:
-        """See `BackEnd`."""
+        """See `TemplateWriter`."""
         self._types = frozenset(types_in(templates))
         self._model = fine_tuned_writer(
             self._settings,
@@ -41,7 +41,7 @@ class Seq2SeqBackEnd(BackEnd):
         )
 
     def write(self, templates: Sequence[Template], rngs: Sequence[random.Random]) -> Sequence[Sentence | Reject]:
-        """See `BackEnd`."""
+        """See `TemplateWriter`."""
         options, model = self._settings, self._model
         sampling = Sampling(options.top_k, options.candidates, options.max_subwords, beams=options.decoding == "beams")
         sentences = [template.sentence for template in templates]
