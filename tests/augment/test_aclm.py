@@ -13,9 +13,9 @@ from nersery import Corpus, Entity, Sentence
 from nersery.augment import aclm
 from nersery.augment.aclm import ACLM, NO_GAP, is_mixed
 from nersery.augment.base import NO_ENTITIES, augment
-from nersery.augment.denoising.masked_backend import MaskedWriter
-from nersery.augment.denoising.templates import Template
 from nersery.augment.linearized.parsing import NEAR_COPY, REPEATED, SIGNS_ALONE
+from nersery.augment.templates.masked_writer import MaskedWriter
+from nersery.augment.templates.template import Template
 from nersery.core.errors import MissingResourceError, SettingsError
 from nersery.core.outcome import Reject
 from nersery.core.training_context import Training
@@ -74,7 +74,7 @@ def generated(method: ACLM, count: int = 20) -> list[Sentence | Reject]:
 def test_entities_and_keywords_of_attention_are_given(
     tiny_masked_lm: str, tagger: TransformerTagger, written: list[Template]
 ) -> None:
-    from nersery.augment.denoising.templates import attention_keywords
+    from nersery.augment.templates.template import attention_keywords
 
     method = fitted(tiny_masked_lm, tagger, keyword_rate=0.4)
     made = method.generate(GOLD[0], random.Random(0))

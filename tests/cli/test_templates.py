@@ -13,8 +13,8 @@ import pytest
 
 from nersery import Entity, Sentence, io
 from nersery.augment.aclm import ACLM
-from nersery.augment.denoising.masked_backend import MaskedWriter
-from nersery.augment.denoising.templates import attention_keywords
+from nersery.augment.templates.masked_writer import MaskedWriter
+from nersery.augment.templates.template import attention_keywords
 from nersery.augment.words.stop_words import stop_words
 from nersery.core.errors import SettingsError
 from nersery.core.training_context import Training

@@ -11,10 +11,6 @@ from typing import TYPE_CHECKING, Any, Literal
 from nersery.augment.base import NO_ENTITIES, Augmenter
 from nersery.augment.components.gold_training import sentences_with_entities, warn_of_unused
 from nersery.augment.components.shared_settings import FineTuningSettings, TypeDescriptions
-from nersery.augment.denoising.back_end import TemplateWriter
-from nersery.augment.denoising.masked_backend import MaskedWriter
-from nersery.augment.denoising.seq2seq_backend import Seq2SeqWriter
-from nersery.augment.denoising.templates import Template, TemplateMaker
 from nersery.augment.linearized.parsing import (
     NEAR_COPY,
     REPEATED,
@@ -25,6 +21,10 @@ from nersery.augment.linearized.parsing import (
 )
 from nersery.augment.linearized.tagged_writing import check_writer
 from nersery.augment.masked_lm.model_setup import MaskedModelSettings
+from nersery.augment.templates.masked_writer import MaskedWriter
+from nersery.augment.templates.seq2seq_writer import Seq2SeqWriter
+from nersery.augment.templates.template import Template, TemplateMaker
+from nersery.augment.templates.template_writer import TemplateWriter
 from nersery.augment.words.stop_words import stop_words
 from nersery.core.outcome import Reject
 from nersery.core.ranges import Count, CountOrZero, Rate, RateAboveZero

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from nersery.augment.base import NO_WORD, Augmenter
 from nersery.augment.components.gold_training import sentences_with_entities, warn_of_unused
 from nersery.augment.components.shared_settings import FineTuningSettings, TypeDescriptions
-from nersery.augment.denoising.span_filling import SpanFiller, check_span_model
+from nersery.augment.components.span_filling import SpanFiller, check_span_model
 from nersery.augment.linearized.linearization import linearized_input, token_descriptions
 from nersery.augment.masked_lm import model_setup
 from nersery.augment.masked_lm.mention_masking import fill, with_words

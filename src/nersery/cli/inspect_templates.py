@@ -20,7 +20,7 @@ from nersery.core.warnings import note, remark
 if TYPE_CHECKING:
     from rich.text import Text
 
-    from nersery.augment.denoising.templates import Template
+    from nersery.augment.templates.template import Template
 
 Keywords = Literal["attention", "random", "none"]
 MASK = "___"

@@ -1,1 +1,1 @@
-"""What methods of several families share: settings, and learning from gold."""
+"""Parts of methods: settings, learning from gold, and the gaps that FlipDA lets an encoder-decoder fill."""

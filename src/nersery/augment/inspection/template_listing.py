@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from nersery.augment.base import NO_ENTITIES
-from nersery.augment.denoising.templates import Attention, Template, TemplateMaker
+from nersery.augment.templates.template import Attention, Template, TemplateMaker
 from nersery.augment.words.stop_words import stop_words
 from nersery.core.progress import Progress
 from nersery.core.sentence import Corpus, Sentence

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterator, Sequence
 import numpy as np
 from markupsafe import Markup
 
-from nersery.augment.denoising.templates import Attention, merge_entities
+from nersery.augment.templates.template import Attention, merge_entities
 from nersery.core.errors import printable
 from nersery.core.sentence import Sentence
 from nersery.report.pictures.charts import shortened

@@ -9,9 +9,9 @@ from dataclasses import dataclass, field
 from itertools import chain, cycle, islice
 
 from nersery.augment.components.gold_training import fine_tuning
-from nersery.augment.denoising.back_end import TemplateWriter
-from nersery.augment.denoising.templates import Template
 from nersery.augment.linearized.linearization import linearized_input, token_descriptions
+from nersery.augment.templates.template import Template
+from nersery.augment.templates.template_writer import TemplateWriter
 from nersery.core.entity import Span
 from nersery.core.outcome import Reject
 from nersery.core.random import item_rng
@@ -42,7 +42,7 @@ class MaskedWriter(TemplateWriter):
         )
 
     def write(self, templates: Sequence[Template], rngs: Sequence[random.Random]) -> Sequence[Sentence | Reject]:
-        """See `TemplateWriter`. Of several drafts of a template, the one with the most probable words, in the mean, is used.
+        """See `TemplateWriter`. Of several drafts of a template, that with the most probable words on average is used.
 
         All drafts have gaps of equal lengths, because short gaps have more probable words. In each pass the model sees
         the words of the passes before, and fills the gaps of which it is surest.

@@ -7,11 +7,11 @@ from types import SimpleNamespace
 from typing import Any, cast
 
 from nersery import Entity, Sentence
-from nersery.augment.denoising.seq2seq_backend import TOO_LONG, Seq2SeqWriter, pair
-from nersery.augment.denoising.templates import Template
 from nersery.augment.linearized.linearization import tag_token, token_descriptions
 from nersery.augment.linearized.parsing import LEFT_OVER, LOST, UNBALANCED, UNKNOWN_TYPE
 from nersery.augment.linearized.tagged_writing import UNFINISHED
+from nersery.augment.templates.seq2seq_writer import TOO_LONG, Seq2SeqWriter, pair
+from nersery.augment.templates.template import Template
 from nersery.core.outcome import Reject
 from nersery.models.loading import ModelSource
 from nersery.models.seq2seq.encoder_decoder import Seq2Seq

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nersery import Entity, Sentence
-from nersery.augment.denoising.templates import Template, attention_keywords, merge_entities, random_keywords
+from nersery.augment.templates.template import Template, attention_keywords, merge_entities, random_keywords
 from nersery.augment.words.stop_words import bare
 from nersery.core.errors import DataError
 

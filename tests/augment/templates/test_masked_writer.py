@@ -8,9 +8,9 @@ from typing import Any, cast
 import pytest
 
 from nersery import Entity, Sentence
-from nersery.augment.denoising.masked_backend import GapLengths, MaskedWriter, partly_hidden
-from nersery.augment.denoising.templates import Template
 from nersery.augment.linearized.linearization import tag_token
+from nersery.augment.templates.masked_writer import GapLengths, MaskedWriter, partly_hidden
+from nersery.augment.templates.template import Template
 from nersery.models.masked.masked_inputs import MaskedInput
 
 SENTENCE = Sentence(tuple("the poet Jo Li was born here in May .".split()), (Entity(2, 4, "PER"),))

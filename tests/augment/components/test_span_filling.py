@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from nersery import Entity, Sentence
-from nersery.augment.denoising.span_filling import NOT_FILLED, TOO_LONG, SpanFiller, filled, source, spans
+from nersery.augment.components.span_filling import NOT_FILLED, TOO_LONG, SpanFiller, filled, source, spans
 from nersery.augment.flipda import FlipDA
 from nersery.augment.linearized.parsing import UNSTORABLE
 from nersery.core.errors import MissingResourceError, SettingsError

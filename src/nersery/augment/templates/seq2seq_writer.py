@@ -7,11 +7,11 @@ from collections.abc import Mapping, Sequence
 from itertools import accumulate
 from typing import TYPE_CHECKING
 
-from nersery.augment.denoising.back_end import TemplateWriter
-from nersery.augment.denoising.templates import Template
 from nersery.augment.linearized.linearization import apart, linearize
 from nersery.augment.linearized.parsing import LOST, child_of, has_mentions, parse, rejected
 from nersery.augment.linearized.tagged_writing import fine_tuned_writer, written
+from nersery.augment.templates.template import Template
+from nersery.augment.templates.template_writer import TemplateWriter
 from nersery.core.outcome import Reject
 from nersery.core.sentence import Sentence, types_in
 from nersery.core.training_context import Training

@@ -7,7 +7,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from nersery.augment.denoising.templates import Template
+from nersery.augment.templates.template import Template
 from nersery.core.outcome import Reject
 from nersery.core.sentence import Sentence
 from nersery.core.training_context import Training

@@ -1,0 +1,1 @@
+"""Templates of ACLM, and the language models that write sentences from them."""
