@@ -61,7 +61,7 @@ def main() -> None:
     few = many[: 4 if options.quick else FEW]
     tagger = TransformerTagger(options.model, steps=1, head="linear", device="cpu")
     tagger.fit(few)
-    network, encoder = tagger.parts
+    network, encoder = tagger.network, tagger.encoder
     model = copy.deepcopy(network).eval()
     model.set_attn_implementation("eager")
     ways: dict[str, tuple[Callable[[], object], int]] = {

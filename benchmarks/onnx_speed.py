@@ -30,7 +30,7 @@ ROWS = 32
 @torch.no_grad()
 def bare(tagger: Any, sentences: Sequence[Sentence]) -> None:
     """Run the network alone."""
-    network, encoder = tagger.parts
+    network, encoder = tagger.network, tagger.encoder
     windows = [window for sentence in sentences for window in encoder.windows(sentence.words)]
     windows.sort(key=lambda window: -len(window.subwords))
     for start in range(0, len(windows), ROWS):

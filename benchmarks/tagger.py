@@ -82,7 +82,7 @@ def main() -> None:
 
 def predicting(tagger: TransformerTagger, sentences: Sequence[Sentence], repeats: int) -> None:
     """Print the speed of prediction, and of the bare encoder in the same run."""
-    network, encoder = tagger.parts
+    network, encoder = tagger.network, tagger.encoder
     windows = [window for sentence in sentences for window in encoder.windows(sentence.words)]
     windows.sort(key=lambda window: -len(window.subwords))
 

@@ -122,7 +122,7 @@ def main() -> None:
     tagger = TransformerTagger(options.model, precision=options.precision, device="cpu")
     network = tagger._build(TagSet.of({e.type for s in sentences for e in s.entities}, tagger.scheme))
     examples = [example for sentence in sentences for example in tagger._examples(sentence)]
-    plan, pad = tagger._plan(len(examples)), tagger.parts[1].pad
+    plan, pad = tagger._plan(len(examples)), tagger.encoder.pad
     forward: dict[str, Any] = vars(network.base_model)
     packed = forward["forward"]
     meant = resolved(plan.precision, CPU)

@@ -34,4 +34,4 @@ def test_a_tagger_notes_all_of_its_network(tiny_model: str) -> None:
     tagger = TransformerTagger(tiny_model, steps=1)
     tagger.fit([Sentence(("Ana", "sings"), (Entity(0, 1, "PER"),), id="1")])
 
-    assert tagger.history["parameters"] == parameters_of(tagger.parts[0])
+    assert tagger.history["parameters"] == parameters_of(tagger.network)

@@ -33,7 +33,7 @@ def test_agreement_draws_the_encoders_together(tiny_model: str) -> None:
         scores_of = tagger._loss
 
         def watched(batch):
-            both = [tagger._scores([one[0] for one in batch], network=n) for n in (tagger.parts[0], tagger._peer)]
+            both = [tagger._scores([one[0] for one in batch], network=n) for n in (tagger.network, tagger._peer)]
             seen.append(disagreement(*(scores[mask] for scores, mask in both)).item())
             return scores_of(batch)
 

@@ -66,7 +66,7 @@ def test_a_trained_model_gets_a_new_head(tiny_model, tmp_path: Path) -> None:
     again = small(str(tmp_path / "ner"), head="linear", steps=1, learning_rate=1e-9, head_learning_rate=1e-9)
     again.fit(other)
     assert again.types == ("XLOC", "XPER")
-    new, old = (tagger.parts[0].classifier.weight for tagger in (again, first))
+    new, old = (tagger.network.classifier.weight for tagger in (again, first))
     assert not torch.allclose(new, old, atol=1e-3)
     more = [Sentence(("Oslo",), (Entity(0, 1, "CITY"),)), *other]
     small(str(tmp_path / "ner"), steps=1).fit(more)

@@ -161,14 +161,14 @@ def test_a_warm_start_from_a_model_of_others_learns_where_entities_begin(foreign
     tagger = load_tagger(foreign)
     tagger.steps = 1
     tagger.fit([Sentence(("Ada", "Grace"), (Entity(0, 1, "PER"), Entity(1, 2, "PER")))], warm=True)
-    network, _ = tagger.parts
+    network = tagger.network
     assert [*network.config.id2label.values()] == ["O", "B-PER", "I-PER"]
     assert network.classifier.bias[2] > 8.9
 
 
 def test_a_model_that_computes_nan_is_refused(foreign: Path) -> None:
     tagger = load_tagger(foreign)
-    tagger.parts[0].classifier.bias.data.fill_(torch.nan)
+    tagger.network.classifier.bias.data.fill_(torch.nan)
     with pytest.raises(SettingsError, match="computes NaN"):
         tagger.predict(GOLD)
 

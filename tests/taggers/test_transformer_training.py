@@ -35,13 +35,13 @@ def test_the_weights_of_the_best_look_at_dev_are_kept(tiny_model, monkeypatch) -
     tagger = small(tiny_model, steps=8, evaluate_every=2)
 
     def fake(gold, predicted) -> float:
-        snapshots.append(tagger.parts[0].classifier.weight.detach().clone())
+        snapshots.append(tagger.network.classifier.weight.detach().clone())
         return next(scores)
 
     monkeypatch.setattr("nersery.taggers.components.tagger_training.strict_f1", fake)
     history = tagger.fit(GOLD, Training(GOLD))
     assert history["best_step"] == 4
-    kept = tagger.parts[0].classifier.weight
+    kept = tagger.network.classifier.weight
     assert torch.equal(kept, snapshots[1])
     assert not torch.equal(kept, snapshots[3])
 
@@ -82,7 +82,7 @@ def test_a_window_that_cuts_an_entity_is_no_illegal_sequence(tiny_model) -> None
 def test_dropout_is_set_where_the_model_has_one(tiny_model) -> None:
     tagger = small(tiny_model, dropout=0.42, steps=1)
     tagger.fit(GOLD)
-    assert tagger.parts[0].dropout.p == 0.42
+    assert tagger.network.dropout.p == 0.42
 
 
 @pytest.fixture

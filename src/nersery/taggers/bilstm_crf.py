@@ -189,8 +189,8 @@ class BiLSTMCRF(Decoding, Tagger, TrainingSettings):
     # --- prediction -------------------------------------------------------------------------------------------------
 
     @property
-    def _scored_by(self) -> tuple[RecurrentNetwork, ConditionalRandomField]:
-        return self.network, self.network.crf
+    def _crf(self) -> ConditionalRandomField:
+        return self.network.crf
 
     def _emissions(
         self, sentences: Sequence[Sentence], progress: Progress | None = None, *, thinned_passes: int = 0

@@ -160,11 +160,10 @@ class TransformerTagger(Decoding, Tagger, ModelSettings, TrainingSettings):
         return self.history
 
     def _warn_if_unsuited(self, gold: Sequence[Sentence], other_model: str) -> None:
-        _, encoder = self.parts
         words = [word for sentence in gold for word in sentence.words]
         present = {sentence.language for sentence in gold}
         is_unsuited = known_languages.warn_if_unsuited(
-            self.model, encoder.vocabulary_issue(words), present, other_model, whose=" of the tagger"
+            self.model, self.encoder.vocabulary_issue(words), present, other_model, whose=" of the tagger"
         )
         if not is_unsuited and bundled.is_lower_case(self.model) and any(word != word.lower() for word in words):
             better = bundled.multilingual(self.model)
@@ -175,7 +174,7 @@ class TransformerTagger(Decoding, Tagger, ModelSettings, TrainingSettings):
 
     def _subwords(self, labelled_windows: Sequence[LabelledWindow], dev: Sequence[Sentence]) -> set[int]:
         """All subwords that the network reads in training."""
-        _, encoder = self.parts
+        encoder = self.encoder
         dev = [longer for longer, _ in self.as_read(dev)]
         windows = [
             *(example.window for example in labelled_windows),
@@ -226,19 +225,25 @@ class TransformerTagger(Decoding, Tagger, ModelSettings, TrainingSettings):
         self._encoder = SubwordEncoder(tokenizer, self.max_subwords, positions(network))
 
     @property
-    def parts(self) -> tuple[Any, SubwordEncoder]:
-        """The network, and what cuts words into its subwords; an error before it is trained."""
+    def network(self) -> Any:
+        """The network; an error before it is trained."""
         if self._encoder is None:
             raise unfitted(self, "predict", "fit, or load a saved tagger,")
-        return self._network, self._encoder
+        return self._network
+
+    @property
+    def encoder(self) -> SubwordEncoder:
+        """What cuts words into the subwords of the network; an error before it is trained."""
+        if self._encoder is None:
+            raise unfitted(self, "predict", "fit, or load a saved tagger,")
+        return self._encoder
 
     def use_onnx(self, folder: Path) -> None:
         """Predict by ONNX Runtime; see `Tagger.use_onnx`."""
         self._network = OnnxNetwork(folder)
 
     def _examples(self, sentence: Sentence) -> list[LabelledWindow]:
-        _, encoder = self.parts
-        return examples(encoder.windows(sentence.words), sentence, self._tags)
+        return examples(self.encoder.windows(sentence.words), sentence, self._tags)
 
     def _loss(self, batch: Sequence[LabelledWindow]) -> Tensor:
         windows = [example.window for example in batch]
@@ -261,8 +266,7 @@ class TransformerTagger(Decoding, Tagger, ModelSettings, TrainingSettings):
             network: None: the one that labels.
             packed: Read the windows in one row.
         """
-        default_network, encoder = self.parts
-        network = default_network if network is None else network
+        network, encoder = self.network if network is None else network, self.encoder
         batch = collate(windows, encoder.pad, longest=encoder.max_subwords, **shape).to(network.device)
         ids, attention_mask, firsts = (
             t.repeat(passes, 1) for t in (batch.input_ids, batch.attention_mask, batch.firsts)
@@ -274,10 +278,9 @@ class TransformerTagger(Decoding, Tagger, ModelSettings, TrainingSettings):
 
     def as_read(self, sentences: Sequence[Sentence], *, labelled: bool = False) -> list[tuple[Sentence, Spans]]:
         """Sentences as the network reads them, and of which words each of their words is made; see `joined`."""
-        _, encoder = self.parts
         if not self.join:
             return [(sentence, ()) for sentence in sentences]
-        return [joined(sentence, encoder.tokenizer.tokenize, labelled=labelled) for sentence in sentences]
+        return [joined(sentence, self.encoder.tokenizer.tokenize, labelled=labelled) for sentence in sentences]
 
     def predict(self, sentences: Sequence[Sentence], progress: Progress | None = None) -> list[Sentence]:
         """Label sentences; see `Tagger.predict`."""
@@ -306,14 +309,10 @@ class TransformerTagger(Decoding, Tagger, ModelSettings, TrainingSettings):
             for of_words, (_, groups) in zip(values, read, strict=True)
         ]
 
-    @property
-    def _scored_by(self) -> tuple[Any, ConditionalRandomField | None]:
-        return self.parts[0], self._crf
-
     def _emissions(
         self, sentences: Sequence[Sentence], progress: Progress | None = None, *, thinned_passes: int = 0
     ) -> list[Tensor]:
-        network, encoder = self.parts
+        network, encoder = self.network, self.encoder
         network.eval()
         packed, passes = not thinned_passes and can_pack(network), thinned_passes or 1
 
@@ -328,7 +327,7 @@ class TransformerTagger(Decoding, Tagger, ModelSettings, TrainingSettings):
 
     def save(self, folder: str | Path) -> None:
         """Write a Hugging Face folder, the CRF beside it in a file of its own, and our description."""
-        network, encoder = self.parts
+        network, encoder = self.network, self.encoder
         config = network.config  # an export for ONNX has none, and is refused before anything is removed
         folder = Path(folder)
         folder.mkdir(parents=True, exist_ok=True)

@@ -77,8 +77,8 @@ def test_outputs_that_are_no_tags_are_refused_when_the_model_is_loaded(
 
 def test_tags_that_it_knows_keep_their_weights_and_others_are_new(trained: str, tmp_path: Path) -> None:
     before, again = TransformerTagger.load(trained, device="cpu"), built(trained, "CORP", "PER")
-    known, names = ([*tagger.parts[0].config.id2label.values()] for tagger in (before, again))
-    old, new = (tagger.parts[0].classifier for tagger in (before, again))
+    known, names = ([*tagger.network.config.id2label.values()] for tagger in (before, again))
+    old, new = (tagger.network.classifier for tagger in (before, again))
     for row, name in enumerate(names):
         if name in known:
             assert torch.equal(new.weight[row], old.weight[known.index(name)])
@@ -93,13 +93,13 @@ def test_tags_that_it_knows_keep_their_weights_and_others_are_new(trained: str, 
     assert torch.equal(ours["start"][rows], theirs["start"][its])
     assert not ours["transitions"][names.index("B-CORP")].any()
     assert names[1] == "B-CORP"
-    assert again.parts[0].num_labels == len(names)
+    assert again.network.num_labels == len(names)
 
 
 def test_with_no_tag_in_common_the_head_is_new(trained: str, tmp_path: Path) -> None:
-    before = TransformerTagger.load(trained, device="cpu").parts[0].classifier
+    before = TransformerTagger.load(trained, device="cpu").network.classifier
     again = built(trained, "GENE")
-    assert again.parts[0].classifier.weight.abs().max() < 0.2
+    assert again.network.classifier.weight.abs().max() < 0.2
     assert before.weight.abs().max() > 0.2, "the trained head is told from a new one"
     assert not all_weights(again, tmp_path)["transitions"].any()
 

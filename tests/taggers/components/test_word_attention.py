@@ -42,13 +42,13 @@ def is_packed(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -
 @pytest.fixture
 def tagger(trained: TransformerTagger, is_packed: bool) -> TransformerTagger:
     copied = copy.deepcopy(trained)
-    assert can_pack(copied.parts[0])
+    assert can_pack(copied.network)
     return copied
 
 
 def by_hand(tagger: TransformerTagger, sentence: Sentence, layers: int) -> np.ndarray:
     """One sentence that fits a window, alone and unpadded, with loops."""
-    network, encoder = tagger.parts
+    network, encoder = tagger.network, tagger.encoder
     subwords = encoder.subwords(sentence.words)
     network.set_attn_implementation("eager")
     ids = torch.tensor([[*encoder.prefix, *(subword for word in subwords for subword in word), *encoder.suffix]])
@@ -109,7 +109,7 @@ def test_it_does_not_depend_on_what_stands_beside(tagger: TransformerTagger) -> 
 
 def test_long_sentences_are_decided_window_by_window(tagger: TransformerTagger) -> None:
     (found,) = word_attention(tagger, [LONG])
-    windows = tagger.parts[1].windows(LONG.words)
+    windows = tagger.encoder.windows(LONG.words)
     assert len(windows) > 1
     for window in windows:
         seen = range(window.start, window.start + len(window.firsts))
@@ -121,7 +121,7 @@ def test_long_sentences_are_decided_window_by_window(tagger: TransformerTagger) 
 
 
 def test_the_network_is_left_as_it_was(tagger: TransformerTagger, monkeypatch: pytest.MonkeyPatch) -> None:
-    network, _ = tagger.parts
+    network = tagger.network
     network.set_attn_implementation("sdpa")
     before = [s.entities for s in tagger.predict(GOLD)], [e.score for s in tagger.predict(GOLD) for e in s.entities]
     word_attention(tagger, GOLD)
@@ -157,7 +157,7 @@ def test_a_model_without_attention_is_refused(
     tagger = TransformerTagger(model=tiny_model, steps=1)
     tagger.fit(GOLD)
     monkeypatch.setattr(module, "can_pack", lambda _: False)
-    monkeypatch.setattr(tagger.parts[0], "forward", forward)
+    monkeypatch.setattr(tagger.network, "forward", forward)
     with pytest.raises(SettingsError, match=r'does not return the attention .* keywords = "random"'):
         word_attention(tagger, GOLD)
 
@@ -170,7 +170,7 @@ def test_what_cannot_be_looked_into_is_refused(tiny_model: str) -> None:
 
 
 def test_weights_that_are_no_numbers_are_refused(tagger: TransformerTagger) -> None:
-    nn.init.constant_(tagger.parts[0].base_model.encoder.layer[1].attention.self.query.weight, torch.nan)
+    nn.init.constant_(tagger.network.base_model.encoder.layer[1].attention.self.query.weight, torch.nan)
     with pytest.raises(SettingsError, match="computes NaN"):
         word_attention(tagger, GOLD)
 

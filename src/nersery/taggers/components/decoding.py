@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -89,8 +90,13 @@ class Decoding(ABC):
 
     @property
     @abstractmethod
-    def _scored_by(self) -> tuple[nn.Module, ConditionalRandomField | None]:
-        """The network and the CRF; an error before training."""
+    def network(self) -> Any:
+        """The network; an error before training."""
+
+    @property
+    @abstractmethod
+    def _crf(self) -> ConditionalRandomField | None:
+        """The CRF of a trained tagger, if it has one."""
 
     @abstractmethod
     def _emissions(
@@ -106,22 +112,19 @@ class Decoding(ABC):
     @torch.no_grad()
     def predict(self, sentences: Sequence[Sentence], progress: Progress | None = None) -> list[Sentence]:
         """Label sentences; see `Tagger.predict`. An entity's score is the mean probability of its words' tags."""
-        _, crf = self._scored_by
-        return labelled(sentences, self._emissions(sentences, progress), self._tags, crf)
+        return labelled(sentences, self._emissions(sentences, progress), self._tags, self._crf)
 
     @torch.no_grad()
     def predict_soft(self, sentences: Sequence[Sentence]) -> list[Sentence]:
         """Label sentences with probabilities; see `Tagger.predict_soft`."""
-        _, crf = self._scored_by
-        return labelled(sentences, self._emissions(sentences), self._tags, crf, soft=True)
+        return labelled(sentences, self._emissions(sentences), self._tags, self._crf, soft=True)
 
     @torch.no_grad()
     def certainty(self, sentences: Sequence[Sentence], *, passes: int = 10, seed: int = 0) -> list[tuple[float, ...]]:
         """Judge labels; see `Tagger.certainty`."""
-        network, crf = self._scored_by
-        with thinned(network, passes, seed):
+        with thinned(self.network, passes, seed):
             scores = self._emissions(sentences, thinned_passes=passes)
-        return shares(sentences, scores, self._tags, crf)
+        return shares(sentences, scores, self._tags, self._crf)
 
 
 def _decoder(tags: TagSet, crf: ConditionalRandomField | None) -> ConditionalRandomField:

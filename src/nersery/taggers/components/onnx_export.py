@@ -44,7 +44,7 @@ def export_onnx(folder: str | Path) -> Path:
     tagger = load_tagger(folder, device="cpu")
     if not isinstance(tagger, TransformerTagger):
         raise SettingsError(f"{folder} holds a {type(tagger).__name__}: only transformer taggers can be ONNX")
-    network, encoder = tagger.parts
+    network, encoder = tagger.network, tagger.encoder
     path = Path(folder) / ONNX_FILE
     ids = torch.full((2, 8), encoder.pad)
     sizes = {0: torch.export.Dim("rows", max=MOST), 1: torch.export.Dim("subwords", min=2, max=encoder.max_subwords)}

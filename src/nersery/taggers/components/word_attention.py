@@ -42,7 +42,7 @@ def subword_attention(
     Yields:
         The number, the window, and its attention. Shape: (subwords, subwords), or more.
     """
-    network, _ = tagger.parts
+    network = tagger.network
     packed = can_pack(network)
     with contextlib.nullcontext() if packed else eager_attention(network):
         for numbers, part, shape in window_passes(windows, _rows, LENGTH_MULTIPLE, packed=packed):
@@ -53,7 +53,7 @@ def subword_attention(
 
 
 def _packed(tagger: TransformerTagger, windows: Sequence[Window], layers: int) -> list[Tensor]:
-    network, _ = tagger.parts
+    network = tagger.network
     summed = _layers(tagger, layers, len(network.base_model.encoder.layer))
     return attention_in_one_row(network, [window.subwords for window in windows], summed)
 
@@ -64,7 +64,7 @@ def _rows(length: int) -> int:
 
 def _padded(tagger: TransformerTagger, windows: Sequence[Window], shape: PassShape, layers: int) -> Tensor:
     """Shape: (rows, subwords, subwords), with more rows than windows."""
-    network, encoder = tagger.parts
+    network, encoder = tagger.network, tagger.encoder
     shape = {**shape, "rows": shape["rows"] + 1}
     batch = collate(windows, encoder.pad, longest=encoder.max_subwords, **shape)
     batch.attention_mask[-1, -1] = 0  # where nothing is masked transformers adds no mask, and bf16 rounds otherwise
@@ -108,7 +108,7 @@ def word_attention(tagger: Tagger, sentences: Sequence[Sentence], layers: int = 
         Analysis of BERT's Attention. BlackboxNLP, section 4.1.
     """
     transformer = with_attention(tagger)
-    network, encoder = transformer.parts
+    network, encoder = transformer.network, transformer.encoder
     read = transformer.as_read(sentences, labelled=True)
     attentions = [np.zeros((len(longer), len(longer)), np.float32) for longer, _ in read]
     windows = [(number, w) for number, (longer, _) in enumerate(read) for w in encoder.windows(longer.words)]
