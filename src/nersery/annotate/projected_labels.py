@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -20,15 +19,13 @@ from nersery.core.typed_settings import FileName, ModelName, hidden, validated
 from nersery.core.warnings import warn
 from nersery.crosslingual.aligners.base import Aligner, aligned
 from nersery.crosslingual.bitext import LINE_BY_LINE
-from nersery.crosslingual.divergence import Features, where_apart
+from nersery.crosslingual.divergence import Features, blank_lines_apart, where_apart
 from nersery.crosslingual.projection import Projection, Translation
 from nersery.crosslingual.sides import quoted
 from nersery.io.base import ReadOptions, Source
 from nersery.io.text import TextSource
 from nersery.io.tokenization import Splitting, attached_share
 from nersery.taggers.components.gold_tagger import gold_tagger
-
-_LINE = re.compile(r":\d+$", re.ASCII)
 
 
 @dataclass
@@ -195,25 +192,3 @@ class ProjectedLabels(Annotator):
         targets = Corpus(self._opened(self.more_target, language))
         sources = self._read(self.more_source, targets)
         return [Pair(s.words, t.words, f"more/{t.id}") for s, t in zip(sources, targets, strict=True)]
-
-
-def blank_lines_apart(here: Iterable[Sentence], there: Iterable[Sentence]) -> str:
-    """A description of blank lines in different places of two texts; empty if there are none.
-
-    If there are some, the texts are not aligned line by line. Ids have line numbers: ``text:7``.
-    """
-    here_lines, there_lines = (_lines_of(side) for side in (here, there))
-    gapless = [*range(1, len(here_lines) + 1)]
-    if len(here_lines) != len(there_lines) or gapless in (here_lines, there_lines):
-        return ""
-    for number, (line, other) in enumerate(zip(here_lines, there_lines, strict=True), start=1):
-        if line != other:
-            return (
-                f"its blank lines stand elsewhere than in the other file: sentence {number} is in line {line} here, "
-                f"and in line {other} there"
-            )
-    return ""
-
-
-def _lines_of(sentences: Iterable[Sentence]) -> list[int]:
-    return [int(sentence.id.rpartition(":")[2]) for sentence in sentences if _LINE.search(sentence.id)]

@@ -10,6 +10,8 @@ from itertools import filterfalse
 from typing import TYPE_CHECKING, Any
 from zlib import crc32
 
+from nersery.core.sentence import Sentence
+
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
@@ -27,6 +29,8 @@ FEWEST = 4
 FEWEST_IF_EQUAL = 10
 """The same where only these lines tell that something is wrong. By chance, 7 lines of right translations fit better."""
 _DIGIT = re.compile(r"\d")
+_LINE = re.compile(r":\d+$", re.ASCII)
+"""The number of a line at the end of an id."""
 
 
 class Features:
@@ -73,6 +77,28 @@ def where_apart(first: Features, second: Features) -> tuple[int, int] | None:
     least = max((gain for *_, gain in seen), default=0.0) / 2
     place, offset, _ = min((candidate for candidate in seen if candidate[2] >= least), default=(0, 0, 0.0))
     return (place, offset) if seen else None
+
+
+def blank_lines_apart(here: Iterable[Sentence], there: Iterable[Sentence]) -> str:
+    """A description of blank lines in different places of two texts; empty if there are none.
+
+    If there are some, the texts are not aligned line by line. Ids have line numbers: ``text:7``.
+    """
+    here_lines, there_lines = (_lines_of(side) for side in (here, there))
+    gapless = [*range(1, len(here_lines) + 1)]
+    if len(here_lines) != len(there_lines) or gapless in (here_lines, there_lines):
+        return ""
+    for number, (line, other) in enumerate(zip(here_lines, there_lines, strict=True), start=1):
+        if line != other:
+            return (
+                f"its blank lines stand elsewhere than in the other file: sentence {number} is in line {line} here, "
+                f"and in line {other} there"
+            )
+    return ""
+
+
+def _lines_of(sentences: Iterable[Sentence]) -> list[int]:
+    return [int(sentence.id.rpartition(":")[2]) for sentence in sentences if _LINE.search(sentence.id)]
 
 
 def _break(first: _Arrays, second: _Arrays, offset: int, fewest: int) -> tuple[int, int, float]:
