@@ -274,6 +274,11 @@ def test_paths_are_settings_and_a_tagger_in_memory_is_like_one_of_a_folder(tmp_p
     kept = nersery.select(more, "agreement", GOLD, tagger=tagger)
     assert kept.corpus == nersery.select(more, "agreement", GOLD, tagger=tmp_path / "tagger").corpus
     assert nersery.annotate(GOLD, "tagger_labels", tagger=tagger).tally.read == len(GOLD)
+    for method in ("mention_replacement", MentionReplacement):
+        with pytest.raises(SettingsError, match='no setting "tagger"'):
+            nersery.augment(GOLD, method, tagger=tagger)  # type: ignore[call-overload]
+    with pytest.raises(SettingsError, match='no setting "tagger"'):
+        nersery.select(more, "duplicates", GOLD, tagger=tagger)
     flip = partial(nersery.augment, GOLD, "flipda", model=tiny_masked_lm, epochs=1, candidates=2)
     assert flip(tagger=tagger).corpus == flip(tagger=tmp_path / "tagger").corpus
     for function, given in (

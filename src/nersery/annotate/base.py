@@ -214,7 +214,9 @@ def annotate(
     Returns:
         The corpus, the rejects and their counts; with ``output`` the counts alone.
     """
-    training, options = training_from(options, list(opened_if_given(dev, "dev")), seed, training, output)
+    training, options = training_from(
+        "annotate", method, options, list(opened_if_given(dev, "dev")), seed, training, output
+    )
     job, settings = split_options(options)
     stage = AnnotateStage(method, settings, gold=opened_if_given(gold, "gold"), training=training)
     rows = opened(corpus, raw=True, attached_share=stage.attached)

@@ -298,7 +298,9 @@ def augment(
     >>> [sentence.text for sentence in result.corpus]
     ['Grace Hopper wrote', 'Ada spoke']
     """
-    training, options = training_from(options, list(opened_if_given(dev, "dev")), seed, NO_TRAINING, output)
+    training, options = training_from(
+        "augment", method, options, list(opened_if_given(dev, "dev")), seed, NO_TRAINING, output
+    )
     rows, (job, settings) = opened(corpus), split_options(options)
     stage = AugmentStage(
         method, settings, gold=rows if gold is None else opened(gold, "gold"), training=training, copies=copies

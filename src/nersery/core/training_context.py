@@ -11,6 +11,7 @@ from typing import Any
 from nersery.core.errors import SettingsError
 from nersery.core.progress import Progress
 from nersery.core.random import checked_seed
+from nersery.core.registry import get
 from nersery.core.sentence import Sentence
 
 BY_SETTING = "Name a model of its language by the tagger's setting model, e.g. {}"
@@ -56,11 +57,18 @@ NO_TRAINING = Training()
 
 
 def training_from(
-    options: Mapping[str, Any], dev: Sequence[Sentence], seed: int, training: Training, output: object
+    kind: str,
+    method: object,
+    options: Mapping[str, Any],
+    dev: Sequence[Sentence],
+    seed: int,
+    training: Training,
+    output: object,
 ) -> tuple[Training, dict[str, Any]]:
     """What a call of the library says about training, and its other options.
 
     Args:
+        method: A name, a class or an object. If it has no setting ``tagger``, that option stays, to be refused.
         options: With a ``tagger`` that is an object, and so no setting; or without.
         training: Anything but `NO_TRAINING` takes the place of ``dev`` and ``seed``.
 
@@ -68,7 +76,8 @@ def training_from(
         SettingsError: For an output with a tagger that is in memory only.
     """
     training = Training(dev, seed) if training is NO_TRAINING else training
-    if not hasattr(options.get("tagger"), "predict"):
+    cls = get(kind, method) if isinstance(method, str) else method
+    if not hasattr(options.get("tagger"), "predict") or "tagger" not in getattr(cls, "__dataclass_fields__", ()):
         return training, dict(options)
     refuse_unsaved(output)
     others = {name: value for name, value in options.items() if name != "tagger"}

@@ -232,7 +232,9 @@ def select(
     >>> result.corpus[0].scores
     {'duplicates': 1.0}
     """
-    training, options = training_from(options, list(opened_if_given(dev, "dev")), seed, training, output)
+    training, options = training_from(
+        "select", method, options, list(opened_if_given(dev, "dev")), seed, training, output
+    )
     rows, (job, settings) = opened(corpus), split_options(options)
     training = replace(training, held_out=opened_if_given(held_out, "held_out"))
     stage = SelectStage(method, settings, gold=opened_if_given(gold, "gold"), training=training, candidates=rows)
