@@ -17,7 +17,6 @@ from nersery.core.sentence import Entity, Sentence
 from nersery.models.loading import ModelSource
 from nersery.models.seq2seq.encoder_decoder import Seq2Seq, fitting_sentences, tokenization_of, warn_of_words_apart
 from nersery.models.seq2seq.seq2seq_inputs import Sampling, TextPair
-from nersery.models.seq2seq.seq2seq_tokenization import Seq2SeqTokenization
 from nersery.models.tokens import BROKEN, GAP, TOKEN_PREFIX, UNKNOWN
 from nersery.models.training.snapshot import weights_of
 from tests.models.masked_texts import plan as plan_of
@@ -183,19 +182,6 @@ class TestLanguages:
             frame = model.tokenization.frame(language)
             assert model.tokenization.subwords.tokenizer.convert_ids_to_tokens(list(frame.lead)) == ["</s>", code]
             assert ids(model, ("saw",), language) == (code, "▁saw", "</s>")
-
-    @pytest.mark.parametrize(
-        ("language", "code"),
-        [("hi", "hin_Deva"), ("HIN", "hin_Deva"), ("de", "deu_Latn"), ("fa", "pes_Arab"), ("zh-Hant", "zho_Hant")],
-    )
-    def test_the_code_may_have_three_letters(self, language: str, code: str) -> None:
-        from transformers import MBartConfig, NllbTokenizer
-        from transformers.models.nllb.tokenization_nllb import FAIRSEQ_LANGUAGE_CODES
-
-        names = ("<s>", "<pad>", "</s>", "<unk>", "▁a", *FAIRSEQ_LANGUAGE_CODES, "<mask>")
-        tokenizer = NllbTokenizer(vocab={name: number for number, name in enumerate(names)})
-        frame = Seq2SeqTokenization("nllb", tokenizer, MBartConfig(decoder_start_token_id=2)).frame(language)
-        assert tokenizer.convert_ids_to_tokens([*frame.lead]) == ["</s>", code]
 
     def test_a_text_may_say_its_own(self, tiny_seq2seqs: dict[str, Path]) -> None:
         model, sources = (
