@@ -41,6 +41,13 @@ def test_each_language_has_its_own() -> None:
     assert found == {"en": FUNCTION_WORDS, "de": {"und"}, "hi": {"वह", "है"}}
 
 
+@pytest.mark.parametrize(
+    ("word", "language"), [("மற்றும்", "ta"), ("کا", "ur"), ("तथा", "hi"), ("في", "ar"), ("وال", "ar")]
+)
+def test_words_that_the_package_lacks(word: str, language: str) -> None:
+    assert word in stop_words(text(f"x {word}", language))[language]
+
+
 def test_a_language_has_the_list_that_lies_beside_the_code() -> None:
     found = stop_words(text("హైదరాబాద్ మరియు తిరుపతి .", "te"))
     assert found == {"te": {"మరియు"}}

@@ -1,7 +1,8 @@
 """Stop words: words that say nothing about the entities beside them.
 
-Lists come from the package stopwordsiso, and for languages that it lacks from ``languages/``: to add one, add a file
-such as ``te.txt`` with a word on each line.
+Lists come from the package stopwordsiso, and from ``languages/`` what it lacks: it has no Tamil or Telugu, most of its
+Urdu words are misspelt, and Hindi *and* or the Arabic article are missing. To add words, add a file such as ``te.txt``
+with a word on each line.
 """
 
 from __future__ import annotations
@@ -139,8 +140,9 @@ def _listed(language: str) -> frozenset[str]:
     """The list of a language such as ``en`` or ``en-GB``; empty when there is none."""
     from stopwordsiso import stopwords
 
-    words = read_words(path) if (path := _shipped().get(primary(language))) else stopwords(primary(language))
-    return frozenset(map(bare, words)) - {""}
+    code = primary(language)
+    shipped_words = read_words(path) if (path := _shipped().get(code)) else ()
+    return frozenset(map(bare, (*stopwords(code), *shipped_words))) - {""}
 
 
 def _codes() -> list[str]:
