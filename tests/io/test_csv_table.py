@@ -126,9 +126,11 @@ def test_a_row_for_a_sentence_keeps_what_names_it_and_says_what_is_left_out(tmp_
     assert open_corpus(path).description == f"csv, IOB2, a row for each sentence: {columns}, left out: source"
     path = save(tmp_path, "sentence,tokens,tags\nAda ran,Ada ran,B-PER O\nAda ran,Ada ran,B-PER O\n")
     assert [s.id for s in read(path)] == ["a:1", "a:2"]
-    path = save(tmp_path, "id,sentence,tags\n1,Ada ran,B-PER O\n1,Oslo is,B-LOC O\n")
-    with pytest.raises(DataError, match='the id "1" stands in line 2 already'):
-        read(path)
+    path = save(tmp_path, "id,sentence,tags\nnews,Ada ran,B-PER O\nnews,Oslo is,B-LOC O\n")
+    assert [s.id for s in read(path)] == ["a:1", "a:2"], "the id names a document"
+    assert open_corpus(path).description.endswith("left out: id")
+    path = save(tmp_path, "id,doc,sentence,tags\n1,x,Ada ran,B-PER O\n1,y,Oslo is,B-LOC O\n")
+    assert [s.id for s in read(path)] == ["x:1", "y:1"]
 
 
 def test_a_document_ends_a_sentence(tmp_path: Path) -> None:

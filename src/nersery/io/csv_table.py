@@ -12,6 +12,7 @@ import csv
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from itertools import groupby, islice, pairwise
 from typing import Any, Literal, NamedTuple
 
@@ -275,8 +276,9 @@ def _layout(rows: Sequence[_TableRow], options: ReadOptions, file: TextFile) -> 
     texts = {"sentence"} if by_sentence else set()  # beside lists of words
     naming = [at for at, name in others.items() if _SENTENCE.fullmatch(name) and name not in texts]
     ids = [at for at, name in others.items() if name == "id"]
-    naming += [at for at in ids if by_sentence or _names_sentences(rows[bool(names) :], at)]
     documents = [at for at, name in others.items() if _DOCUMENT.fullmatch(name)]
+    by_order = partial(_names_sentences, rows[bool(names) :])
+    naming += filter(partial(_are_distinct, sample, *documents[:1]) if by_sentence else by_order, ids)
     document, sentence = (next(iter(positions), None) for positions in (documents, naming))
     table = _Table(names, word, tag, document, sentence, by_sentence)
     if not (by_sentence or naming) and _never_ends(table, rows[bool(names) :]):
@@ -322,6 +324,12 @@ def _names_sentences(rows: Sequence[_TableRow], at: int) -> bool:
     """Whether a column names sentences: words share a name, or have none behind the first; numbers of words differ."""
     neighbours = (pair for pair in pairwise(rows) if all(map("".join, pair)))  # no blank row between them
     return any(_cell(row, at) in ("", _cell(before, at)) for before, row in neighbours)
+
+
+def _are_distinct(rows: Sequence[_TableRow], *columns: int) -> bool:
+    """Whether the last column names rows, those of a document if a column before it names these; some have no name."""
+    named = [tuple(_cell(row, at) for at in columns) for row in rows if _cell(row, columns[-1])]
+    return len({*named}) == len(named)
 
 
 def _recognises(start: Beginning) -> bool:
