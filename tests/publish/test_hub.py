@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -19,6 +20,7 @@ class Hub:
 
     calls: list[tuple[str, Any]] = []  # noqa: RUF012
     fails = ""
+    public: tuple[str, ...] = ()
 
     def _note(self, name: str, *values: Any) -> None:
         self.calls.append((name, values))
@@ -29,12 +31,20 @@ class Hub:
         self._note("whoami")
         return {"name": "me"}
 
+    def repo_exists(self, repository: str, *, repo_type: str) -> bool:
+        assert repo_type == "dataset"
+        return repository in self.public
+
+    def dataset_info(self, repository: str) -> Any:
+        return SimpleNamespace(private=repository not in self.public)
+
     def create_repo(self, repository: str, *, repo_type: str, private: bool, exist_ok: bool) -> str:
         self._note("create_repo", repository, repo_type, private, exist_ok)
         return f"https://hub/{repository}"
 
-    def upload_folder(self, *, folder_path: str, repo_id: str, repo_type: str, commit_message: str) -> None:
-        self._note("upload_folder", sorted(path.name for path in Path(folder_path).iterdir()), repo_id, repo_type)
+    def upload_folder(self, *, folder_path: str, repo_id: str, delete_patterns: list[str], **more: str) -> None:
+        names = sorted(path.name for path in Path(folder_path).iterdir())
+        self._note("upload_folder", names, repo_id, more["repo_type"], delete_patterns)
 
 
 @pytest.fixture
@@ -54,6 +64,18 @@ def test_the_folder_is_uploaded(published: Any) -> None:
     assert [name for name, _ in Hub.calls] == ["whoami", "create_repo", "upload_folder"]
     assert Hub.calls[1][1] == ("me/data", "dataset", True, True)
     assert "README.md" in Hub.calls[2][1][0]
+    assert {"spans/*", "tags/*"} < {*Hub.calls[2][1][3]}, "a split of an earlier upload would stay"
+
+
+def test_a_public_repository_is_not_taken_for_a_private_one(
+    published: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(Hub, "public", ("me/data",))
+    refused = published("--push", "me/data", "--private")
+    assert refused.code == 2
+    assert "me/data is public on the hub; make it private there" in refused.err
+    assert not (tmp_path / "data").exists()
+    assert published("--push", "me/data").code == 0
 
 
 @pytest.mark.parametrize(
@@ -61,6 +83,7 @@ def test_the_folder_is_uploaded(published: Any) -> None:
     [
         ("whoami", "me/data", 4, "whoami said no. Log in with"),
         ("", "../me/data", 2, "expected OWNER/NAME"),
+        ("", "data", 2, "expected OWNER/NAME"),
         ("upload_folder", "me/data", 1, "is written, but the hub refused it: upload_folder said no"),
     ],
 )

@@ -142,7 +142,7 @@ def publish(
     dataset.check_folder(folder, force=force)
     if parquet:
         dataset.check_parquet()
-    client = hub_client(push) if push else None
+    client = hub_client(push, private=private) if push else None
     described = read_about(about) if about else About()
     evaluation = read_evaluation(errors) if errors else None
     sources = [(options.open_corpus(name), split) for split, name in inputs]

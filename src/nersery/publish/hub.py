@@ -7,16 +7,18 @@ from pathlib import Path
 from typing import Any
 
 from nersery.core.errors import MissingResourceError, NerseryError, SettingsError
+from nersery.publish.dataset import FILES
 
 
-def hub_client(repository: str) -> Any:
+def hub_client(repository: str, *, private: bool) -> Any:
     """A client of the hub that may write, checked before any work.
 
     Args:
         repository: ``OWNER/NAME``.
+        private: Whether nobody else may read the dataset.
 
     Raises:
-        SettingsError: If this is no name of a repository.
+        SettingsError: If this is no name of a repository, or everybody can read the repository but nobody should.
         MissingResourceError: If there is no token, or the hub cannot be reached.
     """
     from huggingface_hub import HfApi
@@ -27,20 +29,26 @@ def hub_client(repository: str) -> Any:
         validate_repo_id(repository)
     except HFValidationError as error:
         raise SettingsError(f"--push is {repository!r}, expected OWNER/NAME: {error}") from None
+    if "/" not in repository:
+        raise SettingsError(f"--push is {repository!r}, expected OWNER/NAME")
     client = HfApi()
     try:
         client.whoami()
+        exists = private and client.repo_exists(repository, repo_type="dataset")
+        is_public = exists and not client.dataset_info(repository).private
     except Exception as error:
         reason = str(error).split("\n", 1)[0]
         raise MissingResourceError(
             f"the Hugging Face hub does not let you write: {reason}. Log in with: hf auth login, or set HF_TOKEN; "
             "unset HF_HUB_OFFLINE"
         ) from None
+    if private and is_public:  # the hub keeps a repository as it is
+        raise SettingsError(f"{repository} is public on the hub; make it private there, or push to another name")
     return client
 
 
 def push(client: Any, folder: Path, repository: str, *, private: bool) -> str:
-    """Upload a dataset's folder, and return its address; the same call again uploads what has changed.
+    """Upload a dataset's folder, and return its address; the same call again uploads what has changed, and removes what is gone.
 
     Raises:
         NerseryError: If the hub refuses it. The folder stays, so the call can be repeated.
@@ -48,7 +56,11 @@ def push(client: Any, folder: Path, repository: str, *, private: bool) -> str:
     try:
         address = client.create_repo(repository, repo_type="dataset", private=private, exist_ok=True)
         client.upload_folder(
-            folder_path=str(folder), repo_id=repository, repo_type="dataset", commit_message="Published by nersery"
+            folder_path=str(folder),
+            repo_id=repository,
+            repo_type="dataset",
+            commit_message="Published by nersery",
+            delete_patterns=[f"{name}/*" for name in FILES],  # those of an earlier upload that are no longer part of it
         )
     except Exception as error:
         reason = str(error).split("\n", 1)[0]
