@@ -3,83 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
-from nersery import Corpus, Entity, Sentence, io
-from nersery.io.sentence_table import SentenceTable
 from nersery.report.model import Report, SplitReport
 from nersery.report.rendering import report_files
-from nersery.review.decisions import Decision, Decisions
-from nersery.review.review_loader import ReviewLoader
-from nersery.review.server import Review, ReviewServer
-from tests.browser import Window, in_browser, sync_api
+from nersery.review.decisions import Decision
+from tests.browser import in_browser, sync_api
+from tests.review.conftest import EVIL, SETTLED, press
 
 pytestmark = in_browser
-
-EVIL = "<img/src=x/onerror=alert(1)>"
-CORPUS = Corpus(
-    [
-        Sentence((EVIL, "&amp;", "Ada", "Lovelace"), (Entity(2, 3, "PER"),), id=EVIL),
-        Sentence(("זה", "שר", "בירושלים"), (Entity(2, 3, "LOC"),), id="he"),
-        Sentence(("👩‍👩‍👧", "in", "Oslo"), id="emoji"),
-    ]
-)
-
-
-@pytest.fixture(scope="module")
-def window() -> Iterator[tuple[Window, list[str]]]:
-    """A page for all tests, and whatever goes wrong on it."""
-    faults: list[str] = []
-    with sync_api.sync_playwright() as playwright:
-        yield (
-            Window(
-                playwright,
-                console=lambda message: faults.append(f"console: {message.text}"),
-                pageerror=lambda error: faults.append(f"error: {error}"),
-            ),
-            faults,
-        )
-
-
-@pytest.fixture
-def review(window: tuple[Window, list[str]], tmp_path: Path) -> Iterator[tuple[sync_api.Page, Decisions]]:
-    """The page and the decisions that are made on it; afterwards nothing odd may have happened."""
-    page, faults = window[0].page, window[1]
-    io.write(CORPUS, tmp_path / "in.jsonl")
-    table = SentenceTable(searchable=True)
-    with Decisions.opened(table, tmp_path) as decisions:
-        loader = ReviewLoader(io.open_corpus(tmp_path / "in.jsonl"), decisions)
-        loader.start()
-        server = ReviewServer(Review(decisions, loader, name=EVIL))
-        server.__enter__()
-        page.set_viewport_size({"width": 1280, "height": 720})
-        page.goto(server.address)  # another port, so that it shares nothing with the page of another test
-        faults.clear()
-        page.wait_for_selector(".word")
-        yield page, decisions
-        for other in page.context.pages[1:]:
-            other.close()
-        page.unroute_all()
-        page.goto("about:blank")
-        server.__exit__()
-    assert [fault for fault in faults if not re.search("favicon|404|409", fault)] == []
-
-
-SETTLED = """async () => {
-  let before;
-  do { before = waiting; await before; await new Promise((done) => setTimeout(done, 5)); } while (before !== waiting);
-}"""
-
-
-def press(page: sync_api.Page, *keys: str) -> None:
-    """Press one key after the other, each when the page has done what the one before asked for."""
-    page.evaluate(SETTLED)
-    for key in keys:
-        page.keyboard.press(key)
-        page.evaluate(SETTLED)
 
 
 def test_keys_label_words_and_accept(review) -> None:

@@ -48,7 +48,7 @@ def hub_client(repository: str, *, private: bool) -> Any:
 
 
 def push(client: Any, folder: Path, repository: str, *, private: bool) -> str:
-    """Upload a dataset's folder, and return its address; the same call again uploads what has changed, and removes what is gone.
+    """Upload a dataset's folder, and return its address; what an earlier upload had and it has not is removed.
 
     Raises:
         NerseryError: If the hub refuses it. The folder stays, so the call can be repeated.

@@ -172,7 +172,12 @@ class _Handler(BaseHTTPRequestHandler):
         """Answer with the page, or with a sentence."""
         requested = self._requested()
         review = self.server.review
-        if requested is not None and requested in PAGE:
+        if requested == "" and self.path.count("/") == 1:  # else the page would look for its parts in another folder
+            self.send_response(HTTPStatus.MOVED_PERMANENTLY)
+            self.send_header("Location", f"/{self.server.secret}/")
+            self.send_header("Content-Length", "0")
+            self.end_headers()
+        elif requested is not None and requested in PAGE:
             name, kind = PAGE[requested]
             self._send(HTTPStatus.OK, files("nersery.review").joinpath("page", name).read_bytes(), kind)
         elif requested == "overview":

@@ -14,6 +14,7 @@ let labels = [];            // as corrected: [start, end, type]
 let chosen = null;          // selected words: [anchor, focus]
 let pressed = null;         // the word where the mouse button went down
 let waiting = Promise.resolve();
+let failed = null;          // the work whose error is shown
 
 function make(tag, className, text) {
   const element = document.createElement(tag);
@@ -42,7 +43,10 @@ async function ask(path, body) {
 
 // One request after the other, so that decisions arrive in the order in which they were made.
 function inTurn(work) {
-  waiting = waiting.then(work).then(() => { $("error").hidden = true; }, (error) => {
+  waiting = waiting.then(work).then(() => {
+    if (work !== readOn || failed === readOn) $("error").hidden = true;  // reading on hides no error but its own
+  }, (error) => {
+    failed = work;
     $("error").textContent = error.message;
     $("error").hidden = false;
   });
@@ -59,7 +63,8 @@ function take(sentence, number) {
   one = sentence;
   at = number;
   labels = sentence.corrected.map((label) => [...label]);
-  for (const [, , type] of [...labels, ...sentence.labels]) if (!all.types.includes(type)) all.types.push(type);
+  const others = sentence.beside.flatMap((other) => other.labels);
+  for (const [, , type] of [...labels, ...sentence.labels, ...others]) if (!all.types.includes(type)) all.types.push(type);
   chosen = null;
   all.verdicts[number] = sentence.verdict;
   $("note").value = sentence.note;
@@ -191,13 +196,14 @@ function label(type) {
 
 // The words get the type alone: what overlaps them loses its label.
 function relabel(start, end, type) {
+  const before = JSON.stringify(labels);
   labels = labels.filter(([s, e]) => e <= start || s >= end);
   if (type !== null) {
     labels.push([start, end, type]);
     if (!all.types.includes(type)) all.types.push(type);
   }
   labels.sort((a, b) => a[0] - b[0]);
-  save(one.verdict);
+  if (JSON.stringify(labels) !== before) save(one.verdict);
   $("sentence").focus();
 }
 
@@ -248,7 +254,7 @@ function step(direction, isFurther) {
 }
 
 const KEYS = {
-  a: () => decide("accept"), r: () => decide("reject"), u: undo, c: () => save(""), Enter: () => decide("accept"),
+  a: () => decide("accept"), r: () => decide("reject"), u: undo, c: () => one.verdict && save(""), Enter: () => decide("accept"),
   j: () => move(1), k: () => move(-1),
   n: () => $("note").focus(), "/": () => $("find").focus(), Escape: () => { chosen = null; draw(); }, o: () => restore(),
   "?": () => $("help").showModal(),
@@ -256,6 +262,7 @@ const KEYS = {
 };
 
 function restore() {
+  if (!isCorrected()) return;
   labels = one.labels.map((entity) => [...entity]);
   save(one.verdict);
 }
@@ -270,7 +277,8 @@ function keyOf({ key, code }) {
 
 document.addEventListener("keydown", (event) => {
   const key = keyOf(event);
-  if (!one || event.altKey || document.querySelector("dialog[open]")) return;
+  const isComposed = event.isComposing || event.keyCode === 229;  // Enter chooses a candidate of the input method
+  if (!one || event.altKey || isComposed || document.querySelector("dialog[open]")) return;
   const isText = event.target.tagName === "INPUT";
   if (event.ctrlKey || event.metaKey) {
     if (key !== "z" || event.shiftKey || isText) return;  // in a text the browser has its own
@@ -297,6 +305,7 @@ function place(event) {
   return word ? Number(word.dataset.at) : null;
 }
 
+document.addEventListener("pointerdown", () => { pressed = null; }, true);  // drawing starts at a word, or not at all
 // A click selects the whole entity, a second one the word; drawing over words selects these.
 $("sentence").addEventListener("pointerdown", (event) => {
   const i = place(event);

@@ -1,0 +1,74 @@
+"""What a person does on the page by mistake, or by an input method, loses and writes nothing."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.browser import in_browser, sync_api
+from tests.review.conftest import EVIL, SETTLED, press
+
+pytestmark = in_browser
+
+
+def test_drawing_that_starts_beside_words_does_not_start_at_an_earlier_press(review) -> None:
+    page, _ = review
+    page.click(".word >> nth=3")
+    press(page, "j")
+    box = page.query_selector("#sentence").bounding_box()
+    page.mouse.move(box["x"] + 2, box["y"] + box["height"] + 5)
+    page.mouse.down()
+    page.hover(".word >> nth=1")
+    page.mouse.up()
+    assert page.inner_text("#told") == ""
+
+
+def test_enter_of_an_input_method_does_not_leave_the_note(review) -> None:
+    page, _ = review
+    page.focus("#note")
+    composed = {"key": "Enter", "code": "Enter", "isComposing": True, "bubbles": True}
+    page.evaluate("key => document.activeElement.dispatchEvent(new KeyboardEvent('keydown', key))", composed)
+    assert page.evaluate("document.activeElement.id") == "note"
+    press(page, "Enter")
+    assert page.evaluate("document.activeElement.id") == "sentence"
+
+
+def test_reading_on_does_not_hide_the_error_of_a_decision(review) -> None:
+    page, _ = review
+    page.route("**/sentence/0", lambda route: _refuse_posts(route))
+    page.evaluate("all.isWhole = false")
+    press(page, "r")
+    assert page.inner_text("#error") == "the disk is full"
+    page.evaluate("inTurn(readOn)")
+    page.evaluate(SETTLED)
+    assert page.is_visible("#error")
+    press(page, "j", "r")
+    assert not page.is_visible("#error")
+
+
+def _refuse_posts(route: sync_api.Route) -> None:
+    if route.request.method == "POST":
+        route.fulfill(status=404, json={"error": "the disk is full"})
+    else:
+        route.continue_()
+
+
+@pytest.mark.parametrize("keys", ["ArrowLeft 0", "o", "c", "ArrowRight ArrowRight ArrowRight 2"])
+def test_a_key_that_changes_nothing_is_no_decision(review, keys: str) -> None:
+    page, decisions = review
+    press(page, *keys.replace("ArrowLeft 0", "ArrowRight 0").split())
+    assert decisions.version(EVIL) == 0
+    assert page.is_disabled("#undo")
+
+
+def test_types_of_the_originals_have_colours_of_their_own(review) -> None:
+    page, _ = review
+    beside = [{"id": "x", "language": "", "words": ["Oslo", "Ada"], "labels": [[0, 1, "CITY"], [1, 2, "WOMAN"]]}]
+    page.evaluate("beside => take({...one, beside}, at)", beside)
+    hues = page.evaluate("[...document.querySelectorAll('#beside mark')].map((mark) => mark.style.cssText)")
+    assert len({*hues}) == 2
+
+
+def test_an_address_without_its_last_slash_shows_the_page(review) -> None:
+    page, _ = review
+    page.goto(page.url.rstrip("/"))
+    page.wait_for_selector(".word")
