@@ -1,4 +1,4 @@
-"""Peak memory and time of each command on two inputs, one ten times as large, and how quickly `label review` answers.
+"""Peak memory and time of each command on two inputs, one ten times as large.
 
     python benchmarks/memory.py [NAME …] [--quick]
 
@@ -12,20 +12,12 @@ The sentences have 20 words, frequent and rare as in a language. New words and n
 
 from __future__ import annotations
 
-import json
-import os
 import random
-import re
-import subprocess
-import sys
 import tempfile
-import time
-import urllib.request
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate
 from pathlib import Path
-from typing import Any
 
 import measuring
 from nersery import Entity, Sentence, io
@@ -65,7 +57,7 @@ CASES: Mapping[str, Case] = {
     ),
     "inspect quality": Case("inspect quality {made} --gold {corpus} --no-perplexity --json"),
     "inspect stats": Case("inspect stats {corpus} --json"),
-    "label review": Case("label review {made} {out}.jsonl --beside {corpus}"),
+    "label review": Case("label review {made} {out}.jsonl --beside {corpus} --no-page"),
     "dataset publish": Case("dataset publish {corpus} {out}"),
     "dataset publish, with copies": Case("dataset publish {corpus} {made} {out}", 0.5),
     "crosslingual align": Case("crosslingual align {source} {target} {out}.align", 1.0),
@@ -127,81 +119,14 @@ def write_files(folder: Path, count: int) -> dict[str, str]:
     return files
 
 
-def finished(process: subprocess.Popen[str]) -> tuple[float, float]:
-    """Wait for a process that has closed its outputs; its peak in MiB, and the processor's seconds.
-
-    Raises:
-        SystemExit: When it failed.
-    """
-    _, status, usage = os.wait4(process.pid, 0)
-    process.returncode = os.waitstatus_to_exitcode(status)
-    if process.returncode:
-        raise SystemExit(f"{process.args!r} failed")
-    return usage.ru_maxrss / 1024, usage.ru_utime + usage.ru_stime
-
-
-def started(arguments: list[str]) -> subprocess.Popen[str]:
-    return subprocess.Popen(
-        [sys.executable, "-m", "nersery", *arguments], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
-    )
-
-
-def measured(arguments: list[str]) -> tuple[float, float]:
-    """Peak in MiB and seconds of a command."""
-    process = started(arguments)
-    assert process.stderr is not None
-    message = process.stderr.read()
-    try:
-        return finished(process)
-    except SystemExit:
-        print(message, file=sys.stderr)
-        raise
-
-
-def reviewed(arguments: list[str]) -> tuple[float, float, dict[str, float]]:
-    """Peak in MiB, seconds, and milliseconds until the page does what a person asks for."""
-    begun = time.monotonic()
-    process = started(arguments)
-    assert process.stderr is not None
-    address = next(found[1] for line in process.stderr if (found := re.search(r"review at (\S+)", line)))
-
-    def ask(path: str, said: Any = None) -> Any:
-        body = None if said is None else json.dumps(said).encode()
-        request = urllib.request.Request(address + path, body, {"Content-Type": "application/json"} if body else {})
-        with urllib.request.urlopen(request) as answer:
-            return json.load(answer)
-
-    def milliseconds(*paths: str, said: Any = None) -> float:
-        start = time.monotonic()
-        for number, path in enumerate(paths):
-            ask(path, said if number == 0 else None)
-        return 1000 * (time.monotonic() - start)
-
-    def decision(number: int) -> float:
-        accept = {"verdict": "accept", "labels": [], "note": ""}
-        return milliseconds(f"sentence/{number}", f"sentence/{number + 1}", said=accept)
-
-    ask("overview")
-    ask("sentence/0")
-    took = {"first sentence after": 1000 * (time.monotonic() - begun)}
-    took["decision to next sentence, while reading"] = max(decision(number) for number in range(10))
-    while not ask("overview")["isWhole"]:
-        time.sleep(0.5)
-    took["decision to next sentence"] = max(decision(number) for number in range(10, 19))
-    took["overview"] = milliseconds("overview")
-    took["search"] = max(milliseconds(f"search?text={text}") for text in ("w1f", "nothing", "name"))
-    ask("over", {})
-    process.stderr.read()
-    return *finished(process), took
-
-
 def trained(folder: Path, cases: Sequence[Case]) -> dict[str, str]:
     """Gold, and the taggers trained on it that the cases use."""
     files = {name: str(folder / name) for name in ("bilstm", "transformer")} | {"gold": str(folder / "gold.jsonl")}
     io.write(sentences(GOLD), files["gold"])
     for name, tagger in (("bilstm", "bilstm_crf"), ("transformer", "transformer")):
         if any(f"{{{name}}}" in case.arguments for case in cases):
-            measured(["train", files["gold"], files[name], "--method", tagger, "--set", "steps=2"])
+            train = ["train", files["gold"], files[name], "--method", tagger, "--set", "steps=2", "--quiet"]
+            measuring.in_own_process("-m", "nersery", *train)
     return files
 
 
@@ -219,7 +144,6 @@ def main() -> None:
         print(f"{'peak MiB (seconds)':32} {'sentences':>18} {'small':>16} {'large':>16} {'factor':>7} {'bytes':>6}")
         for title in options.names or CASES:
             case, peaks, shown = CASES[title], [], []
-            took: dict[str, float] = {}
             counts = [
                 max(least, round(size * case.share))
                 for least, size in zip((20, 60), QUICK if options.quick else SIZES, strict=True)
@@ -227,20 +151,16 @@ def main() -> None:
             for count in counts:
                 files = fixed | write_files(folder, count) | {"out": str(folder / f"out-{len(list(folder.iterdir()))}")}
                 arguments = [part.format(**files) for part in case.arguments.split()]
-                if title == "label review":
-                    peak, seconds, took = reviewed(arguments)
-                else:
-                    peak, seconds = measured(arguments)
-                peaks.append(peak)
-                shown.append(f"{peak:,.0f} ({seconds:.1f})")
+                quiet = [] if "--json" in arguments else ["--quiet"]
+                done = measuring.in_own_process("-m", "nersery", *arguments, *quiet)
+                peaks.append(done.peak)
+                shown.append(f"{done.peak:,.0f} ({done.seconds:.1f})")
             growth = 1024**2 * (peaks[1] - peaks[0]) / (counts[1] - counts[0])
             print(
                 f"{title:32} {counts[0]:>8,} {counts[1]:>9,} {shown[0]:>16} {shown[1]:>16} {peaks[1] / peaks[0]:7.2f} "
                 f"{growth:6,.0f}",
                 flush=True,
             )
-            for what, time_ in took.items():
-                print(f"    {what}: {time_:.0f} ms at most, of {counts[1]:,} sentences")
 
 
 if __name__ == "__main__":

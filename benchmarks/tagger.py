@@ -59,6 +59,11 @@ def bare_loop(sentences: Sequence[Sentence], tagger: TransformerTagger, steps: i
         optimizer.zero_grad(set_to_none=True)
 
 
+def once(work: Callable[[], object]) -> float:
+    """Seconds of processor time."""
+    return measuring.seconds(work, time.process_time)
+
+
 def main() -> None:
     """Print the ratios of the training loops in the same run, and sentences a second."""
     parser = measuring.parser(__doc__)
@@ -71,9 +76,9 @@ def main() -> None:
     new = partial(TransformerTagger, options.model, steps=steps, device="cpu")
     timings: dict[str, list[float]] = {"bare": [], "linear": [], "crf": []}
     for _ in range(repeats):
-        timings["bare"].append(measuring.seconds(partial(bare_loop, training, new(head="linear"), steps)))
+        timings["bare"].append(once(partial(bare_loop, training, new(head="linear"), steps)))
         for tagger in (new(head="linear"), new(head="crf")):
-            timings[tagger.head].append(measuring.seconds(partial(tagger.fit, training)))
+            timings[tagger.head].append(once(partial(tagger.fit, training)))
     for name, values in timings.items():
         slower = measuring.spread(measuring.ratios(values, timings["bare"]))
         print(f"training, {name:7} {slower} times the bare loop: {measuring.spread(values)} s, {steps} steps of 16")
@@ -92,9 +97,6 @@ def predicting(tagger: TransformerTagger, sentences: Sequence[Sentence], repeats
             for start in range(0, len(windows), size):
                 batch = collate(windows[start : start + size], encoder.pad)
                 network(input_ids=batch.input_ids, attention_mask=batch.attention_mask)
-
-    def once(work: Callable[[], object]) -> float:
-        return measuring.seconds(work, time.process_time)
 
     tagger.predict(sentences[:64])
     sizes: dict[int, list[float]] = {16: [], 32: [], 64: []}

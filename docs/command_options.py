@@ -133,6 +133,3 @@ def _default(parameter: Any) -> str:
     if parameter.is_flag:
         return f"`{parameter.opts[0]}`" if parameter.default and parameter.secondary_opts else ""
     return "" if parameter.default in (None, "") else f"`{parameter.default}`"
-
-
-# --- writing, checking ----------------------------------------------------------------------------------------------

@@ -46,7 +46,7 @@ RUNS: dict[str, list[list[str]]] = {
     "grow_choice.py": [["OUT", "--data", "DATA"]],
     "llm.py": [[]],
     "masked_lm.py": [["--model", "MODEL"]],
-    "memory.py": [["dataset convert"]],
+    "memory.py": [["dataset convert"], ["label review"]],
     "neighbours.py": [[]],
     "projection.py": [[]],
     "qa_prompting.py": [["--model", "QA", "--types", "PER", "LOC"]],

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from nersery.core.ranges import Count, Rate
 from nersery.core.sentence import Sentence
 from nersery.select.base import Selector, TaggerJudge
+from nersery.select.components.word_certainty import certainty
 from nersery.taggers.base import Tagger, load_tagger
 
 
@@ -45,4 +46,4 @@ class Certainty(TaggerJudge, Selector):
     def score(self, sentences: Sequence[Sentence]) -> list[float]:
         """The certainty of each sentence, in [0, 1]; an error before `fit`."""
         shares = self.judge(sentences).certainty(sentences, passes=self.passes, seed=self._seed)
-        return [sum(words) / len(words) for words in shares]
+        return [certainty(words) for words in shares]

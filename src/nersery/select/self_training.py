@@ -31,6 +31,7 @@ from nersery.select.components.self_training_checkpoint import (
     tagger_folder,
     write_checkpoint,
 )
+from nersery.select.components.word_certainty import certainty
 from nersery.taggers.base import (
     LOADING,
     NOTHING_TO_COMPARE,
@@ -251,7 +252,7 @@ class SelfTraining(Selector):
                 kept = [s for s in kept if s.entities] if self.with_entities else kept
                 shares = tagger.certainty(kept, passes=self.passes, seed=self._training.seed)
                 judged += [
-                    s.with_scores(**{CERTAINTY: sum(words) / len(words)}) for s, words in zip(kept, shares, strict=True)
+                    s.with_scores(**{CERTAINTY: certainty(words)}) for s, words in zip(kept, shares, strict=True)
                 ]
                 progress.advance(len(chunk))
         return judged
