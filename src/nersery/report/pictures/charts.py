@@ -174,20 +174,22 @@ def learning_curves(
     behind: Sequence[TrainingReport],
     scales: tuple[Scale, Scale],
     number: int,
+    repetition: str = "seed",
 ) -> Markup:
-    """One panel: a system's score on dev by step, a line for each seed.
+    """One panel: a system's score on dev by step, a line for each seed or fold.
 
     Args:
         label: Of the system.
         behind: Trainings drawn in grey for comparison.
         number: Distinct for each panel of a page, because ids of elements contain it.
+        repetition: What a line stands for: see `nersery.report.model.Report.repetition`.
     """
     lines: list[Line] = []
     summary = []
     for training, curve in zip(trainings, curves(trainings), strict=True):
         best = [point for point in curve if point[0] == training.best_step]
         lines.append((curve, [(point, "") for point in best]))
-        summary += [f"seed {training.seed}: best {score:.1f} at step {step:g}" for step, score in best]
+        summary += [f"{repetition} {training.seed}: best {score:.1f} at step {step:g}" for step, score in best]
     ticks = [(placed((value, 0), scales)[0], f"{value:g}") for value in scales[0].ticks(4)]
     title = f"F1 on dev during training: {label}"
     described = "; ".join(summary) or "best step unknown"

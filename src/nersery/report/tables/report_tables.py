@@ -91,7 +91,8 @@ def _next(report: Report) -> Iterator[ReportTable]:
 def _reviewed(report: Report) -> Iterator[ReportTable]:
     """What people accepted of each method's sentences, where a system has the selector ``reviewed``."""
     columns = [
-        Column("System", NAME, "system.label"), Column("Method", TEXT, "system.method"), Column("Seed", TEXT, "seed"),
+        Column("System", NAME, "system.label"), Column("Method", TEXT, "system.method"),
+        Column(report.repetition.capitalize(), TEXT, "seed"),
         Column("Accepted", POINTS, lambda item: item.accepted / item.total if item.total else None),
         Column("Reviewed", of="total"), Column("Corrected", of="corrected"),
         Column("Kappa", TEXT, lambda item: None if item.kappa is None else f"{item.kappa:.2f}", KAPPA),
@@ -225,7 +226,7 @@ def _trial(grid: GridReport, number: int) -> str:
 
 def _teachers(report: Report) -> Iterator[ReportTable]:
     columns = [
-        Column("Method", NAME, "system.label"), Column("Seed", TEXT, "teacher.seed"),
+        Column("Method", NAME, "system.label"), Column(report.repetition.capitalize(), TEXT, "teacher.seed"),
         Column("Teacher", TEXT, lambda item: f"{item.teacher.tagger} {item.teacher.model}".strip()),
         Column("Training sentences", of="teacher.sentences"), Column("Training steps", of="teacher.steps"),
         Column("Training time", DURATION, "teacher.seconds"), Column("F1 on dev", POINTS, "teacher.dev_f1"),
@@ -237,7 +238,7 @@ def _teachers(report: Report) -> Iterator[ReportTable]:
 
 def _self_training(report: Report) -> Iterator[ReportTable]:
     columns = [
-        Column("Method", NAME, "system.label"), Column("Seed", TEXT, "training.seed"),
+        Column("Method", NAME, "system.label"), Column(report.repetition.capitalize(), TEXT, "training.seed"),
         Column("Step", TEXT, lambda row: f"{row.number}{' (best)' * (row.number == row.training.best)}"),
         Column("Joined", of="step.joined"), Column("Certainty", Kind(lambda value: f"{value:.3f}"), "step.certainty"),
         Column("Training sentences", of="step.sentences"), Column("F1 on dev", POINTS, "step.dev_f1"),
