@@ -13,6 +13,7 @@ from unicodedata import category
 
 from nersery.core.alignments import Alignment
 from nersery.core.definitions import check_types
+from nersery.core.entity import Span
 from nersery.core.errors import SettingsError, printable
 from nersery.core.majority import elected
 from nersery.core.outcome import Outcome, Reject
@@ -41,7 +42,6 @@ STRIPPED = "an entity aligned only to stripped words"
 OVERLAP = "overlapping entities"
 DISAGREE = "the sources disagree on an entity"
 
-Span = tuple[int, int]
 Chances = dict[int, float]
 """Probabilities by the place of a word."""
 Voting = Literal["majority", "weighted"]

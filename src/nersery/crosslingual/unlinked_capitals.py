@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from unicodedata import category
 
+from nersery.core.entity import Span
 from nersery.io.tokenization import ABBREVIATIONS
 
-Span = tuple[int, int]
 COMMAS = ",،、"
 
 

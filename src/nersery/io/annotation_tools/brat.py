@@ -10,7 +10,7 @@ from pathlib import Path
 
 from nersery.core.errors import DataError, Issue, SettingsError
 from nersery.core.files import LABELS, TEXT, files_of
-from nersery.io.annotation_tools.labelled_text import Document, Span
+from nersery.io.annotation_tools.labelled_text import Document, LabelledSpan
 from nersery.io.annotation_tools.standoff import StandoffSource
 from nersery.io.annotation_tools.tool_exports import pack_brat
 from nersery.io.base import Pass, ReadOptions, unread
@@ -80,9 +80,9 @@ def _issue(number: int, line: str) -> Issue:
     )
 
 
-def _span(match: re.Match[str], line: int) -> Span:
+def _span(match: re.Match[str], line: int) -> LabelledSpan:
     places = [int(place) for part in match["places"].split(";") for place in part.split(" ")]
-    return Span(places[0], places[-1], match["type"], line, match["text"], len(places) // 2)
+    return LabelledSpan(places[0], places[-1], match["type"], line, match["text"], len(places) // 2)
 
 
 FORMATS = (

@@ -36,7 +36,7 @@ from nersery.io.annotation_tools.json_forms import (
     usual_form,
 )
 from nersery.io.annotation_tools.label_studio import of_task
-from nersery.io.annotation_tools.labelled_text import Document, Offsets, Span
+from nersery.io.annotation_tools.labelled_text import Document, LabelledSpan, Offsets
 from nersery.io.annotation_tools.standoff import StandoffSource, splits_alike, strict_layout
 from nersery.io.annotation_tools.unannotated import doubt_of, issue_of_unannotated
 from nersery.io.base import Pass, Writer, unread
@@ -248,7 +248,7 @@ def _refuse_other_forms(value: Object, line: int) -> None:
         raise BrokenError(Issue(message, line=line, kind="labels of unknown form", fixes=(fix,)))
 
 
-def _spans(label: Any, line: int) -> Iterator[Span]:
+def _spans(label: Any, line: int) -> Iterator[LabelledSpan]:
     """A label; where it has several types, one for each."""
     if isinstance(label, list) and len(label) == 3:
         start, end, types, text = *label, None
@@ -260,7 +260,7 @@ def _spans(label: Any, line: int) -> Iterator[Span]:
     right = type(start) is int and type(end) is int and all(isinstance(type_, str) for type_ in types)
     if not right or not isinstance(text, str | None):
         raise wrong_object(line, f"a label is {label!r:.60}, expected {EXPECTED_LABEL}")
-    yield from (Span(start, end, type_, line, text) for type_ in types)
+    yield from (LabelledSpan(start, end, type_, line, text) for type_ in types)
 
 
 def _first(label: Mapping[str, Any], keys: Sequence[str]) -> Any:

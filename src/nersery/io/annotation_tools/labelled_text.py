@@ -39,7 +39,7 @@ LAST_OF_PLANE = "\uffff"
 
 
 @dataclass(frozen=True, slots=True)
-class Span:
+class LabelledSpan:
     """A label of a text.
 
     Args:
@@ -93,7 +93,7 @@ class Document:
 
     id: str
     text: str
-    spans: Sequence[Span]
+    spans: Sequence[LabelledSpan]
     line: int = 1
     offsets: Sequence[Offsets] | None = None
     language: str | None = None
@@ -148,7 +148,7 @@ class Document:
         """How many labels cover what they should, or seem to cover whole words."""
         return sum(map(self._is_apt, self.spans))
 
-    def _is_apt(self, span: Span) -> bool:
+    def _is_apt(self, span: LabelledSpan) -> bool:
         (start, end), text = span.inner(self.text), self.text
         if span.text is not None or not 0 <= start < end <= len(text):
             return span.text is not None and span.fits(text)
@@ -168,7 +168,7 @@ class Document:
             units.append(units[-1] + size - is_left_out)
         character_of_unit = {unit: number for number, unit in enumerate(units)}  # within a character is no place: -1
 
-        def place(span: Span) -> Span:
+        def place(span: LabelledSpan) -> LabelledSpan:
             start, end = (character_of_unit.get(unit, -1) for unit in (span.start, span.end))
             moved = replace(span, start=start, end=end, written=(span.start, span.end))
             stays = span.text is not None and span.fits(self.text) and not moved.fits(self.text)
@@ -186,7 +186,7 @@ class Document:
             (n, *place) for n, place in enumerate(ends, start=1) if self.text[slice(*place)].strip() or n in self.issues
         ] or [(1, *ends[0])]
         starts = [start for _, start, _ in numbered]
-        touching: list[list[Span]] = [[] for _ in numbered]
+        touching: list[list[LabelledSpan]] = [[] for _ in numbered]
         for span in sorted(self.spans, key=lambda span: (span.start, span.end, span.type)):
             start, end = span.inner(self.text)
             first = max(0, bisect_right(starts, start) - 1)
@@ -211,7 +211,7 @@ class Line:
     number: int
     start: int
     end: int
-    spans: Sequence[Span]
+    spans: Sequence[LabelledSpan]
 
     @property
     def text(self) -> str:
@@ -239,7 +239,7 @@ class Line:
         """The line, whose labels cover whole words."""
         return replace(self, spans=[self._whole(span, offsets) for span in self.spans])
 
-    def _whole(self, span: Span, offsets: Sequence[Offsets]) -> Span:
+    def _whole(self, span: LabelledSpan, offsets: Sequence[Offsets]) -> LabelledSpan:
         start, end = span.inner(self.document.text)
         touched = self._touched(start, end, offsets)
         is_broken = span.parts > 1 or self._misplaced(span, start, end) or not touched
@@ -256,7 +256,7 @@ class Line:
     def issues(self, offsets: Sequence[Offsets]) -> Iterator[Issue]:
         """What is wrong with its labels."""
         recount = self._recount()
-        rightmost: tuple[int, Span] | None = None
+        rightmost: tuple[int, LabelledSpan] | None = None
         for span in self.spans:
             start, end = span.inner(self.document.text)
             covered = self.document.text[start:end]
@@ -288,7 +288,7 @@ class Line:
             return [f"{options_of(way)} in place of {applied}: more labels fit"]
         return [f"leave out {applied}: more labels fit without"] if document.is_miscounted else []
 
-    def _misplaced(self, span: Span, start: int, end: int) -> str:
+    def _misplaced(self, span: LabelledSpan, start: int, end: int) -> str:
         """What is wrong with the place of a label, whatever the words are; empty where nothing is."""
         text = self.document.text
         if 0 <= span.end < span.start:
@@ -347,5 +347,5 @@ def options_of(repairs: Iterable[str]) -> str:
     return options if len(names) == 1 else either(options, f"repair={json.dumps(names)}")
 
 
-def _same(span: Span, other: Span, text: str) -> bool:
+def _same(span: LabelledSpan, other: LabelledSpan, text: str) -> bool:
     return (span.inner(text), span.type) == (other.inner(text), other.type)

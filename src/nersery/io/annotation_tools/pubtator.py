@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from itertools import pairwise
 
 from nersery.core.errors import Issue
-from nersery.io.annotation_tools.labelled_text import Document, Span
+from nersery.io.annotation_tools.labelled_text import Document, LabelledSpan
 from nersery.io.annotation_tools.standoff import StandoffSource
 from nersery.io.base import Pass, unread
 from nersery.io.columns import paragraphs
@@ -38,14 +38,16 @@ class PubtatorSource(StandoffSource):
     def documents(self, findings: Pass) -> Iterator[Document]:
         """The documents whose lines can all be read."""
         for first, lines in _parts(self.file):
-            texts, spans, issues, id = list[str](), list[Span](), list[Issue](), f"{self.file.stem}:{first}"
+            texts, spans, issues, id = list[str](), list[LabelledSpan](), list[Issue](), f"{self.file.stem}:{first}"
             for number, line in enumerate(lines, start=first):
                 line = line.rstrip("\r\n")
                 text, match = _TEXT.fullmatch(line), _LABEL.fullmatch(line) or _RELATION.fullmatch(line)
                 if text and not spans and (not texts or text["id"] == id):
                     texts, id = [*texts, text["text"]], text["id"]
                 elif match and match["id"] == id and match.re is _LABEL:
-                    spans.append(Span(int(match["start"]), int(match["end"]), match["type"], number, match["text"]))
+                    spans.append(
+                        LabelledSpan(int(match["start"]), int(match["end"]), match["type"], number, match["text"])
+                    )
                 elif not match or match["id"] != id:
                     issues.append(Issue(f"{line!r:.60}, {_EXPECTED}", line=number, kind="not a label"))
             if issues or not texts:

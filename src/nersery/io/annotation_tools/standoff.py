@@ -16,7 +16,7 @@ from operator import itemgetter
 from nersery.core.errors import DataError, Issue
 from nersery.core.sentence import Sentence
 from nersery.core.warnings import warn
-from nersery.io.annotation_tools.labelled_text import SIGNS_HINT, Document, Line, Offsets, Span, options_of
+from nersery.io.annotation_tools.labelled_text import SIGNS_HINT, Document, LabelledSpan, Line, Offsets, options_of
 from nersery.io.base import RETURN_HINT, Pass, Source, issues_in, lone_return, unread
 from nersery.io.repairs import (
     CRLF_OFFSETS,
@@ -141,7 +141,7 @@ class StandoffSource(Source):
                 warn(f"{self.file.name}: more labels fit if their offsets are counted otherwise. Try {better}")
             return document
         moved = document.moved(names)
-        findings.count(+Counter(dict.fromkeys(names, sum(map(Span.__ne__, document.spans, moved.spans)))))
+        findings.count(+Counter(dict.fromkeys(names, sum(map(LabelledSpan.__ne__, document.spans, moved.spans)))))
         return moved
 
     def _sentence(self, line: Line, id: str, findings: Pass) -> Sentence | None:
@@ -159,7 +159,7 @@ class StandoffSource(Source):
         widened = 0
         if WHOLE_WORDS in self.options.repair:
             unwidened, line = line, line.widened(uncut)
-            widened = sum(map(Span.__ne__, unwidened.spans, line.spans))
+            widened = sum(map(LabelledSpan.__ne__, unwidened.spans, line.spans))
         if CUT_WORDS in self.options.repair:
             offsets = line.finer(uncut)
         words, cleaned = findings.clean([document.text[start:end] for start, end in offsets])

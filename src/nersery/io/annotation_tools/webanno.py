@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from nersery.core.errors import DataError, Issue
 from nersery.core.warnings import warn
-from nersery.io.annotation_tools.labelled_text import Document, Offsets, Span
+from nersery.io.annotation_tools.labelled_text import Document, LabelledSpan, Offsets
 from nersery.io.annotation_tools.standoff import StandoffSource
 from nersery.io.base import RETURN_HINT, Pass, ReadOptions, lone_return
 from nersery.io.formats import Format
@@ -139,7 +139,11 @@ class WebannoSource(StandoffSource):
     def documents(self, findings: Pass) -> Iterator[Document]:
         """The document; what is wrong with a line is an issue of its sentence."""
         layer = self._layer_in(findings)
-        spans, offsets, issues = dict[tuple[str, str], Span](), list[Offsets](), defaultdict[int, list[Issue]](list)
+        spans, offsets, issues = (
+            dict[tuple[str, str], LabelledSpan](),
+            list[Offsets](),
+            defaultdict[int, list[Issue]](list),
+        )
         text, sentence, word = "", 0, _NO_TOKEN
         for row in self._rows(layer):
             sentence += row.begins
@@ -160,9 +164,9 @@ class WebannoSource(StandoffSource):
                     message = f"a label of {row.word!r:.60} has no type in column {layer}"
                     issues[sentence].append(Issue(message, line=row.line, kind="label without type"))
                     continue
-                earlier = spans.get((type_, number), Span(start, start, type_, row.line, ""))
+                earlier = spans.get((type_, number), LabelledSpan(start, start, type_, row.line, ""))
                 covered = (earlier.text or "")[: start - earlier.start] + text[earlier.end : start] + row.word
-                spans[type_, number] = Span(earlier.start, end, type_, earlier.line, covered)
+                spans[type_, number] = LabelledSpan(earlier.start, end, type_, earlier.line, covered)
         if offsets:
             yield Document(
                 self.file.stem, text, list(spans.values()), 1, offsets, issues=issues, counts_characters=True
