@@ -1,4 +1,4 @@
-"""Programs that stand in for word aligners: they speak like them, and link words at the same place."""
+"""Programs that stand in for word aligners: they speak like them, and link words at the same position."""
 
 from __future__ import annotations
 

@@ -39,9 +39,9 @@ def translations(count: int, seed: int) -> tuple[list[Pair], Gold]:
     pairs, gold = [], []
     for number in range(count):
         words, order = rng.sample(range(len(LETTERS)), 5), rng.sample(range(5), 5)
-        source, target = tuple(SOURCE[word] for word in words), tuple(TARGET[words[place]] for place in order)
+        source, target = tuple(SOURCE[word] for word in words), tuple(TARGET[words[position]] for position in order)
         pairs.append(Pair(source, target, str(number)))
-        gold.append({(place, position) for position, place in enumerate(order)})
+        gold.append({(position, other) for other, position in enumerate(order)})
     return pairs, gold
 
 
@@ -51,9 +51,9 @@ def f1(aligner: Aligner, pairs: list[Pair], gold: Gold) -> float:
     for alignment, expected in zip(aligner.align(pairs), gold, strict=True):
         assert isinstance(alignment, tuple)
         found += len(alignment)
-        right += len(places(alignment) & expected)
+        right += len(points(alignment) & expected)
     return 2 * right / (found + sum(map(len, gold)))
 
 
-def places(alignment: Alignment) -> set[tuple[int, int]]:
+def points(alignment: Alignment) -> set[tuple[int, int]]:
     return {(link.source, link.target) for link in alignment}

@@ -25,7 +25,7 @@ def test_characters_are_joined_although_the_vocabulary_normalizes_them(name: str
     text, subwords, joined = TEXTS[name]
     words = splitter("characters")(text)
     assert len(words) > len(joined)
-    assert ["".join(words[place] for place in span) for span in spans(words, lambda _: subwords)] == joined
+    assert ["".join(words[position] for position in span) for span in spans(words, lambda _: subwords)] == joined
 
 
 def test_characters_that_the_vocabulary_does_not_know_stay_alone() -> None:

@@ -49,7 +49,7 @@ def sentences(draw: st.DrawFn) -> Sentence:
 
 @given(sentences(), st.integers(0, 3), st.booleans())
 def test_links_of_each_word_with_itself_give_the_same_labels(source: Sentence, max_gap: int, strip: bool):
-    same = tuple(Link(place, place, 0.9) for place in range(len(source)))
+    same = tuple(Link(position, position, 0.9) for position in range(len(source)))
     outcome = Projection(max_gap=max_gap, strip_punctuation=strip).project(source, source, same)
     assert isinstance(outcome, Sentence)
     assert outcome.labels == source.labels
@@ -61,20 +61,20 @@ def translations(draw: st.DrawFn) -> tuple[Sentence, tuple[str, ...], Alignment]
     segments: list[tuple[str, int]] = draw(
         st.lists(st.tuples(st.sampled_from(["o", "PER", "LOC"]), st.integers(1, 3)), min_size=1, max_size=6)
     )
-    words, entities, places = [], [], []
+    words, entities, positions = [], [], []
     for type_, length in segments:
-        places.append(list(range(len(words), len(words) + length)))
+        positions.append(list(range(len(words), len(words) + length)))
         if type_ != "o":
             entities.append(Entity(len(words), len(words) + length, type_))
-        words += [f"{type_}.{place}" for place in places[-1]]
+        words += [f"{type_}.{position}" for position in positions[-1]]
     target: list[str] = []
     aligned = []
     for number in draw(st.permutations(range(len(segments)))):
         target += ["o.x"] * draw(st.integers(0, 2))
-        for place in draw(st.permutations(places[number])):
+        for position in draw(st.permutations(positions[number])):
             for _ in range(draw(st.integers(1, 3))):
-                aligned.append(Link(place, len(target), draw(st.floats(0.01, 1))))
-                target.append(f"{segments[number][0]}.{place}")
+                aligned.append(Link(position, len(target), draw(st.floats(0.01, 1))))
+                target.append(f"{segments[number][0]}.{position}")
     return Sentence(tuple(words), tuple(entities), id="s"), tuple(target), tuple(sorted(aligned))
 
 
@@ -107,7 +107,7 @@ def test_whatever_the_links_no_entity_vanishes(source: Sentence, found: list[tup
     ends = {link.target for link in aligned}
     for entity in kept.entities:
         assert {entity.start, entity.end - 1} <= ends
-        inside = [place for place in entity.positions if place in ends]
+        inside = [position for position in entity.positions if position in ends]
         assert len(inside) >= (entity.end - entity.start) / (max_gap + 1)
 
 
@@ -155,8 +155,8 @@ def test_what_the_target_brings_along():
 def test_punctuation_at_the_ends_of_a_span(target: str, aligned: str, label: tuple[int, int, str]):
     source = labelled("Ada Lovelace", (0, 2, "PER"))
     assert projected(source, target, aligned).labels == (label,)
-    places = [link.target for link in alignment(aligned)]
-    whole = (min(places), max(places) + 1, "PER")
+    positions = [link.target for link in alignment(aligned)]
+    whole = (min(positions), max(positions) + 1, "PER")
     assert projected(source, target, aligned, strip_punctuation=False).labels == (whole,)
 
 
@@ -321,7 +321,7 @@ def test_wrong_settings(settings: dict[str, Any], message: str):
 def test_invisible_words_neither_begin_nor_end_an_entity(strip: bool):
     source, projection = Sentence(("Ada",), (Entity(0, 1, "PER"),), id="s"), Projection(strip_punctuation=strip)
     target = Sentence(("\u200b", "Ada", "\xad", "L.", "\u200e"), id="t")
-    linked = tuple(Link(0, place) for place in range(5))
+    linked = tuple(Link(0, position) for position in range(5))
     outcome = projection.project(source, target, linked)
     assert isinstance(outcome, Sentence)
     assert outcome.labels == ((1, 4, "PER"),)

@@ -54,7 +54,7 @@ def test_links_are_gone_through_by_source_and_target(shift):
     apart = {(1 + shift, 1), (3 + shift, 3), (80, 0), (90, 4)}
     rivals = {(2 + shift, 0), (2 + shift, 4)}  # one beside the first link, one beside the second
     assert alignment("grow-diag", apart | rivals, apart) == sorted(apart | {(2 + shift, 0)})
-    final = {(shift, place) for place in range(5)} | {(shift + 1, 4)}
+    final = {(shift, position) for position in range(5)} | {(shift + 1, 4)}
     assert alignment("grow-diag-final-and", final, ()) == [(shift, 0), (shift + 1, 4)]
     assert alignment("grow-diag-final-and", (), final) == [(shift, 0), (shift + 1, 4)]
 

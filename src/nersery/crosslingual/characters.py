@@ -32,7 +32,7 @@ def joined_pair(pair: Pair, tokenize: Tokenize) -> tuple[Pair, Spans, Spans]:
 
 
 def _texts(words: Sequence[str], spans: Spans) -> tuple[str, ...]:
-    return tuple("".join(words[place] for place in span) for span in spans)
+    return tuple("".join(words[position] for position in span) for span in spans)
 
 
 def taken_apart(alignment: Alignment, source: Spans, target: Spans) -> Alignment:

@@ -23,7 +23,7 @@ from nersery.io.pharaoh import parse_alignment
 Corpus = Sequence[Sequence[int]]
 """Sentences as numbers of words, from 0."""
 Ways = tuple[list[Points], list[Points]]
-"""The links of each pair in both directions, both as places in the source and in the target."""
+"""The links of each pair in both directions, both as positions in the source and in the target."""
 
 SHOWN_LINES = 5
 
@@ -263,7 +263,7 @@ def _read_giza(paths: Sequence[Path], corpus: Corpus, others: Corpus) -> list[Po
         if len(words) != len(corpus[number]) + 1:
             raise AnswerError(f"{len(words)} words, expected {len(corpus[number])} and NULL", start + 3)
         points[number] = {
-            (place, int(other) - 1) for place, others_ in enumerate(words[1:]) for other in others_.split()
+            (position, int(other) - 1) for position, others_ in enumerate(words[1:]) for other in others_.split()
         }
         _refuse_far(points[number], len(corpus[number]), len(others[number]), start + 3)
     if len(points) != len(corpus):

@@ -43,7 +43,7 @@ OVERLAP = "overlapping entities"
 DISAGREE = "the sources disagree on an entity"
 
 Chances = dict[int, float]
-"""Probabilities by the place of a word."""
+"""Probabilities by the position of a word."""
 Voting = Literal["majority", "weighted"]
 
 
@@ -155,7 +155,7 @@ class Projection:
         best = best_chances(alignment)
         scores = {QUALITY: alignment_quality(best, range(lengths[0]), range(lengths[1]), self.unaligned)}
         if wanted:
-            scores[ENTITY_QUALITY] = alignment_quality(best, _places(wanted), _places(placed), self.unaligned)
+            scores[ENTITY_QUALITY] = alignment_quality(best, _positions(wanted), _positions(placed), self.unaligned)
         if self.keep_incomplete:
             scores[PROJECTED] = len(placed) / len(wanted) if wanted else 1.0
         sentence = Sentence.unchecked(  # of parts of checked sentences; the spans do not overlap
@@ -186,14 +186,14 @@ class Projection:
         self, entities: Sequence[Entity], source: Sentence, target: Sentence, alignment: Alignment
     ) -> list[Span | str]:
         """For each entity its span of the target, or why it has none."""
-        owner = {place: number for number, e in enumerate(entities) for place in e.positions}
-        places: list[set[int]] = [set() for _ in entities]
+        owner = {position: number for number, e in enumerate(entities) for position in e.positions}
+        positions: list[set[int]] = [set() for _ in entities]
         for start, end, _ in alignment:
             if start in owner:
-                places[owner[start]].add(end)
+                positions[owner[start]].add(end)
         spans = [
             self._span(sorted(linked), source.mention(entity), target.words)
-            for linked, entity in zip(places, entities, strict=True)
+            for linked, entity in zip(positions, entities, strict=True)
         ]
         order = sorted((span, number) for number, span in enumerate(spans) if not isinstance(span, str))
         furthest, last = 0, -1
@@ -211,21 +211,21 @@ class Projection:
             spans[number] = span
         return spans
 
-    def _span(self, places: list[int], mention: Sequence[str], words: Sequence[str]) -> Span | str:
-        """The span of the places that a mention is linked to, or why there is none."""
-        if not places:
+    def _span(self, positions: list[int], mention: Sequence[str], words: Sequence[str]) -> Span | str:
+        """The span of the positions that a mention is linked to, or why there is none."""
+        if not positions:
             return NO_WORD
-        while places and self._is_stripped(words[places[0]], mention[0]):
-            del places[0]
-        while places and self._is_stripped(words[places[-1]], mention[-1]):
-            del places[-1]
-        if not places:
+        while positions and self._is_stripped(words[positions[0]], mention[0]):
+            del positions[0]
+        while positions and self._is_stripped(words[positions[-1]], mention[-1]):
+            del positions[-1]
+        if not positions:
             return STRIPPED
-        if places[-1] - places[0] >= len(places) + self.max_gap and any(
-            after - before - 1 > self.max_gap for before, after in pairwise(places)
+        if positions[-1] - positions[0] >= len(positions) + self.max_gap and any(
+            after - before - 1 > self.max_gap for before, after in pairwise(positions)
         ):
             return FAR_APART
-        return with_whole_loanwords(words, places[0], places[-1] + 1)
+        return with_whole_loanwords(words, positions[0], positions[-1] + 1)
 
     def _is_stripped(self, word: str, entity_word: str) -> bool:
         """Whether a word is taken off an end of a span, where the entity has a word of its own."""
@@ -265,9 +265,9 @@ def alignment_issue(alignment: Alignment, source: int, target: int) -> str:
     starts, ends, _ = zip(*alignment, strict=True)
     if min(starts) >= 0 and min(ends) >= 0 and max(starts) < source and max(ends) < target:
         return ""
-    for places, length, name in ((starts, source, "source"), (ends, target, "target")):
-        for place, (start, end, _) in zip(places, alignment, strict=True):
-            if not 0 <= place < length:
+    for positions, length, name in ((starts, source, "source"), (ends, target, "target")):
+        for position, (start, end, _) in zip(positions, alignment, strict=True):
+            if not 0 <= position < length:
                 return f"link {start}-{end}, counted from 0: the {name} has {length} words, expected 0 to {length - 1}"
     return ""
 
@@ -362,8 +362,8 @@ def _is_disputed(
     return weight >= math.fsum(weights) / 2 and not touches(voted)
 
 
-def _places(entities: Iterable[Entity]) -> list[int]:
-    return [place for entity in entities for place in entity.positions]
+def _positions(entities: Iterable[Entity]) -> list[int]:
+    return [position for entity in entities for position in entity.positions]
 
 
 def _lost_comment(source: Sentence, entity: Entity, reason: str) -> str:

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 Point = tuple[int, int]
-"""A place in the source and a place in the target."""
+"""A position in the source and a position in the target."""
 Points = set[Point]
 LEAST = 1e-6
 """The probability of links that a heuristic adds although one direction finds them impossible."""
@@ -32,7 +32,7 @@ def symmetrize(forward: Collection[Point], backward: Collection[Point], heuristi
     Where the order matters, links are gone through by source and target.
 
     Args:
-        forward: Links found from source to target, as places in the source and in the target.
+        forward: Links found from source to target, as positions in the source and in the target.
         backward: Links found from target to source, written the same way round.
 
     Reference:

@@ -38,10 +38,10 @@ def _tells_names(words: Sequence[str]) -> bool:
     return 4 * sum(word[0].isupper() for word in words) <= 3 * len(words)
 
 
-def _is_of_name(place: int, words: Sequence[str]) -> bool:
+def _is_of_name(position: int, words: Sequence[str]) -> bool:
     """Whether a word seems to have its capital as part of a name."""
-    word, previous = words[place], words[place - 1]
-    begins = place == 0 or not (_ends_in_letter(previous) or previous in COMMAS)
+    word, previous = words[position], words[position - 1]
+    begins = position == 0 or not (_ends_in_letter(previous) or previous in COMMAS)
     is_name = len(word) > 1 and word.lower() not in ABBREVIATIONS and _ends_in_letter(word)
     return word[0].isupper() and is_name and not begins
 

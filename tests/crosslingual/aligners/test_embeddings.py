@@ -23,7 +23,7 @@ from nersery.crosslingual.embedding.probabilities import both_directions
 from nersery.io.scripts_without_spaces import follows_without_space
 from nersery.models.loading import ModelSource
 from tests.conftest import TEXT, TINY
-from tests.crosslingual.models import build_bilingual, f1, places, translations
+from tests.crosslingual.models import build_bilingual, f1, points, translations
 
 EXTRACTIONS: tuple[Extraction, ...] = ("softmax", "entmax", "argmax", "itermax", "match")
 SIDES = [*(tuple(text.split()) for text in TEXT), ("Oslo",), ("London", "and", "Oslo", "London", ".")]
@@ -122,8 +122,8 @@ class TestAgainstThePlainWay:
         pairs = [Pair(side, side) for side in SIDES]
         for pair, alignment in zip(pairs, linked(aligner(tiny_model, extraction).align(pairs)), strict=True):
             diagonal = {(number, number) for number in range(len(pair.source))}
-            assert diagonal <= places(alignment)
-            assert extraction in ("softmax", "itermax", "entmax") or diagonal == places(alignment)
+            assert diagonal <= points(alignment)
+            assert extraction in ("softmax", "itermax", "entmax") or diagonal == points(alignment)
             assert all(0 < link.probability <= 1 for link in alignment)
 
 
@@ -217,7 +217,7 @@ class TestOddInput:
     def test_a_word_without_subwords_has_no_link_and_keeps_its_place(self, tiny_model: str) -> None:
         pair = Pair(("Ada", "\u200d", "Oslo"), ("\u200d", "Ada", "Oslo"))
         (alignment,) = linked(aligner(tiny_model, threshold=0.0).align([pair]))
-        assert places(alignment) == {(0, 1), (0, 2), (2, 1), (2, 2)}
+        assert points(alignment) == {(0, 1), (0, 2), (2, 1), (2, 2)}
 
 
 class TestSettings:
@@ -277,7 +277,7 @@ class TestSettings:
         one.fit(PAIRS[:1])
         assert "English alone" in capsys.readouterr().err
         (alignment,) = linked(one.align([Pair(("the", "doctor", "sleeps"), ("the", "physician", "sleeps"))]))
-        assert {(0, 0), (1, 1), (2, 2)} <= places(alignment)
+        assert {(0, 0), (1, 1), (2, 2)} <= points(alignment)
 
     def test_a_model_of_other_languages_is_told_of(self, tiny_model: str, capsys: pytest.CaptureFixture[str]) -> None:
         aligner(tiny_model).fit([Pair(("Ωδή", "в", "лес"), ("ბავშვი",))])

@@ -47,8 +47,8 @@ def voting(*answers, weights=None, **settings):
     return ensemble
 
 
-def links(*places):
-    return tuple(Link(*place) for place in places)
+def links(*points):
+    return tuple(Link(*point) for point in points)
 
 
 def test_a_probability_is_the_weighted_share_of_the_votes():

@@ -35,7 +35,7 @@ def give(monkeypatch, tmp_path):
     return lambda names, script=None: put_on_path(monkeypatch, tmp_path, *names, script=script)
 
 
-def places(found):
+def points(found):
     return [tuple((link.source, link.target) for link in alignment) for alignment in found]
 
 
@@ -45,7 +45,7 @@ def test_links_of_each_program(give, program):
     aligner.check()
     aligner.fit(PAIRS)
     found = aligner.align(PAIRS)
-    assert places(found) == DIAGONAL
+    assert points(found) == DIAGONAL
     assert found[1] == (Link(0, 0, 1.0 if program in ("eflomal", "fast_align") else found[1][0].probability),)
 
 
@@ -70,7 +70,7 @@ def test_both_directions_are_symmetrized(give):
     for heuristic, expected in (("intersection", [(0, 0)]), ("union", [(0, 0), (0, 1), (1, 1)])):
         aligner = External("eflomal", symmetrize=heuristic)
         aligner.fit(PAIRS[:1])
-        assert places(aligner.align(PAIRS[:1])) == [tuple(expected)]
+        assert points(aligner.align(PAIRS[:1])) == [tuple(expected)]
 
 
 WAYS = [("-f", "0-0 1-1\n"), ("-r", "0-0 0-1\n")]
@@ -88,7 +88,7 @@ def test_giza_turns_the_second_direction(give):
     give(["GIZA++"], TURNED)
     aligner = External("giza++", symmetrize="union")
     aligner.fit([Pair(("a", "b"), ("x",))])
-    assert places(aligner.align([Pair(("a", "b"), ("x",))])) == [((1, 0),)]
+    assert points(aligner.align([Pair(("a", "b"), ("x",))])) == [((1, 0),)]
 
 
 TABLES = """
@@ -117,7 +117,7 @@ def test_giza_weighs_links_by_both_tables(give):
     aligner = given_tables(give, TABLE, "2 2 0.5\n3 3 0.25\n2 3 0.75\n")
     aligner.fit([pair])
     (found,) = aligner.align([pair])
-    assert places([found]) == [((0, 0), (1, 1))]
+    assert points([found]) == [((0, 0), (1, 1))]
     assert [link.probability for link in found] == pytest.approx([(0.6 * 1) ** 0.5, (0.75 * 0.25) ** 0.5])
 
 
@@ -219,7 +219,7 @@ def test_what_giza_would_cut_is_rejected(give):
     aligner = External("giza++")
     aligner.fit(pairs)
     assert aligner.align(pairs)[:2] == [Reject(TOO_LONG), Reject(TOO_UNEVEN)]
-    assert places(aligner.align(PAIRS)) == DIAGONAL
+    assert points(aligner.align(PAIRS)) == DIAGONAL
 
 
 def test_align_before_fit_and_wrong_settings():

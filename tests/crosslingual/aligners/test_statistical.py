@@ -17,7 +17,7 @@ from nersery.core.training_context import Training
 from nersery.crosslingual.aligners.base import Pair
 from nersery.crosslingual.aligners.statistical import TOO_LONG, Statistical
 from nersery.crosslingual.hmm import batches, sliced_lexicon, temporary_array
-from tests.crosslingual.models import SOURCE, TARGET, f1, places, translations
+from tests.crosslingual.models import SOURCE, TARGET, f1, points, translations
 
 HEURISTICS = ("intersection", "union", "grow-diag", "grow-diag-final", "grow-diag-final-and")
 
@@ -60,8 +60,8 @@ def test_places_tell_apart_what_words_do_not():
         words = [rng.randrange(12) for _ in range(6)]
         pairs.append(Pair(("the", *(SOURCE[w] for w in words), "the"), ("zz", *(TARGET[w] for w in words), "zz")))
     (alignment,) = fitted(pairs, string_similarity=0).align(pairs[:1])
-    assert {(0, 0), (7, 7)} <= places(alignment)
-    assert not {(0, 7), (7, 0)} & places(alignment)
+    assert {(0, 0), (7, 7)} <= points(alignment)
+    assert not {(0, 7), (7, 0)} & points(alignment)
 
 
 @pytest.mark.parametrize("heuristic", HEURISTICS)
@@ -70,7 +70,7 @@ def test_heuristics(text, heuristic):
     assert f1(aligner, *text) > 0.9
     inner, outer = (fitted(text[0], symmetrize=name).align(text[0]) for name in ("intersection", "union"))
     for least, alignment, most in zip(inner, aligner.align(text[0]), outer, strict=True):
-        assert places(least) <= places(alignment) <= places(most)
+        assert points(least) <= points(alignment) <= points(most)
         assert all(0 < link.probability <= 1 for link in alignment)
 
 
@@ -239,7 +239,7 @@ def test_batches_of_other_sizes_change_next_to_nothing(text, monkeypatch):
     expected = fitted(text[0]).align(text[0])
     monkeypatch.setattr(batches, "CELLS", 100)
     for some, others in zip(fitted(text[0]).align(text[0]), expected, strict=True):
-        assert places(some) == places(others)
+        assert points(some) == points(others)
         assert [link.probability for link in some] == pytest.approx([link.probability for link in others], abs=1e-4)
 
 
@@ -249,7 +249,7 @@ def test_nothing_to_learn_from(text, tmp_path):
     for pairs in ([], [Pair((), ("zb",))]):
         assert isinstance(fitted(pairs).align(text[0][:1])[0], tuple)
         found = fitted(pairs, priors=str(tmp_path)).align(text[0])
-        assert [*map(places, found)] == [*map(places, known)], "what was known is not forgotten"
+        assert [*map(points, found)] == [*map(points, known)], "what was known is not forgotten"
 
 
 def test_fit_starts_anew(text):

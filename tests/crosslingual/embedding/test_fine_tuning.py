@@ -137,7 +137,7 @@ class TestWhatTheModelIsShown:
         ]
         assert rows.total() == len(expected)
         for row in rows:
-            masked = [place for place, subword in enumerate(row) if subword == tokenizer.mask_token_id]
+            masked = [position for position, subword in enumerate(row) if subword == tokenizer.mask_token_id]
             fitting = [whole for whole in expected if all(row[p] == whole[p] for p in range(13) if p not in masked)]
             assert 0 < len(masked) < 11
             assert len(fitting) == 1
@@ -154,7 +154,7 @@ class TestWhatTheModelIsShown:
         plan = settings(epochs=30, so=0.0, mlm=0.0, mask_rate=0.3, learning_rate=1e-9)
         rows = seen_by(encoder.network, lambda: fine_tune(encoder, PAIRS[:1], plan, Training(seed=1)))
         mask = encoder.subwords.tokenizer.mask_token_id
-        counts = Counter(place for row in rows for place, subword in enumerate(row) if subword == mask)
+        counts = Counter(position for row in rows for position, subword in enumerate(row) if subword == mask)
         assert set(counts) == set(range(13)) - {0, 6, 12}
         assert 0.2 < counts.total() / (10 * len(rows)) < 0.4
         assert len(set(map(tuple, rows))) > 30

@@ -23,7 +23,7 @@ def similarities() -> list[Tensor]:
 
 
 def alignment(linked: Tensor) -> set[tuple[int, ...]]:
-    return {tuple(place) for place in linked.nonzero().tolist()}
+    return {tuple(point) for point in linked.nonzero().tolist()}
 
 
 def argmax_by_hand(matrix: Matrix) -> set[tuple[int, int]]:
@@ -52,9 +52,9 @@ def itermax_by_hand(matrix: Matrix) -> set[tuple[int, int]]:
 def test_most_similar_both_ways(similarities: list[Tensor], extract: object, by_hand: object) -> None:
     values, _ = padded(similarities, 0.0)
     expected = {
-        (number, *place)
+        (number, *point)
         for number, matrix in enumerate(similarities)
-        for place in by_hand(matrix.tolist())  # type: ignore[operator]
+        for point in by_hand(matrix.tolist())  # type: ignore[operator]
     }
     assert alignment(extract(values)) == expected  # type: ignore[operator]
 
@@ -93,7 +93,7 @@ def test_matching_is_as_good_as_that_of_scipy(shape: tuple[int, int], decimals: 
         found = best_matching(weights)
         rows, columns = linear_sum_assignment(weights, maximize=True)
         assert len(found) == len(rows) == len({i for i, _ in found}) == len({j for _, j in found})
-        assert sum(weights[place] for place in found) == pytest.approx(weights[rows, columns].sum())
+        assert sum(weights[point] for point in found) == pytest.approx(weights[rows, columns].sum())
 
 
 def test_cosines_lie_between_0_and_1_and_fall_with_the_distance() -> None:

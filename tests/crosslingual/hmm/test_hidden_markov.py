@@ -15,17 +15,17 @@ def by_hand(emissions, nothing, jumps):
     alignment, taken, total = np.zeros((words, origins)), np.zeros(len(jumps)), 0.0
     for way in itertools.product(range(origins), (False, True), repeat=words):
         states = list(zip(way[::2], way[1::2], strict=True))
-        chance, place, passed = 1.0, None, []
+        chance, position, passed = 1.0, None, []
         for word, (state, is_nothing) in enumerate(states):
-            if is_nothing:  # it stays where it is; before the first link, at each place with equal chance
-                chance *= nothing[word] * (1 / origins if place is None else state == place)
-            elif place is None:
+            if is_nothing:  # it stays where it is; before the first link, at each position with equal chance
+                chance *= nothing[word] * (1 / origins if position is None else state == position)
+            elif position is None:
                 chance *= emissions[word, state] / origins
             else:
-                weights = [jumps[other - place + hidden_markov.FURTHEST] for other in range(origins)]
+                weights = [jumps[other - position + hidden_markov.FURTHEST] for other in range(origins)]
                 chance *= emissions[word, state] * weights[state] / sum(weights)
-                passed.append(state - place + hidden_markov.FURTHEST)
-            place = state
+                passed.append(state - position + hidden_markov.FURTHEST)
+            position = state
         total += chance
         np.add.at(taken, passed, chance)
         for word, (state, is_nothing) in enumerate(states):

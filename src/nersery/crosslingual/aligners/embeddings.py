@@ -246,9 +246,9 @@ def _word_alignments(
 ) -> list[Alignment]:
     """The links of words, each with the best probability of its subwords."""
     best: list[dict[tuple[int, int], float]] = [{} for _ in numbers]
-    places = linked.nonzero()
-    chances = probability[places.unbind(1)].tolist()
-    for (row, left, right), chance in zip(places.tolist(), chances, strict=True):
+    points = linked.nonzero()
+    chances = probability[points.unbind(1)].tolist()
+    for (row, left, right), chance in zip(points.tolist(), chances, strict=True):
         words = states.owners[2 * numbers[row]][left], states.owners[2 * numbers[row] + 1][right]
         best[row][words] = max(chance, best[row].get(words, 0.0))
     return [tuple(Link(*words, chance) for words, chance in sorted(alignment.items())) for alignment in best]

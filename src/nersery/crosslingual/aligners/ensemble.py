@@ -233,5 +233,5 @@ def _vote(pair: Pair, answers: Sequence[tuple[float, Alignment | Reject]]) -> Pr
 
 
 def _links(probabilities: Probabilities, linked: NDArray[np.bool_]) -> Alignment:
-    places = np.argwhere(linked).tolist()
-    return tuple(Link(source, target, float(probabilities[source, target])) for source, target in places)
+    points = np.argwhere(linked).tolist()
+    return tuple(Link(source, target, float(probabilities[source, target])) for source, target in points)

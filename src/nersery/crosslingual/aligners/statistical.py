@@ -21,7 +21,7 @@ from nersery.core.typed_settings import FileName, hidden
 from nersery.crosslingual.aligner_checkpoint import learnt_path
 from nersery.crosslingual.aligners.base import Aligner, Alignment, Link, Pair, Pairs, Suggestions
 from nersery.crosslingual.hmm.batches import PADDING, Batch, Batches, Stemmed, padded
-from nersery.crosslingual.hmm.expectation_maximization import Emissions, Posteriors, Rates, Steps, by_places, learn
+from nersery.crosslingual.hmm.expectation_maximization import Emissions, Posteriors, Rates, Steps, by_positions, learn
 from nersery.crosslingual.hmm.hidden_markov import Array
 from nersery.crosslingual.hmm.lexicon import Lexicon, check_folder, empty_lexicon, is_saved, pair_keys
 from nersery.crosslingual.hmm.prior_counts import DEFAULT_PRIOR, PriorCounts, WordCounts
@@ -244,7 +244,7 @@ class Statistical(Aligner):
         for row, (pair, alignment) in enumerate(zip(pairs, suggested, strict=True)):
             if alignment and self._suggestions is not None:
                 _prefer(alignment, pair, row, emissions, self._suggestions.trust)
-        return by_places(emissions, batch, self._lexicon)
+        return by_positions(emissions, batch, self._lexicon)
 
     def _preset(self, counts: Array, is_new: NDArray[np.bool_], pairs: Sequence[Pair], features: WordFeatures) -> None:
         """Put in the prior counts of words that were never seen together, from the features of these very words."""

@@ -211,7 +211,7 @@ class _Learner:
         )
 
     def _masked(self, words: tuple[Token, ...], rng: random.Random) -> list[MaskedWindow]:
-        gaps = tuple(place for place, word in enumerate(words) if isinstance(word, str))
+        gaps = tuple(position for position, word in enumerate(words) if isinstance(word, str))
         return self._gaps.hidden(MaskedInput(words, gaps), self._settings.mask_rate, rng)
 
     def loss(self, views: Sequence[_View]) -> Tensor:

@@ -27,7 +27,7 @@ class Steps:
 
     Args:
         ibm1: By words alone.
-        hmm: With the places of the words.
+        hmm: With the positions of the words.
         null: Probability in (0, 1) that a word comes from none.
     """
 
@@ -121,7 +121,7 @@ def by_words(emissions: Emissions, batch: Batch) -> Posteriors:
     )
 
 
-def by_places(emissions: Emissions, batch: Batch, jumps: Parameters) -> Posteriors:
+def by_positions(emissions: Emissions, batch: Batch, jumps: Parameters) -> Posteriors:
     """The hidden Markov model, in both directions."""
     sources, targets = batch.lengths
     forward, forward_jumps = hidden_markov.posteriors(emissions.forward, emissions.target_alone, jumps.forward, sources)
@@ -173,7 +173,7 @@ def _seen(
             posteriors = by_words(emissions, batch)
             lexicon.link(parts, np.sqrt(posteriors.forward * posteriors.backward))  # the product forgets rare words
         else:
-            posteriors = by_places(emissions, batch, parameters)
+            posteriors = by_positions(emissions, batch, parameters)
             lexicon.link(parts, posteriors.forward * posteriors.backward)  # a rare word collects no leftovers alone
         _add(seen, batch, posteriors)
         if progress is not None:

@@ -33,7 +33,7 @@ def posteriors(
 ) -> tuple[Array, NDArray[np.float64]]:
     """Forward and backward over all sentences at once.
 
-    A word that comes from none leaves the place from which the next one jumps as it was (Och and Ney, 2003).
+    A word that comes from none leaves the position from which the next one jumps as it was (Och and Ney, 2003).
 
     Args:
         emissions: Probability of each word, given the one that it comes from; 0 at padding.
@@ -49,12 +49,12 @@ def posteriors(
     """
     words, _, origins = emissions.shape
     kind = emissions.dtype
-    places = np.arange(origins)
-    distances = np.clip(places - places[:, None], -FURTHEST, FURTHEST) + FURTHEST  # the number of each jump
+    positions = np.arange(origins)
+    distances = np.clip(positions - positions[:, None], -FURTHEST, FURTHEST) + FURTHEST  # the number of each jump
     leap = jumps.astype(kind)[distances]
     back = np.ascontiguousarray(leap.T)
-    real = (places < lengths[:, None]).astype(kind)
-    # Sentences differ in length, so the jumps out of each place are made to add up to 1 over the places that there are.
+    real = (positions < lengths[:, None]).astype(kind)
+    # Sentences differ in length, so the jumps out of each position are made to add up to 1 over those that there are.
     weight = real / np.maximum(real @ back, _TINY)
     empty = nothing[:, :, None]
     linked, reached, future, arrivals = (np.empty_like(emissions) for _ in range(4))

@@ -28,7 +28,7 @@ class CellRange(NamedTuple):
 
     Args:
         start: Where their cells begin among those of the text.
-        columns: Their places among the source words of the batch, row after row.
+        columns: Their positions among the source words of the batch, row after row.
     """
 
     start: int
